@@ -1,0 +1,9 @@
+bin_PROGRAMS += bin/gpubind
+
+bin_gpubind_SOURCES = \
+	bin/gpubind.c \
+	bin/mode_check.c \
+	bin/mode_plan.c \
+	bin/mode_run.c \
+	bin/modes.h \
+	bin/options.c bin/options.h

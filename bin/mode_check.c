@@ -1,0 +1,200 @@
+/* Looks at what this process really got and compares it with its plan, which an
+ * outer gpubind left in the environment. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "bin/modes.h"
+#include "core/idlist.h"
+#include "cuda/driver.h"
+#include "host/bind.h"
+#include "host/process.h"
+
+#define EXIT_MISMATCH 1
+
+struct checking {
+    struct text found;  /* what was seen, for the line that is printed */
+    struct text wrong;  /* sentences */
+};
+
+static const char *planned(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value ? value : "";
+}
+
+static void check_cpus(struct checking *checking)
+{
+    struct gpubind_error err;
+    struct idset want, have;
+    char *text;
+
+    if (process_cpus(&have, &err) < 0 ||
+        idlist_parse(planned("GPUBIND_CPUS"), "GPUBIND_CPUS", &want, &err) < 0) {
+        text_add(&checking->wrong, "%s\n", err.text);
+        return;
+    }
+    text = idlist_text(&have);
+    text_add(&checking->found, ", CPUs %s", text ? text : "?");
+    if (!idset_equal(&want, &have))
+        text_add(&checking->wrong, "runs on CPUs %s, planned were %s\n", text ? text : "?",
+                 planned("GPUBIND_CPUS"));
+    free(text);
+}
+
+static void check_memory(struct checking *checking)
+{
+    const char *numa = getenv("GPUBIND_NUMA");
+    struct idset want, have;
+    char *text;
+
+    if (!numa || idlist_parse(numa, "GPUBIND_NUMA", &want, NULL) < 0)
+        return;
+    if (bind_read_memory(&have) < 0) {
+        text_add(&checking->wrong, "the memory policy cannot be read\n");
+        return;
+    }
+    text = idlist_text(&have);
+    text_add(&checking->found, ", memory %s", text && *text ? text : "anywhere");
+    if (!idset_equal(&want, &have))
+        text_add(&checking->wrong, "prefers the memory of NUMA nodes '%s', planned were %s\n",
+                 text ? text : "?", numa);
+    free(text);
+}
+
+/* The variable must still be as gpubind left it. */
+static void check_variable(struct checking *checking)
+{
+    static const char *const names[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                        "ZE_AFFINITY_MASK"};
+    const char *want = getenv("GPUBIND_VISIBLE_DEVICES");
+
+    if (!want)
+        return;
+    for (int i = 0; i < 3; i++)
+        if (getenv(names[i]) && strcmp(getenv(names[i]), want) == 0)
+            return;
+    text_add(&checking->wrong, "CUDA_VISIBLE_DEVICES is '%s', gpubind set '%s'\n",
+             planned("CUDA_VISIBLE_DEVICES"), want);
+}
+
+/* Does the i-th entry of a comma-separated list name the device? */
+static bool entry_is(const char *list, int i, const char *name)
+{
+    for (; i > 0 && list; i--) {
+        list = strchr(list, ',');
+        list += list != NULL;
+    }
+    if (!list)
+        return false;
+    if (strncasecmp(list, "GPU-", 4) == 0 || strncasecmp(list, "MIG-", 4) == 0)
+        list += 4;
+    return strncasecmp(list, name, strlen(name)) == 0;
+}
+
+static int count_entries(const char *list)
+{
+    int n = *list != '\0';
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+/* One of the devices that the rank sees is its i-th GPU, by UUID or, where that
+ * cannot be read, by PCI address. Returns its position, or -1. */
+static int find_seen(const struct cuda_seen *seen, int i)
+{
+    for (int s = 0; s < seen->n; s++)
+        if (entry_is(planned("GPUBIND_GPU_UUID"), i, seen->uuid[s]) ||
+            (!*planned("GPUBIND_GPU_UUID") && entry_is(planned("GPUBIND_GPU_PCI"), i, seen->pci[s])))
+            return s;
+    return -1;
+}
+
+static void check_devices(struct checking *checking)
+{
+    struct gpubind_error err;
+    struct cuda_seen seen;
+    int planned_gpus = count_entries(planned("GPUBIND_GPU_PCI"));
+    const char *visible = getenv("GPUBIND_VISIBLE_DEVICES");
+    int status = cuda_list(&seen, &err);
+
+    if (status) {
+        text_add(&checking->found, ", no CUDA driver to ask");
+        if (status < 0)
+            text_add(&checking->wrong, "%s\n", err.text);
+        return;
+    }
+    text_add(&checking->found, ", CUDA sees %d device%s", seen.n, seen.n == 1 ? "" : "s");
+    if (seen.n)
+        text_add(&checking->found, ", first %s %s", seen.pci[0], seen.uuid[0]);
+    if (visible && seen.n != count_entries(visible))
+        text_add(&checking->wrong, "sees %d GPUs, planned were %d\n", seen.n,
+                 count_entries(visible));
+    for (int i = 0; i < planned_gpus; i++)
+        if (find_seen(&seen, i) < 0)
+            text_add(&checking->wrong, "does not see its GPU %d of %s\n", i,
+                     planned("GPUBIND_GPU_PCI"));
+}
+
+static void check_role(struct checking *checking)
+{
+    const char *role = planned("GPUBIND_ROLE"), *uuid = planned("GPUBIND_GPU_UUID");
+
+    text_add(&checking->found, "%s", role);
+    if (*planned("GPUBIND_GPU_PCI"))
+        text_add(&checking->found, " %s %s", planned("GPUBIND_GPU_PCI"), *uuid ? uuid : "?");
+    if (strcmp(role, "gpu") != 0 && strcmp(role, "idle") != 0 && strcmp(role, "master") != 0)
+        text_add(&checking->wrong, "has the role '%s', which there is not\n", role);
+    if ((strcmp(role, "gpu") == 0) != (*planned("GPUBIND_GPU_PCI") != '\0'))
+        text_add(&checking->wrong, "has the role %s and the GPU '%s'\n", role,
+                 planned("GPUBIND_GPU_PCI"));
+}
+
+static void print(const struct checking *checking, const char *recorded)
+{
+    struct text line = {0};
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    text_add(&line, "%s local rank %s: %s: %s%s\n", host, planned("GPUBIND_LOCAL_RANK"),
+             checking->wrong.length ? "WRONG" : "ok",
+             checking->found.bytes ? checking->found.bytes : "",
+             recorded ? " (recorded machine: binding not looked at)" : "");
+    for (const char *at = checking->wrong.bytes; at && *at; at += strcspn(at, "\n") + 1)
+        text_add(&line, "%s local rank %s: %.*s\n", host, planned("GPUBIND_LOCAL_RANK"),
+                 (int)strcspn(at, "\n"), at);
+    write_all(STDOUT_FILENO, &line);
+    text_clear(&line);
+}
+
+int mode_check(const struct options *options)
+{
+    struct checking checking = {0};
+    const char *recorded = getenv("GPUBIND_RECORDED");
+    struct gpubind_error err;
+    int status;
+
+    (void)options;
+    if (!getenv("GPUBIND_PLAN")) {
+        error_set(&err, "--check looks at a rank that gpubind started: "
+                        "mpirun -np N gpubind gpubind --check");
+        return fail(&err);
+    }
+    check_role(&checking);
+    check_variable(&checking);
+    if (!recorded) {
+        check_cpus(&checking);
+        check_memory(&checking);
+        check_devices(&checking);
+    }
+    print(&checking, recorded);
+    status = checking.wrong.length ? EXIT_MISMATCH : 0;
+    text_clear(&checking.found);
+    text_clear(&checking.wrong);
+    return status;
+}

@@ -1,0 +1,204 @@
+/* Who would get what, on nodes that need not be here. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bin/modes.h"
+#include "core/layout.h"
+#include "core/render.h"
+#include "host/file.h"
+
+struct planning {
+    const struct options *options;
+    struct layout layout;
+    struct placement *nodes; /* one for each node of the layout */
+    struct facts here;       /* what this process sees and may use */
+    int *peers, npeers;      /* the job's ranks with a GPU */
+};
+
+static int load_nodes(struct planning *planning, struct gpubind_error *err)
+{
+    const struct options *options = planning->options;
+
+    planning->nodes = calloc((size_t)planning->layout.nnodes, sizeof *planning->nodes);
+    if (!planning->nodes)
+        return error_set(err, "out of memory");
+    for (int n = 0; n < planning->layout.nnodes; n++) {
+        const struct layout_node *from = &planning->layout.nodes[n];
+        struct node *node = &planning->nodes[n].node;
+        const char *file = from->file[0] ? from->file : options->rules.topology;
+
+        if (placement_load(&planning->nodes[n], &options->rules, file, err) < 0)
+            return -1;
+        if (from->name[0])
+            memcpy(node->name, from->name, sizeof node->name);
+    }
+    return 0;
+}
+
+/* Without --nodes there is one, which keeps its own name. */
+static int name_nodes(struct planning *planning, struct gpubind_error *err)
+{
+    if (planning->options->nodes)
+        return layout_nodes(&planning->layout, planning->options->nodes, err);
+    if (planning->options->ranks_file)
+        return 0;
+    return layout_named(&planning->layout, "", err);
+}
+
+static int place_ranks(struct planning *planning, struct gpubind_error *err)
+{
+    const struct options *options = planning->options;
+    int ranks = options->ranks;
+    char *text;
+    int status;
+
+    if (options->ranks_file) {
+        text = file_read(options->ranks_file, err);
+        status = text ? layout_rankfile(&planning->layout, text, options->ranks_file, err) : -1;
+        free(text);
+        return status;
+    }
+    for (int n = 0; !options->ranks && n < planning->layout.nnodes; n++)
+        ranks += planning->nodes[n].node.ngpus / options->rules.policy.gpus_per_rank;
+    return layout_spread(&planning->layout, ranks ? ranks : 1, options->cyclic, err);
+}
+
+/* What the ranks of a node would say. */
+static int make_facts(const struct planning *planning, int n, struct facts *facts,
+                      struct gpubind_error *err)
+{
+    const struct layout *layout = &planning->layout;
+    bool recorded = planning->nodes[n].node.recorded;
+    struct idset cpuset;
+
+    idset_clear(&cpuset);
+    if (planning->options->cpuset &&
+        idlist_parse(planning->options->cpuset, "--cpuset", &cpuset, err) < 0)
+        return -1;
+    for (int rank = 0; rank < layout->nranks; rank++) {
+        struct facts *mine = &facts[layout->ranks[rank].local];
+
+        if (layout->ranks[rank].node != n)
+            continue;
+        if (!recorded)
+            *mine = planning->here;
+        if (planning->options->cpuset)
+            mine->cpus = cpuset;
+        if (layout->ranks[rank].bound)
+            mine->cpus = *layout->ranks[rank].cpus;
+        mine->rank = rank;
+        mine->local = layout->ranks[rank].local;
+    }
+    return 0;
+}
+
+static int plan_node(struct planning *planning, int n, struct gpubind_error *err)
+{
+    int nranks = planning->layout.nodes[n].nranks;
+    struct facts *facts = calloc((size_t)nranks + 1, sizeof *facts);
+    struct text notes = {0};
+    int status = facts ? make_facts(planning, n, facts, err) : error_set(err, "out of memory");
+
+    if (status == 0 && nranks)
+        status = placement_make(&planning->nodes[n], &planning->options->rules, facts, nranks,
+                                &notes, err);
+    if (!planning->options->quiet)
+        say_lines(notes.bytes);
+    text_clear(&notes);
+    free(facts);
+    return status;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int find_peers(struct planning *planning, struct gpubind_error *err)
+{
+    planning->peers = malloc((size_t)planning->layout.nranks * sizeof *planning->peers);
+    if (!planning->peers)
+        return error_set(err, "out of memory");
+    for (int n = 0; n < planning->layout.nnodes; n++) {
+        const struct plan *plan = &planning->nodes[n].plan;
+
+        for (int r = 0; r < plan->nranks; r++)
+            if (plan->ranks[r].role == ROLE_GPU)
+                planning->peers[planning->npeers++] = plan->ranks[r].rank;
+    }
+    qsort(planning->peers, (size_t)planning->npeers, sizeof *planning->peers, by_number);
+    return 0;
+}
+
+static int check_masters(const struct planning *planning, struct gpubind_error *err)
+{
+    const struct rules *rules = &planning->options->rules;
+
+    for (int m = 0; m < rules->nmasters; m++)
+        if (rules->masters[m] >= planning->layout.nranks)
+            return error_set(err, "--master: the job has no rank %d, its ranks are 0 to %d",
+                             rules->masters[m], planning->layout.nranks - 1);
+    return 0;
+}
+
+static int make(struct planning *planning, struct gpubind_error *err)
+{
+    if (planning->options->rules.topology == NULL && facts_read(&planning->here, err) < 0)
+        return -1;
+    if (name_nodes(planning, err) < 0)
+        return -1;
+    if (planning->options->ranks_file) {
+        if (place_ranks(planning, err) < 0 || load_nodes(planning, err) < 0)
+            return -1;
+    } else if (load_nodes(planning, err) < 0 || place_ranks(planning, err) < 0) {
+        return -1;
+    }
+    if (check_masters(planning, err) < 0)
+        return -1;
+    for (int n = 0; n < planning->layout.nnodes; n++)
+        if (plan_node(planning, n, err) < 0)
+            return -1;
+    return find_peers(planning, err);
+}
+
+static void print(const struct planning *planning)
+{
+    const struct gpu_ranks peers = {planning->npeers, planning->peers};
+    struct text text = {0}, why = {0};
+
+    for (int n = 0; n < planning->layout.nnodes; n++) {
+        const struct placement *at = &planning->nodes[n];
+
+        if (!at->plan.nranks)
+            continue;
+        if (planning->options->json)
+            render_json(&at->node, &at->plan, &peers, &text);
+        else
+            render_table(&at->node, &at->plan, &peers, &text);
+        if (planning->options->verbose)
+            render_why(&at->node, &at->plan, &at->policy, &why);
+    }
+    say_lines(why.bytes);
+    write_all(STDOUT_FILENO, &text);
+    text_clear(&text);
+    text_clear(&why);
+}
+
+int mode_plan(const struct options *options)
+{
+    struct planning planning = {.options = options};
+    struct gpubind_error err;
+    int status = make(&planning, &err);
+
+    if (status == 0)
+        print(&planning);
+    for (int n = 0; planning.nodes && n < planning.layout.nnodes; n++)
+        placement_clear(&planning.nodes[n]);
+    free(planning.nodes);
+    free(planning.peers);
+    layout_clear(&planning.layout);
+    return status < 0 ? fail(&err) : 0;
+}

@@ -1,0 +1,226 @@
+/* Become one rank's program, on the right GPU. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bin/modes.h"
+#include "core/render.h"
+#include "host/launcher.h"
+#include "host/meet.h"
+#include "host/nvidia.h"
+#include "host/orders.h"
+#include "host/process.h"
+
+/* When other commands run as ranks of the same job, they never come. */
+#define MIXED_PATIENCE_S 1.0
+/* Nobody knows how many ranks there are. */
+#define UNKNOWN_PATIENCE_S 2.0
+#define UNKNOWN_SIZE 1000000
+
+struct run {
+    const struct options *options;
+    struct world world;
+    struct facts facts;
+    struct text remarks, notes;
+    struct placement placement;
+};
+
+/* The launchers whose default binding is replaced; see binding_policy.h. */
+static const char *const daemons[] = {"mpirun", "mpiexec", "orterun", "orted",
+                                      "prterun", "prted", NULL};
+
+static int prepare(void *context, struct gpubind_error *err)
+{
+    struct run *run = context;
+
+    return placement_load(&run->placement, &run->options->rules, run->options->rules.topology,
+                          err);
+}
+
+static void report(struct run *run, bool table, bool why)
+{
+    const struct gpu_ranks nobody = {0};
+    const struct placement *placement = &run->placement;
+    struct text text = {0};
+
+    if (!run->options->quiet && run->notes.length)
+        say_lines(run->notes.bytes);
+    if (why && run->remarks.length)
+        say_lines(run->remarks.bytes);
+    if (why) {
+        render_why(&placement->node, &placement->plan, &placement->policy, &text);
+        say_lines(text.bytes);
+        text_clear(&text);
+    }
+    if (table) {
+        render_table(&placement->node, &placement->plan, &nobody, &text);
+        if (placement->plan.notes & NOTE_GPUS_SHARED && !placement->node.recorded)
+            text_add(&text, "  GPUs are shared: %s\n",
+                     nvidia_mps_runs() ? "an MPS server is running"
+                                       : "no MPS server is running, ranks take turns");
+        write_all(STDERR_FILENO, &text);
+    }
+    text_clear(&text);
+    text_clear(&run->notes);
+}
+
+static int order_rank(const struct run *run, const struct facts *facts,
+                      struct meet_message *answer, struct gpubind_error *err)
+{
+    const struct placement *placement = &run->placement;
+    const struct plan_rank *rank = plan_find(&placement->plan, facts->local);
+    struct text text = {0};
+    struct env_list env;
+    int status = render_env(&placement->node, &placement->plan, rank, &facts->prefs,
+                            PACKAGE_VERSION, &env);
+
+    if (status == 0)
+        orders_render(&placement->plan, rank, !placement->node.recorded, &env, &text);
+    env_list_clear(&env);
+    if (status < 0 || text.failed) {
+        text_clear(&text);
+        return error_set(err, "out of memory");
+    }
+    *answer = (struct meet_message){text.bytes, text.length};
+    return 0;
+}
+
+static int check_said(const struct meet_message *said, int n, struct gpubind_error *err)
+{
+    for (int i = 0; i < n; i++)
+        if (said[i].size != sizeof(struct facts))
+            return error_set(err, "the ranks of this node run different versions of gpubind");
+    return 0;
+}
+
+static int check_masters(const struct run *run, struct gpubind_error *err)
+{
+    const struct rules *rules = &run->options->rules;
+
+    for (int m = 0; m < rules->nmasters; m++)
+        if (run->world.size && rules->masters[m] >= run->world.size)
+            return error_set(err, "--master: the job has no rank %d, its ranks are 0 to %d",
+                             rules->masters[m], run->world.size - 1);
+    return 0;
+}
+
+static int decide(void *context, const struct meet_message *said, int n,
+                  struct meet_message *answers, struct gpubind_error *err)
+{
+    struct run *run = context;
+    struct facts *facts = calloc((size_t)n, sizeof *facts);
+    bool table = false, why = false;
+    int status = facts ? check_said(said, n, err) : error_set(err, "out of memory");
+
+    if (status == 0)
+        status = check_masters(run, err);
+    for (int i = 0; i < n && status == 0; i++) {
+        memcpy(&facts[i], said[i].bytes, sizeof facts[i]);
+        table |= facts[i].report;
+        why |= facts[i].verbose;
+    }
+    if (status == 0 && n < run->world.local_size && !run->world.mixed)
+        text_add(&run->notes, "%d of the %d ranks on this node came within %d s; the others are "
+                              "not counted\n",
+                 n, run->world.local_size, run->options->timeout_s);
+    if (status == 0)
+        status = placement_make(&run->placement, &run->options->rules, facts, n, &run->notes, err);
+    if (status == 0)
+        report(run, table, why);
+    for (int i = 0; i < n && status == 0; i++)
+        status = order_rank(run, &facts[i], &answers[i], err);
+    free(facts);
+    return status;
+}
+
+static int read_self(struct run *run, struct gpubind_error *err)
+{
+    const struct options *options = run->options;
+    struct facts *facts = &run->facts;
+
+    if (launcher_read(options->launcher, &run->world, &run->remarks, &run->notes, err) < 0 ||
+        facts_read(facts, err) < 0)
+        return -1;
+    if (run->world.default_binding) {
+        if (process_cpus_before_binding(daemons, &facts->cpus, err) < 0)
+            return -1;
+        text_add(&run->remarks, "mpirun bound its ranks by default; gpubind binds them anew\n");
+    }
+    if (options->rules.topology)
+        idset_clear(&facts->cpus);
+    snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);
+    facts->rank = run->world.rank;
+    facts->local = run->world.local;
+    facts->rules_digest = options->rules_digest;
+    facts->prefs = options->prefs;
+    facts->report = options->report;
+    facts->verbose = options->verbose;
+    return 0;
+}
+
+static enum meet_outcome get_orders(struct run *run, struct meet_message *orders,
+                                    struct gpubind_error *err)
+{
+    char key[1024], host[256] = "";
+    struct meet_call call = {.key = key, .prepare = prepare, .decide = decide, .context = run,
+                             .mine = {&run->facts, sizeof run->facts},
+                             .expected = run->world.local_size,
+                             .patience_s = run->options->timeout_s};
+
+    if (run->world.local_size == 1) {
+        if (prepare(run, err) < 0 || decide(run, &call.mine, 1, orders, err) < 0)
+            return MEET_FAILED;
+        return MEET_DONE;
+    }
+    gethostname(host, sizeof host - 1);
+    snprintf(key, sizeof key, "%s/%s", run->world.job, host);
+    if (run->world.mixed)
+        call.patience_s = MIXED_PATIENCE_S;
+    if (!run->world.local_size) {
+        call.expected = UNKNOWN_SIZE;
+        call.patience_s = UNKNOWN_PATIENCE_S;
+    }
+    return meet(&call, orders, err);
+}
+
+/* execvp reports a directory as EACCES, which says nothing. */
+static int cannot_run(const char *command, int error)
+{
+    struct gpubind_error err;
+
+    error_set(&err, "cannot run %s: %s", command, strerror(error));
+    fail(&err);
+    return error == ENOENT ? 127 : 126;
+}
+
+int mode_run(const struct options *options)
+{
+    struct run run = {.options = options};
+    struct gpubind_error err;
+    struct meet_message orders = {0};
+    enum meet_outcome outcome = MEET_FAILED;
+    int status = EXIT_OWN;
+
+    if (read_self(&run, &err) == 0)
+        outcome = get_orders(&run, &orders, &err);
+    placement_clear(&run.placement);
+    text_clear(&run.remarks);
+    text_clear(&run.notes);
+    if (outcome == MEET_FAILED)
+        return fail(&err);
+    if (outcome == MEET_TOLD)
+        return EXIT_OWN;
+    if (orders_follow(orders.bytes, orders.size, &run.notes, &err) < 0) {
+        fail(&err);
+    } else {
+        if (run.notes.length && !options->quiet)
+            say_lines(run.notes.bytes);
+        execvp(options->command[0], options->command);
+        status = cannot_run(options->command[0], errno);
+    }
+    free(orders.bytes);
+    text_clear(&run.notes);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* What gpubind does; each returns the exit status. */
+#ifndef GPUBIND_BIN_MODES_H
+#define GPUBIND_BIN_MODES_H
+
+#include "bin/options.h"
+
+/* gpubind's own failures; 126 and 127 are those of running the command. */
+#define EXIT_OWN 125
+
+int mode_run(const struct options *options);
+int mode_plan(const struct options *options);
+int mode_check(const struct options *options);
+
+/* "gpubind: TEXT" on stderr, each line of text. */
+void say_lines(const char *text);
+int fail(const struct gpubind_error *err);
+/* The whole of text at once, so that nodes' tables do not mix. */
+void write_all(int fd, const struct text *text);
+
+#endif

@@ -1,0 +1,35 @@
+/* The ranks of a job that run on one node. */
+#ifndef GPUBIND_CORE_JOB_H
+#define GPUBIND_CORE_JOB_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/idlist.h"
+#include "core/node.h"
+
+#define JOB_MAX_RANKS 65536
+#define JOB_MAX_LOCAL 4096
+
+struct job_rank {
+    int rank;          /* global number */
+    int local;         /* number on its node */
+    bool master;       /* takes no GPU */
+    struct idset cpus; /* PUs that its launcher lets it use */
+    bool kept;         /* somebody else already chose its GPUs ... */
+    struct idset gpus; /* ... namely these positions in the node */
+};
+
+/* In order of local rank; ranks that did not take part are simply absent. */
+struct job {
+    int nranks;
+    struct job_rank *ranks;
+};
+
+int job_make(struct job *job, int nranks, struct gpubind_error *err);
+void job_clear(struct job *job);
+
+/* Marks the ranks whose global number is among the masters. */
+void job_mark_masters(struct job *job, const int *masters, int nmasters);
+
+#endif

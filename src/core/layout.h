@@ -1,0 +1,51 @@
+/* Which rank of a job runs on which node, for plans of whole jobs. */
+#ifndef GPUBIND_CORE_LAYOUT_H
+#define GPUBIND_CORE_LAYOUT_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/idlist.h"
+
+#define LAYOUT_MAX_RANKS (1 << 20)
+
+struct layout_node {
+    char name[256];
+    char file[1024]; /* hwloc XML, "" for the plan's own topology */
+    int slots;       /* 0: not said */
+    int nranks;
+};
+
+struct layout_rank {
+    int node;  /* position in nodes */
+    int local; /* number on that node */
+    bool bound;
+    struct idset *cpus; /* owned; NULL unless bound */
+};
+
+struct layout {
+    int nnodes;
+    struct layout_node *nodes;
+    int nranks;
+    struct layout_rank *ranks;
+};
+
+/* Reads "2" (n0, n1) or "NAME[:SLOTS][=FILE],...". */
+int layout_nodes(struct layout *layout, const char *text, struct gpubind_error *err);
+
+/* One node with this name, whatever it looks like. */
+int layout_named(struct layout *layout, const char *name, struct gpubind_error *err);
+
+/* Deals nranks over the nodes: block fills each node's slots, or gives equal
+ * shares where none are said; cyclic goes round. */
+int layout_spread(struct layout *layout, int nranks, bool cyclic, struct gpubind_error *err);
+
+/* Reads the lines "rank N=HOST [slot=CPUS]" of an Open MPI rankfile; '#' begins a
+ * comment. Hosts become nodes in order of appearance, unless nodes were given:
+ * then each must be one of them. what names the file in sentences. */
+int layout_rankfile(struct layout *layout, const char *text, const char *what,
+                    struct gpubind_error *err);
+
+void layout_clear(struct layout *layout);
+
+#endif

@@ -1,0 +1,31 @@
+# The pure core. hwloc's headers are for node_from_hwloc alone.
+noinst_LTLIBRARIES += src/core/libgpubind-core.la
+
+src_core_libgpubind_core_la_LIBADD = $(HWLOC_LIBS)
+src_core_libgpubind_core_la_SOURCES = \
+	src/core/error.c src/core/error.h \
+	src/core/flow.c src/core/flow.h \
+	src/core/idlist.c src/core/idlist.h \
+	src/core/job.c src/core/job.h \
+	src/core/layout.c src/core/layout.h \
+	src/core/node.c src/core/node.h \
+	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
+	src/core/peers.c src/core/peers.h \
+	src/core/plan.c src/core/plan.h \
+	src/core/plan_cells.c src/core/plan_cells.h \
+	src/core/plan_classes.c \
+	src/core/plan_cost.c \
+	src/core/plan_cpus.c \
+	src/core/plan_gpus.c \
+	src/core/plan_hash.c \
+	src/core/plan_nics.c \
+	src/core/plan_pack.c \
+	src/core/plan_parts.h \
+	src/core/plan_sets.c \
+	src/core/render.h \
+	src/core/render_env.c src/core/render_env.h \
+	src/core/render_json.c \
+	src/core/render_table.c \
+	src/core/render_why.c \
+	src/core/text.c src/core/text.h \
+	src/core/visible.c src/core/visible.h

@@ -1,0 +1,117 @@
+#include "core/plan_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_kind(const struct plan_work *work, int a, int b)
+{
+    const struct plan_rank *x = &work->plan->ranks[a], *y = &work->plan->ranks[b];
+
+    return work->class_of[a] == work->class_of[b] && x->ngpus == y->ngpus &&
+           memcmp(x->gpus, y->gpus, (size_t)x->ngpus * sizeof *x->gpus) == 0;
+}
+
+/* first: a rank of each kind. */
+static void find_kinds(struct cells *cells, int *first)
+{
+    for (int r = 0; r < cells->work->plan->nranks; r++) {
+        int k = 0;
+
+        while (k < cells->nkinds && !same_kind(cells->work, first[k], r))
+            k++;
+        if (k == cells->nkinds) {
+            cells->has_gpu[k] = cells->work->plan->ranks[r].ngpus > 0;
+            first[cells->nkinds++] = r;
+        }
+        cells->kind_of[r] = k;
+    }
+}
+
+static unsigned char core_look(const struct plan_work *work, int r, int core)
+{
+    const struct plan_rank *rank = &work->plan->ranks[r];
+    int nearest = 3;
+
+    if (!work->usable[work->class_of[r] * work->node->ncores + core])
+        return CELL_FORBIDDEN;
+    if (!rank->ngpus)
+        return 0;
+    for (int i = 0; i < rank->ngpus && nearest > 0; i++) {
+        int distance = node_distance(work->node, rank->gpus[i], core);
+
+        if (distance < nearest)
+            nearest = distance;
+    }
+    return (unsigned char)nearest;
+}
+
+static void find_cells(struct cells *cells, const int *first)
+{
+    size_t row = (size_t)cells->nkinds;
+
+    for (int c = 0; c < cells->work->node->ncores; c++) {
+        /* The row behind the last cell is the candidate for the next one. */
+        unsigned char *look = &cells->look[(size_t)cells->ncells * row];
+        int cell = 0;
+
+        for (int k = 0; k < cells->nkinds; k++)
+            look[k] = core_look(cells->work, first[k], c);
+        while (memcmp(&cells->look[(size_t)cell * row], look, row) != 0)
+            cell++;
+        cells->ncells += cell == cells->ncells;
+        cells->cell_of[c] = cell;
+        cells->size[cell]++;
+    }
+}
+
+/* A rank reaches the cores of its GPU's NUMA node; when it may use none of them,
+ * the nearest that it may use; without a GPU, all. */
+static void find_limits(struct cells *cells)
+{
+    for (int k = 0; k < cells->nkinds; k++) {
+        int nearest = 3;
+
+        for (int cell = 0; cell < cells->ncells; cell++)
+            if (cells_look(cells, cell, k) < nearest)
+                nearest = cells_look(cells, cell, k);
+        cells->limit[k] = !cells->has_gpu[k] ? 3 : nearest > 1 ? nearest : 1;
+    }
+}
+
+int cells_make(struct plan_work *work, struct cells *cells, struct gpubind_error *err)
+{
+    size_t nranks = (size_t)work->plan->nranks, ncores = (size_t)work->node->ncores;
+    int *first = malloc(nranks * sizeof *first);
+
+    memset(cells, 0, sizeof *cells);
+    cells->work = work;
+    cells->kind_of = malloc(nranks * sizeof *cells->kind_of);
+    cells->has_gpu = malloc(nranks * sizeof *cells->has_gpu);
+    cells->limit = malloc(nranks * sizeof *cells->limit);
+    cells->cell_of = malloc(ncores * sizeof *cells->cell_of);
+    cells->size = calloc(ncores, sizeof *cells->size);
+    if (first && cells->kind_of && cells->has_gpu && cells->limit && cells->cell_of &&
+        cells->size) {
+        find_kinds(cells, first);
+        cells->look = malloc((ncores + 1) * (size_t)cells->nkinds);
+    }
+    if (cells->look) {
+        find_cells(cells, first);
+        find_limits(cells);
+        cells->count = calloc(nranks * (size_t)cells->ncells, sizeof *cells->count);
+    }
+    free(first);
+    return cells->count ? 0 : error_set(err, "out of memory");
+}
+
+void cells_clear(struct cells *cells)
+{
+    free(cells->kind_of);
+    free(cells->has_gpu);
+    free(cells->limit);
+    free(cells->cell_of);
+    free(cells->size);
+    free(cells->look);
+    free(cells->count);
+    memset(cells, 0, sizeof *cells);
+}

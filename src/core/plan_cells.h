@@ -1,0 +1,34 @@
+/* Ranks and cores grouped by what sets them apart. Internal to the core. */
+#ifndef GPUBIND_CORE_PLAN_CELLS_H
+#define GPUBIND_CORE_PLAN_CELLS_H
+
+#include "core/plan_parts.h"
+
+#define CELL_FORBIDDEN 255
+
+struct cells {
+    struct plan_work *work;
+    /* Ranks of a kind have equal CPUs and equal GPUs. */
+    int nkinds;
+    int *kind_of;   /* of each rank */
+    bool *has_gpu;  /* of each kind */
+    int *limit;     /* of each kind: how far its ranks reach when they grow */
+    /* Cores of a cell look alike to every kind. */
+    int ncells;
+    int *cell_of;   /* of each core */
+    int *size;      /* cores of each cell */
+    unsigned char *look; /* ncells * nkinds: distance, or CELL_FORBIDDEN */
+    int *count;     /* nranks * ncells: cores of the cell that a rank gets */
+};
+
+/* GPUs are assigned already; counts are zero. The caller clears, also after a
+ * failure. */
+int cells_make(struct plan_work *work, struct cells *cells, struct gpubind_error *err);
+void cells_clear(struct cells *cells);
+
+static inline int cells_look(const struct cells *cells, int cell, int kind)
+{
+    return cells->look[cell * cells->nkinds + kind];
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* From the plan to the environment of one rank. */
+#ifndef GPUBIND_CORE_RENDER_ENV_H
+#define GPUBIND_CORE_RENDER_ENV_H
+
+#include "core/node.h"
+#include "core/plan.h"
+#include "core/visible.h"
+
+enum nic_mode { NIC_AUTO, NIC_UCX, NIC_OFI, NIC_NONE };
+
+/* What a rank may choose for itself without touching the plan. */
+struct prefs {
+    enum visible_mode visible;
+    enum visible_ids ids;
+    enum nic_mode nic;
+    bool omp;
+};
+
+enum env_how {
+    ENV_SET,     /* whatever was there */
+    ENV_DEFAULT, /* unless the user set it */
+    ENV_UNSET,
+};
+
+struct env_item {
+    enum env_how how;
+    const char *name; /* static */
+    char *value;      /* owned; NULL for ENV_UNSET */
+};
+
+#define ENV_MAX 24
+struct env_list {
+    int n;
+    struct env_item item[ENV_MAX];
+};
+
+/* The caller clears the list, also after -1 (no memory). */
+int render_env(const struct node *node, const struct plan *plan, const struct plan_rank *rank,
+               const struct prefs *prefs, const char *version, struct env_list *list);
+void env_list_clear(struct env_list *list);
+
+#endif

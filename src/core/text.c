@@ -1,0 +1,69 @@
+#include "core/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_room(struct text *text, size_t more)
+{
+    size_t size = text->size ? text->size : 256;
+    char *bytes;
+
+    while (size < text->length + more + 1)
+        size *= 2;
+    if (size == text->size)
+        return true;
+    bytes = realloc(text->bytes, size);
+    if (!bytes) {
+        text->failed = true;
+        return false;
+    }
+    text->bytes = bytes;
+    text->size = size;
+    return true;
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+    va_list args, again;
+    int length;
+
+    va_start(args, format);
+    va_copy(again, args);
+    length = vsnprintf(NULL, 0, format, args);
+    if (length < 0)
+        text->failed = true;
+    if (!text->failed && make_room(text, (size_t)length)) {
+        vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void text_add_json(struct text *text, const char *string)
+{
+    if (!string || !*string) {
+        text_add(text, "null");
+        return;
+    }
+    text_add(text, "\"");
+    for (; *string; string++) {
+        unsigned char c = (unsigned char)*string;
+
+        if (c == '"' || c == '\\')
+            text_add(text, "\\%c", c);
+        else if (c < 0x20 || c >= 0x7f)
+            text_add(text, "\\u%04x", c);
+        else
+            text_add(text, "%c", c);
+    }
+    text_add(text, "\"");
+}
+
+void text_clear(struct text *text)
+{
+    free(text->bytes);
+    memset(text, 0, sizeof *text);
+}

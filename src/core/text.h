@@ -1,0 +1,21 @@
+/* A string that grows. */
+#ifndef GPUBIND_CORE_TEXT_H
+#define GPUBIND_CORE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Zero-initialised is empty. bytes is NUL-terminated, or NULL while empty. Once
+ * memory has run out, failed stays set and nothing more is added. */
+struct text {
+    char *bytes;
+    size_t length, size;
+    bool failed;
+};
+
+void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As a JSON string with its quotation marks; NULL and "" become null. */
+void text_add_json(struct text *text, const char *string);
+void text_clear(struct text *text);
+
+#endif

@@ -1,0 +1,144 @@
+#include "core/visible.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+const char *visible_variable(enum gpu_vendor vendor)
+{
+    static const char *const names[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                        "ZE_AFFINITY_MASK"};
+
+    return names[vendor];
+}
+
+/* The GPU with this index; -1 when the text is not a plain number or none has it. */
+static int find_index(const struct node *node, const char *entry, size_t length)
+{
+    long index = 0;
+
+    if (length == 0 || length > 6)
+        return -1;
+    for (size_t i = 0; i < length; i++) {
+        if (!isdigit((unsigned char)entry[i]))
+            return -1;
+        index = index * 10 + (entry[i] - '0');
+    }
+    for (int g = 0; g < node->ngpus; g++)
+        if (node->gpus[g].index == index)
+            return g;
+    return -1;
+}
+
+static int find_uuid(const struct node *node, const char *entry, size_t length)
+{
+    int found = -1;
+
+    if (length < 5 || (strncasecmp(entry, "GPU-", 4) != 0 && strncasecmp(entry, "MIG-", 4) != 0))
+        return -1;
+    for (int g = 0; g < node->ngpus; g++)
+        if (strncasecmp(node->gpus[g].uuid, entry, length) == 0) {
+            if (found >= 0)
+                return -1;
+            found = g;
+        }
+    return found;
+}
+
+const char *visible_parse(const struct node *node, const char *value, struct idset *gpus)
+{
+    const char *entry = value;
+
+    idset_clear(gpus);
+    if (!*value)
+        return NULL;
+    for (;;) {
+        const char *start = entry + strspn(entry, " \t");
+        size_t length = strcspn(start, ", \t");
+        const char *end = start + strcspn(start, ",");
+        int g = find_index(node, start, length);
+
+        if (g < 0)
+            g = find_uuid(node, start, length);
+        if (g < 0 || idset_has(gpus, g))
+            return start;
+        idset_add(gpus, g);
+        if (!*end)
+            return NULL;
+        entry = end + 1;
+    }
+}
+
+/* Positions in the order in which the rank is to see them. */
+static int list_gpus(const struct node *node, const struct plan *plan,
+                     const struct plan_rank *rank, enum visible_mode mode, int *list)
+{
+    int n = 0, own = 0, shift;
+
+    if (mode == VISIBLE_OWN) {
+        for (; n < rank->ngpus; n++)
+            list[n] = rank->gpus[n];
+        return n;
+    }
+    if (mode == VISIBLE_FIRST) {
+        for (; n < rank->ngpus; n++)
+            list[n] = rank->gpus[n];
+        for (int g = 0; g < node->ngpus; g++) {
+            bool mine = false;
+
+            for (int i = 0; i < rank->ngpus; i++)
+                mine |= rank->gpus[i] == g;
+            if (!mine)
+                list[n++] = g;
+        }
+        return n;
+    }
+    /* Entry (local rank mod n) is to be the rank's own. */
+    for (int g = idset_next(&plan->used_gpus, -1); g >= 0;
+         g = idset_next(&plan->used_gpus, g)) {
+        if (g == rank->gpus[0])
+            own = n;
+        n++;
+    }
+    shift = rank->local % n;
+    for (int g = idset_next(&plan->used_gpus, -1), at = 0; g >= 0;
+         g = idset_next(&plan->used_gpus, g), at++)
+        list[(at - own + shift + n) % n] = g;
+    return n;
+}
+
+static bool needs_index(const struct node *node, const int *list, int n, enum visible_ids ids)
+{
+    for (int i = 0; i < n; i++) {
+        const struct gpu *gpu = &node->gpus[list[i]];
+
+        if (gpu->vendor == GPU_INTEL || !gpu->uuid[0])
+            return true;
+        if (gpu->mig)
+            return false;
+    }
+    return ids == IDS_INDEX;
+}
+
+bool visible_render(const struct node *node, const struct plan *plan, const struct plan_rank *rank,
+                    enum visible_mode mode, enum visible_ids ids, struct text *value)
+{
+    int list[NODE_MAX_GPUS];
+    int n = list_gpus(node, plan, rank, mode, list);
+    bool index = needs_index(node, list, n, ids);
+
+    for (int i = 0; i < n; i++) {
+        const struct gpu *gpu = &node->gpus[list[i]];
+        /* Other vendors count in an order of their own. */
+        int number = gpu->vendor == GPU_NVIDIA || gpu->vendor_index < 0 ? gpu->index
+                                                                        : gpu->vendor_index;
+
+        text_add(value, "%s", i ? "," : "");
+        if (index)
+            text_add(value, "%d", number);
+        else
+            text_add(value, "%s", gpu->uuid);
+    }
+    return index && n && node->gpus[list[0]].vendor == GPU_NVIDIA;
+}

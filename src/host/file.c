@@ -1,0 +1,54 @@
+#include "host/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SIZE ((size_t)16 << 20)
+
+static char *read_stream(FILE *file, const char *path, struct gpubind_error *err)
+{
+    size_t length = 0, size = 4096;
+    char *bytes = malloc(size);
+
+    while (bytes) {
+        length += fread(bytes + length, 1, size - 1 - length, file);
+        if (length < size - 1 || size > MAX_SIZE)
+            break;
+        size *= 2;
+        char *more = realloc(bytes, size);
+
+        if (!more)
+            free(bytes);
+        bytes = more;
+    }
+    if (!bytes)
+        error_set(err, "out of memory");
+    else if (ferror(file))
+        error_set(err, "%s: %s", path, strerror(errno));
+    else if (length >= MAX_SIZE)
+        error_set(err, "%s is larger than 16 MiB", path);
+    else if (memchr(bytes, '\0', length))
+        error_set(err, "%s is no text file", path);
+    else {
+        bytes[length] = '\0';
+        return bytes;
+    }
+    free(bytes);
+    return NULL;
+}
+
+char *file_read(const char *path, struct gpubind_error *err)
+{
+    FILE *file = fopen(path, "re");
+    char *bytes;
+
+    if (!file) {
+        error_set(err, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    bytes = read_stream(file, path, err);
+    fclose(file);
+    return bytes;
+}

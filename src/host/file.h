@@ -1,0 +1,10 @@
+#ifndef GPUBIND_HOST_FILE_H
+#define GPUBIND_HOST_FILE_H
+
+#include "core/error.h"
+
+/* The whole of a text file, NUL-terminated, which the caller frees; NULL with a
+ * sentence that names it. Files of more than 16 MiB or with NUL bytes are refused. */
+char *file_read(const char *path, struct gpubind_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* Who started this process, and which rank it is. */
+#ifndef GPUBIND_HOST_LAUNCHER_H
+#define GPUBIND_HOST_LAUNCHER_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
+struct world {
+    const char *launcher; /* "openmpi", ..., "none" */
+    int rank, size;       /* in the job */
+    int local, local_size; /* on the node; local_size 0: not known */
+    char job[256];        /* names job and step on this node */
+    bool mixed;           /* other ranks of the job may run another command */
+    bool default_binding; /* bound, but only because nobody said how */
+};
+
+/* Reads the environment. forced is a launcher's name, "auto" for the first that
+ * is recognised, "none" for a single process. Sentences that are worth saying
+ * with --verbose are added to remarks, those worth saying always to notes. Fails
+ * on variables that contradict each other, and names them. */
+int launcher_read(const char *forced, struct world *world, struct text *remarks,
+                  struct text *notes, struct gpubind_error *err);
+
+/* "openmpi, hydra, ...", for help and errors. */
+void launcher_names(struct text *text);
+bool launcher_known(const char *name);
+
+#endif

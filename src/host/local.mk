@@ -1,0 +1,19 @@
+# Effects on this machine: topology, launcher environment, binding, exec.
+noinst_LTLIBRARIES += src/host/libgpubind-host.la
+
+src_host_libgpubind_host_la_SOURCES = \
+	src/host/bind.c src/host/bind.h \
+	src/host/binding_policy.c src/host/binding_policy.h \
+	src/host/file.c src/host/file.h \
+	src/host/launcher.c src/host/launcher.h \
+	src/host/map.c src/host/map.h \
+	src/host/meet.c src/host/meet.h \
+	src/host/meet_lead.c src/host/meet_lead.h \
+	src/host/nvidia.c src/host/nvidia.h \
+	src/host/nvml.c src/host/nvml.h \
+	src/host/nvml_api.h \
+	src/host/orders.c src/host/orders.h \
+	src/host/placement.c src/host/placement.h \
+	src/host/process.c src/host/process.h \
+	src/host/sight.c src/host/sight.h \
+	src/host/topology.c src/host/topology.h

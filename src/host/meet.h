@@ -1,0 +1,47 @@
+/* The launcher's processes of one job on one node come together: one of them,
+ * the leader, hears what all have to say, decides once, and answers each.
+ *
+ * They meet at an abstract Unix socket, whose name vanishes with the process that
+ * holds it: a crash leaves nothing behind, no file can be put in its place, and
+ * neither a full nor a read-only file system matters. Whoever binds the name
+ * first leads. When a leader dies, the others start over. Only processes of the
+ * same user are listened to. */
+#ifndef GPUBIND_HOST_MEET_H
+#define GPUBIND_HOST_MEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+
+struct meet_message {
+    void *bytes; /* malloc'ed */
+    size_t size; /* at most MEET_MAX */
+};
+#define MEET_MAX 65536
+
+struct meet_call {
+    const char *key;   /* names job and node */
+    int expected;      /* processes, this one included */
+    double patience_s; /* how long to wait for the next one to come */
+    struct meet_message mine;
+    /* The leader's part. prepare is called before it waits, decide afterwards
+     * with what n processes said, its own first; it fills one answer for each,
+     * which meet frees. A failure reaches every process. */
+    int (*prepare)(void *context, struct gpubind_error *err);
+    int (*decide)(void *context, const struct meet_message *said, int n,
+                  struct meet_message *answers, struct gpubind_error *err);
+    void *context;
+};
+
+enum meet_outcome {
+    MEET_FAILED = -1, /* err says why */
+    MEET_DONE = 0,
+    MEET_TOLD = 1, /* the leader failed, and says why itself */
+};
+
+/* Sets *answer, which the caller frees, on MEET_DONE. */
+enum meet_outcome meet(const struct meet_call *call, struct meet_message *answer,
+                       struct gpubind_error *err);
+
+#endif

@@ -1,0 +1,239 @@
+#include "host/nvidia.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/nvml.h"
+
+#define MAX_MINORS 64
+
+/* What stands behind "key:" in a line, without the white space; NULL when it is
+ * another line. */
+static char *field(char *line, const char *key)
+{
+    size_t length = strlen(key);
+
+    if (strncmp(line, key, length) != 0 || line[length] != ':')
+        return NULL;
+    line += length + 1;
+    line += strspn(line, " \t");
+    line[strcspn(line, "\r\n")] = '\0';
+    return line;
+}
+
+/* Reads /proc/driver/nvidia/gpus/ADDRESS/information. */
+static bool read_information(const char *root, struct gpu *gpu)
+{
+    char path[PATH_MAX], line[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus/%s/information", root, gpu->pci);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    while (fgets(line, sizeof line, file)) {
+        const char *value;
+
+        if ((value = field(line, "GPU UUID")) && !strchr(value, '?'))
+            snprintf(gpu->uuid, sizeof gpu->uuid, "%.95s", value);
+        else if ((value = field(line, "Model")))
+            snprintf(gpu->model, sizeof gpu->model, "%.63s", value);
+        else if ((value = field(line, "Device Minor")))
+            gpu->minor = atoi(value);
+    }
+    fclose(file);
+    return true;
+}
+
+static bool may_open(const char *root, int minor)
+{
+    char path[PATH_MAX];
+
+    /* access asks the device cgroup too, and does not wake the GPU as open would. */
+    snprintf(path, sizeof path, "%s/dev/nvidia%d", root, minor);
+    return access(path, R_OK | W_OK) == 0;
+}
+
+void nvidia_minors(const char *root, struct idset *minors)
+{
+    idset_clear(minors);
+    for (int minor = 0; minor < MAX_MINORS; minor++)
+        if (may_open(root, minor))
+            idset_add(minors, minor);
+}
+
+static bool exists(const char *root, const char *path)
+{
+    char full[PATH_MAX];
+
+    snprintf(full, sizeof full, "%s%s", root, path);
+    return access(full, F_OK) == 0;
+}
+
+/* Partitioned GPUs have capability files for their instances. */
+static bool has_instances(const char *root, int minor)
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+    bool found = false;
+    DIR *dir;
+
+    snprintf(path, sizeof path, "%s/proc/driver/nvidia/capabilities/gpu%d/mig", root, minor);
+    dir = opendir(path);
+    if (!dir)
+        return false;
+    while (!found && (entry = readdir(dir)))
+        found = strncmp(entry->d_name, "gi", 2) == 0;
+    closedir(dir);
+    return found;
+}
+
+static int drop_hidden(const char *root, struct node *node)
+{
+    bool keep[NODE_MAX_GPUS];
+    int before = node->ngpus;
+
+    for (int g = 0; g < node->ngpus; g++)
+        keep[g] = node->gpus[g].minor < 0 || may_open(root, node->gpus[g].minor);
+    node_keep_gpus(node, keep);
+    node_number(node);
+    return before - node->ngpus;
+}
+
+static const struct nvml_gpu *find_listed(const struct nvml_gpu *list, int nlisted,
+                                          const char *pci)
+{
+    for (int i = 0; i < nlisted; i++)
+        if (strcasecmp(list[i].pci, pci) == 0)
+            return &list[i];
+    return NULL;
+}
+
+/* Bandwidth from a to b: links that end there, or those of both into switches. */
+static unsigned link_between(const struct nvml_gpu *a, const struct nvml_gpu *b)
+{
+    unsigned direct = 0, up = 0, down = 0;
+
+    for (int l = 0; l < a->nlinks; l++) {
+        if (a->link[l].to_switch)
+            up += a->link[l].bandwidth;
+        else if (strcasecmp(a->link[l].pci, b->pci) == 0)
+            direct += a->link[l].bandwidth;
+    }
+    for (int l = 0; l < b->nlinks; l++)
+        down += b->link[l].to_switch ? b->link[l].bandwidth : 0;
+    if (down < up)
+        up = down;
+    return direct > up ? direct : up;
+}
+
+static void take_links(const struct nvml_gpu *list, int nlisted, struct node *node)
+{
+    for (int a = 0; a < node->ngpus; a++)
+        for (int b = 0; b < node->ngpus; b++) {
+            const struct nvml_gpu *x = find_listed(list, nlisted, node->gpus[a].pci);
+            const struct nvml_gpu *y = find_listed(list, nlisted, node->gpus[b].pci);
+
+            if (a != b && x && y)
+                node->link[a * node->ngpus + b] = link_between(x, y);
+        }
+}
+
+/* GPUs that no PCI tree shows, as in some sandboxes: near to all cores. */
+static int add_listed(const struct nvml_gpu *list, int nlisted, struct node *node,
+                      struct gpubind_error *err)
+{
+    struct node wide;
+
+    if (node_make(&wide, node->ncores, nlisted, 0, err) < 0)
+        return -1;
+    memcpy(wide.name, node->name, sizeof wide.name);
+    memcpy(wide.cores, node->cores, (size_t)node->ncores * sizeof *node->cores);
+    for (int g = 0; g < nlisted; g++) {
+        struct gpu *gpu = &wide.gpus[g];
+
+        memcpy(gpu->pci, list[g].pci, sizeof gpu->pci);
+        memcpy(gpu->model, list[g].model, sizeof gpu->model);
+        gpu->minor = list[g].minor;
+        gpu->vendor_index = g;
+        for (int c = 0; c < node->ncores; c++)
+            idset_add(&gpu->cores, c);
+        for (int h = 0; h < nlisted; h++)
+            wide.gpu_hops[g * nlisted + h] = g == h ? 0 : 64;
+    }
+    node_locate(&wide);
+    node_number(&wide);
+    node_clear(node);
+    *node = wide;
+    return 0;
+}
+
+static int take_listed(const struct nvml_gpu *list, int nlisted, bool links, struct node *node,
+                       struct gpubind_error *err)
+{
+    if (node->ngpus == 0 && nlisted && add_listed(list, nlisted, node, err) < 0)
+        return -1;
+    for (int g = 0; g < node->ngpus; g++) {
+        const struct nvml_gpu *listed = find_listed(list, nlisted, node->gpus[g].pci);
+
+        if (listed && !node->gpus[g].uuid[0] && !strchr(listed->uuid, '?'))
+            memcpy(node->gpus[g].uuid, listed->uuid, sizeof node->gpus[g].uuid);
+    }
+    if (links)
+        take_links(list, nlisted, node);
+    for (int g = node->ngpus - 1; g >= 0; g--) {
+        const struct nvml_gpu *listed = find_listed(list, nlisted, node->gpus[g].pci);
+        char instances[NVML_MAX_INSTANCES][96];
+
+        if (!listed || !listed->ninstances)
+            continue;
+        memcpy(instances, listed->instances, sizeof instances);
+        if (node_partition(node, g, instances, listed->ninstances, err) < 0)
+            return -1;
+    }
+    node_number(node);
+    return 0;
+}
+
+int nvidia_refine(const char *root, bool want_links, struct node *node,
+                  struct topology_notes *notes, struct gpubind_error *err)
+{
+    static struct nvml_gpu list[64];
+    bool has_driver = exists(root, "/proc/driver/nvidia") || exists(root, "/dev/nvidiactl");
+    bool ask;
+    int nlisted, status = 0;
+
+    if ((node->ngpus && node->gpus[0].vendor != GPU_NVIDIA) || !has_driver)
+        return 0;
+    ask = (want_links && node->ngpus > 1) ||
+          (node->ngpus == 0 && !exists(root, "/proc/driver/nvidia/gpus"));
+    for (int g = 0; g < node->ngpus; g++)
+        read_information(root, &node->gpus[g]);
+    notes->ngpus_hidden = drop_hidden(root, node);
+    for (int g = 0; g < node->ngpus; g++)
+        ask |= !node->gpus[g].uuid[0] ||
+               (node->gpus[g].minor >= 0 && has_instances(root, node->gpus[g].minor));
+    nlisted = ask ? nvml_list(want_links, list, 64) : 0;
+    if (nlisted > 0)
+        status = take_listed(list, nlisted, want_links, node, err);
+    for (int g = 0; g < node->ngpus; g++)
+        notes->no_uuids |= !node->gpus[g].uuid[0];
+    return status;
+}
+
+bool nvidia_mps_runs(void)
+{
+    const char *directory = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    char path[PATH_MAX];
+    struct stat status;
+
+    /* The control daemon keeps a named pipe there as long as it runs. */
+    snprintf(path, sizeof path, "%s/control", directory ? directory : "/tmp/nvidia-mps");
+    return stat(path, &status) == 0;
+}

@@ -1,0 +1,31 @@
+/* NVML, opened at run time. It costs tens of milliseconds to initialise, so it
+ * is asked only where nothing else tells. */
+#ifndef GPUBIND_HOST_NVML_H
+#define GPUBIND_HOST_NVML_H
+
+#include <stdbool.h>
+
+#include "core/node.h"
+
+#define NVML_MAX_INSTANCES 8
+
+struct nvml_gpu {
+    char pci[24]; /* as in struct gpu */
+    char uuid[96];
+    char model[64];
+    int minor;
+    int ninstances; /* MIG */
+    char instances[NVML_MAX_INSTANCES][96];
+    int nlinks;
+    struct {
+        bool to_switch;
+        char pci[24]; /* the other end */
+        unsigned bandwidth; /* MB/s */
+    } link[36];
+};
+
+/* All GPUs that NVML lists, at most max; -1 when there is no NVML. links: also
+ * ask for the links. */
+int nvml_list(bool links, struct nvml_gpu *gpus, int max);
+
+#endif

@@ -1,0 +1,36 @@
+/* The part of NVML's interface that gpubind calls, declared here because the
+ * toolkit's header is not needed to build. tests/nvml_abi.c compares it with
+ * nvml.h where that is installed. */
+#ifndef GPUBIND_HOST_NVML_API_H
+#define GPUBIND_HOST_NVML_API_H
+
+typedef struct nvml_device *nvml_device;
+
+struct nvml_pci {
+    char bus_id_legacy[16];
+    unsigned domain, bus, device;
+    unsigned device_id, subsystem_id;
+    char bus_id[32];
+};
+
+enum { NVML_OK = 0, NVML_ENABLED = 1, NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2 };
+
+/* name, arguments; all return 0 on success */
+#define NVML_FUNCTIONS(X)                                                                   \
+    X(nvmlInit_v2, (void))                                                                  \
+    X(nvmlShutdown, (void))                                                                 \
+    X(nvmlDeviceGetCount_v2, (unsigned *))                                                  \
+    X(nvmlDeviceGetHandleByIndex_v2, (unsigned, nvml_device *))                             \
+    X(nvmlDeviceGetPciInfo_v3, (nvml_device, struct nvml_pci *))                            \
+    X(nvmlDeviceGetUUID, (nvml_device, char *, unsigned))                                   \
+    X(nvmlDeviceGetName, (nvml_device, char *, unsigned))                                   \
+    X(nvmlDeviceGetMinorNumber, (nvml_device, unsigned *))                                  \
+    X(nvmlDeviceGetMigMode, (nvml_device, unsigned *, unsigned *))                          \
+    X(nvmlDeviceGetMaxMigDeviceCount, (nvml_device, unsigned *))                            \
+    X(nvmlDeviceGetMigDeviceHandleByIndex, (nvml_device, unsigned, nvml_device *))          \
+    X(nvmlDeviceGetNvLinkState, (nvml_device, unsigned, int *))                             \
+    X(nvmlDeviceGetNvLinkVersion, (nvml_device, unsigned, unsigned *))                      \
+    X(nvmlDeviceGetNvLinkRemoteDeviceType, (nvml_device, unsigned, int *))                  \
+    X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (nvml_device, unsigned, struct nvml_pci *))
+
+#endif

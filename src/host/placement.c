@@ -1,0 +1,140 @@
+#include "host/placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/render.h"
+#include "host/map.h"
+#include "host/nvidia.h"
+#include "host/process.h"
+#include "host/sight.h"
+
+int facts_read(struct facts *facts, struct gpubind_error *err)
+{
+    memset(facts, 0, sizeof *facts);
+    nvidia_minors("", &facts->minors);
+    for (int vendor = 0; vendor < 3; vendor++) {
+        const char *name = visible_variable((enum gpu_vendor)vendor);
+        const char *value = getenv(name);
+
+        facts->has_visible[vendor] = value != NULL;
+        if (value && strlen(value) >= sizeof facts->visible[vendor])
+            return error_set(err, "%s is longer than %zu bytes", name,
+                             sizeof facts->visible[vendor] - 1);
+        if (value)
+            snprintf(facts->visible[vendor], sizeof facts->visible[vendor], "%s", value);
+    }
+    return process_cpus(&facts->cpus, err);
+}
+
+int placement_load(struct placement *placement, const struct rules *rules, const char *topology,
+                   struct gpubind_error *err)
+{
+    memset(placement, 0, sizeof *placement);
+    return topology_load(topology, rules->policy.gpus_per_rank > 1, &placement->node,
+                         &placement->found, err);
+}
+
+void placement_clear(struct placement *placement)
+{
+    plan_clear(&placement->plan);
+    job_clear(&placement->job);
+    node_clear(&placement->node);
+}
+
+/* The ranks must be of one mind, and no two the same. */
+static int check_facts(const struct facts *facts, int n, struct gpubind_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(facts[i].version, facts[0].version) != 0)
+            return error_set(err, "local ranks %d and %d run different versions of gpubind",
+                             facts[0].local, facts[i].local);
+        if (facts[i].rules_digest != facts[0].rules_digest)
+            return error_set(err,
+                             "local ranks %d and %d were given different placement options",
+                             facts[0].local, facts[i].local);
+        for (int j = 0; j < i; j++)
+            if (facts[i].local == facts[j].local)
+                return error_set(err, "two processes say that they are local rank %d",
+                                 facts[i].local);
+    }
+    return 0;
+}
+
+static int by_local(const void *a, const void *b)
+{
+    int x = ((const struct facts *)a)->local, y = ((const struct facts *)b)->local;
+
+    return (x > y) - (x < y);
+}
+
+/* Only CPUs that a rank may use exist. */
+static int restrict_node(struct node *node, const struct facts *facts, int n,
+                         struct gpubind_error *err)
+{
+    struct idset all;
+
+    idset_clear(&all);
+    for (int i = 0; i < n; i++) {
+        if (idset_empty(&facts[i].cpus))
+            return 0;
+        idset_union(&all, &facts[i].cpus);
+    }
+    return node_restrict(node, &all, err);
+}
+
+static int make_job(struct placement *placement, const struct rules *rules,
+                    const struct facts *facts, int n, struct text *notes,
+                    struct gpubind_error *err)
+{
+    struct job *job = &placement->job;
+
+    if (job_make(job, n, err) < 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        job->ranks[i].rank = facts[i].rank;
+        job->ranks[i].local = facts[i].local;
+        job->ranks[i].cpus = facts[i].cpus;
+        if (idset_empty(&facts[i].cpus))
+            node_pus(&placement->node, &job->ranks[i].cpus);
+    }
+    job_mark_masters(job, rules->masters, rules->nmasters);
+    return sight_apply(&placement->node, facts, job, notes, err);
+}
+
+static void add_notes(const struct placement *placement, struct text *notes)
+{
+    const struct node *node = &placement->node;
+
+    if (placement->found.ngpus_hidden)
+        text_add(notes, "%s: %d GPU%s may not be opened by this job\n", node->name,
+                 placement->found.ngpus_hidden, placement->found.ngpus_hidden == 1 ? "" : "s");
+    render_notes(node, &placement->plan, notes);
+}
+
+int placement_make(struct placement *placement, const struct rules *rules,
+                   const struct facts *facts, int n, struct text *notes,
+                   struct gpubind_error *err)
+{
+    struct facts *sorted = malloc((size_t)n * sizeof *sorted);
+    int status = sorted ? check_facts(facts, n, err) : error_set(err, "out of memory");
+
+    if (status == 0) {
+        memcpy(sorted, facts, (size_t)n * sizeof *sorted);
+        qsort(sorted, (size_t)n, sizeof *sorted, by_local);
+        status = restrict_node(&placement->node, sorted, n, err);
+    }
+    if (status == 0)
+        status = make_job(placement, rules, sorted, n, notes, err);
+    free(sorted);
+    placement->policy = rules->policy;
+    if (status == 0 && rules->map)
+        status = map_read(&placement->node, rules->map, &placement->policy, err);
+    if (status == 0)
+        status = plan_make(&placement->node, &placement->job, &placement->policy,
+                           &placement->plan, err);
+    if (status == 0)
+        add_notes(placement, notes);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* From what the ranks of a node say to the node's plan. */
+#ifndef GPUBIND_HOST_PLACEMENT_H
+#define GPUBIND_HOST_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/job.h"
+#include "core/node.h"
+#include "core/plan.h"
+#include "core/render_env.h"
+#include "core/text.h"
+#include "host/topology.h"
+
+/* What the user asked for, the same for all ranks of a node. */
+#define RULES_MAX_MASTERS 256
+struct rules {
+    struct policy policy;   /* without the map */
+    const char *map;        /* "0,1" or "@FILE", NULL: none */
+    const char *topology;   /* hwloc XML, NULL: this machine */
+    int nmasters;
+    int masters[RULES_MAX_MASTERS];
+};
+
+/* What one rank says of itself; sent as it is between processes of one build. */
+struct facts {
+    char version[24];
+    int rank, local;
+    uint64_t rules_digest;
+    struct idset cpus;   /* that it may use; empty: all of the node */
+    struct idset minors; /* of the NVIDIA devices that it may open */
+    struct prefs prefs;
+    bool report, verbose;
+    char visible[3][1024]; /* by enum gpu_vendor: *_VISIBLE_DEVICES ... */
+    bool has_visible[3];   /* ... where it is set */
+};
+
+struct placement {
+    struct node node;
+    struct topology_notes found;
+    struct policy policy; /* with the map */
+    struct job job;
+    struct plan plan;
+};
+
+/* What this process may see and use. cpus is what it is bound to. */
+int facts_read(struct facts *facts, struct gpubind_error *err);
+
+/* Loads the node. The caller clears, also after a failure. */
+int placement_load(struct placement *placement, const struct rules *rules, const char *topology,
+                   struct gpubind_error *err);
+
+/* Plans for the ranks that said something, in any order. Sentences worth saying
+ * once a node are added to notes. */
+int placement_make(struct placement *placement, const struct rules *rules,
+                   const struct facts *facts, int n, struct text *notes,
+                   struct gpubind_error *err);
+
+void placement_clear(struct placement *placement);
+
+#endif

@@ -1,0 +1,13 @@
+/* Which GPUs the ranks can see before gpubind does anything. */
+#ifndef GPUBIND_HOST_SIGHT_H
+#define GPUBIND_HOST_SIGHT_H
+
+#include "host/placement.h"
+
+/* facts stand in the order of the job's ranks. Where all ranks see the same, the
+ * node loses the other GPUs. Where they differ, somebody gave them theirs: each
+ * rank of the job keeps what it sees. */
+int sight_apply(struct node *node, const struct facts *facts, struct job *job,
+                struct text *notes, struct gpubind_error *err);
+
+#endif

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Includes only point down: bin -> host, cuda -> core; the core is libc alone.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+
+# folder | what its "..." may name | what its <...> may name beside libc
+layers='
+src/core | core/*                     |
+src/host | host/* core/*              | hwloc.h hwloc/*
+src/cuda | cuda/* core/*              |
+bin      | bin/* host/* cuda/* core/* | hwloc.h hwloc/*
+examples |                            | mpi.h cuda*.h gpubind.h
+'
+# The only two files of the core that may look at hwloc.
+hwloc_in_core='src/core/node_from_hwloc.[ch]'
+
+# A <...> that is not here is somebody's library, or an arrow up.
+libc='assert.h ctype.h dirent.h dlfcn.h errno.h fcntl.h getopt.h inttypes.h limits.h
+locale.h math.h poll.h pthread.h pwd.h sched.h semaphore.h signal.h stdarg.h
+stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h
+strings.h syscall.h time.h unistd.h wchar.h sys/* linux/* netinet/* arpa/*'
+
+# allowed FILE HEADER QUOTED ANGLED: HEADER, with its <> or "", fits the patterns.
+allowed() {
+    case $2 in
+    *..*)   return 1 ;;
+    \"*/*)  patterns=$3 ;;
+    \"*)    case $1 in bin/*) return 0 ;; *) return 1 ;; esac ;; # bin: its own folder
+    *)      patterns="$libc $4" ;;
+    esac
+    # shellcheck disable=SC2254 # a pattern is meant
+    case $1 in $hwloc_in_core) patterns="$patterns hwloc.h" ;; esac
+    header=${2#?}
+    header=${header%?}
+    for pattern in $patterns; do
+        # shellcheck disable=SC2254
+        case $header in $pattern) return 0 ;; esac
+    done
+    return 1
+}
+
+# arrows ROOT: prints "FILE includes HEADER" for each include that is not allowed.
+arrows() (
+    cd "$1" || exit 1
+    set -f
+    echo "$layers" | while IFS='|' read -r folder quoted angled; do
+        folder=${folder%% *}
+        [ -d "$folder" ] || continue
+        grep -rnE --include='*.[ch]' '^[[:space:]]*#[[:space:]]*include' "$folder" |
+        sed -E 's/^([^:]*):[^<"]*([<"][^>"]*[>"]).*/\1 \2/' |
+        while read -r file header; do
+            allowed "$file" "$header" "$quoted" "$angled" || echo "$file includes $header"
+        done
+    done
+)
+
+# plant FILE LINE WANTED: in a copy of the tree, FILE says LINE.
+plant() {
+    rm -rf "$tmp/tree"
+    mkdir -p "$tmp/tree/$(dirname "$1")"
+    for folder in src bin examples; do cp -R "$top_srcdir/$folder" "$tmp/tree/"; done
+    chmod -R u+w "$tmp/tree"
+    printf '%s\n' "$2" >> "$tmp/tree/$1"
+    planted=$(arrows "$tmp/tree" | grep "^$1 ")
+    is "$3: $1 with $2" "$([ -n "$planted" ] && echo found || echo allowed)" "$3"
+}
+
+for folder in src/core src/host src/cuda bin; do
+    check "$folder has sources to look at" \
+        grep -rqE --include='*.[ch]' '^#include' "$top_srcdir/$folder"
+done
+is 'no include points up' "$(arrows "$top_srcdir")" ''
+
+plant src/core/planted.c '#include "host/topology.h"' found
+plant src/core/planted.c '#include "../host/topology.h"' found
+plant src/core/planted.h '  #  include <mpi.h>' found
+plant src/core/planted.c '#include <hwloc.h>' found
+plant src/core/node_from_hwloc.c '#include <cuda.h>' found
+plant src/core/planted.c '#include "plan.h"' found
+plant src/host/planted.c '#include "cuda/driver.h"' found
+plant src/host/planted.c '#include <pmix.h>' found
+plant src/cuda/planted.c '#include "host/topology.h" // why' found
+plant src/cuda/planted.c '#include <hwloc.h>' found
+plant bin/planted.c '#include <mpi.h>' found
+plant examples/planted.c '#include "core/plan.h"' found
+plant src/core/planted.c '#include <stdint.h>' allowed
+plant src/core/node_from_hwloc.h '#include <hwloc.h>' allowed
+plant src/host/planted.c '#include <hwloc/linux.h>' allowed
+plant bin/planted.c '#include "cuda/driver.h"' allowed
+done_testing
