@@ -146,7 +146,9 @@ static int check_masters(const struct planning *planning, struct gpubind_error *
 
 static int make(struct planning *planning, struct gpubind_error *err)
 {
-    if (planning->options->rules.topology == NULL && facts_read(&planning->here, err) < 0)
+    const struct world alone = {.launcher = "none", .size = 1, .local_size = 1};
+
+    if (!planning->options->rules.topology && facts_read(&alone, &planning->here, err) < 0)
         return -1;
     if (name_nodes(planning, err) < 0)
         return -1;

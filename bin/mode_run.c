@@ -11,7 +11,6 @@
 #include "host/meet.h"
 #include "host/nvidia.h"
 #include "host/orders.h"
-#include "host/process.h"
 
 /* When other commands run as ranks of the same job, they never come. */
 #define MIXED_PATIENCE_S 1.0
@@ -26,10 +25,6 @@ struct run {
     struct text remarks, notes;
     struct placement placement;
 };
-
-/* The launchers whose default binding is replaced; see binding_policy.h. */
-static const char *const daemons[] = {"mpirun", "mpiexec", "orterun", "orted",
-                                      "prterun", "prted", NULL};
 
 static int prepare(void *context, struct gpubind_error *err)
 {
@@ -141,18 +136,16 @@ static int read_self(struct run *run, struct gpubind_error *err)
     struct facts *facts = &run->facts;
 
     if (launcher_read(options->launcher, &run->world, &run->remarks, &run->notes, err) < 0 ||
-        facts_read(facts, err) < 0)
+        facts_read(&run->world, facts, err) < 0)
         return -1;
-    if (run->world.default_binding) {
-        if (process_cpus_before_binding(daemons, &facts->cpus, err) < 0)
-            return -1;
-        text_add(&run->remarks, "mpirun bound its ranks by default; gpubind binds them anew\n");
-    }
-    if (options->rules.topology)
+    if (facts->wish == BINDING_DEFAULT)
+        text_add(&run->remarks, "the launcher bound its ranks by default; gpubind binds anew\n");
+    /* A recorded machine's CPUs are not those that this process runs on. */
+    if (options->rules.topology) {
+        facts->wish = BINDING_ASKED;
         idset_clear(&facts->cpus);
+    }
     snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);
-    facts->rank = run->world.rank;
-    facts->local = run->world.local;
     facts->rules_digest = options->rules_digest;
     facts->prefs = options->prefs;
     facts->report = options->report;

@@ -1,10 +1,11 @@
 # GPUBIND_CUDA
 #
-# The CUDA toolkit's cuda.h. gpubind opens libcuda at run time and declares what
-# it calls itself; one test compiles those declarations against the real header.
+# The CUDA toolkit's cuda.h and nvml.h. gpubind opens libcuda and NVML at run time
+# and declares what it calls itself; two tests compile those declarations against
+# the real headers.
 #   --with-cuda=DIR   default /usr/local/cuda when it is there; --without-cuda
 # Fatal only when DIR was given and holds no include/cuda.h.
-# Defines CUDA_CPPFLAGS and the automake conditional HAVE_CUDA_H.
+# Defines CUDA_CPPFLAGS and the automake conditionals HAVE_CUDA_H and HAVE_NVML_H.
 AC_DEFUN([GPUBIND_CUDA], [
   AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda=DIR], [CUDA toolkit, for one test (default: /usr/local/cuda)])],
@@ -24,6 +25,13 @@ AC_DEFUN([GPUBIND_CUDA], [
     the test that compares our CUDA declarations with cuda.h: no CUDA toolkit"])],
       [AC_MSG_ERROR([--with-cuda=$with_cuda holds no include/cuda.h])])
   ])
+  gpubind_save_CPPFLAGS=$CPPFLAGS
+  CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS"
+  AC_CHECK_HEADER([nvml.h], [have_nvml_h=yes], [have_nvml_h=no])
+  CPPFLAGS=$gpubind_save_CPPFLAGS
+  AS_IF([test $have_nvml_h = no], [AS_VAR_APPEND([left_out], ["
+    the test that compares our NVML declarations with nvml.h: no nvml.h"])])
   AC_SUBST([CUDA_CPPFLAGS])
+  AM_CONDITIONAL([HAVE_NVML_H], [test $have_nvml_h = yes])
   AM_CONDITIONAL([HAVE_CUDA_H], [test $have_cuda_h = yes])
 ])

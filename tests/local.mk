@@ -21,5 +21,17 @@ test_data = \
 	tests/launch \
 	tests/machines
 
+if HAVE_CUDA_H
+check_PROGRAMS += tests/abi_cuda
+endif
+tests_abi_cuda_SOURCES = tests/abi_cuda.c
+tests_abi_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+
+if HAVE_NVML_H
+check_PROGRAMS += tests/abi_nvml
+endif
+tests_abi_nvml_SOURCES = tests/abi_nvml.c
+tests_abi_nvml_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+
 TESTS += $(shell_tests) $(check_PROGRAMS)
-EXTRA_DIST += tests/lib.sh $(shell_tests) $(test_data)
+EXTRA_DIST += tests/lib.sh tests/bench/launch.py $(shell_tests) $(test_data)

@@ -51,6 +51,13 @@ int layout_named(struct layout *layout, const char *name, struct gpubind_error *
     return 0;
 }
 
+static bool is_xml(const char *word)
+{
+    size_t length = strlen(word);
+
+    return length > 4 && strcmp(word + length - 4, ".xml") == 0;
+}
+
 static int add_named(struct layout *layout, char *entry, struct gpubind_error *err)
 {
     char *file = strchr(entry, '='), *slots;
@@ -62,12 +69,16 @@ static int add_named(struct layout *layout, char *entry, struct gpubind_error *e
     slots = strchr(entry, ':');
     if (slots)
         *slots++ = '\0';
-    if (!*entry || strlen(entry) >= longest || (file && !*file) ||
+    if (!file && is_xml(entry)) {
+        file = entry;
+        entry = entry + strlen(entry); /* the file says what it is called */
+    }
+    if ((!*entry && !file) || strlen(entry) >= longest || (file && !*file) ||
         (file && strlen(file) >= sizeof layout->nodes->file))
-        return error_set(err, "a node is written NAME[:SLOTS][=FILE]");
+        return error_set(err, "a node is written NAME[:SLOTS][=FILE] or FILE.xml[:SLOTS]");
     if (slots && !read_number(slots, 1, LAYOUT_MAX_RANKS, &nslots))
         return error_set(err, "node %s: '%s' is no number of slots", entry, slots);
-    if (find_node(layout, entry) >= 0)
+    if (*entry && find_node(layout, entry) >= 0)
         return error_set(err, "node %s is named twice", entry);
     if (layout_named(layout, entry, err) < 0)
         return -1;
@@ -163,8 +174,8 @@ struct rankfile_line {
     char *host, *slots;
 };
 
-/* 1: a rank, 0: nothing, -1: not understood. */
-static int read_line(char *line, struct rankfile_line *out)
+/* 1: a rank, 0: nothing, -1: not understood. A lone host is that of the rank next. */
+static int read_line(char *line, int next, struct rankfile_line *out)
 {
     char *words[3], *save = NULL, *equals;
     int n = 0;
@@ -177,6 +188,10 @@ static int read_line(char *line, struct rankfile_line *out)
     }
     if (n == 0)
         return 0;
+    if (n == 1 && strcmp(words[0], "rank") != 0 && !strchr(words[0], '=')) {
+        *out = (struct rankfile_line){.rank = next, .host = words[0]};
+        return 1;
+    }
     if (n < 2 || strcmp(words[0], "rank") != 0 || !(equals = strchr(words[1], '=')) || !equals[1])
         return -1;
     *equals = '\0';
@@ -259,7 +274,7 @@ int layout_rankfile(struct layout *layout, const char *text, const char *what,
                     struct gpubind_error *err)
 {
     bool open = layout->nnodes == 0;
-    int number = 0, status = 0;
+    int number = 0, next = 0, status = 0;
     char *copy = strdup(text), *rest = copy, *line;
 
     if (!copy || make_ranks(layout, count_lines(text), err) < 0) {
@@ -270,16 +285,17 @@ int layout_rankfile(struct layout *layout, const char *text, const char *what,
         layout->ranks[rank].node = -1;
     while (status == 0 && (line = strsep(&rest, "\n"))) {
         struct rankfile_line words;
-        int found = read_line(line, &words);
+        int found = read_line(line, next, &words);
 
         number++;
         if (found < 0)
-            status = error_set(err, "%s, line %d: not 'rank N=HOST [slot=CPUS]'", what, number);
+            status = error_set(err, "%s, line %d: neither 'rank N=HOST [slot=CPUS]' nor a host", what, number);
         else if (found && words.rank >= layout->nranks)
             status = error_set(err, "%s: rank %d is named, but not all below it", what,
                                words.rank);
         else if (found)
             status = add_line(layout, &words, open, what, err);
+        next += found > 0;
     }
     free(copy);
     return status < 0 ? -1 : close_ranks(layout, what, err);

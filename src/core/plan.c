@@ -143,6 +143,15 @@ static void note_use(struct plan_work *work, int nworkers)
         plan->notes |= NOTE_UNUSED_GPUS;
 }
 
+/* With one memory there is nothing to prefer. */
+static bool has_several_memories(const struct node *node)
+{
+    for (int c = 1; c < node->ncores; c++)
+        if (node->cores[c].numa != node->cores[0].numa)
+            return true;
+    return false;
+}
+
 static int fill(struct plan_work *work, int *workers, struct gpubind_error *err)
 {
     int nworkers = find_workers(work, workers);
@@ -158,7 +167,8 @@ static int fill(struct plan_work *work, int *workers, struct gpubind_error *err)
     note_use(work, nworkers);
     work->plan->bind_cpus = work->policy->bind != BIND_NONE;
     work->plan->smt = work->policy->smt;
-    work->plan->bind_memory = work->plan->bind_cpus && work->policy->membind;
+    work->plan->bind_memory = work->plan->bind_cpus && work->policy->membind &&
+                              has_several_memories(work->node);
     work->plan->hash = plan_hash(work->node, work->plan);
     return 0;
 }

@@ -1,7 +1,6 @@
 #include "core/visible.h"
 
-#include <ctype.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,60 +12,64 @@ const char *visible_variable(enum gpu_vendor vendor)
     return names[vendor];
 }
 
-/* The GPU with this index; -1 when the text is not a plain number or none has it. */
-static int find_index(const struct node *node, const char *entry, size_t length)
+static bool is_uuid(const char *entry)
 {
-    long index = 0;
+    return strncmp(entry, "GPU-", 4) == 0 || strncmp(entry, "MIG-", 4) == 0;
+}
 
-    if (length == 0 || length > 6)
-        return -1;
-    for (size_t i = 0; i < length; i++) {
-        if (!isdigit((unsigned char)entry[i]))
-            return -1;
-        index = index * 10 + (entry[i] - '0');
-    }
-    for (int g = 0; g < node->ngpus; g++)
+static int find_index(const struct node *node, const char *entry)
+{
+    char *end;
+    long index = strtol(entry, &end, 10);
+
+    for (int g = 0; end != entry && g < node->ngpus; g++)
         if (node->gpus[g].index == index)
             return g;
     return -1;
 }
 
-static int find_uuid(const struct node *node, const char *entry, size_t length)
+/* What stands behind a whole UUID does not matter. */
+static int find_uuid(const struct node *node, const char *entry)
 {
+    size_t length = strcspn(entry, ", \t");
     int found = -1;
 
-    if (length < 5 || (strncasecmp(entry, "GPU-", 4) != 0 && strncasecmp(entry, "MIG-", 4) != 0))
-        return -1;
-    for (int g = 0; g < node->ngpus; g++)
-        if (strncasecmp(node->gpus[g].uuid, entry, length) == 0) {
-            if (found >= 0)
-                return -1;
-            found = g;
-        }
+    for (int g = 0; length > 4 && g < node->ngpus; g++) {
+        const char *uuid = node->gpus[g].uuid;
+        size_t compared = length < strlen(uuid) ? length : strlen(uuid);
+
+        if (compared < 5 || strncasecmp(uuid, entry, compared) != 0)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = g;
+    }
     return found;
 }
 
 const char *visible_parse(const struct node *node, const char *value, struct idset *gpus)
 {
-    const char *entry = value;
+    const char *entry = value + strspn(value, " \t");
+    bool uuids = is_uuid(entry);
 
     idset_clear(gpus);
     if (!*value)
         return NULL;
     for (;;) {
-        const char *start = entry + strspn(entry, " \t");
-        size_t length = strcspn(start, ", \t");
-        const char *end = start + strcspn(start, ",");
-        int g = find_index(node, start, length);
+        const char *comma = strchr(entry, ',');
+        int g = -1;
 
-        if (g < 0)
-            g = find_uuid(node, start, length);
-        if (g < 0 || idset_has(gpus, g))
-            return start;
-        idset_add(gpus, g);
-        if (!*end)
+        if (is_uuid(entry) == uuids)
+            g = uuids ? find_uuid(node, entry) : find_index(node, entry);
+        if (g >= 0 && idset_has(gpus, g))
+            idset_clear(gpus);
+        else if (g >= 0)
+            idset_add(gpus, g);
+        if (g < 0 || !idset_has(gpus, g))
+            return entry;
+        if (!comma)
             return NULL;
-        entry = end + 1;
+        entry = comma + 1 + strspn(comma + 1, " \t");
     }
 }
 

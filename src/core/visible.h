@@ -12,11 +12,13 @@ enum visible_ids { IDS_UUID, IDS_INDEX };
 /* "CUDA_VISIBLE_DEVICES" and its relatives. */
 const char *visible_variable(enum gpu_vendor vendor);
 
-/* Reads a value as the CUDA driver does: comma-separated indices, UUIDs or
- * beginnings of UUIDs that fit one GPU; the first entry that names none, or
- * names one again, ends the list. gpus becomes the positions in the node.
- * Returns the entry that ended the list early, a pointer into value, or NULL
- * when all were good. The empty value means no GPU. */
+/* Reads a value as the CUDA driver does (580.159, measured): entries between
+ * commas are either all numbers, read as strtol does up to the first other
+ * character, or all UUIDs, of which the beginning will do when it fits one GPU
+ * only; the first entry that names no GPU ends the list. A GPU named twice makes
+ * the driver refuse the whole list. gpus becomes the positions in the node.
+ * Returns the entry where reading stopped, a pointer into value, or NULL when all
+ * were good. The empty value means no GPU. */
 const char *visible_parse(const struct node *node, const char *value, struct idset *gpus);
 
 /* Adds the value for a rank with GPUs. Returns whether indices were written,

@@ -1,5 +1,5 @@
 /* The part of the driver API that gpubind calls, declared here because the
- * toolkit's header is not needed to build. tests/cuda_abi.c compares it with
+ * toolkit's header is not needed to build. tests/abi_cuda.c compares it with
  * cuda.h where that is installed. */
 #ifndef GPUBIND_CUDA_DRIVER_API_H
 #define GPUBIND_CUDA_DRIVER_API_H

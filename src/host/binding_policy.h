@@ -1,11 +1,27 @@
-/* Did Open MPI bind this rank because somebody asked for it? */
+/* Did the launcher bind this rank because somebody asked for it? */
 #ifndef GPUBIND_HOST_BINDING_POLICY_H
 #define GPUBIND_HOST_BINDING_POLICY_H
 
 #include <stdbool.h>
 
-/* True when the rank was bound at launch and neither an option of mpirun nor the
- * environment nor an MCA parameter file said how. */
-bool binding_policy_is_default(void);
+#include "core/idlist.h"
+#include "host/launcher.h"
+#include "host/process.h"
+
+enum binding_wish {
+    BINDING_ASKED,   /* keep to it; also when nothing was bound */
+    BINDING_DEFAULT, /* nobody said how: bind anew */
+    BINDING_UNKNOWN, /* only the shape of all ranks' bindings can tell */
+};
+
+struct binding_policy {
+    enum binding_wish wish;
+    bool has_daemon;
+    struct process daemon; /* what the launcher could bind from is this one's */
+};
+
+/* Reads the environment, the MCA parameter files of Open MPI 4, and for Open MPI 5
+ * the command line of prterun, since that leaves no trace in the environment. */
+void binding_policy_read(const struct world *world, struct binding_policy *policy);
 
 #endif

@@ -8,22 +8,21 @@
 #include "core/text.h"
 
 struct world {
-    const char *launcher; /* "openmpi", ..., "none" */
-    int rank, size;       /* in the job */
+    const char *launcher;  /* "openmpi", ..., "none" */
+    int rank, size;        /* in the job; size 0: not known */
     int local, local_size; /* on the node; local_size 0: not known */
-    char job[256];        /* names job and step on this node */
-    bool mixed;           /* other ranks of the job may run another command */
-    bool default_binding; /* bound, but only because nobody said how */
+    char job[512];         /* names job and step on this node */
+    bool mixed;            /* other ranks of the job may run another command */
 };
 
-/* Reads the environment. forced is a launcher's name, "auto" for the first that
- * is recognised, "none" for a single process. Sentences that are worth saying
- * with --verbose are added to remarks, those worth saying always to notes. Fails
- * on variables that contradict each other, and names them. */
+/* Reads the environment. forced is a launcher's name, "auto" for the one that is
+ * recognised, "none" for a single process. Sentences that are worth saying with
+ * --verbose are added to remarks, those worth saying always to notes. Fails on
+ * variables that contradict each other, and names them. */
 int launcher_read(const char *forced, struct world *world, struct text *remarks,
                   struct text *notes, struct gpubind_error *err);
 
-/* "openmpi, hydra, ...", for help and errors. */
+/* "openmpi|hydra|...", for help and errors. */
 void launcher_names(struct text *text);
 bool launcher_known(const char *name);
 

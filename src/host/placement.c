@@ -10,9 +10,15 @@
 #include "host/process.h"
 #include "host/sight.h"
 
-int facts_read(struct facts *facts, struct gpubind_error *err)
+int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err)
 {
+    struct binding_policy policy;
+
     memset(facts, 0, sizeof *facts);
+    binding_policy_read(world, &policy);
+    facts->wish = policy.wish;
+    facts->rank = world->rank;
+    facts->local = world->local;
     nvidia_minors("", &facts->minors);
     for (int vendor = 0; vendor < 3; vendor++) {
         const char *name = visible_variable((enum gpu_vendor)vendor);
@@ -25,7 +31,13 @@ int facts_read(struct facts *facts, struct gpubind_error *err)
         if (value)
             snprintf(facts->visible[vendor], sizeof facts->visible[vendor], "%s", value);
     }
-    return process_cpus(&facts->cpus, err);
+    if (process_cpus(&facts->cpus, err) < 0)
+        return -1;
+    facts->wide = facts->cpus;
+    if (facts->wish == BINDING_ASKED)
+        return 0;
+    return process_cpus_before_binding(policy.has_daemon ? &policy.daemon : NULL, &facts->wide,
+                                       err);
 }
 
 int placement_load(struct placement *placement, const struct rules *rules, const char *topology,
@@ -67,6 +79,40 @@ static int by_local(const void *a, const void *b)
     int x = ((const struct facts *)a)->local, y = ((const struct facts *)b)->local;
 
     return (x > y) - (x < y);
+}
+
+/* PRRTE's defaults: one core each, in order from the first; or a whole NUMA node
+ * or package each, which is so wide that binding anew inside it does no harm. */
+static bool has_default_shape(const struct node *node, const struct facts *facts, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const struct core *core = &node->cores[i];
+
+        if (facts[i].wish != BINDING_UNKNOWN || i >= node->ncores ||
+            idset_count(&facts[i].cpus) > core->npus)
+            return false;
+        for (int pu = idset_next(&facts[i].cpus, -1); pu >= 0;
+             pu = idset_next(&facts[i].cpus, pu)) {
+            bool inside = false;
+
+            for (int p = 0; p < core->npus; p++)
+                inside |= core->pu[p] == pu;
+            if (!inside)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A binding that nobody asked for is as good as none. facts stand in the order of
+ * local ranks. */
+static void widen(const struct node *node, struct facts *facts, int n)
+{
+    bool by_default = has_default_shape(node, facts, n);
+
+    for (int i = 0; i < n; i++)
+        if (facts[i].wish == BINDING_DEFAULT || by_default)
+            facts[i].cpus = facts[i].wide;
 }
 
 /* Only CPUs that a rank may use exist. */
@@ -123,6 +169,7 @@ int placement_make(struct placement *placement, const struct rules *rules,
     if (status == 0) {
         memcpy(sorted, facts, (size_t)n * sizeof *sorted);
         qsort(sorted, (size_t)n, sizeof *sorted, by_local);
+        widen(&placement->node, sorted, n);
         status = restrict_node(&placement->node, sorted, n, err);
     }
     if (status == 0)

@@ -11,6 +11,7 @@
 #include "core/plan.h"
 #include "core/render_env.h"
 #include "core/text.h"
+#include "host/binding_policy.h"
 #include "host/topology.h"
 
 /* What the user asked for, the same for all ranks of a node. */
@@ -29,6 +30,8 @@ struct facts {
     int rank, local;
     uint64_t rules_digest;
     struct idset cpus;   /* that it may use; empty: all of the node */
+    struct idset wide;   /* that its launcher could have bound it to */
+    enum binding_wish wish;
     struct idset minors; /* of the NVIDIA devices that it may open */
     struct prefs prefs;
     bool report, verbose;
@@ -44,8 +47,8 @@ struct placement {
     struct plan plan;
 };
 
-/* What this process may see and use. cpus is what it is bound to. */
-int facts_read(struct facts *facts, struct gpubind_error *err);
+/* What this process may see and use. */
+int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err);
 
 /* Loads the node. The caller clears, also after a failure. */
 int placement_load(struct placement *placement, const struct rules *rules, const char *topology,

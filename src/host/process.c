@@ -8,12 +8,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-struct process {
-    pid_t pid, parent;
-    char command[32];
-    unsigned long long start; /* clock ticks after boot */
-};
-
 /* Reads /proc/PID/stat. The command may hold anything, so its end is the last
  * parenthesis. */
 static bool read_process(pid_t pid, struct process *process)
@@ -44,22 +38,46 @@ static bool read_process(pid_t pid, struct process *process)
                   &process->parent, &process->start) == 2;
 }
 
-void process_name_ancestor(const char *command, char *text, size_t size)
+static bool is_one_of(const char *command, const char *const *commands)
 {
-    struct process parent = {.pid = getppid()}, at;
-    bool known = read_process(getppid(), &parent);
+    for (; *commands; commands++)
+        if (strcmp(command, *commands) == 0)
+            return true;
+    return false;
+}
 
-    if (known)
-        for (at = parent; command; ) {
-            /* The kernel keeps 15 bytes of the name. */
-            if (strncmp(at.command, command, 15) == 0) {
-                parent = at;
-                break;
-            }
-            if (at.parent < 1 || !read_process(at.parent, &at))
-                break;
-        }
-    snprintf(text, size, ".%ld.%llu", (long)parent.pid, parent.start);
+bool process_parent(struct process *parent)
+{
+    return read_process(getppid(), parent);
+}
+
+bool process_ancestor(const char *const *commands, struct process *found)
+{
+    bool known = process_parent(found);
+
+    while (known && !is_one_of(found->command, commands))
+        known = found->parent > 0 && read_process(found->parent, found);
+    return known;
+}
+
+char *process_command_line(pid_t pid, size_t *size)
+{
+    const size_t limit = 65536;
+    char path[64], *line = malloc(limit);
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    file = fopen(path, "re");
+    if (!file || !line) {
+        free(line);
+        if (file)
+            fclose(file);
+        return NULL;
+    }
+    *size = fread(line, 1, limit - 1, file);
+    line[*size] = '\0';
+    fclose(file);
+    return line;
 }
 
 static int get_cpus(pid_t pid, struct idset *cpus)
@@ -105,25 +123,15 @@ static int cpus_of_cgroup(const struct idset *mine, struct idset *cpus)
     return status;
 }
 
-static bool is_one_of(const char *command, const char *const *commands)
-{
-    for (; *commands; commands++)
-        if (strcmp(command, *commands) == 0)
-            return true;
-    return false;
-}
-
-int process_cpus_before_binding(const char *const *daemons, struct idset *cpus,
+int process_cpus_before_binding(const struct process *ancestor, struct idset *cpus,
                                 struct gpubind_error *err)
 {
-    struct process at = {.parent = getppid()};
     struct idset mine;
 
     if (process_cpus(&mine, err) < 0)
         return -1;
-    while (at.parent > 0 && read_process(at.parent, &at))
-        if (is_one_of(at.command, daemons) && get_cpus(at.pid, cpus) == 0)
-            return 0;
+    if (ancestor && get_cpus(ancestor->pid, cpus) == 0)
+        return 0;
     if (cpus_of_cgroup(&mine, cpus) < 0)
         *cpus = mine;
     return 0;

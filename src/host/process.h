@@ -1,22 +1,36 @@
-/* The processes above this one. */
+/* The processes above this one, and what this one may use. */
 #ifndef GPUBIND_HOST_PROCESS_H
 #define GPUBIND_HOST_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
+#include "core/error.h"
 #include "core/idlist.h"
 
-/* Writes ".PID.START" of the nearest ancestor with this command name (NULL: of
- * the parent), which no later process shares; of the parent when there is none. */
-void process_name_ancestor(const char *command, char *text, size_t size);
+struct process {
+    pid_t pid, parent;
+    char command[32];         /* the kernel's name, at most 15 bytes */
+    unsigned long long start; /* clock ticks after boot; with pid, no two are equal */
+};
+
+/* The parent; false when /proc does not tell. */
+bool process_parent(struct process *parent);
+
+/* The nearest ancestor whose command is one of these (the list ends with NULL). */
+bool process_ancestor(const char *const *commands, struct process *found);
+
+/* The words of a process's command line, each ended by a NUL, in memory that the
+ * caller frees; NULL when it may not be read. */
+char *process_command_line(pid_t pid, size_t *size);
 
 /* The CPUs that this process may use. */
 int process_cpus(struct idset *cpus, struct gpubind_error *err);
 
-/* What a launcher bound this process from: the CPUs of the nearest ancestor whose
- * command is one of the daemons (ends with NULL), else all that the kernel grants. */
-int process_cpus_before_binding(const char *const *daemons, struct idset *cpus,
+/* The CPUs of the ancestor, which is what a launcher had to bind from; where there
+ * is none (NULL), all that the kernel grants when asked for all. */
+int process_cpus_before_binding(const struct process *ancestor, struct idset *cpus,
                                 struct gpubind_error *err);
 
 #endif

@@ -60,8 +60,9 @@ static void note_sight(const struct node *node, const struct facts *facts, const
     if (!facts->has_visible[vendor])
         return;
     if (bad)
-        text_add(notes, "%s=%s: '%.*s' names no further GPU, so the list ends before it\n", name,
-                 value, (int)strcspn(bad, ","), bad);
+        text_add(notes, "%s=%s: '%.*s' names no further GPU%s\n", name, value,
+                 (int)strcspn(bad, ","), bad,
+                 nleft ? ", so the list ends before it" : "");
     if (nleft < node->ngpus)
         text_add(notes, "%s=%s leaves %d of %d GPUs\n", name, value, nleft, node->ngpus);
 }

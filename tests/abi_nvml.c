@@ -1,0 +1,55 @@
+/* Does src/host/nvml_api.h say what nvml.h says? The compiler decides; the program
+ * only reports that it was built. */
+#include <nvml.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* nvml.h gives its functions' newest versions their old names. */
+#undef nvmlInit
+#undef nvmlDeviceGetCount
+#undef nvmlDeviceGetHandleByIndex
+#undef nvmlDeviceGetPciInfo
+#undef nvmlDeviceGetNvLinkRemotePciInfo
+
+#include "host/nvml_api.h"
+
+#define SAME_PLACE(ours, theirs)                                                             \
+    _Static_assert(offsetof(struct nvml_pci, ours) == offsetof(nvmlPciInfo_t, theirs), #ours)
+
+_Static_assert(sizeof(struct nvml_pci) == sizeof(nvmlPciInfo_t), "nvml_pci");
+SAME_PLACE(bus_id_legacy, busIdLegacy);
+SAME_PLACE(domain, domain);
+SAME_PLACE(bus, bus);
+SAME_PLACE(device, device);
+SAME_PLACE(device_id, pciDeviceId);
+SAME_PLACE(subsystem_id, pciSubSystemId);
+SAME_PLACE(bus_id, busId);
+_Static_assert((int)NVML_OK == (int)NVML_SUCCESS, "NVML_OK");
+_Static_assert((int)NVML_ENABLED == (int)NVML_FEATURE_ENABLED, "NVML_ENABLED");
+_Static_assert((int)NVML_LINK_TO_GPU == (int)NVML_NVLINK_DEVICE_TYPE_GPU, "NVML_LINK_TO_GPU");
+_Static_assert((int)NVML_LINK_TO_SWITCH == (int)NVML_NVLINK_DEVICE_TYPE_SWITCH,
+               "NVML_LINK_TO_SWITCH");
+/* Each call has the arguments of NVML_FUNCTIONS; sizeof evaluates nothing. */
+#define CALLS(call) _Static_assert(sizeof(call) == sizeof(int), #call)
+#define DEVICE ((nvmlDevice_t)0)
+CALLS(nvmlInit_v2());
+CALLS(nvmlShutdown());
+CALLS(nvmlDeviceGetCount_v2((unsigned *)0));
+CALLS(nvmlDeviceGetHandleByIndex_v2(0u, (nvmlDevice_t *)0));
+CALLS(nvmlDeviceGetPciInfo_v3(DEVICE, (nvmlPciInfo_t *)0));
+CALLS(nvmlDeviceGetUUID(DEVICE, (char *)0, 0u));
+CALLS(nvmlDeviceGetName(DEVICE, (char *)0, 0u));
+CALLS(nvmlDeviceGetMinorNumber(DEVICE, (unsigned *)0));
+CALLS(nvmlDeviceGetMigMode(DEVICE, (unsigned *)0, (unsigned *)0));
+CALLS(nvmlDeviceGetMaxMigDeviceCount(DEVICE, (unsigned *)0));
+CALLS(nvmlDeviceGetMigDeviceHandleByIndex(DEVICE, 0u, (nvmlDevice_t *)0));
+CALLS(nvmlDeviceGetNvLinkState(DEVICE, 0u, (nvmlEnableState_t *)0));
+CALLS(nvmlDeviceGetNvLinkVersion(DEVICE, 0u, (unsigned *)0));
+CALLS(nvmlDeviceGetNvLinkRemoteDeviceType(DEVICE, 0u, (nvmlIntNvLinkDeviceType_t *)0));
+CALLS(nvmlDeviceGetNvLinkRemotePciInfo_v2(DEVICE, 0u, (nvmlPciInfo_t *)0));
+
+int main(void)
+{
+    puts("1..1\nok 1 - NVML's entry points are declared as in nvml.h");
+    return 0;
+}
