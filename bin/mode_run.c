@@ -11,6 +11,7 @@
 #include "host/meet.h"
 #include "host/nvidia.h"
 #include "host/orders.h"
+#include "host/siblings.h"
 
 /* When other commands run as ranks of the same job, they never come. */
 #define MIXED_PATIENCE_S 1.0
@@ -59,6 +60,14 @@ static void report(struct run *run, bool table, bool why)
     }
     text_clear(&text);
     text_clear(&run->notes);
+}
+
+static bool complete(void *context, int came)
+{
+    const struct run *run = context;
+    int waiting = siblings_before_mpi(run->world.daemons);
+
+    return waiting >= 0 && waiting <= came;
 }
 
 static int order_rank(const struct run *run, const struct facts *facts,
@@ -117,9 +126,9 @@ static int decide(void *context, const struct meet_message *said, int n,
         why |= facts[i].verbose;
     }
     if (status == 0 && n < run->world.local_size && !run->world.mixed)
-        text_add(&run->notes, "%d of the %d ranks on this node came within %d s; the others are "
-                              "not counted\n",
-                 n, run->world.local_size, run->options->timeout_s);
+        text_add(&run->notes, "%d of the %d ranks on this node came here; the others are not "
+                              "counted\n",
+                 n, run->world.local_size);
     if (status == 0)
         status = placement_make(&run->placement, &run->options->rules, facts, n, &run->notes, err);
     if (status == 0)
@@ -158,6 +167,7 @@ static enum meet_outcome get_orders(struct run *run, struct meet_message *orders
 {
     char key[1024], host[256] = "";
     struct meet_call call = {.key = key, .prepare = prepare, .decide = decide, .context = run,
+                             .complete = complete,
                              .mine = {&run->facts, sizeof run->facts},
                              .expected = run->world.local_size,
                              .patience_s = run->options->timeout_s};

@@ -223,6 +223,7 @@ static int read_world(const struct launcher *launcher, struct world *world,
     if (!launcher->local)
         world->local = world->rank;
     world->mixed = parts > 1;
+    world->daemons = launcher->daemons;
     name_job(launcher, world);
     return 0;
 }

@@ -13,6 +13,7 @@ struct world {
     int local, local_size; /* on the node; local_size 0: not known */
     char job[512];         /* names job and step on this node */
     bool mixed;            /* other ranks of the job may run another command */
+    const char *const *daemons; /* commands that start ranks, ended by NULL */
 };
 
 /* Reads the environment. forced is a launcher's name, "auto" for the one that is

@@ -15,5 +15,6 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/orders.c src/host/orders.h \
 	src/host/placement.c src/host/placement.h \
 	src/host/process.c src/host/process.h \
+	src/host/siblings.c src/host/siblings.h \
 	src/host/sight.c src/host/sight.h \
 	src/host/topology.c src/host/topology.h

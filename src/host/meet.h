@@ -24,6 +24,9 @@ struct meet_call {
     const char *key;   /* names job and node */
     int expected;      /* processes, this one included */
     double patience_s; /* how long to wait for the next one to come */
+    /* Asked after a second of silence, with the number of processes that came: is
+     * it certain that nobody else will? NULL: never. */
+    bool (*complete)(void *context, int came);
     struct meet_message mine;
     /* The leader's part. prepare is called before it waits, decide afterwards
      * with what n processes said, its own first; it fills one answer for each,

@@ -7,6 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Ranks of one job start close together. */
+#define SILENCE_S 1.0
+
 /* A process that came. Its socket is open until the end; said.bytes is NULL as
  * long as it has not spoken. */
 struct guest {
@@ -89,13 +92,14 @@ static int gather(const struct meet_call *call, int listener, struct assembly *a
     double last = meet_now();
 
     while (assembly->spoken + 1 < call->expected) {
-        double left = last + call->patience_s - meet_now();
+        double silence = meet_now() - last, left = call->patience_s - silence;
         int before = assembly->spoken, n = assembly->n;
         bool arrived;
 
-        if (left <= 0)
+        if (left <= 0 || (silence > SILENCE_S && call->complete &&
+                          call->complete(call->context, assembly->spoken + 1)))
             return 0;
-        if (poll_once(assembly, listener, left) <= 0)
+        if (poll_once(assembly, listener, left < SILENCE_S ? left : SILENCE_S) <= 0)
             continue;
         arrived = assembly->polled[n].revents != 0;
         for (int g = n - 1; g >= 0; g--)
