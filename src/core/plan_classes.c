@@ -11,44 +11,53 @@ static int class_of_rank(const struct plan_work *work, const int *first, int r)
     return work->nclasses;
 }
 
-static bool core_usable(const struct core *core, const struct idset *cpus)
+#define NO_CORE (-1)
+
+/* The core of each PU, or NO_CORE. */
+static void map_pus(const struct node *node, short core_of[IDSET_MAX])
 {
-    for (int p = 0; p < core->npus; p++)
-        if (idset_has(cpus, core->pu[p]))
-            return true;
-    return false;
+    for (int pu = 0; pu < IDSET_MAX; pu++)
+        core_of[pu] = NO_CORE;
+    for (int c = 0; c < node->ncores; c++)
+        for (int p = 0; p < node->cores[c].npus; p++)
+            core_of[node->cores[c].pu[p]] = (short)c;
 }
 
-/* Cores that the class may use. One whose CPUs are none of the node's is treated
- * as not bound at all, which is what a recorded machine wants. */
-static void fill_usable(struct plan_work *work, int k, const struct idset *cpus)
+static void come_nearer(const struct plan_work *work, int k, int core)
+{
+    for (int g = 0; g < work->node->ngpus; g++) {
+        unsigned char *nearest = &work->distance[k * work->node->ngpus + g];
+        int distance = node_distance(work->node, g, core);
+
+        if (distance < *nearest)
+            *nearest = (unsigned char)distance;
+    }
+}
+
+/* The cores that the class may use and its distances. A class whose CPUs are none
+ * of the node's is treated as not bound at all, which is what a recorded machine
+ * wants. */
+static void fill_class(struct plan_work *work, int k, const struct idset *cpus,
+                       const short core_of[IDSET_MAX])
 {
     const struct node *node = work->node;
     bool *usable = &work->usable[k * node->ncores];
     bool any = false;
 
-    for (int c = 0; c < node->ncores; c++)
-        any |= usable[c] = core_usable(&node->cores[c], cpus);
-    for (int c = 0; c < node->ncores && !any; c++)
-        usable[c] = true;
-}
-
-static void fill_distances(struct plan_work *work, int k)
-{
-    const struct node *node = work->node;
-
-    for (int g = 0; g < node->ngpus; g++) {
-        int nearest = 3;
-
-        for (int c = 0; c < node->ncores && nearest > 0; c++)
-            if (work->usable[k * node->ncores + c] && node_distance(node, g, c) < nearest)
-                nearest = node_distance(node, g, c);
-        work->distance[k * node->ngpus + g] = (unsigned char)nearest;
+    memset(&work->distance[k * node->ngpus], 3, (size_t)node->ngpus);
+    for (int pu = idset_next(cpus, -1); pu >= 0; pu = idset_next(cpus, pu))
+        if (core_of[pu] != NO_CORE)
+            any = usable[core_of[pu]] = true;
+    for (int c = 0; c < node->ncores; c++) {
+        usable[c] |= !any;
+        if (usable[c])
+            come_nearer(work, k, c);
     }
 }
 
 int plan_classes(struct plan_work *work, struct gpubind_error *err)
 {
+    short core_of[IDSET_MAX];
     int nranks = work->job->nranks;
     int *first = malloc((size_t)nranks * sizeof *first);
 
@@ -69,10 +78,9 @@ int plan_classes(struct plan_work *work, struct gpubind_error *err)
         free(first);
         return error_set(err, "out of memory");
     }
-    for (int k = 0; k < work->nclasses; k++) {
-        fill_usable(work, k, &work->job->ranks[first[k]].cpus);
-        fill_distances(work, k);
-    }
+    map_pus(work->node, core_of);
+    for (int k = 0; k < work->nclasses; k++)
+        fill_class(work, k, &work->job->ranks[first[k]].cpus, core_of);
     free(first);
     return 0;
 }
