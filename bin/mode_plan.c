@@ -7,6 +7,7 @@
 #include "core/layout.h"
 #include "core/render.h"
 #include "host/file.h"
+#include "host/map.h"
 
 struct planning {
     const struct options *options;
@@ -46,6 +47,23 @@ static int name_nodes(struct planning *planning, struct gpubind_error *err)
     return layout_named(&planning->layout, "", err);
 }
 
+/* One rank for each GPU, or set of GPUs, that may be used. */
+static int default_ranks(const struct planning *planning, struct gpubind_error *err)
+{
+    const struct rules *rules = &planning->options->rules;
+    int ranks = 0;
+
+    for (int n = 0; n < planning->layout.nnodes; n++) {
+        const struct node *node = &planning->nodes[n].node;
+        struct policy policy = {.nmap = node->ngpus};
+
+        if (rules->map && map_read(node, rules->map, &policy, err) < 0)
+            return -1;
+        ranks += policy.nmap / rules->policy.gpus_per_rank;
+    }
+    return ranks ? ranks : 1;
+}
+
 static int place_ranks(struct planning *planning, struct gpubind_error *err)
 {
     const struct options *options = planning->options;
@@ -59,9 +77,9 @@ static int place_ranks(struct planning *planning, struct gpubind_error *err)
         free(text);
         return status;
     }
-    for (int n = 0; !options->ranks && n < planning->layout.nnodes; n++)
-        ranks += planning->nodes[n].node.ngpus / options->rules.policy.gpus_per_rank;
-    return layout_spread(&planning->layout, ranks ? ranks : 1, options->cyclic, err);
+    if (!ranks)
+        ranks = default_ranks(planning, err);
+    return ranks < 0 ? -1 : layout_spread(&planning->layout, ranks, options->cyclic, err);
 }
 
 /* What the ranks of a node would say. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bin/modes.h"
@@ -25,6 +26,7 @@ struct run {
     struct facts facts;
     struct text remarks, notes;
     struct placement placement;
+    bool complete; /* whoever did not come will not */
 };
 
 static int prepare(void *context, struct gpubind_error *err)
@@ -64,10 +66,11 @@ static void report(struct run *run, bool table, bool why)
 
 static bool complete(void *context, int came)
 {
-    const struct run *run = context;
+    struct run *run = context;
     int waiting = siblings_before_mpi(run->world.daemons);
 
-    return waiting >= 0 && waiting <= came;
+    run->complete = waiting >= 0 && waiting <= came;
+    return run->complete;
 }
 
 static int order_rank(const struct run *run, const struct facts *facts,
@@ -110,30 +113,70 @@ static int check_masters(const struct run *run, struct gpubind_error *err)
     return 0;
 }
 
-static int decide(void *context, const struct meet_message *said, int n,
+/* Whether the other ranks are there, but in places where they cannot meet, such as
+ * network namespaces of their own. */
+static bool is_cut_off(const struct run *run, int came)
+{
+    return came == 1 && run->world.local_size > 1 && !run->world.mixed && !run->complete;
+}
+
+static int note_absence(struct run *run, int came, struct gpubind_error *err)
+{
+    if (is_cut_off(run, came)) {
+        if (run->options->rules.nmasters)
+            return error_set(err, "the ranks of this node cannot meet, so that --master cannot "
+                                  "be told by all");
+        text_add(&run->notes, "no other of the %d ranks on this node came here; planned as if all "
+                              "were like this one\n",
+                 run->world.local_size);
+    } else if (came < run->world.local_size && !run->world.mixed) {
+        text_add(&run->notes, "%d of the %d ranks on this node came here; the others are not "
+                              "counted\n",
+                 came, run->world.local_size);
+    }
+    return 0;
+}
+
+/* All that take part, those that cannot be asked included; the caller frees. */
+static struct facts *collect(const struct run *run, const struct meet_message *said, int came,
+                             int *n, struct gpubind_error *err)
+{
+    bool cut_off = is_cut_off(run, came);
+    struct facts *facts;
+
+    *n = cut_off ? run->world.local_size : came;
+    facts = calloc((size_t)*n, sizeof *facts);
+    if (!facts)
+        error_set(err, "out of memory");
+    for (int i = 0; facts && i < came; i++)
+        memcpy(&facts[i], said[i].bytes, sizeof facts[i]);
+    for (int i = came, local = 0; facts && i < *n; i++, local++) {
+        local += local == facts[0].local;
+        facts[i] = facts[0];
+        facts[i].local = local;
+        facts[i].rank = -1;
+    }
+    return facts;
+}
+
+static int decide(void *context, const struct meet_message *said, int came,
                   struct meet_message *answers, struct gpubind_error *err)
 {
     struct run *run = context;
-    struct facts *facts = calloc((size_t)n, sizeof *facts);
+    struct facts *facts = NULL;
     bool table = false, why = false;
-    int status = facts ? check_said(said, n, err) : error_set(err, "out of memory");
+    int n = 0, status = -1;
 
-    if (status == 0)
-        status = check_masters(run, err);
-    for (int i = 0; i < n && status == 0; i++) {
-        memcpy(&facts[i], said[i].bytes, sizeof facts[i]);
+    if (check_said(said, came, err) == 0 && check_masters(run, err) == 0 &&
+        note_absence(run, came, err) == 0 && (facts = collect(run, said, came, &n, err)))
+        status = placement_make(&run->placement, &run->options->rules, facts, n, &run->notes, err);
+    for (int i = 0; i < came && status == 0; i++) {
         table |= facts[i].report;
         why |= facts[i].verbose;
     }
-    if (status == 0 && n < run->world.local_size && !run->world.mixed)
-        text_add(&run->notes, "%d of the %d ranks on this node came here; the others are not "
-                              "counted\n",
-                 n, run->world.local_size);
-    if (status == 0)
-        status = placement_make(&run->placement, &run->options->rules, facts, n, &run->notes, err);
     if (status == 0)
         report(run, table, why);
-    for (int i = 0; i < n && status == 0; i++)
+    for (int i = 0; i < came && status == 0; i++)
         status = order_rank(run, &facts[i], &answers[i], err);
     free(facts);
     return status;
@@ -149,10 +192,11 @@ static int read_self(struct run *run, struct gpubind_error *err)
         return -1;
     if (facts->wish == BINDING_DEFAULT)
         text_add(&run->remarks, "the launcher bound its ranks by default; gpubind binds anew\n");
-    /* A recorded machine's CPUs are not those that this process runs on. */
+    /* A recorded machine's CPUs and GPUs are not those that this process has. */
     if (options->rules.topology) {
         facts->wish = BINDING_ASKED;
         idset_clear(&facts->cpus);
+        memset(facts->has_visible, 0, sizeof facts->has_visible);
     }
     snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);
     facts->rules_digest = options->rules_digest;
@@ -188,11 +232,14 @@ static enum meet_outcome get_orders(struct run *run, struct meet_message *orders
     return meet(&call, orders, err);
 }
 
-/* execvp reports a directory as EACCES, which says nothing. */
 static int cannot_run(const char *command, int error)
 {
     struct gpubind_error err;
+    struct stat status;
 
+    /* exec reports a directory as EACCES. */
+    if (error == EACCES && stat(command, &status) == 0 && S_ISDIR(status.st_mode))
+        error = EISDIR;
     error_set(&err, "cannot run %s: %s", command, strerror(error));
     fail(&err);
     return error == ENOENT ? 127 : 126;

@@ -155,19 +155,17 @@ static enum binding_wish wish_of_hydra(void)
 
 void binding_policy_read(const struct world *world, struct binding_policy *policy)
 {
-    static const char *const openmpi[] = {"orted", "mpirun", "mpiexec", "orterun",
-                                          "mpirun.openmpi", "prted", "prterun", NULL};
-    static const char *const hydra[] = {"hydra_pmi_proxy", NULL};
-    bool is_openmpi = strcmp(world->launcher, "openmpi") == 0;
-
     memset(policy, 0, sizeof *policy);
-    if (!is_openmpi && strcmp(world->launcher, "hydra") != 0)
-        return;
-    policy->has_daemon = process_ancestor(is_openmpi ? openmpi : hydra, &policy->daemon);
-    if (!is_openmpi)
+    if (strcmp(world->launcher, "hydra") == 0)
         policy->wish = wish_of_hydra();
+    else if (strcmp(world->launcher, "openmpi") != 0)
+        return;
     else if (getenv("OMPI_MCA_orte_launch"))
         policy->wish = wish_of_openmpi4();
     else if (getenv("PRTE_LAUNCHED"))
+        policy->wish = BINDING_UNKNOWN;
+    if (policy->wish != BINDING_ASKED)
+        policy->has_daemon = process_ancestor(world->daemons, &policy->daemon);
+    if (policy->wish == BINDING_UNKNOWN)
         policy->wish = wish_of_openmpi5(world, policy);
 }

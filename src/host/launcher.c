@@ -159,7 +159,7 @@ static void name_job(const struct launcher *launcher, struct world *world)
     if (named || (!process_ancestor(launcher->daemons, &daemon) && !process_parent(&daemon)))
         return;
     snprintf(world->job + used, sizeof world->job - used, ".%ld.%llu", (long)daemon.pid,
-             daemon.start);
+             process_start(daemon.pid));
 }
 
 /* Which of two launchers in the environment is the inner one. */

@@ -11,7 +11,9 @@
 
 #include "host/nvml.h"
 
-#define MAX_MINORS 64
+/* Minors have gaps where GPUs were removed, but not many in a row. */
+#define MAX_MINORS 256
+#define MAX_GAP 8
 
 /* What stands behind "key:" in a line, without the white space; NULL when it is
  * another line. */
@@ -60,20 +62,24 @@ static bool may_open(const char *root, int minor)
     return access(path, R_OK | W_OK) == 0;
 }
 
-void nvidia_minors(const char *root, struct idset *minors)
-{
-    idset_clear(minors);
-    for (int minor = 0; minor < MAX_MINORS; minor++)
-        if (may_open(root, minor))
-            idset_add(minors, minor);
-}
-
 static bool exists(const char *root, const char *path)
 {
     char full[PATH_MAX];
 
     snprintf(full, sizeof full, "%s%s", root, path);
     return access(full, F_OK) == 0;
+}
+
+void nvidia_minors(const char *root, struct idset *minors)
+{
+    idset_clear(minors);
+    if (!exists(root, "/dev/nvidiactl"))
+        return;
+    for (int minor = 0, gap = 0; minor < MAX_MINORS && gap < MAX_GAP; minor++, gap++)
+        if (may_open(root, minor)) {
+            idset_add(minors, minor);
+            gap = -1;
+        }
 }
 
 /* Partitioned GPUs have capability files for their instances. */
@@ -92,18 +98,6 @@ static bool has_instances(const char *root, int minor)
         found = strncmp(entry->d_name, "gi", 2) == 0;
     closedir(dir);
     return found;
-}
-
-static int drop_hidden(const char *root, struct node *node)
-{
-    bool keep[NODE_MAX_GPUS];
-    int before = node->ngpus;
-
-    for (int g = 0; g < node->ngpus; g++)
-        keep[g] = node->gpus[g].minor < 0 || may_open(root, node->gpus[g].minor);
-    node_keep_gpus(node, keep);
-    node_number(node);
-    return before - node->ngpus;
 }
 
 static const struct nvml_gpu *find_listed(const struct nvml_gpu *list, int nlisted,
@@ -202,12 +196,12 @@ static int take_listed(const struct nvml_gpu *list, int nlisted, bool links, str
 }
 
 int nvidia_refine(const char *root, bool want_links, struct node *node,
-                  struct topology_notes *notes, struct gpubind_error *err)
+                  struct gpubind_error *err)
 {
-    static struct nvml_gpu list[64];
+    struct nvml_gpu *list;
     bool has_driver = exists(root, "/proc/driver/nvidia") || exists(root, "/dev/nvidiactl");
     bool ask;
-    int nlisted, status = 0;
+    int nlisted = 0, status = 0;
 
     if ((node->ngpus && node->gpus[0].vendor != GPU_NVIDIA) || !has_driver)
         return 0;
@@ -215,15 +209,18 @@ int nvidia_refine(const char *root, bool want_links, struct node *node,
           (node->ngpus == 0 && !exists(root, "/proc/driver/nvidia/gpus"));
     for (int g = 0; g < node->ngpus; g++)
         read_information(root, &node->gpus[g]);
-    notes->ngpus_hidden = drop_hidden(root, node);
     for (int g = 0; g < node->ngpus; g++)
         ask |= !node->gpus[g].uuid[0] ||
                (node->gpus[g].minor >= 0 && has_instances(root, node->gpus[g].minor));
-    nlisted = ask ? nvml_list(want_links, list, 64) : 0;
+    if (!ask)
+        return 0;
+    list = malloc(NVML_MAX_GPUS * sizeof *list);
+    if (!list)
+        return error_set(err, "out of memory");
+    nlisted = nvml_list(want_links, list, NVML_MAX_GPUS);
     if (nlisted > 0)
         status = take_listed(list, nlisted, want_links, node, err);
-    for (int g = 0; g < node->ngpus; g++)
-        notes->no_uuids |= !node->gpus[g].uuid[0];
+    free(list);
     return status;
 }
 

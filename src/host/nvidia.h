@@ -3,19 +3,16 @@
 #define GPUBIND_HOST_NVIDIA_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "core/error.h"
 #include "core/idlist.h"
 #include "core/node.h"
-#include "host/topology.h"
 
-/* Fills UUIDs, minors and models from /proc/driver/nvidia, drops the GPUs whose
- * device files this process may not open, and asks NVML where nothing else
- * tells: missing UUIDs, MIG instances, GPUs that show nowhere else, and links
- * when want_links. root is put before every path ("" but in tests). */
+/* Fills UUIDs, minors and models from /proc/driver/nvidia, and asks NVML where
+ * nothing else tells: missing UUIDs, MIG instances, GPUs that show nowhere else,
+ * and links when want_links. root is put before every path ("" but in tests). */
 int nvidia_refine(const char *root, bool want_links, struct node *node,
-                  struct topology_notes *notes, struct gpubind_error *err);
+                  struct gpubind_error *err);
 
 /* The minors of the device files that this process may open. */
 void nvidia_minors(const char *root, struct idset *minors);

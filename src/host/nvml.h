@@ -7,6 +7,7 @@
 
 #include "core/node.h"
 
+#define NVML_MAX_GPUS 64
 #define NVML_MAX_INSTANCES 8
 
 struct nvml_gpu {

@@ -44,8 +44,7 @@ int placement_load(struct placement *placement, const struct rules *rules, const
                    struct gpubind_error *err)
 {
     memset(placement, 0, sizeof *placement);
-    return topology_load(topology, rules->policy.gpus_per_rank > 1, &placement->node,
-                         &placement->found, err);
+    return topology_load(topology, rules->policy.gpus_per_rank > 1, &placement->node, err);
 }
 
 void placement_clear(struct placement *placement)
@@ -149,16 +148,6 @@ static int make_job(struct placement *placement, const struct rules *rules,
     return sight_apply(&placement->node, facts, job, notes, err);
 }
 
-static void add_notes(const struct placement *placement, struct text *notes)
-{
-    const struct node *node = &placement->node;
-
-    if (placement->found.ngpus_hidden)
-        text_add(notes, "%s: %d GPU%s may not be opened by this job\n", node->name,
-                 placement->found.ngpus_hidden, placement->found.ngpus_hidden == 1 ? "" : "s");
-    render_notes(node, &placement->plan, notes);
-}
-
 int placement_make(struct placement *placement, const struct rules *rules,
                    const struct facts *facts, int n, struct text *notes,
                    struct gpubind_error *err)
@@ -169,7 +158,8 @@ int placement_make(struct placement *placement, const struct rules *rules,
     if (status == 0) {
         memcpy(sorted, facts, (size_t)n * sizeof *sorted);
         qsort(sorted, (size_t)n, sizeof *sorted, by_local);
-        widen(&placement->node, sorted, n);
+        if (rules->policy.bind != BIND_NONE)
+            widen(&placement->node, sorted, n);
         status = restrict_node(&placement->node, sorted, n, err);
     }
     if (status == 0)
@@ -182,6 +172,6 @@ int placement_make(struct placement *placement, const struct rules *rules,
         status = plan_make(&placement->node, &placement->job, &placement->policy,
                            &placement->plan, err);
     if (status == 0)
-        add_notes(placement, notes);
+        render_notes(&placement->node, &placement->plan, notes);
     return status;
 }

@@ -41,7 +41,6 @@ struct facts {
 
 struct placement {
     struct node node;
-    struct topology_notes found;
     struct policy policy; /* with the map */
     struct job job;
     struct plan plan;

@@ -1,6 +1,7 @@
 #include "host/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,34 +9,67 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Reads /proc/PID/stat. The command may hold anything, so its end is the last
- * parenthesis. */
+/* Opens /proc/PID/NAME and reads its beginning; the length, or -1. */
+static long read_entry(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    ssize_t length;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    length = read(fd, text, size - 1);
+    close(fd);
+    if (length >= 0)
+        text[length] = '\0';
+    return length;
+}
+
+/* What stands in /proc/PID/stat behind the command, which may hold anything and
+ * ends at the last parenthesis: state, parent, and so on (proc(5)). */
+static const char *read_stat(pid_t pid, char line[1024])
+{
+    const char *close;
+
+    if (read_entry(pid, "stat", line, 1024) < 0)
+        return NULL;
+    close = strrchr(line, ')');
+    return close ? close + 1 : NULL;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    char line[1024];
+    const char *rest = read_stat(pid, line);
+    int parent = 0;
+
+    return rest && sscanf(rest, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+unsigned long long process_start(pid_t pid)
+{
+    char line[1024];
+    const char *rest = read_stat(pid, line);
+    unsigned long long start = 0;
+
+    if (!rest || sscanf(rest,
+                        " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                        "%*s %*s %llu",
+                        &start) != 1)
+        return 0;
+    return start;
+}
+
+/* The name alone: stat adds up the times of all threads, which costs more. */
 static bool read_process(pid_t pid, struct process *process)
 {
-    char path[64], line[1024];
-    char *open, *close;
-    size_t length = 0;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    length = fread(line, 1, sizeof line - 1, file);
-    fclose(file);
-    line[length] = '\0';
-    open = strchr(line, '(');
-    close = strrchr(line, ')');
-    if (!open || !close)
-        return false;
-    *close = '\0';
-    snprintf(process->command, sizeof process->command, "%.31s", open + 1);
     process->pid = pid;
-    /* state ppid, then 17 fields up to the start time (proc(5)) */
-    return sscanf(close + 1,
-                  " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                  "%*s %llu",
-                  &process->parent, &process->start) == 2;
+    if (pid < 1 || read_entry(pid, "comm", process->command, sizeof process->command) < 0)
+        return false;
+    process->command[strcspn(process->command, "\n")] = '\0';
+    return true;
 }
 
 static bool is_one_of(const char *command, const char *const *commands)
@@ -53,10 +87,10 @@ bool process_parent(struct process *parent)
 
 bool process_ancestor(const char *const *commands, struct process *found)
 {
-    bool known = process_parent(found);
+    bool known = *commands && process_parent(found);
 
     while (known && !is_one_of(found->command, commands))
-        known = found->parent > 0 && read_process(found->parent, found);
+        known = read_process(parent_of(found->pid), found);
     return known;
 }
 

@@ -10,9 +10,8 @@
 #include "core/idlist.h"
 
 struct process {
-    pid_t pid, parent;
-    char command[32];         /* the kernel's name, at most 15 bytes */
-    unsigned long long start; /* clock ticks after boot; with pid, no two are equal */
+    pid_t pid;
+    char command[32]; /* the kernel's name, at most 15 bytes */
 };
 
 /* The parent; false when /proc does not tell. */
@@ -20,6 +19,10 @@ bool process_parent(struct process *parent);
 
 /* The nearest ancestor whose command is one of these (the list ends with NULL). */
 bool process_ancestor(const char *const *commands, struct process *found);
+
+/* When it started, in clock ticks after boot: no two processes have both number
+ * and start in common. 0 when /proc does not tell. */
+unsigned long long process_start(pid_t pid);
 
 /* The words of a process's command line, each ended by a NUL, in memory that the
  * caller frees; NULL when it may not be read. */

@@ -76,12 +76,34 @@ static void keep_common(struct node *node, const struct idset *seen)
     node_keep_gpus(node, keep);
 }
 
+/* What no rank can open is not there for this job. */
+static void drop_hidden(struct node *node, const struct facts *facts, int n, struct text *notes)
+{
+    bool keep[NODE_MAX_GPUS] = {false};
+    int hidden = 0;
+
+    for (int g = 0; g < node->ngpus; g++) {
+        int minor = node->gpus[g].minor;
+
+        keep[g] = minor < 0;
+        for (int r = 0; r < n; r++)
+            keep[g] |= idset_has(&facts[r].minors, minor);
+        hidden += !keep[g];
+    }
+    node_keep_gpus(node, keep);
+    node_number(node);
+    if (hidden)
+        text_add(notes, "%s: %d GPU%s may not be opened by this job\n", node->name, hidden,
+                 hidden == 1 ? "" : "s");
+}
+
 int sight_apply(struct node *node, const struct facts *facts, struct job *job,
                 struct text *notes, struct gpubind_error *err)
 {
     bool differ = false;
     const char *bad = NULL, *first_bad = NULL;
 
+    drop_hidden(node, facts, job->nranks, notes);
     if (node->ngpus == 0)
         return 0;
     for (int r = 0; r < job->nranks; r++) {

@@ -78,13 +78,12 @@ static void name_node(struct node *node, const char *file)
 }
 
 int topology_load(const char *file, bool want_links, struct node *node,
-                  struct topology_notes *notes, struct gpubind_error *err)
+                  struct gpubind_error *err)
 {
     hwloc_topology_t topology;
     int status;
 
     memset(node, 0, sizeof *node);
-    memset(notes, 0, sizeof *notes);
     if (init_without_gpu_backends(&topology, file || getenv("HWLOC_XMLFILE")) < 0)
         return error_set(err, "hwloc cannot be used: %s", strerror(errno));
     status = load(topology, file, err);
@@ -96,7 +95,7 @@ int topology_load(const char *file, bool want_links, struct node *node,
     }
     hwloc_topology_destroy(topology);
     if (status == 0 && !node->recorded)
-        status = nvidia_refine("", want_links, node, notes, err);
+        status = nvidia_refine("", want_links, node, err);
     if (status < 0)
         node_clear(node);
     return status;

@@ -7,17 +7,11 @@
 #include "core/error.h"
 #include "core/node.h"
 
-/* What was found on the way and may be worth a sentence. */
-struct topology_notes {
-    int ngpus_hidden; /* GPUs whose device files cannot be opened */
-    bool no_uuids;    /* the driver does not tell */
-};
-
 /* Loads this machine when file is NULL, else an hwloc XML. want_links: also ask
  * NVML how the GPUs are linked. The caller clears the node; on failure it is
  * empty and err names the file. CUDA is not initialised, and neither are hwloc's
  * own GPU backends. */
 int topology_load(const char *file, bool want_links, struct node *node,
-                  struct topology_notes *notes, struct gpubind_error *err);
+                  struct gpubind_error *err);
 
 #endif
