@@ -7,3 +7,5 @@ examples_hello_gpu_CPPFLAGS = -D_GNU_SOURCE
 examples_hello_gpu_CFLAGS = $(WARN_CFLAGS) $(MPI_CFLAGS)
 examples_hello_gpu_LDADD = $(MPI_LIBS)
 examples_hello_gpu_SOURCES = examples/hello_gpu.c
+
+EXTRA_DIST += examples/mpmd.sh examples/plan.sh examples/slurm.sbatch

@@ -15,11 +15,31 @@ T_LOG_DRIVER = $(LOG_DRIVER)
 
 shell_tests = \
 	tests/arrows.t \
-	tests/core_pure.t
+	tests/cli_bad_files.t \
+	tests/cli_bad_launcher.t \
+	tests/cli_bad_machine.t \
+	tests/cli_env.t \
+	tests/cli_environment.t \
+	tests/cli_exec.t \
+	tests/cli_options.t \
+	tests/cli_usage.t \
+	tests/core_pure.t \
+	tests/examples.t \
+	tests/help_man.t \
+	tests/plan.t \
+	tests/run_binding.t \
+	tests/run_hydra.t \
+	tests/run_meeting.t \
+	tests/run_mpi.t \
+	tests/run_nodes.t \
+	tests/run_refused.t \
+	tests/run_slurm.t \
+	tests/run_strangers.t
 
 test_data = \
 	tests/launch \
-	tests/machines
+	tests/machines \
+	tests/plan
 
 if HAVE_CUDA_H
 check_PROGRAMS += tests/abi_cuda
@@ -33,5 +53,41 @@ endif
 tests_abi_nvml_SOURCES = tests/abi_nvml.c
 tests_abi_nvml_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 
+# Nodes and jobs to test with, and TAP in C.
+test_cases = tests/cases.c tests/cases.h tests/tap.h
+
+check_PROGRAMS += \
+	tests/unit_env \
+	tests/unit_flow \
+	tests/unit_fuzz \
+	tests/unit_idlist \
+	tests/unit_layout \
+	tests/unit_nvidia \
+	tests/unit_optimal \
+	tests/unit_order \
+	tests/unit_properties \
+	tests/unit_render \
+	tests/unit_sets \
+	tests/unit_visible \
+	tests/unit_xml
+tests_unit_env_SOURCES = tests/unit_env.c $(test_cases)
+tests_unit_flow_SOURCES = tests/unit_flow.c tests/tap.h
+tests_unit_fuzz_SOURCES = tests/unit_fuzz.c $(test_cases)
+tests_unit_idlist_SOURCES = tests/unit_idlist.c tests/tap.h
+tests_unit_layout_SOURCES = tests/unit_layout.c tests/tap.h
+tests_unit_nvidia_SOURCES = tests/unit_nvidia.c $(test_cases)
+tests_unit_optimal_SOURCES = tests/unit_optimal.c $(test_cases)
+tests_unit_order_SOURCES = tests/unit_order.c $(test_cases)
+tests_unit_properties_SOURCES = tests/unit_properties.c $(test_cases)
+tests_unit_render_SOURCES = tests/unit_render.c $(test_cases)
+tests_unit_sets_SOURCES = tests/unit_sets.c $(test_cases)
+tests_unit_visible_SOURCES = tests/unit_visible.c $(test_cases)
+tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)
+
+# By hand: make tests/bench_plan && tests/bench_plan
+EXTRA_PROGRAMS = tests/bench_plan
+tests_bench_plan_SOURCES = tests/bench_plan.c $(test_cases)
+CLEANFILES = tests/bench_plan
+
 TESTS += $(shell_tests) $(check_PROGRAMS)
-EXTRA_DIST += tests/lib.sh tests/bench/launch.py $(shell_tests) $(test_data)
+EXTRA_DIST += tests/lib.sh tests/nodes.sh tests/ranks.sh tests/bench/launch.py $(shell_tests) $(test_data)

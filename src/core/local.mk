@@ -1,7 +1,7 @@
-# The pure core. hwloc's headers are for node_from_hwloc alone.
+# The pure core. node_from_hwloc alone needs hwloc, and is in discover.so; see
+# src/host/local.mk.
 noinst_LTLIBRARIES += src/core/libgpubind-core.la
 
-src_core_libgpubind_core_la_LIBADD = $(HWLOC_LIBS)
 src_core_libgpubind_core_la_SOURCES = \
 	src/core/error.c src/core/error.h \
 	src/core/flow.c src/core/flow.h \
@@ -9,7 +9,6 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/job.c src/core/job.h \
 	src/core/layout.c src/core/layout.h \
 	src/core/node.c src/core/node.h \
-	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
 	src/core/peers.c src/core/peers.h \
 	src/core/plan.c src/core/plan.h \
 	src/core/plan_cells.c src/core/plan_cells.h \

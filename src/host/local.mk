@@ -1,9 +1,11 @@
 # Effects on this machine: topology, launcher environment, binding, exec.
 noinst_LTLIBRARIES += src/host/libgpubind-host.la
 
+src_host_libgpubind_host_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"'
 src_host_libgpubind_host_la_SOURCES = \
 	src/host/bind.c src/host/bind.h \
 	src/host/binding_policy.c src/host/binding_policy.h \
+	src/host/discover.h \
 	src/host/file.c src/host/file.h \
 	src/host/launcher.c src/host/launcher.h \
 	src/host/map.c src/host/map.h \
@@ -18,3 +20,13 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/siblings.c src/host/siblings.h \
 	src/host/sight.c src/host/sight.h \
 	src/host/topology.c src/host/topology.h
+
+# Discovery by hwloc, which only one rank of a node loads.
+pkglib_LTLIBRARIES += src/host/discover.la
+
+src_host_discover_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
+src_host_discover_la_LDFLAGS = -module -avoid-version -shared -export-symbols-regex '^gpubind_discover$$'
+src_host_discover_la_LIBADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
+src_host_discover_la_SOURCES = \
+	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
+	src/host/discover.c

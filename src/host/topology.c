@@ -1,99 +1,61 @@
 #include "host/topology.h"
 
-#include <errno.h>
-#include <hwloc.h>
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/node_from_hwloc.h"
+#include "host/discover.h"
 #include "host/nvidia.h"
 
-/* hwloc's GPU backends initialise the vendors' libraries, which takes seconds on
- * a large node. Its plugins are loaded while a topology is made, before one can
- * say which components to leave out, hence the environment; it is restored, since
- * the program is to inherit what the user gave us. */
-static int init_without_gpu_backends(hwloc_topology_t *topology, bool reads_xml)
+/* Of a node's ranks one discovers; the others need not load hwloc and what it
+ * needs, which would be a third of their start-up. So discovery is in a shared
+ * object of its own. It is looked for in the build tree, where it was installed,
+ * and where the whole installation was moved. */
+static void *open_discover(struct gpubind_error *err)
 {
-    static const char name[] = "HWLOC_PLUGINS_BLACKLIST";
-    static const char gpus[] = "hwloc_opencl.so,hwloc_cuda.so,hwloc_nvml.so,hwloc_gl.so";
-    /* libxml2 and what it needs are a fifth of a load that reads no XML. */
-    static const char gpus_xml[] =
-        "hwloc_opencl.so,hwloc_cuda.so,hwloc_nvml.so,hwloc_gl.so,hwloc_xml_libxml.so";
-    static const char *const backends[] = {"opencl", "cuda", "nvml", "gl"};
-    const char *now = getenv(name);
-    char *before = now ? strdup(now) : NULL;
-    int status;
+    static const char *const beside[] = {"/../src/host/.libs/discover.so", NULL,
+                                         "/../lib/gpubind/discover.so"};
+    char folder[PATH_MAX], path[PATH_MAX + 64];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    void *library = NULL;
 
-    setenv(name, reads_xml ? gpus : gpus_xml, 1);
-    status = hwloc_topology_init(topology);
-    if (before)
-        setenv(name, before, 1);
-    else
-        unsetenv(name);
-    free(before);
-    for (int i = 0; status == 0 && i < 4; i++)
-        hwloc_topology_set_components(*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
-                                      backends[i]);
-    return status;
-}
-
-static void filter(hwloc_topology_t topology)
-{
-    hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L1CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L2CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    /* Bridges tell how far devices are from each other. */
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-}
-
-static int load(hwloc_topology_t topology, const char *file, struct gpubind_error *err)
-{
-    filter(topology);
-    errno = 0;
-    if (file && access(file, R_OK) < 0)
-        return error_set(err, "topology file %s: %s", file, strerror(errno));
-    if (file && hwloc_topology_set_xml(topology, file) < 0)
-        return error_set(err, "topology file %s is no hwloc XML", file);
-    if (hwloc_topology_load(topology) < 0)
-        return file ? error_set(err, "topology file %s is no hwloc XML", file)
-                    : error_set(err, "hwloc cannot read this machine's topology: %s",
-                                strerror(errno));
-    return 0;
-}
-
-static void name_node(struct node *node, const char *file)
-{
-    const char *base;
-
-    if (!file && gethostname(node->name, sizeof node->name) == 0)
-        node->name[sizeof node->name - 1] = '\0';
-    if (!file || node->name[0])
-        return;
-    base = strrchr(file, '/');
-    base = base ? base + 1 : file;
-    snprintf(node->name, sizeof node->name, "%.*s", (int)strcspn(base, "."), base);
+    folder[length > 0 ? length : 0] = '\0';
+    if (strrchr(folder, '/'))
+        *strrchr(folder, '/') = '\0';
+    for (int i = 0; i < 3 && !library; i++) {
+        if (beside[i])
+            snprintf(path, sizeof path, "%s%s", folder, beside[i]);
+        else
+            snprintf(path, sizeof path, "%s/discover.so", PKGLIBDIR);
+        if (access(path, R_OK) == 0) {
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (!library)
+                error_set(err, "%s cannot be loaded: %s", path, dlerror());
+            return library;
+        }
+    }
+    error_set(err, "discover.so, a part of gpubind, is neither in %s nor beside the program",
+              PKGLIBDIR);
+    return NULL;
 }
 
 int topology_load(const char *file, bool want_links, struct node *node,
                   struct gpubind_error *err)
 {
-    hwloc_topology_t topology;
+    int (*discover)(const char *, const char *, struct node *, struct gpubind_error *);
+    void *library = open_discover(err);
     int status;
 
     memset(node, 0, sizeof *node);
-    if (init_without_gpu_backends(&topology, file || getenv("HWLOC_XMLFILE")) < 0)
-        return error_set(err, "hwloc cannot be used: %s", strerror(errno));
-    status = load(topology, file, err);
-    if (status == 0)
-        status = node_from_hwloc(topology, node, err);
-    if (status == 0) {
-        node->recorded = !hwloc_topology_is_thissystem(topology);
-        name_node(node, file);
-    }
-    hwloc_topology_destroy(topology);
+    if (!library)
+        return -1;
+    /* POSIX lets dlsym's result stand for a function. */
+    *(void **)&discover = dlsym(library, "gpubind_discover");
+    if (!discover)
+        return error_set(err, "discover.so is not gpubind's");
+    status = discover(PACKAGE_VERSION, file, node, err);
     if (status == 0 && !node->recorded)
         status = nvidia_refine("", want_links, node, err);
     if (status < 0)

@@ -1,0 +1,100 @@
+#include "host/discover.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/node_from_hwloc.h"
+
+/* hwloc's GPU backends initialise the vendors' libraries, which takes seconds on
+ * a large node. Its plugins are loaded while a topology is made, before one can
+ * say which components to leave out, hence the environment; it is restored, since
+ * the program is to inherit what the user gave us. */
+static int init_without_gpu_backends(hwloc_topology_t *topology, bool reads_xml)
+{
+    static const char name[] = "HWLOC_PLUGINS_BLACKLIST";
+    static const char gpus[] = "hwloc_opencl.so,hwloc_cuda.so,hwloc_nvml.so,hwloc_gl.so";
+    /* libxml2 and what it needs are a fifth of a load that reads no XML. */
+    static const char gpus_xml[] =
+        "hwloc_opencl.so,hwloc_cuda.so,hwloc_nvml.so,hwloc_gl.so,hwloc_xml_libxml.so";
+    static const char *const backends[] = {"opencl", "cuda", "nvml", "gl"};
+    const char *now = getenv(name);
+    char *before = now ? strdup(now) : NULL;
+    int status;
+
+    setenv(name, reads_xml ? gpus : gpus_xml, 1);
+    status = hwloc_topology_init(topology);
+    if (before)
+        setenv(name, before, 1);
+    else
+        unsetenv(name);
+    free(before);
+    for (int i = 0; status == 0 && i < 4; i++)
+        hwloc_topology_set_components(*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                      backends[i]);
+    return status;
+}
+
+static void filter(hwloc_topology_t topology)
+{
+    hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L1CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L2CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    /* Bridges tell how far devices are from each other. */
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+}
+
+static int load(hwloc_topology_t topology, const char *file, struct gpubind_error *err)
+{
+    filter(topology);
+    errno = 0;
+    if (file && access(file, R_OK) < 0)
+        return error_set(err, "topology file %s: %s", file, strerror(errno));
+    if (file && hwloc_topology_set_xml(topology, file) < 0)
+        return error_set(err, "topology file %s is no hwloc XML", file);
+    if (hwloc_topology_load(topology) < 0)
+        return file ? error_set(err, "topology file %s is no hwloc XML", file)
+                    : error_set(err, "hwloc cannot read this machine's topology: %s",
+                                strerror(errno));
+    return 0;
+}
+
+static void name_node(struct node *node, const char *file)
+{
+    const char *base;
+
+    if (!file && gethostname(node->name, sizeof node->name) == 0)
+        node->name[sizeof node->name - 1] = '\0';
+    if (!file || node->name[0])
+        return;
+    base = strrchr(file, '/');
+    base = base ? base + 1 : file;
+    snprintf(node->name, sizeof node->name, "%.*s", (int)strcspn(base, "."), base);
+}
+
+int gpubind_discover(const char *version, const char *file, struct node *node,
+                     struct gpubind_error *err)
+{
+    hwloc_topology_t topology;
+    int status;
+
+    memset(node, 0, sizeof *node);
+    if (strcmp(version, PACKAGE_VERSION) != 0)
+        return error_set(err, "gpubind %s found the discover.so of version %s", version,
+                         PACKAGE_VERSION);
+    if (init_without_gpu_backends(&topology, file || getenv("HWLOC_XMLFILE")) < 0)
+        return error_set(err, "hwloc cannot be used: %s", strerror(errno));
+    status = load(topology, file, err);
+    if (status == 0)
+        status = node_from_hwloc(topology, node, err);
+    if (status == 0) {
+        node->recorded = !hwloc_topology_is_thissystem(topology);
+        name_node(node, file);
+    }
+    hwloc_topology_destroy(topology);
+    return status;
+}

@@ -1,0 +1,86 @@
+#!/bin/sh
+# What README.md shows is what happens, and the examples run.
+. "${top_srcdir:-.}/tests/lib.sh"
+
+machine=$top_srcdir/tests/machines/demo-2p4g.xml
+hello=$top_builddir/examples/hello_gpu
+export MPIRUN="${MPIRUN:-mpirun}"
+# More ranks than cores, in the words of Open MPI 4 and 5.
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+have_mpi=false
+[ ! -x "$hello" ] || have_mpi=true
+
+# tables FILE: what gpubind said there, whatever the launcher added.
+tables() { grep -E '^(node |  )' "$1"; }
+
+# ---- README.md
+
+if $have_mpi; then
+    sed -n '/^\$ mpirun/,/^```/p' "$top_srcdir/README.md" | sed '$d' >"$tmp/shown"
+    command=$(sed -n '1s/^\$ mpirun -np \([0-9]*\) /mpi \1 /p' "$tmp/shown")
+    # The same from this build folder.
+    command=$(printf '%s\n' "$command" |
+        sed "s|tests/machines|$top_srcdir/&|; s|build/examples/hello_gpu|$hello|")
+    eval "$command" >"$tmp/out" 2>"$tmp/err"
+    host='s/^(rank .*) on [^ ]+: /\1 on HOST: /'
+    is "README.md shows what its example prints" \
+        "$( { tables "$tmp/err"; cat "$tmp/out"; } | sed -E "$host")" \
+        "$(sed 1d "$tmp/shown" | sed -E "$host")"
+else
+    skip "README.md shows what its example prints" "configured without MPI"
+fi
+
+links=$(grep -oE '\]\([^):]+\)' "$top_srcdir/README.md" | tr -d ']()')
+check "README.md has links" test -n "$links"
+for file in $links; do
+    check "README.md points at $file" test -e "$top_srcdir/$file"
+done
+
+# The commands of the README and of the manual pages are ones that gpubind takes.
+plans=$(grep -hoE '^ *gpubind --plan.*' "$top_srcdir/README.md" | sed 's/^ *//')
+check "README.md has plans" test -n "$plans"
+cp "$machine" "$tmp/node.xml"
+echo "$plans" >"$tmp/plans"
+while read -r plan; do
+    check "$plan" sh -c "cd '$tmp' && $plan"
+done <"$tmp/plans"
+
+# ---- examples/
+
+sh "$top_srcdir/examples/plan.sh" "$machine" >"$tmp/out" 2>"$tmp/err"
+is "plan.sh shows eight nodes" "$(grep -cE '^node |^\{"node":' "$tmp/out")" 8
+is "plan.sh says what the last plan costs" "$(grep -c '^gpubind: cost: ' "$tmp/err")" 1
+is "plan.sh has no error" "$(grep -vE '^gpubind: (rank|cost|demo-2p4g has more) ?' "$tmp/err")" ""
+
+if $have_mpi; then
+    sh "$top_srcdir/examples/mpmd.sh" "$hello" "$hello" >"$tmp/out" 2>"$tmp/err"
+    is "mpmd.sh ends well" "$?" 0
+    is "mpmd.sh starts five ranks" "$(grep -c '^rank [0-4] of 5 ' "$tmp/out")" 5
+    is "mpmd.sh has a master" "$(grep -c '^rank 0 of 5 .* role master,' "$tmp/out")" 1
+    is "mpmd.sh has one node of five" "$(tables "$tmp/err" | grep -c ': 5 ranks, ')" 1
+else
+    skip "mpmd.sh" "configured without MPI"
+fi
+
+# A stand-in for srun: drops its options, and is one rank of no launcher.
+mkdir "$tmp/bin"
+cat >"$tmp/bin/srun" <<'SRUN'
+#!/bin/sh
+while case $1 in -*) true ;; *) false ;; esac; do shift; done
+exec "$@"
+SRUN
+chmod +x "$tmp/bin/srun"
+if command -v bash >/dev/null; then
+    PATH=$tmp/bin:$PATH GPUBIND_TOPOLOGY=$machine \
+        bash "$top_srcdir/examples/slurm.sbatch" sh -c 'echo "$GPUBIND_ROLE"' \
+        >"$tmp/out" 2>"$tmp/err"
+    is "slurm.sbatch ends well" "$?" 0
+    is "slurm.sbatch runs the program" "$(tail -n 1 "$tmp/out")" master
+    is "slurm.sbatch reports once" "$(grep -c '^node demo-2p4g: 1 rank,' "$tmp/err")" 1
+    check "slurm.sbatch checks first" grep -q 'local rank 0: ok: master' "$tmp/out"
+else
+    skip "slurm.sbatch" "no bash"
+fi
+
+done_testing
