@@ -1,20 +1,25 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bin/modes.h"
 
-void write_all(int fd, const struct text *text)
+int write_all(int fd, const struct text *text)
 {
     size_t done = 0;
 
     while (done < text->length) {
         ssize_t wrote = write(fd, text->bytes + done, text->length - done);
 
+        if (wrote < 0 && errno == EINTR)
+            continue;
         if (wrote < 1)
-            return;
+            return -1;
         done += (size_t)wrote;
     }
+    return 0;
 }
 
 void say_lines(const char *text)
@@ -28,7 +33,8 @@ void say_lines(const char *text)
         text += length;
         text += *text == '\n';
     }
-    write_all(STDERR_FILENO, &said);
+    /* There is nobody left to tell when stderr is gone. */
+    (void)write_all(STDERR_FILENO, &said);
     text_clear(&said);
 }
 
@@ -38,32 +44,69 @@ int fail(const struct gpubind_error *err)
     return EXIT_OWN;
 }
 
-static int print(struct text *text)
+int print(const struct text *text)
 {
-    write_all(STDOUT_FILENO, text);
-    text_clear(text);
-    return 0;
+    struct gpubind_error err;
+
+    if (!text->failed && write_all(STDOUT_FILENO, text) == 0)
+        return 0;
+    error_set(&err, "cannot write: %s", text->failed ? "out of memory" : strerror(errno));
+    return fail(&err);
+}
+
+static int print_help(void)
+{
+    struct text text = {0};
+    int status;
+
+    options_help(&text);
+    status = print(&text);
+    text_clear(&text);
+    return status;
+}
+
+static int print_version(void)
+{
+    struct text text = {0};
+    int status;
+
+    text_add(&text, "gpubind %s\n", PACKAGE_VERSION);
+    status = print(&text);
+    text_clear(&text);
+    return status;
+}
+
+/* The number of a closed stdin, stdout or stderr must not become that of a file of
+ * ours, which sentences would be written to. The program finds them closed, as we
+ * did; opened for reading, they refuse what we write. */
+static void hold_standard_files(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
 }
 
 int main(int argc, char **argv)
 {
     struct options options;
     struct gpubind_error err;
-    struct text text = {0};
 
+    hold_standard_files();
     if (options_read(argc, argv, &options, &err) < 0)
-        return fail(&err);
+        return options.action == ACTION_RUN ? mode_fail(&options, &err, EXIT_OWN) : fail(&err);
     switch (options.action) {
     case ACTION_PLAN:
         return mode_plan(&options);
     case ACTION_CHECK:
         return mode_check(&options);
     case ACTION_HELP:
-        options_help(&text);
-        return print(&text);
+        return print_help();
     case ACTION_VERSION:
-        text_add(&text, "gpubind %s\n", PACKAGE_VERSION);
-        return print(&text);
+        return print_version();
     case ACTION_RUN:
         break;
     }

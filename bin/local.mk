@@ -6,4 +6,5 @@ bin_gpubind_SOURCES = \
 	bin/mode_plan.c \
 	bin/mode_run.c \
 	bin/modes.h \
-	bin/options.c bin/options.h
+	bin/options.c bin/options.h \
+	bin/program.c bin/program.h

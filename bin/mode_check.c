@@ -155,8 +155,9 @@ static void check_role(struct checking *checking)
                  planned("GPUBIND_GPU_PCI"));
 }
 
-static void print(const struct checking *checking, const char *recorded)
+static int print_line(const struct checking *checking, const char *recorded)
 {
+    int status;
     struct text line = {0};
     char host[256] = "";
 
@@ -168,8 +169,9 @@ static void print(const struct checking *checking, const char *recorded)
     for (const char *at = checking->wrong.bytes; at && *at; at += strcspn(at, "\n") + 1)
         text_add(&line, "%s local rank %s: %.*s\n", host, planned("GPUBIND_LOCAL_RANK"),
                  (int)strcspn(at, "\n"), at);
-    write_all(STDOUT_FILENO, &line);
+    status = print(&line);
     text_clear(&line);
+    return status;
 }
 
 int mode_check(const struct options *options)
@@ -192,8 +194,9 @@ int mode_check(const struct options *options)
         check_memory(&checking);
         check_devices(&checking);
     }
-    print(&checking, recorded);
-    status = checking.wrong.length ? EXIT_MISMATCH : 0;
+    status = print_line(&checking, recorded);
+    if (checking.wrong.length)
+        status = EXIT_MISMATCH;
     text_clear(&checking.found);
     text_clear(&checking.wrong);
     return status;

@@ -99,8 +99,9 @@ static int make_facts(const struct planning *planning, int n, struct facts *fact
 
         if (layout->ranks[rank].node != n)
             continue;
-        if (!recorded)
-            *mine = planning->here;
+        *mine = planning->here;
+        if (recorded)
+            idset_clear(&mine->cpus);
         if (planning->options->cpuset)
             mine->cpus = cpuset;
         if (layout->ranks[rank].bound)
@@ -166,7 +167,7 @@ static int make(struct planning *planning, struct gpubind_error *err)
 {
     const struct world alone = {.launcher = "none", .size = 1, .local_size = 1};
 
-    if (!planning->options->rules.topology && facts_read(&alone, &planning->here, err) < 0)
+    if (facts_read(&alone, &planning->here, err) < 0)
         return -1;
     if (name_nodes(planning, err) < 0)
         return -1;
@@ -184,10 +185,11 @@ static int make(struct planning *planning, struct gpubind_error *err)
     return find_peers(planning, err);
 }
 
-static void print(const struct planning *planning)
+static int print_plans(const struct planning *planning)
 {
     const struct gpu_ranks peers = {planning->npeers, planning->peers};
     struct text text = {0}, why = {0};
+    int status;
 
     for (int n = 0; n < planning->layout.nnodes; n++) {
         const struct placement *at = &planning->nodes[n];
@@ -202,23 +204,22 @@ static void print(const struct planning *planning)
             render_why(&at->node, &at->plan, &at->policy, &why);
     }
     say_lines(why.bytes);
-    write_all(STDOUT_FILENO, &text);
+    status = print(&text);
     text_clear(&text);
     text_clear(&why);
+    return status;
 }
 
 int mode_plan(const struct options *options)
 {
     struct planning planning = {.options = options};
     struct gpubind_error err;
-    int status = make(&planning, &err);
+    int status = make(&planning, &err) < 0 ? fail(&err) : print_plans(&planning);
 
-    if (status == 0)
-        print(&planning);
     for (int n = 0; planning.nodes && n < planning.layout.nnodes; n++)
         placement_clear(&planning.nodes[n]);
     free(planning.nodes);
     free(planning.peers);
     layout_clear(&planning.layout);
-    return status < 0 ? fail(&err) : 0;
+    return status;
 }

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bin/modes.h"
+#include "bin/program.h"
 #include "core/render.h"
 #include "host/launcher.h"
 #include "host/meet.h"
@@ -14,8 +14,9 @@
 #include "host/orders.h"
 #include "host/siblings.h"
 
-/* When other commands run as ranks of the same job, they never come. */
-#define MIXED_PATIENCE_S 1.0
+/* When other commands run as ranks of the same job, they never come; when this
+ * rank cannot go on, the others need not either. */
+#define SHORT_PATIENCE_S 1.0
 /* Nobody knows how many ranks there are. */
 #define UNKNOWN_PATIENCE_S 2.0
 #define UNKNOWN_SIZE 1000000
@@ -27,14 +28,21 @@ struct run {
     struct text remarks, notes;
     struct placement placement;
     bool complete; /* whoever did not come will not */
+    const struct gpubind_error *failure; /* why this rank cannot go on, NULL: it can */
 };
 
 static int prepare(void *context, struct gpubind_error *err)
 {
     struct run *run = context;
 
-    return placement_load(&run->placement, &run->options->rules, run->options->rules.topology,
-                          err);
+    if (run->failure)
+        return 0;
+    if (placement_load(&run->placement, &run->options->rules, run->options->rules.topology,
+                       err) < 0)
+        return -1;
+    /* A recorded machine stands for the node that this rank is on. */
+    gethostname(run->placement.node.name, sizeof run->placement.node.name - 1);
+    return 0;
 }
 
 static void report(struct run *run, bool table, bool why)
@@ -73,6 +81,12 @@ static bool complete(void *context, int came)
     return run->complete;
 }
 
+static void say_failure(void *context, const struct gpubind_error *err)
+{
+    (void)context;
+    fail(err);
+}
+
 static int order_rank(const struct run *run, const struct facts *facts,
                       struct meet_message *answer, struct gpubind_error *err)
 {
@@ -99,6 +113,12 @@ static int check_said(const struct meet_message *said, int n, struct gpubind_err
     for (int i = 0; i < n; i++)
         if (said[i].size != sizeof(struct facts))
             return error_set(err, "the ranks of this node run different versions of gpubind");
+    for (int i = 0; i < n; i++) {
+        const struct facts *facts = said[i].bytes;
+
+        if (facts->failure[0])
+            return error_set(err, "%s", facts->failure);
+    }
     return 0;
 }
 
@@ -192,39 +212,48 @@ static int read_self(struct run *run, struct gpubind_error *err)
         return -1;
     if (facts->wish == BINDING_DEFAULT)
         text_add(&run->remarks, "the launcher bound its ranks by default; gpubind binds anew\n");
-    /* A recorded machine's CPUs and GPUs are not those that this process has. */
+    /* A recorded machine's CPUs are not those that this process runs on. */
     if (options->rules.topology) {
         facts->wish = BINDING_ASKED;
         idset_clear(&facts->cpus);
-        memset(facts->has_visible, 0, sizeof facts->has_visible);
     }
     snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);
     facts->rules_digest = options->rules_digest;
     facts->prefs = options->prefs;
     facts->report = options->report;
     facts->verbose = options->verbose;
+    if (run->failure)
+        snprintf(facts->failure, sizeof facts->failure, "%s", run->failure->text);
     return 0;
+}
+
+/* A job of one rank needs no meeting. */
+static enum meet_outcome decide_alone(struct run *run, struct meet_message *orders,
+                                      struct gpubind_error *err)
+{
+    const struct meet_message mine = {&run->facts, sizeof run->facts};
+
+    if (prepare(run, err) == 0 && decide(run, &mine, 1, orders, err) == 0)
+        return MEET_DONE;
+    return MEET_FAILED;
 }
 
 static enum meet_outcome get_orders(struct run *run, struct meet_message *orders,
                                     struct gpubind_error *err)
 {
     char key[1024], host[256] = "";
-    struct meet_call call = {.key = key, .prepare = prepare, .decide = decide, .context = run,
-                             .complete = complete,
+    struct meet_call call = {.key = key, .prepare = prepare, .decide = decide,
+                             .complete = complete, .fail = say_failure, .context = run,
                              .mine = {&run->facts, sizeof run->facts},
                              .expected = run->world.local_size,
                              .patience_s = run->options->timeout_s};
 
-    if (run->world.local_size == 1) {
-        if (prepare(run, err) < 0 || decide(run, &call.mine, 1, orders, err) < 0)
-            return MEET_FAILED;
-        return MEET_DONE;
-    }
+    if (run->world.local_size == 1)
+        return decide_alone(run, orders, err);
     gethostname(host, sizeof host - 1);
     snprintf(key, sizeof key, "%s/%s", run->world.job, host);
-    if (run->world.mixed)
-        call.patience_s = MIXED_PATIENCE_S;
+    if (run->world.mixed || run->failure)
+        call.patience_s = SHORT_PATIENCE_S;
     if (!run->world.local_size) {
         call.expected = UNKNOWN_SIZE;
         call.patience_s = UNKNOWN_PATIENCE_S;
@@ -232,45 +261,63 @@ static enum meet_outcome get_orders(struct run *run, struct meet_message *orders
     return meet(&call, orders, err);
 }
 
-static int cannot_run(const char *command, int error)
+/* Comes to the meeting and returns its orders, the caller's to free, or NULL once
+ * everything is said. */
+static char *agree(struct run *run, size_t *size)
+{
+    struct meet_message orders = {0};
+    struct gpubind_error err;
+    enum meet_outcome outcome = MEET_FAILED;
+
+    if (read_self(run, &err) == 0)
+        outcome = get_orders(run, &orders, &err);
+    if (outcome == MEET_FAILED)
+        fail(&err);
+    placement_clear(&run->placement);
+    text_clear(&run->remarks);
+    text_clear(&run->notes);
+    *size = orders.size;
+    return orders.bytes;
+}
+
+int mode_fail(const struct options *options, const struct gpubind_error *err, int status)
+{
+    struct run run = {.options = options, .failure = err};
+    size_t size;
+
+    free(agree(&run, &size));
+    return status;
+}
+
+static int become(const struct options *options, const char *orders, size_t size)
 {
     struct gpubind_error err;
-    struct stat status;
+    struct text notes = {0};
+    int status;
 
-    /* exec reports a directory as EACCES. */
-    if (error == EACCES && stat(command, &status) == 0 && S_ISDIR(status.st_mode))
-        error = EISDIR;
-    error_set(&err, "cannot run %s: %s", command, strerror(error));
+    if (orders_follow(orders, size, &notes, &err) < 0)
+        return fail(&err);
+    if (!options->quiet)
+        say_lines(notes.bytes);
+    text_clear(&notes);
+    execvp(options->command[0], options->command);
+    status = program_refusal(options->command[0], errno, &err);
     fail(&err);
-    return error == ENOENT ? 127 : 126;
+    return status;
 }
 
 int mode_run(const struct options *options)
 {
     struct run run = {.options = options};
     struct gpubind_error err;
-    struct meet_message orders = {0};
-    enum meet_outcome outcome = MEET_FAILED;
-    int status = EXIT_OWN;
+    int status = program_find(options->command[0], &err);
+    char *orders;
+    size_t size;
 
-    if (read_self(&run, &err) == 0)
-        outcome = get_orders(&run, &orders, &err);
-    placement_clear(&run.placement);
-    text_clear(&run.remarks);
-    text_clear(&run.notes);
-    if (outcome == MEET_FAILED)
-        return fail(&err);
-    if (outcome == MEET_TOLD)
-        return EXIT_OWN;
-    if (orders_follow(orders.bytes, orders.size, &run.notes, &err) < 0) {
-        fail(&err);
-    } else {
-        if (run.notes.length && !options->quiet)
-            say_lines(run.notes.bytes);
-        execvp(options->command[0], options->command);
-        status = cannot_run(options->command[0], errno);
-    }
-    free(orders.bytes);
-    text_clear(&run.notes);
+    if (status)
+        return mode_fail(options, &err, status);
+    orders = agree(&run, &size);
+    status = orders ? become(options, orders, size) : EXIT_OWN;
+    free(orders);
     return status;
 }

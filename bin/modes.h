@@ -8,13 +8,18 @@
 #define EXIT_OWN 125
 
 int mode_run(const struct options *options);
+/* When this rank cannot go on: the ranks of the node meet all the same, so that
+ * one of them says why. Returns status. */
+int mode_fail(const struct options *options, const struct gpubind_error *err, int status);
 int mode_plan(const struct options *options);
 int mode_check(const struct options *options);
 
 /* "gpubind: TEXT" on stderr, each line of text. */
 void say_lines(const char *text);
 int fail(const struct gpubind_error *err);
-/* The whole of text at once, so that nodes' tables do not mix. */
-void write_all(int fd, const struct text *text);
+/* The whole of text at once, so that nodes' tables do not mix; -1 with errno. */
+int write_all(int fd, const struct text *text);
+/* text on stdout; the exit status. */
+int print(const struct text *text);
 
 #endif

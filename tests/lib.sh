@@ -50,15 +50,53 @@ $3"
     fi
 }
 
+# bounded COMMAND [ARG...]: for $limit seconds (60) at most; status 124 tells that it hung.
+bounded() { timeout -k 5 "${limit:-60}" "$@"; }
+
+# run COMMAND [ARG...]: sets status; what it said lies in $tmp/out and $tmp/err.
+run() { status=0; "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || status=$?; }
+
 # mpi N COMMAND [ARG...]: N ranks under the MPI that configure found, also where
 # there are fewer cores.
 mpi() {
     ranks=$1; shift
     if "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE'; then
-        "$MPIRUN" --oversubscribe -np "$ranks" "$@"
+        bounded "$MPIRUN" --oversubscribe -np "$ranks" "$@"
     else
-        "$MPIRUN" -np "$ranks" "$@"
+        bounded "$MPIRUN" -np "$ranks" "$@"
     fi
+}
+
+# refused DESCRIPTION PATTERN [STATUS]: what was run last failed with STATUS (125),
+# printed nothing, and gpubind said one sentence, over all ranks, that fits PATTERN.
+# What mpirun itself says, in lines between dashes, does not count.
+refused() {
+    sentences=$(grep '^gpubind: ' "$tmp/err")
+    if [ "$status" = "${3:-125}" ] && [ ! -s "$tmp/out" ] &&
+        [ "$(grep -c '^gpubind: ' "$tmp/err")" = 1 ] &&
+        printf '%s\n' "$sentences" | grep -qe "$2"; then
+        ok "$1"
+    else
+        not_ok "$1"
+        diag "status $status, not ${3:-125}, or not one sentence with '$2':
+$(cat "$tmp/err")
+stdout: $(head -c 1000 "$tmp/out")"
+    fi
+}
+
+# nothing_left DESCRIPTION: no process that this test started still runs, and no file
+# of gpubind lies where temporary files go. (Sockets without a name in the file
+# system end with their processes.)
+export TEST_MARK="$tmp"
+nothing_left() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        left=$(env -u TEST_MARK grep -lsF "TEST_MARK=$tmp" /proc/[0-9]*/environ)
+        [ -n "$left" ] || break
+        sleep 1
+    done
+    [ -z "$left" ] || diag "$(for file in $left; do tr '\0' ' ' <"${file%environ}cmdline"; echo; done)"
+    is "$1" "$left$(find /dev/shm /tmp "${TMPDIR:-/tmp}" -maxdepth 1 -user "$(id -u)" \
+        -name '*gpubind*' ! -name 'gpubind-test*' -newer "$tmp" 2>/dev/null)" ''
 }
 
 done_testing() { echo "1..$tests_run"; }

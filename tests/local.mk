@@ -21,6 +21,7 @@ shell_tests = \
 	tests/cli_env.t \
 	tests/cli_environment.t \
 	tests/cli_exec.t \
+	tests/cli_launchers.t \
 	tests/cli_options.t \
 	tests/cli_usage.t \
 	tests/core_pure.t \

@@ -131,8 +131,9 @@ int idlist_parse(const char *text, const char *what, struct idset *set,
                              what, text, IDSET_MAX);
         for (int id = first; id <= last; id++)
             idset_add(&result, id);
-        at = skip_space(at);
-        if (*at && (*at != ',' || !isdigit((unsigned char)*++at)))
+        if (!*skip_space(at))
+            break;
+        if (*at != ',' || !isdigit((unsigned char)*++at))
             return error_set(err, "%s: '%s' is not a list such as 0-3,8", what, text);
     }
     *set = result;

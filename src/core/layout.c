@@ -73,7 +73,7 @@ static int add_named(struct layout *layout, char *entry, struct gpubind_error *e
         file = entry;
         entry = entry + strlen(entry); /* the file says what it is called */
     }
-    if ((!*entry && !file) || strlen(entry) >= longest || (file && !*file) ||
+    if ((!*entry && !is_xml(file ? file : "")) || *entry == '-' || strlen(entry) >= longest || (file && !*file) ||
         (file && strlen(file) >= sizeof layout->nodes->file))
         return error_set(err, "a node is written NAME[:SLOTS][=FILE] or FILE.xml[:SLOTS]");
     if (slots && !read_number(slots, 1, LAYOUT_MAX_RANKS, &nslots))
@@ -136,12 +136,20 @@ static bool is_full(const struct layout_node *node)
     return node->slots && node->nranks >= node->slots;
 }
 
-/* How many ranks block distribution puts on a node. */
+/* How many ranks block distribution puts on a node: its slots; nodes without a
+ * number share what those leave. */
 static int block_share(const struct layout *layout, int node, int nranks)
 {
+    int open = 0, before = 0, left = nranks;
+
     if (layout->nodes[node].slots)
         return layout->nodes[node].slots;
-    return nranks / layout->nnodes + (node < nranks % layout->nnodes);
+    for (int n = 0; n < layout->nnodes; n++) {
+        left -= layout->nodes[n].slots;
+        open += !layout->nodes[n].slots;
+        before += n < node && !layout->nodes[n].slots;
+    }
+    return left < 0 ? 0 : left / open + (before < left % open);
 }
 
 int layout_spread(struct layout *layout, int nranks, bool cyclic, struct gpubind_error *err)

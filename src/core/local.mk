@@ -15,6 +15,7 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/plan_classes.c \
 	src/core/plan_cost.c \
 	src/core/plan_cpus.c \
+	src/core/plan_deal.c \
 	src/core/plan_gpus.c \
 	src/core/plan_hash.c \
 	src/core/plan_nics.c \

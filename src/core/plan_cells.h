@@ -26,6 +26,13 @@ struct cells {
 int cells_make(struct plan_work *work, struct cells *cells, struct gpubind_error *err);
 void cells_clear(struct cells *cells);
 
+/* Cores of the cell that no rank has yet. */
+int cells_free(const struct cells *cells, int cell);
+
+/* plan_deal.c: counts of one for the ranks' first cores. Ranks that cannot have
+ * one get none, and the plan a note. */
+int cells_deal(struct cells *cells, struct gpubind_error *err);
+
 static inline int cells_look(const struct cells *cells, int cell, int kind)
 {
     return cells->look[cell * cells->nkinds + kind];

@@ -5,6 +5,7 @@
  * where a kind are the ranks with equal distances to all sets. Every set takes a
  * floor of ranks straight to the sink; one more may pass through its NUMA node
  * and package, where arcs of rising cost make up the sums of squares. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct assignment {
     int floor;   /* ranks that every set gets */
     int nkinds;
     int *kind_of; /* of each worker */
-    unsigned char (*rows)[2]; /* nkinds * nsets: remote, hops */
+    unsigned short (*rows)[2]; /* nkinds * nsets: remote, hops */
     struct flow flow;
     int *arc; /* nkinds * nsets */
 };
@@ -41,7 +42,7 @@ static int set_spread(const struct plan_work *work, int set)
 
 /* What giving the set to a rank of class k costs: is a GPU of it not NUMA-local,
  * and the sum of its distances. */
-static void set_distance(const struct plan_work *work, int k, int set, unsigned char row[2])
+static void set_distance(const struct plan_work *work, int k, int set, unsigned short row[2])
 {
     const short *gpus = set_members(work, set);
     int remote = 0, hops = set_spread(work, set);
@@ -52,8 +53,8 @@ static void set_distance(const struct plan_work *work, int k, int set, unsigned 
         remote |= distance > 1;
         hops += distance;
     }
-    row[0] = (unsigned char)remote;
-    row[1] = (unsigned char)(hops < 255 ? hops : 255);
+    row[0] = (unsigned short)remote;
+    row[1] = (unsigned short)(hops < USHRT_MAX ? hops : USHRT_MAX);
 }
 
 /* Puts the workers into kinds; the rows of the kinds found so far are compared. */
@@ -70,7 +71,7 @@ static int find_kinds(struct assignment *a, struct gpubind_error *err)
         return error_set(err, "out of memory");
     }
     for (int k = 0; k < work->nclasses; k++) {
-        unsigned char(*row)[2] = &a->rows[a->nkinds * work->nsets];
+        unsigned short(*row)[2] = &a->rows[a->nkinds * work->nsets];
         int kind = 0;
 
         for (int s = 0; s < work->nsets; s++)
@@ -86,7 +87,7 @@ static int find_kinds(struct assignment *a, struct gpubind_error *err)
     return 0;
 }
 
-static flow_cost distance_cost(const struct assignment *a, const unsigned char row[2])
+static flow_cost distance_cost(const struct assignment *a, const unsigned short row[2])
 {
     bool spread = a->work->policy->gpus == POLICY_SPREAD;
     const long near[FLOW_PARTS] = {0, row[0], row[1], 0, 0};

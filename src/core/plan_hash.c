@@ -31,7 +31,6 @@ uint64_t plan_hash(const struct node *node, const struct plan *plan)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    mix(&hash, node->name, strlen(node->name));
     for (int r = 0; r < plan->nranks; r++) {
         const struct plan_rank *rank = &plan->ranks[r];
 

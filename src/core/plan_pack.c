@@ -78,9 +78,7 @@ static int next_set(const struct plan_work *work, const bool *taken, int needed)
 
 void plan_pack(struct plan_work *work, int nworkers)
 {
-    int per_set = work->policy->ranks_per_gpu ? work->policy->ranks_per_gpu : 1;
-    int size = work->policy->gpus_per_rank, kept = 0;
-    int needed = (nworkers + per_set - 1) / per_set;
+    int size = work->policy->gpus_per_rank, kept = 0, needed = nworkers;
     bool taken[NODE_MAX_GPUS] = {false};
 
     if (needed >= work->nsets)

@@ -45,24 +45,54 @@ static long to_set(const struct grouping *groups, int gpu, int set)
     return sum;
 }
 
-/* Each set starts with the first free GPU and grows by the nearest ones. */
+/* Grows a set from a seed by the nearest free GPUs; returns the sum of its
+ * distances. */
+static long grow_set(struct grouping *groups, int set, int seed)
+{
+    int ngpus = groups->node->ngpus;
+    long near[NODE_MAX_GPUS] = {0}, sum = 0;
+
+    for (int member = 0, next = seed; member < groups->size; member++) {
+        sum += near[next];
+        groups->set_of[next] = set;
+        for (int g = 0; g < ngpus; g++)
+            near[g] += g == next ? 0 : pair_distance(groups->node, groups->best_link, g, next);
+        next = -1;
+        for (int g = 0; g < ngpus; g++)
+            if (groups->set_of[g] == groups->nsets && (next < 0 || near[g] < near[next]))
+                next = g;
+    }
+    return sum;
+}
+
+static void dissolve(struct grouping *groups, int set)
+{
+    for (int g = 0; g < groups->node->ngpus; g++)
+        if (groups->set_of[g] == set)
+            groups->set_of[g] = groups->nsets;
+}
+
+/* The tightest set that can still be had, again and again; the first of equals. */
 static void group_greedily(struct grouping *groups)
 {
-    for (int set = 0; set < groups->nsets; set++)
-        for (int member = 0; member < groups->size; member++) {
-            int best = -1;
-            long best_distance = 0;
+    for (int set = 0; set < groups->nsets; set++) {
+        int best = -1;
+        long best_sum = 0;
 
-            for (int g = 0; g < groups->node->ngpus; g++) {
-                long distance = to_set(groups, g, set);
+        for (int seed = 0; seed < groups->node->ngpus; seed++) {
+            long sum;
 
-                if (groups->set_of[g] == groups->nsets && (best < 0 || distance < best_distance)) {
-                    best = g;
-                    best_distance = distance;
-                }
+            if (groups->set_of[seed] != groups->nsets)
+                continue;
+            sum = grow_set(groups, set, seed);
+            dissolve(groups, set);
+            if (best < 0 || sum < best_sum) {
+                best = seed;
+                best_sum = sum;
             }
-            groups->set_of[best] = set;
         }
+        grow_set(groups, set, best);
+    }
 }
 
 /* What exchanging the places of a and b would change. */

@@ -42,6 +42,19 @@ void text_add(struct text *text, const char *format, ...)
     va_end(args);
 }
 
+/* Length of the UTF-8 sequence of more than one byte that starts here, or 0. */
+static int utf8_length(const unsigned char *at)
+{
+    int length = at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
+                 : at[0] >= 0xf0 && at[0] < 0xf5                                   ? 4
+                                                                                   : 0;
+
+    for (int i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
+
 void text_add_json(struct text *text, const char *string)
 {
     if (!string || !*string) {
@@ -51,8 +64,12 @@ void text_add_json(struct text *text, const char *string)
     text_add(text, "\"");
     for (; *string; string++) {
         unsigned char c = (unsigned char)*string;
+        int length = utf8_length((const unsigned char *)string);
 
-        if (c == '"' || c == '\\')
+        if (length) {
+            text_add(text, "%.*s", length, string);
+            string += length - 1;
+        } else if (c == '"' || c == '\\')
             text_add(text, "\\%c", c);
         else if (c < 0x20 || c >= 0x7f)
             text_add(text, "\\u%04x", c);

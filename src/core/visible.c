@@ -79,7 +79,8 @@ static int list_gpus(const struct node *node, const struct plan *plan,
 {
     int n = 0, own = 0, shift;
 
-    if (mode == VISIBLE_OWN) {
+    /* A process opens the first instance that it sees, and no other. */
+    if (mode == VISIBLE_OWN || node->gpus[rank->gpus[0]].mig) {
         for (; n < rank->ngpus; n++)
             list[n] = rank->gpus[n];
         return n;
@@ -111,17 +112,19 @@ static int list_gpus(const struct node *node, const struct plan *plan,
     return n;
 }
 
+/* Instances have no index; GPUs may have no UUID, and Intel's are never named so. */
 static bool needs_index(const struct node *node, const int *list, int n, enum visible_ids ids)
 {
+    bool index = ids == IDS_INDEX;
+
     for (int i = 0; i < n; i++) {
         const struct gpu *gpu = &node->gpus[list[i]];
 
-        if (gpu->vendor == GPU_INTEL || !gpu->uuid[0])
-            return true;
         if (gpu->mig)
             return false;
+        index |= gpu->vendor == GPU_INTEL || !gpu->uuid[0];
     }
-    return ids == IDS_INDEX;
+    return index;
 }
 
 bool visible_render(const struct node *node, const struct plan *plan, const struct plan_rank *rank,

@@ -134,6 +134,9 @@ static int check_world(const struct launcher *launcher, const struct world *worl
     if (world->size && world->rank >= world->size)
         return error_set(err, "%s=%d contradicts %s=%d", launcher->rank, world->rank,
                          launcher->size, world->size);
+    if (world->size && world->local_size > world->size)
+        return error_set(err, "%d ranks on this node contradict %s=%d", world->local_size,
+                         launcher->size, world->size);
     if (world->local_size && world->local >= world->local_size)
         return error_set(err, "%s=%d contradicts the %d ranks on this node%s%s", launcher->local,
                          world->local, world->local_size,

@@ -16,6 +16,8 @@
 /* How long a process waits beyond the leader's patience: discovery on a machine
  * under load. */
 #define GRACE_S 60.0
+/* How long a place may be taken by somebody who does not listen. */
+#define STUCK_S 3.0
 /* Places tried when strangers sit in the first ones. */
 #define MAX_TURNS 4
 
@@ -82,26 +84,37 @@ struct attempt {
     const struct meet_call *call;
     double deadline;
     int turn;
+    double stuck_since; /* nobody could be spoken to at this turn, 0: not so */
 };
 
 enum step { STEP_OVER, STEP_AGAIN };
+
+static enum step next_turn(struct attempt *attempt)
+{
+    attempt->turn++;
+    attempt->stuck_since = 0;
+    return STEP_AGAIN;
+}
 
 /* The place is taken: speak to whoever leads there. */
 static enum step follow(struct attempt *attempt, int fd, struct meet_message *answer,
                         enum meet_outcome *outcome)
 {
-    struct timeval limit = {.tv_sec = 5};
+    struct timeval limit = {.tv_sec = 2};
     struct sockaddr_un address;
     socklen_t size = make_address(attempt->call->key, attempt->turn, &address);
     bool gone = true;
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (connect(fd, (struct sockaddr *)&address, size) < 0)
-        return STEP_AGAIN; /* the leader is about to listen, or has just left */
-    if (!meet_same_user(fd)) {
-        attempt->turn++;
-        return STEP_AGAIN;
+    if (connect(fd, (struct sockaddr *)&address, size) < 0) {
+        /* The leader is about to listen, or has just left; unless that lasts. */
+        if (!attempt->stuck_since)
+            attempt->stuck_since = meet_now();
+        return meet_now() - attempt->stuck_since > STUCK_S ? next_turn(attempt) : STEP_AGAIN;
     }
+    attempt->stuck_since = 0;
+    if (!meet_same_user(fd))
+        return next_turn(attempt);
     if (send(fd, attempt->call->mine.bytes, attempt->call->mine.size, MSG_NOSIGNAL) < 0)
         return STEP_AGAIN;
     *outcome = hear_leader(fd, attempt->deadline, answer, &gone);

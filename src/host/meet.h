@@ -34,13 +34,16 @@ struct meet_call {
     int (*prepare)(void *context, struct gpubind_error *err);
     int (*decide)(void *context, const struct meet_message *said, int n,
                   struct meet_message *answers, struct gpubind_error *err);
+    /* Says a failure of these two, before anybody else hears of it: a process that
+     * leaves early may take the whole job with it. */
+    void (*fail)(void *context, const struct gpubind_error *err);
     void *context;
 };
 
 enum meet_outcome {
-    MEET_FAILED = -1, /* err says why */
+    MEET_FAILED = -1, /* the meeting itself; err says why */
     MEET_DONE = 0,
-    MEET_TOLD = 1, /* the leader failed, and says why itself */
+    MEET_TOLD = 1, /* the leader failed, and has said why */
 };
 
 /* Sets *answer, which the caller frees, on MEET_DONE. */

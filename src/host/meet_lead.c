@@ -150,6 +150,8 @@ static int decide(const struct meet_call *call, struct assembly *assembly,
     } else {
         error_set(err, "out of memory");
     }
+    if (status < 0)
+        call->fail(call->context, err);
     tell(assembly, status < 0 ? MEET_REFUSAL : MEET_ANSWER, status < 0 ? NULL : answers + 1);
     if (status == 0) {
         *answer = answers[0];
@@ -175,6 +177,7 @@ enum meet_outcome meet_lead(const struct meet_call *call, int listener,
         status = gather(call, listener, &assembly, prepared < 0 ? &trouble : err);
     if (prepared < 0 || status < 0) {
         status = -1;
+        call->fail(call->context, err);
         tell(&assembly, MEET_REFUSAL, NULL);
     } else {
         status = decide(call, &assembly, answer, err);
@@ -185,5 +188,5 @@ enum meet_outcome meet_lead(const struct meet_call *call, int listener,
     }
     free(assembly.guests);
     free(assembly.polled);
-    return status < 0 ? MEET_FAILED : MEET_DONE;
+    return status < 0 ? MEET_TOLD : MEET_DONE;
 }

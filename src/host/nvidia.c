@@ -11,9 +11,6 @@
 
 #include "host/nvml.h"
 
-/* Minors have gaps where GPUs were removed, but not many in a row. */
-#define MAX_MINORS 256
-#define MAX_GAP 8
 
 /* What stands behind "key:" in a line, without the white space; NULL when it is
  * another line. */
@@ -72,14 +69,24 @@ static bool exists(const char *root, const char *path)
 
 void nvidia_minors(const char *root, struct idset *minors)
 {
+    char path[PATH_MAX];
+    struct dirent *entry;
+    DIR *dir;
+
     idset_clear(minors);
     if (!exists(root, "/dev/nvidiactl"))
         return;
-    for (int minor = 0, gap = 0; minor < MAX_MINORS && gap < MAX_GAP; minor++, gap++)
-        if (may_open(root, minor)) {
+    snprintf(path, sizeof path, "%s/dev", root);
+    dir = opendir(path);
+    while (dir && (entry = readdir(dir))) {
+        int minor, end = 0;
+
+        if (sscanf(entry->d_name, "nvidia%4d%n", &minor, &end) == 1 && !entry->d_name[end] &&
+            may_open(root, minor))
             idset_add(minors, minor);
-            gap = -1;
-        }
+    }
+    if (dir)
+        closedir(dir);
 }
 
 /* Partitioned GPUs have capability files for their instances. */
@@ -199,12 +206,18 @@ int nvidia_refine(const char *root, bool want_links, struct node *node,
                   struct gpubind_error *err)
 {
     struct nvml_gpu *list;
-    bool has_driver = exists(root, "/proc/driver/nvidia") || exists(root, "/dev/nvidiactl");
+    bool has_driver = exists(root, "/proc/driver/nvidia") || exists(root, "/dev/nvidiactl") ||
+                      exists(root, "/dev/dxg"); /* Windows' subsystem for Linux */
     bool ask;
     int nlisted = 0, status = 0;
 
-    if ((node->ngpus && node->gpus[0].vendor != GPU_NVIDIA) || !has_driver)
+    if (node->ngpus && node->gpus[0].vendor != GPU_NVIDIA)
         return 0;
+    if (!has_driver) {
+        /* Nobody can compute on them. */
+        node->ngpus = 0;
+        return 0;
+    }
     ask = (want_links && node->ngpus > 1) ||
           (node->ngpus == 0 && !exists(root, "/proc/driver/nvidia/gpus"));
     for (int g = 0; g < node->ngpus; g++)

@@ -35,6 +35,7 @@ struct facts {
     struct idset minors; /* of the NVIDIA devices that it may open */
     struct prefs prefs;
     bool report, verbose;
+    char failure[512]; /* why the rank cannot go on; "": it can */
     char visible[3][1024]; /* by enum gpu_vendor: *_VISIBLE_DEVICES ... */
     bool has_visible[3];   /* ... where it is set */
 };

@@ -35,13 +35,14 @@ multinode() {
   multinode_hosts=$(launch_hosts "$multinode_nodes" "$multinode_slots")
   case $(multinode_version) in
     4)
-      # More slots than cores is the rule here: nothing is bound unless asked.
+      # Slots are made up. Binding is Open MPI's own: by default, and always
+      # by a rankfile, whose slots must exist on this machine.
       set -- --oversubscribe --mca plm_rsh_agent "$launch_dir/agent" \
         -H "$multinode_hosts" "$@"
       ;;
     *)
-      # Not --oversubscribe: it would pack all ranks on n0. More ranks than
-      # cores is the rule here, so nothing is bound unless asked.
+      # Not --oversubscribe: it would pack all ranks on n0. Nothing is bound
+      # unless asked (below): by default it refuses more ranks than cores.
       set -- --prtemca plm_ssh_agent "$launch_dir/agent" \
         --mca btl_tcp_if_include lo -H "$multinode_hosts" "$@"
       ;;

@@ -1,0 +1,61 @@
+#include "bin/program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int program_refusal(const char *command, int error, struct gpubind_error *err)
+{
+    error_set(err, "cannot run %s: %s", command, strerror(error));
+    return error == ENOENT || error == ENOTDIR ? 127 : 126;
+}
+
+/* 0, or why this path cannot be run. */
+static int try_path(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return errno;
+    if (S_ISDIR(status.st_mode))
+        return EISDIR;
+    return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+/* As execvp looks: the first that can be run, and a refusal only when there is
+ * none. */
+static int search_path(const char *command)
+{
+    const char *list = getenv("PATH");
+    char path[PATH_MAX];
+    int refusal = ENOENT;
+
+    /* execvp has a path of its own then. */
+    if (!list)
+        return 0;
+    for (;;) {
+        int length = (int)strcspn(list, ":");
+        int error;
+
+        snprintf(path, sizeof path, "%.*s%s%s", length, list, length ? "/" : "", command);
+        error = try_path(path);
+        if (!error)
+            return 0;
+        if (error == EACCES)
+            refusal = error;
+        if (!list[length])
+            return refusal;
+        list += length + 1;
+    }
+}
+
+int program_find(const char *command, struct gpubind_error *err)
+{
+    int error = !*command ? ENOENT : strchr(command, '/') ? try_path(command) : search_path(command);
+
+    return error ? program_refusal(command, error, err) : 0;
+}

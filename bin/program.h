@@ -1,0 +1,14 @@
+/* The command that gpubind becomes. */
+#ifndef GPUBIND_BIN_PROGRAM_H
+#define GPUBIND_BIN_PROGRAM_H
+
+#include "core/error.h"
+
+/* 0 when exec can be expected to find the command, as it is or in PATH; else the
+ * exit status, 126 or 127, and a sentence. */
+int program_find(const char *command, struct gpubind_error *err);
+
+/* The exit status and the sentence for what exec answered. */
+int program_refusal(const char *command, int error, struct gpubind_error *err);
+
+#endif

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Every launcher is told by its environment: rank 5 of 8, alone on its node, is a master.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+
+demo=$top_srcdir/tests/machines/demo-2p4g.xml
+# shellcheck disable=SC2016 # the program expands it
+say='echo $GPUBIND_ROLE $GPUBIND_LOCAL_RANK'
+
+# known LAUNCHER NAME=VALUE...
+known() {
+    launcher=$1
+    shift
+    for option in auto "$launcher"; do
+        run bounded env "$@" gpubind --launcher "$option" --master 5 --topology "$demo" sh -c "$say"
+        is "$launcher, --launcher $option" "$status $(cat "$tmp/out" "$tmp/err")" '0 master 0'
+    done
+    # Without master it has a GPU, and --launcher none knows no rank 5.
+    run bounded env "$@" gpubind --topology "$demo" sh -c "$say"
+    is "$launcher, no master" "$status $(cat "$tmp/out" "$tmp/err")" '0 gpu 0'
+    run bounded env "$@" gpubind --launcher none --master 5 --topology "$demo" true
+    refused "$launcher, --launcher none" '--master'
+    check "--help names $launcher" sh -c "gpubind --help | grep -q '[ |]${launcher}[|, ]'"
+}
+known openmpi OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_RANK=0 \
+    OMPI_COMM_WORLD_LOCAL_SIZE=1 PMIX_RANK=5 PMIX_NAMESPACE=a
+known hydra PMI_RANK=5 PMI_SIZE=8 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=1
+known mvapich MV2_COMM_WORLD_RANK=5 MV2_COMM_WORLD_SIZE=8 MV2_COMM_WORLD_LOCAL_RANK=0 \
+    MV2_COMM_WORLD_LOCAL_SIZE=1
+known slurm SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=8 \
+    SLURM_LOCALID=0 SLURM_GTIDS=5 SLURM_NODEID=5 SLURM_NTASKS=8
+known flux FLUX_JOB_ID=a FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=0 FLUX_JOB_NNODES=8
+known pals PALS_APID=a PALS_RANKID=5 PMI_SIZE=8 PMI_RANK=5 PALS_LOCAL_RANKID=0 PALS_LOCAL_SIZE=1
+known jsrun JSM_NAMESPACE_RANK=5 JSM_NAMESPACE_SIZE=8 JSM_NAMESPACE_LOCAL_RANK=0 \
+    JSM_NAMESPACE_LOCAL_SIZE=1 LSB_JOBID=1
+known torchrun RANK=5 WORLD_SIZE=8 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 TORCHELASTIC_RUN_ID=a \
+    MASTER_PORT=1
+
+run bounded env RANK=5 WORLD_SIZE=8 LOCAL_RANK=3 SLURM_PROCID=2 PMI_RANK=1 \
+    gpubind --topology "$demo" sh -c "$say"
+is 'single names that many set make no launcher' "$status $(cat "$tmp/out" "$tmp/err")" '0 gpu 0'
+run bounded gpubind -v --topology "$demo" true
+check 'no launcher: said with -v' grep -q '^gpubind: .*no launcher' "$tmp/err"
+done_testing

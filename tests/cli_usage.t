@@ -1,0 +1,111 @@
+#!/bin/sh
+# Wrong options and values: one sentence that names the culprit, and status 125.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+
+demo=$top_srcdir/tests/machines/demo-2p4g.xml
+
+# wrong PATTERN ARG...: gpubind refuses ARG... in one sentence that fits PATTERN.
+wrong() {
+    pattern=$1
+    shift
+    run bounded gpubind "$@" true
+    refused "gpubind $*" "$pattern"
+}
+
+# wrong_variable NAME VALUE: refused, and the sentence names the variable.
+wrong_variable() {
+    run bounded env "$1=$2" gpubind --topology "$demo" true
+    refused "$1='$2'" "$1"
+}
+
+wrong "'--frobnicate'" --frobnicate
+wrong "'--frobnicate=1'" --frobnicate=1
+wrong "'-x'" -x
+wrong "'-x'" -vx
+wrong "'-Z'" -Zreport
+wrong '--report' --report=1
+wrong '--quiet' --quiet=
+
+run bounded gpubind
+refused 'no command' 'command'
+run bounded gpubind --
+refused 'no command after --' 'command'
+run bounded gpubind --report
+refused 'only options' 'command'
+for option in master overflow gpus-per-rank ranks-per-gpu map policy bind smt membind omp \
+    nic visible ids launcher timeout topology ranks ranks-file nodes distribution cpuset; do
+    run bounded gpubind "--$option"
+    refused "--$option without a value" "--$option"
+    run bounded gpubind --plan "--$option="
+    refused "--$option with an empty value" "--$option"
+done
+
+for option in overflow policy bind membind omp nic visible ids launcher; do
+    wrong "--$option.*'bogus'" "--$option" bogus
+    wrong_variable "GPUBIND_$(echo $option | tr a-z A-Z)" bogus
+done
+wrong "'sharE'" --overflow sharE
+wrong "'share,idle'" --overflow 'share,idle'
+wrong "'share|idle'" --overflow 'share|idle'
+
+for number in 0 -1 1.5 1x x1 ' 1' +1 0x10 1e3 65537 2147483648 4294967297 \
+    18446744073709551617 99999999999999999999999999; do
+    for option in gpus-per-rank ranks-per-gpu smt; do
+        wrong "--$option.*'$number'" "--$option" "$number"
+    done
+done
+wrong "--timeout.*'86401'" --timeout 86401
+wrong "--timeout.*'0'" --timeout 0
+wrong_variable GPUBIND_SMT 4294967297
+wrong_variable GPUBIND_TIMEOUT -1
+wrong_variable GPUBIND_REPORT maybe
+wrong_variable GPUBIND_REQUIRE_GPU 2
+for masters in -1 0,-1 0,,1 '0,' ',0' 1-2 all none,0 0,none 2147483648 '0 1'; do
+    wrong '--master' --master "$masters"
+done
+many=$(seq -s, 0 256)
+wrong 'masters' --master "$many"
+wrong_variable GPUBIND_MASTER first
+
+# What does not go together.
+wrong '--json' --json
+wrong '--nodes' --nodes 2
+run bounded gpubind --plan true
+refused '--plan with a command' "'true'"
+run bounded gpubind --plan --version
+refused 'two actions' '--version'
+run bounded gpubind --plan --topology "$demo" --ranks 2 --ranks-file "$tmp/none"
+refused '--ranks and --ranks-file' '--ranks-file'
+wrong '--map' --map 0 --policy spread
+run bounded gpubind --check
+refused '--check without an outer gpubind' 'mpirun'
+
+# The plan's own.
+plan() {
+    what=$1 pattern=$2
+    shift 2
+    run bounded gpubind --plan --topology "$demo" "$@"
+    refused "$what" "$pattern"
+}
+plan 'no such rankfile' "$tmp/none" --ranks-file "$tmp/none"
+for line in 'rank 0' 'rank x=a' 'rank 1=a' 'rank 0=a slot=x' 'rank 0=' \
+    'rank 99999999999=a'; do
+    echo "$line" > "$tmp/ranks"
+    plan "rankfile '$line'" "$tmp/ranks" --ranks-file "$tmp/ranks"
+done
+printf 'rank 0=a\nrank 0=b\n' > "$tmp/ranks"
+plan 'a rank twice in the rankfile' "$tmp/ranks" --ranks-file "$tmp/ranks"
+: > "$tmp/ranks"
+plan 'an empty rankfile' "$tmp/ranks" --ranks-file "$tmp/ranks"
+plan 'no ranks' '--ranks' --ranks 0
+plan 'too many ranks' '--ranks' --ranks 99999999999
+for nodes in 0 -1 '' ',' a,,b a,a a: a:0 a:x a:99999999999 a=; do
+    plan "--nodes '$nodes'" 'node' --nodes "$nodes"
+done
+plan 'no such file for a node' "$tmp/none" --nodes "a=$tmp/none"
+plan 'more ranks than slots' 'slots' --nodes a:1,b:1 --ranks 3
+for cpus in '' x 0- -1 3-1 0,,1 99999999999; do
+    plan "--cpuset '$cpus'" '--cpuset' --cpuset "$cpus"
+done
+plan 'a cpuset outside the machine' 'CPU' --cpuset 500
+done_testing
