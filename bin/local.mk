@@ -6,5 +6,6 @@ bin_gpubind_SOURCES = \
 	bin/mode_plan.c \
 	bin/mode_run.c \
 	bin/modes.h \
+	bin/option_rows.c bin/option_rows.h \
 	bin/options.c bin/options.h \
 	bin/program.c bin/program.h

@@ -99,9 +99,10 @@ int cells_make(struct plan_work *work, struct cells *cells, struct gpubind_error
         find_cells(cells, first);
         find_limits(cells);
         cells->count = calloc(nranks * (size_t)cells->ncells, sizeof *cells->count);
+        cells->taken = calloc((size_t)cells->ncells, sizeof *cells->taken);
     }
     free(first);
-    return cells->count ? 0 : error_set(err, "out of memory");
+    return cells->count && cells->taken ? 0 : error_set(err, "out of memory");
 }
 
 void cells_clear(struct cells *cells)
@@ -113,5 +114,6 @@ void cells_clear(struct cells *cells)
     free(cells->size);
     free(cells->look);
     free(cells->count);
+    free(cells->taken);
     memset(cells, 0, sizeof *cells);
 }

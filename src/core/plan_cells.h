@@ -19,6 +19,7 @@ struct cells {
     int *size;      /* cores of each cell */
     unsigned char *look; /* ncells * nkinds: distance, or CELL_FORBIDDEN */
     int *count;     /* nranks * ncells: cores of the cell that a rank gets */
+    int *taken;     /* of each cell: the sum of its counts */
 };
 
 /* GPUs are assigned already; counts are zero. The caller clears, also after a
@@ -26,8 +27,20 @@ struct cells {
 int cells_make(struct plan_work *work, struct cells *cells, struct gpubind_error *err);
 void cells_clear(struct cells *cells);
 
+/* Gives one more core of the cell to the rank. */
+static inline void cells_give(struct cells *cells, int rank, int cell)
+{
+    cells->count[rank * cells->ncells + cell]++;
+    cells->taken[cell]++;
+}
+
 /* Cores of the cell that no rank has yet. */
-int cells_free(const struct cells *cells, int cell);
+static inline int cells_free(const struct cells *cells, int cell)
+{
+    int left = cells->size[cell] - cells->taken[cell];
+
+    return left > 0 ? left : 0;
+}
 
 /* plan_deal.c: counts of one for the ranks' first cores. Ranks that cannot have
  * one get none, and the plan a note. */

@@ -7,7 +7,7 @@
 #include "core/plan_cells.h"
 
 /* The cell that the rank grows into next, or -1. */
-static int next_cell(const struct cells *cells, const int *left, int r)
+static int next_cell(const struct cells *cells, int r)
 {
     int kind = cells->kind_of[r], best = -1;
     const int *count = &cells->count[r * cells->ncells];
@@ -15,7 +15,7 @@ static int next_cell(const struct cells *cells, const int *left, int r)
     for (int cell = 0; cell < cells->ncells; cell++) {
         int look = cells_look(cells, cell, kind), best_look;
 
-        if (!left[cell] || look > cells->limit[kind])
+        if (look > cells->limit[kind] || !cells_free(cells, cell))
             continue;
         best_look = best < 0 ? CELL_FORBIDDEN : cells_look(cells, best, kind);
         if (look < best_look || (look == best_look && count[cell] && !count[best]))
@@ -25,37 +25,21 @@ static int next_cell(const struct cells *cells, const int *left, int r)
 }
 
 /* One core a turn, until no rank of this sort finds another. */
-static void grow(struct cells *cells, int *left, bool with_gpu)
+static void grow(struct cells *cells, bool with_gpu)
 {
     bool grown = true;
 
     while (grown) {
         grown = false;
         for (int r = 0; r < cells->work->plan->nranks; r++) {
-            int cell = cells->has_gpu[cells->kind_of[r]] == with_gpu ? next_cell(cells, left, r)
-                                                                     : -1;
+            int cell = cells->has_gpu[cells->kind_of[r]] == with_gpu ? next_cell(cells, r) : -1;
 
             if (cell >= 0) {
-                cells->count[r * cells->ncells + cell]++;
-                left[cell]--;
+                cells_give(cells, r, cell);
                 grown = true;
             }
         }
     }
-}
-
-static int grow_all(struct cells *cells, struct gpubind_error *err)
-{
-    int *left = malloc((size_t)cells->ncells * sizeof *left);
-
-    if (!left)
-        return error_set(err, "out of memory");
-    for (int cell = 0; cell < cells->ncells; cell++)
-        left[cell] = cells_free(cells, cell);
-    grow(cells, left, true);
-    grow(cells, left, false);
-    free(left);
-    return 0;
 }
 
 /* The ranks with GPUs, or those without, take their cores from the members of the
@@ -153,8 +137,10 @@ static void bind_rank(const struct plan_work *work, int r, const bool *owns)
 
 static int share_cores(struct cells *cells, int *members, bool *owns, struct gpubind_error *err)
 {
-    if (cells_deal(cells, err) < 0 || grow_all(cells, err) < 0)
+    if (cells_deal(cells, err) < 0)
         return -1;
+    grow(cells, true);
+    grow(cells, false);
     for (int cell = 0; cell < cells->ncells; cell++)
         carve_cell(cells, cell, members, owns);
     return 0;

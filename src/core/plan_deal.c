@@ -12,15 +12,6 @@ struct deal {
     int per_core; /* ranks that may have the same core */
 };
 
-int cells_free(const struct cells *cells, int cell)
-{
-    int left = cells->size[cell];
-
-    for (int r = 0; r < cells->work->plan->nranks; r++)
-        left -= cells->count[r * cells->ncells + cell];
-    return left > 0 ? left : 0;
-}
-
 /* Ranks without GPU keep away from the cores that are near somebody's GPU. */
 static long first_core_cost(const struct cells *cells, int kind, int cell)
 {
@@ -79,7 +70,7 @@ static void read_flow(struct cells *cells, const struct flow *flow)
         }
         for (int left = arc->flow; left; r++)
             if (cells->kind_of[r] == kind) {
-                cells->count[r * cells->ncells + arc->to - cell0] = 1;
+                cells_give(cells, r, arc->to - cell0);
                 left--;
             }
     }

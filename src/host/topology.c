@@ -18,6 +18,7 @@
 /* Where this program lies; /proc may be missing. */
 static void own_folder(char folder[PATH_MAX])
 {
+    /* getauxval returns addresses as numbers. NOLINTNEXTLINE(performance-no-int-to-ptr) */
     const char *started = (const char *)getauxval(AT_EXECFN);
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
 

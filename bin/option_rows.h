@@ -1,0 +1,31 @@
+/* The table of options: what --help prints, what the parser knows, and where a value
+ * goes. */
+#ifndef GPUBIND_BIN_OPTION_ROWS_H
+#define GPUBIND_BIN_OPTION_ROWS_H
+
+#include <stddef.h>
+
+#include "bin/options.h"
+
+enum kind { KIND_FLAG, KIND_WORD, KIND_NUMBER, KIND_TEXT, KIND_MASTERS, KIND_LAUNCHER, KIND_ACTION };
+
+/* What an option belongs to. */
+enum group { PLACEMENT, PROGRAM, RUNNING, PLANNING, ACTIONS, GROUPS };
+
+/* Its environment variable is GPUBIND_ and the name in capitals, with _ for -;
+ * actions have none. */
+struct row {
+    enum group group;
+    enum kind kind;
+    char letter;
+    const char *name, *argument, *help;
+    const char *words; /* KIND_WORD: "a|b|c", the value is the position */
+    size_t offset;     /* in struct options; int, bool or const char * */
+    int low, high;     /* KIND_NUMBER; the value of KIND_ACTION is low */
+};
+
+#define OPTION_MAX 64
+extern const struct row option_rows[];
+extern const int option_nrows;
+
+#endif
