@@ -210,8 +210,9 @@ static int read_self(struct run *run, struct gpubind_error *err)
     if (launcher_read(options->launcher, &run->world, &run->remarks, &run->notes, err) < 0 ||
         facts_read(&run->world, facts, err) < 0)
         return -1;
-    if (facts->wish == BINDING_DEFAULT)
-        text_add(&run->remarks, "the launcher bound its ranks by default; gpubind binds anew\n");
+    if (facts->wish != BINDING_ASKED)
+        text_add(&run->remarks, "the launcher was not told how to bind; what looks like its "
+                                "default is bound anew\n");
     /* A recorded machine's CPUs are not those that this process runs on. */
     if (options->rules.topology) {
         facts->wish = BINDING_ASKED;

@@ -98,7 +98,7 @@ if [ "$(id -u)" = 0 ] && unshare --mount mount -t tmpfs none /mnt 2>/dev/null; t
     done
     run bounded unshare --mount sh -c 'mount -t tmpfs none /proc; mount -t tmpfs none /sys
         exec gpubind --topology "$0" sh -c "echo \$GPUBIND_ROLE"' "$demo"
-    is 'a recorded machine needs neither /proc nor /sys' "$status$(cat "$tmp/out" "$tmp/err")" 0gpu
+    is 'a recorded machine needs neither /proc nor /sys' "$status$(cat "$tmp/out" "$tmp/err" | grep -v '^==')" 0gpu # a sanitizer would like /proc
 else
     skip 'file systems that are not there' 'no right to mount (needs root)'
 fi

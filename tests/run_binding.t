@@ -47,6 +47,11 @@ for cpu in "$first" "$last"; do
     is "taskset between the two, asked for: CPU $cpu" \
         "$(bounded "$MPIRUN" -np 1 --bind-to none taskset -c "$cpu" gpubind --quiet --bind package sh -c "$mask")" "$cpu"
 done
+# Not asked for, but no default of mpirun's either: something between bound the ranks.
+is "taskset between the two, not asked for: CPU $last" \
+    "$(bounded "$MPIRUN" -np 1 taskset -c "$last" gpubind --quiet --bind package sh -c "$mask")" "$last"
+is "taskset between the two, two ranks on CPU $first" \
+    "$(bounded "$MPIRUN" -np 2 taskset -c "$first" gpubind --quiet sh -c "$mask" | sort -u)" "$first"
 is '--bind none leaves what is asked for' \
     "$(bounded "$MPIRUN" -np 1 --bind-to core gpubind --quiet --bind none sh -c "$mask")" "$one"
 run bounded "$MPIRUN" -np 2 gpubind --quiet --bind core sh -c "$mask"

@@ -150,7 +150,7 @@ static enum binding_wish wish_of_hydra(void)
     for (int i = 0; wishes[i]; i++)
         if (getenv(wishes[i]))
             return BINDING_ASKED;
-    return BINDING_DEFAULT;
+    return BINDING_FREE;
 }
 
 void binding_policy_read(const struct world *world, struct binding_policy *policy)

@@ -10,8 +10,10 @@
 
 enum binding_wish {
     BINDING_ASKED,   /* keep to it; also when nothing was bound */
-    BINDING_DEFAULT, /* nobody said how: bind anew */
-    BINDING_UNKNOWN, /* only the shape of all ranks' bindings can tell */
+    BINDING_DEFAULT, /* nobody asked the launcher: bind anew, unless the shape of the
+                        ranks' bindings shows that something narrowed them since */
+    BINDING_FREE,    /* likewise, for a default that may have any shape */
+    BINDING_UNKNOWN, /* only the shape can tell */
 };
 
 struct binding_policy {

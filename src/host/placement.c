@@ -80,27 +80,46 @@ static int by_local(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* PRRTE's defaults: one core each, in order from the first; or a whole NUMA node
- * or package each, which is so wide that binding anew inside it does no harm. */
+static bool pus_within(const struct idset *cpus, const struct core *core)
+{
+    int inside = 0;
+
+    for (int p = 0; p < core->npus; p++)
+        inside += idset_has(cpus, core->pu[p]);
+    return inside == idset_count(cpus);
+}
+
+/* The CPUs are those of whole NUMA nodes or packages: no core outside shares such
+ * an object with one inside. */
+static bool is_whole(const struct node *node, const struct idset *cpus)
+{
+    bool numa = true, package = true;
+
+    for (int a = 0; a < node->ncores; a++)
+        for (int b = 0; b < node->ncores; b++) {
+            const struct core *x = &node->cores[a], *y = &node->cores[b];
+
+            if (!idset_has(cpus, x->pu[0]) || idset_has(cpus, y->pu[0]))
+                continue;
+            numa &= x->numa != y->numa;
+            package &= x->package != y->package;
+        }
+    return numa || package;
+}
+
+/* Open MPI's defaults: one core each, in order from the first; with version 4 and
+ * more than two ranks, a whole NUMA node or package. */
 static bool has_default_shape(const struct node *node, const struct facts *facts, int n)
 {
+    bool cores = true, wholes = true;
+
     for (int i = 0; i < n; i++) {
-        const struct core *core = &node->cores[i];
-
-        if (facts[i].wish != BINDING_UNKNOWN || i >= node->ncores ||
-            idset_count(&facts[i].cpus) > core->npus)
+        if (facts[i].wish != BINDING_DEFAULT && facts[i].wish != BINDING_UNKNOWN)
             return false;
-        for (int pu = idset_next(&facts[i].cpus, -1); pu >= 0;
-             pu = idset_next(&facts[i].cpus, pu)) {
-            bool inside = false;
-
-            for (int p = 0; p < core->npus; p++)
-                inside |= core->pu[p] == pu;
-            if (!inside)
-                return false;
-        }
+        cores = cores && i < node->ncores && pus_within(&facts[i].cpus, &node->cores[i]);
+        wholes = wholes && facts[i].wish == BINDING_DEFAULT && is_whole(node, &facts[i].cpus);
     }
-    return true;
+    return cores || wholes;
 }
 
 /* A binding that nobody asked for is as good as none. facts stand in the order of
@@ -110,7 +129,7 @@ static void widen(const struct node *node, struct facts *facts, int n)
     bool by_default = has_default_shape(node, facts, n);
 
     for (int i = 0; i < n; i++)
-        if (facts[i].wish == BINDING_DEFAULT || by_default)
+        if (by_default || facts[i].wish == BINDING_FREE)
             facts[i].cpus = facts[i].wide;
 }
 

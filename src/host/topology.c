@@ -67,9 +67,12 @@ typedef int discover_function(const char *, const char *, struct node *, struct 
  * process that may die reads a file first. Takes its error by a pipe. */
 static int try_file(discover_function *discover, const char *file, struct gpubind_error *err)
 {
+    void (*before)(int);
     int pipes[2], status = 0;
     pid_t child;
 
+    /* Were SIGCHLD ignored, nobody could tell how the child ended. */
+    before = signal(SIGCHLD, SIG_DFL);
     if (pipe2(pipes, O_CLOEXEC) < 0 || (child = fork()) < 0)
         return error_set(err, "topology file %s: %s", file, strerror(errno));
     if (child == 0) {
@@ -89,7 +92,9 @@ static int try_file(discover_function *discover, const char *file, struct gpubin
     if (read(pipes[0], err, sizeof *err) <= 0)
         error_set(err, "topology file %s is no hwloc XML", file);
     close(pipes[0]);
-    waitpid(child, &status, 0);
+    if (waitpid(child, &status, 0) < 0)
+        status = -1;
+    signal(SIGCHLD, before);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
