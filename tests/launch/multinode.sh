@@ -21,6 +21,11 @@ multinode_usable() {
       return 1
       ;;
   esac
+  # Some machines resolve any name to themselves; then all nodes are one to mpirun.
+  if [ "$(multinode 2 1 -np 2 hostname 2>/dev/null | sort | tr '\n' ' ')" != 'n0 n1 ' ]; then
+    launch_why="mpirun does not take pretended host names for nodes here"
+    return 1
+  fi
 }
 
 # multinode NODES SLOTS ARGUMENT...
