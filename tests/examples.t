@@ -53,14 +53,16 @@ is "plan.sh shows eight nodes" "$(grep -cE '^node |^\{"node":' "$tmp/out")" 8
 is "plan.sh says what the last plan costs" "$(grep -c '^gpubind: cost: ' "$tmp/err")" 1
 is "plan.sh has no error" "$(grep -vE '^gpubind: (rank|cost|demo-2p4g has more) ?' "$tmp/err")" ""
 
-if $have_mpi; then
+if ! $have_mpi; then
+    skip "mpmd.sh" "configured without MPI"
+elif ! mpi 1 true : -np 1 true >"$tmp/out" 2>&1; then
+    skip "mpmd.sh" "this mpirun dies of two commands, as Open MPI 5.0's can (open-mpi/ompi 13303)"
+else
     sh "$top_srcdir/examples/mpmd.sh" "$hello" "$hello" >"$tmp/out" 2>"$tmp/err"
     is "mpmd.sh ends well" "$?" 0
     is "mpmd.sh starts five ranks" "$(grep -c '^rank [0-4] of 5 ' "$tmp/out")" 5
     is "mpmd.sh has a master" "$(grep -c '^rank 0 of 5 .* role master,' "$tmp/out")" 1
     is "mpmd.sh has one node of five" "$(tables "$tmp/err" | grep -c ': 5 ranks, ')" 1
-else
-    skip "mpmd.sh" "configured without MPI"
 fi
 
 # A stand-in for srun: drops its options, and is one rank of no launcher.

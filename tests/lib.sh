@@ -8,7 +8,8 @@ top_builddir=${top_builddir:-$PWD}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 PATH=$top_builddir/bin:$PATH
 tests_run=0
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/gpubind-test.XXXXXX") || exit 1
+# No dash: PRRTE 3.0 takes one in a rankfile's path for an option.
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/gpubind_test.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
@@ -96,7 +97,7 @@ nothing_left() {
     done
     [ -z "$left" ] || diag "$(for file in $left; do tr '\0' ' ' <"${file%environ}cmdline"; echo; done)"
     is "$1" "$left$(find /dev/shm /tmp "${TMPDIR:-/tmp}" -maxdepth 1 -user "$(id -u)" \
-        -name '*gpubind*' ! -name 'gpubind-test*' -newer "$tmp" 2>/dev/null)" ''
+        -name '*gpubind*' ! -name 'gpubind[-_]test*' -newer "$tmp" 2>/dev/null)" ''
 }
 
 done_testing() { echo "1..$tests_run"; }

@@ -30,7 +30,7 @@ job -N 2 -n 11 -m cyclic -- --master 0
 as_planned 'cyclic, master 0' 2 --nodes n0,n1 --ranks 11 --distribution cyclic --master 0
 printf '%s\n' n1 n0 n0 n1 n1 > "$tmp/hosts"
 export SLURM_HOSTFILE="$tmp/hosts"
-job -N 2 -n 5 -m arbitrary -- --master 1
+job -n 5 -m arbitrary -- --master 1 # newer versions refuse -N here
 unset SLURM_HOSTFILE
 printf 'rank %s\n' 0=n1 1=n0 2=n0 3=n1 4=n1 > "$tmp/ranks"
 as_planned 'arbitrary, master 1' 2 --ranks-file "$tmp/ranks" --master 1
