@@ -36,6 +36,8 @@ whole_tables() {
 as_planned() {
     title=$1 nodes=$2
     shift 2
+    # What mpirun itself has to say stands between lines of dashes.
+    sed -i '/^-\{20\}/,/^-\{20\}/d' "$tmp/err"
     bounded "$gpubind" --quiet --plan --topology "$machine" "$@" > "$tmp/plan"
     is "$title: every rank got what is planned" \
         "$status
