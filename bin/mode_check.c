@@ -59,7 +59,7 @@ static void check_memory(struct checking *checking)
     }
     text = idlist_text(&have);
     text_add(&checking->found, ", memory %s", text && *text ? text : "anywhere");
-    if (!idset_equal(&want, &have))
+    if (idset_empty(&have) || !idset_within(&have, &want))
         text_add(&checking->wrong, "prefers the memory of NUMA nodes '%s', planned were %s\n",
                  text ? text : "?", numa);
     free(text);

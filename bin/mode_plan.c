@@ -47,8 +47,8 @@ static int name_nodes(struct planning *planning, struct gpubind_error *err)
     return layout_named(&planning->layout, "", err);
 }
 
-/* One rank for each GPU, or set of GPUs, that may be used. */
-static int default_ranks(const struct planning *planning, struct gpubind_error *err)
+/* One rank for each GPU, or set of GPUs, that may be used on its node. */
+static int default_ranks(struct planning *planning, struct gpubind_error *err)
 {
     const struct rules *rules = &planning->options->rules;
     int ranks = 0;
@@ -59,7 +59,10 @@ static int default_ranks(const struct planning *planning, struct gpubind_error *
 
         if (rules->map && map_read(node, rules->map, &policy, err) < 0)
             return -1;
-        ranks += policy.nmap / rules->policy.gpus_per_rank;
+        policy.nmap /= rules->policy.gpus_per_rank;
+        ranks += policy.nmap;
+        if (!planning->layout.nodes[n].slots)
+            planning->layout.nodes[n].slots = policy.nmap;
     }
     return ranks ? ranks : 1;
 }
@@ -194,13 +197,11 @@ static int print_plans(const struct planning *planning)
     for (int n = 0; n < planning->layout.nnodes; n++) {
         const struct placement *at = &planning->nodes[n];
 
-        if (!at->plan.nranks)
-            continue;
         if (planning->options->json)
             render_json(&at->node, &at->plan, &peers, &text);
         else
             render_table(&at->node, &at->plan, &peers, &text);
-        if (planning->options->verbose)
+        if (planning->options->verbose && at->plan.nranks)
             render_why(&at->node, &at->plan, &at->policy, &why);
     }
     say_lines(why.bytes);

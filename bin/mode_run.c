@@ -14,8 +14,7 @@
 #include "host/orders.h"
 #include "host/siblings.h"
 
-/* When other commands run as ranks of the same job, they never come; when this
- * rank cannot go on, the others need not either. */
+/* When this rank cannot go on, the others need not either. */
 #define SHORT_PATIENCE_S 1.0
 /* Nobody knows how many ranks there are. */
 #define UNKNOWN_PATIENCE_S 2.0
@@ -75,9 +74,9 @@ static void report(struct run *run, bool table, bool why)
 static bool complete(void *context, int came)
 {
     struct run *run = context;
-    int waiting = siblings_before_mpi(run->world.daemons);
+    int coming = siblings_coming(run->world.daemons, run->world.mixed);
 
-    run->complete = waiting >= 0 && waiting <= came;
+    run->complete = coming < 0 ? run->world.mixed : coming <= came;
     return run->complete;
 }
 
@@ -176,6 +175,12 @@ static struct facts *collect(const struct run *run, const struct meet_message *s
         facts[i].local = local;
         facts[i].rank = -1;
     }
+    for (int i = 0; facts && i < came; i++)
+        if (facts[i].unnumbered) {
+            facts[i].local = 0;
+            for (int j = 0; j < came; j++)
+                facts[i].local += facts[j].rank < facts[i].rank;
+        }
     return facts;
 }
 
@@ -253,7 +258,7 @@ static enum meet_outcome get_orders(struct run *run, struct meet_message *orders
         return decide_alone(run, orders, err);
     gethostname(host, sizeof host - 1);
     snprintf(key, sizeof key, "%s/%s", run->world.job, host);
-    if (run->world.mixed || run->failure)
+    if (run->failure)
         call.patience_s = SHORT_PATIENCE_S;
     if (!run->world.local_size) {
         call.expected = UNKNOWN_SIZE;

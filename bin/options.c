@@ -145,19 +145,46 @@ static void add_digest(struct options *options, const struct row *row, const cha
         options->rules_digest = (options->rules_digest ^ (unsigned char)*c) * 0x100000001b3u;
 }
 
-/* The environment. What an outer gpubind exported is not a setting. */
+static bool is_given(const char *const *values, const char *name)
+{
+    for (int i = 0; i < option_nrows; i++)
+        if (strcmp(option_rows[i].name, name) == 0)
+            return values[i] != NULL;
+    return false;
+}
+
+/* An option is there already that this variable would contradict, or it says
+ * nothing about what is done. */
+static bool is_beside_the_point(const struct options *options, const struct row *row,
+                                const char *const *values)
+{
+    static const char *const pairs[][2] = {{"map", "policy"}, {"ranks", "ranks-file"}};
+
+    if (row->kind == KIND_ACTION || is_given(values, row->name) ||
+        (row->group == PLANNING && options->action != ACTION_PLAN))
+        return true;
+    for (int i = 0; i < 2; i++)
+        if ((strcmp(row->name, pairs[i][0]) == 0 && is_given(values, pairs[i][1])) ||
+            (strcmp(row->name, pairs[i][1]) == 0 && is_given(values, pairs[i][0])))
+            return true;
+    /* What an outer gpubind exported is not a setting. */
+    return strcmp(row->name, "nic") == 0 && getenv("GPUBIND_PLAN");
+}
+
+/* Read after the options, which win. */
 static int read_environment(struct options *options, const char **values,
                             struct gpubind_error *err)
 {
-    bool nested = getenv("GPUBIND_PLAN") != NULL;
+    if (options->action != ACTION_RUN && options->action != ACTION_PLAN)
+        return 0;
 
     for (int i = 0; i < option_nrows; i++) {
         char name[64];
         const char *value;
 
         variable_name(&option_rows[i], name, sizeof name);
-        value = option_rows[i].kind == KIND_ACTION ? NULL : getenv(name);
-        if (!value || !*value || (nested && strcmp(option_rows[i].name, "nic") == 0))
+        value = is_beside_the_point(options, &option_rows[i], values) ? NULL : getenv(name);
+        if (!value || !*value)
             continue;
         if (take(options, &option_rows[i], value, name, err) < 0)
             return -1;
@@ -258,8 +285,8 @@ int options_read(int argc, char **argv, struct options *options, struct gpubind_
     options->prefs.omp = true;
     options->launcher = "auto";
     options->timeout_s = 10;
-    if (read_environment(options, values, err) < 0 ||
-        read_arguments(argc, argv, options, values, err) < 0)
+    if (read_arguments(argc, argv, options, values, err) < 0 ||
+        read_environment(options, values, err) < 0)
         return -1;
     for (int i = 0; i < option_nrows; i++)
         if (values[i] && option_rows[i].group == PLACEMENT)

@@ -98,7 +98,8 @@ static void add_core(const struct plan_work *work, int r, const struct core *cor
 {
     struct plan_rank *rank = &work->plan->ranks[r];
     const struct idset *allowed = &work->job->ranks[r].cpus;
-    int used = 0, smt = work->policy->smt ? work->policy->smt : NODE_MAX_SMT;
+    bool all = !work->policy->smt || work->policy->bind == BIND_NONE;
+    int used = 0, smt = all ? NODE_MAX_SMT : work->policy->smt;
     bool inside = false;
 
     for (int p = 0; p < core->npus; p++)

@@ -34,7 +34,19 @@ int bind_memory(const struct idset *nodes)
 
     for (int n = idset_next(nodes, -1); n >= 0 && n < MAX_NODES; n = idset_next(nodes, n))
         mask[(size_t)n / WORD_BITS] |= 1UL << ((size_t)n % WORD_BITS);
-    return (int)syscall(SYS_set_mempolicy, mode, mask, (unsigned long)MAX_NODES);
+    if (syscall(SYS_set_mempolicy, mode, mask, (unsigned long)MAX_NODES) == 0)
+        return 0;
+    /* Older kernels prefer one node only: the first of the mask. */
+    return mode == PREFERRED_MANY && errno == EINVAL
+               ? (int)syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask, (unsigned long)MAX_NODES)
+               : -1;
+}
+
+bool bind_has_memory_policy(void)
+{
+    int mode = MPOL_DEFAULT;
+
+    return syscall(SYS_get_mempolicy, &mode, NULL, 0UL, NULL, 0UL) == 0 && mode != MPOL_DEFAULT;
 }
 
 int bind_read_memory(struct idset *nodes)

@@ -20,8 +20,10 @@ static const struct launcher {
     const char *name;
     const char *sign;        /* set beside rank by this launcher only; NULL: rank will do */
     const char *rank, *size, *local, *local_size;
+    const char *other_size, *other_local_size; /* where the former are not set */
     const char *local_ranks; /* a list of the node's ranks, in place of local_size */
-    const char *nodes;       /* number of nodes, in place of local_size */
+    const char *nodes;       /* number of nodes, likewise */
+    const char *counts, *node; /* "4(x2),3" and this node's place in it, likewise */
     const char *job[MAX_JOB_PARTS]; /* together they name job and step */
     const char *daemons[8];  /* the commands that start ranks, for naming a job and
                                 for telling inner from outer */
@@ -52,11 +54,12 @@ static const struct launcher {
      .job = {"MPIRUN_ID"}, .daemons = {"mpispawn"}},
     /* A batch script has everything but the step. */
     {.name = "slurm", .sign = "SLURM_STEP_ID", .rank = "SLURM_PROCID",
-     .size = "SLURM_STEP_NUM_TASKS", .local = "SLURM_LOCALID", .local_ranks = "SLURM_GTIDS",
+     .size = "SLURM_STEP_NUM_TASKS", .other_size = "SLURM_NTASKS", .local = "SLURM_LOCALID",
+     .local_ranks = "SLURM_GTIDS", .counts = "SLURM_STEP_TASKS_PER_NODE", .node = "SLURM_NODEID",
      .job = {"SLURM_JOB_ID", "SLURM_STEP_ID"}, .daemons = {"slurmstepd"},
      .parts = "SLURM_HET_SIZE"},
     {.name = "pals", .rank = "PALS_RANKID", .size = "PMI_SIZE", .local = "PALS_LOCAL_RANKID",
-     .local_size = "PALS_LOCAL_SIZE", .job = {"PALS_APID"}, .daemons = {"palsd"}},
+     .local_size = "PALS_LOCAL_SIZE", .other_local_size = "PMI_LOCAL_SIZE", .job = {"PALS_APID"}, .daemons = {"palsd"}},
     {.name = "pmix", .sign = "PMIX_NAMESPACE", .rank = "PMIX_RANK", .job = {"PMIX_NAMESPACE"},
      .daemons = {"prted", "prterun"}},
 };
@@ -109,19 +112,46 @@ static int count_entries(const char *list)
     return n;
 }
 
+/* The count of a node in "4(x2),3"; 0 when the list does not say. */
+static int count_at(const char *list, int node)
+{
+    while (*list) {
+        char *end;
+        long count = strtol(list, &end, 10), times = 1;
+
+        if (end == list || count < 1 || count > INT_MAX)
+            return 0;
+        if (strncmp(end, "(x", 2) == 0)
+            times = strtol(end + 2, &end, 10);
+        if (node < times)
+            return (int)count;
+        node -= (int)times;
+        list = end + strcspn(end, ",");
+        list += *list == ',';
+    }
+    return 0;
+}
+
 /* Leaves it 0 when the launcher does not tell. */
 static int read_local_size(const struct launcher *launcher, struct world *world,
                            struct gpubind_error *err)
 {
     const char *ranks = launcher->local_ranks ? getenv(launcher->local_ranks) : NULL;
-    int nodes = 0;
+    const char *counts = launcher->counts ? getenv(launcher->counts) : NULL;
+    int nodes = 0, node = 0;
 
+    if (read_variable(launcher->node, 0, &node, err) < 0 ||
+        read_variable(launcher->nodes, 1, &nodes, err) < 0)
+        return -1;
     if (ranks)
         world->local_size = count_entries(ranks);
-    if (read_variable(launcher->nodes, 1, &nodes, err) < 0)
-        return -1;
-    if (nodes && world->size % nodes == 0)
+    else if (counts)
+        world->local_size = count_at(counts, node);
+    /* Nodes need not have equal shares. */
+    if (nodes == 1 || (nodes && nodes == world->size))
         world->local_size = world->size / nodes;
+    if (read_variable(launcher->other_local_size, 1, &world->local_size, err) < 0)
+        return -1;
     return read_variable(launcher->local_size, 1, &world->local_size, err);
 }
 
@@ -217,14 +247,13 @@ static int read_world(const struct launcher *launcher, struct world *world,
     if (launcher->local && !getenv(launcher->local))
         return error_set(err, "%s is set, but %s is not", launcher->rank, launcher->local);
     if (read_variable(launcher->rank, 0, &world->rank, err) < 0 ||
+        read_variable(launcher->other_size, 1, &world->size, err) < 0 ||
         read_variable(launcher->size, 1, &world->size, err) < 0 ||
         read_variable(launcher->local, 0, &world->local, err) < 0 ||
         read_local_size(launcher, world, err) < 0 || check_world(launcher, world, err) < 0 ||
         read_variable(launcher->parts, 1, &parts, err) < 0)
         return -1;
-    /* Plain PMIx says no more than the rank. */
-    if (!launcher->local)
-        world->local = world->rank;
+    world->unnumbered = !launcher->local;
     world->mixed = parts > 1;
     world->daemons = launcher->daemons;
     name_job(launcher, world);

@@ -11,6 +11,7 @@ struct world {
     const char *launcher;  /* "openmpi", ..., "none" */
     int rank, size;        /* in the job; size 0: not known */
     int local, local_size; /* on the node; local_size 0: not known */
+    bool unnumbered;       /* local is not known: the ranks' order decides */
     char job[512];         /* names job and step on this node */
     bool mixed;            /* other ranks of the job may run another command */
     const char *const *daemons; /* commands that start ranks, ended by NULL */

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -93,13 +94,17 @@ static int gather(const struct meet_call *call, int listener, struct assembly *a
 
     while (assembly->spoken + 1 < call->expected) {
         double silence = meet_now() - last, left = call->patience_s - silence;
-        int before = assembly->spoken, n = assembly->n;
+        int before = assembly->spoken, n = assembly->n, ready;
         bool arrived;
 
         if (left <= 0 || (silence > SILENCE_S && call->complete &&
                           call->complete(call->context, assembly->spoken + 1)))
             return 0;
-        if (poll_once(assembly, listener, left < SILENCE_S ? left : SILENCE_S) <= 0)
+        ready = poll_once(assembly, listener, left < SILENCE_S ? left : SILENCE_S);
+        if (ready < 0 && errno != EINTR)
+            return error_set(err, "the node's launcher processes cannot meet: %s",
+                             strerror(errno));
+        if (ready <= 0)
             continue;
         arrived = assembly->polled[n].revents != 0;
         for (int g = n - 1; g >= 0; g--)
@@ -164,14 +169,28 @@ static int decide(const struct meet_call *call, struct assembly *assembly,
     return status;
 }
 
+/* Every guest takes a descriptor; the program gets its limit back. */
+static void lift_limit(struct rlimit *before)
+{
+    struct rlimit all;
+
+    if (getrlimit(RLIMIT_NOFILE, before) < 0)
+        before->rlim_cur = before->rlim_max = RLIM_INFINITY;
+    all = *before;
+    all.rlim_cur = all.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &all);
+}
+
 enum meet_outcome meet_lead(const struct meet_call *call, int listener,
                             struct meet_message *answer, struct gpubind_error *err)
 {
     struct assembly assembly = {.polled = calloc(1, sizeof *assembly.polled)};
     struct gpubind_error trouble;
+    struct rlimit before;
     int prepared = call->prepare(call->context, err);
     int status = assembly.polled ? 0 : error_set(err, "out of memory");
 
+    lift_limit(&before);
     /* A failure is everybody's: wait for all, so that it is said once. */
     if (status == 0)
         status = gather(call, listener, &assembly, prepared < 0 ? &trouble : err);
@@ -186,6 +205,7 @@ enum meet_outcome meet_lead(const struct meet_call *call, int listener,
         close(assembly.guests[g].fd);
         free(assembly.guests[g].said.bytes);
     }
+    setrlimit(RLIMIT_NOFILE, &before);
     free(assembly.guests);
     free(assembly.polled);
     return status < 0 ? MEET_TOLD : MEET_DONE;

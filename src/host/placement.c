@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/render.h"
+#include "host/bind.h"
 #include "host/map.h"
 #include "host/nvidia.h"
 #include "host/process.h"
@@ -19,6 +20,8 @@ int facts_read(const struct world *world, struct facts *facts, struct gpubind_er
     facts->wish = policy.wish;
     facts->rank = world->rank;
     facts->local = world->local;
+    facts->unnumbered = world->unnumbered;
+    facts->has_memory_policy = bind_has_memory_policy();
     nvidia_minors("", &facts->minors);
     for (int vendor = 0; vendor < 3; vendor++) {
         const char *name = visible_variable((enum gpu_vendor)vendor);
@@ -185,6 +188,11 @@ int placement_make(struct placement *placement, const struct rules *rules,
         status = make_job(placement, rules, sorted, n, notes, err);
     free(sorted);
     placement->policy = rules->policy;
+    for (int i = 0; i < n; i++)
+        placement->policy.membind &= !facts[i].has_memory_policy;
+    if (rules->policy.membind && !placement->policy.membind)
+        text_add(notes, "%s: a memory policy was set before gpubind ran; kept\n",
+                 placement->node.name);
     if (status == 0 && rules->map)
         status = map_read(&placement->node, rules->map, &placement->policy, err);
     if (status == 0)

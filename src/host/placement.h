@@ -28,6 +28,7 @@ struct rules {
 struct facts {
     char version[24];
     int rank, local;
+    bool unnumbered; /* local is to follow from the order of ranks */
     uint64_t rules_digest;
     struct idset cpus;   /* that it may use; empty: all of the node */
     struct idset wide;   /* that its launcher could have bound it to */
@@ -35,6 +36,7 @@ struct facts {
     struct idset minors; /* of the NVIDIA devices that it may open */
     struct prefs prefs;
     bool report, verbose;
+    bool has_memory_policy; /* somebody's, from before */
     char failure[512]; /* why the rank cannot go on; "": it can */
     char visible[3][1024]; /* by enum gpu_vendor: *_VISIBLE_DEVICES ... */
     bool has_visible[3];   /* ... where it is set */

@@ -41,9 +41,32 @@ static bool is_zombie(long pid)
     return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
 }
 
+/* Commands that turn into others. */
+static bool is_wrapper(long pid)
+{
+    static const char *const commands[] = {"gpubind", "sh",       "bash",    "dash", "ksh",
+                                           "zsh",     "csh",      "tcsh",    "env",  "numactl",
+                                           "taskset", "time",     "timeout", "nice", "python3",
+                                           "perl",    "unshare",  NULL};
+    char path[64], command[32] = "";
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/comm", pid);
+    file = fopen(path, "re");
+    if (file && !fgets(command, sizeof command, file))
+        command[0] = '\0';
+    if (file)
+        fclose(file);
+    command[strcspn(command, "\n")] = '\0';
+    for (int i = 0; commands[i]; i++)
+        if (strcmp(command, commands[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Children that one thread of the launcher started; -1 when the kernel does not
  * list them. */
-static int count_children(long pid, const char *thread)
+static int count_children(long pid, const char *thread, bool strict)
 {
     char path[128];
     long child;
@@ -55,12 +78,12 @@ static int count_children(long pid, const char *thread)
     if (!file)
         return -1;
     while (fscanf(file, "%ld", &child) == 1)
-        n += !is_zombie(child) && !maps_mpi(child);
+        n += !is_zombie(child) && !maps_mpi(child) && (!strict || is_wrapper(child));
     fclose(file);
     return n;
 }
 
-int siblings_before_mpi(const char *const *daemons)
+int siblings_coming(const char *const *daemons, bool strict)
 {
     struct process daemon;
     struct dirent *entry;
@@ -75,7 +98,7 @@ int siblings_before_mpi(const char *const *daemons)
     if (!tasks)
         return -1;
     while (n >= 0 && (entry = readdir(tasks))) {
-        int children = entry->d_name[0] == '.' ? 0 : count_children(daemon.pid, entry->d_name);
+        int children = entry->d_name[0] == '.' ? 0 : count_children(daemon.pid, entry->d_name, strict);
 
         n = children < 0 ? -1 : n + children;
     }

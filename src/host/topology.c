@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,7 @@ int topology_load(const char *file, bool want_links, struct node *node,
 {
     discover_function *discover;
     void *library = open_discover(err);
+    struct stat about;
     int status;
 
     memset(node, 0, sizeof *node);
@@ -112,6 +114,8 @@ int topology_load(const char *file, bool want_links, struct node *node,
     *(void **)&discover = dlsym(library, "gpubind_discover");
     if (!discover)
         return error_set(err, "discover.so is not gpubind's");
+    if (file && stat(file, &about) == 0 && S_ISFIFO(about.st_mode))
+        return error_set(err, "topology file %s is a pipe; it is read twice", file);
     if (file && try_file(discover, file, err) < 0)
         return -1;
     status = discover(PACKAGE_VERSION, file, node, err);
