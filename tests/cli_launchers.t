@@ -28,12 +28,37 @@ known mvapich MV2_COMM_WORLD_RANK=5 MV2_COMM_WORLD_SIZE=8 MV2_COMM_WORLD_LOCAL_R
     MV2_COMM_WORLD_LOCAL_SIZE=1
 known slurm SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=8 \
     SLURM_LOCALID=0 SLURM_GTIDS=5 SLURM_NODEID=5 SLURM_NTASKS=8
+known slurm SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=5 SLURM_NTASKS=8 SLURM_LOCALID=0 \
+    'SLURM_STEP_TASKS_PER_NODE=3(x2),1(x2)' SLURM_NODEID=3
 known flux FLUX_JOB_ID=a FLUX_TASK_RANK=5 FLUX_JOB_SIZE=8 FLUX_TASK_LOCAL_ID=0 FLUX_JOB_NNODES=8
 known pals PALS_APID=a PALS_RANKID=5 PMI_SIZE=8 PMI_RANK=5 PALS_LOCAL_RANKID=0 PALS_LOCAL_SIZE=1
+known pals PALS_APID=a PALS_RANKID=5 PMI_SIZE=8 PMI_RANK=5 PALS_LOCAL_RANKID=0 PMI_LOCAL_SIZE=1
 known jsrun JSM_NAMESPACE_RANK=5 JSM_NAMESPACE_SIZE=8 JSM_NAMESPACE_LOCAL_RANK=0 \
     JSM_NAMESPACE_LOCAL_SIZE=1 LSB_JOBID=1
 known torchrun RANK=5 WORLD_SIZE=8 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 TORCHELASTIC_RUN_ID=a \
     MASTER_PORT=1
+
+# A node's ranks, started by hand: where each is, of how many.
+several() {
+    what=$1 wanted=$2
+    shift 2
+    for set in "$@"; do
+        # shellcheck disable=SC2086 # words
+        bounded env $set gpubind --topology "$demo" sh -c "$say" >>"$tmp/several" 2>&1 &
+    done
+    wait
+    is "$what" "$(sort "$tmp/several" | tr '\n' ' ')" "$wanted"
+    rm "$tmp/several"
+}
+several 'Flux: three of four ranks on one of two nodes' 'gpu 0 gpu 1 gpu 2 ' \
+    'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=0 FLUX_TASK_LOCAL_ID=0' \
+    'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=1 FLUX_TASK_LOCAL_ID=1' \
+    'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=2 FLUX_TASK_LOCAL_ID=2'
+several 'plain PMIx: the second node numbers its ranks from 0' 'gpu 0 gpu 1 ' \
+    'PMIX_NAMESPACE=b PMIX_RANK=4' 'PMIX_NAMESPACE=b PMIX_RANK=5'
+run bounded env SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 \
+    SLURM_STEP_TASKS_PER_NODE=1 SLURM_NODEID=0 gpubind --topology "$demo" true
+refused 'Slurm: local rank 1 of 1' SLURM_LOCALID
 
 run bounded env RANK=5 WORLD_SIZE=8 LOCAL_RANK=3 SLURM_PROCID=2 PMI_RANK=1 \
     gpubind --topology "$demo" sh -c "$say"

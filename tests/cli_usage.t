@@ -107,5 +107,24 @@ plan 'more ranks than slots' 'slots' --nodes a:1,b:1 --ranks 3
 for cpus in '' x 0- -1 3-1 0,,1 99999999999; do
     plan "--cpuset '$cpus'" '--cpuset' --cpuset "$cpus"
 done
+
+# What was given as an option is not contradicted by the environment.
+machines=$top_srcdir/tests/machines
+is 'a wrong variable behind a right option' "$(GPUBIND_OVERFLOW=x bounded gpubind --quiet --plan \
+    --topology "$machines/small-4c2g.xml" --overflow idle 2>&1 | sed 's/:.*//; 1q')" 'node small-4c2g'
+is 'a variable that excludes an option' "$(GPUBIND_POLICY=spread bounded gpubind --quiet --plan \
+    --topology "$machines/small-4c2g.xml" --map 1 2>&1 | grep -c '0000:03')" 1
+is 'a planning variable in a run' \
+    "$(GPUBIND_RANKS=4 GPUBIND_RANKS_FILE=x bounded gpubind --quiet echo ran 2>&1)" ran
+# One object a node, whatever is on it; one rank a GPU by default.
+is 'a node without ranks' "$(bounded gpubind --quiet --plan --json --ranks 1 --nodes 2 \
+    --topology "$machines/small-4c2g.xml" | sed -n 's/.*"ranks":\[\]}/none/p')" none
+is 'nodes of two and four GPUs' "$(bounded gpubind --quiet --plan --json \
+    --nodes "a=$machines/small-4c2g.xml,b=$machines/thesis-6c4g.xml" | grep -o '"local"' | wc -l)" 6
+is '... have as many ranks each' "$(bounded gpubind --quiet --plan \
+    --nodes "a=$machines/small-4c2g.xml,b=$machines/thesis-6c4g.xml" | grep -o '^node .: [0-9]* ranks' | xargs)" \
+    'node a: 2 ranks node b: 4 ranks'
+mkfifo "$tmp/pipe"
+plan 'a pipe as topology' 'pipe' --topology "$tmp/pipe"
 plan 'a cpuset outside the machine' 'CPU' --cpuset 500
 done_testing
