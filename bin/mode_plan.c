@@ -103,6 +103,7 @@ static int make_facts(const struct planning *planning, int n, struct facts *fact
         if (layout->ranks[rank].node != n)
             continue;
         *mine = planning->here;
+        mine->prefs = planning->options->prefs;
         if (recorded)
             idset_clear(&mine->cpus);
         if (planning->options->cpuset)

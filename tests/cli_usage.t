@@ -124,6 +124,8 @@ is 'nodes of two and four GPUs' "$(bounded gpubind --quiet --plan --json \
 is '... have as many ranks each' "$(bounded gpubind --quiet --plan \
     --nodes "a=$machines/small-4c2g.xml,b=$machines/thesis-6c4g.xml" | grep -o '^node .: [0-9]* ranks' | xargs)" \
     'node a: 2 ranks node b: 4 ranks'
+is 'no NIC, where none is wanted' "$(bounded gpubind --quiet --plan --json --nic none \
+    --topology "$machines/demo-2p4g.xml" | grep -o '"nic":null' | wc -l)" 4
 mkfifo "$tmp/pipe"
 plan 'a pipe as topology' 'pipe' --topology "$tmp/pipe"
 plan 'a cpuset outside the machine' 'CPU' --cpuset 500

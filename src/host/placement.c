@@ -170,6 +170,15 @@ static int make_job(struct placement *placement, const struct rules *rules,
     return sight_apply(&placement->node, facts, job, notes, err);
 }
 
+/* Who wants no NIC has none, in tables too. */
+static void drop_nics(struct plan *plan, const struct facts *facts, int n)
+{
+    for (int r = 0; r < plan->nranks; r++)
+        for (int i = 0; i < n; i++)
+            if (facts[i].local == plan->ranks[r].local && facts[i].prefs.nic == NIC_NONE)
+                plan->ranks[r].nic = -1;
+}
+
 int placement_make(struct placement *placement, const struct rules *rules,
                    const struct facts *facts, int n, struct text *notes,
                    struct gpubind_error *err)
@@ -198,6 +207,8 @@ int placement_make(struct placement *placement, const struct rules *rules,
     if (status == 0)
         status = plan_make(&placement->node, &placement->job, &placement->policy,
                            &placement->plan, err);
+    if (status == 0)
+        drop_nics(&placement->plan, facts, n);
     if (status == 0)
         render_notes(&placement->node, &placement->plan, notes);
     return status;
