@@ -95,15 +95,6 @@ static bool entry_is(const char *list, int i, const char *name)
     return strncasecmp(list, name, strlen(name)) == 0;
 }
 
-static int count_entries(const char *list)
-{
-    int n = *list != '\0';
-
-    for (; *list; list++)
-        n += *list == ',';
-    return n;
-}
-
 /* One of the devices that the rank sees is its i-th GPU, by UUID or, where that
  * cannot be read, by PCI address. Returns its position, or -1. */
 static int find_seen(const struct cuda_seen *seen, int i)
@@ -119,7 +110,7 @@ static void check_devices(struct checking *checking)
 {
     struct gpubind_error err;
     struct cuda_seen seen;
-    int planned_gpus = count_entries(planned("GPUBIND_GPU_PCI"));
+    int planned_gpus = idlist_entries(planned("GPUBIND_GPU_PCI"));
     const char *visible = getenv("GPUBIND_VISIBLE_DEVICES");
     int status = cuda_list(&seen, &err);
 
@@ -132,9 +123,9 @@ static void check_devices(struct checking *checking)
     text_add(&checking->found, ", CUDA sees %d device%s", seen.n, seen.n == 1 ? "" : "s");
     if (seen.n)
         text_add(&checking->found, ", first %s %s", seen.pci[0], seen.uuid[0]);
-    if (visible && seen.n != count_entries(visible))
+    if (visible && seen.n != idlist_entries(visible))
         text_add(&checking->wrong, "sees %d GPUs, planned were %d\n", seen.n,
-                 count_entries(visible));
+                 idlist_entries(visible));
     for (int i = 0; i < planned_gpus; i++)
         if (find_seen(&seen, i) < 0)
             text_add(&checking->wrong, "does not see its GPU %d of %s\n", i,

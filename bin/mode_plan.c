@@ -156,17 +156,6 @@ static int find_peers(struct planning *planning, struct gpubind_error *err)
     return 0;
 }
 
-static int check_masters(const struct planning *planning, struct gpubind_error *err)
-{
-    const struct rules *rules = &planning->options->rules;
-
-    for (int m = 0; m < rules->nmasters; m++)
-        if (rules->masters[m] >= planning->layout.nranks)
-            return error_set(err, "--master: the job has no rank %d, its ranks are 0 to %d",
-                             rules->masters[m], planning->layout.nranks - 1);
-    return 0;
-}
-
 static int make(struct planning *planning, struct gpubind_error *err)
 {
     const struct world alone = {.launcher = "none", .size = 1, .local_size = 1};
@@ -181,7 +170,7 @@ static int make(struct planning *planning, struct gpubind_error *err)
     } else if (load_nodes(planning, err) < 0 || place_ranks(planning, err) < 0) {
         return -1;
     }
-    if (check_masters(planning, err) < 0)
+    if (rules_check_masters(&planning->options->rules, planning->layout.nranks, err) < 0)
         return -1;
     for (int n = 0; n < planning->layout.nnodes; n++)
         if (plan_node(planning, n, err) < 0)

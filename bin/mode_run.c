@@ -121,17 +121,6 @@ static int check_said(const struct meet_message *said, int n, struct gpubind_err
     return 0;
 }
 
-static int check_masters(const struct run *run, struct gpubind_error *err)
-{
-    const struct rules *rules = &run->options->rules;
-
-    for (int m = 0; m < rules->nmasters; m++)
-        if (run->world.size && rules->masters[m] >= run->world.size)
-            return error_set(err, "--master: the job has no rank %d, its ranks are 0 to %d",
-                             rules->masters[m], run->world.size - 1);
-    return 0;
-}
-
 /* Whether the other ranks are there, but in places where they cannot meet, such as
  * network namespaces of their own. */
 static bool is_cut_off(const struct run *run, int came)
@@ -192,7 +181,9 @@ static int decide(void *context, const struct meet_message *said, int came,
     bool table = false, why = false;
     int n = 0, status = -1;
 
-    if (check_said(said, came, err) == 0 && check_masters(run, err) == 0 &&
+    if (check_said(said, came, err) == 0 &&
+        (!run->world.size ||
+         rules_check_masters(&run->options->rules, run->world.size, err) == 0) &&
         note_absence(run, came, err) == 0 && (facts = collect(run, said, came, &n, err)))
         status = placement_make(&run->placement, &run->options->rules, facts, n, &run->notes, err);
     for (int i = 0; i < came && status == 0; i++) {
@@ -215,14 +206,14 @@ static int read_self(struct run *run, struct gpubind_error *err)
     if (launcher_read(options->launcher, &run->world, &run->remarks, &run->notes, err) < 0 ||
         facts_read(&run->world, facts, err) < 0)
         return -1;
-    if (facts->wish != BINDING_ASKED)
-        text_add(&run->remarks, "the launcher was not told how to bind; what looks like its "
-                                "default is bound anew\n");
     /* A recorded machine's CPUs are not those that this process runs on. */
     if (options->rules.topology) {
         facts->wish = BINDING_ASKED;
         idset_clear(&facts->cpus);
     }
+    if (facts->wish == BINDING_DEFAULT || facts->wish == BINDING_FREE)
+        text_add(&run->remarks, "the launcher was not told how to bind; what looks like its "
+                                "default is bound anew\n");
     snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);
     facts->rules_digest = options->rules_digest;
     facts->prefs = options->prefs;

@@ -7,7 +7,17 @@
 
 #include "bin/options.h"
 
-enum kind { KIND_FLAG, KIND_WORD, KIND_NUMBER, KIND_TEXT, KIND_MASTERS, KIND_LAUNCHER, KIND_ACTION };
+/* A switch is a choice of two words that is kept as bool. */
+enum kind {
+    KIND_FLAG,
+    KIND_WORD,
+    KIND_SWITCH,
+    KIND_NUMBER,
+    KIND_TEXT,
+    KIND_MASTERS,
+    KIND_LAUNCHER,
+    KIND_ACTION
+};
 
 /* What an option belongs to. */
 enum group { PLACEMENT, PROGRAM, RUNNING, PLANNING, ACTIONS, GROUPS };
@@ -19,7 +29,7 @@ struct row {
     enum kind kind;
     char letter;
     const char *name, *argument, *help;
-    const char *words; /* KIND_WORD: "a|b|c", the value is the position */
+    const char *words; /* KIND_WORD, KIND_SWITCH: "a|b|c", the value is the position */
     size_t offset;     /* in struct options; int, bool or const char * */
     int low, high;     /* KIND_NUMBER; the value of KIND_ACTION is low */
 };

@@ -10,21 +10,14 @@
 
 #include "host/launcher.h"
 
-static int *int_at(struct options *options, const struct row *row)
-{
-    return (int *)((char *)options + row->offset);
-}
-
-/* Flags and two-way choices are bool, longer choices are enums. */
 static void store(struct options *options, const struct row *row, int value)
 {
     void *at = (char *)options + row->offset;
 
-    if (row->kind == KIND_FLAG || at == &options->rules.policy.membind ||
-        at == &options->prefs.omp || at == &options->cyclic)
+    if (row->kind == KIND_FLAG || row->kind == KIND_SWITCH)
         *(bool *)at = value;
     else
-        *int_at(options, row) = value;
+        *(int *)at = value;
 }
 
 /* Where a value came from, for sentences: "--map" or "GPUBIND_MAP". */
@@ -106,6 +99,7 @@ static int take(struct options *options, const struct row *row, const char *valu
         status = value ? read_flag(value, from, &number, err) : 0;
         break;
     case KIND_WORD:
+    case KIND_SWITCH:
         status = read_word(row, value, from, &number, err);
         break;
     case KIND_NUMBER:

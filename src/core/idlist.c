@@ -140,6 +140,15 @@ int idlist_parse(const char *text, const char *what, struct idset *set,
     return 0;
 }
 
+int idlist_entries(const char *text)
+{
+    int n = *text != '\0';
+
+    for (; *text; text++)
+        n += *text == ',';
+    return n;
+}
+
 size_t idlist_render(const struct idset *set, char *text, size_t size)
 {
     size_t used = 0;

@@ -36,6 +36,9 @@ int idset_next(const struct idset *set, int after);
 int idlist_parse(const char *text, const char *what, struct idset *set,
                  struct gpubind_error *err);
 
+/* Number of comma-separated entries of any list; the empty text has none. */
+int idlist_entries(const char *text);
+
 /* Writes the list and a terminating NUL, at most size bytes; returns the length
  * that the whole list has, as snprintf does. */
 size_t idlist_render(const struct idset *set, char *text, size_t size);

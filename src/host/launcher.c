@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/idlist.h"
 #include "core/job.h"
 #include "host/process.h"
 
@@ -103,15 +104,6 @@ static int read_variable(const char *name, int low, int *number, struct gpubind_
     return 0;
 }
 
-static int count_entries(const char *list)
-{
-    int n = *list != '\0';
-
-    for (; *list; list++)
-        n += *list == ',';
-    return n;
-}
-
 /* The count of a node in "4(x2),3"; 0 when the list does not say. */
 static int count_at(const char *list, int node)
 {
@@ -144,7 +136,7 @@ static int read_local_size(const struct launcher *launcher, struct world *world,
         read_variable(launcher->nodes, 1, &nodes, err) < 0)
         return -1;
     if (ranks)
-        world->local_size = count_entries(ranks);
+        world->local_size = idlist_entries(ranks);
     else if (counts)
         world->local_size = count_at(counts, node);
     /* Nodes need not have equal shares. */

@@ -57,6 +57,15 @@ void placement_clear(struct placement *placement)
     node_clear(&placement->node);
 }
 
+int rules_check_masters(const struct rules *rules, int size, struct gpubind_error *err)
+{
+    for (int m = 0; m < rules->nmasters; m++)
+        if (rules->masters[m] >= size)
+            return error_set(err, "--master: the job has no rank %d, its ranks are 0 to %d",
+                             rules->masters[m], size - 1);
+    return 0;
+}
+
 /* The ranks must be of one mind, and no two the same. */
 static int check_facts(const struct facts *facts, int n, struct gpubind_error *err)
 {
@@ -96,18 +105,21 @@ static bool pus_within(const struct idset *cpus, const struct core *core)
  * an object with one inside. */
 static bool is_whole(const struct node *node, const struct idset *cpus)
 {
-    bool numa = true, package = true;
+    struct idset numas[2], packages[2]; /* outside, inside */
 
-    for (int a = 0; a < node->ncores; a++)
-        for (int b = 0; b < node->ncores; b++) {
-            const struct core *x = &node->cores[a], *y = &node->cores[b];
+    for (int side = 0; side < 2; side++) {
+        idset_clear(&numas[side]);
+        idset_clear(&packages[side]);
+    }
+    for (int c = 0; c < node->ncores; c++) {
+        const struct core *core = &node->cores[c];
+        bool inside = idset_has(cpus, core->pu[0]);
 
-            if (!idset_has(cpus, x->pu[0]) || idset_has(cpus, y->pu[0]))
-                continue;
-            numa &= x->numa != y->numa;
-            package &= x->package != y->package;
-        }
-    return numa || package;
+        idset_add(&numas[inside], core->numa);
+        idset_add(&packages[inside], core->package);
+    }
+    return !idset_intersects(&numas[0], &numas[1]) ||
+           !idset_intersects(&packages[0], &packages[1]);
 }
 
 /* Open MPI's defaults: one core each, in order from the first; with version 4 and

@@ -24,6 +24,9 @@ struct rules {
     int masters[RULES_MAX_MASTERS];
 };
 
+/* Whether all masters are ranks of a job of this size. */
+int rules_check_masters(const struct rules *rules, int size, struct gpubind_error *err);
+
 /* What one rank says of itself; sent as it is between processes of one build. */
 struct facts {
     char version[24];
