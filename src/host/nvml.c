@@ -67,7 +67,8 @@ static void read_instances(const struct nvml_api *api, nvml_device device, struc
 }
 
 /* MB/s a link and direction, by generation (NVIDIA's data sheets: P100, V100 to
- * H200, B200). */
+ * H200, B200). The numbers are nvml.h's NVML_NVLINK_VERSION_...: 1.0 is 1, 4.0 is 6,
+ * 5.0 is 7. */
 static unsigned link_bandwidth(const struct nvml_api *api, nvml_device device, unsigned link)
 {
     unsigned version = 0;
@@ -75,7 +76,7 @@ static unsigned link_bandwidth(const struct nvml_api *api, nvml_device device, u
     if (!api->nvmlDeviceGetNvLinkVersion ||
         api->nvmlDeviceGetNvLinkVersion(device, link, &version) != NVML_OK)
         return 25000;
-    return version <= 1 ? 20000 : version <= 4 ? 25000 : 50000;
+    return version <= 1 ? 20000 : version <= 6 ? 25000 : 50000;
 }
 
 static void read_links(const struct nvml_api *api, nvml_device device, struct nvml_gpu *gpu)
