@@ -69,9 +69,9 @@ esac
 
 # job N OPTION... COMMAND...
 job() {
-    n=$1
+    nranks=$1
     shift
-    run mpi "$n" gpubind --mps "$@"
+    run mpi "$nranks" gpubind --mps "$@"
 }
 whole=$(echo "$alone" | sed 's/.*multiprocessors=\([0-9]*\).*/\1/')
 for n in 2 4; do
