@@ -102,7 +102,8 @@ check_PROGRAMS += \
 	tests/unit_properties \
 	tests/unit_render \
 	tests/unit_sets \
-	tests/unit_visible \
+	tests/unit_visible_write \
+	tests/unit_visible_read \
 	tests/unit_xml
 # Parts of discover.so.
 tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
@@ -126,7 +127,8 @@ tests_unit_order_SOURCES = tests/unit_order.c $(test_cases)
 tests_unit_properties_SOURCES = tests/unit_properties.c $(test_cases)
 tests_unit_render_SOURCES = tests/unit_render.c $(test_cases)
 tests_unit_sets_SOURCES = tests/unit_sets.c $(test_cases)
-tests_unit_visible_SOURCES = tests/unit_visible.c $(test_cases)
+tests_unit_visible_write_SOURCES = tests/unit_visible_write.c $(test_cases)
+tests_unit_visible_read_SOURCES = tests/unit_visible_read.c $(test_cases)
 tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)
 
 # By hand: make tests/bench_plan && tests/bench_plan
