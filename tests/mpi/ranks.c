@@ -30,6 +30,7 @@ static const struct {
     {"mappings", test_mappings, 2, 1, MPI_THREAD_SINGLE},
     {"matching", test_matching, 3, 1, MPI_THREAD_SINGLE},
     {"order", test_order, 2, 1, MPI_THREAD_SINGLE},
+    {"persistent", test_persistent, 1, 1, MPI_THREAD_SINGLE},
     {"probe", test_probe, 2, 1, MPI_THREAD_SINGLE},
     {"pt2pt", test_pt2pt, 2, 2, MPI_THREAD_SINGLE},
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},

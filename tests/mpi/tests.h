@@ -22,6 +22,7 @@ void test_lifetimes(void);
 void test_mappings(void);
 void test_matching(void);
 void test_order(void);
+void test_persistent(void);
 void test_probe(void);
 void test_pt2pt(void);
 void test_requests(void);
