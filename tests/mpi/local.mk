@@ -26,6 +26,9 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/matching.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
+	tests/mpi/persistent_ends.c \
+	tests/mpi/persistent_stream.c \
+	tests/mpi/persistent_types.c \
 	tests/mpi/probe.c \
 	tests/mpi/pt2pt.c \
 	tests/mpi/ranks.c \
