@@ -131,6 +131,12 @@ tests_unit_visible_write_SOURCES = tests/unit_visible_write.c $(test_cases)
 tests_unit_visible_read_SOURCES = tests/unit_visible_read.c $(test_cases)
 tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)
 
+if HAVE_MPI
+check_PROGRAMS += tests/unit_layouts
+endif
+tests_unit_layouts_SOURCES = tests/unit_layouts.c tests/tap.h src/mpi/layouts.c
+tests_unit_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+
 # By hand: make tests/bench_plan && tests/bench_plan
 EXTRA_PROGRAMS = tests/bench_plan
 tests_bench_plan_SOURCES = tests/bench_plan.c $(test_cases)
@@ -139,6 +145,7 @@ CLEANFILES += tests/bench_plan
 include tests/fuzz/local.mk
 include tests/nvml/local.mk
 include tests/sim/local.mk
+include tests/exchange/local.mk
 include tests/mpi/local.mk
 include tests/plugin/local.mk
 

@@ -112,6 +112,92 @@ GPUBIND_PUBLIC int gpubind_waitany(int n, gpubind_request requests[], int *index
 /* Moves what can be moved, without waiting. */
 GPUBIND_PUBLIC int gpubind_progress(void);
 
+/* ---- in the order of a stream: the calls return at once, also when a stream is NULL
+ * (the legacy default stream of the current context) */
+
+/* cudaStream_t and CUstream are this. */
+typedef struct CUstream_st *gpubind_stream;
+
+/* The message leaves, or is received, after earlier work in the stream; later work in it
+ * comes after the buffer was sent, or filled. The host does not wait. What goes wrong
+ * lets the stream go on, and is returned by the next call with that stream. Sends and
+ * receives match those of the calls above. */
+GPUBIND_PUBLIC int gpubind_send_on_stream(const void *buf, int count, MPI_Datatype type, int dest,
+                                          int tag, MPI_Comm comm, gpubind_stream stream);
+GPUBIND_PUBLIC int gpubind_recv_on_stream(void *buf, int count, MPI_Datatype type, int source,
+                                          int tag, MPI_Comm comm, gpubind_stream stream);
+/* The same, but later work in the stream does not wait for the buffer before
+ * gpubind_quiet_on_stream. */
+GPUBIND_PUBLIC int gpubind_isend_on_stream(const void *buf, int count, MPI_Datatype type, int dest,
+                                           int tag, MPI_Comm comm, gpubind_stream stream);
+GPUBIND_PUBLIC int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source,
+                                           int tag, MPI_Comm comm, gpubind_stream stream);
+/* Later work in the stream comes after all that was sent and received on it so far. */
+GPUBIND_PUBLIC int gpubind_quiet_on_stream(gpubind_stream stream);
+
+/* ---- persistent: set up once, started often */
+
+/* The nth send that a rank sets up to another with a tag is paired with the nth receive
+ * that is set up there from it with the tag; they meet nothing else. No wildcards. The
+ * count of the receive may be larger. The request is inactive until it is started,
+ * again after a wait or test found it complete, and freed by gpubind_request_free. */
+GPUBIND_PUBLIC int gpubind_send_init(const void *buf, int count, MPI_Datatype type, int dest,
+                                     int tag, MPI_Comm comm, gpubind_request *request);
+GPUBIND_PUBLIC int gpubind_recv_init(void *buf, int count, MPI_Datatype type, int source, int tag,
+                                     MPI_Comm comm, gpubind_request *request);
+/* The buffers are ready to be sent, or filled. The first start of a request may wait
+ * until the other side was set up. */
+GPUBIND_PUBLIC int gpubind_start(gpubind_request *request);
+GPUBIND_PUBLIC int gpubind_startall(int n, gpubind_request requests[]);
+/* Starts them after earlier work in the stream; later work in it comes after their
+ * ends. They need no wait, and are inactive at once for the host. May be captured into a
+ * graph when all of them were started once before and go between GPUs that reach each
+ * other. */
+GPUBIND_PUBLIC int gpubind_startall_on_stream(int n, gpubind_request requests[],
+                                              gpubind_stream stream);
+GPUBIND_PUBLIC int gpubind_request_free(gpubind_request *request);
+
+/* ---- halo exchange: the ghost cells of a grid that is spread over GPUs */
+
+typedef struct gpubind_halo_plan *gpubind_halo;
+#define GPUBIND_HALO_NULL ((gpubind_halo)0)
+
+enum { GPUBIND_HALO_IN_TURN = 1 };
+
+struct gpubind_halo_grid {
+    int ndims;        /* 1 to 3; the last dimension lies together in memory */
+    int ranks[3];     /* that the grid is spread over, along each dimension; 0: chosen */
+    int periodic[3];  /* the first and the last are neighbours */
+    int cells[3];     /* of this rank, without ghost cells */
+    int width[3];     /* ghost cells on either side; 0: none, and nothing is exchanged */
+    int pitch;        /* elements from one row to the next; 0: rows lie together */
+    int corners;      /* edges and corners are exchanged too */
+    MPI_Datatype element; /* predefined, or dense */
+    int flags;        /* 0 or GPUBIND_HALO_IN_TURN: the arrays are exchanged in turn, and
+                       * an array's ghost cells are read no more when the exchange of the
+                       * next one starts; saves the ranks from asking each other */
+};
+
+/* Collective over comm. Its ranks that have a GPU make the grid, in their order, the
+ * last dimension running fastest; the others get GPUBIND_HALO_NULL. arrays: narrays of
+ * them on this rank's GPU, each with its ghost cells, whose exchange may be started. */
+GPUBIND_PUBLIC int gpubind_halo_create(MPI_Comm comm, const struct gpubind_halo_grid *grid,
+                                       int narrays, void *const arrays[], gpubind_halo *halo);
+/* Sends the boundary cells of that array to the neighbours and receives its ghost cells;
+ * nothing of both may be written until the wait. */
+GPUBIND_PUBLIC int gpubind_halo_start(gpubind_halo halo, int array);
+GPUBIND_PUBLIC int gpubind_halo_wait(gpubind_halo halo);
+/* Both, in the order of the stream. */
+GPUBIND_PUBLIC int gpubind_halo_exchange_on_stream(gpubind_halo halo, int array,
+                                                   gpubind_stream stream);
+/* This rank's place in the grid, and the ranks along each dimension: ndims numbers
+ * each; either may be NULL. */
+GPUBIND_PUBLIC int gpubind_halo_place(gpubind_halo halo, int place[], int ranks[]);
+/* The rank of comm at an offset of -1, 0 or 1 along each dimension; MPI_PROC_NULL: none. */
+GPUBIND_PUBLIC int gpubind_halo_neighbor(gpubind_halo halo, const int offset[], int *rank);
+/* Collective over the grid's ranks. Sets *halo to GPUBIND_HALO_NULL. */
+GPUBIND_PUBLIC int gpubind_halo_free(gpubind_halo *halo);
+
 /* ---- memory */
 
 /* GPU memory on the current GPU that every path of the library can reach. */

@@ -25,6 +25,10 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
 	tests/mpi/order.c \
+	tests/mpi/persistent.c \
+	tests/mpi/persistent_ends.c \
+	tests/mpi/persistent_stream.c \
+	tests/mpi/persistent_types.c \
 	tests/mpi/probe.c \
 	tests/mpi/pt2pt.c \
 	tests/mpi/ranks.c \
@@ -45,6 +49,7 @@ mpi_tests = \
 	tests/lib_memory.t \
 	tests/lib_mpich.t \
 	tests/lib_order.t \
+	tests/lib_persistent.t \
 	tests/lib_probe.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
