@@ -24,5 +24,23 @@ for setting in simulated 'slow copies' 'network threads' GPU; do
     is "$setting: what is left is said" \
         "$(grep -c '^gpubind: rank 0: a message on a stream went wrong, and no later call .*: nobody sent' "$tmp/err")" 1
 done
+
+# Each at odd places, in both ranks; the tests' own calls are few.
+for fault in cuStreamWriteValue32_v2:3=719,cuStreamWriteValue32_v2:9=999 \
+    cuStreamGetCtx:2=400,cuStreamIsCapturing:5=999 cuMemHostRegister_v2:1=2 \
+    cuMemcpyDtoDAsync_v2:1=700,cuMemcpyBatchAsync_v2:1=719,cuMemcpyAsync:6=700 \
+    cuMemcpyDtoDAsync_v2:1=700late,cuMemcpyBatchAsync_v2:1=719late,cuMemcpyAsync:9=700late; do
+    export GPUBIND_SIM_FAIL=$fault
+    start simulated 2 "$program" on_stream failures
+    setting="simulated, $fault"
+    relay failures
+done
+export GPUBIND_SIM_FAIL=cuMemcpyDtoHAsync_v2:2=700,cuMemcpyAsync:4=719
+for setting in 'no peers' 'network threads'; do
+    start "$setting" 2 "$program" on_stream failures
+    setting="$setting, staged copies fail"
+    relay failures
+done
+unset GPUBIND_SIM_FAIL
 nothing_left 'nothing is left behind'
 done_testing

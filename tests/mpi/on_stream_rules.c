@@ -1,7 +1,8 @@
 /* Messages on streams: which match, what goes wrong, how the library ends. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <pthread.h>
+#include <time.h>
 
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
@@ -312,6 +313,65 @@ static void refused(void)
     job_result();
 }
 
+static int errors; /* that calls returned */
+
+/* What is said of a message before does not stop this one. */
+static void put(bool waits, int nbytes, int tag)
+{
+    for (int i = 0; i < 5; i++) {
+        int result;
+
+        if (job.rank)
+            result = (waits ? gpubind_send_on_stream : gpubind_isend_on_stream)(
+                sent.at, nbytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, alone);
+        else
+            result = (waits ? gpubind_recv_on_stream : gpubind_irecv_on_stream)(
+                got.at, nbytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, alone);
+        errors += result != MPI_SUCCESS;
+        if (result == MPI_SUCCESS || !strstr(gpubind_error_text(), "an earlier message"))
+            return;
+    }
+}
+
+/* A message whose end is waited for; was it right on both sides? */
+static bool passes(int tag)
+{
+    int before = errors, good, all_good;
+
+    buffer_fill(&sent, 0, BYTES, (uint64_t)tag);
+    buffer_reset(&got);
+    put(true, BYTES, tag);
+    stream_ends(alone);
+    good = job.rank || buffer_holds(&got, 0, BYTES, (uint64_t)tag, NULL);
+    errors += gpubind_quiet_on_stream(alone) != MPI_SUCCESS;
+    good = good && errors == before;
+    MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, job.plain);
+    return all_good;
+}
+
+/* `ranks on_stream failures`: calls of the driver fail now and then. Streams go on, and
+ * when no call fails any more, messages are right. */
+static void failures(void)
+{
+    int tag, all;
+
+    job_test("calls of the driver fail: it is said, streams go on");
+    for (tag = 0; tag < 12; tag++) {
+        put(false, tag % 3 ? 300 : 70001, tag);
+        cuda.cuStreamSynchronize(alone);
+    }
+    for (int i = 0; i < 50; i++) { /* what can move has moved */
+        gpubind_progress();
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    while (tag < 40 && !passes(tag))
+        tag++;
+    expect(tag < 40, "no message was right again");
+    MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, job.plain);
+    expect(all > 0, "no call said that something failed");
+    job_result();
+}
+
 static void without_gpu(void)
 {
     char byte = 0;
@@ -341,6 +401,8 @@ void test_on_stream(void)
         left();
     } else if (nargs && strcmp(arguments[0], "refused") == 0) {
         refused();
+    } else if (nargs && strcmp(arguments[0], "failures") == 0) {
+        failures();
     } else {
         on_stream_order();
         on_stream_matching();
