@@ -35,6 +35,8 @@ for fault in cuStreamWriteValue32_v2:3=719,cuStreamWriteValue32_v2:9=999 \
     setting="simulated, $fault"
     relay failures
 done
+export GPUBIND_SIM_FAIL=cuStreamQuery:1+=719
+on simulated 2 on_stream lost
 export GPUBIND_SIM_FAIL=cuMemcpyDtoHAsync_v2:2=700,cuMemcpyAsync:4=719
 for setting in 'no peers' 'network threads'; do
     start "$setting" 2 "$program" on_stream failures

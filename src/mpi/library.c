@@ -244,12 +244,12 @@ int library_start(struct gpubind_error *err)
         return MPI_ERR_ARG;
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
+    notice_start();
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
         result = comm_attach(MPI_COMM_SELF, &settings, err);
     if (result != MPI_SUCCESS)
         return result;
-    notice_start();
     phase = RUNNING;
     if (settings.verbose)
         paths_print_settings(stderr, 1e3 * (operation_clock() - before));

@@ -20,12 +20,13 @@ struct on_stream;
 struct on_stream_verbs {
     /* The stream is there. */
     void (*start)(void *what);
-    /* In place of that: it could not be put into the stream, which its call says. */
+    /* In place of that: it could not be put into the stream, or that gets nowhere any
+     * more. */
     void (*fail)(void *what);
     /* Asked in every step from then on: true ends it, with an MPI error class and, unless
      * that is MPI_SUCCESS, a sentence. what is then no more, for the stream. */
     bool (*is_over)(void *what, int *result, struct gpubind_error *err);
-    /* Ten times a second, from start to end; NULL: nothing to do. */
+    /* Ten times a second, of those that were started; NULL: nothing to do. */
     void (*look_after)(void *what);
     /* The library ends, and all ranks know it, before or after the start. What cannot come
      * to its end any more is over soon. NULL: it will be. */

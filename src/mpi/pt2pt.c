@@ -104,7 +104,8 @@ struct gpubind_operation *pt2pt_prepare(const struct arguments *arguments, struc
         operation->on_stream = call == CALL_ON_STREAM;
         operation->order = order_of(operation, call, &shape, empty);
         if (check_order(operation, err) == 0 &&
-            (empty || shape.dense || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+            (empty || shape.dense ||
+             pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
             return operation;
     }
     *result = MPI_ERR_OTHER;

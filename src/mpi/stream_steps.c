@@ -8,7 +8,7 @@
 #include "mpi/operation.h"
 
 #define LOOK_AFTER 0.1 /* seconds */
-#define LOOSE_MOST 64  /* that nothing waits for, looked at in a step */
+#define LOOSE_MOST 64  /* that nothing waits for, looked at at a time */
 
 static _Atomic int busy; /* entries and quiets of all streams */
 static _Atomic unsigned events;
@@ -146,7 +146,9 @@ static void open_quiets(struct on_stream *stream)
 
 static void look_after(const struct list *list)
 {
-    for (struct entry *entry = list->first; entry; entry = entry->next)
+    int most = LOOSE_MOST;
+
+    for (struct entry *entry = list->first; entry && most-- > 0; entry = entry->next)
         if (entry->verbs->look_after)
             entry->verbs->look_after(entry->what);
 }
@@ -168,7 +170,6 @@ void on_streams_end(void)
         return;
     looked = now;
     for (struct on_stream *stream = on_streams; stream; stream = stream->next) {
-        look_after(&stream->queued);
         look_after(&stream->gated);
         look_after(&stream->loose);
     }
@@ -181,9 +182,37 @@ static void give_up(const struct list *list)
             entry->verbs->give_up(entry->what);
 }
 
+/* After an error of its context a stream gets nowhere any more. */
+static bool is_lost(const struct on_stream *stream)
+{
+    struct gpubind_error err;
+    struct gpu *gpu = gpu_of(stream->place.context, -1, &err);
+    bool entered;
+    int status;
+
+    if (!gpu)
+        return true;
+    entered = gpu_enter(gpu);
+    status = gpu_driver()->cuStreamQuery(gpu->streams[GPU_IN]);
+    gpu_leave(entered);
+    return status != CUDA_OK && status != CUDA_NOT_READY;
+}
+
+static void lose(struct on_stream *stream)
+{
+    while (stream->queued.first) {
+        struct entry *entry = list_take(&stream->queued, &stream->queued.first);
+
+        entry->verbs->fail(entry->what);
+        list_append(entry->gate ? &stream->gated : &stream->loose, entry);
+    }
+}
+
 void on_streams_give_up(void)
 {
     for (struct on_stream *stream = on_streams; stream; stream = stream->next) {
+        if (stream->queued.first && is_lost(stream))
+            lose(stream);
         give_up(&stream->queued);
         give_up(&stream->gated);
         give_up(&stream->loose);

@@ -218,10 +218,10 @@ static void many_streams(void)
     job_barrier();
     for (int i = STREAMS - 1; i >= 0 && job.rank == 1; i--)
         succeeds(MPI_GPUSend(part(&sent, i), SMALL, MPI_BYTE, 0, i, MPI_COMM_WORLD), "send");
-    for (int i = 0; i < STREAMS && job.rank == 0; i++) {
+    for (int i = 0; i < STREAMS && job.rank == 0; i++)
         stream_ends(streams[i]);
+    for (int i = 0; i < STREAMS && job.rank == 0; i++)
         cuda.cuStreamDestroy_v2(streams[i]);
-    }
     if (job.rank == 0)
         received(&got, (size_t)STREAMS * SMALL, 51, "all of them");
     job_result();

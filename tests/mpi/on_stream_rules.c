@@ -1,5 +1,6 @@
 /* Messages on streams: which match, what goes wrong, how the library ends. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -213,34 +214,37 @@ static void bad_arguments(void)
     job_result();
 }
 
-static void *play(void *stream)
-{
+struct player {
+    struct CUstream_st *stream;
+    int tag;
     struct buffer out, in;
-    const int tag = stream == (void *)alone, other = !job.rank;
+};
+
+static void *play(void *argument)
+{
+    struct player *player = argument;
+    const int tag = player->tag, other = !job.rank;
 
     gpu_use(job.local % gpu_count);
-    need_buffer(&out, MEMORY_DEVICE, BYTES);
-    need_buffer(&in, MEMORY_DEVICE, BYTES);
     for (int i = 0; i < 100; i++) {
-        buffer_fill(&out, 0, BYTES, (uint64_t)(1000 * job.rank + 500 * tag + i));
-        succeeds(gpubind_isend_on_stream(out.at, BYTES, MPI_BYTE, other, tag, MPI_COMM_WORLD,
-                                         stream),
+        buffer_fill(&player->out, 0, BYTES, (uint64_t)(1000 * job.rank + 500 * tag + i));
+        succeeds(gpubind_isend_on_stream(player->out.at, BYTES, MPI_BYTE, other, tag,
+                                         MPI_COMM_WORLD, player->stream),
                  "isend");
-        succeeds(gpubind_recv_on_stream(in.at, BYTES, MPI_BYTE, other, tag, MPI_COMM_WORLD,
-                                        stream),
+        succeeds(gpubind_recv_on_stream(player->in.at, BYTES, MPI_BYTE, other, tag,
+                                        MPI_COMM_WORLD, player->stream),
                  "receive");
-        succeeds(gpubind_quiet_on_stream(stream), "quiet");
-        stream_ends(stream);
-        received(&in, BYTES, (uint64_t)(1000 * other + 500 * tag + i), "receive");
+        succeeds(gpubind_quiet_on_stream(player->stream), "quiet");
+        stream_ends(player->stream);
+        received(&player->in, BYTES, (uint64_t)(1000 * other + 500 * tag + i), "receive");
     }
-    buffer_clear(&out);
-    buffer_clear(&in);
     return NULL;
 }
 
+/* Nothing is freed while the other one's stream waits. */
 static void two_threads(void)
 {
-    struct CUstream_st *second;
+    struct player players[2] = {{.stream = alone}, {.tag = 1}};
     pthread_t thread;
 
     job_test("two threads, a stream each");
@@ -248,11 +252,19 @@ static void two_threads(void)
         job_skip("not two ranks with MPI_THREAD_MULTIPLE");
         return;
     }
-    cuda.cuStreamCreate(&second, CUDA_STREAM_NON_BLOCKING);
-    pthread_create(&thread, NULL, play, second);
-    play(alone);
+    cuda.cuStreamCreate(&players[1].stream, CUDA_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 2; i++) {
+        need_buffer(&players[i].out, MEMORY_DEVICE, BYTES);
+        need_buffer(&players[i].in, MEMORY_DEVICE, BYTES);
+    }
+    pthread_create(&thread, NULL, play, &players[1]);
+    play(&players[0]);
     pthread_join(thread, NULL);
-    cuda.cuStreamDestroy_v2(second);
+    for (int i = 0; i < 2; i++) {
+        buffer_clear(&players[i].out);
+        buffer_clear(&players[i].in);
+    }
+    cuda.cuStreamDestroy_v2(players[1].stream);
     job_result();
 }
 
@@ -295,6 +307,32 @@ static void left(void)
     succeeds(gpubind_finalize(), "finalize");
     stream_ends(alone);
     fails(gpubind_quiet_on_stream(alone), MPI_ERR_OTHER, "ended", "quiet after the end");
+    job_result();
+}
+
+static atomic_bool released, in_vain;
+
+static void wait_for_release(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 8000 && !released; i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    in_vain = !released;
+}
+
+/* `ranks on_stream lost`: the driver says that the context is lost; streams get nowhere. */
+static void lost(void)
+{
+    job_test("the end does not wait for a stream of a lost context");
+    cuda.cuLaunchHostFunc(alone, wait_for_release, NULL);
+    succeeds(gpubind_isend_on_stream(sent.at, 70001, MPI_BYTE, !job.rank, 1, MPI_COMM_WORLD, alone),
+             "isend");
+    succeeds(gpubind_irecv_on_stream(got.at, 70001, MPI_BYTE, !job.rank, 1, MPI_COMM_WORLD, alone),
+             "irecv");
+    succeeds(gpubind_finalize(), "finalize");
+    released = true;
+    stream_ends(alone);
+    expect(!in_vain, "it waited");
     job_result();
 }
 
@@ -401,6 +439,8 @@ void test_on_stream(void)
         left();
     } else if (nargs && strcmp(arguments[0], "refused") == 0) {
         refused();
+    } else if (nargs && strcmp(arguments[0], "lost") == 0) {
+        lost();
     } else if (nargs && strcmp(arguments[0], "failures") == 0) {
         failures();
     } else {
