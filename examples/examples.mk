@@ -6,6 +6,7 @@ noinst_PROGRAMS += \
 	examples/legacy_after \
 	examples/legacy_before \
 	examples/neighbors \
+	examples/on_stream \
 	examples/overlap
 if HAVE_NCCL
 noinst_PROGRAMS += examples/nccl_beside
@@ -41,6 +42,11 @@ examples_neighbors_CPPFLAGS = $(example_cppflags)
 examples_neighbors_CFLAGS = $(example_cflags)
 examples_neighbors_LDADD = $(example_libs)
 examples_neighbors_SOURCES = examples/neighbors.c examples/device.h
+
+examples_on_stream_CPPFLAGS = $(example_cppflags)
+examples_on_stream_CFLAGS = $(example_cflags)
+examples_on_stream_LDADD = $(example_libs)
+examples_on_stream_SOURCES = examples/on_stream.c examples/device.h
 
 examples_overlap_CPPFLAGS = $(example_cppflags)
 examples_overlap_CFLAGS = $(example_cflags)

@@ -15,6 +15,7 @@ dist_man_MANS = \
 	man/gpubind_paths_print.3 \
 	man/gpubind_probe.3 \
 	man/gpubind_recv_alloc.3 \
+	man/gpubind_send_on_stream.3 \
 	man/gpubind_sendrecv.3 \
 	man/gpubind_wait.3 \
 	$(linked_pages)
@@ -30,11 +31,15 @@ linked_pages = \
 	man/gpubind_iprobe.3 \
 	man/gpubind_irecv.3 \
 	man/gpubind_irecv_c.3 \
+	man/gpubind_irecv_on_stream.3 \
 	man/gpubind_isend_c.3 \
+	man/gpubind_isend_on_stream.3 \
 	man/gpubind_peers_clear.3 \
 	man/gpubind_peers_print.3 \
 	man/gpubind_progress.3 \
+	man/gpubind_quiet_on_stream.3 \
 	man/gpubind_rank_at.3 \
+	man/gpubind_recv_on_stream.3 \
 	man/gpubind_release.3 \
 	man/gpubind_sendrecv_c.3 \
 	man/gpubind_test.3 \

@@ -33,6 +33,8 @@ is '... and the matrix' "$(grep -A 2 '^rank  *0 ' "$tmp/out")" \
    1  yes  yes  yes  yes"
 shows 2 overlap '2 ranks: 0 numbers are wrong'
 shows 5 overlap '5 ranks: 0 numbers are wrong'
+shows 2 on_stream '2 ranks: 0 numbers are wrong'
+shows 5 on_stream '5 ranks: 0 numbers are wrong'
 
 # What gpubind.h promises is seen in some example.
 calls=$(grep -oE '\b(gpubind_|MPI_GPU)[A-Za-z_]*\(' "$top_srcdir/src/mpi/gpubind.h" |

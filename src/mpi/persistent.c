@@ -108,14 +108,14 @@ static void start_message(struct pair *pair)
     struct gpubind_error err;
     int result;
 
-    pair->inner = message_prepare(&arguments, request->comm->companion, request->kind, &result,
-                                  &err);
+    pair->inner = message_prepare(&arguments, request->comm->companion, request->kind,
+                                  CALL_NONBLOCKING, &result, &err);
     if (!pair->inner) {
         operation_end(request, result, "%s", err.text);
         return;
     }
     pair->inner->tag = (int)(pair_sends(pair) ? pair->others : pair->number);
-    message_start(pair->inner);
+    message_start(pair->inner, false);
     if (pair->inner->done)
         end_inner(pair);
 }

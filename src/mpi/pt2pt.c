@@ -38,10 +38,25 @@ static int check(const struct arguments *arguments, const struct comm *comm,
  * that is captured. */
 static int check_order(const struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    if (operation->order == ORDER_DONE || !gpu_is_capturing(operation->memory.gpu))
+    if (operation->order != ORDER_OPEN)
         return 0;
-    return error_set(err, "a blocking stream is being captured: blocking calls, which come after "
-                     "its work, are not possible");
+    if (gpu_is_capturing(operation->memory.gpu))
+        return error_set(err, "a blocking stream is being captured: blocking calls, which come "
+                         "after its work, are not possible");
+    engine_settle(operation->memory.gpu);
+    return 0;
+}
+
+/* Packing is ordered in any case. */
+static enum order order_of(const struct gpubind_operation *operation, enum call_kind call,
+                           const struct type_shape *shape)
+{
+    if (call == CALL_ON_STREAM)
+        return ORDER_GATED;
+    if (operation->nbytes == 0 || !operation->memory.gpu)
+        return ORDER_DONE;
+    return !shape->dense || (call == CALL_BLOCKING && library_settings()->order) ? ORDER_OPEN
+                                                                                 : ORDER_DONE;
 }
 
 struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
@@ -91,22 +106,21 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
     return operation;
 }
 
-/* An operation with its buffer; NULL with *result and a sentence. */
-static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
-                                         enum operation_kind kind, bool blocking, int *result,
-                                         struct gpubind_error *err)
+struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
+                                          enum operation_kind kind, enum call_kind call,
+                                          int *result, struct gpubind_error *err)
 {
     struct type_shape shape;
     struct gpubind_operation *operation = message_describe(arguments, comm, kind, &shape, result,
                                                            err);
 
-    if (!operation || operation->rank == MPI_PROC_NULL || operation->nbytes == 0)
+    if (!operation || operation->rank == MPI_PROC_NULL)
         return operation;
-    /* Packing is ordered in any case. */
-    if (operation->memory.gpu && (!shape.dense || (blocking && library_settings()->order)))
-        operation->order = ORDER_OPEN;
+    operation->on_stream = call == CALL_ON_STREAM;
+    operation->order = order_of(operation, call, &shape);
     if (check_order(operation, err) == 0 &&
-        (shape.dense || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+        (operation->nbytes == 0 || shape.dense ||
+         pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
         return operation;
     *result = MPI_ERR_OTHER;
     operation_forget(operation);
@@ -155,24 +169,12 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
     sweep();
 }
 
-static void start(struct gpubind_operation *operation, bool blocking)
+void message_start(struct gpubind_operation *operation, bool blocking)
 {
     if (operation->kind == OPERATION_SEND)
         start_send(operation, blocking);
     else
         start_receive(operation, blocking);
-}
-
-struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
-                                          enum operation_kind kind, int *result,
-                                          struct gpubind_error *err)
-{
-    return prepare(arguments, comm, kind, false, result, err);
-}
-
-void message_start(struct gpubind_operation *operation)
-{
-    start(operation, false);
 }
 
 static int start_and_wait(const struct arguments *arguments, enum operation_kind kind,
@@ -186,9 +188,9 @@ static int start_and_wait(const struct arguments *arguments, enum operation_kind
     library_enter();
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = prepare(arguments, comm, kind, true, &result, &err);
+        operation = message_prepare(arguments, comm, kind, CALL_BLOCKING, &result, &err);
     if (operation) {
-        start(operation, true);
+        message_start(operation, true);
         if (!operation->done)
             engine_wait(&operation, 1, false);
         result = request_finish(operation, status, &err);
@@ -208,9 +210,9 @@ static int start_only(const struct arguments *arguments, enum operation_kind kin
     *request = GPUBIND_REQUEST_NULL;
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = prepare(arguments, comm, kind, false, &result, &err);
+        operation = message_prepare(arguments, comm, kind, CALL_NONBLOCKING, &result, &err);
     if (operation)
-        start(operation, false);
+        message_start(operation, false);
     *request = operation;
     return library_leave(arguments->comm, result, call, &err);
 }
@@ -226,9 +228,10 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
     library_enter();
     comm = library_comm(sending->comm, &result, &err);
     if (comm)
-        both[0] = prepare(receiving, comm, OPERATION_RECEIVE, true, &result, &err);
+        both[0] = message_prepare(receiving, comm, OPERATION_RECEIVE, CALL_BLOCKING, &result,
+                                  &err);
     if (both[0])
-        both[1] = prepare(sending, comm, OPERATION_SEND, true, &result, &err);
+        both[1] = message_prepare(sending, comm, OPERATION_SEND, CALL_BLOCKING, &result, &err);
     if (both[1]) {
         struct gpubind_error second;
 

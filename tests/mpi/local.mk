@@ -24,6 +24,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
+	tests/mpi/on_stream.c tests/mpi/on_stream.h \
+	tests/mpi/on_stream_rules.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
 	tests/mpi/persistent_ends.c \
@@ -53,9 +55,23 @@ mpi_tests = \
 	tests/lib_probe.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
+	tests/lib_stream.t \
 	tests/lib_stress.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
 	tests/lib_where.t
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh
+
+# By hand: make tests/bench/on_stream tests/bench/held
+EXTRA_PROGRAMS += tests/bench/on_stream tests/bench/held
+CLEANFILES += tests/bench/on_stream tests/bench/held
+tests_bench_on_stream_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_bench_on_stream_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_bench_on_stream_LDFLAGS = -no-install
+tests_bench_on_stream_LDADD = $(tests_mpi_ranks_LDADD)
+tests_bench_on_stream_SOURCES = tests/bench/on_stream.c tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c
+tests_bench_held_CFLAGS = $(AM_CFLAGS) -pthread
+tests_bench_held_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
+tests_bench_held_SOURCES = tests/bench/held.c
