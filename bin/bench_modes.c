@@ -11,4 +11,8 @@ const struct bench_mode bench_modes[MODES] = {
                    "[mpirun -np N] gpubind-bench host [OPTION...]",
                    "Measure copies between the GPU of each rank and the host's memory.",
                    bench_host},
+    [MODE_REPORT] = {"report", "all of these, beside what the machine could do, as an HTML page",
+                     "[mpirun -np N] gpubind-bench report [OPTION...]",
+                     "Measure all that can be measured here, and write a page about it.",
+                     bench_report},
 };

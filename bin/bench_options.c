@@ -257,8 +257,11 @@ static int check_options(const struct bench_options *options, struct gpubind_err
     return 0;
 }
 
-static int take_presets(struct bench_options *options, struct gpubind_error *err)
+int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+                          struct gpubind_error *err)
 {
+    memset(options, 0, sizeof *options);
+    options->mode = mode;
     for (int i = 0; i < bench_nrows; i++) {
         const struct bench_row *row = &bench_rows[i];
 
@@ -275,9 +278,8 @@ static int take_presets(struct bench_options *options, struct gpubind_error *err
 int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err)
 {
-    memset(options, 0, sizeof *options);
-    options->mode = mode;
-    if (take_presets(options, err) < 0 || read_arguments(argc, argv, options, err) < 0)
+    if (bench_options_default(mode, options, err) < 0 ||
+        read_arguments(argc, argv, options, err) < 0)
         return -1;
     return check_options(options, err);
 }

@@ -9,7 +9,7 @@
 #include "core/text.h"
 
 /* The subcommands, in the order of --help: see bench_modes.h. */
-enum bench_mode_name { MODE_PT2PT, MODE_P2P, MODE_HOST, MODES };
+enum bench_mode_name { MODE_PT2PT, MODE_P2P, MODE_HOST, MODE_REPORT, MODES };
 enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION };
 enum bench_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 enum bench_api { API_GPUBIND, API_MPI };
@@ -42,9 +42,12 @@ struct bench_options {
     int repeats;
     size_t memory; /* bytes a rank; 0: chosen by what there is */
     bool csv, json, progress;
-    const char *svg;
+    const char *svg, *output;
 };
 
+/* What a subcommand does without options. */
+int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+                          struct gpubind_error *err);
 /* argv[0] is the subcommand's word. Reads no environment. Values point into argv. */
 int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err);
