@@ -39,8 +39,6 @@ struct host_result {
     bool wrong;
 };
 
-/* How often something fits into half a second: --repeats at most, 3 at least. */
-int host_times(const struct host *host, double seconds);
 /* Copies of options->size: up from one, down to the other; what is not needed may be
  * NULL. Without checking the contents: so many times, and how long it took. */
 int host_copy(const struct host *host, enum host_way way, const struct host_memory *up,

@@ -92,7 +92,7 @@ static int measure(const struct chunks *chunks, struct gpubind_error *err)
     for (int i = 0; i < 2; i++)
         if (run(chunks, 1, &seconds, err) < 0)
             return -1;
-    result.times = host_times(host, seconds);
+    result.times = series_fit(host->options->repeats, seconds);
     if (run(chunks, result.times, &seconds, err) < 0 || check(chunks, &result.wrong, err) < 0)
         return -1;
     result.ms = 1e3 * seconds / result.times;

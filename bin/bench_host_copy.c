@@ -9,8 +9,6 @@
 #include "bin/bench_output.h"
 #include "bin/bench_series.h"
 
-#define SECONDS 0.5
-#define LEAST 3
 #define BIND 2 /* MPOL_BIND of mbind(2), whose header is libnuma's */
 
 const char *host_way_word(enum host_way way)
@@ -63,14 +61,6 @@ void host_memory_clear(const struct host *host, struct host_memory *memory)
         host->gpu.driver.cuMemHostUnregister(memory->area.at);
     area_clear(&memory->area);
     memory->locked = false;
-}
-
-int host_times(const struct host *host, double seconds)
-{
-    double fit = seconds > 0 ? SECONDS / seconds : host->options->repeats;
-    int most = host->options->repeats;
-
-    return fit >= most ? most : fit > LEAST ? (int)fit : most < LEAST ? most : LEAST;
 }
 
 static int begin_copy(const struct host *host, enum host_way way, const struct host_memory *up,
@@ -144,7 +134,7 @@ int host_measure(struct host *host, enum host_way way, const struct host_memory 
     for (int i = 0; i < 2; i++)
         if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
             return -1;
-    result->times = host_times(host, seconds);
+    result->times = series_fit(host->options->repeats, seconds);
     if (host_copy(host, way, up, down, result->times, &seconds, err) < 0)
         return -1;
     result->ms = 1e3 * seconds / result->times;

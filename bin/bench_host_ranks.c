@@ -10,10 +10,12 @@
 /* All ranks go on or none. */
 static int agree(const struct host *host, int status, struct gpubind_error *err)
 {
-    struct gpubind_error why = *err;
+    struct gpubind_error why;
 
-    if (status < 0)
+    if (status < 0) {
+        why = *err;
         error_set(err, "rank %d: %s", host->rank, why.text);
+    }
     return ranks_agree(MPI_COMM_WORLD, status, err);
 }
 

@@ -66,15 +66,18 @@ static int add_result(struct p2p *p2p, enum p2p_kind kind, int from, int to, con
     return 0;
 }
 
-/* With access on, a pair that has none is left out: it was measured without. */
+/* With access on, a pair that has none is left out: it was measured without. So is one
+ * that is refused it: links between many GPUs are not for all at once. */
 static int measure_pair(struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err)
 {
     bool there = p2p_reaches(p2p, from, to), back = p2p_reaches(p2p, to, from);
+    struct gpubind_error why;
 
-    if (there && p2p_access(p2p, from, to, on, err) < 0)
-        return -1;
-    if (back && p2p_access(p2p, to, from, on, err) < 0)
-        return -1;
+    if ((there && p2p_access(p2p, from, to, on, &why) < 0) ||
+        (back && p2p_access(p2p, to, from, on, &why) < 0)) {
+        text_add(&p2p->sheet->notes, "%s\n", why.text);
+        return 0;
+    }
     if (on && !there)
         return 0;
     for (int kind = 0; kind < P2P_KINDS; kind++)
@@ -123,7 +126,8 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
                      struct gpubind_error *err)
 {
     struct p2p p2p = {.options = options, .sheet = sheet};
-    int status = p2p_open(&p2p, options->size, err);
+    size_t least = P2P_LATENCY_NBYTES;
+    int status = p2p_open(&p2p, options->size > least ? options->size : least, err);
 
     if (status == 0 && !p2p.n)
         status = error_set(err, "no GPU is visible: there is nothing to measure");

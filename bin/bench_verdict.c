@@ -97,6 +97,12 @@ static int value_column(const struct sheet *sheet)
     return column;
 }
 
+/* In bytes a second. */
+static double value_of(const struct rule *rule, const struct sheet *sheet, int row)
+{
+    return 1e9 * rule->times * sheet_cell(sheet, row, value_column(sheet))->number;
+}
+
 static int gpu_at(const struct sheet *sheet, const struct limits *limits, int row, int column)
 {
     int gpu = (int)sheet_cell(sheet, row, column)->number;
@@ -128,12 +134,24 @@ static double find_ceiling(const struct rule *rule, const struct sheet *sheet,
     return limit ? rule->ceilings * limit->bytes_per_s : 0;
 }
 
-static void add_verdict(const struct rule *rule, double value, double ceiling, const char *why,
-                        struct sheet *verdicts)
+/* "copies one way, slowest pair (0 to 1)" */
+static void name_row(const struct rule *rule, const struct sheet *sheet, int row,
+                     char name[SHEET_MAX_WORD])
+{
+    if (rule->source == OF_PAIR)
+        snprintf(name, SHEET_MAX_WORD, "%.40s (%.0f to %.0f)", rule->what,
+                 sheet_cell(sheet, row, rule->from)->number,
+                 sheet_cell(sheet, row, rule->to)->number);
+    else
+        snprintf(name, SHEET_MAX_WORD, "%s", rule->what);
+}
+
+static void add_verdict(const struct rule *rule, const char *name, double value, double ceiling,
+                        const char *why, struct sheet *verdicts)
 {
     sheet_row(verdicts);
     sheet_word(verdicts, VERDICT_SECTION, rule->subcommand);
-    sheet_word(verdicts, VERDICT_WHAT, rule->what);
+    sheet_word(verdicts, VERDICT_WHAT, name);
     sheet_number(verdicts, VERDICT_GB_PER_S, 1e-9 * value);
     if (ceiling > 0) {
         char text[SHEET_MAX_WORD];
@@ -150,26 +168,26 @@ static void add_verdict(const struct rule *rule, double value, double ceiling, c
 static void apply(const struct rule *rule, const struct sheet *sheet, const struct limits *limits,
                   struct sheet *verdicts)
 {
-    const char *why = "", *chosen_why = "";
-    double chosen = 0, chosen_ceiling = 0, chosen_rank = 0;
-    int row = -1, n = 0;
+    const char *why = "";
+    double worst = 0;
+    int row = -1, chosen = -1;
+    char name[SHEET_MAX_WORD];
 
     while ((row = sheet_next(sheet, &rule->rows, row)) >= 0) {
-        double value = 1e9 * rule->times * sheet_cell(sheet, row, value_column(sheet))->number;
+        double value = value_of(rule, sheet, row);
         double ceiling = find_ceiling(rule, sheet, limits, row, &why);
         double rank = rule->best ? -value : ceiling > 0 ? value / ceiling : value;
 
-        if (rule->source == OF_ROW && ceiling <= 0)
+        if ((rule->source == OF_ROW && ceiling <= 0) || (chosen >= 0 && rank >= worst))
             continue;
-        if (n++ && rank >= chosen_rank)
-            continue;
-        chosen = value;
-        chosen_ceiling = ceiling;
-        chosen_rank = rank;
-        chosen_why = why;
+        chosen = row;
+        worst = rank;
     }
-    if (n)
-        add_verdict(rule, chosen, chosen_ceiling, chosen_why, verdicts);
+    if (chosen < 0)
+        return;
+    name_row(rule, sheet, chosen, name);
+    add_verdict(rule, name, value_of(rule, sheet, chosen),
+                find_ceiling(rule, sheet, limits, chosen, &why), why, verdicts);
 }
 
 void verdict_add(const struct sheet *sheet, const struct limits *limits, struct sheet *verdicts)

@@ -47,7 +47,7 @@ $3" "$2"
 if [ -x "$top_builddir/tests/unit_bench_page" ]; then
     run "$top_builddir/tests/unit_bench_page" "$tmp/page"
     page 'recorded results' "$tmp/page" "
-assert 'copies one way, slowest pair 390.00 450.00 86.67 18 NVLinks of 25 GB/s' in words
+assert 'copies one way, slowest pair (1 to 0) 390.00 450.00 86.67 18 NVLinks of 25 GB/s' in words
 assert 'two GPUs <\"A\" & B>' in words and 'Not measured: it needs <more> ranks' in words
 assert len(pictures) == 3
 lines = [line.getAttribute('points').split() for line in pictures[1].getElementsByTagName('polyline')]

@@ -142,9 +142,9 @@ static bool judges(const char *what, double gb_per_s, double ceiling, const char
 
 static void check_verdicts(void)
 {
-    tap_ok(judges("copies one way, slowest pair", 390, 450, "18 NVLinks of 25 GB/s"),
+    tap_ok(judges("copies one way, slowest pair (1 to 0)", 390, 450, "18 NVLinks of 25 GB/s"),
        "the slowest pair with peer access, by its links");
-    tap_ok(judges("copies both ways, slowest pair", 750, 900, "2 x 18 NVLinks of 25 GB/s"),
+    tap_ok(judges("copies both ways, slowest pair (0 to 1)", 750, 900, "2 x 18 NVLinks of 25 GB/s"),
        "both ways have twice as much");
     tap_ok(judges("memory of the slowest GPU", 3800, 4916.736, "memory of 6144 bits at 2 x 3201 MHz"),
        "a copy within a GPU reads and writes");
