@@ -161,9 +161,6 @@ static int run(struct job *job, const struct options *options)
         free_streams(job);
         job->compute->end();
     }
-    gpubind_release(job->strip.memory[0]); /* before memory that was sent from is freed */
-    gpubind_release(job->strip.memory[1]);
-    strip_free(&job->strip);
     if (timeline && fclose(timeline) != 0)
         status = complain(true, 1, "--timeline: '%s' cannot be written", options->timeline);
     return status;
@@ -191,6 +188,8 @@ static int start(const struct options *options, int rank)
         MPI_Comm_free(&job.comm);
     }
     MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    gpubind_finalize(); /* no rank maps the memory of another any more */
+    strip_free(&job.strip);
     return worst;
 }
 

@@ -39,7 +39,8 @@ void strip_make(struct strip *strip, int all_rows, int columns, bool periodic, b
 void strip_free(struct strip *strip)
 {
     for (int array = 0; array < 2; array++)
-        gpu_free(strip->memory[array]);
+        if (strip->memory[array])
+            gpu_free(strip->memory[array]);
 }
 
 /* A cell of the grid before the first step, its edges included: column -1 is the left
