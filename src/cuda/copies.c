@@ -38,6 +38,14 @@ static bool have_kernel(struct gpu *gpu)
     return gpu->copy_kernel;
 }
 
+void copies_prepare(struct gpu *gpu)
+{
+    bool entered = gpu_enter(gpu);
+
+    have_kernel(gpu);
+    gpu_leave(entered);
+}
+
 static int launch(const struct gpu *gpu, struct CUstream_st *stream, const struct copy *copies,
                   int n)
 {

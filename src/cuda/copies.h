@@ -20,6 +20,8 @@ struct flight { /* copies under way */
 /* Blocks of the copy kernel: the SMs that it takes from the application; 0: none. */
 void copies_set_blocks(int n);
 
+/* Loads what copies will need, so that none has to when streams are held (gpu_hold). */
+void copies_prepare(struct gpu *gpu);
 /* Starts n (1 to COPIES_MOST) copies in that stream, in any order among themselves. On success the caller asks flight_landed until it does not say 0. */
 int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
                  struct flight *flight, struct gpubind_error *err);

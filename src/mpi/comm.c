@@ -67,6 +67,11 @@ struct comm *comm_of(MPI_Comm user)
     return comm;
 }
 
+struct comm *comm_first(void)
+{
+    return comms;
+}
+
 struct comm *comm_with(uint64_t context)
 {
     for (struct comm *comm = comms; comm; comm = comm->next)

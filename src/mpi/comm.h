@@ -29,6 +29,7 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
 /* NULL when it is not attached. */
 struct comm *comm_of(MPI_Comm user);
 struct comm *comm_with(uint64_t context);
+struct comm *comm_first(void);
 /* One of its operations is no more. */
 void comm_leave(struct comm *comm);
 void comms_clear(void);

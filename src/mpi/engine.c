@@ -8,6 +8,7 @@
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
 #include "mpi/offers.h"
+#include "mpi/on_stream.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
 #include "mpi/shares.h"
@@ -105,18 +106,22 @@ static void read_inbox(struct domain *domain)
 
 void engine_progress(void)
 {
+    const bool mpi = library_may_call_mpi();
+
+    on_streams_begin();
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
         read_inbox(domain);
         local_sends_progress(domain);
-        if (domain->nremote > 0 || remote_busy())
+        if (mpi && (domain->nremote > 0 || remote_busy()))
             remote_progress(domain);
     }
     receives_progress();
     stage_sends_progress();
-    if (transfers_busy())
+    if (mpi && transfers_busy())
         transfers_progress();
     if (closings)
         close_mappings();
+    on_streams_end();
     engine_tell_peers();
 }
 
@@ -146,7 +151,7 @@ static bool is_gone(const struct domain *domain, const struct peer *peer)
            errno == ESRCH;
 }
 
-static void look_after(struct gpubind_operation *operation)
+void engine_look_after(struct gpubind_operation *operation)
 {
     const struct peer *peer = operation->peer;
 
@@ -233,7 +238,7 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
         pause.looked = operation_clock();
         for (int i = 0; i < n; i++)
             if (operations[i] && !operations[i]->done)
-                look_after(operations[i]);
+                engine_look_after(operations[i]);
     }
 }
 
@@ -250,4 +255,15 @@ bool engine_wait_for(bool (*done)(const void *), const void *argument, double se
             return false;
         breathe(&pause);
     }
+}
+
+static bool is_settled(const void *gpu)
+{
+    return !gpu_is_held() || gpu_legacy_is_idle(gpu, NULL) != 0;
+}
+
+void engine_settle(const struct gpu *gpu)
+{
+    while (!is_settled(gpu))
+        engine_wait_for(is_settled, gpu, 3600);
 }

@@ -13,8 +13,14 @@
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/lanes.h"
+#include "mpi/match.h"
+#include "mpi/notice.h"
+#include "mpi/on_stream.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
+#include "mpi/stream_thread.h"
+
+#define ON_ITS_WAY 0.3 /* seconds, of a message */
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
@@ -23,6 +29,7 @@ static _Thread_local char latest_error[1024];
 static bool alone; /* only one thread calls at a time */
 static _Thread_local int depth; /* times that this thread has the lock */
 static _Thread_local int capture_mode;
+static _Thread_local bool no_mpi;
 static struct settings settings;
 static _Atomic enum { NOT_YET, RUNNING, OVER } phase; /* the helper looks at it unlocked */
 static pthread_t helper;
@@ -39,6 +46,33 @@ void library_lock(void)
     atomic_fetch_sub(&waiting, 1);
     atomic_fetch_add(&turns, 1);
     depth++;
+}
+
+bool library_try_lock(void)
+{
+    if (atomic_load(&waiting) > 0 || pthread_mutex_trylock(&lock) != 0)
+        return false;
+    atomic_fetch_add(&turns, 1);
+    depth++;
+    return true;
+}
+
+void library_share(void)
+{
+    if (!alone)
+        return;
+    alone = false;
+    library_lock();
+}
+
+void library_keep_from_mpi(bool kept)
+{
+    no_mpi = kept;
+}
+
+bool library_may_call_mpi(void)
+{
+    return !no_mpi;
 }
 
 void library_enter(void)
@@ -215,6 +249,7 @@ int library_start(struct gpubind_error *err)
         result = comm_attach(MPI_COMM_SELF, &settings, err);
     if (result != MPI_SUCCESS)
         return result;
+    notice_start();
     phase = RUNNING;
     if (settings.verbose)
         paths_print_settings(stderr, 1e3 * (operation_clock() - before));
@@ -245,6 +280,23 @@ static void meet(MPI_Comm comm)
         engine_wait_for(barrier_is_over, &request, 3600);
 }
 
+static bool streams_are_over(const void *unused)
+{
+    (void)unused;
+    return !on_streams_busy();
+}
+
+/* All ranks are here: what nobody has sent or received by now, nobody will, but for what
+ * is on its way. */
+static void end_streams(void)
+{
+    match_close();
+    while (!engine_wait_for(streams_are_over, NULL, ON_ITS_WAY))
+        on_streams_give_up();
+    stream_thread_stop();
+    on_streams_clear();
+}
+
 void library_stop(void)
 {
     MPI_Comm world;
@@ -260,6 +312,7 @@ void library_stop(void)
     }
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
     meet(world);
+    end_streams();
     mappings_drop_all();
     engine_wait_for(nothing_to_free, NULL, 10);
     meet(world); /* nobody maps what its owner frees now */

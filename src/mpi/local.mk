@@ -22,13 +22,14 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/memory_calls.c src/mpi/memory_calls.h \
 	src/mpi/notice.c src/mpi/notice.h \
 	src/mpi/offers.c src/mpi/offers.h \
+	src/mpi/on_stream.c src/mpi/on_stream.h src/mpi/on_stream_parts.h \
 	src/mpi/operation.c src/mpi/operation.h \
 	src/mpi/pack.c src/mpi/pack.h \
 	src/mpi/paths.c src/mpi/paths.h \
 	src/mpi/peers.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/probe.c \
-	src/mpi/pt2pt.c \
+	src/mpi/pt2pt.c src/mpi/pt2pt.h \
 	src/mpi/pulls.c src/mpi/pulls.h \
 	src/mpi/receive.c src/mpi/receive.h \
 	src/mpi/remote.c src/mpi/remote.h \
@@ -37,5 +38,9 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/settings.c src/mpi/settings.h \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
+	src/mpi/stream_calls.c \
+	src/mpi/stream_steps.c \
+	src/mpi/stream_thread.c src/mpi/stream_thread.h \
 	src/mpi/transfers.c src/mpi/transfers.h \
-	src/mpi/types.c src/mpi/types.h
+	src/mpi/types.c src/mpi/types.h \
+	src/mpi/words.c src/mpi/words.h

@@ -106,8 +106,8 @@ int operation_ordered(struct gpubind_operation *operation)
     struct gpubind_error err;
     int idle;
 
-    if (operation->order == ORDER_DONE)
-        return 1;
+    if (operation->order != ORDER_OPEN)
+        return operation->order == ORDER_DONE;
     idle = gpu_legacy_is_idle(operation->memory.gpu, &err);
     if (idle < 0)
         operation_end(operation, MPI_ERR_OTHER, "%s", err.text);

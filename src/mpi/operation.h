@@ -9,10 +9,12 @@
 
 enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
 
-/* Earlier work in the legacy stream of the buffer's context. */
+/* Earlier work in the legacy stream of the buffer's context, or in the stream that the
+ * call was given. */
 enum order {
     ORDER_DONE,  /* or asked for by nobody: the call is nonblocking */
-    ORDER_OPEN   /* must be waited for before the buffer is touched */
+    ORDER_OPEN,  /* the legacy stream must be waited for before the buffer is touched */
+    ORDER_GATED  /* the call's stream has not got there yet; see operation_reached */
 };
 
 struct transfer;
@@ -40,6 +42,8 @@ struct gpubind_operation {
     uint64_t nbytes;   /* to send; room to receive */
     uint32_t type;
     enum order order;
+    bool on_stream;    /* may be served by a thread that may not call MPI */
+    struct arrival *early; /* a receive: its message, until both are ready */
     struct pack *pack; /* strided data: the buffer above is the library's */
 
     /* what a receive got */

@@ -13,18 +13,15 @@ struct pack {
     uint64_t count;
     cuda_address on_gpu; /* the dense buffer */
     char *on_host;
+    bool on_stream; /* the order is that of a stream that has got there */
 };
 
 void pack_free(struct pack *pack)
 {
     if (!pack)
         return;
-    if (pack->on_gpu) {
-        bool entered = gpu_enter(pack->memory.gpu);
-
-        gpu_driver()->cuMemFree_v2(pack->on_gpu);
-        gpu_leave(entered);
-    }
+    if (pack->on_gpu)
+        gpu_free(pack->memory.gpu, pack->on_gpu);
     free(pack->on_host);
     free(pack->blocks);
     free(pack);
@@ -156,7 +153,7 @@ static int move_on_gpu(struct pack *pack, uint64_t nbytes, bool spread, struct g
     bool entered;
     int status = CUDA_OK;
 
-    if (gpu_order_after_legacy(gpu, GPU_OUT, err) < 0)
+    if (!pack->on_stream && gpu_order_after_legacy(gpu, GPU_OUT, err) < 0)
         return -1;
     entered = gpu_enter(gpu);
     if (is_even(pack) && ((uint64_t)pack->nblocks > elements || !has_columns(pack)))
@@ -194,7 +191,6 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
 {
     struct pack *pack = calloc(1, sizeof *pack);
     const uint64_t nbytes = operation->nbytes;
-    int status = 0;
 
     operation->pack = pack;
     if (pack)
@@ -207,20 +203,29 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
     pack->count = count;
     pack->buffer = operation->buffer;
     pack->memory = operation->memory;
+    pack->on_stream = operation->order == ORDER_GATED;
     if (allocate(pack, nbytes) < 0)
         return error_set(err, "there is no memory to pack %llu bytes of strided data",
                          (unsigned long long)nbytes);
     operation->buffer = pack->on_gpu ? (void *)(uintptr_t)pack->on_gpu : pack->on_host;
     if (memory_of(operation->buffer, &operation->memory, err) < 0)
         return -1;
+    if (pack->on_stream)
+        return 0;
     operation->order = ORDER_DONE; /* of the library's buffer; packing has its own */
-    if (operation->kind == OPERATION_RECEIVE)
+    return operation->kind == OPERATION_RECEIVE ? 0 : pack_gather(operation, err);
+}
+
+int pack_gather(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    struct pack *pack = operation->pack;
+
+    if (!pack)
         return 0;
     if (pack->on_gpu)
-        status = move_on_gpu(pack, nbytes, false, err);
-    else
-        move_on_host(pack, nbytes, false);
-    return status;
+        return move_on_gpu(pack, operation->nbytes, false, err);
+    move_on_host(pack, operation->nbytes, false);
+    return 0;
 }
 
 int pack_spread(struct gpubind_operation *operation, struct gpubind_error *err)

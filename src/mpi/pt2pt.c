@@ -6,17 +6,10 @@
 #include "mpi/match.h"
 #include "mpi/offers.h"
 #include "mpi/pack.h"
+#include "mpi/pt2pt.h"
 #include "mpi/remote.h"
 #include "mpi/requests.h"
 #include "mpi/shares.h"
-
-struct arguments {
-    const void *buf;
-    MPI_Count count;
-    MPI_Datatype type;
-    int rank, tag;
-    MPI_Comm comm;
-};
 
 static int check(const struct arguments *arguments, const struct comm *comm,
                  enum operation_kind kind, struct gpubind_error *err)
@@ -45,16 +38,30 @@ static int check(const struct arguments *arguments, const struct comm *comm,
  * that is captured. */
 static int check_order(const struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    if (operation->order == ORDER_DONE || !gpu_is_capturing(operation->memory.gpu))
+    if (operation->order != ORDER_OPEN)
         return 0;
-    return error_set(err, "a blocking stream is being captured: blocking calls, which come after "
-                     "its work, are not possible");
+    if (gpu_is_capturing(operation->memory.gpu))
+        return error_set(err, "a blocking stream is being captured: blocking calls, which come "
+                         "after its work, are not possible");
+    engine_settle(operation->memory.gpu);
+    return 0;
 }
 
-/* An operation with its buffer; NULL with *result and a sentence. */
-static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
-                                         enum operation_kind kind, bool blocking, int *result,
-                                         struct gpubind_error *err)
+/* Packing is ordered in any case. */
+static enum order order_of(const struct gpubind_operation *operation, enum call_kind call,
+                           const struct type_shape *shape, bool empty)
+{
+    if (call == CALL_ON_STREAM)
+        return ORDER_GATED;
+    if (empty || !operation->memory.gpu)
+        return ORDER_DONE;
+    return !shape->dense || (call == CALL_BLOCKING && library_settings()->order) ? ORDER_OPEN
+                                                                                 : ORDER_DONE;
+}
+
+struct gpubind_operation *pt2pt_prepare(const struct arguments *arguments, struct comm *comm,
+                                        enum operation_kind kind, enum call_kind call,
+                                        int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *operation;
     struct type_shape shape;
@@ -94,13 +101,10 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
         return operation;
     if (memory_of(first, &operation->memory, err) == 0) {
         operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
-        if (empty)
-            return operation;
-        /* Packing is ordered in any case. */
-        if (operation->memory.gpu && (!shape.dense || (blocking && library_settings()->order)))
-            operation->order = ORDER_OPEN;
+        operation->on_stream = call == CALL_ON_STREAM;
+        operation->order = order_of(operation, call, &shape, empty);
         if (check_order(operation, err) == 0 &&
-            (shape.dense || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+            (empty || shape.dense || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
             return operation;
     }
     *result = MPI_ERR_OTHER;
@@ -150,7 +154,7 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
     sweep();
 }
 
-static void start(struct gpubind_operation *operation, bool blocking)
+void pt2pt_start(struct gpubind_operation *operation, bool blocking)
 {
     if (operation->kind == OPERATION_SEND)
         start_send(operation, blocking);
@@ -169,9 +173,9 @@ static int start_and_wait(const struct arguments *arguments, enum operation_kind
     library_enter();
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = prepare(arguments, comm, kind, true, &result, &err);
+        operation = pt2pt_prepare(arguments, comm, kind, CALL_BLOCKING, &result, &err);
     if (operation) {
-        start(operation, true);
+        pt2pt_start(operation, true);
         if (!operation->done)
             engine_wait(&operation, 1, false);
         result = request_finish(operation, status, &err);
@@ -191,9 +195,9 @@ static int start_only(const struct arguments *arguments, enum operation_kind kin
     *request = GPUBIND_REQUEST_NULL;
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = prepare(arguments, comm, kind, false, &result, &err);
+        operation = pt2pt_prepare(arguments, comm, kind, CALL_NONBLOCKING, &result, &err);
     if (operation)
-        start(operation, false);
+        pt2pt_start(operation, false);
     *request = operation;
     return library_leave(arguments->comm, result, call, &err);
 }
@@ -209,9 +213,10 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
     library_enter();
     comm = library_comm(sending->comm, &result, &err);
     if (comm)
-        both[0] = prepare(receiving, comm, OPERATION_RECEIVE, true, &result, &err);
+        both[0] = pt2pt_prepare(receiving, comm, OPERATION_RECEIVE, CALL_BLOCKING, &result,
+                                &err);
     if (both[0])
-        both[1] = prepare(sending, comm, OPERATION_SEND, true, &result, &err);
+        both[1] = pt2pt_prepare(sending, comm, OPERATION_SEND, CALL_BLOCKING, &result, &err);
     if (both[1]) {
         struct gpubind_error second;
 

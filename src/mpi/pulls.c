@@ -39,6 +39,7 @@ static int oldest, flying;
 void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
 {
     struct pull *pull = spare;
+    struct memory source;
 
     if (pull)
         spare = pull->next;
@@ -49,6 +50,8 @@ void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
     /* One end is GPU memory; to the host it is the GPU that the data come from. */
     *pull = (struct pull){.receive = receive, .gpu = receive->memory.gpu,
                           .copy = {receive->memory.address, from, receive->got_bytes, device}};
+    if (!pull->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
+        pull->gpu = source.gpu;
     if (!pull->gpu)
         pull->gpu = gpu_current(NULL);
     *pending_end = pull;

@@ -7,6 +7,7 @@
 #include "mpi/aware.h"
 #include "mpi/lanes.h"
 #include "mpi/library.h"
+#include "mpi/receive.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
 
@@ -27,6 +28,7 @@ struct letter { /* an announcement or a reply that MPI sends */
 
 static struct letter *outbox;
 static struct gpubind_operation *unanswered; /* sends that wait for a reply */
+static struct gpubind_operation *expecting;  /* receives whose data come later */
 
 bool remote_busy(void)
 {
@@ -98,9 +100,10 @@ static void fill(const struct gpubind_operation *send, struct wire_header *heade
 
 void remote_send(struct gpubind_operation *send)
 {
-    const bool eager = send->nbytes == 0 ||
-                       (send->nbytes <= (uint64_t)library_settings()->eager &&
-                        send->peer->awaited <= AWAITED_MOST);
+    const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
+    const bool later = send->order == ORDER_GATED && small;
+    const bool eager = send->order != ORDER_GATED &&
+                       (send->nbytes == 0 || (small && send->peer->awaited <= AWAITED_MOST));
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
     struct letter *letter = letter_make(nbytes);
     struct wire_header header = {0};
@@ -112,9 +115,12 @@ void remote_send(struct gpubind_operation *send)
         header.flags |= WIRE_FAILED;
         nbytes = sizeof header;
     }
+    header.flags |= later ? WIRE_LATER : 0;
     memcpy(letter->bytes, &header, sizeof header);
     if (post(letter, nbytes, send->domain, send->peer) < 0) {
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+    } else if (later) {
+        send->held = true;
     } else if (failed) {
         operation_failed(send);
     } else if (eager) {
@@ -124,6 +130,29 @@ void remote_send(struct gpubind_operation *send)
         send->next = unanswered;
         unanswered = send;
     }
+}
+
+void remote_send_ready(struct gpubind_operation *send, bool good)
+{
+    struct wire_header header = {.context = send->comm->context, .nbytes = send->nbytes,
+                                 .operation = (uint64_t)(uintptr_t)send};
+    struct letter *letter;
+    bool failed;
+
+    if (send->nbytes > (uint64_t)library_settings()->eager)
+        return; /* the transfer has waited for it, or will be asked for */
+    letter = letter_make(sizeof header + send->nbytes);
+    failed = !good || (send->nbytes > 0 && copy_data(send, letter->bytes + sizeof header) < 0);
+    wire_sign(&header, WIRE_DATA);
+    header.flags = failed ? WIRE_FAILED : WIRE_EAGER;
+    memcpy(letter->bytes, &header, sizeof header);
+    if (post(letter, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) < 0)
+        operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+    else if (failed)
+        operation_failed(send);
+    else
+        operation_good(send);
+    operation_let_go(send);
 }
 
 static void answered(const struct wire_reply *reply)
@@ -160,9 +189,53 @@ void remote_answer(struct domain *domain, struct peer *peer, uint64_t operation,
 
 void remote_refuse(const struct arrival *arrival)
 {
-    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED)))
+    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_LATER)))
         remote_answer(arrival->domain, arrival->peer, arrival->header.operation, 0, 0, false);
     free(arrival->data);
+}
+
+void remote_expect(struct gpubind_operation *receive)
+{
+    receive->next = expecting;
+    expecting = receive;
+}
+
+static void attach(struct arrival *arrival, const struct wire_header *header, char *data)
+{
+    arrival->header.flags &= (uint8_t)~WIRE_LATER;
+    arrival->header.flags |= header->flags;
+    free(arrival->data);
+    arrival->data = data;
+}
+
+static bool is_of(const struct arrival *arrival, const struct peer *peer, uint64_t operation)
+{
+    return arrival->peer == peer && arrival->header.operation == operation &&
+           arrival->header.flags & WIRE_LATER;
+}
+
+/* The data of a message that was announced before; it may be consumed already. */
+static void take_later(const struct peer *peer, const struct wire_header *header, char *data)
+{
+    struct gpubind_operation **link = &expecting, *receive;
+    struct arrival *arrival;
+
+    while (*link && !is_of((*link)->early, peer, header->operation))
+        link = &(*link)->next;
+    receive = *link;
+    if (receive) {
+        *link = receive->next;
+        attach(receive->early, header, data);
+        receive_again(receive);
+        return;
+    }
+    arrival = match_kept(header->context);
+    while (arrival && !is_of(arrival, peer, header->operation))
+        arrival = arrival->next;
+    if (arrival)
+        attach(arrival, header, data);
+    else
+        free(data);
 }
 
 static void take_data(struct gpubind_operation *receive, const struct arrival *arrival)
@@ -240,6 +313,10 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
     }
     memcpy(&arrival.header, bytes, sizeof arrival.header);
     memmove(bytes, bytes + sizeof arrival.header, (size_t)nbytes - sizeof arrival.header);
+    if (wire_kind(&arrival.header) == WIRE_DATA) {
+        take_later(arrival.peer, &arrival.header, bytes);
+        return;
+    }
     arrival.data = bytes;
     arrival.peer->received++;
     match_arrival(&arrival);

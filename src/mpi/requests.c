@@ -30,6 +30,8 @@ int request_finish(struct gpubind_operation *operation, MPI_Status *status,
     int result = operation->result;
 
     *err = operation->error;
+    if (operation->pack && operation->kind == OPERATION_RECEIVE && operation->memory.gpu)
+        engine_settle(operation->memory.gpu);
     if (operation->kind == OPERATION_RECEIVE) {
         if (result == MPI_SUCCESS && pack_spread(operation, err) < 0)
             result = MPI_ERR_OTHER;

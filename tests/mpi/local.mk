@@ -24,6 +24,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
+	tests/mpi/on_stream.c tests/mpi/on_stream.h \
+	tests/mpi/on_stream_rules.c \
 	tests/mpi/order.c \
 	tests/mpi/probe.c \
 	tests/mpi/pt2pt.c \
@@ -48,6 +50,7 @@ mpi_tests = \
 	tests/lib_probe.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
+	tests/lib_stream.t \
 	tests/lib_stress.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \

@@ -29,6 +29,7 @@ static const struct {
     {"lifetimes", test_lifetimes, 2, 2, MPI_THREAD_SINGLE},
     {"mappings", test_mappings, 2, 1, MPI_THREAD_SINGLE},
     {"matching", test_matching, 3, 1, MPI_THREAD_SINGLE},
+    {"on_stream", test_on_stream, 2, 1, MPI_THREAD_SINGLE},
     {"order", test_order, 2, 1, MPI_THREAD_SINGLE},
     {"probe", test_probe, 2, 1, MPI_THREAD_SINGLE},
     {"pt2pt", test_pt2pt, 2, 2, MPI_THREAD_SINGLE},

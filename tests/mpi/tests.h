@@ -21,6 +21,7 @@ void test_late(void);
 void test_lifetimes(void);
 void test_mappings(void);
 void test_matching(void);
+void test_on_stream(void);
 void test_order(void);
 void test_probe(void);
 void test_pt2pt(void);

@@ -1,0 +1,25 @@
+/* What the calls that send and receive have in common. */
+#ifndef GPUBIND_MPI_PT2PT_H
+#define GPUBIND_MPI_PT2PT_H
+
+#include "mpi/operation.h"
+
+struct arguments {
+    const void *buf;
+    MPI_Count count;
+    MPI_Datatype type;
+    int rank, tag;
+    MPI_Comm comm;
+};
+
+enum call_kind { CALL_BLOCKING, CALL_NONBLOCKING, CALL_ON_STREAM };
+
+/* An operation with its buffer, gated when it is on a stream; NULL with *result and a
+ * sentence. */
+struct gpubind_operation *pt2pt_prepare(const struct arguments *arguments, struct comm *comm,
+                                        enum operation_kind kind, enum call_kind call,
+                                        int *result, struct gpubind_error *err);
+/* Announces a send, posts a receive; what is gated waits from then on. */
+void pt2pt_start(struct gpubind_operation *operation, bool blocking);
+
+#endif
