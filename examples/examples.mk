@@ -32,6 +32,7 @@ examples_jacobi_jacobi_SOURCES = \
 	examples/jacobi/compute_gpu.c \
 	examples/jacobi/compute_host.c \
 	examples/jacobi/gpu.c examples/jacobi/gpu.h \
+	examples/jacobi/gpu_calls.c examples/jacobi/gpu_calls.h \
 	examples/jacobi/graph.c examples/jacobi/graph.h \
 	examples/jacobi/jacobi.c \
 	examples/jacobi/kernels.h \

@@ -1,102 +1,11 @@
 #include "gpu.h"
 
-#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "gpu_calls.h"
 
 enum { NON_BLOCKING = 1, NO_TIMING = 2, NOT_READY = 600, MULTIPROCESSORS = 16, RELAXED = 2 };
-
-struct CUctx_st;
-struct CUmod_st;
-struct CUgraph_st;
-
-static struct {
-    int (*init)(unsigned);
-    int (*count)(int *);
-    int (*device)(int *, int);
-    int (*device_name)(char *, int, int);
-    int (*attribute)(int *, int, int);
-    int (*retain)(struct CUctx_st **, int);
-    int (*set_current)(struct CUctx_st *);
-    int (*alloc)(void **, size_t);
-    int (*release)(void *);
-    int (*alloc_host)(void **, size_t, unsigned);
-    int (*free_host)(void *);
-    int (*write)(void *, const void *, size_t);
-    int (*read)(void *, const void *, size_t);
-    int (*write_in)(void *, const void *, size_t, gpu_stream);
-    int (*read_in)(void *, const void *, size_t, gpu_stream);
-    int (*set_in)(void *, unsigned char, size_t, gpu_stream);
-    int (*stream)(gpu_stream *, unsigned);
-    int (*stream_urgent)(gpu_stream *, unsigned, int);
-    int (*stream_free)(gpu_stream);
-    int (*stream_query)(gpu_stream);
-    int (*stream_after)(gpu_stream, gpu_event, unsigned);
-    int (*call_in)(gpu_stream, void (*)(void *), void *);
-    int (*event)(gpu_event *, unsigned);
-    int (*event_free)(gpu_event);
-    int (*record)(gpu_event, gpu_stream);
-    int (*event_query)(gpu_event);
-    int (*elapsed)(float *, gpu_event, gpu_event);
-    int (*load)(struct CUmod_st **, const void *);
-    int (*function)(gpu_function *, struct CUmod_st *, const char *);
-    int (*occupancy)(int *, gpu_function, int, size_t);
-    int (*launch)(gpu_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                  unsigned, gpu_stream, void **, void **);
-    int (*capture)(gpu_stream, int);
-    int (*end_capture)(gpu_stream, struct CUgraph_st **);
-    int (*instantiate)(gpu_graph *, struct CUgraph_st *, unsigned long long);
-    int (*graph_free)(struct CUgraph_st *);
-    int (*replay)(gpu_graph, gpu_stream);
-    int (*replayed_free)(gpu_graph);
-} cuda;
-
-static const struct {
-    const char *name;
-    size_t at;
-    bool needed;
-} calls[] = {
-#define CALL(member, name, needed) {name, offsetof(__typeof__(cuda), member), needed}
-    CALL(init, "cuInit", true),
-    CALL(count, "cuDeviceGetCount", true),
-    CALL(device, "cuDeviceGet", true),
-    CALL(device_name, "cuDeviceGetName", false),
-    CALL(attribute, "cuDeviceGetAttribute", true),
-    CALL(retain, "cuDevicePrimaryCtxRetain", true),
-    CALL(set_current, "cuCtxSetCurrent", true),
-    CALL(alloc, "cuMemAlloc_v2", true),
-    CALL(release, "cuMemFree_v2", true),
-    CALL(alloc_host, "cuMemHostAlloc", true),
-    CALL(free_host, "cuMemFreeHost", true),
-    CALL(write, "cuMemcpyHtoD_v2", true),
-    CALL(read, "cuMemcpyDtoH_v2", true),
-    CALL(write_in, "cuMemcpyHtoDAsync_v2", true),
-    CALL(read_in, "cuMemcpyDtoHAsync_v2", true),
-    CALL(set_in, "cuMemsetD8Async", true),
-    CALL(stream, "cuStreamCreate", true),
-    CALL(stream_urgent, "cuStreamCreateWithPriority", false),
-    CALL(stream_free, "cuStreamDestroy_v2", true),
-    CALL(stream_query, "cuStreamQuery", true),
-    CALL(stream_after, "cuStreamWaitEvent", true),
-    CALL(call_in, "cuLaunchHostFunc", true),
-    CALL(event, "cuEventCreate", true),
-    CALL(event_free, "cuEventDestroy_v2", true),
-    CALL(record, "cuEventRecord", true),
-    CALL(event_query, "cuEventQuery", true),
-    CALL(elapsed, "cuEventElapsedTime", true),
-    CALL(load, "cuModuleLoadData", true),
-    CALL(function, "cuModuleGetFunction", true),
-    CALL(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", false),
-    CALL(launch, "cuLaunchKernel", true),
-    CALL(capture, "cuStreamBeginCapture_v2", false),
-    CALL(end_capture, "cuStreamEndCapture", false),
-    CALL(instantiate, "cuGraphInstantiateWithFlags", false),
-    CALL(graph_free, "cuGraphDestroy", false),
-    CALL(replay, "cuGraphLaunch", false),
-    CALL(replayed_free, "cuGraphExecDestroy", false),
-#undef CALL
-};
 
 static int device;
 static struct CUmod_st *module;
@@ -107,26 +16,6 @@ static void must(int result, const char *what)
         return;
     fprintf(stderr, "jacobi: %s: error %d of CUDA\n", what, result);
     MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-bool gpu_find(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    const char *role = getenv("GPUBIND_ROLE");
-    int count = 0;
-
-    if (!driver)
-        return false;
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        void *call = dlsym(driver, calls[i].name);
-
-        if (!call && calls[i].needed)
-            return false;
-        *(void **)((char *)&cuda + calls[i].at) = call;
-    }
-    if (role && *role && role[0] != 'g') /* gpubind gave it none */
-        return false;
-    return cuda.init(0) == 0 && cuda.count(&count) == 0 && count > 0;
 }
 
 void gpu_take(int local_rank)
