@@ -89,7 +89,7 @@ examples_overlap_CFLAGS = $(example_cflags)
 examples_overlap_LDADD = $(example_libs)
 examples_overlap_SOURCES = examples/overlap.c examples/device.h
 
-TESTS += tests/lib_examples.t
+TESTS += tests/jacobi.t tests/lib_examples.t
 EXTRA_DIST += \
 	examples/device.f90 \
 	examples/jacobi/Makefile \
@@ -99,4 +99,7 @@ EXTRA_DIST += \
 	examples/jacobi/plot.py \
 	examples/legacy_after.f90 \
 	examples/legacy_before.f90 \
+	tests/jacobi.t \
+	tests/jacobi/results.csv \
+	tests/jacobi/timeline.csv \
 	tests/lib_examples.t
