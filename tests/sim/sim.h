@@ -270,7 +270,6 @@ struct CUevent_st {
     struct CUstream_st *stream; /* of the latest record, NULL before */
     uint64_t ticket;
     uint64_t error_serial;
-    uint64_t when; /* ns, of its end */
     bool captured, destroyed;
 };
 

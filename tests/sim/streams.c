@@ -227,30 +227,6 @@ int cuEventQuery(struct CUevent_st *event)
     return sim_leave(result);
 }
 
-static int time_of(const struct CUevent_st *event, uint64_t *when)
-{
-    if (!is_event(event) || !event->stream || event->captured)
-        return SIM_INVALID_HANDLE;
-    *when = event->when;
-    return event->stream->done < event->ticket ? CUDA_NOT_READY : CUDA_OK;
-}
-
-int cuEventElapsedTime(float *ms, struct CUevent_st *begin, struct CUevent_st *end)
-{
-    int result = sim_enter(CALL_cuEventElapsedTime);
-    uint64_t from, to;
-
-    if (result)
-        return result;
-    streams_advance();
-    result = time_of(begin, &from);
-    if (!result)
-        result = time_of(end, &to);
-    if (!result)
-        *ms = (float)((double)((int64_t)(to - from)) / 1e6);
-    return sim_leave(result);
-}
-
 int cuStreamWaitEvent(struct CUstream_st *handle, struct CUevent_st *event, unsigned flags)
 {
     int result = sim_enter(CALL_cuStreamWaitEvent);
