@@ -202,7 +202,8 @@ static void start_halo(struct job *job)
         .element = s->type,
         .flags = GPUBIND_HALO_IN_TURN,
     };
-    void *const arrays[] = {s->cells[0], s->cells[1]};
+    /* The first step writes the second array, so that its turn is first. */
+    void *const arrays[] = {s->cells[1], s->cells[0]};
 
     gpubind_halo_create(job->comm, &grid, 2, arrays, &job->halo);
 }
@@ -214,7 +215,7 @@ static void step_halo(struct job *job, struct step step)
     compute_edges_first(job, step);
     timeline_begin(&job->timeline, SPAN_EXCHANGE, NORTH, in);
     if (job->exchange)
-        gpubind_halo_exchange_on_stream(job->halo, 1 - step.from, in);
+        gpubind_halo_exchange_on_stream(job->halo, step.from, in);
     timeline_end(&job->timeline, in);
     compute(job, step, INNER, inner_rows(job), SPAN_INTERIOR);
 }
