@@ -197,9 +197,10 @@ int main(int argc, char **argv)
 {
     struct options options;
     char text[256];
-    int status = 0, rank;
+    int status = 0, rank, provided;
 
-    MPI_Init(&argc, &argv);
+    /* Messages on streams to other nodes need threads. */
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (options_read(&options, argc, argv, text, sizeof text) < 0)
         status = complain(rank == 0, 2, "%s", text);
