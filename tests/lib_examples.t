@@ -40,7 +40,8 @@ shows 5 on_stream '5 ranks: 0 numbers are wrong'
 calls=$(grep -oE '\b(gpubind_|MPI_GPU)[A-Za-z_]*\(' "$top_srcdir/src/mpi/gpubind.h" |
     tr -d '(' | sort -u)
 for call in $calls; do
-    check "an example shows $call" grep -q "\b$call(" "$top_srcdir"/examples/*.c
+    check "an example shows $call" grep -q "\b$call(" "$top_srcdir"/examples/*.c \
+        "$top_srcdir"/examples/jacobi/*.c
 done
 check 'there are calls to show' test -n "$calls"
 nothing_left 'nothing is left behind'
