@@ -16,6 +16,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
+	src/mpi/later.c src/mpi/later.h \
 	src/mpi/library.c src/mpi/library.h \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
