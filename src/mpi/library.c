@@ -15,13 +15,10 @@
 #include "mpi/lanes.h"
 #include "mpi/match.h"
 #include "mpi/notice.h"
-#include "mpi/on_stream.h"
 #include "mpi/pairs.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
 #include "mpi/stream_thread.h"
-
-#define ON_ITS_WAY 0.3 /* seconds, of a message */
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
@@ -281,23 +278,6 @@ static void meet(MPI_Comm comm)
         engine_wait_for(barrier_is_over, &request, 3600);
 }
 
-static bool streams_are_over(const void *unused)
-{
-    (void)unused;
-    return !on_streams_busy();
-}
-
-/* All ranks are here: what nobody has sent or received by now, nobody will, but for what
- * is on its way. */
-static void end_streams(void)
-{
-    match_close();
-    while (!engine_wait_for(streams_are_over, NULL, ON_ITS_WAY))
-        on_streams_give_up();
-    stream_thread_stop();
-    on_streams_clear();
-}
-
 void library_stop(void)
 {
     MPI_Comm world;
@@ -313,7 +293,8 @@ void library_stop(void)
     }
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
     meet(world);
-    end_streams();
+    match_close();
+    stream_thread_stop();
     pairs_stop();
     mappings_drop_all();
     engine_wait_for(nothing_to_free, NULL, 10);

@@ -16,6 +16,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
+	src/mpi/later.c src/mpi/later.h \
 	src/mpi/layouts.c src/mpi/layouts.h \
 	src/mpi/library.c src/mpi/library.h \
 	src/mpi/letters.c src/mpi/letters.h \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/later.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
@@ -186,7 +187,7 @@ static void keep_early(struct gpubind_operation *receive, const struct arrival *
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *receive->early = *arrival;
     if (arrival->header.flags & WIRE_LATER)
-        remote_expect(receive);
+        later_expect(receive);
 }
 
 void receive_again(struct gpubind_operation *receive)

@@ -6,8 +6,8 @@
 
 #include "mpi/aware.h"
 #include "mpi/lanes.h"
+#include "mpi/later.h"
 #include "mpi/library.h"
-#include "mpi/receive.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
 
@@ -28,7 +28,6 @@ struct letter { /* an announcement or a reply that MPI sends */
 
 static struct letter *outbox;
 static struct gpubind_operation *unanswered; /* sends that wait for a reply */
-static struct gpubind_operation *expecting;  /* receives whose data come later */
 
 bool remote_busy(void)
 {
@@ -194,50 +193,6 @@ void remote_refuse(const struct arrival *arrival)
     free(arrival->data);
 }
 
-void remote_expect(struct gpubind_operation *receive)
-{
-    receive->next = expecting;
-    expecting = receive;
-}
-
-static void attach(struct arrival *arrival, const struct wire_header *header, char *data)
-{
-    arrival->header.flags &= (uint8_t)~WIRE_LATER;
-    arrival->header.flags |= header->flags;
-    free(arrival->data);
-    arrival->data = data;
-}
-
-static bool is_of(const struct arrival *arrival, const struct peer *peer, uint64_t operation)
-{
-    return arrival->peer == peer && arrival->header.operation == operation &&
-           arrival->header.flags & WIRE_LATER;
-}
-
-/* The data of a message that was announced before; it may be consumed already. */
-static void take_later(const struct peer *peer, const struct wire_header *header, char *data)
-{
-    struct gpubind_operation **link = &expecting, *receive;
-    struct arrival *arrival;
-
-    while (*link && !is_of((*link)->early, peer, header->operation))
-        link = &(*link)->next;
-    receive = *link;
-    if (receive) {
-        *link = receive->next;
-        attach(receive->early, header, data);
-        receive_again(receive);
-        return;
-    }
-    arrival = match_kept(header->context);
-    while (arrival && !is_of(arrival, peer, header->operation))
-        arrival = arrival->next;
-    if (arrival)
-        attach(arrival, header, data);
-    else
-        free(data);
-}
-
 static void take_data(struct gpubind_operation *receive, const struct arrival *arrival)
 {
     struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)arrival->data,
@@ -314,7 +269,7 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
     memcpy(&arrival.header, bytes, sizeof arrival.header);
     memmove(bytes, bytes + sizeof arrival.header, (size_t)nbytes - sizeof arrival.header);
     if (wire_kind(&arrival.header) == WIRE_DATA) {
-        take_later(arrival.peer, &arrival.header, bytes);
+        later_take(arrival.peer, &arrival.header, bytes);
         return;
     }
     arrival.data = bytes;

@@ -15,6 +15,8 @@
 #include "mpi/on_stream.h"
 #include "mpi/operation.h"
 
+#define ON_ITS_WAY 0.3 /* seconds, of a message */
+
 /* With work, but nothing happening: how long a pause between two looks is (0: it gives
  * way to others), by the time since something happened. What a look finds late costs a
  * message that much; a look costs a microsecond or two. */
@@ -103,14 +105,23 @@ bool stream_thread_has_mpi(void)
     return level == MPI_THREAD_MULTIPLE;
 }
 
+static bool is_over(const void *unused)
+{
+    (void)unused;
+    return !on_streams_busy();
+}
+
 void stream_thread_stop(void)
 {
     if (state != RUNNING)
         return;
+    while (!engine_wait_for(is_over, NULL, ON_ITS_WAY))
+        on_streams_give_up();
     state = FAILED;
     stopping = true;
     sem_post(&work);
     library_unlock();
     pthread_join(thread, NULL);
     library_lock();
+    on_streams_clear();
 }

@@ -14,7 +14,8 @@ int stream_thread_start(struct gpubind_error *err);
 void stream_thread_wake(void);
 /* MPI_THREAD_MULTIPLE: it may serve what needs MPI. */
 bool stream_thread_has_mpi(void);
-/* Ends it. Lets go of the library's lock meanwhile. */
+/* All ranks are at their end: what nobody has sent or received by now, nobody will, but for
+ * what is on its way. Ends when that is over, and ends the thread. */
 void stream_thread_stop(void);
 
 #endif

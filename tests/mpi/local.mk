@@ -25,6 +25,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
+	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_rules.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
