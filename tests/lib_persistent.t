@@ -31,6 +31,21 @@ for setting in simulated 'slow copies' 'network path' GPU; do
     on "$setting" 2 persistent_left
 done
 
+# Calls of the driver that fail, once or always.
+for fault in cuStreamBatchMemOp_v2:9=700 cuStreamBatchMemOp_v2:9=700late \
+    cuMemcpyDtoDAsync_v2:7=719 cuEventRecord:8=700 cuEventQuery:30=719; do
+    export GPUBIND_SIM_FAIL="$fault"
+    on simulated 2 persistent_failures some
+done
+for call in cuStreamBatchMemOp_v2 cuEventRecord cuEventQuery cuIpcGetMemHandle \
+    cuIpcOpenMemHandle_v2 cuMemAlloc_v2; do
+    after=1+
+    [ $call = cuMemAlloc_v2 ] && after=3+ # the test's own
+    export GPUBIND_SIM_FAIL="$call:$after=999"
+    on simulated 2 persistent_failures
+done
+unset GPUBIND_SIM_FAIL
+
 for setting in simulated 'slow copies' 'shared path' 'network path'; do
     began=$(date +%s)
     limit=30 start "$setting" 3 "$program" persistent_die

@@ -30,6 +30,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
 	tests/mpi/persistent_ends.c \
+	tests/mpi/persistent_failures.c \
 	tests/mpi/persistent_stream.c \
 	tests/mpi/persistent_types.c \
 	tests/mpi/probe.c \
@@ -43,6 +44,18 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
 	tests/mpi/where.c
+
+# By hand, on two GPUs: see there.
+EXTRA_PROGRAMS += tests/bench/persistent
+CLEANFILES += tests/bench/persistent
+tests_bench_persistent_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/src/mpi
+tests_bench_persistent_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_bench_persistent_LDFLAGS = -no-install
+tests_bench_persistent_LDADD = src/mpi/libgpubind.la $(MPI_LIBS)
+tests_bench_persistent_SOURCES = \
+	tests/bench/persistent.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c
 
 mpi_tests = \
 	tests/lib_comms.t \

@@ -26,6 +26,7 @@ void test_order(void);
 void test_persistent(void);
 void test_persistent_die(void);
 void test_persistent_ends(void);
+void test_persistent_failures(void);
 void test_persistent_left(void);
 void test_persistent_stream(void);
 void test_persistent_types(void);
