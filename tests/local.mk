@@ -132,6 +132,12 @@ tests_unit_sets_SOURCES = tests/unit_sets.c $(test_cases)
 tests_unit_visible_SOURCES = tests/unit_visible.c $(test_cases)
 tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)
 
+if HAVE_MPI
+check_PROGRAMS += tests/unit_layouts
+endif
+tests_unit_layouts_SOURCES = tests/unit_layouts.c tests/tap.h src/mpi/layouts.c
+tests_unit_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+
 # By hand: make tests/bench_plan && tests/bench_plan
 EXTRA_PROGRAMS = tests/bench_plan
 tests_bench_plan_SOURCES = tests/bench_plan.c $(test_cases)

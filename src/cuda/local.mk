@@ -11,7 +11,8 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/gpu.c src/cuda/gpu.h \
 	src/cuda/kernel_image.h \
 	src/cuda/mappings.c src/cuda/mappings.h \
-	src/cuda/memory.c src/cuda/memory.h
+	src/cuda/memory.c src/cuda/memory.h \
+	src/cuda/words.c src/cuda/words.h
 EXTRA_DIST += src/cuda/copy_kernel.cu
 
 if HAVE_NVCC

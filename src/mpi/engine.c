@@ -8,6 +8,7 @@
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
 #include "mpi/offers.h"
+#include "mpi/persistent.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
 #include "mpi/shares.h"
@@ -115,6 +116,8 @@ void engine_progress(void)
     stage_sends_progress();
     if (transfers_busy())
         transfers_progress();
+    if (persistent_busy())
+        persistent_progress();
     if (closings)
         close_mappings();
     engine_tell_peers();
@@ -146,11 +149,20 @@ static bool is_gone(const struct domain *domain, const struct peer *peer)
            errno == ESRCH;
 }
 
-static void look_after(struct gpubind_operation *operation)
+bool engine_peer_is_gone(const struct gpubind_operation *operation)
 {
     const struct peer *peer = operation->peer;
 
-    if (peer && peer->local >= 0 && is_gone(operation->domain, peer)) {
+    return peer && peer->local >= 0 && is_gone(operation->domain, peer);
+}
+
+static void look_after(struct gpubind_operation *operation)
+{
+    if (engine_peer_is_gone(operation) && operation->pair) {
+        persistent_abandon(operation);
+        return;
+    }
+    if (engine_peer_is_gone(operation)) {
         match_withdraw(operation);
         offer_withdraw(operation);
         operation_end(operation, MPI_ERR_OTHER, "rank %d is gone", operation->rank);
@@ -165,6 +177,15 @@ static void look_after(struct gpubind_operation *operation)
 
 static void nudge(struct gpubind_operation *operation)
 {
+    if (operation->pair) {
+        struct gpubind_operation *inner = persistent_nudge(operation);
+
+        if (!inner)
+            return;
+        inner->waited = operation->waited;
+        inner->started = operation->started;
+        operation = inner;
+    }
     if (operation->kind == OPERATION_SEND)
         local_send_nudge(operation);
     else
@@ -204,7 +225,7 @@ static int count_done(struct gpubind_operation *const *operations, int n, bool a
             nudge(operation);
             nudged++;
         }
-        if (!operation ? !any : operation->done)
+        if (!operation || operation->inactive ? !any : operation->done)
             done++;
         else if (!any && nudged == NUDGES)
             break; /* the others' turn comes */

@@ -10,9 +10,11 @@ void engine_progress(void);
 void engine_tell_peers(void);
 /* Moves everything one step, for this operation's sake. */
 void engine_test(struct gpubind_operation *operation);
-/* Until all n (or any of them) are done. NULL operations count as done. A peer that is
+/* Until all n (or any of them) are done. NULL operations and inactive ones count as done. A peer that is
  * gone ends the wait with an error. */
 void engine_wait(struct gpubind_operation *const *operations, int n, bool any);
+/* The process that it is to or from has ended; false when that cannot be seen. */
+bool engine_peer_is_gone(const struct gpubind_operation *operation);
 /* Until *done, polling with pauses; false after seconds. */
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
 

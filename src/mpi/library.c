@@ -13,6 +13,7 @@
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/lanes.h"
+#include "mpi/pairs.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
 
@@ -260,6 +261,7 @@ void library_stop(void)
     }
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
     meet(world);
+    pairs_stop();
     mappings_drop_all();
     engine_wait_for(nothing_to_free, NULL, 10);
     meet(world); /* nobody maps what its owner frees now */
@@ -272,6 +274,7 @@ void library_stop(void)
     operations_clear();
     if (!gpu_driver())
         return;
+    words_stop();
     memory_forget_all();
     copies_stop();
     gpu_stop();

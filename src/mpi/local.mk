@@ -20,7 +20,10 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo_messages.c src/mpi/halo_messages.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
+	src/mpi/layouts.c src/mpi/layouts.h \
 	src/mpi/library.c src/mpi/library.h \
+	src/mpi/letters.c src/mpi/letters.h \
+	src/mpi/links.c \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
 	src/mpi/memory_calls.c src/mpi/memory_calls.h \
@@ -28,11 +31,15 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/offers.c src/mpi/offers.h \
 	src/mpi/operation.c src/mpi/operation.h \
 	src/mpi/pack.c src/mpi/pack.h \
+	src/mpi/pairs.c src/mpi/pairs.h \
 	src/mpi/paths.c src/mpi/paths.h \
 	src/mpi/peers.c \
+	src/mpi/persistent.c src/mpi/persistent.h \
+	src/mpi/persistent_calls.c \
+	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/probe.c \
-	src/mpi/pt2pt.c \
+	src/mpi/pt2pt.c src/mpi/pt2pt.h \
 	src/mpi/pulls.c src/mpi/pulls.h \
 	src/mpi/receive.c src/mpi/receive.h \
 	src/mpi/remote.c src/mpi/remote.h \
@@ -41,5 +48,6 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/settings.c src/mpi/settings.h \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
+	src/mpi/tracks.c src/mpi/tracks.h \
 	src/mpi/transfers.c src/mpi/transfers.h \
 	src/mpi/types.c src/mpi/types.h

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "mpi/letters.h"
 #include "mpi/receive.h"
 
 static struct arrival *orphans, **orphans_end = &orphans;
@@ -40,6 +41,10 @@ void match_arrival(const struct arrival *arrival)
 
     if (!comm) {
         keep(&orphans_end, arrival);
+        return;
+    }
+    if (comm->of && arrival->header.tag == LETTER_TAG) {
+        letter_arrived(comm, arrival);
         return;
     }
     for (struct gpubind_operation **link = &comm->posted; *link; link = &(*link)->next) {
@@ -95,7 +100,7 @@ void match_withdraw(struct gpubind_operation *receive)
         }
 }
 
-void match_adopt(struct comm *comm)
+void match_adopt(void)
 {
     struct arrival *all = orphans;
 
@@ -105,7 +110,7 @@ void match_adopt(struct comm *comm)
         struct arrival *arrival = all;
 
         all = arrival->next;
-        keep(arrival->header.context == comm->context ? &comm->kept_end : &orphans_end, arrival);
+        match_arrival(arrival);
         free(arrival);
     }
 }

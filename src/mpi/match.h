@@ -23,8 +23,8 @@ void match_receive(struct gpubind_operation *receive);
 const struct arrival *match_look(const struct comm *comm, int source, int tag);
 /* Takes a posted receive off its list. */
 void match_withdraw(struct gpubind_operation *receive);
-/* Messages that came before their communicator was attached here. */
-void match_adopt(struct comm *comm);
+/* Messages that came before their communicator was attached here: now it may be. */
+void match_adopt(void);
 void match_clear(struct comm *comm);
 
 #endif

@@ -50,7 +50,7 @@ void operation_join(struct gpubind_operation *operation, struct comm *comm)
 {
     operation->comm = comm;
     operation->domain = comm->domain;
-    comm->operations++;
+    (comm->of ? comm->of : comm)->operations++;
 }
 
 void operation_forget(struct gpubind_operation *operation)

@@ -18,6 +18,7 @@ enum order {
 struct transfer;
 struct staging;
 struct pack;
+struct pair;
 struct release;
 
 struct gpubind_operation {
@@ -27,6 +28,7 @@ struct gpubind_operation {
     bool held;      /* in use by the engine, maybe after it is done */
     bool forgotten; /* the application has no more to do with it */
     bool waited;    /* a thread waits in the library */
+    bool inactive;  /* persistent, and not started */
     int result;     /* MPI error class */
     struct gpubind_error error;
     double started; /* when somebody began to wait for it, seconds; 0: not yet */
@@ -57,6 +59,7 @@ struct gpubind_operation {
     struct staging *staging;   /* a send through a lane */
     struct transfer *transfer; /* data in MPI messages */
     struct offer *offer;       /* mine, open */
+    struct pair *pair;         /* it is a persistent request, which others move; see pairs.h */
 };
 
 struct gpubind_operation *operation_make(enum operation_kind kind);

@@ -6,17 +6,10 @@
 #include "mpi/match.h"
 #include "mpi/offers.h"
 #include "mpi/pack.h"
+#include "mpi/pt2pt.h"
 #include "mpi/remote.h"
 #include "mpi/requests.h"
 #include "mpi/shares.h"
-
-struct arguments {
-    const void *buf;
-    MPI_Count count;
-    MPI_Datatype type;
-    int rank, tag;
-    MPI_Comm comm;
-};
 
 static int check(const struct arguments *arguments, const struct comm *comm,
                  enum operation_kind kind, struct gpubind_error *err)
@@ -51,27 +44,25 @@ static int check_order(const struct gpubind_operation *operation, struct gpubind
                      "its work, are not possible");
 }
 
-/* An operation with its buffer; NULL with *result and a sentence. */
-static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
-                                         enum operation_kind kind, bool blocking, int *result,
-                                         struct gpubind_error *err)
+struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
+                                           enum operation_kind kind, struct type_shape *shape,
+                                           int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *operation;
-    struct type_shape shape;
     const char *first; /* where its data begin */
-    bool empty;
 
     *result = check(arguments, comm, kind, err);
     if (*result != MPI_SUCCESS)
         return NULL;
     *result = MPI_ERR_TYPE;
-    if (type_look(arguments->type, &shape, err) < 0)
+    if (type_look(arguments->type, shape, err) < 0)
         return NULL;
     *result = MPI_ERR_BUFFER;
-    first = (const char *)arguments->buf + (shape.dense || shape.nblocks == 0 ? 0
-                                                                              : shape.blocks[0].at);
-    empty = arguments->rank == MPI_PROC_NULL || (uint64_t)arguments->count * shape.nbytes == 0;
-    if (!empty && !first) {
+    first = (const char *)arguments->buf + (shape->dense || shape->nblocks == 0
+                                                ? 0
+                                                : shape->blocks[0].at);
+    if (arguments->rank != MPI_PROC_NULL && (uint64_t)arguments->count * shape->nbytes > 0 &&
+        !first) {
         error_set(err, "the buffer is NULL, with %lld elements", (long long)arguments->count);
         return NULL;
     }
@@ -84,25 +75,39 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
     operation_join(operation, comm);
     operation->rank = arguments->rank;
     operation->tag = arguments->tag;
-    operation->type = shape.number;
+    operation->type = shape->number;
     operation->buffer = (void *)(uintptr_t)arguments->buf;
-    operation->nbytes = (uint64_t)arguments->count * shape.nbytes;
+    operation->nbytes = (uint64_t)arguments->count * shape->nbytes;
     if (arguments->rank >= 0)
         operation->peer = &comm->domain->peers[comm->domain_ranks[arguments->rank]];
-    *result = MPI_SUCCESS;
-    if (arguments->rank == MPI_PROC_NULL)
-        return operation;
-    if (memory_of(first, &operation->memory, err) == 0) {
+    if (arguments->rank != MPI_PROC_NULL) {
+        if (memory_of(first, &operation->memory, err) < 0) {
+            operation_forget(operation);
+            return NULL;
+        }
         operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
-        if (empty)
-            return operation;
-        /* Packing is ordered in any case. */
-        if (operation->memory.gpu && (!shape.dense || (blocking && library_settings()->order)))
-            operation->order = ORDER_OPEN;
-        if (check_order(operation, err) == 0 &&
-            (shape.dense || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
-            return operation;
     }
+    *result = MPI_SUCCESS;
+    return operation;
+}
+
+/* An operation with its buffer; NULL with *result and a sentence. */
+static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
+                                         enum operation_kind kind, bool blocking, int *result,
+                                         struct gpubind_error *err)
+{
+    struct type_shape shape;
+    struct gpubind_operation *operation = message_describe(arguments, comm, kind, &shape, result,
+                                                           err);
+
+    if (!operation || operation->rank == MPI_PROC_NULL || operation->nbytes == 0)
+        return operation;
+    /* Packing is ordered in any case. */
+    if (operation->memory.gpu && (!shape.dense || (blocking && library_settings()->order)))
+        operation->order = ORDER_OPEN;
+    if (check_order(operation, err) == 0 &&
+        (shape.dense || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+        return operation;
     *result = MPI_ERR_OTHER;
     operation_forget(operation);
     return NULL;
@@ -156,6 +161,18 @@ static void start(struct gpubind_operation *operation, bool blocking)
         start_send(operation, blocking);
     else
         start_receive(operation, blocking);
+}
+
+struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
+                                          enum operation_kind kind, int *result,
+                                          struct gpubind_error *err)
+{
+    return prepare(arguments, comm, kind, false, result, err);
+}
+
+void message_start(struct gpubind_operation *operation)
+{
+    start(operation, false);
 }
 
 static int start_and_wait(const struct arguments *arguments, enum operation_kind kind,

@@ -1,0 +1,14 @@
+/* Datatypes whose data lie regularly, as a kernel or a few strided copies move them. */
+#ifndef GPUBIND_MPI_LAYOUTS_H
+#define GPUBIND_MPI_LAYOUTS_H
+
+#include "cuda/exchange.h"
+#include "mpi/types.h"
+
+/* The layout of count elements of shape, in the order of the type map. Its address is
+ * the first byte's distance from the buffer, to which the caller adds the buffer's
+ * address. No data: run is 0. false: they lie too irregularly. Takes as long as the
+ * element has blocks, so that callers keep the answer. */
+bool layout_of(const struct type_shape *shape, uint64_t count, struct layout *layout);
+
+#endif

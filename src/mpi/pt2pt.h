@@ -1,0 +1,27 @@
+/* Messages, as the calls that send and receive make them. */
+#ifndef GPUBIND_MPI_PT2PT_H
+#define GPUBIND_MPI_PT2PT_H
+
+#include "mpi/operation.h"
+
+struct arguments {
+    const void *buf;
+    MPI_Count count;
+    MPI_Datatype type;
+    int rank, tag;
+    MPI_Comm comm;
+};
+
+/* An operation whose arguments are good, with its buffer as it is, and the shape of the
+ * type; NULL with *result and a sentence. */
+struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
+                                           enum operation_kind kind, struct type_shape *shape,
+                                           int *result, struct gpubind_error *err);
+/* The same, ready for message_start: strided data are packed. */
+struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
+                                          enum operation_kind kind, int *result,
+                                          struct gpubind_error *err);
+/* As the nonblocking calls do. */
+void message_start(struct gpubind_operation *operation);
+
+#endif
