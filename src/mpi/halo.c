@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 
-#include "mpi/halo_messages.h"
+#include "mpi/engine.h"
 #include "mpi/library.h"
+#include "mpi/persistent.h"
+#include "mpi/requests.h"
 
 /* GPUBIND_HALO_IN_TURN: no rank asks a neighbour whether it may write its ghost cells.
  *
@@ -102,7 +104,7 @@ int gpubind_halo_start(gpubind_halo halo, int array)
     result = check_start(halo, array, &err);
     if (result == MPI_SUCCESS) {
         requests = halo_requests(halo, array, &n);
-        result = halo_messages_start(n, requests, &err);
+        result = persistent_start(requests, n, &err);
     }
     if (result == MPI_SUCCESS) {
         halo->started = array;
@@ -126,11 +128,31 @@ static void name_message(const struct gpubind_halo_plan *halo, int which, struct
               why.text);
 }
 
+/* All messages come to their end; the error is that of the first that failed. */
+static int end_exchange(struct gpubind_halo_plan *halo, struct gpubind_error *err)
+{
+    int n, result = MPI_SUCCESS;
+    gpubind_request *requests = halo_requests(halo, halo->started, &n);
+
+    engine_wait(requests, n, false);
+    for (int i = 0; i < n; i++) {
+        struct gpubind_error why;
+        const int ended = request_finish(requests[i], MPI_STATUS_IGNORE, &why);
+
+        if (ended == MPI_SUCCESS || result != MPI_SUCCESS)
+            continue;
+        result = ended;
+        *err = why;
+        name_message(halo, i, err);
+    }
+    halo->started = -1;
+    return result;
+}
+
 int gpubind_halo_wait(gpubind_halo halo)
 {
     struct gpubind_error err;
-    gpubind_request *requests;
-    int result, n, which = -1;
+    int result;
 
     library_enter();
     result = check(halo, &err);
@@ -138,11 +160,7 @@ int gpubind_halo_wait(gpubind_halo halo)
         error_set(&err, "no exchange was started");
         result = MPI_ERR_REQUEST;
     } else if (result == MPI_SUCCESS) {
-        requests = halo_requests(halo, halo->started, &n);
-        result = halo_messages_wait(n, requests, &which, &err);
-        if (result != MPI_SUCCESS)
-            name_message(halo, which, &err);
-        halo->started = -1;
+        result = end_exchange(halo, &err);
     }
     return library_leave(comm_of_halo(halo), result, "gpubind_halo_wait", &err);
 }
@@ -157,7 +175,7 @@ int gpubind_halo_exchange_on_stream(gpubind_halo halo, int array, gpubind_stream
     result = check_start(halo, array, &err);
     if (result == MPI_SUCCESS) {
         requests = halo_requests(halo, array, &n);
-        result = halo_messages_start_on_stream(n, requests, stream, &err);
+        result = persistent_start_on_stream(requests, n, stream, &err);
     }
     if (result == MPI_SUCCESS)
         take_turn(halo, array);

@@ -5,8 +5,8 @@
 
 #include "mpi/halo.h"
 #include "mpi/halo_box.h"
-#include "mpi/halo_messages.h"
 #include "mpi/library.h"
+#include "mpi/persistent.h"
 #include "mpi/places.h"
 #include "mpi/types.h"
 
@@ -145,16 +145,21 @@ static int make_message(const struct gpubind_halo_plan *halo, const struct halo_
                         gpubind_request *request, struct gpubind_error *err)
 {
     const bool send = kind == OPERATION_SEND;
+    struct arguments arguments = {.rank = neighbor->rank, .comm = halo->comm};
     struct halo_buffer buffer;
     int result = halo_box_buffer(&halo->grid, send ? &neighbor->send : &neighbor->receive, array,
                                  element, &buffer);
 
-    if (result != MPI_SUCCESS)
+    if (result != MPI_SUCCESS) {
         error_set(err, "MPI cannot make the datatype of a boundary");
-    else
-        result = halo_message_make(kind, buffer.start, buffer.count, buffer.type, neighbor->rank,
-                                   send ? neighbor->send_code : neighbor->receive_code, halo->comm,
-                                   halo->grid.in_turn, request, err);
+    } else {
+        arguments.buf = buffer.start;
+        arguments.count = buffer.count;
+        arguments.type = buffer.type;
+        arguments.tag = send ? neighbor->send_code : neighbor->receive_code;
+        *request = persistent_make(&arguments, comm_of(halo->comm), kind, 0, halo->grid.in_turn,
+                                   &result, err);
+    }
     halo_buffer_clear(&buffer, element);
     return result;
 }
@@ -196,14 +201,15 @@ static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[],
 
 void halo_clear(struct gpubind_halo_plan *halo)
 {
-    int n;
+    struct gpubind_error ignored;
     gpubind_request *requests;
+    int n;
 
     for (int array = 0; halo->requests && array < halo->grid.narrays; array++) {
         requests = halo_requests(halo, array, &n);
         for (int i = 0; i < n; i++)
             if (requests[i])
-                halo_message_free(&requests[i]);
+                persistent_free(requests[i], &ignored);
     }
     if (halo->comm != MPI_COMM_NULL) {
         library_unlock();

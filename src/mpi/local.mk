@@ -17,7 +17,6 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \
-	src/mpi/halo_messages.c src/mpi/halo_messages.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
 	src/mpi/layouts.c src/mpi/layouts.h \

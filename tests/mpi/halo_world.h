@@ -30,15 +30,16 @@ struct world {
 bool world_make(struct world *world, MPI_Comm comm, int me);
 /* Frees the halo too. */
 void world_clear(struct world *world);
-/* The array's own cells have the values of that step, its ghost cells none. Others, and
- * the padding, are left. */
+/* Writes the values of that step into the array's own cells, and nothing else. */
 void world_fill(struct world *world, int array, int step);
-/* The same as bytes. */
+/* The same as bytes, of the whole array. */
 void world_image(const struct world *world, char *image, int step);
 /* The array has that step's values in its own cells, and after its exchange also in its
  * ghost cells. */
 bool world_holds(const struct world *world, const void *array, int step, const char *what);
 
+/* On the stream; false: this is not possible. */
+bool world_queue(struct world *world, int array);
 /* By start and wait, or on the stream and then waiting for that. */
 void world_exchange(struct world *world, int array, bool on_stream);
 
