@@ -40,8 +40,8 @@ static void make_steps(struct world *world, struct buffer *images, struct buffer
     job_barrier();
 }
 
-/* All in one stream, that no host waits for until the end: the array's values, slow work
- * on one rank, the exchange, slow work on another, a copy of what the ghost cells are. */
+/* All in one stream, that no host waits for until the end: slow work on one rank, the
+ * array's values, the exchange, slow work on another, a copy of what the ghost cells are. */
 static void in_a_stream(struct world *world)
 {
     struct buffer images, seen;
@@ -51,9 +51,14 @@ static void in_a_stream(struct world *world)
         const int array = step % world->narrays;
         const size_t at = (size_t)step * world->nbytes;
 
-        write_cells(world, array, images.at + at, world->stream);
         if (step % job.size == job.rank)
             gpu_keep_busy(world->stream);
+        if (step < world->narrays) /* ghost cells too: the first exchange of an array asks */
+            cuda.cuMemcpyDtoDAsync_v2((cuda_address)(uintptr_t)world->at[array],
+                                      (cuda_address)(uintptr_t)images.at + at, world->nbytes,
+                                      world->stream);
+        else
+            write_cells(world, array, images.at + at, world->stream);
         if (!world_queue(world, array)) {
             cuda.cuStreamSynchronize(world->stream);
             world_exchange(world, array, false);
