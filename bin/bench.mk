@@ -11,6 +11,11 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_first.c \
 	bin/bench_gpu.c bin/bench_gpu.h \
 	bin/bench_help.c \
+	bin/bench_host.c bin/bench_host.h \
+	bin/bench_host_chunks.c \
+	bin/bench_host_copy.c \
+	bin/bench_host_numa.c \
+	bin/bench_host_ranks.c \
 	bin/bench_machine.c bin/bench_machine.h \
 	bin/bench_measure.c \
 	bin/bench_modes.c bin/bench_modes.h \

@@ -7,4 +7,8 @@ const struct bench_mode bench_modes[MODES] = {
     [MODE_P2P] = {"p2p", "copies between all GPUs of one process, with peer access and without",
                   "gpubind-bench p2p [OPTION...]",
                   "Measure copies between every two of the visible GPUs.", bench_p2p},
+    [MODE_HOST] = {"host", "copies between GPUs and the memory of their host",
+                   "[mpirun -np N] gpubind-bench host [OPTION...]",
+                   "Measure copies between the GPU of each rank and the host's memory.",
+                   bench_host},
 };

@@ -7,6 +7,7 @@ enum {
     ALL = (1 << MODES) - 1,
     PT2PT = 1 << MODE_PT2PT,
     P2P = 1 << MODE_P2P,
+    HOST = 1 << MODE_HOST,
 };
 #define AT(member) offsetof(struct bench_options, member)
 
@@ -15,6 +16,10 @@ const struct bench_row bench_rows[] = {
      "which of " MEASURE_WORDS " (all)", MEASURE_WORDS, AT(measures), 0, 0},
     {PT2PT, BENCH_WHAT, BENCH_SIZES, 0, "sizes", "SIZE[-SIZE][,...]", "8-256M",
      "bytes of a message, with K, M or G; a range goes in powers of 2", NULL, 0, 0, 0},
+    {HOST, BENCH_WHAT, BENCH_MEASURES, 0, "measure", "NAME[,NAME...]", NULL,
+     "which of " HOST_WORDS " (all)", HOST_WORDS, AT(host_measures), 0, 0},
+    {HOST, BENCH_WHAT, BENCH_SIZES, 0, "chunks", "SIZE[-SIZE][,...]", "64K-64M",
+     "chunks that --size is cut into, as in --sizes of pt2pt", NULL, 0, 0, 0},
     {PT2PT, BENCH_WHAT, BENCH_WORD, 0, "buffers", "dd|dh|hd|hh", NULL,
      "device or host memory of the first rank of a pair, and of the second (dd)", "dd|dh|hd|hh",
      AT(buffers), 0, 0},
@@ -47,9 +52,9 @@ const struct bench_row bench_rows[] = {
      "for the buffers of a rank; windows of large messages shrink to it (8G, or an eighth of what "
      "there is)",
      NULL, AT(memory), 0, 0},
-    {P2P, BENCH_HOW, BENCH_SIZE, 0, "size", "SIZE", "64M",
-     "bytes of a copy, but for the latency", NULL, AT(size), 0, 0},
-    {P2P, BENCH_HOW, BENCH_NUMBER, 0, "repeats", "N", "100",
+    {P2P | HOST, BENCH_HOW, BENCH_SIZE, 0, "size", "SIZE", "64M",
+     "bytes of a copy, but for latencies and chunks", NULL, AT(size), 0, 0},
+    {P2P | HOST, BENCH_HOW, BENCH_NUMBER, 0, "repeats", "N", "100",
      "copies of each kind, fewer where they take longer than half a second", NULL, AT(repeats), 1,
      1000000},
     {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "csv", NULL, NULL, "comma-separated values", NULL,
@@ -58,7 +63,7 @@ const struct bench_row bench_rows[] = {
      0},
     {PT2PT, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
      "draw latency and bandwidth by size, too", NULL, AT(svg), 0, 0},
-    {P2P, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
+    {P2P | HOST, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
      "draw the results as pictures, too", NULL, AT(svg), 0, 0},
     {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "progress", NULL, NULL,
      "say on stderr what is measured, also where that is no terminal", NULL, AT(progress), 0, 0},
