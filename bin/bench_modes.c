@@ -11,4 +11,8 @@ const struct bench_mode bench_modes[MODES] = {
                    "[mpirun -np N] gpubind-bench host [OPTION...]",
                    "Measure copies between the GPU of each rank and the host's memory.",
                    bench_host},
+    [MODE_HALO] = {"halo", "halo exchanges of grids that are spread over the ranks",
+                   "mpirun -np N gpubind-bench halo [OPTION...]",
+                   "Measure the exchange of ghost cells between the GPUs of all ranks.",
+                   bench_halo},
 };

@@ -233,6 +233,17 @@ static int list_names(struct gpubind_halo_plan *halo, const struct places *place
     return 0;
 }
 
+/* Not every MPI does this by itself. */
+static void take_handler(MPI_Comm comm, MPI_Comm from)
+{
+    MPI_Errhandler handler;
+
+    PMPI_Comm_get_errhandler(from, &handler);
+    PMPI_Comm_set_errhandler(comm, handler);
+    if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
+        PMPI_Errhandler_free(&handler);
+}
+
 /* Without messages; the same *result on all ranks but for memory. */
 static struct gpubind_halo_plan *begin(struct comm *comm, const struct places *places, int *result,
                                        struct gpubind_error *err)
@@ -254,6 +265,7 @@ static struct gpubind_halo_plan *begin(struct comm *comm, const struct places *p
         error_set(err, "MPI_Comm_split failed");
         halo->comm = MPI_COMM_NULL;
     } else if (has_gpu) {
+        take_handler(halo->comm, comm->user);
         PMPI_Comm_rank(halo->comm, &halo->rank);
         *result = comm_attach(halo->comm, library_settings(), err);
     }
