@@ -16,6 +16,7 @@ T_LOG_DRIVER = $(LOG_DRIVER)
 shell_tests = \
 	tests/arrows.t \
 	tests/bench_cli.t \
+	tests/bench_halo.t \
 	tests/bench_host.t \
 	tests/bench_p2p.t \
 	tests/cli_bad_files.t \
