@@ -78,3 +78,22 @@ static inline void device_read(void *to, const void *from, size_t nbytes)
     *(void **)&copy = device_call("cuMemcpyDtoH_v2");
     device_check(copy(to, from, nbytes), "cuMemcpyDtoH");
 }
+
+/* A stream that does not block. */
+static inline struct CUstream_st *device_stream(void)
+{
+    int (*create)(struct CUstream_st **, unsigned);
+    struct CUstream_st *stream;
+
+    *(void **)&create = device_call("cuStreamCreate");
+    device_check(create(&stream, 1), "cuStreamCreate");
+    return stream;
+}
+
+static inline void device_wait(struct CUstream_st *stream)
+{
+    int (*wait)(struct CUstream_st *);
+
+    *(void **)&wait = device_call("cuStreamSynchronize");
+    device_check(wait(stream), "cuStreamSynchronize");
+}

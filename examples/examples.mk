@@ -7,7 +7,8 @@ noinst_PROGRAMS += \
 	examples/legacy_after \
 	examples/legacy_before \
 	examples/neighbors \
-	examples/overlap
+	examples/overlap \
+	examples/persistent
 if HAVE_NCCL
 noinst_PROGRAMS += examples/nccl_beside
 endif
@@ -52,6 +53,11 @@ examples_overlap_CPPFLAGS = $(example_cppflags)
 examples_overlap_CFLAGS = $(example_cflags)
 examples_overlap_LDADD = $(example_libs)
 examples_overlap_SOURCES = examples/overlap.c examples/device.h
+
+examples_persistent_CPPFLAGS = $(example_cppflags)
+examples_persistent_CFLAGS = $(example_cflags)
+examples_persistent_LDADD = $(example_libs)
+examples_persistent_SOURCES = examples/persistent.c examples/device.h
 
 TESTS += tests/lib_examples.t
 EXTRA_DIST += \

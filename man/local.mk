@@ -16,6 +16,7 @@ dist_man_MANS = \
 	man/gpubind_paths_print.3 \
 	man/gpubind_probe.3 \
 	man/gpubind_recv_alloc.3 \
+	man/gpubind_send_init.3 \
 	man/gpubind_sendrecv.3 \
 	man/gpubind_wait.3 \
 	$(linked_pages)
@@ -42,8 +43,13 @@ linked_pages = \
 	man/gpubind_peers_print.3 \
 	man/gpubind_progress.3 \
 	man/gpubind_rank_at.3 \
+	man/gpubind_recv_init.3 \
 	man/gpubind_release.3 \
+	man/gpubind_request_free.3 \
 	man/gpubind_sendrecv_c.3 \
+	man/gpubind_start.3 \
+	man/gpubind_startall.3 \
+	man/gpubind_startall_on_stream.3 \
 	man/gpubind_test.3 \
 	man/gpubind_waitall.3 \
 	man/gpubind_waitany.3

@@ -36,6 +36,10 @@ for ranks in 1 2 5 6; do
 done
 shows 2 overlap '2 ranks: 0 numbers are wrong'
 shows 5 overlap '5 ranks: 0 numbers are wrong'
+for ranks in 1 2 3; do
+    shows $ranks persistent "$ranks ranks: 0 numbers are wrong"
+    is '... in a stream, too' "$(cat "$tmp/err")" ''
+done
 
 # What gpubind.h promises is seen in some example.
 calls=$(grep -oE '\b(gpubind_|MPI_GPU)[A-Za-z_]*\(' "$top_srcdir/src/mpi/gpubind.h" |

@@ -169,6 +169,10 @@ static void take_end(struct pair *pair, bool bad)
     struct gpubind_operation *request = pair->request;
     struct gpubind_error why;
 
+    /* What it sent may still be on its way, what it would not have taken is not missed. */
+    if (!bad && (pair->state == PAIR_TOO_LONG ||
+                 (pair->state == PAIR_MESSAGES && !pair_sends(pair))))
+        return;
     error_set(&why, bad ? "the persistent message with rank %d and tag %d has failed there"
                         : "rank %d has freed its side of the persistent message with tag %d",
               request->rank, request->tag);

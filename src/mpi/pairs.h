@@ -36,6 +36,7 @@ struct pair {
     bool sure;
     bool freed;   /* by the application, but still needed here */
     bool started; /* once before */
+    uint64_t call; /* that started it the last time */
     struct gpubind_error why;
     uint64_t others_nbytes;
     /* as a message */

@@ -72,8 +72,9 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
 
 /* ---- started */
 
-static void begin(struct gpubind_operation *request)
+static void begin(struct gpubind_operation *request, uint64_t call)
 {
+    request->pair->call = call;
     request->inactive = false;
     request->done = false;
     request->waited = false;
@@ -227,16 +228,18 @@ void persistent_unclaim(struct gpubind_operation *const *requests, int n)
 
 int persistent_start(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
+    static uint64_t calls;
     struct pair *linked = NULL, **linked_end = &linked;
     const int result = persistent_claim(requests, n, err);
 
     if (result != MPI_SUCCESS)
         return result;
     pairs_listen();
+    calls++;
     for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
 
-        begin(requests[i]);
+        begin(requests[i], calls);
         if (!start_pair(pair))
             continue;
         pair->follows = NULL;
@@ -247,10 +250,22 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
     return MPI_SUCCESS;
 }
 
-/* What was started before the other side was known. */
+/* Its other side was gone before it was known. */
+static bool is_over(struct pair *pair)
+{
+    if (!pair->request->done)
+        return false;
+    pair->place = PAIR_NOWHERE;
+    pair_settle(pair);
+    return true;
+}
+
+/* What was started before the other side was known; what calls of their own started may
+ * not wait for each other, and is no common exchange. */
 static void start_deferred(void)
 {
     struct pair *all = deferred, *linked = NULL, **linked_end = &linked;
+    uint64_t call = 0;
 
     deferred = NULL;
     deferred_end = &deferred;
@@ -258,14 +273,17 @@ static void start_deferred(void)
         struct pair *pair = all;
 
         all = pair->follows;
-        if (pair->request->done) { /* the other side was gone before */
-            pair->place = PAIR_NOWHERE;
-            pair_settle(pair);
+        if (is_over(pair))
             continue;
-        }
         if (!pair_is_known(pair)) {
             defer(pair);
             continue;
+        }
+        if (pair->call != call) {
+            start_linked(linked);
+            linked = NULL;
+            linked_end = &linked;
+            call = pair->call;
         }
         pair->place = PAIR_NOWHERE;
         pair->request->got_bytes = pair->others_nbytes;

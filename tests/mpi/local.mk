@@ -29,6 +29,11 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
 	tests/mpi/order.c \
+	tests/mpi/persistent.c \
+	tests/mpi/persistent_ends.c \
+	tests/mpi/persistent_failures.c \
+	tests/mpi/persistent_stream.c \
+	tests/mpi/persistent_types.c \
 	tests/mpi/probe.c \
 	tests/mpi/pt2pt.c \
 	tests/mpi/ranks.c \
@@ -41,6 +46,18 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/types.c \
 	tests/mpi/where.c
 
+# By hand, on two GPUs: see there.
+EXTRA_PROGRAMS += tests/bench/persistent
+CLEANFILES += tests/bench/persistent
+tests_bench_persistent_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/src/mpi
+tests_bench_persistent_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_bench_persistent_LDFLAGS = -no-install
+tests_bench_persistent_LDADD = src/mpi/libgpubind.la $(MPI_LIBS)
+tests_bench_persistent_SOURCES = \
+	tests/bench/persistent.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c
+
 mpi_tests = \
 	tests/lib_comms.t \
 	tests/lib_errors.t \
@@ -50,6 +67,7 @@ mpi_tests = \
 	tests/lib_memory.t \
 	tests/lib_mpich.t \
 	tests/lib_order.t \
+	tests/lib_persistent.t \
 	tests/lib_probe.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
