@@ -10,6 +10,8 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_copy.c \
 	bin/bench_first.c \
 	bin/bench_gpu.c bin/bench_gpu.h \
+	bin/bench_halo.c bin/bench_halo.h \
+	bin/bench_halo_case.c \
 	bin/bench_help.c \
 	bin/bench_host.c bin/bench_host.h \
 	bin/bench_host_chunks.c \

@@ -20,6 +20,9 @@ static int open_driver(struct gpu_driver *driver, struct gpubind_error *err)
     CUDA_FUNCTIONS(X)
     CUDA_MEASURE_FUNCTIONS(X)
 #undef X
+#define X(name, arguments) *(void **)&driver->name = dlsym(driver->library, #name);
+    CUDA_GRAPH_FUNCTIONS(X)
+#undef X
     *(void **)&driver->cuDeviceGetName = dlsym(driver->library, "cuDeviceGetName");
     *(void **)&driver->cuDriverGetVersion = dlsym(driver->library, "cuDriverGetVersion");
     return 0;

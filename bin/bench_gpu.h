@@ -13,6 +13,10 @@ struct gpu_driver {
     CUDA_FUNCTIONS(X)
     CUDA_MEASURE_FUNCTIONS(X)
 #undef X
+    /* NULL where the driver has none. */
+#define X(name, arguments) int(*name) arguments;
+    CUDA_GRAPH_FUNCTIONS(X)
+#undef X
     /* For display; NULL where the driver has none. */
     int (*cuDeviceGetName)(char *, int, int);
     int (*cuDriverGetVersion)(int *);

@@ -17,6 +17,7 @@ extern const struct bench_mode bench_modes[MODES];
 int bench_pt2pt(const struct bench_options *options);
 int bench_p2p(const struct bench_options *options);
 int bench_host(const struct bench_options *options);
+int bench_halo(const struct bench_options *options);
 int bench_report(const struct bench_options *options);
 
 #endif

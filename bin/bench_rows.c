@@ -8,6 +8,7 @@ enum {
     PT2PT = 1 << MODE_PT2PT,
     P2P = 1 << MODE_P2P,
     HOST = 1 << MODE_HOST,
+    HALO = 1 << MODE_HALO,
     REPORT = 1 << MODE_REPORT,
 };
 #define AT(member) offsetof(struct bench_options, member)
@@ -58,6 +59,8 @@ const struct bench_row bench_rows[] = {
     {P2P | HOST | REPORT, BENCH_HOW, BENCH_NUMBER, 0, "repeats", "N", "100",
      "copies of each kind, fewer where they take longer than half a second", NULL, AT(repeats), 1,
      1000000},
+    {HALO, BENCH_HOW, BENCH_NUMBER, 0, "repeats", "N", "50",
+     "batches of 20 exchanges for each grid and way", NULL, AT(repeats), 1, 1000000},
     {REPORT, BENCH_OUTPUT, BENCH_TEXT, 0, "output", "FILE", "gpubind-report.html", "the page",
      NULL, AT(output), 0, 0},
     {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "csv", NULL, NULL, "comma-separated values", NULL,
@@ -66,7 +69,7 @@ const struct bench_row bench_rows[] = {
      0},
     {PT2PT, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
      "draw latency and bandwidth by size, too", NULL, AT(svg), 0, 0},
-    {P2P | HOST | REPORT, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
+    {P2P | HOST | HALO | REPORT, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
      "draw the results as pictures, too", NULL, AT(svg), 0, 0},
     {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "progress", NULL, NULL,
      "say on stderr what is measured, also where that is no terminal", NULL, AT(progress), 0, 0},

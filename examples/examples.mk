@@ -3,6 +3,7 @@
 if HAVE_MPI
 noinst_PROGRAMS += \
 	examples/any_source \
+	examples/halo \
 	examples/legacy_after \
 	examples/legacy_before \
 	examples/neighbors \
@@ -23,6 +24,11 @@ examples_any_source_CPPFLAGS = $(example_cppflags)
 examples_any_source_CFLAGS = $(example_cflags)
 examples_any_source_LDADD = $(example_libs)
 examples_any_source_SOURCES = examples/any_source.c examples/device.h
+
+examples_halo_CPPFLAGS = $(example_cppflags)
+examples_halo_CFLAGS = $(example_cflags)
+examples_halo_LDADD = $(example_libs)
+examples_halo_SOURCES = examples/halo.c examples/device.h
 
 examples_legacy_after_CPPFLAGS = $(example_cppflags)
 examples_legacy_after_CFLAGS = $(example_cflags)

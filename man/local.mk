@@ -9,6 +9,7 @@ dist_man_MANS = \
 	man/gpubind_alloc.3 \
 	man/gpubind_enable_peer_access.3 \
 	man/gpubind_error_text.3 \
+	man/gpubind_halo_create.3 \
 	man/gpubind_init.3 \
 	man/gpubind_isend.3 \
 	man/gpubind_neighbors.3 \
@@ -29,6 +30,12 @@ linked_pages = \
 	man/gpubind_comm_gpus.3 \
 	man/gpubind_finalize.3 \
 	man/gpubind_free.3 \
+	man/gpubind_halo_exchange_on_stream.3 \
+	man/gpubind_halo_free.3 \
+	man/gpubind_halo_neighbor.3 \
+	man/gpubind_halo_place.3 \
+	man/gpubind_halo_start.3 \
+	man/gpubind_halo_wait.3 \
 	man/gpubind_iprobe.3 \
 	man/gpubind_irecv.3 \
 	man/gpubind_irecv_c.3 \

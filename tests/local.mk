@@ -16,6 +16,7 @@ T_LOG_DRIVER = $(LOG_DRIVER)
 shell_tests = \
 	tests/arrows.t \
 	tests/bench_cli.t \
+	tests/bench_halo.t \
 	tests/bench_host.t \
 	tests/bench_p2p.t \
 	tests/bench_report.t \
@@ -97,6 +98,7 @@ check_PROGRAMS += \
 	tests/unit_env \
 	tests/unit_env_array \
 	tests/unit_flow \
+	tests/unit_halo_grid \
 	tests/unit_idlist \
 	tests/unit_layout \
 	tests/unit_mps \
@@ -139,6 +141,7 @@ tests_unit_doctor_read_SOURCES = tests/unit_doctor_read.c tests/tap.h
 tests_unit_env_SOURCES = tests/unit_env.c $(test_cases)
 tests_unit_env_array_SOURCES = tests/unit_env_array.c tests/tap.h
 tests_unit_flow_SOURCES = tests/unit_flow.c tests/tap.h
+tests_unit_halo_grid_SOURCES = tests/unit_halo_grid.c tests/tap.h
 tests_unit_idlist_SOURCES = tests/unit_idlist.c tests/tap.h
 tests_unit_layout_SOURCES = tests/unit_layout.c tests/tap.h
 tests_unit_mps_SOURCES = tests/unit_mps.c $(test_cases)

@@ -124,6 +124,8 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 
 #define CUDA_LEGACY_STREAM ((struct CUstream_st *)1)
 
@@ -196,5 +198,15 @@ struct CUfunc_st;
     X(cuEventElapsedTime, (float *, struct CUevent_st *, struct CUevent_st *))              \
     X(cuMemcpyPeerAsync, (cuda_address, struct CUctx_st *, cuda_address, struct CUctx_st *, \
                           size_t, struct CUstream_st *))
+
+/* The same, where graphs are measured; NULL where the driver has none. */
+#define CUDA_GRAPH_FUNCTIONS(X)                                                             \
+    X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                 \
+    X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))                     \
+    X(cuGraphInstantiateWithFlags, (struct CUgraphExec_st **, struct CUgraph_st *,          \
+                                    unsigned long long))                                    \
+    X(cuGraphLaunch, (struct CUgraphExec_st *, struct CUstream_st *))                       \
+    X(cuGraphExecDestroy, (struct CUgraphExec_st *))                                        \
+    X(cuGraphDestroy, (struct CUgraph_st *))
 
 #endif

@@ -84,24 +84,23 @@ static unsigned parts_of(const struct pair *pair, const struct offered *other)
     return parts > pair->mine.nwords ? pair->mine.nwords : parts;
 }
 
-static bool open_send(struct pair *pair, const struct offered *other, bool sure)
+static bool open_send(struct pair *pair, const struct offered *other)
 {
     struct exchange_send *send = &pair->exchange.send;
 
     *send = (struct exchange_send){.from = pair->mine.layout, .to = other->layout,
                                    .nbytes = pair->mine.nbytes, .ready = pair->words.at,
-                                   .parts = parts_of(pair, other), .sure = sure};
+                                   .parts = parts_of(pair, other)};
     send->to.address = reach(pair, &other->memory, other->layout.address, &pair->memory_mapping);
     send->done = reach(pair, &other->words_memory, other->words, &pair->words_mapping);
     return send->to.address && send->done;
 }
 
-static bool open_receive(struct pair *pair, const struct offered *other, bool sure)
+static bool open_receive(struct pair *pair, const struct offered *other)
 {
     struct exchange_receive *receive = &pair->exchange.receive;
 
-    *receive = (struct exchange_receive){.done = pair->words.at, .parts = parts_of(pair, other),
-                                         .sure = sure};
+    *receive = (struct exchange_receive){.done = pair->words.at, .parts = parts_of(pair, other)};
     receive->ready = reach(pair, &other->words_memory, other->words, &pair->words_mapping);
     return receive->ready;
 }
@@ -109,7 +108,6 @@ static bool open_receive(struct pair *pair, const struct offered *other, bool su
 bool link_open(struct pair *pair, const struct offered *other)
 {
     const struct gpubind_operation *request = pair->request;
-    const bool sure = pair->sure && other->sure;
     bool open;
 
     /* The other side maps these, and may be asked to let go of them. */
@@ -117,7 +115,8 @@ bool link_open(struct pair *pair, const struct offered *other)
         shares_note(request->domain, pair->mine.words_memory.id, request->peer->local);
     if (!is_self(pair) && !pair_sends(pair))
         shares_note(request->domain, request->memory.id, request->peer->local);
-    open = pair_sends(pair) ? open_send(pair, other, sure) : open_receive(pair, other, sure);
+    pair->sure &= other->sure;
+    open = pair_sends(pair) ? open_send(pair, other) : open_receive(pair, other);
     if (!open)
         link_close(pair);
     return open;

@@ -14,6 +14,9 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
+	src/mpi/halo.c src/mpi/halo.h \
+	src/mpi/halo_box.c src/mpi/halo_box.h \
+	src/mpi/halo_make.c \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
 	src/mpi/later.c src/mpi/later.h \

@@ -7,8 +7,8 @@
 
 /* A request whose other side is made by the same call there: the nth send of a space, to
  * a rank with a tag, meets the nth receive of it. space: 0 is the application's. sure: see
- * cuda/exchange.h, where both sides say so; what goes as messages does not need it. NULL
- * with *result and a sentence. */
+ * cuda/exchange.h, where both sides say so (the first start asks nevertheless); what goes
+ * as messages does not need it. NULL with *result and a sentence. */
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
                                           enum operation_kind kind, int space, bool sure,
                                           int *result, struct gpubind_error *err);

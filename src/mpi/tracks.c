@@ -114,7 +114,18 @@ static int make_room(const struct pair *pairs, struct gpubind_error *err)
     return n <= batch.room ? 0 : error_set(err, "out of memory");
 }
 
-int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, const struct pair *pairs, bool ready,
+/* The first time a sure pair asks too: what its user did to the buffer before is no part
+ * of what makes it sure. */
+static void asked_once(struct pair *pairs)
+{
+    for (struct pair *pair = pairs; pair; pair = pair->follows)
+        if (pair_sends(pair))
+            pair->exchange.send.sure = pair->sure;
+        else
+            pair->exchange.receive.sure = pair->sure;
+}
+
+int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs, bool ready,
                  struct gpubind_error *err)
 {
     if (make_room(pairs, err) < 0)
@@ -126,11 +137,14 @@ int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, const struct pair 
             batch.receives[batch.nreceives] = pair->exchange.receive;
             batch.receives[batch.nreceives++].sure |= ready;
         }
-    return exchange_start(gpu, stream, batch.sends, batch.nsends, batch.receives, batch.nreceives,
-                          err);
+    if (exchange_start(gpu, stream, batch.sends, batch.nsends, batch.receives, batch.nreceives,
+                       err) < 0)
+        return -1;
+    asked_once(pairs);
+    return 0;
 }
 
-static int queue(const struct tracks *tracks, const struct track *track, const struct pair *pairs,
+static int queue(const struct tracks *tracks, const struct track *track, struct pair *pairs,
                  bool ready, struct gpubind_error *err)
 {
     bool entered;

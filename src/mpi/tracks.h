@@ -18,7 +18,7 @@
 void tracks_start(struct gpu *gpu, struct pair *pairs);
 /* Queues them in any stream of the GPU's context, in which they end. ready: the receives
  * have said already that their buffers are free. 0, or -1 with a sentence. */
-int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, const struct pair *pairs, bool ready,
+int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs, bool ready,
                  struct gpubind_error *err);
 /* Looks at what is under way. */
 void tracks_progress(void);

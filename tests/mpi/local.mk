@@ -20,6 +20,10 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/failures.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
+	tests/mpi/halo.c \
+	tests/mpi/halo_errors.c \
+	tests/mpi/halo_races.c \
+	tests/mpi/halo_world.c tests/mpi/halo_world.h \
 	tests/mpi/job.c tests/mpi/job.h \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
@@ -61,6 +65,7 @@ mpi_tests = \
 	tests/lib_comms.t \
 	tests/lib_errors.t \
 	tests/lib_failures.t \
+	tests/lib_halo.t \
 	tests/lib_matching.t \
 	tests/lib_memory.t \
 	tests/lib_mpich.t \
