@@ -181,10 +181,8 @@ static void clear(struct report_run *run)
     for (int i = 0; i < SECTIONS; i++)
         sheet_clear(&run->sheets[i]);
     sheet_clear(&run->verdicts);
-    if (run->page)
-        fclose(run->page);
-    if (run->svg)
-        fclose(run->svg);
+    output_discard(run->options->output, run->page);
+    output_discard(run->options->svg, run->svg);
 }
 
 int bench_report(const struct bench_options *options)

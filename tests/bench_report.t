@@ -85,8 +85,9 @@ is 'one rank: succeeds' "$status" 0
 page 'one rank: says how to get messages' "$tmp/page" "
 assert 'Not measured: it needs an even number of ranks; this was one of 1 (mpirun -np 2' in words
 assert len(pictures) == 2"
-(cd "$tmp" && PATH=$top_builddir/bin:$PATH && GPUBIND_SIM_DEVICES=1 && export GPUBIND_SIM_DEVICES &&
-    bounded "$MPIRUN" -np 1 gpubind-bench report --size 1K --repeats 3 >/dev/null 2>"$tmp/err")
+run env GPUBIND_SIM_DEVICES=1 sh -c 'cd "$0" && "$@"' "$tmp" \
+    timeout 60 "$MPIRUN" -np 1 gpubind-bench report --size 1K --repeats 3
+is 'one GPU: succeeds' "$status" 0
 page 'one GPU: a page of its own name' "$tmp/gpubind-report.html" "
 assert 'one GPU is visible' in words and 'memory of the slowest GPU' in words"
 
@@ -105,6 +106,7 @@ export GPUBIND_SIM_DEVICES=0
 # shellcheck disable=SC2086 # words
 bench report $quick --output "$tmp/none"
 said 'no GPU' 125 'no GPU is visible: there is nothing to measure'
+check '... and no page is left' test ! -e "$tmp/none"
 unset GPUBIND_SIM_DEVICES
 bench report --output "$tmp/no/such"
 said 'a page that cannot be written' 125 "--output: $tmp/no/such cannot be written"
