@@ -2,6 +2,7 @@
 # examples/jacobi: five versions compute the same numbers as one process alone, bit by bit;
 # on the simulated driver with the host's arithmetic, on real GPUs (GPUBIND_TEST_GPU=1) with
 # the kernels.
+# shellcheck disable=SC2016 # an inner shell expands it
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 jacobi=$top_builddir/examples/jacobi/jacobi
 source=$top_srcdir/examples/jacobi
@@ -53,10 +54,10 @@ cases='
 5 |                                            | --size 23x64 --norm-every 5
 5 | GPUBIND_SIM_LATENCY=100                    | --size 11x31 --type double --norm-every 1
 '
-printf '%s\n' "$cases" | grep '|' >"$tmp/cases"
+printf '%s\n' "$cases" | sed -n 's/ *| */|/gp' >"$tmp/cases"
 while IFS='|' read -r size variables options <&3; do
     # shellcheck disable=SC2086 # words
-    agrees "${size% }" "$(echo $variables)" $options $host
+    agrees "$size" "$variables" $options $host
 done 3<"$tmp/cases"
 
 # ranks of gpubind that get no GPU take no part
