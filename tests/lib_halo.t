@@ -41,10 +41,10 @@ on simulated 2 halo_errors
 on 'network path' 3 halo_errors
 on GPU 2 halo_errors
 
-on simulated 2 halo_long
-on simulated 2 halo_long turn
-on 'network path' 2 halo_long
-on GPU 2 halo_long
-on GPU 2 halo_long turn
+on simulated 2 halo_long 10000
+on simulated 2 halo_long 10000 turn
+on 'network path' 2 halo_long 1000
+on GPU 2 halo_long 10000
+on GPU 2 halo_long 10000 turn
 nothing_left 'nothing is left behind'
 done_testing

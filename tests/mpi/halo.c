@@ -10,7 +10,6 @@
 
 #define GRIDS 12
 #define STEPS 5
-#define LONG_STEPS 10000
 
 static int ngpus, me; /* ranks that have a GPU, and this one among them */
 static int *names;    /* theirs */
@@ -219,23 +218,25 @@ static size_t free_on_gpu(void)
     return left;
 }
 
-/* 10,000 exchanges, some on the stream, take no memory that they do not give back. */
+/* Many exchanges, some on the stream, take no memory that they do not give back.
+ * `ranks halo_long STEPS [turn]` */
 void test_halo_long(void)
 {
     struct world world = {.narrays = 2, .base = {6, 40}, .kind = MEMORY_DEVICE};
+    const int steps = nargs ? atoi(arguments[0]) : 1000, flags = nargs > 1 ? GPUBIND_HALO_IN_TURN : 0;
     long pages = 0;
     size_t left = 0;
 
     find_gpus();
     world.grid = (struct gpubind_halo_grid){.ndims = 2, .ranks = {ngpus, 1}, .periodic = {1, 1},
                                             .width = {1, 1}, .element = MPI_DOUBLE,
-                                            .flags = nargs ? GPUBIND_HALO_IN_TURN : 0};
-    job_test("%d exchanges%s: memory stays flat", LONG_STEPS, nargs ? ", in turn" : "");
+                                            .flags = flags};
+    job_test("%d exchanges%s: memory stays flat", steps, flags ? ", in turn" : "");
     if (gpu_count && world_make(&world, MPI_COMM_WORLD, me)) {
         world_fill(&world, 0, 1);
         world_fill(&world, 1, 2);
-        for (int step = 0; step < LONG_STEPS; step++) {
-            if (step == LONG_STEPS / 10) {
+        for (int step = 0; step < steps; step++) {
+            if (step == steps / 10) {
                 pages = resident();
                 left = free_on_gpu();
             }
