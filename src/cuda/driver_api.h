@@ -130,6 +130,7 @@ struct CUfunc_st;
     X(cuMemcpyDtoHAsync_v2, (void *, cuda_address, size_t, struct CUstream_st *))           \
     X(cuMemcpyHtoDAsync_v2, (cuda_address, const void *, size_t, struct CUstream_st *))     \
     X(cuMemcpy2DAsync_v2, (const struct cuda_copy_2d *, struct CUstream_st *))              \
+    X(cuMemsetD8Async, (cuda_address, unsigned char, size_t, struct CUstream_st *))         \
     X(cuIpcGetMemHandle, (struct cuda_ipc_handle *, cuda_address))                          \
     X(cuIpcOpenMemHandle_v2, (cuda_address *, struct cuda_ipc_handle, unsigned))            \
     X(cuIpcCloseMemHandle, (cuda_address))                                                  \

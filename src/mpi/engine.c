@@ -137,7 +137,7 @@ static void call_mpi(void)
         PMPI_Iprobe(MPI_ANY_SOURCE, 0, domain->shadow, &flag, MPI_STATUS_IGNORE);
 }
 
-static bool is_gone(const struct domain *domain, const struct peer *peer)
+bool engine_is_gone(const struct domain *domain, const struct peer *peer)
 {
     const struct station *its = segment_station(&domain->segment, peer->local);
     const struct station *mine = segment_station(&domain->segment, domain->segment.me);
@@ -150,7 +150,7 @@ static void look_after(struct gpubind_operation *operation)
 {
     const struct peer *peer = operation->peer;
 
-    if (peer && peer->local >= 0 && is_gone(operation->domain, peer)) {
+    if (peer && peer->local >= 0 && engine_is_gone(operation->domain, peer)) {
         match_withdraw(operation);
         offer_withdraw(operation);
         operation_end(operation, MPI_ERR_OTHER, "rank %d is gone", operation->rank);

@@ -15,5 +15,7 @@ void engine_test(struct gpubind_operation *operation);
 void engine_wait(struct gpubind_operation *const *operations, int n, bool any);
 /* Until *done, polling with pauses; false after seconds. */
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
+/* The rank's process, on this node, has ended. */
+bool engine_is_gone(const struct domain *domain, const struct peer *peer);
 
 #endif

@@ -15,6 +15,7 @@
 #include "mpi/lanes.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
+#include "mpi/windows.h"
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
@@ -260,9 +261,11 @@ void library_stop(void)
     }
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
     meet(world);
+    windows_detach();
     mappings_drop_all();
     engine_wait_for(nothing_to_free, NULL, 10);
     meet(world); /* nobody maps what its owner frees now */
+    windows_clear();
     phase = OVER;
     comms_clear();
     lanes_clear();
