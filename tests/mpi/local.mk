@@ -35,7 +35,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
-	tests/mpi/where.c
+	tests/mpi/where.c \
+	tests/mpi/windows.c
 
 mpi_tests = \
 	tests/lib_comms.t \
@@ -51,6 +52,7 @@ mpi_tests = \
 	tests/lib_stress.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
-	tests/lib_where.t
+	tests/lib_where.t \
+	tests/lib_windows.t
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh
