@@ -7,6 +7,7 @@
 AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; \
 	CC='$(CC)'; MPICC='$(MPICC)'; MPIRUN='$(MPIRUN)'; SANITIZED='$(SAN_CFLAGS)'; \
+	NVCC='$(NVCC)'; NVCC_CODE='$(NVCC_CODE)'; export NVCC NVCC_CODE; \
 	export top_srcdir top_builddir CC MPICC MPIRUN SANITIZED;
 
 TEST_EXTENSIONS = .t

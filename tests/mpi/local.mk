@@ -36,7 +36,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
 	tests/mpi/where.c \
-	tests/mpi/windows.c
+	tests/mpi/windows.c \
+	tests/mpi/windows_gpu.c
 
 mpi_tests = \
 	tests/lib_comms.t \
@@ -53,6 +54,8 @@ mpi_tests = \
 	tests/lib_threads.t \
 	tests/lib_types.t \
 	tests/lib_where.t \
-	tests/lib_windows.t
+	tests/lib_windows.t \
+	tests/windows_gpu.t
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh
+EXTRA_DIST += tests/mpi/windows_kernels.cu
