@@ -1,4 +1,4 @@
-/* What the command line of gpubind-bench pt2pt says. */
+/* What the command line of gpubind-bench says. */
 #ifndef GPUBIND_BIN_BENCH_OPTIONS_H
 #define GPUBIND_BIN_BENCH_OPTIONS_H
 
@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "core/text.h"
 
+/* The subcommands, in the order of --help: see bench_modes.h. */
+enum bench_mode_name { MODE_PT2PT, MODES };
 enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION };
 enum bench_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 enum bench_api { API_GPUBIND, API_MPI };
@@ -20,7 +22,9 @@ enum bench_ceiling { CEILING_AUTO, CEILING_PEER, CEILING_STAGED, CEILING_NONE };
 #define BENCH_MAX_SIZE ((size_t)1 << 30)
 #define BENCH_MAX_WINDOW 1024
 
+/* Of all subcommands; what one does not take is 0. */
 struct bench_options {
+    enum bench_mode_name mode;
     enum bench_action action;
     unsigned measures; /* bit 1 << enum measure */
     size_t sizes[BENCH_MAX_SIZES];
@@ -35,13 +39,13 @@ struct bench_options {
     const char *svg;
 };
 
-/* argv[0] is the subcommand. Reads no environment. Values point into argv. */
-int bench_options_read(int argc, char **argv, struct bench_options *options,
-                       struct gpubind_error *err);
+/* argv[0] is the subcommand's word. Reads no environment. Values point into argv. */
+int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
+                       struct bench_options *options, struct gpubind_error *err);
 /* "64K" and the like: bytes, or an error that names from and text. */
 int bench_size_read(const char *text, size_t length, const char *from, size_t *nbytes,
                     struct gpubind_error *err);
-void bench_options_help(struct text *text);
+void bench_options_help(enum bench_mode_name mode, struct text *text);
 /* "dd" and the like. */
 const char *bench_buffers_word(int buffers);
 

@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bin/bench.h"
 #include "bin/bench_machine.h"
+#include "bin/bench_modes.h"
+#include "bin/bench_output.h"
 #include "bin/bench_print.h"
 #include "bin/bench_task.h"
 
@@ -26,25 +27,20 @@ static const char *copy_name(const struct bench *bench)
 
 static int open_svg(struct run *run, struct gpubind_error *err)
 {
-    const char *path = run->bench.options->svg;
+    const char *path = run->bench.ranks.rank == 0 ? run->bench.options->svg : NULL;
 
-    if (!path || run->bench.ranks.rank > 0)
-        return 0;
-    run->svg = fopen(path, "w");
-    return run->svg ? 0 : error_set(err, "--svg: %s cannot be written", path);
+    return output_open("svg", path, &run->svg, err);
 }
 
 static void say_progress(const struct run *run, const struct task *task)
 {
-    const struct bench_options *options = run->bench.options;
-    bool terminal = isatty(STDERR_FILENO);
     struct text size = {0};
 
-    if (run->bench.ranks.rank > 0 || (!options->progress && !terminal))
+    if (run->bench.ranks.rank > 0)
         return;
     print_size(&size, task->nbytes);
-    fprintf(stderr, terminal ? "\r\033[K%s %s\r" : "gpubind-bench: %s %s\n",
-            measure_word(task->measure), size.bytes ? size.bytes : "");
+    output_progress(run->bench.options, "%s %s", measure_word(task->measure),
+                    size.bytes ? size.bytes : "");
     text_clear(&size);
 }
 
@@ -125,20 +121,13 @@ static void measure_all(struct run *run)
 static int write_svg(struct run *run)
 {
     struct text text = {0};
-    struct gpubind_error err;
-    bool good;
+    FILE *svg = run->svg;
 
-    if (!run->svg)
+    if (!svg)
         return 0;
-    draw_report(&run->report, &text);
-    good = !text.failed && fwrite(text.bytes, 1, text.length, run->svg) == text.length;
-    good = fclose(run->svg) == 0 && good;
     run->svg = NULL;
-    text_clear(&text);
-    if (good)
-        return 0;
-    error_set(&err, "--svg: %s cannot be written", run->bench.options->svg);
-    return bench_fail(&err);
+    draw_report(&run->report, &text);
+    return output_close("svg", run->bench.options->svg, svg, &text);
 }
 
 static int finish(struct run *run)
@@ -149,8 +138,7 @@ static int finish(struct run *run)
 
     copier_close(bench);
     if (bench->ranks.rank == 0) {
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K");
+        output_progress_end();
         print_end(&run->report, &text);
         status = bench_print(&text);
     }
@@ -199,57 +187,20 @@ static int run_all(struct run *run)
     return status;
 }
 
-/* Without the library: the ranks must only know which of them speaks. */
-static int refuse(const struct gpubind_error *err)
+int bench_pt2pt(const struct bench_options *options)
 {
-    int rank;
-
-    PMPI_Init(NULL, NULL);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
-        bench_fail(err);
-    MPI_Barrier(MPI_COMM_WORLD);
-    PMPI_Finalize();
-    return EXIT_OWN;
-}
-
-static int print_help(void)
-{
-    struct text text = {0};
-
-    bench_options_help(&text);
-    return bench_print(&text);
-}
-
-static int print_version(void)
-{
-    struct text text = {0};
-
-    text_add(&text, "gpubind-bench %s\n", PACKAGE_VERSION);
-    return bench_print(&text);
-}
-
-int bench_pt2pt(int argc, char **argv)
-{
-    struct bench_options options;
     struct gpubind_error err;
-    struct run *run;
-    bool plain;
+    struct run *run = calloc(1, sizeof *run);
+    bool plain = options->api == API_MPI && !options->compare;
     int status;
 
-    if (bench_options_read(argc, argv, &options, &err) < 0)
-        return refuse(&err);
-    if (options.action != BENCH_RUN)
-        return options.action == BENCH_HELP ? print_help() : print_version();
-    run = calloc(1, sizeof *run);
     if (!run) {
         error_set(&err, "out of memory");
         return bench_fail(&err);
     }
-    run->bench.options = run->report.options = &options;
-    if (options.path)
-        setenv("GPUBIND_PATH", options.path, 1);
-    plain = options.api == API_MPI && !options.compare;
+    run->bench.options = run->report.options = options;
+    if (options->path)
+        setenv("GPUBIND_PATH", options->path, 1);
     run->report.start_ms = ranks_start(plain);
     status = run_all(run);
     clear(run);

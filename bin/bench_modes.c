@@ -1,0 +1,7 @@
+#include "bin/bench_modes.h"
+
+const struct bench_mode bench_modes[MODES] = {
+    [MODE_PT2PT] = {"pt2pt", "messages between two ranks, or between the ranks of several pairs",
+                    "mpirun -np 2 gpubind-bench pt2pt [OPTION...]",
+                    "Measure messages between the GPUs of two ranks.", bench_pt2pt},
+};
