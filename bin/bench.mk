@@ -16,6 +16,9 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_modes.c bin/bench_modes.h \
 	bin/bench_options.c bin/bench_options.h \
 	bin/bench_output.c bin/bench_output.h \
+	bin/bench_p2p.c bin/bench_p2p.h \
+	bin/bench_p2p_copy.c \
+	bin/bench_p2p_gpus.c \
 	bin/bench_plot.c \
 	bin/bench_print.c bin/bench_print.h \
 	bin/bench_pt2pt.c \
@@ -23,6 +26,7 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_ranks.c bin/bench_ranks.h \
 	bin/bench_result.h \
 	bin/bench_rows.c bin/bench_rows.h \
+	bin/bench_run.c bin/bench_run.h \
 	bin/bench_series.c bin/bench_series.h \
 	bin/bench_setup.c \
 	bin/bench_sheet.c bin/bench_sheet.h \

@@ -4,4 +4,7 @@ const struct bench_mode bench_modes[MODES] = {
     [MODE_PT2PT] = {"pt2pt", "messages between two ranks, or between the ranks of several pairs",
                     "mpirun -np 2 gpubind-bench pt2pt [OPTION...]",
                     "Measure messages between the GPUs of two ranks.", bench_pt2pt},
+    [MODE_P2P] = {"p2p", "copies between all GPUs of one process, with peer access and without",
+                  "gpubind-bench p2p [OPTION...]",
+                  "Measure copies between every two of the visible GPUs.", bench_p2p},
 };

@@ -15,5 +15,6 @@ struct bench_mode {
 extern const struct bench_mode bench_modes[MODES];
 
 int bench_pt2pt(const struct bench_options *options);
+int bench_p2p(const struct bench_options *options);
 
 #endif

@@ -9,7 +9,7 @@
 #include "core/text.h"
 
 /* The subcommands, in the order of --help: see bench_modes.h. */
-enum bench_mode_name { MODE_PT2PT, MODES };
+enum bench_mode_name { MODE_PT2PT, MODE_P2P, MODES };
 enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION };
 enum bench_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 enum bench_api { API_GPUBIND, API_MPI };
@@ -34,6 +34,8 @@ struct bench_options {
     bool compare, force, pairs;
     int window, iterations, warmup; /* 0: by size; 0: by time */
     int time_ms;
+    size_t size;   /* bytes of a copy, or that are copied in all */
+    int repeats;
     size_t memory; /* bytes a rank; 0: chosen by what there is */
     bool csv, json, progress;
     const char *svg;

@@ -124,6 +124,11 @@ bool sheet_same(const struct sheet *sheet, int column, int row, int other)
     return a->there == b->there && a->number == b->number && strcmp(a->word, b->word) == 0;
 }
 
+static double number_of(const struct sheet *sheet, int row, int column)
+{
+    return cell_at(sheet, row, column)->number;
+}
+
 int sheet_keys(const struct sheet *sheet, const struct sheet_part *part, int column, int *rows,
                int max)
 {
@@ -134,8 +139,13 @@ int sheet_keys(const struct sheet *sheet, const struct sheet_part *part, int col
 
         while (i < n && !sheet_same(sheet, column, rows[i], row))
             i++;
-        if (i == n && n < max)
-            rows[n++] = row;
+        if (i < n || n == max)
+            continue;
+        /* Numbers in their order; words, whose number is 0, as they come. */
+        for (i = n++; i > 0 && number_of(sheet, rows[i - 1], column) >
+                                   number_of(sheet, row, column); i--)
+            rows[i] = rows[i - 1];
+        rows[i] = row;
     }
     return n;
 }

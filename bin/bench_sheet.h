@@ -68,6 +68,7 @@ struct sheet {
     int nrows, size;
     struct text machine; /* what was measured on: lines */
     struct text notes;   /* what a reader must know: sentences, a line each */
+    bool wrong;          /* data arrived wrong, in the rows that say so */
     bool failed;         /* memory ran out: what it holds is not all */
 };
 
@@ -84,8 +85,8 @@ bool sheet_has(const struct sheet *sheet, const struct sheet_part *part, int row
 int sheet_next(const struct sheet *sheet, const struct sheet_part *part, int row);
 /* The cell for people: "64K", "391.2", "-" where it is empty. */
 void sheet_show(const struct sheet *sheet, int row, int column, struct text *text);
-/* The different contents of a column in a part, each as the first row that has it, in
- * their order. Returns how many, max at most. */
+/* The different contents of a column in a part, each as the first row that has it: words
+ * in their order, numbers in theirs. Returns how many, max at most. */
 int sheet_keys(const struct sheet *sheet, const struct sheet_part *part, int column, int *rows,
                int max);
 bool sheet_same(const struct sheet *sheet, int column, int row, int other);

@@ -55,7 +55,7 @@ static void draw_heat_cell(const struct sheet *sheet, const struct sheet_part *p
                    "width=\"%.1f\" height=\"%.1f\"/>\n",
              most > 0 ? 0.06 + 0.54 * value / most : 0, place.left + 1, place.top + 1,
              place.width - 2, height - 2);
-    text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%.1f\">",
+    text_add(text, "  <text class=\"x\" x=\"%.1f\" y=\"%.1f\">",
              place.left + place.width / 2, place.top + 20);
     if (row >= 0)
         add_cell(sheet, row, part->value, text);
@@ -77,16 +77,17 @@ double heat_draw(const struct sheet *sheet, const struct sheet_part *part, struc
         return ndown ? HEAT_TOP + 30 * ndown + 12 : 0;
     add_title(part, place, text);
     for (int j = 0; j < nacross; j++) {
-        text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%.1f\">to ",
-                 left + (j + 0.5) * width, place.top + HEAT_TOP - 8);
+        text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%.1f\">%s ",
+                 left + (j + 0.5) * width, place.top + HEAT_TOP - 8,
+                 sheet->form->columns[part->across].heading);
         add_cell(sheet, across[j], part->across, text);
         text_add(text, "</text>\n");
     }
     for (int i = 0; i < ndown; i++) {
         struct svg_place cell = {left, place.top + HEAT_TOP + 30 * i, width};
 
-        text_add(text, "  <text class=\"small y\" x=\"%.1f\" y=\"%.1f\">from ", left - 6,
-                 cell.top + 20);
+        text_add(text, "  <text class=\"small y\" x=\"%.1f\" y=\"%.1f\">%s ", left - 6,
+                 cell.top + 20, sheet->form->columns[part->down].heading);
         add_cell(sheet, down[i], part->down, text);
         text_add(text, "</text>\n");
         for (int j = 0; j < nacross; j++, cell.left += width)

@@ -17,6 +17,7 @@ T_LOG_DRIVER = $(LOG_DRIVER)
 shell_tests = \
 	tests/arrows.t \
 	tests/bench_cli.t \
+	tests/bench_p2p.t \
 	tests/cli_bad_files.t \
 	tests/cli_bad_launcher.t \
 	tests/cli_bad_machine.t \
@@ -146,6 +147,7 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench/launch.py \
 	tests/bench/on_gpus \
 	tests/bench/plan.sh \
+	tests/bench.sh \
 	tests/completion.py \
 	tests/debian13 \
 	tests/goldens.sh \

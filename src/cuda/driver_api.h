@@ -16,6 +16,7 @@ enum cuda_result {
     CUDA_NO_DEVICE = 100,
     CUDA_NOT_READY = 600,
     CUDA_PEER_ALREADY_ENABLED = 704,
+    CUDA_PEER_NOT_ENABLED = 705,
     CUDA_ALREADY_REGISTERED = 712,
     CUDA_CAPTURE_UNSUPPORTED = 900,
     CUDA_CAPTURE_IMPLICIT = 906,
@@ -38,6 +39,10 @@ enum cuda_constant {
     CUDA_MEMORY_DEVICE = 2,
     CUDA_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CUDA_ATTRIBUTE_MULTIPROCESSORS = 16,
+    CUDA_ATTRIBUTE_MEMORY_CLOCK = 36, /* kHz */
+    CUDA_ATTRIBUTE_MEMORY_BUS = 37,   /* bits */
+    CUDA_PAIR_RANK = 1, /* of cuDeviceGetP2PAttribute: 0 is the best, */
+    CUDA_PAIR_ATOMICS = 3,
     CUDA_STREAM_NON_BLOCKING = 1,
     CUDA_EVENT_NO_TIMING = 2,
     CUDA_REGISTER_PORTABLE = 1,
@@ -186,5 +191,13 @@ struct CUfunc_st;
     X(cuStreamWriteValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))    \
     X(cuStreamBatchMemOp_v2, (struct CUstream_st *, unsigned, struct cuda_memory_operation *, \
                               unsigned))
+
+/* What gpubind-bench calls beside the first list. */
+#define CUDA_MEASURE_FUNCTIONS(X)                                                           \
+    X(cuDeviceGetP2PAttribute, (int *, int, int, int))                                      \
+    X(cuCtxDisablePeerAccess, (struct CUctx_st *))                                          \
+    X(cuEventElapsedTime, (float *, struct CUevent_st *, struct CUevent_st *))              \
+    X(cuMemcpyPeerAsync, (cuda_address, struct CUctx_st *, cuda_address, struct CUctx_st *, \
+                          size_t, struct CUstream_st *))
 
 #endif
