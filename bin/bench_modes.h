@@ -16,5 +16,7 @@ extern const struct bench_mode bench_modes[MODES];
 
 int bench_pt2pt(const struct bench_options *options);
 int bench_p2p(const struct bench_options *options);
+int bench_put(const struct bench_options *options);
+int bench_peer(const struct bench_options *options);
 
 #endif

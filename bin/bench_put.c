@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bin/bench.h"
 #include "bin/bench_kernels.h"
 #include "bin/bench_launch.h"
 #include "bin/bench_machine.h"
@@ -12,6 +11,7 @@
 #include "bin/bench_output.h"
 #include "bin/bench_put_sheet.h"
 #include "bin/bench_ranks.h"
+#include "bin/bench_run.h"
 #include "mpi/gpubind.h"
 
 #define PING_WARM 1000
@@ -28,8 +28,7 @@ struct run {
     void *here;            /* memory outside the window, as large */
     uint64_t seed, turns;
     bool one_gpu; /* the two ranks share it */
-    bool wrong;
-    struct sheet sheet;
+    struct sheet *sheet;
 };
 
 static void must(int status, const struct gpubind_error *err)
@@ -81,8 +80,8 @@ static void measure_move(struct run *run, bool put, int by, unsigned blocks, uns
                              &wrong, &err),
              &err);
     MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    run->wrong |= all > 0;
-    put_sheet_move(&run->sheet, put, by, (int)blocks, (int)warps, (double)nbytes / seconds / 1e9,
+    run->sheet->wrong |= all > 0;
+    put_sheet_move(run->sheet, put, by, (int)blocks, (int)warps, (double)nbytes / seconds / 1e9,
                    all > 0);
 }
 
@@ -106,7 +105,7 @@ static void measure_moves(struct run *run, bool put, int by)
     for (unsigned blocks = 1; blocks < most; blocks *= 2)
         measure_warps(run, put, by, blocks);
     measure_warps(run, put, by, most);
-    put_sheet_enough(&run->sheet, put, by);
+    put_sheet_enough(run->sheet, put, by);
 }
 
 /* ---- signals */
@@ -128,8 +127,8 @@ static void measure_ping(struct run *run, int how)
     must(gpu_download(&run->gpu, &wrong, bad, sizeof wrong, &err), &err);
     run->turns += warm + n;
     MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    run->wrong |= all > 0;
-    put_sheet_ping(&run->sheet, how, (double)ns / 2e3 / (double)n, all > 0);
+    run->sheet->wrong |= all > 0;
+    put_sheet_ping(run->sheet, how, (double)ns / 2e3 / (double)n, all > 0);
 }
 
 static void measure(struct run *run)
@@ -139,15 +138,15 @@ static void measure(struct run *run)
             if (by != BY_BULK || run->kernels.major == 9)
                 measure_moves(run, put, by);
     if (run->kernels.major != 9)
-        text_add(&run->sheet.notes, "bulk copies are not measured: they are for GPUs of compute "
+        text_add(&run->sheet->notes, "bulk copies are not measured: they are for GPUs of compute "
                                     "capability 9.0\n");
     for (int how = 0; run->n == 2 && !run->one_gpu && how < PINGS; how++)
         measure_ping(run, how);
     if (run->n == 1)
-        text_add(&run->sheet.notes, "one rank: all is within its own GPU; mpirun -np 2 measures "
+        text_add(&run->sheet->notes, "one rank: all is within its own GPU; mpirun -np 2 measures "
                                     "between two, and their signals\n");
     if (run->one_gpu)
-        text_add(&run->sheet.notes, "the two ranks share a GPU, whose kernels take turns: no signals "
+        text_add(&run->sheet->notes, "the two ranks share a GPU, whose kernels take turns: no signals "
                                     "are measured\n");
 }
 
@@ -169,6 +168,10 @@ static int open_gpu(struct run *run, struct gpubind_error *err)
     if (run->n > 2)
         return error_set(err, "put needs 1 or 2 ranks; it has %d (mpirun -np 2 gpubind-bench put)",
                          run->n);
+    if (run->options->size % 16)
+        return error_set(err, "--size: %zu bytes are no multiple of 16", run->options->size);
+    if (!bench_kernel_image) /* before a GPU is looked for */
+        return kernels_open(NULL, &run->kernels, err);
     if (gpu_open(&run->gpu, local_rank(), err) < 0 ||
         kernels_open(&run->gpu, &run->kernels, err) < 0)
         return -1;
@@ -177,7 +180,8 @@ static int open_gpu(struct run *run, struct gpubind_error *err)
 
 static int open_window(struct run *run, struct gpubind_error *err)
 {
-    if (gpubind_win_allocate(MPI_COMM_WORLD, run->options->size, 1, &run->win) != MPI_SUCCESS ||
+    if (gpubind_init() != MPI_SUCCESS ||
+        gpubind_win_allocate(MPI_COMM_WORLD, run->options->size, 1, &run->win) != MPI_SUCCESS ||
         gpubind_win_device(run->win, &run->device) != MPI_SUCCESS ||
         gpubind_win_pointer(run->win, run->rank, &run->window, NULL) != MPI_SUCCESS ||
         gpubind_win_pointer(run->win, run->other, &run->theirs, NULL) != MPI_SUCCESS)
@@ -205,61 +209,47 @@ static void describe(struct run *run)
                      MPI_CHAR, run->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         run->one_gpu = strcmp(pci[0], pci[1]) == 0;
     }
-    text_add(&run->sheet.machine, "gpubind-bench %s put: %d rank%s\n", PACKAGE_VERSION, run->n,
+    text_add(&run->sheet->machine, "gpubind-bench %s put: %d rank%s\n", PACKAGE_VERSION, run->n,
              run->n == 1 ? "" : "s");
-    machine_add_host(&run->sheet.machine);
+    machine_add_host(&run->sheet->machine);
     for (int rank = 0; rank < run->n; rank++)
-        text_add(&run->sheet.machine, "rank %d: %s\n", rank, line[rank]);
-    machine_add_mpi(&run->sheet.machine);
+        text_add(&run->sheet->machine, "rank %d: %s\n", rank, line[rank]);
+    machine_add_mpi(&run->sheet->machine);
 }
 
-static int report(struct run *run)
+static void close_all(struct run *run)
 {
-    struct gpubind_error err;
-    int status = 0;
+    if (gpubind_win_free(&run->win) != MPI_SUCCESS)
+        ranks_die("%s", gpubind_error_text());
+    if (run->here)
+        gpu_free(&run->gpu, run->here);
+    kernels_close(&run->kernels);
+    if (run->gpu.context)
+        gpu_close(&run->gpu);
+    gpubind_finalize();
+}
 
-    if (run->rank == 0) {
-        output_progress_end();
-        status = output_sheet(run->options, &run->sheet, NULL);
+static int put_fill(const struct bench_options *options, struct sheet *sheet,
+                    struct gpubind_error *err)
+{
+    struct run run = {.options = options, .sheet = sheet};
+    int status;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.n);
+    run.other = run.n == 2 ? !run.rank : 0;
+    status = ranks_agree(MPI_COMM_WORLD, open_gpu(&run, err), err);
+    if (status == 0)
+        status = ranks_agree(MPI_COMM_WORLD, open_window(&run, err), err);
+    if (status == 0) {
+        describe(&run);
+        measure(&run);
     }
-    if (run->rank == 0 && !status && run->wrong) {
-        error_set(&err, "data arrived wrong, in the rows that say so");
-        bench_fail(&err);
-        status = EXIT_WRONG_DATA;
-    }
-    MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    close_all(&run);
     return status;
-}
-
-static int run_all(struct run *run)
-{
-    struct gpubind_error err;
-
-    if (ranks_agree(MPI_COMM_WORLD, open_gpu(run, &err), &err) < 0 ||
-        ranks_agree(MPI_COMM_WORLD, open_window(run, &err), &err) < 0)
-        return run->rank == 0 ? bench_fail(&err) : EXIT_OWN;
-    describe(run);
-    measure(run);
-    return report(run);
 }
 
 int bench_put(const struct bench_options *options)
 {
-    struct run run = {.options = options, .sheet = {.form = &put_form}};
-    int status;
-
-    ranks_start(false);
-    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &run.n);
-    run.other = run.n == 2 ? !run.rank : 0;
-    status = run_all(&run);
-    gpubind_win_free(&run.win);
-    if (run.here)
-        gpu_free(&run.gpu, run.here);
-    kernels_close(&run.kernels);
-    if (run.gpu.context)
-        gpu_close(&run.gpu);
-    sheet_clear(&run.sheet);
-    ranks_end(false);
-    return status;
+    return bench_run(options, &put_form, put_fill);
 }

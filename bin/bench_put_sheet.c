@@ -100,9 +100,10 @@ void put_sheet_enough(struct sheet *sheet, bool put, int by)
 
         if (!is_of(sheet, row, put, by) || speed < NEARLY * best)
             continue;
-        text_add(&sheet->notes, "%s by %s: the best is %.0f GB/s; %.0f blocks of %.0f warps reach "
-                 "%.0f GB/s, and fewer do not reach 95 %% of it\n", put ? "put" : "get",
-                 by_words[by], best, sheet_cell(sheet, row, BLOCKS)->number,
+        text_add(&sheet->notes, "%s by %s: 95 %% of the best, %.0f GB/s, takes %.0f block%s (of "
+                 "%.0f warps: %.0f GB/s)\n", put ? "put" : "get", by_words[by], best,
+                 sheet_cell(sheet, row, BLOCKS)->number,
+                 sheet_cell(sheet, row, BLOCKS)->number == 1 ? "" : "s",
                  sheet_cell(sheet, row, WARPS)->number, speed);
         return;
     }

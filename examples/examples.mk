@@ -7,6 +7,7 @@ noinst_PROGRAMS += \
 	examples/legacy_before \
 	examples/neighbors \
 	examples/overlap
+noinst_PROGRAMS += examples/window
 if HAVE_NCCL
 noinst_PROGRAMS += examples/nccl_beside
 endif
@@ -46,6 +47,12 @@ examples_overlap_CPPFLAGS = $(example_cppflags)
 examples_overlap_CFLAGS = $(example_cflags)
 examples_overlap_LDADD = $(example_libs)
 examples_overlap_SOURCES = examples/overlap.c examples/device.h
+
+examples_window_CPPFLAGS = $(example_cppflags)
+examples_window_CFLAGS = $(example_cflags)
+examples_window_LDADD = $(example_libs)
+examples_window_SOURCES = examples/window.c examples/device.h
+EXTRA_DIST += examples/device_put.cu
 
 TESTS += tests/lib_examples.t
 EXTRA_DIST += \

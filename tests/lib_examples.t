@@ -33,6 +33,9 @@ is '... and the matrix' "$(grep -A 2 '^rank  *0 ' "$tmp/out")" \
    1  yes  yes  yes  yes"
 shows 2 overlap '2 ranks: 0 numbers are wrong'
 shows 5 overlap '5 ranks: 0 numbers are wrong'
+for ranks in 1 2 5; do
+    shows $ranks window "$ranks ranks: 0 numbers are wrong"
+done
 
 # What gpubind.h promises is seen in some example.
 calls=$(grep -oE '\b(gpubind_|MPI_GPU)[A-Za-z_]*\(' "$top_srcdir/src/mpi/gpubind.h" |

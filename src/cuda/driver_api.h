@@ -39,6 +39,7 @@ enum cuda_constant {
     CUDA_MEMORY_DEVICE = 2,
     CUDA_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CUDA_ATTRIBUTE_MULTIPROCESSORS = 16,
+    CUDA_ATTRIBUTE_COMPUTE_MAJOR = 75,
     CUDA_ATTRIBUTE_MEMORY_CLOCK = 36, /* kHz */
     CUDA_ATTRIBUTE_MEMORY_BUS = 37,   /* bits */
     CUDA_PAIR_RANK = 1, /* of cuDeviceGetP2PAttribute: 0 is the best, */
