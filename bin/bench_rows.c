@@ -8,7 +8,7 @@ enum {
     PT2PT = 1 << MODE_PT2PT,
     P2P = 1 << MODE_P2P,
     PUT = 1 << MODE_PUT,
-    PEER = 1 << MODE_PEER,
+    PEER_KERNEL = 1 << MODE_PEER,
 };
 #define AT(member) offsetof(struct bench_options, member)
 
@@ -54,10 +54,10 @@ const struct bench_row bench_rows[] = {
     {P2P, BENCH_HOW, BENCH_NUMBER, 0, "repeats", "N", "100",
      "copies of each kind, fewer where they take longer than half a second", NULL, AT(repeats), 1,
      1000000},
-    {PUT | PEER, BENCH_HOW, BENCH_SIZE, 0, "size", "SIZE", "256M",
+    {PUT | PEER_KERNEL, BENCH_HOW, BENCH_SIZE, 0, "size", "SIZE", "256M",
      "bytes that a kernel works on: a multiple of 16, or a power of 2 for peer-kernel", NULL,
      AT(size), 0, 0},
-    {PUT | PEER, BENCH_HOW, BENCH_NUMBER, 0, "time", "MS", "20",
+    {PUT | PEER_KERNEL, BENCH_HOW, BENCH_NUMBER, 0, "time", "MS", "20",
      "milliseconds for each measurement", NULL, AT(time_ms), 1, 3600000},
     {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "csv", NULL, NULL, "comma-separated values", NULL,
      AT(csv), 0, 0},
@@ -65,7 +65,7 @@ const struct bench_row bench_rows[] = {
      0},
     {PT2PT, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
      "draw latency and bandwidth by size, too", NULL, AT(svg), 0, 0},
-    {P2P | PUT | PEER, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
+    {P2P | PUT | PEER_KERNEL, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
      "draw the results as pictures, too", NULL, AT(svg), 0, 0},
     {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "progress", NULL, NULL,
      "say on stderr what is measured, also where that is no terminal", NULL, AT(progress), 0, 0},

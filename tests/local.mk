@@ -18,6 +18,7 @@ shell_tests = \
 	tests/arrows.t \
 	tests/bench_cli.t \
 	tests/bench_p2p.t \
+	tests/bench_put.t \
 	tests/cli_bad_files.t \
 	tests/cli_bad_launcher.t \
 	tests/cli_bad_machine.t \

@@ -15,6 +15,21 @@ built() {
 [ -n "$NVCC" ] || skip_all 'no nvcc'
 check 'the header compiles without checks' built "$tmp/fast" -DNDEBUG
 check 'the header compiles with checks' built "$tmp/checked" -DGPUBIND_DEBUG
+
+# The example, as its head says, but with this build's library.
+library=$top_builddir/src/mpi/.libs
+# shellcheck disable=SC2086,SC2046 # words
+example() {
+    code=${NVCC_CODE:--arch=sm_90}
+    "$NVCC" $code -DNDEBUG -c -I"$top_srcdir/src/mpi" \
+        $("$MPICC" -show | tr ' ' '\n' | grep '^-I') -o "$tmp/device_put.o" \
+        "$top_srcdir/examples/device_put.cu" || return
+    toolkit=$(dirname "$(dirname "$NVCC")")
+    "$MPICC" $SANITIZED -o "$tmp/device_put" "$tmp/device_put.o" -L"$library" -Wl,-rpath,"$library" \
+        -lgpubind $(for folder in lib64 lib targets/x86_64-linux/lib targets/sbsa-linux/lib; do
+            echo "-L$toolkit/$folder"; done) -lcudart_static -lstdc++ -ldl -lrt -lpthread
+}
+check 'the example is built' example
 if [ -z "$real_gpu" ]; then
     skip 'the header in kernels' 'no GPU, or GPUBIND_TEST_GPU is not 1'
     done_testing
@@ -39,6 +54,11 @@ for case in 0 1 2 3 4 5 6; do
     relay windows_trap
     pattern=$(echo "$patterns" | sed -n $((case + 1))p)
     [ -z "$pattern" ] || check "... and says: $pattern" grep -q "^gpubind: rank 0: $pattern" "$tmp/out"
+done
+for ranks in 1 2; do
+    start GPU "$ranks" "$tmp/device_put"
+    is "the example, $ranks ranks" "$status $(cat "$tmp/out")" "0 $ranks ranks: 0 sums are wrong"
+    diag "$(said)"
 done
 nothing_left 'nothing is left behind'
 done_testing
