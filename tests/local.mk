@@ -38,6 +38,7 @@ shell_tests = \
 	tests/lib_man.t \
 	tests/list.t \
 	tests/mps_gpu.t \
+	tests/neighbours_gpu.t \
 	tests/plan.t \
 	tests/plan_large.t \
 	tests/plan_xml.t \
@@ -69,6 +70,7 @@ test_data = \
 	tests/list \
 	tests/machines \
 	tests/mps/client.c \
+	tests/neighbours/nvshmem_put.cu \
 	tests/mps/nvidia-cuda-mps-control \
 	tests/plan
 

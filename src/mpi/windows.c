@@ -210,7 +210,9 @@ int gpubind_win_free(gpubind_win *handle)
         window_detach(win);
         result = meet(win, &err);
         if (result == MPI_SUCCESS) { /* else others may map it: the memory stays */
+            library_unlock();
             PMPI_Comm_free(&win->together);
+            library_lock();
             window_clear(win, false);
         }
         *handle = GPUBIND_WIN_NULL;

@@ -42,8 +42,8 @@ static __device__ void put_signal(const gpubind_device_win *win, int target, con
 extern "C" __global__ void turns(const gpubind_device_win *win, int other, unsigned *from,
                                  unsigned n, int nturns, int by, unsigned *wrong)
 {
-    const volatile unsigned *mine =
-        static_cast<const volatile unsigned *>(gpubind_at(win, gpubind_rank(win), 0, 4 * n));
+    const unsigned *mine =
+        static_cast<const unsigned *>(gpubind_at(win, gpubind_rank(win), 0, 4 * n));
 
     for (int turn = 1; turn <= nturns; turn++) {
         for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
