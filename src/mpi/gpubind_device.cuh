@@ -31,7 +31,7 @@ struct gpubind_device_win {
 #define gpubind_device_win_size(n) \
     (sizeof(struct gpubind_device_win) + (unsigned)(n) * sizeof(struct gpubind_device_part))
 
-#ifdef __CUDACC__
+#if defined(__cplusplus) && defined(__CUDACC__)
 
 enum gpubind_signal_op { GPUBIND_SIGNAL_SET, GPUBIND_SIGNAL_ADD };
 enum gpubind_compare { GPUBIND_GE, GPUBIND_EQ };
