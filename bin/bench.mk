@@ -22,6 +22,8 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_limit.c \
 	bin/bench_limits.c bin/bench_limits.h \
 	bin/bench_machine.c bin/bench_machine.h \
+	bin/bench_kernels.h \
+	bin/bench_launch.c bin/bench_launch.h \
 	bin/bench_measure.c \
 	bin/bench_modes.c bin/bench_modes.h \
 	bin/bench_options.c bin/bench_options.h \
@@ -31,11 +33,14 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_p2p_form.c \
 	bin/bench_p2p_gpus.c \
 	bin/bench_page.c bin/bench_page.h \
+	bin/bench_peer.c \
 	bin/bench_plot.c \
 	bin/bench_print.c bin/bench_print.h \
 	bin/bench_pt2pt.c bin/bench_pt2pt.h \
 	bin/bench_pt2pt_sheet.c \
 	bin/bench_pt2pt_svg.c \
+	bin/bench_put.c \
+	bin/bench_put_sheet.c bin/bench_put_sheet.h \
 	bin/bench_ranks.c bin/bench_ranks.h \
 	bin/bench_report.c \
 	bin/bench_result.h \
@@ -57,3 +62,21 @@ bin_gpubind_bench_LDADD = \
 	src/host/libgpubind-host.la \
 	src/core/libgpubind-core.la \
 	$(MPI_LIBS) -lm
+
+# Its kernels, compiled when nvcc is there, lie in it as data.
+EXTRA_DIST += bin/bench_kernels.cu
+if HAVE_NVCC
+nodist_bin_gpubind_bench_SOURCES = bin/bench_kernels_built.c
+else
+bin_gpubind_bench_SOURCES += bin/bench_kernels_none.c
+endif
+
+bin/bench_kernels_built.c: bin/bench_kernels.cu bin/bench_kernels.h src/mpi/gpubind_device.cuh
+	$(AM_V_at)$(MKDIR_P) bin
+	$(AM_V_GEN)$(NVCC) $(NVCC_CODE) -DNDEBUG -fatbin -I$(top_srcdir)/src -I$(top_srcdir) \
+		-o bin/bench_kernels.fatbin $(top_srcdir)/bin/bench_kernels.cu && \
+	{ echo '#include "bin/bench_launch.h"'; \
+	  echo 'static _Alignas(8) const unsigned char bytes[] = {'; \
+	  od -An -v -tx1 bin/bench_kernels.fatbin | sed 's/ \(..\)/0x\1,/g'; \
+	  echo '};'; echo 'const void *const bench_kernel_image = bytes;'; } >$@.new && mv $@.new $@
+CLEANFILES += bin/bench_kernels_built.c bin/bench_kernels_built.c.new bin/bench_kernels.fatbin

@@ -9,7 +9,16 @@
 #include "core/text.h"
 
 /* The subcommands, in the order of --help: see bench_modes.h. */
-enum bench_mode_name { MODE_PT2PT, MODE_P2P, MODE_HOST, MODE_HALO, MODE_REPORT, MODES };
+enum bench_mode_name {
+    MODE_PT2PT,
+    MODE_P2P,
+    MODE_HOST,
+    MODE_HALO,
+    MODE_PUT,
+    MODE_PEER,
+    MODE_REPORT,
+    MODES
+};
 enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION };
 enum bench_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 enum bench_api { API_GPUBIND, API_MPI };

@@ -9,7 +9,8 @@ noinst_PROGRAMS += \
 	examples/neighbors \
 	examples/on_stream \
 	examples/overlap \
-	examples/persistent
+	examples/persistent \
+	examples/window
 if HAVE_NCCL
 noinst_PROGRAMS += examples/nccl_beside
 endif
@@ -64,6 +65,12 @@ examples_persistent_CPPFLAGS = $(example_cppflags)
 examples_persistent_CFLAGS = $(example_cflags)
 examples_persistent_LDADD = $(example_libs)
 examples_persistent_SOURCES = examples/persistent.c examples/device.h
+
+examples_window_CPPFLAGS = $(example_cppflags)
+examples_window_CFLAGS = $(example_cflags)
+examples_window_LDADD = $(example_libs)
+examples_window_SOURCES = examples/window.c examples/device.h
+EXTRA_DIST += examples/device_put.cu
 
 TESTS += tests/lib_examples.t
 EXTRA_DIST += \

@@ -24,8 +24,8 @@ sorted() { tr ' ' '\n' | sort | xargs; }
 # source_rows FILE [SUBCOMMAND]: "KIND LETTER NAME ARGUMENT" of a table of options in C;
 # of gpubind-bench's, the rows that are for the subcommand.
 source_rows() {
-    only=$(echo "${2-}" | tr '[:lower:]' '[:upper:]')
-    sed -E ${2:+-n} "s/^( *\{)([A-Z0-9]+ \| )*(ALL|$only)( \| [A-Z0-9]+)*, /\1/${2:+p}" "$1" |
+    only=$(echo "${2-}" | tr '[:lower:]-' '[:upper:]_')
+    sed -E ${2:+-n} "s/^( *\{)([A-Z0-9_]+ \| )*(ALL|$only)( \| [A-Z0-9_]+)*, /\1/${2:+p}" "$1" |
         sed -nE 's/^ *\{[A-Z_]+, ((KIND|BENCH)_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\4 \5 \7/p'
 }
 # words_of SUBCOMMAND: what its --measure takes.

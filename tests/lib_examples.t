@@ -42,6 +42,9 @@ for ranks in 1 2 3; do
     shows $ranks persistent "$ranks ranks: 0 numbers are wrong"
     is '... in a stream, too' "$(cat "$tmp/err")" ''
 done
+for ranks in 1 2 5; do
+    shows $ranks window "$ranks ranks: 0 numbers are wrong"
+done
 
 # What gpubind.h promises is seen in some example.
 calls=$(grep -oE '\b(gpubind_|MPI_GPU)[A-Za-z_]*\(' "$top_srcdir/src/mpi/gpubind.h" |

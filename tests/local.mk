@@ -7,6 +7,7 @@
 AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; \
 	CC='$(CC)'; MPICC='$(MPICC)'; MPIRUN='$(MPIRUN)'; SANITIZED='$(SAN_CFLAGS)'; \
+	NVCC='$(NVCC)'; NVCC_CODE='$(NVCC_CODE)'; export NVCC NVCC_CODE; \
 	export top_srcdir top_builddir CC MPICC MPIRUN SANITIZED;
 
 TEST_EXTENSIONS = .t
@@ -20,6 +21,7 @@ shell_tests = \
 	tests/bench_host.t \
 	tests/bench_p2p.t \
 	tests/bench_report.t \
+	tests/bench_put.t \
 	tests/cli_bad_files.t \
 	tests/cli_bad_launcher.t \
 	tests/cli_bad_machine.t \
@@ -39,6 +41,7 @@ shell_tests = \
 	tests/lib_man.t \
 	tests/list.t \
 	tests/mps_gpu.t \
+	tests/neighbours_gpu.t \
 	tests/plan.t \
 	tests/plan_large.t \
 	tests/plan_xml.t \
@@ -70,6 +73,7 @@ test_data = \
 	tests/list \
 	tests/machines \
 	tests/mps/client.c \
+	tests/neighbours/nvshmem_put.cu \
 	tests/mps/nvidia-cuda-mps-control \
 	tests/plan
 

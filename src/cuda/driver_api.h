@@ -40,6 +40,7 @@ enum cuda_constant {
     CUDA_MEMORY_DEVICE = 2,
     CUDA_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CUDA_ATTRIBUTE_MULTIPROCESSORS = 16,
+    CUDA_ATTRIBUTE_COMPUTE_MAJOR = 75,
     CUDA_ATTRIBUTE_MEMORY_CLOCK = 36, /* kHz */
     CUDA_ATTRIBUTE_MEMORY_BUS = 37,   /* bits */
     CUDA_PAIR_RANK = 1, /* of cuDeviceGetP2PAttribute: 0 is the best, */
@@ -53,6 +54,8 @@ enum cuda_constant {
     CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES = 98, /* CUDA_WAIT_FLUSH is possible */
     CUDA_OPERATION_WAIT = 1,  /* of cuda_memory_operation, */
     CUDA_OPERATION_WRITE = 2,
+    CUDA_OPERATION_WAIT_64 = 4, /* of words of 64 bits */
+    CUDA_OPERATION_WRITE_64 = 5,
     CUDA_WAIT_GEQ = 0,        /* its flags: (int32_t)(word - value) >= 0, */
     CUDA_WAIT_EQ = 1,
     CUDA_WAIT_FLUSH = 1 << 30, /* and what peers wrote before is seen behind it */
@@ -188,6 +191,8 @@ struct CUgraphExec_st;
                               struct CUstream_st *))                                        \
     X(cuStreamWaitValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))     \
     X(cuStreamWriteValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))    \
+    X(cuStreamWaitValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))     \
+    X(cuStreamWriteValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))    \
     X(cuStreamBatchMemOp_v2, (struct CUstream_st *, unsigned, struct cuda_memory_operation *, \
                               unsigned))
 

@@ -164,3 +164,9 @@ void mapping_done(struct mapping *mapping)
     if (mapping->dropped && mapping->users == 0)
         sweep(is_that, mapping->owner, mapping->id);
 }
+
+void mapping_drop(struct mapping *mapping)
+{
+    mapping->dropped = true;
+    mapping_done(mapping);
+}

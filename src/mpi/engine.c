@@ -145,7 +145,7 @@ static void call_mpi(void)
         PMPI_Iprobe(MPI_ANY_SOURCE, 0, domain->shadow, &flag, MPI_STATUS_IGNORE);
 }
 
-static bool is_gone(const struct domain *domain, const struct peer *peer)
+bool engine_is_gone(const struct domain *domain, const struct peer *peer)
 {
     const struct station *its = segment_station(&domain->segment, peer->local);
     const struct station *mine = segment_station(&domain->segment, domain->segment.me);
@@ -158,7 +158,7 @@ bool engine_peer_is_gone(const struct gpubind_operation *operation)
 {
     const struct peer *peer = operation->peer;
 
-    return peer && peer->local >= 0 && is_gone(operation->domain, peer);
+    return peer && peer->local >= 0 && engine_is_gone(operation->domain, peer);
 }
 
 void engine_look_after(struct gpubind_operation *operation)

@@ -19,6 +19,7 @@
 #include "mpi/paths.h"
 #include "mpi/shares.h"
 #include "mpi/stream_thread.h"
+#include "mpi/windows.h"
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
@@ -296,9 +297,11 @@ void library_stop(void)
     match_close();
     stream_thread_stop();
     pairs_stop();
+    windows_detach();
     mappings_drop_all();
     engine_wait_for(nothing_to_free, NULL, 10);
     meet(world); /* nobody maps what its owner frees now */
+    windows_clear();
     phase = OVER;
     comms_clear();
     lanes_clear();

@@ -2,6 +2,7 @@
 if HAVE_MPI
 lib_LTLIBRARIES += src/mpi/libgpubind.la
 include_HEADERS += src/mpi/gpubind.h
+include_HEADERS += src/mpi/gpubind_device.cuh
 pkgconfig_DATA = src/mpi/gpubind.pc
 endif
 
@@ -9,6 +10,10 @@ src_mpi_libgpubind_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthr
 src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = \
+	src/mpi/gpubind_device.cuh \
+	src/mpi/window_make.c \
+	src/mpi/window_stream.c \
+	src/mpi/windows.c src/mpi/windows.h \
 	src/mpi/aware.c src/mpi/aware.h \
 	src/mpi/comm.c src/mpi/comm.h \
 	src/mpi/domain.c src/mpi/domain.h \

@@ -18,12 +18,16 @@ static bool nothing_waits(const void *unused)
 int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err)
 {
     struct gpu *gpu = gpu_current(err);
+
+    return gpu ? memory_allocate_on(gpu, buf, nbytes, err) : MPI_ERR_OTHER;
+}
+
+int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubind_error *err)
+{
     cuda_address address = 0;
     bool entered;
     int status;
 
-    if (!gpu)
-        return MPI_ERR_OTHER;
     entered = gpu_enter(gpu);
     status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
     if (status == CUDA_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */

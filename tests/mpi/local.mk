@@ -47,7 +47,9 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
-	tests/mpi/where.c
+	tests/mpi/where.c \
+	tests/mpi/windows.c \
+	tests/mpi/windows_gpu.c
 
 # By hand, on two GPUs: see there.
 EXTRA_PROGRAMS += tests/bench/persistent
@@ -78,7 +80,9 @@ mpi_tests = \
 	tests/lib_stress.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
-	tests/lib_where.t
+	tests/lib_where.t \
+	tests/lib_windows.t \
+	tests/windows_gpu.t
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh
 
@@ -94,3 +98,4 @@ tests_bench_on_stream_SOURCES = tests/bench/on_stream.c tests/mpi/gpu.c tests/mp
 tests_bench_held_CFLAGS = $(AM_CFLAGS) -pthread
 tests_bench_held_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
 tests_bench_held_SOURCES = tests/bench/held.c
+EXTRA_DIST += tests/mpi/windows_kernels.cu

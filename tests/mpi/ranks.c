@@ -51,6 +51,12 @@ static const struct {
     {"types", test_types, 2, 1, MPI_THREAD_SINGLE},
     {"unaided", test_unaided, 2, 1, MPI_THREAD_SINGLE},
     {"where", test_where, 1, 1, MPI_THREAD_SINGLE},
+    {"windows", test_windows, 1, 1, MPI_THREAD_SINGLE},
+    {"windows_apart", test_windows_apart, 2, 1, MPI_THREAD_SINGLE},
+    {"windows_die", test_windows_die, 2, 1, MPI_THREAD_SINGLE},
+    {"windows_fail", test_windows_fail, 2, 1, MPI_THREAD_SINGLE},
+    {"windows_gpu", test_windows_gpu, 1, 1, MPI_THREAD_SINGLE},
+    {"windows_trap", test_windows_trap, 1, 1, MPI_THREAD_SINGLE},
 };
 
 int main(int argc, char *argv[])

@@ -43,5 +43,11 @@ void test_truncation(void);
 void test_types(void);
 void test_unaided(void);
 void test_where(void);
+void test_windows(void);
+void test_windows_apart(void);
+void test_windows_die(void);
+void test_windows_fail(void);
+void test_windows_gpu(void);
+void test_windows_trap(void);
 
 #endif
