@@ -42,5 +42,7 @@ on simulated 2 threads
 on simulated 2 stress 1 1 1
 on 'network path' 2 stress 1 1 1
 on thread 2 stress 1 1 1
+on simulated 2 on_stream
+on 'network threads' 2 on_stream
 nothing_left 'nothing is left behind'
 done_testing

@@ -133,7 +133,7 @@ static int check_driver(struct gpubind_error *err)
     if (!cuda)
         return error_set(err, "this process has not initialised CUDA, and has no stream");
     if (!cuda->cuStreamWaitValue32_v2 || !cuda->cuStreamWriteValue32_v2)
-        return error_set(err, "the CUDA driver is too old: on_streams cannot wait for words");
+        return error_set(err, "the CUDA driver is too old: streams cannot wait for words");
     return 0;
 }
 
