@@ -32,6 +32,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/peers.c \
 	src/mpi/persistent.c src/mpi/persistent.h \
 	src/mpi/persistent_calls.c \
+	src/mpi/persistent_make.c \
 	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/probe.c \
@@ -45,5 +46,6 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
 	src/mpi/tracks.c src/mpi/tracks.h \
+	src/mpi/tracks_queue.c \
 	src/mpi/transfers.c src/mpi/transfers.h \
 	src/mpi/types.c src/mpi/types.h
