@@ -174,8 +174,9 @@ struct gpubind_halo_grid {
     int corners;      /* edges and corners are exchanged too */
     MPI_Datatype element; /* predefined, or dense */
     int flags;        /* 0 or GPUBIND_HALO_IN_TURN: the arrays are exchanged in turn, and
-                       * an array's ghost cells are neither read nor written any more when the exchange of the
-                       * next one starts; saves the ranks from asking each other */
+                       * nobody reads or writes an array's ghost cells any more when the
+                       * exchange of the next one starts; saves the ranks from asking each
+                       * other */
 };
 
 /* Collective over comm. Its ranks that have a GPU make the grid, in their order, the

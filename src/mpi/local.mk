@@ -42,6 +42,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/peers.c \
 	src/mpi/persistent.c src/mpi/persistent.h \
 	src/mpi/persistent_calls.c \
+	src/mpi/persistent_make.c \
 	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/probe.c \
@@ -58,6 +59,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/stream_steps.c \
 	src/mpi/stream_thread.c src/mpi/stream_thread.h \
 	src/mpi/tracks.c src/mpi/tracks.h \
+	src/mpi/tracks_queue.c \
 	src/mpi/transfers.c src/mpi/transfers.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/words.c src/mpi/words.h

@@ -122,10 +122,6 @@ static void meet(struct pair *pair, const struct pair_letter *letter)
         pair->reached = !pair->freed && link_open(pair, other);
         tell(pair, LETTER_LINK, !pair->reached);
     }
-    if (pair->freed) {
-        tell(pair, LETTER_END, false);
-        pair_settle(pair);
-    }
 }
 
 static bool fits(const struct pair *pair, const struct comm *comm, int rank,
@@ -145,6 +141,10 @@ static void take_hello(struct comm *comm, int rank, const struct pair_letter *le
         pair = pair->next;
     if (pair) {
         meet(pair, letter);
+        if (pair->freed) { /* it was kept for this */
+            tell(pair, LETTER_END, false);
+            pair_settle(pair);
+        }
         return;
     }
     hello = calloc(1, sizeof *hello);

@@ -20,6 +20,8 @@ void tracks_start(struct gpu *gpu, struct pair *pairs);
  * have said already that their buffers are free. 0, or -1 with a sentence. */
 int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs, bool ready,
                  struct gpubind_error *err);
+/* Frees what it keeps for that. */
+void tracks_queue_stop(void);
 /* Looks at what is under way. */
 void tracks_progress(void);
 bool tracks_busy(void);
