@@ -35,6 +35,9 @@ for setting in simulated 'network path'; do
     on "$setting" 3 comms
     on "$setting" 2 requests
     on "$setting" 4 probe
+    on "$setting" 3 persistent
+    on "$setting" 2 persistent_types
+    on "$setting" 2 persistent_ends
 done
 on simulated 2 truncation
 on simulated 3 arguments
