@@ -15,4 +15,12 @@ const struct bench_mode bench_modes[MODES] = {
                    "gpubind-bench peer-kernel [OPTION...]",
                    "Measure loads and stores of a kernel in every visible GPU's memory.",
                    bench_peer},
+    [MODE_HOST] = {"host", "copies between GPUs and the memory of their host",
+                   "[mpirun -np N] gpubind-bench host [OPTION...]",
+                   "Measure copies between the GPU of each rank and the host's memory.",
+                   bench_host},
+    [MODE_REPORT] = {"report", "all of these, beside what the machine could do, as an HTML page",
+                     "[mpirun -np N] gpubind-bench report [OPTION...]",
+                     "Measure all that can be measured here, and write a page about it.",
+                     bench_report},
 };

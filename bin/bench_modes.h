@@ -18,5 +18,7 @@ int bench_pt2pt(const struct bench_options *options);
 int bench_p2p(const struct bench_options *options);
 int bench_put(const struct bench_options *options);
 int bench_peer(const struct bench_options *options);
+int bench_host(const struct bench_options *options);
+int bench_report(const struct bench_options *options);
 
 #endif

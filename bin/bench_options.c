@@ -45,43 +45,45 @@ int bench_size_read(const char *text, size_t length, const char *from, size_t *n
     return 0;
 }
 
-static int add_size(struct bench_options *options, size_t nbytes, struct gpubind_error *err)
+static int add_size(struct bench_options *options, size_t nbytes, const char *from,
+                    struct gpubind_error *err)
 {
     if (nbytes > BENCH_MAX_SIZE)
-        return error_set(err, "--sizes: %zu bytes are more than 1G", nbytes);
+        return error_set(err, "--%s: %zu bytes are more than 1G", from, nbytes);
     if (options->nsizes == BENCH_MAX_SIZES)
-        return error_set(err, "--sizes: more than %d sizes", BENCH_MAX_SIZES);
+        return error_set(err, "--%s: more than %d sizes", from, BENCH_MAX_SIZES);
     options->sizes[options->nsizes++] = nbytes;
     return 0;
 }
 
 /* SIZE or SIZE-SIZE, of length characters. */
-static int read_range(const char *text, size_t length, struct bench_options *options,
-                      struct gpubind_error *err)
+static int read_range(const char *text, size_t length, const char *from,
+                      struct bench_options *options, struct gpubind_error *err)
 {
     const char *dash = memchr(text, '-', length);
     size_t low, high, first = dash ? (size_t)(dash - text) : length;
 
-    if (bench_size_read(text, first, "sizes", &low, err) < 0)
+    if (bench_size_read(text, first, from, &low, err) < 0)
         return -1;
     high = low;
-    if (dash && bench_size_read(dash + 1, length - first - 1, "sizes", &high, err) < 0)
+    if (dash && bench_size_read(dash + 1, length - first - 1, from, &high, err) < 0)
         return -1;
     if (high < low)
-        return error_set(err, "--sizes: '%.*s' goes down", (int)length, text);
+        return error_set(err, "--%s: '%.*s' goes down", from, (int)length, text);
     for (; low <= high; low *= 2)
-        if (add_size(options, low, err) < 0)
+        if (add_size(options, low, from, err) < 0)
             return -1;
     return 0;
 }
 
-static int read_sizes(const char *text, struct bench_options *options, struct gpubind_error *err)
+static int read_sizes(const char *text, const char *from, struct bench_options *options,
+                      struct gpubind_error *err)
 {
     options->nsizes = 0;
     for (;;) {
         size_t length = strcspn(text, ",");
 
-        if (read_range(text, length, options, err) < 0)
+        if (read_range(text, length, from, options, err) < 0)
             return -1;
         if (!text[length])
             return 0;
@@ -157,7 +159,7 @@ static int take(struct bench_options *options, const struct bench_row *row, cons
     case BENCH_SIZE:
         return bench_size_read(value, strlen(value), row->name, at, err);
     case BENCH_SIZES:
-        return read_sizes(value, options, err);
+        return read_sizes(value, row->name, options, err);
     case BENCH_MEASURES:
         return read_measures(row, value, at, err);
     case BENCH_WORD:
@@ -255,8 +257,11 @@ static int check_options(const struct bench_options *options, struct gpubind_err
     return 0;
 }
 
-static int take_presets(struct bench_options *options, struct gpubind_error *err)
+int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+                          struct gpubind_error *err)
 {
+    memset(options, 0, sizeof *options);
+    options->mode = mode;
     for (int i = 0; i < bench_nrows; i++) {
         const struct bench_row *row = &bench_rows[i];
 
@@ -273,9 +278,8 @@ static int take_presets(struct bench_options *options, struct gpubind_error *err
 int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err)
 {
-    memset(options, 0, sizeof *options);
-    options->mode = mode;
-    if (take_presets(options, err) < 0 || read_arguments(argc, argv, options, err) < 0)
+    if (bench_options_default(mode, options, err) < 0 ||
+        read_arguments(argc, argv, options, err) < 0)
         return -1;
     return check_options(options, err);
 }

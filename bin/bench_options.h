@@ -9,7 +9,7 @@
 #include "core/text.h"
 
 /* The subcommands, in the order of --help: see bench_modes.h. */
-enum bench_mode_name { MODE_PT2PT, MODE_P2P, MODE_PUT, MODE_PEER, MODES };
+enum bench_mode_name { MODE_PT2PT, MODE_P2P, MODE_PUT, MODE_PEER, MODE_HOST, MODE_REPORT, MODES };
 enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION };
 enum bench_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 enum bench_api { API_GPUBIND, API_MPI };
@@ -17,6 +17,9 @@ enum bench_api { API_GPUBIND, API_MPI };
 enum bench_buffers { BUFFERS_DD, BUFFERS_DH, BUFFERS_HD, BUFFERS_HH };
 /* The bare copy that messages are compared with. */
 enum bench_ceiling { CEILING_AUTO, CEILING_PEER, CEILING_STAGED, CEILING_NONE };
+
+/* What host measures, in its order. */
+#define HOST_WORDS "copies|chunks|numa|together"
 
 #define BENCH_MAX_SIZES 64
 #define BENCH_MAX_SIZE ((size_t)1 << 30)
@@ -27,6 +30,7 @@ struct bench_options {
     enum bench_mode_name mode;
     enum bench_action action;
     unsigned measures; /* bit 1 << enum measure */
+    unsigned host_measures; /* bit 1 << position in HOST_WORDS */
     size_t sizes[BENCH_MAX_SIZES];
     int nsizes;
     int buffers, api, ceiling; /* the enums above */
@@ -38,9 +42,12 @@ struct bench_options {
     int repeats;
     size_t memory; /* bytes a rank; 0: chosen by what there is */
     bool csv, json, progress;
-    const char *svg;
+    const char *svg, *output;
 };
 
+/* What a subcommand does without options. */
+int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+                          struct gpubind_error *err);
 /* argv[0] is the subcommand's word. Reads no environment. Values point into argv. */
 int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err);

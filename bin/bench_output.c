@@ -1,6 +1,7 @@
 #include "bin/bench_output.h"
 
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bin/bench.h"
@@ -26,6 +27,20 @@ int output_close(const char *option, const char *path, FILE *file, struct text *
         return 0;
     error_set(&err, "--%s: %s cannot be written", option, path);
     return bench_fail(&err);
+}
+
+/* Never a device that somebody named. */
+void output_discard(const char *path, FILE *file)
+{
+    struct stat status;
+    bool regular;
+
+    if (!file)
+        return;
+    regular = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+    fclose(file);
+    if (regular)
+        unlink(path);
 }
 
 int output_sheet(const struct bench_options *options, const struct sheet *sheet, FILE *svg)

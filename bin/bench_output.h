@@ -14,6 +14,9 @@ int output_open(const char *option, const char *path, FILE **file, struct gpubin
 /* Writes text and closes. text is emptied. Returns 0 or EXIT_OWN, having said so. */
 int output_close(const char *option, const char *path, FILE *file, struct text *text);
 
+/* Closes and removes it: there was nothing to write. file may be NULL. */
+void output_discard(const char *path, FILE *file);
+
 /* The sheet on stdout, in the format that was asked for, and its pictures in svg, which
  * --svg named, unless it is NULL. Returns as output_close does. */
 int output_sheet(const struct bench_options *options, const struct sheet *sheet, FILE *svg);

@@ -2,10 +2,7 @@
 #include <stdio.h>
 
 #include "bin/bench_p2p.h"
-
-/* As many as --repeats, but no longer than this, and not fewer than LEAST. */
-#define SECONDS 0.5
-#define LEAST 5
+#include "bin/bench_series.h"
 
 struct pair {
     struct p2p *p2p;
@@ -172,17 +169,16 @@ int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
                 struct p2p_result *result, struct gpubind_error *err)
 {
     struct pair pair = {p2p, kind, from, to, p2p->options->size};
-    double seconds, fit, copies = kind == P2P_LATENCY || kind == P2P_PING_PONG ? 2 : 1;
-    int times = p2p->options->repeats;
+    double seconds, copies = kind == P2P_LATENCY || kind == P2P_PING_PONG ? 2 : 1;
+    int times;
 
     if (kind == P2P_LATENCY)
         pair.nbytes = P2P_LATENCY_NBYTES;
     /* The first opens what the driver needs, the second says how long one takes. */
-    if (run(&pair, 1, &seconds, err) < 0 || run(&pair, 1, &seconds, err) < 0)
-        return -1;
-    fit = SECONDS / seconds;
-    if (times > fit)
-        times = fit < LEAST ? (times < LEAST ? times : LEAST) : (int)fit;
+    for (int i = 0; i < 2; i++)
+        if (run(&pair, 1, &seconds, err) < 0)
+            return -1;
+    times = series_fit(p2p->options->repeats, seconds);
     if (run(&pair, times, &seconds, err) < 0)
         return -1;
     result->nbytes = pair.nbytes;

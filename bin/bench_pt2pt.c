@@ -8,6 +8,7 @@
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
 #include "bin/bench_print.h"
+#include "bin/bench_pt2pt.h"
 #include "bin/bench_task.h"
 
 struct run {
@@ -16,6 +17,7 @@ struct run {
     FILE *svg;
     struct text machine;
     bool wrong; /* data, on any rank */
+    bool quiet; /* results are kept, not printed */
 };
 
 static const char *copy_name(const struct bench *bench)
@@ -54,10 +56,12 @@ static void add_result(struct run *run, const struct result *result)
         run->wrong |= result->by[method].wrong;
     if (run->bench.ranks.rank > 0)
         return;
-    print_result(report, result, report->nresults ? result - 1 : NULL, &text);
+    report->nresults++;
+    if (run->quiet)
+        return;
+    print_result(report, result, report->nresults > 1 ? result - 1 : NULL, &text);
     if (bench_print(&text))
         MPI_Abort(MPI_COMM_WORLD, EXIT_OWN);
-    report->nresults++;
 }
 
 static bool wants(const struct run *run, enum measure measure)
@@ -102,7 +106,7 @@ static void measure_all(struct run *run)
     machine_describe(bench, report->copy_name, &run->machine);
     report->machine = run->machine.bytes;
     report->gpu_name = bench->gpu.name;
-    if (bench->ranks.rank == 0) {
+    if (bench->ranks.rank == 0 && !run->quiet) {
         print_begin(report, &text);
         if (bench_print(&text))
             MPI_Abort(MPI_COMM_WORLD, EXIT_OWN);
@@ -156,27 +160,41 @@ static void clear(struct run *run)
         fclose(run->svg);
 }
 
-static int run_all(struct run *run)
+static void release_areas(const struct bench *bench)
+{
+    struct area areas[2] = {bench->out, bench->in};
+
+    areas_release(bench, areas, 2);
+}
+
+/* Collective, with the same answer on all ranks. */
+static int make_run(struct run *run, struct gpubind_error *err)
 {
     struct bench *bench = &run->bench;
-    struct gpubind_error err;
-    struct area areas[2];
-    int status;
 
     run->report.results = calloc((size_t)(MEASURES + 1) * BENCH_MAX_SIZES,
                                  sizeof *run->report.results);
     if (!run->report.results)
         ranks_die("out of memory");
-    if (bench_make(bench, &run->report.gpu_ms, &err) < 0 ||
-        ranks_agree(MPI_COMM_WORLD, open_svg(run, &err), &err) < 0)
-        return bench->ranks.rank == 0 ? bench_fail(&err) : EXIT_OWN;
+    if (bench_make(bench, &run->report.gpu_ms, err) < 0 ||
+        ranks_agree(MPI_COMM_WORLD, open_svg(run, err), err) < 0)
+        return -1;
     run->report.nranks = bench->ranks.n;
     run->report.npairs = bench->ranks.npairs;
+    return 0;
+}
+
+static int run_all(struct run *run)
+{
+    struct bench *bench = &run->bench;
+    struct gpubind_error err;
+    int status;
+
+    if (make_run(run, &err) < 0)
+        return bench->ranks.rank == 0 ? bench_fail(&err) : EXIT_OWN;
     measure_all(run);
     status = finish(run);
-    areas[0] = bench->out;
-    areas[1] = bench->in;
-    areas_release(bench, areas, 2);
+    release_areas(bench);
     if (!status && run->wrong) {
         status = EXIT_WRONG_DATA;
         error_set(&err, "data arrived wrong, in the rows that say so");
@@ -184,6 +202,33 @@ static int run_all(struct run *run)
             bench_fail(&err);
     }
     MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return status;
+}
+
+/* The library was not there when MPI began. */
+int pt2pt_fill(const struct bench_options *options, struct sheet *sheet,
+               struct gpubind_error *err)
+{
+    struct run *run = calloc(1, sizeof *run);
+    int status = ranks_agree(MPI_COMM_WORLD, run ? 0 : error_set(err, "out of memory"), err);
+
+    if (status == 0 && gpubind_init() != MPI_SUCCESS)
+        ranks_die("gpubind_init: %s", gpubind_error_text());
+    if (status == 0) {
+        run->bench.options = run->report.options = options;
+        run->quiet = true;
+        status = make_run(run, err);
+        if (status == 0) {
+            measure_all(run);
+            if (run->bench.ranks.rank == 0)
+                pt2pt_add(&run->report, sheet);
+            copier_close(&run->bench);
+            release_areas(&run->bench);
+        }
+        clear(run);
+        gpubind_finalize();
+    }
+    free(run);
     return status;
 }
 

@@ -32,8 +32,7 @@ int bench_run(const struct bench_options *options, const struct sheet_form *form
     status = ranks_agree(MPI_COMM_WORLD, status, &err);
     if (status < 0 || measure(options, &sheet, &err) < 0) {
         status = rank == 0 ? bench_fail(&err) : EXIT_OWN;
-        if (svg)
-            fclose(svg);
+        output_discard(options->svg, svg);
     } else {
         status = rank == 0 ? finish(options, &sheet, svg) : 0;
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);

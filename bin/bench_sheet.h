@@ -54,6 +54,7 @@ struct sheet_form {
 };
 
 #define SHEET_MAX_WORD 64
+#define SHEET_MAX_COLUMNS 32 /* bits of struct sheet_part */
 
 struct sheet_cell {
     bool there;

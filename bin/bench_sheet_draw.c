@@ -7,6 +7,7 @@
 
 #define MAX_KEYS 64
 #define WIDTH 960
+#define HALF 480
 #define TOP 84
 #define MARGIN 22
 
@@ -215,7 +216,7 @@ static double draw_part(const struct sheet *sheet, const struct sheet_part *part
 /* Returns how high the picture is, 0 where it shows nothing. */
 static double draw_parts(const struct sheet *sheet, struct text *text)
 {
-    struct svg_place place = {MARGIN, TOP, WIDTH / 2 - 1.5 * MARGIN};
+    struct svg_place place = {MARGIN, TOP, HALF - 1.5 * MARGIN};
     double highest = 0;
 
     for (int i = 0; i < sheet->form->nparts; i++) {
@@ -228,7 +229,7 @@ static double draw_parts(const struct sheet *sheet, struct text *text)
             place.top += highest;
             highest = 0;
         }
-        place.left = place.left > MARGIN ? MARGIN : WIDTH / 2 + MARGIN / 2;
+        place.left = place.left > MARGIN ? MARGIN : HALF + 0.5 * MARGIN;
     }
     return place.top + highest > TOP ? place.top + highest : 0;
 }

@@ -67,7 +67,7 @@ static void add_row(const struct sheet *sheet, const struct sheet_part *part, in
 
 static void add_rows(const struct sheet *sheet, const struct sheet_part *part, struct text *text)
 {
-    int widths[32] = {0};
+    int widths[SHEET_MAX_COLUMNS] = {0};
 
     for (int column = 0; column < sheet->form->ncolumns; column++)
         widths[column] = find_width(sheet, part, column);

@@ -1,5 +1,6 @@
 # For tests of gpubind-bench's subcommands, behind lib.sh: the simulated driver instead of
 # the machine's, and what all of them look for. Skips the whole file where there is none.
+# shellcheck shell=sh disable=SC2154
 
 [ -z "$SANITIZED" ] || export ASAN_OPTIONS=detect_leaks=0 # those of MPI
 [ -n "$MPIRUN" ] || skip_all 'no MPI'

@@ -67,8 +67,14 @@ for fault in cuMemcpyPeerAsync:4=719 cuMemcpyPeerAsync:9=719late cuStreamSynchro
     on 2 all
     said "$fault" 125 'a copy from GPU [01] to GPU [01] failed: error [0-9]*'
 done
-for fault in 'cuCtxEnablePeerAccess:2=201 peer access of GPU 1 to GPU 0 cannot be turned on' \
-             'cuMemAlloc_v2:3=2 GPU 1: the GPU has no 100000 bytes left' \
+export GPUBIND_SIM_FAIL=cuCtxEnablePeerAccess:2=711
+on 2 all --json
+is 'access that is refused: succeeds' "$status" 0
+holds '... the pair is named, and measured without it only' '
+assert report["notes"] == ["peer access of GPU 1 to GPU 0 cannot be turned on: error 711 (?)"]
+assert len(of(measure="one-way", access="off")) == 2
+assert [r["from"] for r in of(measure="one-way", access="on")] == [1]'
+for fault in 'cuMemAlloc_v2:3=2 GPU 1: the GPU has no 100000 bytes left' \
              'cuEventCreate:1=2 GPU 0: an event cannot be made' \
              'cuDevicePrimaryCtxRetain:2=2 GPU 1: the GPU cannot be used'; do
     export GPUBIND_SIM_FAIL="${fault%% *}"
@@ -80,6 +86,10 @@ run mpi 2 gpubind-bench p2p --size 1K
 said 'a failure of one rank ends all, with one sentence' 125 'a copy from GPU 0 to GPU 1 failed'
 unset GPUBIND_SIM_FAIL
 
+unset GPUBIND_SIM_FAIL
+on 2 all --size 1 --json
+holds 'less than a ping-pong of 8 bytes' '
+assert [r["bytes"] for r in rows[2:6]] == [8, 1, 1, 1] and all(r["data"] == "right" for r in rows[2:])'
 on 2 all --size 0
 said 'no size' 125 "--size: '0' is no size"
 on 2 all --sizes 8

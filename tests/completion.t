@@ -28,7 +28,13 @@ source_rows() {
     sed -E ${2:+-n} "s/^( *\{)([A-Z0-9_]+ \| )*(ALL|$only)( \| [A-Z0-9_]+)*, /\1/${2:+p}" "$1" |
         sed -nE 's/^ *\{[A-Z_]+, ((KIND|BENCH)_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\4 \5 \7/p'
 }
-measures=$(sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_result.h")
+# words_of SUBCOMMAND: what its --measure takes.
+words_of() {
+    case $1 in
+    pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_result.h" ;;
+    host) sed -n 's/^#define HOST_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_options.h" ;;
+    esac
+}
 
 launchers() { sed -nE 's/^ *\{\.name = "([a-z]+)".*/\1/p' "$top_srcdir/src/host/launcher.c" | sort -u; }
 
@@ -164,6 +170,7 @@ if [ -r "$script" ]; then
     subcommands=$(gpubind-bench --help | awk '/^[^ ]/ { on = /^Subcommands:/ } on && /^  [a-z]/ { print $1 }')
     for word in $subcommands; do
         source_rows "$top_srcdir/bin/bench_rows.c" "$word" >"$tmp/$word"
+        measures=$(words_of "$word")
         lines=$(wc -l <"$tmp/$word")
         check "$word: $lines options found, as many as its --help has" \
             test "$lines" -gt 4 -a "$lines" = "$(gpubind-bench "$word" --help | grep -cE '^  (   |-[a-zA-Z],) --')"

@@ -17,8 +17,10 @@ T_LOG_DRIVER = $(LOG_DRIVER)
 shell_tests = \
 	tests/arrows.t \
 	tests/bench_cli.t \
+	tests/bench_host.t \
 	tests/bench_p2p.t \
 	tests/bench_put.t \
+	tests/bench_report.t \
 	tests/cli_bad_files.t \
 	tests/cli_bad_launcher.t \
 	tests/cli_bad_machine.t \
@@ -92,6 +94,7 @@ test_cases = tests/cases.c tests/cases.h tests/tap.h
 check_PROGRAMS += \
 	tests/unit_complete \
 	tests/unit_apart \
+	tests/unit_bench_page \
 	tests/unit_doctor \
 	tests/unit_doctor_ask \
 	tests/unit_doctor_read \
@@ -115,6 +118,23 @@ tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
 tests_unit_complete_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_complete_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
+# The pure parts of gpubind-bench report, which need no MPI.
+tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
+	bin/bench_host_form.c bin/bench_host.h \
+	bin/bench_limit.c bin/bench_limits.h \
+	bin/bench_options.c bin/bench_options.h \
+	bin/bench_p2p_form.c bin/bench_p2p.h \
+	bin/bench_page.c bin/bench_page.h \
+	bin/bench_plot.c \
+	bin/bench_print.c bin/bench_print.h \
+	bin/bench_pt2pt_sheet.c bin/bench_pt2pt.h \
+	bin/bench_rows.c bin/bench_rows.h \
+	bin/bench_sheet.c bin/bench_sheet.h \
+	bin/bench_sheet_draw.c \
+	bin/bench_svg.c bin/bench_svg.h \
+	bin/bench_table.c bin/bench_table.h \
+	bin/bench_verdict.c bin/bench_verdict.h
+tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm
 tests_unit_doctor_SOURCES = tests/unit_doctor.c tests/tap.h
 tests_unit_doctor_ask_SOURCES = tests/unit_doctor_ask.c tests/tap.h
 EXTRA_tests_unit_doctor_ask_DEPENDENCIES = tests/nvml/libnvmlfaulty.la
