@@ -20,8 +20,8 @@ shell_tests = \
 	tests/bench_halo.t \
 	tests/bench_host.t \
 	tests/bench_p2p.t \
-	tests/bench_report.t \
 	tests/bench_put.t \
+	tests/bench_report.t \
 	tests/cli_bad_files.t \
 	tests/cli_bad_launcher.t \
 	tests/cli_bad_machine.t \
