@@ -84,13 +84,16 @@ static inline void device_free(void *memory)
     device_check(release(memory), "cuMemFree");
 }
 
-/* Host to device. */
+/* Host to device. From pageable memory the copy may return before the data are there,
+ * which nonblocking messages and other streams would not wait for. */
 static inline void device_write(void *to, const void *from, size_t nbytes)
 {
-    int (*copy)(void *, const void *, size_t);
+    int (*copy)(void *, const void *, size_t), (*synchronize)(void);
 
     *(void **)&copy = device_call("cuMemcpyHtoD_v2");
+    *(void **)&synchronize = device_call("cuCtxSynchronize");
     device_check(copy(to, from, nbytes), "cuMemcpyHtoD");
+    device_check(synchronize(), "cuCtxSynchronize");
 }
 
 /* Device to host. */

@@ -83,6 +83,9 @@ void gpu_free_host(void *memory)
 void gpu_write(void *to, const void *from, size_t nbytes)
 {
     must(cuda.write(to, from, nbytes), "cuMemcpyHtoD");
+    /* From pageable memory it may return before the data are there. */
+    while (!gpu_is_idle(NULL))
+        ;
 }
 
 void gpu_read(void *to, const void *from, size_t nbytes)
