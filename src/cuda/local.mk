@@ -8,6 +8,7 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/copy_kernel.h \
 	src/cuda/driver.c src/cuda/driver.h \
 	src/cuda/driver_api.h \
+	src/cuda/gather.c src/cuda/gather.h src/cuda/gather_kernel.h \
 	src/cuda/gpu.c src/cuda/gpu.h \
 	src/cuda/kernel_image.h \
 	src/cuda/mappings.c src/cuda/mappings.h \

@@ -10,11 +10,13 @@
 #include "cuda/gpu.h"
 #include "cuda/mappings.h"
 #include "cuda/memory.h"
+#include "mpi/buffers.h"
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/lanes.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
+#include "mpi/strides.h"
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
@@ -210,6 +212,7 @@ int library_start(struct gpubind_error *err)
         return MPI_ERR_ARG;
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
+    buffers_limit((uint64_t)settings.pack_memory << 20);
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
         result = comm_attach(MPI_COMM_SELF, &settings, err);
@@ -272,6 +275,8 @@ void library_stop(void)
     operations_clear();
     if (!gpu_driver())
         return;
+    buffers_clear();
+    strides_stop();
     memory_forget_all();
     copies_stop();
     gpu_stop();

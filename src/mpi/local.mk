@@ -10,6 +10,7 @@ src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/aware.c src/mpi/aware.h \
+	src/mpi/buffers.c src/mpi/buffers.h \
 	src/mpi/comm.c src/mpi/comm.h \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
@@ -38,5 +39,6 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/settings.c src/mpi/settings.h \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
+	src/mpi/strides.c src/mpi/strides.h \
 	src/mpi/transfers.c src/mpi/transfers.h \
 	src/mpi/types.c src/mpi/types.h

@@ -249,12 +249,12 @@ void local_send_nudge(struct gpubind_operation *send)
     if (send->descriptor < 0 || send->done)
         return;
     descriptor = descriptor_of(send);
-    if (send->order == ORDER_OPEN) {
+    if (send->order != ORDER_DONE) {
         if (operation_ordered(send) < 0) { /* it ends with an error; the receiver too */
             atomic_store(&descriptor->failed, 1);
             atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
         }
-        if (send->order == ORDER_OPEN)
+        if (send->order != ORDER_DONE)
             return;
         atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
     }

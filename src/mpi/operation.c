@@ -108,7 +108,8 @@ int operation_ordered(struct gpubind_operation *operation)
 
     if (operation->order == ORDER_DONE)
         return 1;
-    idle = gpu_legacy_is_idle(operation->memory.gpu, &err);
+    idle = operation->order == ORDER_PACKED ? pack_landed(operation, &err)
+                                            : gpu_legacy_is_idle(operation->memory.gpu, &err);
     if (idle < 0)
         operation_end(operation, MPI_ERR_OTHER, "%s", err.text);
     if (idle == 1)
@@ -119,8 +120,10 @@ int operation_ordered(struct gpubind_operation *operation)
 int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
                            struct gpubind_error *err)
 {
-    if (operation->order == ORDER_DONE)
-        return 0;
+    const enum order order = operation->order;
+
     operation->order = ORDER_DONE;
+    if (order != ORDER_OPEN) /* packing is in that stream */
+        return 0;
     return gpu_order_after_legacy(operation->memory.gpu, stream, err);
 }

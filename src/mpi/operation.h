@@ -12,7 +12,8 @@ enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
 /* Earlier work in the legacy stream of the buffer's context. */
 enum order {
     ORDER_DONE,  /* or asked for by nobody: the call is nonblocking */
-    ORDER_OPEN   /* must be waited for before the buffer is touched */
+    ORDER_OPEN,  /* must be waited for before the buffer is touched */
+    ORDER_PACKED /* the library packs the buffer after it, in the stream GPU_OUT */
 };
 
 struct transfer;
@@ -40,7 +41,7 @@ struct gpubind_operation {
     uint64_t nbytes;   /* to send; room to receive */
     uint32_t type;
     enum order order;
-    struct pack *pack; /* strided data: the buffer above is the library's */
+    struct pack *pack; /* strided data: see pack.h for whose the buffer above is */
 
     /* what a receive got */
     int source, got_tag;
@@ -74,8 +75,8 @@ void operation_failed(struct gpubind_operation *operation);
 void operation_good(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
 int operation_ordered(struct gpubind_operation *operation);
-/* Later copies in the stream of the buffer's GPU come after that work. 0, or -1 with a
- * sentence. */
+/* Later copies in the stream of the buffer's GPU come after that work; a send's are in
+ * GPU_OUT. 0, or -1 with a sentence. */
 int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
                            struct gpubind_error *err);
 void operations_clear(void);

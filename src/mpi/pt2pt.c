@@ -1,4 +1,5 @@
 /* The calls that send and receive. */
+#include "mpi/buffers.h"
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
@@ -51,6 +52,12 @@ static int check_order(const struct gpubind_operation *operation, struct gpubind
                      "its work, are not possible");
 }
 
+/* The data of a type that is not dense may be all the same: a part of a row, say. */
+static bool is_run(const struct type_shape *shape, MPI_Count count)
+{
+    return shape->nblocks == 1 && (count == 1 || shape->extent == (MPI_Aint)shape->nbytes);
+}
+
 /* An operation with its buffer; NULL with *result and a sentence. */
 static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
                                          enum operation_kind kind, bool blocking, int *result,
@@ -59,7 +66,7 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
     struct gpubind_operation *operation;
     struct type_shape shape;
     const char *first; /* where its data begin */
-    bool empty;
+    bool empty, strided;
 
     *result = check(arguments, comm, kind, err);
     if (*result != MPI_SUCCESS)
@@ -70,6 +77,7 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
     *result = MPI_ERR_BUFFER;
     first = (const char *)arguments->buf + (shape.dense || shape.nblocks == 0 ? 0
                                                                               : shape.blocks[0].at);
+    strided = !shape.dense && !is_run(&shape, arguments->count);
     empty = arguments->rank == MPI_PROC_NULL || (uint64_t)arguments->count * shape.nbytes == 0;
     if (!empty && !first) {
         error_set(err, "the buffer is NULL, with %lld elements", (long long)arguments->count);
@@ -85,7 +93,7 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
     operation->rank = arguments->rank;
     operation->tag = arguments->tag;
     operation->type = shape.number;
-    operation->buffer = (void *)(uintptr_t)arguments->buf;
+    operation->buffer = (void *)(uintptr_t)(strided ? arguments->buf : first);
     operation->nbytes = (uint64_t)arguments->count * shape.nbytes;
     if (arguments->rank >= 0)
         operation->peer = &comm->domain->peers[comm->domain_ranks[arguments->rank]];
@@ -93,14 +101,15 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
     if (arguments->rank == MPI_PROC_NULL)
         return operation;
     if (memory_of(first, &operation->memory, err) == 0) {
-        operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
         if (empty)
             return operation;
+        if (strided)
+            operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
         /* Packing is ordered in any case. */
-        if (operation->memory.gpu && (!shape.dense || (blocking && library_settings()->order)))
+        if (operation->memory.gpu && (strided || (blocking && library_settings()->order)))
             operation->order = ORDER_OPEN;
         if (check_order(operation, err) == 0 &&
-            (shape.dense || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+            (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
             return operation;
     }
     *result = MPI_ERR_OTHER;
@@ -123,8 +132,22 @@ static bool is_for_nobody(struct gpubind_operation *operation)
  * mapped by peers still. */
 static void sweep(void)
 {
+    buffers_trim();
     if (memory_shared_anew())
         shares_sweep();
+}
+
+/* Strided data of a send that no waiting receive took. Nonblocking: they are packed when
+ * the call returns, so that the receiver needs nothing more of this rank. */
+static int pack(struct gpubind_operation *send, bool blocking)
+{
+    if (pack_start(send, &send->error) < 0) {
+        operation_failed(send);
+        return -1;
+    }
+    while (!blocking && send->order == ORDER_PACKED && operation_ordered(send) == 0)
+        library_breathe(false);
+    return send->done ? -1 : 0;
 }
 
 static void start_send(struct gpubind_operation *send, bool blocking)
@@ -132,6 +155,8 @@ static void start_send(struct gpubind_operation *send, bool blocking)
     if (is_for_nobody(send))
         return;
     if (blocking && offer_use(send))
+        return;
+    if (send->pack && pack(send, blocking) < 0)
         return;
     if (send->peer->local >= 0)
         local_send(send);

@@ -7,6 +7,7 @@
 #include "mpi/aware.h"
 #include "mpi/lanes.h"
 #include "mpi/library.h"
+#include "mpi/pack.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
 
@@ -172,7 +173,9 @@ static void take_data(struct gpubind_operation *receive, const struct arrival *a
     struct gpubind_error err;
     int status = 0;
 
-    if (receive->got_bytes > 0 && !receive->memory.gpu) {
+    if (receive->got_bytes > 0 && receive->pack) {
+        status = pack_take(receive, arrival->data, &err);
+    } else if (receive->got_bytes > 0 && !receive->memory.gpu) {
         memcpy(receive->buffer, arrival->data, receive->got_bytes);
     } else if (receive->got_bytes > 0) {
         status = operation_order_stream(receive, GPU_IN, &err);
@@ -195,6 +198,12 @@ void remote_receive(struct gpubind_operation *receive, const struct arrival *arr
 
     if (arrival->header.flags & WIRE_EAGER) {
         take_data(receive, arrival);
+        return;
+    }
+    if (receive->pack && !(arrival->header.flags & WIRE_FAILED) &&
+        pack_dense(receive, &receive->error) < 0) {
+        remote_refuse(arrival);
+        operation_failed(receive);
         return;
     }
     free(arrival->data);
