@@ -45,6 +45,13 @@ SAME("CUDA_STREAM_NON_BLOCKING", CUDA_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKIN
 SAME("CUDA_EVENT_NO_TIMING", CUDA_EVENT_NO_TIMING, CU_EVENT_DISABLE_TIMING);
 SAME("CUDA_REGISTER_PORTABLE", CUDA_REGISTER_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE);
 SAME("CUDA_IPC_LAZY_PEER", CUDA_IPC_LAZY_PEER, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+SAME("CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES", CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES,
+     CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES);
+SAME("CUDA_OPERATION_WAIT", CUDA_OPERATION_WAIT, CU_STREAM_MEM_OP_WAIT_VALUE_32);
+SAME("CUDA_OPERATION_WRITE", CUDA_OPERATION_WRITE, CU_STREAM_MEM_OP_WRITE_VALUE_32);
+SAME("CUDA_WAIT_GEQ", CUDA_WAIT_GEQ, CU_STREAM_WAIT_VALUE_GEQ);
+SAME("CUDA_WAIT_EQ", CUDA_WAIT_EQ, CU_STREAM_WAIT_VALUE_EQ);
+SAME("CUDA_WAIT_FLUSH", CUDA_WAIT_FLUSH, CU_STREAM_WAIT_VALUE_FLUSH);
 SAME("CUDA_CAPTURE_RELAXED", CUDA_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED);
 #if CUDA_VERSION >= 12080
 SAME("CUDA_COPY_IN_STREAM_ORDER", CUDA_COPY_IN_STREAM_ORDER,
@@ -91,6 +98,43 @@ PLACE(struct cuda_copy_2d, to_pitch, CUDA_MEMCPY2D, dstPitch);
 PLACE(struct cuda_copy_2d, width, CUDA_MEMCPY2D, WidthInBytes);
 PLACE(struct cuda_copy_2d, height, CUDA_MEMCPY2D, Height);
 
+SIZE(struct cuda_copy_3d, CUDA_MEMCPY3D);
+PLACE(struct cuda_copy_3d, from_x, CUDA_MEMCPY3D, srcXInBytes);
+PLACE(struct cuda_copy_3d, from_y, CUDA_MEMCPY3D, srcY);
+PLACE(struct cuda_copy_3d, from_z, CUDA_MEMCPY3D, srcZ);
+PLACE(struct cuda_copy_3d, from_lod, CUDA_MEMCPY3D, srcLOD);
+PLACE(struct cuda_copy_3d, from_type, CUDA_MEMCPY3D, srcMemoryType);
+PLACE(struct cuda_copy_3d, from_host, CUDA_MEMCPY3D, srcHost);
+PLACE(struct cuda_copy_3d, from_device, CUDA_MEMCPY3D, srcDevice);
+PLACE(struct cuda_copy_3d, from_array, CUDA_MEMCPY3D, srcArray);
+PLACE(struct cuda_copy_3d, reserved0, CUDA_MEMCPY3D, reserved0);
+PLACE(struct cuda_copy_3d, from_pitch, CUDA_MEMCPY3D, srcPitch);
+PLACE(struct cuda_copy_3d, from_height, CUDA_MEMCPY3D, srcHeight);
+PLACE(struct cuda_copy_3d, to_x, CUDA_MEMCPY3D, dstXInBytes);
+PLACE(struct cuda_copy_3d, to_y, CUDA_MEMCPY3D, dstY);
+PLACE(struct cuda_copy_3d, to_z, CUDA_MEMCPY3D, dstZ);
+PLACE(struct cuda_copy_3d, to_lod, CUDA_MEMCPY3D, dstLOD);
+PLACE(struct cuda_copy_3d, to_type, CUDA_MEMCPY3D, dstMemoryType);
+PLACE(struct cuda_copy_3d, to_host, CUDA_MEMCPY3D, dstHost);
+PLACE(struct cuda_copy_3d, to_device, CUDA_MEMCPY3D, dstDevice);
+PLACE(struct cuda_copy_3d, to_array, CUDA_MEMCPY3D, dstArray);
+PLACE(struct cuda_copy_3d, reserved1, CUDA_MEMCPY3D, reserved1);
+PLACE(struct cuda_copy_3d, to_pitch, CUDA_MEMCPY3D, dstPitch);
+PLACE(struct cuda_copy_3d, to_height, CUDA_MEMCPY3D, dstHeight);
+PLACE(struct cuda_copy_3d, width, CUDA_MEMCPY3D, WidthInBytes);
+PLACE(struct cuda_copy_3d, height, CUDA_MEMCPY3D, Height);
+PLACE(struct cuda_copy_3d, depth, CUDA_MEMCPY3D, Depth);
+
+SIZE(struct cuda_memory_operation, CUstreamBatchMemOpParams);
+PLACE(struct cuda_memory_operation, operation, CUstreamBatchMemOpParams, operation);
+PLACE(struct cuda_memory_operation, address, CUstreamBatchMemOpParams, waitValue.address);
+PLACE(struct cuda_memory_operation, address, CUstreamBatchMemOpParams, writeValue.address);
+PLACE(struct cuda_memory_operation, value, CUstreamBatchMemOpParams, waitValue.value);
+PLACE(struct cuda_memory_operation, value, CUstreamBatchMemOpParams, writeValue.value);
+PLACE(struct cuda_memory_operation, flags, CUstreamBatchMemOpParams, waitValue.flags);
+PLACE(struct cuda_memory_operation, flags, CUstreamBatchMemOpParams, writeValue.flags);
+PLACE(struct cuda_memory_operation, alias, CUstreamBatchMemOpParams, waitValue.alias);
+
 /* ---- functions: the whole type of each, as cuda.h declares it. */
 
 #define FUNCTION(name, arguments)                                                       \
@@ -102,6 +146,7 @@ PLACE(struct cuda_copy_2d, height, CUDA_MEMCPY2D, Height);
 #define cuda_ipc_handle CUipcMemHandle_st
 #define cuda_copy_attributes CUmemcpyAttributes_st
 #define cuda_copy_2d CUDA_MEMCPY2D_st
+#define cuda_copy_3d CUDA_MEMCPY3D_st
 
 /* Where cuda.h has an enumeration, the tables have int: what cuda.h says, what the table
  * is to say, and from then on the table's entry is compared with the latter. */
@@ -129,6 +174,12 @@ CUresult int_ThreadExchangeStreamCaptureMode(int *);
 FUNCTION(cuStreamBeginCapture_v2, (CUstream, CUstreamCaptureMode))
 CUresult int_StreamBeginCapture(CUstream, int);
 #define cuStreamBeginCapture_v2 int_StreamBeginCapture
+
+#if CUDA_VERSION >= 13000
+FUNCTION(cuStreamBatchMemOp_v2, (CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned))
+CUresult int_StreamBatchMemOp(CUstream, unsigned, struct cuda_memory_operation *, unsigned);
+#define cuStreamBatchMemOp_v2 int_StreamBatchMemOp
+#endif
 
 /* The library has it, newer headers declare only what followed it. */
 CUresult cuCtxCreate_v2(CUcontext *, unsigned, CUdevice);

@@ -44,6 +44,13 @@ enum cuda_constant {
     CUDA_IPC_LAZY_PEER = 1,
     CUDA_CAPTURE_RELAXED = 2,
     CUDA_COPY_IN_STREAM_ORDER = 1, /* srcAccessOrder */
+    CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES = 98, /* CUDA_WAIT_FLUSH is possible */
+    CUDA_OPERATION_WAIT = 1,  /* of cuda_memory_operation, */
+    CUDA_OPERATION_WRITE = 2,
+    CUDA_WAIT_GEQ = 0,        /* its flags: (int32_t)(word - value) >= 0, */
+    CUDA_WAIT_EQ = 1,
+    CUDA_WAIT_FLUSH = 1 << 30, /* and what peers wrote before is seen behind it */
+    CUDA_OPERATIONS_MOST = 255, /* in a batch */
 };
 
 /* Memory of a device, an address of it: CUdeviceptr. */
@@ -81,6 +88,31 @@ struct cuda_copy_2d { /* CUDA_MEMCPY2D */
     size_t width, height;
 };
 
+struct cuda_copy_3d { /* CUDA_MEMCPY3D */
+    size_t from_x, from_y, from_z, from_lod;
+    int from_type;
+    const void *from_host;
+    cuda_address from_device;
+    void *from_array, *reserved0;
+    size_t from_pitch, from_height;
+    size_t to_x, to_y, to_z, to_lod;
+    int to_type;
+    void *to_host;
+    cuda_address to_device;
+    void *to_array, *reserved1;
+    size_t to_pitch, to_height;
+    size_t width, height, depth;
+};
+
+struct cuda_memory_operation { /* CUstreamBatchMemOpParams: a wait or a write */
+    int operation;
+    cuda_address address; /* of a word of 32 bits */
+    uint32_t value, high_value;
+    unsigned flags;
+    cuda_address alias;
+    uint64_t unused;
+};
+
 struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;
@@ -115,6 +147,7 @@ struct CUfunc_st;
     X(cuStreamSynchronize, (struct CUstream_st *))                                          \
     X(cuStreamWaitEvent, (struct CUstream_st *, struct CUevent_st *, unsigned))             \
     X(cuStreamIsCapturing, (struct CUstream_st *, int *))                                   \
+    X(cuStreamGetCtx, (struct CUstream_st *, struct CUctx_st **))                           \
     X(cuThreadExchangeStreamCaptureMode, (int *))                                           \
     X(cuEventCreate, (struct CUevent_st **, unsigned))                                      \
     X(cuEventDestroy_v2, (struct CUevent_st *))                                             \
@@ -130,6 +163,8 @@ struct CUfunc_st;
     X(cuMemcpyDtoHAsync_v2, (void *, cuda_address, size_t, struct CUstream_st *))           \
     X(cuMemcpyHtoDAsync_v2, (cuda_address, const void *, size_t, struct CUstream_st *))     \
     X(cuMemcpy2DAsync_v2, (const struct cuda_copy_2d *, struct CUstream_st *))              \
+    X(cuMemcpy3DAsync_v2, (const struct cuda_copy_3d *, struct CUstream_st *))              \
+    X(cuMemsetD8Async, (cuda_address, unsigned char, size_t, struct CUstream_st *))         \
     X(cuIpcGetMemHandle, (struct cuda_ipc_handle *, cuda_address))                          \
     X(cuIpcOpenMemHandle_v2, (cuda_address *, struct cuda_ipc_handle, unsigned))            \
     X(cuIpcCloseMemHandle, (cuda_address))                                                  \
@@ -142,6 +177,10 @@ struct CUfunc_st;
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                          \
     X(cuMemcpyBatchAsync_v2, (cuda_address *, cuda_address *, size_t *, size_t,             \
                               struct cuda_copy_attributes *, size_t *, size_t,              \
-                              struct CUstream_st *))
+                              struct CUstream_st *))                                        \
+    X(cuStreamWaitValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))     \
+    X(cuStreamWriteValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))    \
+    X(cuStreamBatchMemOp_v2, (struct CUstream_st *, unsigned, struct cuda_memory_operation *, \
+                              unsigned))
 
 #endif

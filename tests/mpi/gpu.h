@@ -18,7 +18,6 @@ struct vmm_properties;
 #define GPU_TEST_FUNCTIONS(X)                                                           \
     X(cuCtxSetCurrent, (struct CUctx_st *))                                             \
     X(cuMemGetInfo_v2, (size_t *, size_t *))                                            \
-    X(cuMemsetD8Async, (cuda_address, unsigned char, size_t, struct CUstream_st *))     \
     X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))                  \
     X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                             \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                            \

@@ -236,6 +236,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
         *value = 132;
     if (attribute == 33) /* PCI bus; device and domain are 0 */
         *value = bus_of(visible[device]);
+    if (attribute == CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES)
+        *value = (int)sim_number("GPUBIND_SIM_FLUSH", 0, 1);
     if (attribute == 75) /* compute capability 9.0 */
         *value = 9;
     return sim_leave(CUDA_OK);

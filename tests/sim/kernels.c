@@ -63,22 +63,6 @@ int cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module, co
     return sim_leave(CUDA_OK);
 }
 
-/* A kernel reaches its own device, its context's mappings, page-locked and managed
- * memory, and other devices only when peer access is enabled. */
-static bool reaches(const struct CUctx_st *context, const struct place *place)
-{
-    const struct range *range = place->range;
-
-    if (!range)
-        return false;
-    if (range->kind == RANGE_IMPORTED)
-        return range->context == context;
-    if (range->kind != RANGE_DEVICE && range->kind != RANGE_POOL)
-        return true;
-    return range->context->physical == context->physical ||
-           context->peers >> range->context->physical & 1;
-}
-
 /* What the kernel would do for the ith copy of the job; false when it would fault. */
 static bool read_copy(const struct CUctx_st *context, const struct copy_kernel_job *job, unsigned i,
                       struct copy *copy)
@@ -95,7 +79,7 @@ static bool read_copy(const struct CUctx_st *context, const struct copy_kernel_j
         return true;
     return place_find(CALL_cuLaunchKernel, job->to[i], copy->width, &copy->to) == CUDA_OK &&
            place_find(CALL_cuLaunchKernel, job->from[i], copy->width, &copy->from) == CUDA_OK &&
-           reaches(context, &copy->to) && reaches(context, &copy->from);
+           place_reached(context, &copy->to) && place_reached(context, &copy->from);
 }
 
 static void launch(const struct copy_kernel_job *job, struct CUstream_st *stream)

@@ -5,6 +5,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/capture.c \
 	tests/sim/contexts.c \
 	tests/sim/copies.c \
+	tests/sim/copies_3d.c \
 	tests/sim/devices.c \
 	tests/sim/entry.c \
 	tests/sim/faults.c \
@@ -18,6 +19,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/queue.c \
 	tests/sim/ranges.c \
 	tests/sim/streams.c \
+	tests/sim/words.c \
 	tests/sim/sim.h \
 	tests/sim/sim_api.h \
 	src/cuda/copy_kernel.h \
@@ -32,17 +34,21 @@ check_PROGRAMS += \
 	tests/unit_sim \
 	tests/unit_sim_copies \
 	tests/unit_sim_ipc \
-	tests/unit_sim_streams
+	tests/unit_sim_streams \
+	tests/unit_sim_words
 tests_unit_sim_SOURCES = tests/unit_sim.c $(sim_check)
 tests_unit_sim_copies_SOURCES = tests/unit_sim_copies.c src/cuda/copy_kernel.h $(sim_check)
-tests_unit_sim_ipc_SOURCES = tests/unit_sim_ipc.c $(sim_check)
+tests_unit_sim_ipc_SOURCES = tests/unit_sim_ipc.c tests/sim/pair.h $(sim_check)
 tests_unit_sim_streams_SOURCES = tests/unit_sim_streams.c $(sim_check)
+tests_unit_sim_words_SOURCES = tests/unit_sim_words.c tests/sim/pair.h $(sim_check)
 # They open the module by its path, and link nothing of gpubind's.
 tests_unit_sim_LDADD =
 tests_unit_sim_copies_LDADD =
 tests_unit_sim_ipc_LDADD =
 tests_unit_sim_streams_LDADD = -lpthread
+tests_unit_sim_words_LDADD =
 EXTRA_tests_unit_sim_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_unit_sim_copies_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_unit_sim_ipc_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_unit_sim_streams_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_unit_sim_words_DEPENDENCIES = tests/sim/libcudasim.la

@@ -18,14 +18,32 @@ struct operation *operation_new(enum sim_call call, size_t ncopies)
     return op;
 }
 
+struct operation *operation_with_step(enum sim_call call, enum step (*step)(struct operation *),
+                                      size_t nplaces, size_t nbytes)
+{
+    struct operation *op = operation_new(call, 0);
+
+    op->places = calloc(nplaces, sizeof *op->places);
+    op->state = calloc(1, nbytes);
+    if (!op->places || !op->state)
+        sim_die("no memory");
+    op->nplaces = nplaces;
+    op->step = step;
+    return op;
+}
+
 void operation_free(struct operation *op)
 {
     for (size_t i = 0; i < op->ncopies; i++) {
         place_drop(&op->copies[i].to);
         place_drop(&op->copies[i].from);
     }
+    for (size_t i = 0; i < op->nplaces; i++)
+        place_drop(&op->places[i]);
     place_drop(&op->freed);
     free(op->copies);
+    free(op->places);
+    free(op->state);
     free(op->needs);
     free(op->staged);
     free(op);
@@ -44,13 +62,15 @@ void operation_need(struct operation *op, struct CUstream_st *stream, uint64_t t
 void operation_keep(struct operation *op)
 {
     place_keep(&op->freed);
+    for (size_t i = 0; i < op->nplaces; i++)
+        place_keep(&op->places[i]);
     for (size_t i = 0; i < op->ncopies; i++) {
         place_keep(&op->copies[i].to);
         place_keep(&op->copies[i].from);
     }
 }
 
-static void check_alive(const struct operation *op, const struct place *place, const char *what)
+char *operation_touch(const struct operation *op, const struct place *place, const char *what)
 {
     static const char *const ends[] = {
         "freed", "freed", "closed", "freed", "freed", "unregistered",
@@ -59,12 +79,13 @@ static void check_alive(const struct operation *op, const struct place *place, c
     if (place->range && place->range->dead)
         sim_die("use after free: %s %s memory that was %s before it was done", sim_name(op->call),
                 what, ends[place->range->kind]);
+    return place->bytes;
 }
 
 static void do_copy(const struct operation *op, const struct copy *copy)
 {
-    check_alive(op, &copy->to, "writes");
-    check_alive(op, &copy->from, "reads");
+    operation_touch(op, &copy->to, "writes");
+    operation_touch(op, &copy->from, "reads");
     for (size_t row = 0; row < copy->rows; row++) {
         char *to = copy->to.bytes + row * copy->to_pitch;
 

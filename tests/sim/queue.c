@@ -123,17 +123,23 @@ static void start_thread(void *(*function)(void *), void *argument)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Does op, the first of its stream, and ends it, or leaves its end to a thread. */
-static void execute(struct operation *op)
+/* Does op, the first of its stream, and ends it, or leaves its end to a thread or to a
+ * later time. */
+static enum step execute(struct operation *op)
 {
     struct CUstream_st *stream = op->stream;
+    enum step step = STEP_FINISHED;
 
     if (op->error) {
         stream->error = op->error;
         stream->error_serial = ++last_serial;
         finish(op);
-        return;
+        return STEP_FINISHED;
     }
+    if (op->step)
+        step = op->step(op);
+    if (step != STEP_FINISHED)
+        return step;
     operation_copy(op);
     if (op->event && op->event->stream == stream && op->event->ticket == op->ticket)
         op->event->error_serial = stream->error ? stream->error_serial : 0;
@@ -144,26 +150,49 @@ static void execute(struct operation *op)
         start_thread(run_function, op);
     else
         finish(op);
+    return STEP_FINISHED;
+}
+
+/* Does what the stream can do now; did it move? */
+static bool advance(const struct CUstream_st *stream, uint64_t now)
+{
+    bool moved = false;
+
+    while (stream->head && is_ready(stream->head, now)) {
+        enum step step = execute(stream->head);
+
+        moved |= step != STEP_STUCK;
+        if (step != STEP_FINISHED)
+            break;
+    }
+    return moved;
+}
+
+/* When the stream is to be looked at again. */
+static uint64_t next_of(const struct CUstream_st *stream, uint64_t now)
+{
+    if (!stream->head)
+        return UINT64_MAX;
+    if (stream->head->due > now)
+        return stream->head->due;
+    return stream->head->step && !stream->head->nneeds ? clock_now() + SIM_POLL : UINT64_MAX;
 }
 
 uint64_t streams_advance(void)
 {
-    uint64_t next, now = latency ? clock_now() : 0;
+    uint64_t next = UINT64_MAX, now = latency ? clock_now() : 0;
     bool moved;
 
     do {
         moved = false;
-        next = UINT64_MAX;
-        for (struct CUstream_st *s = streams; s; s = s->next) {
-            for (; s->head && is_ready(s->head, now); moved = true) {
-                struct operation *op = s->head;
-
-                execute(op);
-            }
-            if (s->head && s->head->due > now && s->head->due < next)
-                next = s->head->due;
-        }
+        for (struct CUstream_st *s = streams; s; s = s->next)
+            moved |= advance(s, now);
     } while (moved);
+    for (struct CUstream_st *s = streams; s; s = s->next) {
+        uint64_t at = next_of(s, now);
+
+        next = at < next ? at : next;
+    }
     return next;
 }
 

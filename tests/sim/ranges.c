@@ -203,3 +203,19 @@ void place_drop(struct place *place)
         free(place->range);
     place->range = NULL;
 }
+
+/* Work of a context reaches its own device, its context's mappings, page-locked and managed
+ * memory, and other devices only when peer access is enabled. */
+bool place_reached(const struct CUctx_st *context, const struct place *place)
+{
+    const struct range *range = place->range;
+
+    if (!range)
+        return false;
+    if (range->kind == RANGE_IMPORTED)
+        return range->context == context;
+    if (range->kind != RANGE_DEVICE && range->kind != RANGE_POOL)
+        return true;
+    return range->context->physical == context->physical ||
+           context->peers >> range->context->physical & 1;
+}

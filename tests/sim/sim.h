@@ -50,6 +50,7 @@ enum sim_result {
 
 #define SIM_MAX_DEVICES 15
 #define SIM_PAGE 4096
+#define SIM_POLL 20000 /* ns */
 
 /* ---- entry.c */
 
@@ -198,6 +199,8 @@ int place_find(enum sim_call call, cuda_address address, size_t nbytes, struct p
 /* Queued work uses the range until it calls place_drop. */
 void place_keep(struct place *place);
 void place_drop(struct place *place);
+/* Can work in the context read and write it? */
+bool place_reached(const struct CUctx_st *context, const struct place *place);
 
 /* ---- memory.c */
 
@@ -236,7 +239,15 @@ struct operation {
     struct place freed;        /* of cuMemFreeAsync */
     void (*function)(void *);
     void *data;
+    /* Work that waits for what others do to memory: begins when its turn comes, and is
+     * asked every SIM_POLL, as long as it is the first of its stream. */
+    enum step (*step)(struct operation *op);
+    struct place *places;      /* that step uses */
+    size_t nplaces;
+    void *state;               /* of step, freed with the operation */
 };
+
+enum step { STEP_STUCK, STEP_MOVED, STEP_FINISHED };
 
 enum capture { CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_INVALIDATED };
 
@@ -267,6 +278,11 @@ struct CUstream_st *stream_new(struct CUctx_st *context, bool blocking, bool leg
 /* Waits for all work of the context, then its streams are no more. */
 void streams_end(struct CUctx_st *context);
 struct operation *operation_new(enum sim_call call, size_t ncopies);
+/* With zeroed places, and a zeroed state of nbytes. */
+struct operation *operation_with_step(enum sim_call call, enum step (*step)(struct operation *),
+                                      size_t nplaces, size_t nbytes);
+/* The place, which must not have been freed meanwhile; what: reads or writes. */
+char *operation_touch(const struct operation *op, const struct place *place, const char *what);
 /* Queues op, which it takes over, and does what can be done. Returns its ticket. */
 uint64_t stream_submit(struct CUstream_st *stream, struct operation *op);
 void operation_need(struct operation *op, struct CUstream_st *stream, uint64_t ticket);

@@ -22,7 +22,6 @@ struct CUgraph_st;
     X(cuMemHostAlloc, (void **, size_t, unsigned))                               \
     X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                           \
     X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))                     \
-    X(cuMemsetD8Async, (cuda_address, unsigned char, size_t, struct CUstream_st *)) \
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                      \
     X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))
 

@@ -116,6 +116,22 @@ int cuStreamSynchronize(struct CUstream_st *handle)
     return sim_leave(stream_take_error(stream));
 }
 
+/* Special handles stand for the current context. */
+int cuStreamGetCtx(struct CUstream_st *handle, struct CUctx_st **context)
+{
+    int result = sim_enter(CALL_cuStreamGetCtx);
+    struct CUstream_st *stream;
+
+    if (result)
+        return result;
+    if ((uintptr_t)handle <= 2)
+        return sim_leave(context_current(context));
+    result = stream_find(handle, &stream);
+    if (!result)
+        *context = stream->context;
+    return sim_leave(result);
+}
+
 int cuLaunchHostFunc(struct CUstream_st *handle, void (*function)(void *), void *data)
 {
     int result = sim_enter(CALL_cuLaunchHostFunc);
