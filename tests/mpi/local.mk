@@ -27,10 +27,12 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/order.c \
 	tests/mpi/probe.c \
 	tests/mpi/pt2pt.c \
+	tests/mpi/random_type.c tests/mpi/random_type.h \
 	tests/mpi/ranks.c \
 	tests/mpi/requests.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
+	tests/mpi/strided.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
@@ -49,6 +51,7 @@ mpi_tests = \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
 	tests/lib_stress.t \
+	tests/lib_strided.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
 	tests/lib_where.t
