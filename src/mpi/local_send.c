@@ -111,6 +111,7 @@ static bool publish(struct gpubind_operation *send)
     struct descriptor *descriptor;
     struct wire_header header = {0};
     _Atomic uint64_t *place;
+    const bool failed = send->result != MPI_SUCCESS; /* its packing */
     bool at_once;
 
     send->descriptor = domain_take_descriptor(domain, may_be_stashed(send) ||
@@ -130,10 +131,11 @@ static bool publish(struct gpubind_operation *send)
     place = reserve_in_inbox(domain, send->peer);
     descriptor = descriptor_of(send);
     descriptor->header = header;
-    atomic_store_explicit(&descriptor->ready, send->order == ORDER_DONE, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->ready, send->order == ORDER_DONE || failed,
+                          memory_order_relaxed);
     atomic_store_explicit(&descriptor->filled, 0, memory_order_relaxed);
     atomic_store_explicit(&descriptor->drained, 0, memory_order_relaxed);
-    atomic_store_explicit(&descriptor->failed, 0, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
     descriptor->mapped = 0;
     if (at_once && send->nbytes > 0)
         memcpy(slot_of(send), send->buffer, send->nbytes);

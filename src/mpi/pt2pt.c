@@ -138,16 +138,14 @@ static void sweep(void)
 }
 
 /* Strided data of a send that no waiting receive took. Nonblocking: they are packed when
- * the call returns, so that the receiver needs nothing more of this rank. */
-static int pack(struct gpubind_operation *send, bool blocking)
+ * the call returns, so that the receiver needs nothing more of this rank. A message whose
+ * packing failed is sent as one that failed: its receiver waits for it. */
+static void pack(struct gpubind_operation *send, bool blocking)
 {
-    if (pack_start(send, &send->error) < 0) {
+    if (pack_start(send, &send->error) < 0)
         operation_failed(send);
-        return -1;
-    }
     while (!blocking && send->order == ORDER_PACKED && operation_ordered(send) == 0)
         library_breathe(false);
-    return send->done ? -1 : 0;
 }
 
 static void start_send(struct gpubind_operation *send, bool blocking)
@@ -156,8 +154,8 @@ static void start_send(struct gpubind_operation *send, bool blocking)
         return;
     if (blocking && offer_use(send))
         return;
-    if (send->pack && pack(send, blocking) < 0)
-        return;
+    if (send->pack)
+        pack(send, blocking);
     if (send->peer->local >= 0)
         local_send(send);
     else

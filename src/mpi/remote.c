@@ -105,8 +105,9 @@ void remote_send(struct gpubind_operation *send)
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
     struct letter *letter = letter_make(nbytes);
     struct wire_header header = {0};
-    const bool failed = eager && send->nbytes > 0 &&
-                        copy_data(send, letter->bytes + sizeof header) < 0;
+    const bool failed = send->result != MPI_SUCCESS || /* its packing, or the copy */
+                        (eager && send->nbytes > 0 &&
+                         copy_data(send, letter->bytes + sizeof header) < 0);
 
     fill(send, &header, eager && !failed);
     if (failed) { /* the receiver has to know, too */

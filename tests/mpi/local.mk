@@ -39,6 +39,18 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/types.c \
 	tests/mpi/where.c
 
+# By hand: make tests/bench/strided && mpirun -np 2 tests/bench/strided
+EXTRA_PROGRAMS += tests/bench/strided
+CLEANFILES += tests/bench/strided
+tests_bench_strided_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_bench_strided_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_bench_strided_LDFLAGS = -no-install
+tests_bench_strided_LDADD = $(tests_mpi_ranks_LDADD)
+tests_bench_strided_SOURCES = \
+	tests/bench/strided.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c
+
 mpi_tests = \
 	tests/lib_comms.t \
 	tests/lib_errors.t \
