@@ -143,6 +143,7 @@ CLEANFILES += tests/bench_plan
 include tests/fuzz/local.mk
 include tests/nvml/local.mk
 include tests/sim/local.mk
+include tests/exchange/local.mk
 include tests/mpi/local.mk
 include tests/plugin/local.mk
 

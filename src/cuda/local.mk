@@ -8,11 +8,16 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/copy_kernel.h \
 	src/cuda/driver.c src/cuda/driver.h \
 	src/cuda/driver_api.h \
+	src/cuda/exchange.c src/cuda/exchange.h \
+	src/cuda/exchange_operations.c src/cuda/exchange_ways.h \
 	src/cuda/gather.c src/cuda/gather.h src/cuda/gather_kernel.h \
 	src/cuda/gpu.c src/cuda/gpu.h \
 	src/cuda/kernel_image.h \
+	src/cuda/layout_copy.c \
 	src/cuda/mappings.c src/cuda/mappings.h \
-	src/cuda/memory.c src/cuda/memory.h
+	src/cuda/memory.c src/cuda/memory.h \
+	src/cuda/shape.c src/cuda/shape.h \
+	src/cuda/shape_copy.c src/cuda/shape_copy.h
 EXTRA_DIST += src/cuda/copy_kernel.cu
 
 if HAVE_NVCC

@@ -138,6 +138,7 @@ static enum step execute(struct operation *op)
     }
     if (op->step)
         step = op->step(op);
+    op->asked = step == STEP_STUCK ? op->asked + 1 : 0;
     if (step != STEP_FINISHED)
         return step;
     operation_copy(op);
@@ -171,11 +172,16 @@ static bool advance(const struct CUstream_st *stream, uint64_t now)
 /* When the stream is to be looked at again. */
 static uint64_t next_of(const struct CUstream_st *stream, uint64_t now)
 {
+    uint64_t times;
+
     if (!stream->head)
         return UINT64_MAX;
     if (stream->head->due > now)
         return stream->head->due;
-    return stream->head->step && !stream->head->nneeds ? clock_now() + SIM_POLL : UINT64_MAX;
+    if (!stream->head->step || stream->head->nneeds)
+        return UINT64_MAX;
+    times = 1 + stream->head->asked / 100;
+    return clock_now() + SIM_POLL * (times < 20 ? times : 20);
 }
 
 uint64_t streams_advance(void)

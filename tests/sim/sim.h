@@ -50,7 +50,7 @@ enum sim_result {
 
 #define SIM_MAX_DEVICES 15
 #define SIM_PAGE 4096
-#define SIM_POLL 20000 /* ns */
+#define SIM_POLL 20000 /* ns; up to 20 times as much where it has been in vain for long */
 
 /* ---- entry.c */
 
@@ -242,6 +242,7 @@ struct operation {
     /* Work that waits for what others do to memory: begins when its turn comes, and is
      * asked every SIM_POLL, as long as it is the first of its stream. */
     enum step (*step)(struct operation *op);
+    unsigned asked;            /* in vain */
     struct place *places;      /* that step uses */
     size_t nplaces;
     void *state;               /* of step, freed with the operation */

@@ -1,0 +1,24 @@
+#include "cuda/exchange_ways.h"
+#include "cuda/shape_copy.h"
+
+int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct shape *to,
+                       const struct shape *from, uint64_t nbytes)
+{
+    (void)gpu;
+    return shape_copy(stream, to, from, nbytes);
+}
+
+int layout_copy(struct gpu *gpu, struct CUstream_st *stream, const struct layout *to,
+                const struct layout *from, uint64_t nbytes, struct gpubind_error *err)
+{
+    struct shape there, here;
+    bool entered;
+    int status;
+
+    if (!shape_of(to, nbytes, &there) || !shape_of(from, nbytes, &here))
+        return error_set(err, "a layout has less than %llu bytes", (unsigned long long)nbytes);
+    entered = gpu_enter(gpu);
+    status = layout_copy_shapes(gpu, stream, &there, &here, nbytes);
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a copy cannot be queued", err);
+}

@@ -1,0 +1,12 @@
+# Exchanges between two processes, with the library's src/cuda linked in. It is no
+# check_PROGRAM: tests/exchange.t runs it on the simulated driver and on GPUs.
+EXTRA_PROGRAMS += tests/exchange/exchange
+check_DATA += tests/exchange/exchange
+CLEANFILES += tests/exchange/exchange
+tests_exchange_exchange_SOURCES = \
+	tests/exchange/exchange.c \
+	tests/exchange/scene.c tests/exchange/scene.h \
+	tests/exchange/side.c tests/exchange/side.h \
+	tests/tap.h
+tests_exchange_exchange_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
+shell_tests += tests/exchange.t

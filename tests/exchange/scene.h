@@ -1,0 +1,34 @@
+/* Messages between two processes, made up from a seed that both know. */
+#ifndef GPUBIND_TESTS_EXCHANGE_SCENE_H
+#define GPUBIND_TESTS_EXCHANGE_SCENE_H
+
+#include "cuda/exchange.h"
+
+#define SCENE_MESSAGES 6               /* in either direction */
+#define SCENE_SLOT ((size_t)512 << 10) /* bytes in which a message's layout lies */
+#define SCENE_PARTS 32                 /* at most */
+
+struct message {
+    struct layout from, to; /* addresses: bytes from the start of the slot */
+    uint64_t nbytes;
+    unsigned parts;
+    bool sure;
+};
+
+struct scene {
+    int n[2]; /* messages that rank 0 sends, and rank 1 */
+    struct message messages[2][SCENE_MESSAGES];
+};
+
+struct random {
+    uint64_t state;
+};
+
+uint64_t random_below(struct random *random, uint64_t limit);
+void scene_make(struct random *random, struct scene *scene);
+/* Where the message's byte lies in its slot, as the header says it: by counting. */
+uint64_t layout_place(const struct layout *layout, uint64_t byte);
+/* One line. */
+void message_print(const struct message *message);
+
+#endif
