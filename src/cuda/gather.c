@@ -7,7 +7,7 @@
 #include "cuda/gather_kernel.h"
 #include "cuda/kernels.h"
 
-enum { PART = GATHER_KERNEL_PART, WORD = 16 };
+enum { PART = GATHER_KERNEL_PART, WORD = 16, BLOCKS = 32 /* as layout_copy has */ };
 
 struct table {
     struct table *next;
@@ -175,10 +175,9 @@ static int launch(const struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stre
 {
     const uint64_t warps = GATHER_KERNEL_THREADS / 32, parts = (job->nbytes + PART - 1) / PART;
     const uint64_t wanted = (parts + warps - 1) / warps;
-    const unsigned most = kernels_blocks_strided();
     void *parameters[] = {job};
 
-    return gpu_driver()->cuLaunchKernel(kernel, wanted < most ? (unsigned)wanted : most, 1, 1,
+    return gpu_driver()->cuLaunchKernel(kernel, wanted < BLOCKS ? (unsigned)wanted : BLOCKS, 1, 1,
                                         GATHER_KERNEL_THREADS, 1, 1, 0, gpu->streams[stream],
                                         parameters, NULL);
 }
@@ -217,11 +216,10 @@ int gather_copy(struct gpu *gpu, enum gpu_stream stream, struct gather *gather,
     struct gather_kernel_job job = {.strided = strided, .dense = dense, .n = gather->n,
                                     .nbytes = nbytes, .element = gather->position[gather->n],
                                     .extent = gather->extent, .spread = spread};
-    struct CUfunc_st *kernel = kernel_of(gpu, KERNEL_GATHER);
-    bool entered;
+    bool entered = gpu_enter(gpu);
+    struct CUfunc_st *kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
     int status;
 
-    entered = gpu_enter(gpu);
     job.table = kernel ? table_of(gather, gpu) : 0;
     job.steps = gather->steps;
     job.word = word_of(gather->common | strided | dense | nbytes);
