@@ -35,6 +35,8 @@ simulated() {
 simulated 'memory operations' 100
 simulated 'memory operations, flushed' 20 GPUBIND_SIM_FLUSH=1
 simulated 'memory operations, slow' 30 GPUBIND_SIM_LATENCY=30
+simulated 'kernels' 100 GPUBIND_SIM_KERNELS=1 TEST_KERNEL=1
+simulated 'kernels, slow' 30 GPUBIND_SIM_KERNELS=1 TEST_KERNEL=1 GPUBIND_SIM_LATENCY=30
 simulated 'one device' 20 GPUBIND_SIM_DEVICES=1
 if [ -n "$real_gpu" ]; then
     exchange 'GPU' 100

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cuda/copy_kernel.h"
-#include "cuda/kernel_image.h"
+#include "cuda/kernels.h"
 
 /* Above this a copy engine moves a message as fast as a kernel would (two H200:
  * 16 x 1 MiB in a batch 300 GB/s, by a kernel 286; 64 x 64 KiB 95 and 195). */
@@ -19,27 +19,11 @@ static unsigned blocks = 8;
 void copies_set_blocks(int n)
 {
     blocks = n < 0 ? 0 : (unsigned)n;
+    kernels_allow(blocks > 0);
 }
 
-/* Loads the kernel the first time that several copies wait together. */
-static bool have_kernel(struct gpu *gpu)
-{
-    const struct cuda_driver *cuda = gpu_driver();
-
-    if (blocks == 0 || !kernel_image)
-        return false;
-    if (gpu->kernel_tried)
-        return gpu->copy_kernel;
-    gpu->kernel_tried = true;
-    if (cuda->cuModuleLoadData(&gpu->module, kernel_image) != CUDA_OK)
-        return false;
-    if (cuda->cuModuleGetFunction(&gpu->copy_kernel, gpu->module, COPY_KERNEL_NAME) != CUDA_OK)
-        gpu->copy_kernel = NULL;
-    return gpu->copy_kernel;
-}
-
-static int launch(const struct gpu *gpu, struct CUstream_st *stream, const struct copy *copies,
-                  int n)
+static int launch(struct CUfunc_st *kernel, struct CUstream_st *stream,
+                  const struct copy *copies, int n)
 {
     struct copy_kernel_job job;
     unsigned pieces = 0, grid;
@@ -55,8 +39,8 @@ static int launch(const struct gpu *gpu, struct CUstream_st *stream, const struc
     job.pieces_before[n] = pieces;
     job.n = (unsigned)n;
     grid = blocks < pieces ? blocks : pieces;
-    return gpu_driver()->cuLaunchKernel(gpu->copy_kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1,
-                                        0, stream, parameters, NULL);
+    return gpu_driver()->cuLaunchKernel(kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0,
+                                        stream, parameters, NULL);
 }
 
 static int batch(struct CUstream_st *stream, const struct copy *copies, int n)
@@ -91,6 +75,7 @@ static int one_by_one(struct CUstream_st *stream, const struct copy *copies, int
 /* The context is current. */
 static int start(struct gpu *gpu, struct CUstream_st *stream, const struct copy *copies, int n)
 {
+    struct CUfunc_st *kernel = NULL;
     size_t nbytes = 0;
     bool device = true;
 
@@ -100,8 +85,10 @@ static int start(struct gpu *gpu, struct CUstream_st *stream, const struct copy 
         nbytes += copies[i].nbytes;
         device = device && copies[i].device;
     }
-    if (device && nbytes / (size_t)n <= KERNEL_MEAN && have_kernel(gpu))
-        return launch(gpu, stream, copies, n);
+    if (device && nbytes / (size_t)n <= KERNEL_MEAN)
+        kernel = kernel_of(gpu, GPU_COPY_KERNEL);
+    if (kernel)
+        return launch(kernel, stream, copies, n);
     if (device && gpu_driver()->cuMemcpyBatchAsync_v2)
         return batch(stream, copies, n);
     return one_by_one(stream, copies, n);

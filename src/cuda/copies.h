@@ -17,7 +17,8 @@ struct flight { /* copies under way */
     struct CUevent_st *event;
 };
 
-/* Blocks of the copy kernel: the SMs that it takes from the application; 0: none. */
+/* Blocks of the copy kernel: the SMs that it takes from the application; 0: none, and no
+ * other kernel either. */
 void copies_set_blocks(int n);
 
 /* Starts n (0 to COPIES_MOST) copies in that stream, in any order among themselves. The

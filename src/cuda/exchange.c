@@ -1,36 +1,67 @@
-#include "cuda/exchange_ways.h"
+#include "cuda/exchange_launch.h"
+#include "cuda/kernels.h"
 
 #define PART_BYTES (16u << 10)
 #define PARTS_MOST 16u
+
+/* What two H200 take. A block of the exchange's kernel moves 16 KiB at a time, a round
+ * of 1.2 us; strided bytes unit by unit. Memory operations cost more than a launch, but
+ * leave the copies to a copy engine, or to a kernel with more threads. */
+#define OPERATIONS_PS 9000000u
+#define BLOCK_BYTE_PS 73u
+#define ENGINE_BYTE_PS 3u
+#define BLOCK_UNIT_PS 7000u
+#define LAYOUT_UNIT_PS 100u
 
 /* Two H200: rows of 64 KiB to both neighbours take 4.8 us by 4 blocks of 256 threads and
  * by 8; 1 MiB wants 16. */
 unsigned exchange_parts(uint64_t nbytes)
 {
-    const uint64_t parts = (nbytes + PART_BYTES - 1) / PART_BYTES;
+    const uint64_t parts = nbytes / PART_BYTES + (nbytes % PART_BYTES != 0);
 
     return parts < 1 ? 1 : parts < PARTS_MOST ? (unsigned)parts : PARTS_MOST;
 }
 
 bool exchange_has_kernel(struct gpu *gpu)
 {
-    (void)gpu;
-    return false;
+    bool entered = gpu_enter(gpu), has = kernel_of(gpu, GPU_EXCHANGE_KERNEL) != NULL;
+
+    gpu_leave(entered);
+    return has;
 }
 
-static int check(const struct exchange *exchange, struct gpubind_error *err)
+/* What is known of the messages before they are queued. */
+struct outlook {
+    bool countable;              /* the kernel can copy them all */
+    uint64_t kernel, operations; /* ps that the copies take: side by side, one by one */
+};
+
+static void look_at(const struct shape *to, const struct shape *from,
+                    const struct exchange_send *send, struct outlook *outlook)
 {
+    const bool strided = to->levels > 1 || from->levels > 1;
+    const uint64_t n = strided ? send->nbytes / shape_unit(to, from, send->nbytes) : send->nbytes;
+    const uint64_t kernel = n / send->parts * (strided ? BLOCK_UNIT_PS : BLOCK_BYTE_PS);
+
+    outlook->countable &= kernel_can_copy(to, from, send->nbytes);
+    outlook->kernel = kernel > outlook->kernel ? kernel : outlook->kernel;
+    outlook->operations += n * (strided ? LAYOUT_UNIT_PS : ENGINE_BYTE_PS);
+}
+
+static int look(const struct exchange *exchange, struct outlook *outlook,
+                struct gpubind_error *err)
+{
+    *outlook = (struct outlook){.countable = true, .operations = OPERATIONS_PS};
     for (int i = 0; i < exchange->nsends; i++) {
         const struct exchange_send *send = &exchange->sends[i];
-        struct shape shape;
+        struct shape to, from;
 
-        if (!shape_of(&send->to, send->nbytes, &shape) ||
-            !shape_of(&send->from, send->nbytes, &shape))
-            return error_set(err, "a layout has less than the message's %llu bytes",
-                             (unsigned long long)send->nbytes);
+        if (!send->parts || !shape_of(&send->to, send->nbytes, &to) ||
+            !shape_of(&send->from, send->nbytes, &from))
+            return error_set(err, "%llu bytes in %u parts: a layout has less",
+                             (unsigned long long)send->nbytes, send->parts);
+        look_at(&to, &from, send, outlook);
     }
-    if (!gpu_driver()->cuStreamBatchMemOp_v2)
-        return error_set(err, "the CUDA driver is too old: it has no cuStreamBatchMemOp_v2");
     return 0;
 }
 
@@ -40,13 +71,20 @@ int exchange_start(struct gpu *gpu, struct CUstream_st *stream,
                    struct gpubind_error *err)
 {
     const struct exchange exchange = {gpu, stream, sends, nsends, receives, nreceives};
+    const bool operations = gpu_driver()->cuStreamBatchMemOp_v2;
+    struct CUfunc_st *kernel;
+    struct outlook outlook;
     bool entered;
     int status;
 
-    if (check(&exchange, err) < 0)
+    if (look(&exchange, &outlook, err) < 0)
         return -1;
     entered = gpu_enter(gpu);
-    status = exchange_by_operations(&exchange);
+    kernel = outlook.countable ? kernel_of(gpu, GPU_EXCHANGE_KERNEL) : NULL;
+    if (kernel && (!operations || outlook.kernel <= outlook.operations))
+        status = exchange_by_kernel(&exchange, kernel);
+    else
+        status = operations ? exchange_by_operations(&exchange) : CUDA_NOT_SUPPORTED;
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "messages cannot be queued", err);
 }

@@ -9,6 +9,7 @@
 
 /* What arrives and what leaves must not queue behind each other. */
 enum gpu_stream { GPU_IN, GPU_OUT, GPU_STREAMS };
+enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_KERNELS };
 
 struct gpu {
     struct gpu *next;
@@ -18,8 +19,8 @@ struct gpu {
     struct CUstream_st *streams[GPU_STREAMS]; /* non-blocking: the application waits for none */
     struct CUevent_st *order;
     struct CUmod_st *module;
-    struct CUfunc_st *copy_kernel; /* NULL: none */
-    int kernel_tried;
+    struct CUfunc_st *kernels[GPU_KERNELS]; /* see kernels.h */
+    bool kernels_tried;
 };
 
 /* The driver, once this process uses CUDA; else NULL. Loads nothing: before the

@@ -1,4 +1,4 @@
-/* The compiled copy kernel, as nvcc made it: a fatbin. NULL in a build without nvcc. */
+/* The compiled kernels, as nvcc made them: a fatbin. NULL in a build without nvcc. */
 #ifndef GPUBIND_CUDA_KERNEL_IMAGE_H
 #define GPUBIND_CUDA_KERNEL_IMAGE_H
 

@@ -1,11 +1,18 @@
-#include "cuda/exchange_ways.h"
+#include "cuda/exchange_launch.h"
+#include "cuda/kernels.h"
 #include "cuda/shape_copy.h"
 
 int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct shape *to,
                        const struct shape *from, uint64_t nbytes)
 {
-    (void)gpu;
-    return shape_copy(stream, to, from, nbytes);
+    struct CUfunc_st *kernel = NULL;
+
+    if (nbytes == 0)
+        return CUDA_OK;
+    if (!shape_copy_is_quick(to, from, nbytes) && kernel_can_copy(to, from, nbytes))
+        kernel = kernel_of(gpu, GPU_LAYOUT_KERNEL);
+    return kernel ? layout_launch(kernel, stream, to, from, nbytes)
+                  : shape_copy(stream, to, from, nbytes);
 }
 
 int layout_copy(struct gpu *gpu, struct CUstream_st *stream, const struct layout *to,

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cuda/kernels.h"
 #include "tests/exchange/side.h"
 #include "tests/tap.h"
 
@@ -28,41 +29,41 @@ static void dawdle(struct random *random)
 
 static void fill(const struct side *side, uint64_t salt)
 {
-    static unsigned char bytes[SIDE_BYTES];
+    static unsigned char bytes[SCENE_BYTES];
     const struct cuda_driver *cuda = gpu_driver();
 
-    for (uint64_t i = 0; i < SIDE_BYTES; i++)
+    for (uint64_t i = 0; i < SCENE_BYTES; i++)
         bytes[i] = pattern(salt + (unsigned)side->rank, i);
-    must(cuda->cuMemcpyHtoDAsync_v2(side->own.out, bytes, SIDE_BYTES, side->stream),
+    must(cuda->cuMemcpyHtoDAsync_v2(side->own.out, bytes, SCENE_BYTES, side->stream),
          "cuMemcpyHtoDAsync");
-    must(cuda->cuMemsetD8Async(side->own.in, UNTOUCHED, SIDE_BYTES, side->stream),
+    must(cuda->cuMemsetD8Async(side->own.in, UNTOUCHED, SCENE_BYTES, side->stream),
          "cuMemsetD8Async");
     must(cuda->cuStreamSynchronize(side->stream), "cuStreamSynchronize");
 }
 
-/* What came is what the other has sent, and nothing else was written. */
-static bool check(const struct side *side, const struct scene *scene, uint64_t salt)
+/* What came is what that rank has sent, and nothing else was written. */
+static bool check(const struct side *side, const struct scene *scene, int sender, uint64_t salt)
 {
-    static unsigned char got[SIDE_BYTES], wanted[SIDE_BYTES];
+    static unsigned char got[SCENE_BYTES], wanted[SCENE_BYTES];
 
     memset(wanted, UNTOUCHED, sizeof wanted);
-    for (int m = 0; m < scene->n[!side->rank]; m++) {
-        const struct message *message = &scene->messages[!side->rank][m];
-        const uint64_t slot = (unsigned)m * SCENE_SLOT;
+    for (int m = 0; m < scene->n[sender]; m++) {
+        const struct message *message = &scene->messages[sender][m];
+        const uint64_t slot = (unsigned)m * scene->slot;
 
         for (uint64_t i = 0; i < message->nbytes; i++)
             wanted[slot + layout_place(&message->to, i)] =
-                pattern(salt + !side->rank, slot + layout_place(&message->from, i));
+                pattern(salt + (unsigned)sender, slot + layout_place(&message->from, i));
     }
-    must(gpu_driver()->cuMemcpyDtoHAsync_v2(got, side->own.in, SIDE_BYTES, side->stream),
+    must(gpu_driver()->cuMemcpyDtoHAsync_v2(got, side->own.in, SCENE_BYTES, side->stream),
          "cuMemcpyDtoHAsync");
     must(gpu_driver()->cuStreamSynchronize(side->stream), "cuStreamSynchronize");
-    for (uint64_t i = 0; i < SIDE_BYTES; i++) {
+    for (uint64_t i = 0; i < SCENE_BYTES; i++) {
         if (got[i] == wanted[i])
             continue;
         fprintf(stderr, "rank %d: byte %llu is %#x, wanted %#x; message %llu: ", side->rank,
-                (unsigned long long)i, got[i], wanted[i], (unsigned long long)(i / SCENE_SLOT));
-        message_print(&scene->messages[!side->rank][i / SCENE_SLOT]);
+                (unsigned long long)i, got[i], wanted[i], (unsigned long long)(i / scene->slot));
+        message_print(&scene->messages[sender][i / scene->slot]);
         return false;
     }
     return true;
@@ -90,6 +91,20 @@ static bool both(const struct side *side, bool good)
     return good && others;
 }
 
+/* More than one part only where both have the kernel, as the library does; now and then
+ * against the library's custom. */
+static void agree(const struct side *side, struct scene *scene)
+{
+    const bool mine = exchange_has_kernel(side->gpu);
+    bool theirs;
+
+    side_swap(side, &mine, &theirs, sizeof mine);
+    for (int rank = 0; rank < 2 && !(mine && theirs); rank++)
+        for (int i = 0; i < scene->n[rank]; i++)
+            if (i % 3)
+                scene->messages[rank][i].parts = 1;
+}
+
 static bool round_of(const struct side *side, uint64_t seed)
 {
     struct random shared = {seed}, own = {seed + 77 + (unsigned)side->rank};
@@ -98,23 +113,38 @@ static bool round_of(const struct side *side, uint64_t seed)
 
     scene_make(&shared, &scene);
     fill(side, seed);
-    side_meet(side);
+    kernels_allow(random_below(&own, 3) > 0);
+    agree(side, &scene);
     dawdle(&own);
     side_exchange(side, &scene);
-    good = check(side, &scene, seed);
+    good = check(side, &scene, !side->rank, seed);
     side_meet(side);
     return both(side, good && words_are_clear(side));
 }
 
-static void rounds(const struct side *side, int n, uint64_t seed)
+/* The same layouts, within a GPU. */
+static bool copies_of(const struct side *side, uint64_t seed)
+{
+    struct random random = {seed + 7777 + (unsigned)side->rank};
+    struct scene scene;
+
+    scene_make(&random, &scene);
+    kernels_allow(random_below(&random, 3) > 0);
+    fill(side, seed);
+    side_copy(side, &scene);
+    return both(side, check(side, &scene, side->rank, seed));
+}
+
+static void rounds(const struct side *side, bool (*round)(const struct side *, uint64_t),
+                   const char *what, int n, uint64_t seed)
 {
     int good = 0;
 
-    while (good < n && round_of(side, seed + (unsigned)good * 1000003u))
+    while (good < n && round(side, seed + (unsigned)good * 1000003u))
         good++;
     if (side->rank)
         return;
-    tap_ok(good == n, "%d exchanges of all shapes", n);
+    tap_ok(good == n, "%d %s of all shapes", n, what);
     if (good < n)
         tap_diag("the round with the seed %llu went wrong",
                  (unsigned long long)(seed + (unsigned)good * 1000003u));
@@ -142,7 +172,7 @@ static void repeated(const struct side *side, uint64_t seed)
     must(cuda->cuMemAlloc_v2(&log, REPEATS), "cuMemAlloc");
     side_meet(side);
     for (unsigned i = 0; i < REPEATS; i++) {
-        must(cuda->cuMemsetD8Async(side->own.out, (unsigned char)(i + 1), SIDE_BYTES,
+        must(cuda->cuMemsetD8Async(side->own.out, (unsigned char)(i + 1), SCENE_BYTES,
                                    side->stream), "cuMemsetD8Async");
         side_exchange(side, &scene);
         must(cuda->cuMemcpyDtoDAsync_v2(log + i,
@@ -177,9 +207,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     side_fork(&side);
     alarm(100);
-    if (side_start(&side) < 0)
+    if (side_start(&side, SCENE_BYTES) < 0)
         return 77;
-    rounds(&side, n, seed);
+    if (!side.rank)
+        tap_diag("%s", exchange_has_kernel(side.gpu) ? "with the kernel" : "without the kernel");
+    if (!side.rank && getenv("TEST_KERNEL"))
+        tap_ok(exchange_has_kernel(side.gpu), "there is a kernel");
+    rounds(&side, round_of, "exchanges", n, seed);
+    rounds(&side, copies_of, "copies within a GPU", n, seed);
+    kernels_allow(true);
     for (unsigned i = 0; i < 5; i++)
         repeated(&side, seed + i);
     side_end(&side);

@@ -8,5 +8,17 @@ tests_exchange_exchange_SOURCES = \
 	tests/exchange/scene.c tests/exchange/scene.h \
 	tests/exchange/side.c tests/exchange/side.h \
 	tests/tap.h
+if !HAVE_NVCC
+tests_exchange_exchange_SOURCES += tests/exchange/image.c
+endif
 tests_exchange_exchange_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
 shell_tests += tests/exchange.t
+
+# By hand, on a machine with two GPUs: make tests/bench/exchange && tests/bench/exchange
+EXTRA_PROGRAMS += tests/bench/exchange
+CLEANFILES += tests/bench/exchange
+tests_bench_exchange_SOURCES = \
+	tests/bench/exchange.c \
+	tests/exchange/scene.h \
+	tests/exchange/side.c tests/exchange/side.h
+tests_bench_exchange_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la

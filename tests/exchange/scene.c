@@ -57,28 +57,29 @@ static uint64_t spread(struct random *random, uint64_t unit, struct layout *layo
     return extent + 4 * unit + 1;
 }
 
-static void make_layout(struct random *random, uint64_t n, uint64_t unit, struct layout *layout)
+static void make_layout(struct random *random, uint64_t n, uint64_t unit, size_t slot,
+                        struct layout *layout)
 {
     do {
         layout->run = happens(random, 3) ? n : unit * some(random, 8);
         split(random, n, layout);
-    } while (spread(random, unit, layout) > SCENE_SLOT);
+    } while (spread(random, unit, layout) > slot);
 }
 
-static void make_message(struct random *random, struct message *message)
+static void make_message(struct random *random, size_t slot, struct message *message)
 {
     const uint64_t unit = (uint64_t)1 << random_below(random, 5);
-    uint64_t n = unit * some(random, 14);
+    uint64_t n = unit * some(random, slot > SCENE_BYTES / SCENE_MESSAGES ? 14 : 10);
 
     message->nbytes = happens(random, 10) ? n - random_below(random, unit < n ? unit : n) : n;
     if (happens(random, 20))
         message->nbytes = 0;
-    make_layout(random, n, unit, &message->from);
+    make_layout(random, n, unit, slot, &message->from);
     message->to = message->from;
     do {
         if (happens(random, 2))
-            make_layout(random, n, unit, &message->to);
-    } while (spread(random, unit, &message->to) > SCENE_SLOT);
+            make_layout(random, n, unit, slot, &message->to);
+    } while (spread(random, unit, &message->to) > slot);
     message->sure = happens(random, 3);
     message->parts = happens(random, 4) ? 1 + (unsigned)random_below(random, SCENE_PARTS)
                                         : exchange_parts(message->nbytes);
@@ -86,10 +87,13 @@ static void make_message(struct random *random, struct message *message)
 
 void scene_make(struct random *random, struct scene *scene)
 {
+    const unsigned most = happens(random, 5) ? SCENE_MESSAGES : 6;
+
+    scene->slot = SCENE_BYTES / most;
     for (int rank = 0; rank < 2; rank++) {
-        scene->n[rank] = (int)random_below(random, SCENE_MESSAGES + 1);
+        scene->n[rank] = (int)random_below(random, most + 1);
         for (int i = 0; i < scene->n[rank]; i++)
-            make_message(random, &scene->messages[rank][i]);
+            make_message(random, scene->slot, &scene->messages[rank][i]);
     }
 }
 

@@ -4,9 +4,9 @@
 
 #include "cuda/exchange.h"
 
-#define SCENE_MESSAGES 6               /* in either direction */
-#define SCENE_SLOT ((size_t)512 << 10) /* bytes in which a message's layout lies */
-#define SCENE_PARTS 32                 /* at most */
+#define SCENE_MESSAGES 48             /* at most, in either direction */
+#define SCENE_BYTES ((size_t)3 << 20) /* in which they lie */
+#define SCENE_PARTS 32                /* at most */
 
 struct message {
     struct layout from, to; /* addresses: bytes from the start of the slot */
@@ -16,7 +16,8 @@ struct message {
 };
 
 struct scene {
-    int n[2]; /* messages that rank 0 sends, and rank 1 */
+    int n[2];    /* messages that rank 0 sends, and rank 1 */
+    size_t slot; /* bytes in which one message's layout lies */
     struct message messages[2][SCENE_MESSAGES];
 };
 
@@ -25,6 +26,7 @@ struct random {
 };
 
 uint64_t random_below(struct random *random, uint64_t limit);
+/* A few messages, or a crowd of short ones. */
 void scene_make(struct random *random, struct scene *scene);
 /* Where the message's byte lies in its slot, as the header says it: by counting. */
 uint64_t layout_place(const struct layout *layout, uint64_t byte);

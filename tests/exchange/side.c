@@ -56,7 +56,7 @@ static cuda_address share(const struct side *side, size_t nbytes, cuda_address *
     return own;
 }
 
-int side_start(struct side *side)
+int side_start(struct side *side, size_t nbytes)
 {
     struct gpubind_error err;
     struct CUctx_st *context;
@@ -72,8 +72,8 @@ int side_start(struct side *side)
     must(gpu_driver()->cuCtxPushCurrent_v2(context), "cuCtxPushCurrent");
     side->gpu = gpu_of(context, side->rank % count, &err);
     must(gpu_driver()->cuStreamCreate(&side->stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
-    side->own.out = share(side, SIDE_BYTES, &side->other.out);
-    side->own.in = share(side, SIDE_BYTES, &side->other.in);
+    side->own.out = share(side, nbytes, &side->other.out);
+    side->own.in = share(side, nbytes, &side->other.in);
     side->own.words = share(side, SIDE_WORDS * sizeof(uint32_t), &side->other.words);
     return 0;
 }
@@ -94,19 +94,20 @@ void side_end(struct side *side)
     gpu_stop();
 }
 
-static cuda_address ready_words(const struct arena *arena, int message)
+cuda_address ready_words(const struct arena *arena, int message)
 {
     return arena->words + (unsigned)message * SCENE_PARTS * sizeof(uint32_t);
 }
 
-static cuda_address done_words(const struct arena *arena, int message)
+cuda_address done_words(const struct arena *arena, int message)
 {
     return ready_words(arena, SCENE_MESSAGES + message);
 }
 
-static struct layout at(cuda_address arena, int message, struct layout layout)
+static struct layout at(cuda_address arena, const struct scene *scene, int message,
+                        struct layout layout)
 {
-    layout.address += arena + (unsigned)message * SCENE_SLOT;
+    layout.address += arena + (unsigned)message * scene->slot;
     return layout;
 }
 
@@ -120,7 +121,8 @@ void side_exchange(const struct side *side, const struct scene *scene)
 
     for (int i = 0; i < scene->n[side->rank]; i++)
         sends[i] = (struct exchange_send){
-            .from = at(side->own.out, i, mine[i].from), .to = at(side->other.in, i, mine[i].to),
+            .from = at(side->own.out, scene, i, mine[i].from),
+            .to = at(side->other.in, scene, i, mine[i].to),
             .nbytes = mine[i].nbytes, .parts = mine[i].parts, .sure = mine[i].sure,
             .ready = ready_words(&side->own, i), .done = done_words(&side->other, i)};
     for (int i = 0; i < scene->n[!side->rank]; i++)
@@ -132,4 +134,20 @@ void side_exchange(const struct side *side, const struct scene *scene)
         return;
     fprintf(stderr, "%s\n", err.text);
     abort();
+}
+
+void side_copy(const struct side *side, const struct scene *scene)
+{
+    const struct message *messages = scene->messages[side->rank];
+
+    for (int i = 0; i < scene->n[side->rank]; i++) {
+        const struct layout to = at(side->own.in, scene, i, messages[i].to);
+        const struct layout from = at(side->own.out, scene, i, messages[i].from);
+        struct gpubind_error err;
+
+        if (layout_copy(side->gpu, side->stream, &to, &from, messages[i].nbytes, &err) == 0)
+            continue;
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
 }

@@ -5,10 +5,9 @@
 #include "tests/exchange/scene.h"
 
 #define SIDE_WORDS (2 * SCENE_MESSAGES * SCENE_PARTS)
-#define SIDE_BYTES (SCENE_MESSAGES * SCENE_SLOT)
 
 struct arena {
-    cuda_address out, in; /* SIDE_BYTES each: slots */
+    cuda_address out, in; /* buffers of the bytes that side_start was told */
     cuda_address words;   /* SIDE_WORDS: ready of what is sent, then done of what comes */
 };
 
@@ -23,14 +22,19 @@ struct side {
 /* Two processes from here on. */
 void side_fork(struct side *side);
 /* The side's GPU, memory and stream; 0, or -1 where there is no GPU. */
-int side_start(struct side *side);
+int side_start(struct side *side, size_t nbytes);
 void side_end(struct side *side);
 /* Hands the other n bytes (up to 4 KiB) and gets as many. */
 void side_swap(const struct side *side, const void *mine, void *others, size_t n);
 /* Both have come here. */
 void side_meet(const struct side *side);
-/* Queues the scene's messages, or those of this side; sure: all of them are. */
+/* The words of a message. */
+cuda_address ready_words(const struct arena *arena, int message);
+cuda_address done_words(const struct arena *arena, int message);
+/* Queues the scene's messages. */
 void side_exchange(const struct side *side, const struct scene *scene);
+/* Copies what the side would send to where the other would get it, in its own memory. */
+void side_copy(const struct side *side, const struct scene *scene);
 /* The driver's call must work: the test cannot go on. */
 void must(int status, const char *what);
 

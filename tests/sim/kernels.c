@@ -1,16 +1,28 @@
-/* Modules and kernels. Without GPUBIND_SIM_KERNELS=1 no module loads. With it, each
- * function of a module is the copy kernel, done by the CPU. */
+/* Modules and kernels. Without GPUBIND_SIM_KERNELS=1 no module loads. With it, every
+ * module has the library's kernels, done by the CPU. */
+#include <string.h>
+
 #include "cuda/copy_kernel.h"
-#include "tests/sim/sim.h"
+#include "cuda/exchange_kernel.h"
+#include "tests/sim/kernels.h"
 
 struct CUmod_st {
     struct CUctx_st *context;
     bool loaded;
 };
 
+struct kernel {
+    const char *name;
+    unsigned threads; /* of a block, at most */
+    void (*launch)(const void *job, unsigned blocks, struct CUstream_st *stream);
+};
+
 struct CUfunc_st {
     struct CUmod_st *module;
+    const struct kernel *kernel;
 };
+
+static const struct kernel *find_kernel(const char *name);
 
 int cuModuleLoadData(struct CUmod_st **module, const void *image)
 {
@@ -56,10 +68,11 @@ int cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module, co
         return result;
     if (!is_module(module))
         return sim_leave(SIM_INVALID_HANDLE);
-    if (!name || !*name)
+    if (!name || !find_kernel(name))
         return sim_leave(SIM_NOT_FOUND);
     *function = sim_new(sizeof **function);
     (*function)->module = module;
+    (*function)->kernel = find_kernel(name);
     return sim_leave(CUDA_OK);
 }
 
@@ -82,9 +95,15 @@ static bool read_copy(const struct CUctx_st *context, const struct copy_kernel_j
            place_reached(context, &copy->to) && place_reached(context, &copy->from);
 }
 
-static void launch(const struct copy_kernel_job *job, struct CUstream_st *stream)
+static void launch_copies(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
-    struct operation *op = operation_new(CALL_cuLaunchKernel, job->n);
+    const struct copy_kernel_job *job = parameter;
+    struct operation *op;
+
+    (void)blocks;
+    if (job->n > COPY_KERNEL_MOST)
+        sim_die("a copy kernel with %u copies", job->n);
+    op = operation_new(CALL_cuLaunchKernel, job->n);
 
     for (unsigned i = 0; i < job->n; i++)
         if (!read_copy(stream->context, job, i, &op->copies[i])) {
@@ -94,13 +113,26 @@ static void launch(const struct copy_kernel_job *job, struct CUstream_st *stream
     stream_submit(stream, op);
 }
 
+static const struct kernel kernels[] = {
+    {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, launch_copies},
+    {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, launch_exchange},
+    {LAYOUT_KERNEL_NAME, LAYOUT_KERNEL_THREADS, launch_layout},
+};
+
+static const struct kernel *find_kernel(const char *name)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (strcmp(kernels[i].name, name) == 0)
+            return &kernels[i];
+    return NULL;
+}
+
 int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    struct CUstream_st *handle, void **parameters, void **extra)
 {
     int result = sim_enter(CALL_cuLaunchKernel);
     uint64_t threads = (uint64_t)block_x * block_y * block_z;
-    const struct copy_kernel_job *job;
     struct CUstream_st *stream;
 
     (void)shared;
@@ -110,14 +142,11 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     if (!result && (!function || !is_module(function->module) ||
                     function->module->context != stream->context))
         result = SIM_INVALID_HANDLE;
-    if (!result && (!grid_x || !grid_y || !grid_z || !threads || threads > COPY_KERNEL_THREADS ||
+    if (!result && (!grid_x || !grid_y || !grid_z || !threads || threads > function->kernel->threads ||
                     !parameters || extra))
         result = CUDA_INVALID_VALUE;
     if (result)
         return sim_leave(result);
-    job = parameters[0];
-    if (job->n > COPY_KERNEL_MOST)
-        sim_die("a copy kernel with %u copies", job->n);
-    launch(job, stream);
+    function->kernel->launch(parameters[0], grid_x * grid_y * grid_z, stream);
     return sim_leave(CUDA_OK);
 }

@@ -8,11 +8,12 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/copies_3d.c \
 	tests/sim/devices.c \
 	tests/sim/entry.c \
+	tests/sim/exchanges.c \
 	tests/sim/faults.c \
 	tests/sim/ipc.c \
 	tests/sim/job.c \
 	tests/sim/job_file.c \
-	tests/sim/kernels.c \
+	tests/sim/kernels.c tests/sim/kernels.h \
 	tests/sim/memory.c \
 	tests/sim/operations.c \
 	tests/sim/pointers.c \
@@ -23,6 +24,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/sim.h \
 	tests/sim/sim_api.h \
 	src/cuda/copy_kernel.h \
+	src/cuda/exchange_kernel.h \
 	src/cuda/driver_api.h
 tests_sim_libcudasim_la_CFLAGS = $(AM_CFLAGS) -pthread
 # nodelete: its threads outlive dlclose.

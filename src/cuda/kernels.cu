@@ -1,0 +1,3 @@
+/* All kernels of the library, in one image. */
+#include "cuda/copy_kernel.cu"
+#include "cuda/exchange_kernel.cu"

@@ -1,0 +1,270 @@
+/* The kernels of exchanges and of strided copies, done by the CPU: what a kernel would
+ * touch is found when it is launched; parts are done in any order, as their words allow. */
+#include <string.h>
+
+#include "cuda/exchange_kernel.h"
+#include "tests/sim/kernels.h"
+
+struct ends { /* where the first unit of a copy lies in the places */
+    uint64_t to, from;
+};
+
+struct exchange_state {
+    struct exchange_kernel_job job;
+    struct ends ends[KERNEL_SENDS];
+    bool posted;
+    unsigned nitems; /* parts of the sends, then of the receives */
+    struct item {
+        bool receive, done;
+        unsigned of, part;
+    } items[];
+};
+
+/* Places of an exchange: four of each send, then two of each receive. */
+enum { TO, FROM, READY, DONE, OF_SEND };
+enum { RECEIVE_READY, RECEIVE_DONE, OF_RECEIVE };
+
+/* How far the units lie from the first one, in bytes. */
+static void find_extent(const struct kernel_shape *shape, uint64_t units, int64_t *low,
+                        int64_t *high)
+{
+    uint64_t left = units;
+
+    *low = *high = 0;
+    for (unsigned level = 0; level < shape->levels; level++) {
+        const bool last = level + 1 == shape->levels;
+        const uint64_t n = last || shape->n[level] > left ? left : shape->n[level];
+        const int64_t reach = shape->stride[level] * (int64_t)(n - 1);
+
+        *low += reach < 0 ? reach : 0;
+        *high += reach > 0 ? reach : 0;
+        left = last ? 1 : (left + n - 1) / n;
+    }
+}
+
+static bool find_bytes(const struct CUctx_st *context, cuda_address start, uint64_t nbytes,
+                       struct place *place)
+{
+    return place_find(CALL_cuLaunchKernel, start, nbytes, place) == CUDA_OK &&
+           place_reached(context, place);
+}
+
+static bool find_end(const struct CUctx_st *context, const struct kernel_copy *copy,
+                     const struct kernel_shape *shape, cuda_address start, struct place *place,
+                     uint64_t *first)
+{
+    int64_t low = 0, high = (int64_t)copy->nbytes - copy->unit;
+
+    if (shape)
+        find_extent(shape, copy->nbytes / copy->unit, &low, &high);
+    *first = (uint64_t)-low;
+    return find_bytes(context, start + (uint64_t)low, (uint64_t)(high - low) + copy->unit, place);
+}
+
+static bool find_ends(const struct CUctx_st *context, const struct kernel_copy *copy,
+                      const struct kernel_shape *shapes, struct place *places, struct ends *ends)
+{
+    const bool shaped = copy->to_shape != KERNEL_CONTIGUOUS;
+
+    if (!copy->parts || !copy->unit || copy->nbytes % copy->unit ||
+        copy->nbytes / copy->unit > KERNEL_UNITS_MOST || (copy->to | copy->from) % copy->unit)
+        sim_die("a kernel's copy of %llu bytes in units of %u", copy->nbytes, copy->unit);
+    if (!copy->nbytes)
+        return true;
+    return find_end(context, copy, shaped ? &shapes[copy->to_shape] : NULL, copy->to, &places[TO],
+                    &ends->to) &&
+           find_end(context, copy, shaped ? &shapes[copy->from_shape] : NULL, copy->from,
+                    &places[FROM], &ends->from);
+}
+
+static void copy_part(const struct operation *op, const struct kernel_copy *copy,
+                      const struct kernel_shape *shapes, const struct place *places,
+                      const struct ends *ends, unsigned part)
+{
+    unsigned long long begin;
+    const unsigned long long end = kernel_part(copy, part, &begin);
+    char *to, *from;
+
+    if (begin == end)
+        return;
+    to = operation_touch(op, &places[TO], "writes") + ends->to;
+    from = operation_touch(op, &places[FROM], "reads") + ends->from;
+    if (copy->to_shape == KERNEL_CONTIGUOUS)
+        memmove(to + begin, from + begin, end - begin);
+    else
+        for (unsigned i = (unsigned)(begin / copy->unit); i < end / copy->unit; i++)
+            memmove(to + kernel_offset(&shapes[copy->to_shape], i),
+                    from + kernel_offset(&shapes[copy->from_shape], i), copy->unit);
+}
+
+/* ---- one copy, without words */
+
+struct layout_state {
+    struct layout_kernel_job job;
+    struct ends ends;
+};
+
+static enum step do_layout(struct operation *op)
+{
+    const struct layout_state *state = op->state;
+
+    for (unsigned part = 0; part < state->job.copy.parts; part++)
+        copy_part(op, &state->job.copy, state->job.shapes, op->places, &state->ends, part);
+    return STEP_FINISHED;
+}
+
+void launch_layout(const void *job, unsigned blocks, struct CUstream_st *stream)
+{
+    struct operation *op = operation_with_step(CALL_cuLaunchKernel, do_layout, 2,
+                                               sizeof(struct layout_state));
+    struct layout_state *state = op->state;
+
+    memcpy(&state->job, job, sizeof state->job);
+    if (state->job.copy.parts != blocks)
+        sim_die("a copy in %u parts by %u blocks", state->job.copy.parts, blocks);
+    if (!find_ends(stream->context, &state->job.copy, state->job.shapes, op->places,
+                   &state->ends))
+        op->error = SIM_ILLEGAL_ADDRESS;
+    stream_submit(stream, op);
+}
+
+/* ---- exchanges */
+
+static uint32_t *word_of(const struct operation *op, const struct place *place, unsigned part,
+                         const char *what)
+{
+    return (uint32_t *)operation_touch(op, place, what) + part;
+}
+
+static void set(uint32_t *word, uint32_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* Takes the word when it is there. */
+static bool take(uint32_t *word)
+{
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 1)
+        return false;
+    set(word, 0);
+    return true;
+}
+
+static const struct place *receive_places(const struct operation *op,
+                                          const struct exchange_state *state, unsigned receive)
+{
+    return op->places + OF_SEND * state->job.nsends + OF_RECEIVE * receive;
+}
+
+static void post(const struct operation *op, const struct exchange_state *state)
+{
+    for (unsigned i = 0; i < state->job.nreceives && state->job.posts; i++)
+        for (unsigned part = 0; part < state->job.receives[i].parts; part++)
+            if (state->job.receives[i].ready)
+                set(word_of(op, &receive_places(op, state, i)[RECEIVE_READY], part, "writes"), 1);
+}
+
+static bool do_item(const struct operation *op, const struct exchange_state *state,
+                    const struct item *item)
+{
+    const struct kernel_send *send = &state->job.sends[item->of];
+    const struct place *places = op->places + OF_SEND * item->of;
+
+    if (item->receive)
+        return take(word_of(op, &receive_places(op, state, item->of)[RECEIVE_DONE], item->part,
+                            "waits for"));
+    if (send->ready && !take(word_of(op, &places[READY], item->part, "waits for")))
+        return false;
+    copy_part(op, &send->copy, state->job.shapes, places, &state->ends[item->of], item->part);
+    set(word_of(op, &places[DONE], item->part, "writes"), 1);
+    return true;
+}
+
+static enum step do_exchange(struct operation *op)
+{
+    struct exchange_state *state = op->state;
+    const unsigned from = state->nitems ? (unsigned)(sim_random() % state->nitems) : 0;
+    const bool backwards = sim_random() % 2;
+    bool moved = !state->posted, finished = true;
+
+    if (!state->posted)
+        post(op, state);
+    state->posted = true;
+    for (unsigned i = 0; i < state->nitems; i++) {
+        struct item *item =
+            &state->items[(from + (backwards ? state->nitems - i : i)) % state->nitems];
+
+        if (!item->done) {
+            item->done = do_item(op, state, item);
+            moved |= item->done;
+        }
+        finished &= item->done;
+    }
+    return finished ? STEP_FINISHED : moved ? STEP_MOVED : STEP_STUCK;
+}
+
+static bool find_words(const struct CUctx_st *context, unsigned long long words, unsigned parts,
+                       struct place *place)
+{
+    return words % 4 == 0 && find_bytes(context, words, 4ull * parts, place);
+}
+
+static bool find_places(const struct CUctx_st *context, struct operation *op,
+                        struct exchange_state *state)
+{
+    const struct exchange_kernel_job *job = &state->job;
+    struct place *place = op->places;
+    bool good = true;
+
+    for (unsigned i = 0; i < job->nsends && good; i++, place += OF_SEND) {
+        const struct kernel_send *send = &job->sends[i];
+
+        good = find_ends(context, &send->copy, job->shapes, place, &state->ends[i]) &&
+               (!send->ready ||
+                find_words(context, send->ready, send->copy.parts, &place[READY])) &&
+               find_words(context, send->done, send->copy.parts, &place[DONE]);
+    }
+    for (unsigned i = 0; i < job->nreceives && good; i++, place += OF_RECEIVE) {
+        const struct kernel_receive *receive = &job->receives[i];
+
+        good = (!receive->ready ||
+                find_words(context, receive->ready, receive->parts, &place[RECEIVE_READY])) &&
+               find_words(context, receive->done, receive->parts, &place[RECEIVE_DONE]);
+    }
+    return good;
+}
+
+static void add_items(struct exchange_state *state, bool receive, unsigned of, unsigned parts)
+{
+    for (unsigned part = 0; part < parts; part++)
+        state->items[state->nitems++] = (struct item){.receive = receive, .of = of, .part = part};
+}
+
+void launch_exchange(const void *parameter, unsigned blocks, struct CUstream_st *stream)
+{
+    const struct exchange_kernel_job *job = parameter;
+    struct exchange_state *state;
+    struct operation *op;
+    size_t nitems = 0;
+
+    if (job->nsends > KERNEL_SENDS || job->nreceives > KERNEL_RECEIVES ||
+        blocks > EXCHANGE_KERNEL_BLOCKS)
+        sim_die("an exchange of %u sends and %u receives by %u blocks", job->nsends,
+                job->nreceives, blocks);
+    for (unsigned i = 0; i < job->nsends; i++)
+        nitems += job->sends[i].copy.parts;
+    for (unsigned i = 0; i < job->nreceives; i++)
+        nitems += job->receives[i].parts;
+    op = operation_with_step(CALL_cuLaunchKernel, do_exchange,
+                             OF_SEND * job->nsends + OF_RECEIVE * job->nreceives,
+                             sizeof *state + nitems * sizeof state->items[0]);
+    state = op->state;
+    state->job = *job;
+    for (unsigned i = 0; i < job->nsends; i++)
+        add_items(state, false, i, job->sends[i].copy.parts);
+    for (unsigned i = 0; i < job->nreceives && job->waits; i++)
+        add_items(state, true, i, job->receives[i].parts);
+    if (!find_places(stream->context, op, state))
+        op->error = SIM_ILLEGAL_ADDRESS;
+    stream_submit(stream, op);
+}
