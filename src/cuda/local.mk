@@ -21,7 +21,8 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/memory.c src/cuda/memory.h \
 	src/cuda/shape.c src/cuda/shape.h \
 	src/cuda/shape_copy.c src/cuda/shape_copy.h
-kernel_code = src/cuda/kernels.cu src/cuda/copy_kernel.cu src/cuda/exchange_kernel.cu
+kernel_code = src/cuda/kernels.cu src/cuda/copy_kernel.cu src/cuda/exchange_kernel.cu \
+	src/cuda/gather_kernel.cu
 EXTRA_DIST += $(kernel_code)
 
 if HAVE_NVCC
@@ -30,7 +31,8 @@ else
 src_cuda_libgpubind_cuda_la_SOURCES += src/cuda/kernel_none.c
 endif
 
-src/cuda/kernel_built.c: $(kernel_code) src/cuda/copy_kernel.h src/cuda/exchange_kernel.h
+src/cuda/kernel_built.c: $(kernel_code) src/cuda/copy_kernel.h src/cuda/exchange_kernel.h \
+		src/cuda/gather_kernel.h
 	$(AM_V_at)$(MKDIR_P) src/cuda
 	$(AM_V_GEN)$(NVCC) $(NVCC_CODE) -fatbin -I$(top_srcdir)/src -o src/cuda/kernels.fatbin \
 		$(top_srcdir)/src/cuda/kernels.cu && \
