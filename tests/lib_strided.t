@@ -7,6 +7,9 @@ everywhere 2 strided
 on simulated 2 strided 3000
 on kernels 2 strided 3000
 on 'no eager' 2 strided
+on 'nothing kept' 2 strided
+on 'GPU' 2 strided 3000
+on 'GPU no eager' 2 strided
 on 'small memory' 2 strided
 
 # The same as in lib_failures.t: an error or the right data, and the next message right.

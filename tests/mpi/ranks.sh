@@ -34,6 +34,7 @@ few mappings  | GPUBIND_MAPPINGS=4
 small memory  | GPUBIND_SIM_MEMORY=67108864
 small memory, no peers | GPUBIND_SIM_MEMORY=67108864 GPUBIND_SIM_PEERS=none
 no eager      | GPUBIND_EAGER=0
+nothing kept  | GPUBIND_PACK_MEMORY=0
 thread        | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1
 no GPU        | GPUBIND_SIM_DEVICES=0
 no driver     | LD_LIBRARY_PATH=$tmp/none
