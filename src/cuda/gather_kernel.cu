@@ -19,9 +19,9 @@ struct gather_place {
 
 /* Where the words lie. Every search of a warp takes the same steps, and those of a
  * thread's words go side by side. */
-static __device__ __forceinline__ void gather_find(const struct gather_kernel_job &job,
-                                            const struct gather_table &table, const struct gather_place *places,
-                                            unsigned long long *strided)
+static __device__ __forceinline__ void
+gather_find(const struct gather_kernel_job &job, const struct gather_table &table,
+            const struct gather_place *places, unsigned long long *strided)
 {
     unsigned long long low[GATHER_AT_ONCE], high[GATHER_AT_ONCE];
 
@@ -48,8 +48,9 @@ static __device__ __forceinline__ void gather_find(const struct gather_kernel_jo
 }
 
 template <typename word>
-static __device__ void gather_part(const struct gather_kernel_job &job, const struct gather_table &table,
-                                 unsigned long long begin, unsigned long long end, unsigned lane)
+static __device__ void
+gather_part(const struct gather_kernel_job &job, const struct gather_table &table,
+            unsigned long long begin, unsigned long long end, unsigned lane)
 {
     const unsigned long long element = begin / job.element, in = begin - element * job.element;
     const unsigned n = (unsigned)((end - begin) / sizeof(word));
@@ -92,8 +93,8 @@ gpubind_gather(const __grid_constant__ struct gather_kernel_job job)
     const unsigned long long warps = (unsigned long long)gridDim.x * (blockDim.x / 32);
     const unsigned long long parts = (job.nbytes + GATHER_KERNEL_PART - 1) / GATHER_KERNEL_PART;
     const unsigned long long *words = reinterpret_cast<const unsigned long long *>(job.table);
-    const struct gather_table table = {words, reinterpret_cast<const long long *>(words + job.n + 1),
-                                words + 2 * job.n + 1};
+    const struct gather_table table = {
+        words, reinterpret_cast<const long long *>(words + job.n + 1), words + 2 * job.n + 1};
 
     for (unsigned long long part = (unsigned long long)(threadIdx.x / 32) * gridDim.x + blockIdx.x;
          part < parts; part += warps) {
