@@ -1,16 +1,11 @@
 #include "bin/bench.h"
 
 #include <errno.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct subcommand {
-    const char *word, *help;
-    int (*run)(int argc, char **argv);
-} subcommands[] = {
-    {"pt2pt", "messages between two ranks, or between the ranks of several pairs", bench_pt2pt},
-};
-static const int nsubcommands = sizeof subcommands / sizeof subcommands[0];
+#include "bin/bench_modes.h"
 
 int bench_fail(const struct gpubind_error *err)
 {
@@ -37,12 +32,14 @@ static int print_help(void)
 {
     struct text text = {0};
 
-    text_add(&text, "Usage: mpirun -np 2 gpubind-bench SUBCOMMAND [OPTION...]\n"
+    text_add(&text, "Usage: [mpirun -np N] gpubind-bench SUBCOMMAND [OPTION...]\n"
                     "       gpubind-bench SUBCOMMAND --help\n"
-                    "Measure how fast MPI ranks pass GPU memory to each other.\n\n"
+                    "Measure how fast data gets from and to the memory of GPUs.\n\n"
                     "Subcommands:\n");
-    for (int i = 0; i < nsubcommands; i++)
-        text_add(&text, "  %s\n          %s\n", subcommands[i].word, subcommands[i].help);
+    for (int i = 0; i < MODES; i++) {
+        text_add(&text, "  %s\n", bench_modes[i].word);
+        text_add_wrapped(&text, bench_modes[i].help, 10);
+    }
     text_add(&text, "\nInstead of a subcommand:\n"
                     "  -h, --help\n          print this\n"
                     "  -V, --version\n          print the version\n"
@@ -58,14 +55,50 @@ static int print_version(void)
     return bench_print(&text);
 }
 
+/* Without the library: the ranks must only know which of them speaks. */
+static int refuse(const struct gpubind_error *err)
+{
+    int rank;
+
+    PMPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        bench_fail(err);
+    MPI_Barrier(MPI_COMM_WORLD);
+    PMPI_Finalize();
+    return EXIT_OWN;
+}
+
+static int print_mode_help(enum bench_mode_name mode)
+{
+    struct text text = {0};
+
+    bench_options_help(mode, &text);
+    return bench_print(&text);
+}
+
+static int run_mode(enum bench_mode_name mode, int argc, char **argv)
+{
+    struct bench_options options;
+    struct gpubind_error err;
+
+    if (bench_options_read(mode, argc, argv, &options, &err) < 0)
+        return refuse(&err);
+    if (options.action == BENCH_HELP)
+        return print_mode_help(mode);
+    if (options.action == BENCH_VERSION)
+        return print_version();
+    return bench_modes[mode].run(&options);
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
     struct gpubind_error err;
 
-    for (int i = 0; word && i < nsubcommands; i++)
-        if (strcmp(word, subcommands[i].word) == 0)
-            return subcommands[i].run(argc - 1, argv + 1);
+    for (int i = 0; word && i < MODES; i++)
+        if (strcmp(word, bench_modes[i].word) == 0)
+            return run_mode((enum bench_mode_name)i, argc - 1, argv + 1);
     if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
         return print_help();
     if (word && (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0))

@@ -9,9 +9,6 @@
 #define EXIT_OWN 125
 #define EXIT_WRONG_DATA 1
 
-/* Between two ranks. argv[0] is the subcommand's word. */
-int bench_pt2pt(int argc, char **argv);
-
 /* "gpubind-bench: TEXT" on stderr; returns EXIT_OWN. */
 int bench_fail(const struct gpubind_error *err);
 /* Writes text to stdout at once and empties it. Returns 0 or EXIT_OWN, having said

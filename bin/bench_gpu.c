@@ -18,6 +18,10 @@ static int open_driver(struct gpu_driver *driver, struct gpubind_error *err)
     if (!driver->name)                                                                      \
         return error_set(err, "the CUDA driver is too old: it has no %s", #name);
     CUDA_FUNCTIONS(X)
+    CUDA_MEASURE_FUNCTIONS(X)
+#undef X
+#define X(name, arguments) *(void **)&driver->name = dlsym(driver->library, #name);
+    CUDA_GRAPH_FUNCTIONS(X)
 #undef X
     *(void **)&driver->cuDeviceGetName = dlsym(driver->library, "cuDeviceGetName");
     *(void **)&driver->cuDriverGetVersion = dlsym(driver->library, "cuDriverGetVersion");
@@ -50,21 +54,39 @@ static int chosen_device(const struct gpu_driver *driver, int count)
     return -1;
 }
 
+static int count_devices(const struct gpu_driver *driver, int *count, struct gpubind_error *err)
+{
+    struct bench_gpu gpu = {.driver = *driver};
+    int status = driver->cuInit(0);
+
+    *count = 0;
+    if (status == CUDA_OK)
+        status = driver->cuDeviceGetCount(count);
+    if (status == CUDA_NO_DEVICE)
+        return 0;
+    return gpu_check(&gpu, status, "CUDA cannot be initialised", err);
+}
+
+int gpu_count(int *n, struct gpubind_error *err)
+{
+    struct gpu_driver driver;
+
+    memset(&driver, 0, sizeof driver);
+    return open_driver(&driver, err) < 0 ? -1 : count_devices(&driver, n, err);
+}
+
 static int choose_device(struct bench_gpu *gpu, int local, struct gpubind_error *err)
 {
-    const struct gpu_driver *driver = &gpu->driver;
-    int count = 0, number, status = driver->cuInit(0);
+    int count, number;
 
-    if (status == CUDA_OK)
-        status = driver->cuDeviceGetCount(&count);
-    if (status == CUDA_NO_DEVICE || (status == CUDA_OK && !count))
-        return error_set(err, "no GPU is visible");
-    if (gpu_check(gpu, status, "CUDA cannot be initialised", err) < 0)
+    if (count_devices(&gpu->driver, &count, err) < 0)
         return -1;
-    number = chosen_device(driver, count);
+    if (!count)
+        return error_set(err, "no GPU is visible");
+    number = chosen_device(&gpu->driver, count);
     if (number < 0)
         number = local % count;
-    return gpu_check(gpu, driver->cuDeviceGet(&gpu->device, number), "cuDeviceGet", err);
+    return gpu_check(gpu, gpu->driver.cuDeviceGet(&gpu->device, number), "cuDeviceGet", err);
 }
 
 /* For display: what cannot be read stays empty. */
@@ -92,16 +114,46 @@ static int open_context(struct bench_gpu *gpu, struct gpubind_error *err)
     return gpu_check(gpu, status, "the GPU cannot be used", err);
 }
 
-int gpu_open(struct bench_gpu *gpu, int local, struct gpubind_error *err)
+static int open_chosen(struct bench_gpu *gpu, int status, struct gpubind_error *err)
 {
-    memset(gpu, 0, sizeof *gpu);
-    if (open_driver(&gpu->driver, err) < 0 || choose_device(gpu, local, err) < 0 ||
-        open_context(gpu, err) < 0) {
+    if (status < 0 || open_context(gpu, err) < 0) {
         gpu_close(gpu);
         return -1;
     }
     describe(gpu);
     return 0;
+}
+
+int gpu_open(struct bench_gpu *gpu, int local, struct gpubind_error *err)
+{
+    int status;
+
+    memset(gpu, 0, sizeof *gpu);
+    status = open_driver(&gpu->driver, err);
+    return open_chosen(gpu, status < 0 ? status : choose_device(gpu, local, err), err);
+}
+
+int gpu_open_number(struct bench_gpu *gpu, int number, struct gpubind_error *err)
+{
+    int status, count;
+
+    memset(gpu, 0, sizeof *gpu);
+    status = open_driver(&gpu->driver, err);
+    if (!status)
+        status = count_devices(&gpu->driver, &count, err);
+    if (!status)
+        status = gpu_check(gpu, gpu->driver.cuDeviceGet(&gpu->device, number), "cuDeviceGet", err);
+    return open_chosen(gpu, status, err);
+}
+
+int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err)
+{
+    struct CUctx_st *before;
+    int status = gpu->driver.cuCtxPopCurrent_v2(&before);
+
+    if (status == CUDA_OK)
+        status = gpu->driver.cuCtxPushCurrent_v2(gpu->context);
+    return gpu_check(gpu, status, "the GPU's context cannot be made current", err);
 }
 
 /* The context stays: others may use it until the process ends, and the library

@@ -11,6 +11,11 @@ struct gpu_driver {
     void *library;
 #define X(name, arguments) int(*name) arguments;
     CUDA_FUNCTIONS(X)
+    CUDA_MEASURE_FUNCTIONS(X)
+#undef X
+    /* NULL where the driver has none. */
+#define X(name, arguments) int(*name) arguments;
+    CUDA_GRAPH_FUNCTIONS(X)
 #undef X
     /* For display; NULL where the driver has none. */
     int (*cuDeviceGetName)(char *, int, int);
@@ -32,6 +37,12 @@ struct bench_gpu {
  * rank, or number local modulo the visible ones. On failure gpu is as if
  * zero-initialised. */
 int gpu_open(struct bench_gpu *gpu, int local, struct gpubind_error *err);
+/* How many are visible: 0 is no error. */
+int gpu_count(int *n, struct gpubind_error *err);
+/* The visible one of that number; likewise. The context is made current. */
+int gpu_open_number(struct bench_gpu *gpu, int number, struct gpubind_error *err);
+/* Makes the context of this one of several current. */
+int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err);
 void gpu_close(struct bench_gpu *gpu);
 
 int gpu_alloc(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpubind_error *err);

@@ -24,7 +24,7 @@ static void read_line(const char *path, const char *key, char value[LINE])
         fclose(file);
 }
 
-static void add_host(struct text *text)
+void machine_add_host(struct text *text)
 {
     char cpu[LINE];
     struct utsname system;
@@ -37,7 +37,7 @@ static void add_host(struct text *text)
 }
 
 /* "Open MPI v4.1.4", "MPICH Version: 4.0.2". */
-static void add_mpi(struct text *text)
+void machine_add_mpi(struct text *text)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
@@ -64,6 +64,12 @@ static void add_driver(const struct bench_gpu *gpu, struct text *text)
             break;
     if (*at)
         text_add(text, ", driver %.*s", (int)strspn(at, "0123456789."), at);
+}
+
+void machine_add_gpu(const char *begin, const struct bench_gpu *gpu, struct text *text)
+{
+    text_add(text, "%s%s %s", begin, *gpu->name ? gpu->name : "GPU", gpu->pci);
+    add_driver(gpu, text);
 }
 
 static void add_run(const struct bench *bench, const char *copy_name, struct text *text)
@@ -96,8 +102,7 @@ static void rank_line(const struct bench *bench, char line[LINE])
     gethostname(host, sizeof host - 1);
     text_add(&text, "rank %d: %s, ", bench->ranks.rank, host);
     if (bench->has_gpu) {
-        text_add(&text, "%s %s", *bench->gpu.name ? bench->gpu.name : "GPU", bench->gpu.pci);
-        add_driver(&bench->gpu, &text);
+        machine_add_gpu("", &bench->gpu, &text);
     } else {
         text_add(&text, "host memory");
     }
@@ -119,9 +124,9 @@ void machine_describe(const struct bench *bench, const char *copy_name, struct t
     if (!writes)
         return;
     add_run(bench, copy_name, text);
-    add_host(text);
+    machine_add_host(text);
     for (int i = 0; i < bench->ranks.n; i++)
         text_add(text, "%s", all + (size_t)i * LINE);
-    add_mpi(text);
+    machine_add_mpi(text);
     free(all);
 }

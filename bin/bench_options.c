@@ -45,43 +45,45 @@ int bench_size_read(const char *text, size_t length, const char *from, size_t *n
     return 0;
 }
 
-static int add_size(struct bench_options *options, size_t nbytes, struct gpubind_error *err)
+static int add_size(struct bench_options *options, size_t nbytes, const char *from,
+                    struct gpubind_error *err)
 {
     if (nbytes > BENCH_MAX_SIZE)
-        return error_set(err, "--sizes: %zu bytes are more than 1G", nbytes);
+        return error_set(err, "--%s: %zu bytes are more than 1G", from, nbytes);
     if (options->nsizes == BENCH_MAX_SIZES)
-        return error_set(err, "--sizes: more than %d sizes", BENCH_MAX_SIZES);
+        return error_set(err, "--%s: more than %d sizes", from, BENCH_MAX_SIZES);
     options->sizes[options->nsizes++] = nbytes;
     return 0;
 }
 
 /* SIZE or SIZE-SIZE, of length characters. */
-static int read_range(const char *text, size_t length, struct bench_options *options,
-                      struct gpubind_error *err)
+static int read_range(const char *text, size_t length, const char *from,
+                      struct bench_options *options, struct gpubind_error *err)
 {
     const char *dash = memchr(text, '-', length);
     size_t low, high, first = dash ? (size_t)(dash - text) : length;
 
-    if (bench_size_read(text, first, "sizes", &low, err) < 0)
+    if (bench_size_read(text, first, from, &low, err) < 0)
         return -1;
     high = low;
-    if (dash && bench_size_read(dash + 1, length - first - 1, "sizes", &high, err) < 0)
+    if (dash && bench_size_read(dash + 1, length - first - 1, from, &high, err) < 0)
         return -1;
     if (high < low)
-        return error_set(err, "--sizes: '%.*s' goes down", (int)length, text);
+        return error_set(err, "--%s: '%.*s' goes down", from, (int)length, text);
     for (; low <= high; low *= 2)
-        if (add_size(options, low, err) < 0)
+        if (add_size(options, low, from, err) < 0)
             return -1;
     return 0;
 }
 
-static int read_sizes(const char *text, struct bench_options *options, struct gpubind_error *err)
+static int read_sizes(const char *text, const char *from, struct bench_options *options,
+                      struct gpubind_error *err)
 {
     options->nsizes = 0;
     for (;;) {
         size_t length = strcspn(text, ",");
 
-        if (read_range(text, length, options, err) < 0)
+        if (read_range(text, length, from, options, err) < 0)
             return -1;
         if (!text[length])
             return 0;
@@ -101,6 +103,16 @@ static int find_word(const char *words, const char *word, size_t length)
             return -1;
         words += size + 1;
     }
+}
+
+/* A bit for each. */
+static unsigned all_words(const char *words)
+{
+    unsigned all = 1;
+
+    for (; (words = strchr(words, '|')) != NULL; words++)
+        all = all << 1 | 1;
+    return all;
 }
 
 static int no_such_word(const struct bench_row *row, const char *word, size_t length,
@@ -147,7 +159,7 @@ static int take(struct bench_options *options, const struct bench_row *row, cons
     case BENCH_SIZE:
         return bench_size_read(value, strlen(value), row->name, at, err);
     case BENCH_SIZES:
-        return read_sizes(value, options, err);
+        return read_sizes(value, row->name, options, err);
     case BENCH_MEASURES:
         return read_measures(row, value, at, err);
     case BENCH_WORD:
@@ -167,7 +179,7 @@ static int take(struct bench_options *options, const struct bench_row *row, cons
     return 0;
 }
 
-static int usage_error(int code, const char *word, const struct option *longs,
+static int usage_error(int code, const char *mode, const char *word, const struct option *longs,
                        struct gpubind_error *err)
 {
     if (code == ':')
@@ -177,20 +189,35 @@ static int usage_error(int code, const char *word, const struct option *longs,
             strncmp(word + 2, longs->name, strlen(longs->name)) == 0)
             return error_set(err, "option '--%s' takes no value", longs->name);
     if (optopt > 0 && optopt < 256 && isprint(optopt))
-        return error_set(err, "unknown option '-%c' (gpubind-bench pt2pt --help lists them)",
-                         optopt);
-    return error_set(err, "unknown option '%s' (gpubind-bench pt2pt --help lists them)", word);
+        return error_set(err, "unknown option '-%c' (gpubind-bench %s --help lists them)", optopt,
+                         mode);
+    return error_set(err, "unknown option '%s' (gpubind-bench %s --help lists them)", word, mode);
 }
 
 /* Long options carry 256 + the row, letters themselves. */
-static const struct bench_row *find_row(int code)
+static const struct bench_row *find_row(enum bench_mode_name mode, int code)
 {
     if (code >= 256)
         return &bench_rows[code - 256];
     for (int i = 0; i < bench_nrows; i++)
-        if (bench_rows[i].letter == code)
+        if (bench_row_is_for(&bench_rows[i], mode) && bench_rows[i].letter == code)
             return &bench_rows[i];
     return NULL;
+}
+
+/* The mode's rows as getopt takes them. */
+static void make_tables(enum bench_mode_name mode, struct option *longs, char *letters)
+{
+    for (int i = 0; i < bench_nrows; i++) {
+        const struct bench_row *row = &bench_rows[i];
+
+        if (!bench_row_is_for(row, mode))
+            continue;
+        *longs++ = (struct option){row->name, row->argument ? required_argument : no_argument,
+                                   NULL, 256 + i};
+        if (row->letter)
+            letters[strlen(letters)] = row->letter;
+    }
 }
 
 static int read_arguments(int argc, char **argv, struct bench_options *options,
@@ -201,19 +228,14 @@ static int read_arguments(int argc, char **argv, struct bench_options *options,
     int code;
 
     memset(longs, 0, sizeof longs);
-    for (int i = 0; i < bench_nrows; i++) {
-        longs[i] = (struct option){bench_rows[i].name,
-                                   bench_rows[i].argument ? required_argument : no_argument, NULL,
-                                   256 + i};
-        if (bench_rows[i].letter)
-            letters[strlen(letters)] = bench_rows[i].letter;
-    }
+    make_tables(options->mode, longs, letters);
     opterr = 0;
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        const struct bench_row *row = code == '?' || code == ':' ? NULL : find_row(code);
+        const struct bench_row *row =
+            code == '?' || code == ':' ? NULL : find_row(options->mode, code);
 
         if (!row)
-            return usage_error(code, argv[optind - 1], longs, err);
+            return usage_error(code, argv[0], argv[optind - 1], longs, err);
         if (take(options, row, optarg, err) < 0)
             return -1;
     }
@@ -235,15 +257,29 @@ static int check_options(const struct bench_options *options, struct gpubind_err
     return 0;
 }
 
-int bench_options_read(int argc, char **argv, struct bench_options *options,
-                       struct gpubind_error *err)
+int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+                          struct gpubind_error *err)
 {
     memset(options, 0, sizeof *options);
-    options->measures = (1u << MEASURES) - 1;
-    options->warmup = 20;
-    options->time_ms = 200;
-    read_sizes("8-256M", options, err);
-    if (read_arguments(argc, argv, options, err) < 0)
+    options->mode = mode;
+    for (int i = 0; i < bench_nrows; i++) {
+        const struct bench_row *row = &bench_rows[i];
+
+        if (!bench_row_is_for(row, options->mode))
+            continue;
+        if (row->preset && take(options, row, row->preset, err) < 0)
+            return -1;
+        if (row->kind == BENCH_MEASURES)
+            *(unsigned *)(void *)((char *)options + row->offset) = all_words(row->words);
+    }
+    return 0;
+}
+
+int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
+                       struct bench_options *options, struct gpubind_error *err)
+{
+    if (bench_options_default(mode, options, err) < 0 ||
+        read_arguments(argc, argv, options, err) < 0)
         return -1;
     return check_options(options, err);
 }

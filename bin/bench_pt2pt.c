@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bin/bench.h"
 #include "bin/bench_machine.h"
+#include "bin/bench_modes.h"
+#include "bin/bench_output.h"
 #include "bin/bench_print.h"
+#include "bin/bench_pt2pt.h"
 #include "bin/bench_task.h"
 
 struct run {
@@ -15,6 +17,7 @@ struct run {
     FILE *svg;
     struct text machine;
     bool wrong; /* data, on any rank */
+    bool quiet; /* results are kept, not printed */
 };
 
 static const char *copy_name(const struct bench *bench)
@@ -26,25 +29,20 @@ static const char *copy_name(const struct bench *bench)
 
 static int open_svg(struct run *run, struct gpubind_error *err)
 {
-    const char *path = run->bench.options->svg;
+    const char *path = run->bench.ranks.rank == 0 ? run->bench.options->svg : NULL;
 
-    if (!path || run->bench.ranks.rank > 0)
-        return 0;
-    run->svg = fopen(path, "w");
-    return run->svg ? 0 : error_set(err, "--svg: %s cannot be written", path);
+    return output_open("svg", path, &run->svg, err);
 }
 
 static void say_progress(const struct run *run, const struct task *task)
 {
-    const struct bench_options *options = run->bench.options;
-    bool terminal = isatty(STDERR_FILENO);
     struct text size = {0};
 
-    if (run->bench.ranks.rank > 0 || (!options->progress && !terminal))
+    if (run->bench.ranks.rank > 0)
         return;
     print_size(&size, task->nbytes);
-    fprintf(stderr, terminal ? "\r\033[K%s %s\r" : "gpubind-bench: %s %s\n",
-            measure_word(task->measure), size.bytes ? size.bytes : "");
+    output_progress(run->bench.options, "%s %s", measure_word(task->measure),
+                    size.bytes ? size.bytes : "");
     text_clear(&size);
 }
 
@@ -58,10 +56,12 @@ static void add_result(struct run *run, const struct result *result)
         run->wrong |= result->by[method].wrong;
     if (run->bench.ranks.rank > 0)
         return;
-    print_result(report, result, report->nresults ? result - 1 : NULL, &text);
+    report->nresults++;
+    if (run->quiet)
+        return;
+    print_result(report, result, report->nresults > 1 ? result - 1 : NULL, &text);
     if (bench_print(&text))
         MPI_Abort(MPI_COMM_WORLD, EXIT_OWN);
-    report->nresults++;
 }
 
 static bool wants(const struct run *run, enum measure measure)
@@ -106,7 +106,7 @@ static void measure_all(struct run *run)
     machine_describe(bench, report->copy_name, &run->machine);
     report->machine = run->machine.bytes;
     report->gpu_name = bench->gpu.name;
-    if (bench->ranks.rank == 0) {
+    if (bench->ranks.rank == 0 && !run->quiet) {
         print_begin(report, &text);
         if (bench_print(&text))
             MPI_Abort(MPI_COMM_WORLD, EXIT_OWN);
@@ -125,20 +125,13 @@ static void measure_all(struct run *run)
 static int write_svg(struct run *run)
 {
     struct text text = {0};
-    struct gpubind_error err;
-    bool good;
+    FILE *svg = run->svg;
 
-    if (!run->svg)
+    if (!svg)
         return 0;
-    draw_report(&run->report, &text);
-    good = !text.failed && fwrite(text.bytes, 1, text.length, run->svg) == text.length;
-    good = fclose(run->svg) == 0 && good;
     run->svg = NULL;
-    text_clear(&text);
-    if (good)
-        return 0;
-    error_set(&err, "--svg: %s cannot be written", run->bench.options->svg);
-    return bench_fail(&err);
+    draw_report(&run->report, &text);
+    return output_close("svg", run->bench.options->svg, svg, &text);
 }
 
 static int finish(struct run *run)
@@ -149,8 +142,7 @@ static int finish(struct run *run)
 
     copier_close(bench);
     if (bench->ranks.rank == 0) {
-        if (isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K");
+        output_progress_end();
         print_end(&run->report, &text);
         status = bench_print(&text);
     }
@@ -168,27 +160,41 @@ static void clear(struct run *run)
         fclose(run->svg);
 }
 
-static int run_all(struct run *run)
+static void release_areas(const struct bench *bench)
+{
+    struct area areas[2] = {bench->out, bench->in};
+
+    areas_release(bench, areas, 2);
+}
+
+/* Collective, with the same answer on all ranks. */
+static int make_run(struct run *run, struct gpubind_error *err)
 {
     struct bench *bench = &run->bench;
-    struct gpubind_error err;
-    struct area areas[2];
-    int status;
 
     run->report.results = calloc((size_t)(MEASURES + 1) * BENCH_MAX_SIZES,
                                  sizeof *run->report.results);
     if (!run->report.results)
         ranks_die("out of memory");
-    if (bench_make(bench, &run->report.gpu_ms, &err) < 0 ||
-        ranks_agree(MPI_COMM_WORLD, open_svg(run, &err), &err) < 0)
-        return bench->ranks.rank == 0 ? bench_fail(&err) : EXIT_OWN;
+    if (bench_make(bench, &run->report.gpu_ms, err) < 0 ||
+        ranks_agree(MPI_COMM_WORLD, open_svg(run, err), err) < 0)
+        return -1;
     run->report.nranks = bench->ranks.n;
     run->report.npairs = bench->ranks.npairs;
+    return 0;
+}
+
+static int run_all(struct run *run)
+{
+    struct bench *bench = &run->bench;
+    struct gpubind_error err;
+    int status;
+
+    if (make_run(run, &err) < 0)
+        return bench->ranks.rank == 0 ? bench_fail(&err) : EXIT_OWN;
     measure_all(run);
     status = finish(run);
-    areas[0] = bench->out;
-    areas[1] = bench->in;
-    areas_release(bench, areas, 2);
+    release_areas(bench);
     if (!status && run->wrong) {
         status = EXIT_WRONG_DATA;
         error_set(&err, "data arrived wrong, in the rows that say so");
@@ -199,57 +205,47 @@ static int run_all(struct run *run)
     return status;
 }
 
-/* Without the library: the ranks must only know which of them speaks. */
-static int refuse(const struct gpubind_error *err)
+/* The library was not there when MPI began. */
+int pt2pt_fill(const struct bench_options *options, struct sheet *sheet,
+               struct gpubind_error *err)
 {
-    int rank;
+    struct run *run = calloc(1, sizeof *run);
+    int status = ranks_agree(MPI_COMM_WORLD, run ? 0 : error_set(err, "out of memory"), err);
 
-    PMPI_Init(NULL, NULL);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
-        bench_fail(err);
-    MPI_Barrier(MPI_COMM_WORLD);
-    PMPI_Finalize();
-    return EXIT_OWN;
+    if (status == 0 && gpubind_init() != MPI_SUCCESS)
+        ranks_die("gpubind_init: %s", gpubind_error_text());
+    if (status == 0) {
+        run->bench.options = run->report.options = options;
+        run->quiet = true;
+        status = make_run(run, err);
+        if (status == 0) {
+            measure_all(run);
+            if (run->bench.ranks.rank == 0)
+                pt2pt_add(&run->report, sheet);
+            copier_close(&run->bench);
+            release_areas(&run->bench);
+        }
+        clear(run);
+        gpubind_finalize();
+    }
+    free(run);
+    return status;
 }
 
-static int print_help(void)
+int bench_pt2pt(const struct bench_options *options)
 {
-    struct text text = {0};
-
-    bench_options_help(&text);
-    return bench_print(&text);
-}
-
-static int print_version(void)
-{
-    struct text text = {0};
-
-    text_add(&text, "gpubind-bench %s\n", PACKAGE_VERSION);
-    return bench_print(&text);
-}
-
-int bench_pt2pt(int argc, char **argv)
-{
-    struct bench_options options;
     struct gpubind_error err;
-    struct run *run;
-    bool plain;
+    struct run *run = calloc(1, sizeof *run);
+    bool plain = options->api == API_MPI && !options->compare;
     int status;
 
-    if (bench_options_read(argc, argv, &options, &err) < 0)
-        return refuse(&err);
-    if (options.action != BENCH_RUN)
-        return options.action == BENCH_HELP ? print_help() : print_version();
-    run = calloc(1, sizeof *run);
     if (!run) {
         error_set(&err, "out of memory");
         return bench_fail(&err);
     }
-    run->bench.options = run->report.options = &options;
-    if (options.path)
-        setenv("GPUBIND_PATH", options.path, 1);
-    plain = options.api == API_MPI && !options.compare;
+    run->bench.options = run->report.options = options;
+    if (options->path)
+        setenv("GPUBIND_PATH", options->path, 1);
     run->report.start_ms = ranks_start(plain);
     status = run_all(run);
     clear(run);

@@ -50,6 +50,17 @@ static void find_nodes(struct ranks *ranks)
     PMPI_Comm_free(&node);
 }
 
+int ranks_local(void)
+{
+    MPI_Comm node;
+    int local;
+
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &local);
+    PMPI_Comm_free(&node);
+    return local;
+}
+
 int ranks_pair(bool all, struct ranks *ranks, struct gpubind_error *err)
 {
     int half;

@@ -22,6 +22,9 @@ struct ranks {
 double ranks_start(bool plain);
 void ranks_end(bool plain);
 
+/* This rank's number on its node. Collective over MPI_COMM_WORLD. */
+int ranks_local(void);
+
 /* Pairs rank i with i + n/2. Collective; the same answer on all. */
 int ranks_pair(bool all, struct ranks *ranks, struct gpubind_error *err);
 /* Frees the communicators. */

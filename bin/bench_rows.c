@@ -1,83 +1,89 @@
 #include "bin/bench_rows.h"
 
-#include <string.h>
-
 #include "bin/bench_result.h"
 
-static const char *const group_titles[BENCH_GROUPS] = {"What is measured", "How", "Output",
-                                                       "Instead of measuring"};
-
+/* Rows of the same name are for different subcommands. */
+enum {
+    ALL = (1 << MODES) - 1,
+    PT2PT = 1 << MODE_PT2PT,
+    P2P = 1 << MODE_P2P,
+    HOST = 1 << MODE_HOST,
+    HALO = 1 << MODE_HALO,
+    PUT = 1 << MODE_PUT,
+    PEER_KERNEL = 1 << MODE_PEER,
+    REPORT = 1 << MODE_REPORT,
+};
 #define AT(member) offsetof(struct bench_options, member)
 
 const struct bench_row bench_rows[] = {
-    {BENCH_WHAT, BENCH_MEASURES, 0, "measure", "NAME[,NAME...]",
+    {PT2PT, BENCH_WHAT, BENCH_MEASURES, 0, "measure", "NAME[,NAME...]", NULL,
      "which of " MEASURE_WORDS " (all)", MEASURE_WORDS, AT(measures), 0, 0},
-    {BENCH_WHAT, BENCH_SIZES, 0, "sizes", "SIZE[-SIZE][,...]",
-     "bytes of a message, with K, M or G; a range goes in powers of 2 (8-256M)", NULL, 0, 0, 0},
-    {BENCH_WHAT, BENCH_WORD, 0, "buffers", "dd|dh|hd|hh",
+    {PT2PT | REPORT, BENCH_WHAT, BENCH_SIZES, 0, "sizes", "SIZE[-SIZE][,...]", "8-256M",
+     "bytes of a message, with K, M or G; a range goes in powers of 2", NULL, 0, 0, 0},
+    {HOST, BENCH_WHAT, BENCH_MEASURES, 0, "measure", "NAME[,NAME...]", NULL,
+     "which of " HOST_WORDS " (all)", HOST_WORDS, AT(host_measures), 0, 0},
+    {HOST, BENCH_WHAT, BENCH_SIZES, 0, "chunks", "SIZE[-SIZE][,...]", "64K-64M",
+     "chunks that --size is cut into, as in --sizes of pt2pt", NULL, 0, 0, 0},
+    {PT2PT, BENCH_WHAT, BENCH_WORD, 0, "buffers", "dd|dh|hd|hh", NULL,
      "device or host memory of the first rank of a pair, and of the second (dd)", "dd|dh|hd|hh",
      AT(buffers), 0, 0},
-    {BENCH_WHAT, BENCH_WORD, 0, "api", "gpubind|mpi",
+    {PT2PT, BENCH_WHAT, BENCH_WORD, 0, "api", "gpubind|mpi", NULL,
      "the calls of gpubind.h, or plain MPI on the same buffers (gpubind)", "gpubind|mpi", AT(api),
      0, 0},
-    {BENCH_WHAT, BENCH_FLAG, 0, "compare", NULL, "both of them, in turns", NULL, AT(compare), 0, 0},
-    {BENCH_WHAT, BENCH_FLAG, 0, "force", NULL,
+    {PT2PT, BENCH_WHAT, BENCH_FLAG, 0, "compare", NULL, NULL, "both of them, in turns", NULL,
+     AT(compare), 0, 0},
+    {PT2PT, BENCH_WHAT, BENCH_FLAG, 0, "force", NULL, NULL,
      "hand device memory to an MPI that does not say it is CUDA-aware", NULL, AT(force), 0, 0},
-    {BENCH_WHAT, BENCH_NAME, 0, "path", "ipc|shared|network|direct|host",
+    {PT2PT, BENCH_WHAT, BENCH_NAME, 0, "path", "ipc|shared|network|direct|host", NULL,
      "the library's path, instead of its own choice: sets GPUBIND_PATH",
      "ipc|shared|network|direct|host", AT(path), 0, 0},
-    {BENCH_WHAT, BENCH_WORD, 0, "ceiling", "auto|peer|staged|none",
+    {PT2PT, BENCH_WHAT, BENCH_WORD, 0, "ceiling", "auto|peer|staged|none", NULL,
      "the bare copy to compare with: to the peer's GPU, to page-locked host memory (auto)",
      "auto|peer|staged|none", AT(ceiling), 0, 0},
-    {BENCH_WHAT, BENCH_FLAG, 0, "pairs", NULL,
+    {PT2PT, BENCH_WHAT, BENCH_FLAG, 0, "pairs", NULL, NULL,
      "all pairs of ranks i and i + N/2 at once, not the first alone", NULL, AT(pairs), 0, 0},
-    {BENCH_HOW, BENCH_NUMBER, 0, "window", "N",
+    {PT2PT, BENCH_HOW, BENCH_NUMBER, 0, "window", "N", NULL,
      "nonblocking messages under way at once (64 up to 64 KiB, 16 above)", NULL, AT(window), 1,
      BENCH_MAX_WINDOW},
-    {BENCH_HOW, BENCH_NUMBER, 0, "iterations", "N",
+    {PT2PT, BENCH_HOW, BENCH_NUMBER, 0, "iterations", "N", NULL,
      "so many of each size (as many as fit into --time, 2000 at most)", NULL, AT(iterations), 1,
      1000000},
-    {BENCH_HOW, BENCH_NUMBER, 0, "warmup", "N", "iterations before those that count (20)", NULL,
-     AT(warmup), 1, 1000000},
-    {BENCH_HOW, BENCH_NUMBER, 0, "time", "MS", "milliseconds for each size and method (200)", NULL,
-     AT(time_ms), 1, 3600000},
-    {BENCH_HOW, BENCH_SIZE, 0, "memory", "SIZE",
+    {PT2PT, BENCH_HOW, BENCH_NUMBER, 0, "warmup", "N", "20",
+     "iterations before those that count", NULL, AT(warmup), 1, 1000000},
+    {PT2PT | REPORT, BENCH_HOW, BENCH_NUMBER, 0, "time", "MS", "200",
+     "milliseconds for each size and method", NULL, AT(time_ms), 1, 3600000},
+    {PT2PT, BENCH_HOW, BENCH_SIZE, 0, "memory", "SIZE", NULL,
      "for the buffers of a rank; windows of large messages shrink to it (8G, or an eighth of what "
      "there is)",
      NULL, AT(memory), 0, 0},
-    {BENCH_OUTPUT, BENCH_FLAG, 0, "csv", NULL, "comma-separated values", NULL, AT(csv), 0, 0},
-    {BENCH_OUTPUT, BENCH_FLAG, 0, "json", NULL, "one JSON object", NULL, AT(json), 0, 0},
-    {BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", "draw latency and bandwidth by size, too", NULL,
-     AT(svg), 0, 0},
-    {BENCH_OUTPUT, BENCH_FLAG, 0, "progress", NULL,
-     "say on stderr what is measured, also where that is no terminal", NULL, AT(progress), 0, 0},
-    {BENCH_ACTIONS, BENCH_ACTION, 'h', "help", NULL, "print this", NULL, AT(action), BENCH_HELP,
+    {P2P | HOST | REPORT, BENCH_HOW, BENCH_SIZE, 0, "size", "SIZE", "64M",
+     "bytes of a copy, but for latencies and chunks", NULL, AT(size), 0, 0},
+    {P2P | HOST | REPORT, BENCH_HOW, BENCH_NUMBER, 0, "repeats", "N", "100",
+     "copies of each kind, fewer where they take longer than half a second", NULL, AT(repeats), 1,
+     1000000},
+    {HALO, BENCH_HOW, BENCH_NUMBER, 0, "repeats", "N", "50",
+     "batches of 20 exchanges for each grid and way", NULL, AT(repeats), 1, 1000000},
+    {PUT | PEER_KERNEL, BENCH_HOW, BENCH_SIZE, 0, "size", "SIZE", "256M",
+     "bytes that a kernel works on: a multiple of 16, or a power of 2 for peer-kernel", NULL,
+     AT(size), 0, 0},
+    {PUT | PEER_KERNEL, BENCH_HOW, BENCH_NUMBER, 0, "time", "MS", "20",
+     "milliseconds for each measurement", NULL, AT(time_ms), 1, 3600000},
+    {REPORT, BENCH_OUTPUT, BENCH_TEXT, 0, "output", "FILE", "gpubind-report.html", "the page",
+     NULL, AT(output), 0, 0},
+    {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "csv", NULL, NULL, "comma-separated values", NULL,
+     AT(csv), 0, 0},
+    {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "json", NULL, NULL, "one JSON object", NULL, AT(json), 0,
      0},
-    {BENCH_ACTIONS, BENCH_ACTION, 'V', "version", NULL, "print the version", NULL, AT(action),
-     BENCH_VERSION, 0},
+    {PT2PT, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
+     "draw latency and bandwidth by size, too", NULL, AT(svg), 0, 0},
+    {P2P | HOST | HALO | PUT | PEER_KERNEL | REPORT, BENCH_OUTPUT, BENCH_TEXT, 0, "svg", "FILE", NULL,
+     "draw the results as pictures, too", NULL, AT(svg), 0, 0},
+    {ALL, BENCH_OUTPUT, BENCH_FLAG, 0, "progress", NULL, NULL,
+     "say on stderr what is measured, also where that is no terminal", NULL, AT(progress), 0, 0},
+    {ALL, BENCH_ACTIONS, BENCH_ACTION, 'h', "help", NULL, NULL, "print this", NULL, AT(action),
+     BENCH_HELP, 0},
+    {ALL, BENCH_ACTIONS, BENCH_ACTION, 'V', "version", NULL, NULL, "print the version", NULL,
+     AT(action), BENCH_VERSION, 0},
 };
 _Static_assert(sizeof bench_rows / sizeof bench_rows[0] <= BENCH_MAX_ROWS, "too many options");
 const int bench_nrows = sizeof bench_rows / sizeof bench_rows[0];
-
-static void add_row(struct text *text, const struct bench_row *row)
-{
-    char letter[] = "-x, ";
-
-    letter[1] = row->letter;
-    text_add(text, "  %s--%s%s%s\n", row->letter ? letter : "    ", row->name,
-             row->argument ? " " : "", row->argument ? row->argument : "");
-    text_add_wrapped(text, row->help, 10);
-}
-
-void bench_options_help(struct text *text)
-{
-    text_add(text, "Usage: mpirun -np 2 gpubind-bench pt2pt [OPTION...]\n"
-                   "Measure messages between the GPUs of two ranks.\n");
-    for (int group = 0; group < BENCH_GROUPS; group++) {
-        text_add(text, "\n%s:\n", group_titles[group]);
-        for (int i = 0; i < bench_nrows; i++)
-            if ((int)bench_rows[i].group == group)
-                add_row(text, &bench_rows[i]);
-    }
-    text_add(text, "\nSee gpubind-bench(1).\n");
-}

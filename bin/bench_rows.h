@@ -1,4 +1,4 @@
-/* The table of options of gpubind-bench pt2pt: what --help prints and what the parser
+/* The table of options of all subcommands: what --help prints and what the parser
  * knows. */
 #ifndef GPUBIND_BIN_BENCH_ROWS_H
 #define GPUBIND_BIN_BENCH_ROWS_H
@@ -14,7 +14,7 @@ enum bench_kind {
     BENCH_NUMBER,
     BENCH_SIZE,
     BENCH_SIZES,
-    BENCH_MEASURES,
+    BENCH_MEASURES, /* some of words, with commas: bit 1 << position; all unless given */
     BENCH_TEXT,
     BENCH_ACTION
 };
@@ -22,17 +22,25 @@ enum bench_kind {
 enum bench_group { BENCH_WHAT, BENCH_HOW, BENCH_OUTPUT, BENCH_ACTIONS, BENCH_GROUPS };
 
 struct bench_row {
+    unsigned modes; /* the subcommands that take it: bit 1 << enum bench_mode_name */
     enum bench_group group;
     enum bench_kind kind;
     char letter;
-    const char *name, *argument, *help;
+    const char *name, *argument;
+    const char *preset; /* the value unless one is given; NULL: 0, or as help says */
+    const char *help;
     const char *words; /* "a|b|c" */
     size_t offset;     /* in struct bench_options */
     int low, high;     /* BENCH_NUMBER; the value of BENCH_ACTION is low */
 };
 
-#define BENCH_MAX_ROWS 32
+#define BENCH_MAX_ROWS 96
 extern const struct bench_row bench_rows[];
 extern const int bench_nrows;
+
+static inline bool bench_row_is_for(const struct bench_row *row, enum bench_mode_name mode)
+{
+    return row->modes >> mode & 1;
+}
 
 #endif

@@ -12,6 +12,18 @@ double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+#define FIT_SECONDS 0.5
+#define FIT_LEAST 5
+
+int series_fit(int most, double seconds)
+{
+    if (seconds <= 0 || FIT_SECONDS / seconds >= most)
+        return most;
+    if (FIT_SECONDS / seconds > FIT_LEAST)
+        return (int)(FIT_SECONDS / seconds);
+    return most < FIT_LEAST ? most : FIT_LEAST;
+}
+
 int series_reserve(struct series *series, size_t n)
 {
     double *samples;

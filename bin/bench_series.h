@@ -13,6 +13,9 @@ struct series {
 };
 
 double seconds_now(void);
+/* How often something that takes so long fits into half a second: most at most, and a
+ * few times at least. */
+int series_fit(int most, double seconds);
 /* Returns 0, or -1 when memory runs out. */
 int series_reserve(struct series *series, size_t n);
 /* Within what was reserved; makes no call, as it stands between two times. */

@@ -71,7 +71,7 @@ echo "# Completion of $name in bash, with or without the package bash-completion
 rows "${function}_rows" "$help"
 subcommands=$(awk '/^[^ ]/ { on = /^Subcommands:/ } on && /^  [a-z]/ { print $1 }' "$help")
 for word in $subcommands; do
-    "$program" "$word" --help >"$help" && rows "${function}_${word}_rows" "$help"
+    "$program" "$word" --help >"$help" && rows "${function}_$(echo "$word" | tr - _)_rows" "$help"
 done
 echo
 cat "$engine"
@@ -88,7 +88,7 @@ $function()
     case \$COMP_CWORD:\${COMP_WORDS[1]} in
     1:*) _gpubind_complete "\$${function}_rows" 1 - "\$2" ;;
 $(for word in $subcommands; do
-        echo "    *:$word) _gpubind_complete \"\$${function}_${word}_rows\" 2 - \"\$2\" ;;"
+        echo "    *:$word) _gpubind_complete \"\$${function}_$(echo "$word" | tr - _)_rows\" 2 - \"\$2\" ;;"
     done)
     esac
 }

@@ -6,7 +6,7 @@
 #include "bin/run.h"
 #include "core/mps.h"
 #include "core/render.h"
-#include "host/nvidia.h"
+#include "host/mps_served.h"
 #include "host/orders.h"
 #include "host/siblings.h"
 
@@ -45,7 +45,8 @@ static void report(struct run *run, bool table, bool why)
             text_add(&text, "  planned by gpubind's plugin, CPUs bound by the launcher\n");
         if (placement->plan.notes & NOTE_GPUS_SHARED && !placement->node.recorded)
             text_add(&text, "  GPUs are shared: %s\n",
-                     run->mps.runs || nvidia_mps_runs()
+                     run->mps.runs ||
+                             mps_is_served("", mps_directory(getenv("CUDA_MPS_PIPE_DIRECTORY")))
                          ? "an MPS server is running"
                          : "no MPS server is running, ranks take turns");
         write_all(STDERR_FILENO, &text);

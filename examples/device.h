@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 static inline void *device_call(const char *name)
 {
@@ -29,17 +31,38 @@ static inline void device_check(int result, const char *name)
     exit(1);
 }
 
-/* Takes the first GPU that the rank sees. Before all others. */
+/* The GPU that gpubind gave to the rank, wherever it stands among those that the rank
+ * sees; the first, where gpubind did not say. Its PCI address goes to pci. */
+static inline int device_number(char pci[32])
+{
+    int (*get_count)(int *), (*get_pci)(char *, int, int);
+    const char *wanted = getenv("GPUBIND_GPU_PCI");
+    int count = 0, found = 0;
+
+    *(void **)&get_count = device_call("cuDeviceGetCount");
+    *(void **)&get_pci = device_call("cuDeviceGetPCIBusId");
+    device_check(get_count(&count), "cuDeviceGetCount");
+    for (int i = 0; i < count; i++) {
+        device_check(get_pci(pci, 32, i), "cuDeviceGetPCIBusId");
+        if (wanted && strncasecmp(wanted, pci, strlen(pci)) == 0)
+            found = i;
+    }
+    device_check(get_pci(pci, 32, found), "cuDeviceGetPCIBusId");
+    return found;
+}
+
+/* Takes that GPU. Before all others. */
 static inline void device_start(void)
 {
     int (*init)(unsigned), (*retain)(void **, int), (*set_current)(void *);
     void *context;
+    char pci[32];
 
     *(void **)&init = device_call("cuInit");
     *(void **)&retain = device_call("cuDevicePrimaryCtxRetain");
     *(void **)&set_current = device_call("cuCtxSetCurrent");
     device_check(init(0), "cuInit");
-    device_check(retain(&context, 0), "cuDevicePrimaryCtxRetain");
+    device_check(retain(&context, device_number(pci)), "cuDevicePrimaryCtxRetain");
     device_check(set_current(context), "cuCtxSetCurrent");
 }
 
@@ -77,4 +100,23 @@ static inline void device_read(void *to, const void *from, size_t nbytes)
 
     *(void **)&copy = device_call("cuMemcpyDtoH_v2");
     device_check(copy(to, from, nbytes), "cuMemcpyDtoH");
+}
+
+/* A stream that does not block. */
+static inline struct CUstream_st *device_stream(void)
+{
+    int (*create)(struct CUstream_st **, unsigned);
+    struct CUstream_st *stream;
+
+    *(void **)&create = device_call("cuStreamCreate");
+    device_check(create(&stream, 1), "cuStreamCreate");
+    return stream;
+}
+
+static inline void device_wait(struct CUstream_st *stream)
+{
+    int (*wait)(struct CUstream_st *);
+
+    *(void **)&wait = device_call("cuStreamSynchronize");
+    device_check(wait(stream), "cuStreamSynchronize");
 }

@@ -3,10 +3,14 @@
 if HAVE_MPI
 noinst_PROGRAMS += \
 	examples/any_source \
+	examples/halo \
 	examples/legacy_after \
 	examples/legacy_before \
 	examples/neighbors \
-	examples/overlap
+	examples/on_stream \
+	examples/overlap \
+	examples/persistent \
+	examples/window
 if HAVE_NCCL
 noinst_PROGRAMS += examples/nccl_beside
 endif
@@ -21,6 +25,11 @@ examples_any_source_CPPFLAGS = $(example_cppflags)
 examples_any_source_CFLAGS = $(example_cflags)
 examples_any_source_LDADD = $(example_libs)
 examples_any_source_SOURCES = examples/any_source.c examples/device.h
+
+examples_halo_CPPFLAGS = $(example_cppflags)
+examples_halo_CFLAGS = $(example_cflags)
+examples_halo_LDADD = $(example_libs)
+examples_halo_SOURCES = examples/halo.c examples/device.h
 
 examples_legacy_after_CPPFLAGS = $(example_cppflags)
 examples_legacy_after_CFLAGS = $(example_cflags)
@@ -42,10 +51,26 @@ examples_neighbors_CFLAGS = $(example_cflags)
 examples_neighbors_LDADD = $(example_libs)
 examples_neighbors_SOURCES = examples/neighbors.c examples/device.h
 
+examples_on_stream_CPPFLAGS = $(example_cppflags)
+examples_on_stream_CFLAGS = $(example_cflags)
+examples_on_stream_LDADD = $(example_libs)
+examples_on_stream_SOURCES = examples/on_stream.c examples/device.h
+
 examples_overlap_CPPFLAGS = $(example_cppflags)
 examples_overlap_CFLAGS = $(example_cflags)
 examples_overlap_LDADD = $(example_libs)
 examples_overlap_SOURCES = examples/overlap.c examples/device.h
+
+examples_persistent_CPPFLAGS = $(example_cppflags)
+examples_persistent_CFLAGS = $(example_cflags)
+examples_persistent_LDADD = $(example_libs)
+examples_persistent_SOURCES = examples/persistent.c examples/device.h
+
+examples_window_CPPFLAGS = $(example_cppflags)
+examples_window_CFLAGS = $(example_cflags)
+examples_window_LDADD = $(example_libs)
+examples_window_SOURCES = examples/window.c examples/device.h
+EXTRA_DIST += examples/device_put.cu
 
 TESTS += tests/lib_examples.t
 EXTRA_DIST += \

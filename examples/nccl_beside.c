@@ -44,10 +44,12 @@ static int work(MPI_Comm gpus)
     ncclComm_t nccl;
     void *sum, *north_sum;
     int rank, size, north, south, wrong = 0;
+    char pci[32];
 
     MPI_Comm_rank(gpus, &rank);
     MPI_Comm_size(gpus, &size);
     device_start();
+    device_number(pci);
     nccl = nccl_comm(gpus);
     gpubind_neighbors(gpus, 1, &north, &south);
     gpubind_alloc(&sum, sizeof host);
@@ -64,7 +66,7 @@ static int work(MPI_Comm gpus)
     device_read(host, north_sum, sizeof host);
     for (int i = 0; i < COUNT; i++)
         wrong += host[i] != size * (double)i + size * (size - 1) / 2;
-    printf("rank %d of %d GPUs: %d sums are wrong\n", rank, size, wrong);
+    printf("rank %d of %d GPUs, %s: %d sums are wrong\n", rank, size, pci, wrong);
     gpubind_free(north_sum);
     gpubind_free(sum);
     must(ncclCommDestroy(nccl));

@@ -1,55 +1,73 @@
 #!/bin/sh
-# gpubind-bench pt2pt: options, what it refuses, and what it prints, on the simulated
-# driver and on host memory. No time is looked at.
+# gpubind-bench: what --help and the manual page say, and pt2pt: what it refuses and what
+# it prints, on the simulated driver and on host memory. No time is looked at.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 [ -z "$SANITIZED" ] || export ASAN_OPTIONS=detect_leaks=0 # those of MPI
 
 [ -n "$MPIRUN" ] || skip_all 'no MPI'
 gpubind-bench --help >"$tmp/help" 2>/dev/null || skip_all 'no gpubind-bench: not built here'
 
-# ---- gpubind-bench(1) says what --help says
+# ---- gpubind-bench(1) says what each subcommand's --help says
 
 page=$top_srcdir/man/gpubind-bench.1
-gpubind-bench pt2pt --help >"$tmp/help" || { not_ok "--help works"; done_testing; exit; }
+subcommands=$(awk '/^[^ ]/ { on = /^Subcommands:/ } on && /^  [a-z]/ { print $1 }' "$tmp/help")
 
-# Both as lines "GROUP: [-L ]--NAME[ ARGUMENT]".
+# Both as lines "SUBCOMMAND GROUP: [-L ]--NAME[ ARGUMENT]" and, for defaults of one word,
+# "SUBCOMMAND --NAME: DEFAULT".
 help_options() {
-    sed -E -n '
-        /^[A-Z].*:$/ { s/:$//; h; }
-        /^  (   |-[a-zA-Z]) *,? *--/ { s/^ +//; s/^(-.),? +/\1 /; G; s/(.*)\n(.*)/\2: \1/p; }' \
-        "$tmp/help"
+    for word in $subcommands; do
+        gpubind-bench "$word" --help | awk -v word="$word" '
+            /^[^ ]/ { flush(); group = $0; sub(/:$/, "", group) }
+            /^  (   |-[a-zA-Z],?) *--/ {
+                flush()
+                sub(/^ +/, ""); sub(/^-[a-zA-Z], /, substr($0, 1, 2) " ")
+                print word " " group ": " $0
+                sub(/.*--/, "--"); name = $1; text = ""
+                next
+            }
+            { text = text $0 }
+            function flush() {
+                if (name && match(text, /\([a-z0-9]+\) *$/))
+                    print word " " name ": " substr(text, RSTART + 1, RLENGTH - 2)
+                name = ""
+            }'
+    done | sort
 }
 plain() { sed -E 's/\\f[BIR]//g; s/\\-/-/g'; }
 man_options() {
-    awk '/^\.SH / { on = $2 == "OPTIONS" }
-         /^\.SS / { group = substr($0, 5) }
-         on && tag { print group ": " $0 }
-         { tag = /^\.TP/ }' "$1" | plain | sed -E 's/: (-.), /: \1 /'
+    plain <"$1" | awk -v all="$(echo "$subcommands" | xargs)" '
+        /^\.S[HS] / { flush() }
+        /^\.SH / { on = $2 == "OPTIONS" }
+        /^\.SS / { group = substr($0, 5) }
+        on && tag && /^-/ {
+            flush()
+            sub(/^-[a-zA-Z], /, substr($0, 1, 2) " ")
+            entry = $0; words = all; preset = ""
+        }
+        { tag = /^\.TP/ }
+        /^For: .*\.$/ { words = substr($0, 6); gsub(/[,.]/, "", words) }
+        /^Default: [a-z0-9]+\.$/ { preset = $2; sub(/\.$/, "", preset) }
+        function flush(    n, i, word, name) {
+            n = entry ? split(words, word, " ") : 0
+            name = entry; sub(/^-. /, "", name); sub(/ .*/, "", name)
+            for (i = 1; i <= n; i++) {
+                print word[i] " " group ": " entry
+                if (preset)
+                    print word[i] " " name ": " preset
+            }
+            entry = ""
+        }' | sort
 }
-# Defaults of one word: "NAME DEFAULT".
-help_defaults() {
-    awk '/^  .*--/ { flush(); sub(/.*--/, ""); name = $1; text = ""; next }
-         /^          / { text = text $0; next }
-         { flush() }
-         function flush() {
-             if (name && match(text, /\([a-z0-9]+\) *$/))
-                 print name, substr(text, RSTART + 1, RLENGTH - 2)
-             name = ""
-         }' "$tmp/help" | sort
-}
-man_defaults() {
-    plain <"$1" | awk '
-        /^(-., )?--/ { name = $0; sub(/^(-., )?--/, "", name); sub(/ .*/, "", name) }
-        /^Default: [a-z0-9]+\.$/ { sub(/\.$/, ""); print name, $2 }' | sort
-}
-check 'options were found' test "$(help_options | wc -l)" -ge 15
-check 'defaults were found' test "$(help_defaults | wc -l)" -ge 5
-is 'help and page have the same options' "$(help_options | sort)" "$(man_options "$page" | sort)"
-is 'and the same defaults' "$(help_defaults)" "$(man_defaults "$page")"
-sed -E 's/^(Default: .fB)dd/\1hh/; /^.fB.-.-svg/d' "$page" >"$tmp/changed"
-check 'another option would be noticed' \
-    test "$(help_options | sort)" != "$(man_options "$tmp/changed" | sort)"
-check 'another default would be noticed' test "$(help_defaults)" != "$(man_defaults "$tmp/changed")"
+check 'options were found' test "$(help_options | grep -c ': .*--')" -ge 15
+check 'defaults were found' test "$(help_options | grep -c ' --[a-z]*: [a-z0-9]*$')" -ge 5
+is 'help and page have the same options and defaults' "$(man_options "$page")" "$(help_options)"
+for change in '/^.fB.-.-svg/d' 's/^(Default: .fB)dd/\1hh/' 's/^(For: .fB)pt2pt/\1pt3pt/'; do
+    sed -E "$change" "$page" >"$tmp/changed"
+    check "'$change' would be noticed" test "$(help_options)" != "$(man_options "$tmp/changed")"
+done
+for word in $subcommands; do
+    check "the page describes $word" grep -qx "\.SS $word" "$page"
+done
 check 'the page is of this version' \
     grep -q "^\.TH .* \"gpubind $(gpubind-bench --version | sed 's/.* //')\" " "$page"
 linted "$page" 'the page'

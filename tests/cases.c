@@ -162,6 +162,28 @@ void node_draw(const struct drawing *d, struct node *node)
     measure(node);
 }
 
+void node_four(struct node *node)
+{
+    static const int numa[] = {0, 0, 1, 1};
+    const struct drawing drawing = {2, 1, 4, 1, 4, numa};
+
+    node_draw(&drawing, node);
+}
+
+int node_four_partitioned(struct node *node)
+{
+    char one[2][96] = {"MIG-aaaaaaaa-1", "MIG-bbbbbbbb-2"};
+    char three[3][96] = {"MIG-GPU-44444444/1/0", "MIG-GPU-44444444/2/0", "MIG-cccccccc-5"};
+    int status;
+
+    node_four(node);
+    status = node_partition(node, 3, three, 3, NULL);
+    if (status == 0)
+        status = node_partition(node, 1, one, 2, NULL);
+    node_number(node);
+    return status;
+}
+
 static void link_islands(struct dice *dice, struct node *node)
 {
     int islands = 1 + dice_below(dice, 3), of[NODE_MAX_GPUS];

@@ -36,6 +36,10 @@ struct drawing {
     const int *gpu_numa;
 };
 void node_draw(const struct drawing *drawing, struct node *node);
+/* Four GPUs on two packages, with UUIDs that begin with GPU-11111111, GPU-22222222, ... */
+void node_four(struct node *node);
+/* The same; GPU 1 has two instances, GPU 3 has three: positions 0, 1-2, 3, 4-6. 0, or -1. */
+int node_four_partitioned(struct node *node);
 
 /* Any node: islands of linked GPUs, GPUs near a NUMA node, a package or all. */
 void node_random(struct dice *dice, struct node *node);

@@ -21,11 +21,20 @@ completed() {
 }
 sorted() { tr ' ' '\n' | sort | xargs; }
 
-# source_rows FILE: "KIND LETTER NAME ARGUMENT" of a table of options in C.
+# source_rows FILE [SUBCOMMAND]: "KIND LETTER NAME ARGUMENT" of a table of options in C;
+# of gpubind-bench's, the rows that are for the subcommand.
 source_rows() {
-    sed -nE 's/^ *\{[A-Z_]+, ((KIND|BENCH)_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\4 \5 \7/p' "$1"
+    only=$(echo "${2-}" | tr '[:lower:]-' '[:upper:]_')
+    sed -E ${2:+-n} "s/^( *\{)([A-Z0-9_]+ \| )*(ALL|$only)( \| [A-Z0-9_]+)*, /\1/${2:+p}" "$1" |
+        sed -nE 's/^ *\{[A-Z_]+, ((KIND|BENCH)_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\4 \5 \7/p'
 }
-measures=$(sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_result.h")
+# words_of SUBCOMMAND: what its --measure takes.
+words_of() {
+    case $1 in
+    pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_result.h" ;;
+    host) sed -n 's/^#define HOST_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_options.h" ;;
+    esac
+}
 
 launchers() { sed -nE 's/^ *\{\.name = "([a-z]+)".*/\1/p' "$top_srcdir/src/host/launcher.c" | sort -u; }
 
@@ -72,13 +81,9 @@ names() {
 }
 
 source_rows "$top_srcdir/src/host/option_rows.c" >"$tmp/rows"
-source_rows "$top_srcdir/bin/bench_rows.c" >"$tmp/bench_rows"
-for rows in rows bench_rows; do
-    lines=$(wc -l <"$tmp/$rows")
-    check "$rows: $lines found, as many as the table has" \
-        test "$lines" -gt 15 -a "$lines" = "$(cat "$top_srcdir/src/host/option_rows.c" "$top_srcdir/bin/bench_rows.c" |
-            grep -cE "^ +\{$([ $rows = rows ] && echo '[A-Z]+, KIND' || echo 'BENCH_[A-Z]+, BENCH')_")"
-done
+lines=$(wc -l <"$tmp/rows")
+check "gpubind: $lines options found, as many as the table has" \
+    test "$lines" -gt 15 -a "$lines" = "$(grep -cE '^ +\{[A-Z]+, KIND_' "$top_srcdir/src/host/option_rows.c")"
 
 # whole DESCRIPTION PREFIX ROWS FILE...
 whole() {
@@ -162,9 +167,17 @@ fi
 
 script=$top_builddir/bin/completions/gpubind-bench
 if [ -r "$script" ]; then
-    whole 'gpubind-bench' 'gpubind-bench pt2pt' "$tmp/bench_rows" "$script"
+    subcommands=$(gpubind-bench --help | awk '/^[^ ]/ { on = /^Subcommands:/ } on && /^  [a-z]/ { print $1 }')
+    for word in $subcommands; do
+        source_rows "$top_srcdir/bin/bench_rows.c" "$word" >"$tmp/$word"
+        measures=$(words_of "$word")
+        lines=$(wc -l <"$tmp/$word")
+        check "$word: $lines options found, as many as its --help has" \
+            test "$lines" -gt 4 -a "$lines" = "$(gpubind-bench "$word" --help | grep -cE '^  (   |-[a-zA-Z],) --')"
+        whole "gpubind-bench $word" "gpubind-bench $word" "$tmp/$word" "$script"
+    done
     rm "$tmp/typed" "$tmp/becomes"
-    line 'gpubind-bench <TAB>X' 'gpubind-bench pt2pt X'
+    line 'gpubind-bench pt2p<TAB>X' 'gpubind-bench pt2pt X'
     line 'gpubind-bench --vers<TAB>X' 'gpubind-bench --version X'
     line 'gpubind-bench pt2pt --measure first,la<TAB>X' 'gpubind-bench pt2pt --measure first,latency X'
     line 'gpubind-bench pt2pt --measure=first,la<TAB>X' 'gpubind-bench pt2pt --measure=first,latency X'

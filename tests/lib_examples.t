@@ -31,14 +31,27 @@ is '... and the matrix' "$(grep -A 2 '^rank  *0 ' "$tmp/out")" \
 "rank    0    1    2    3
    0  yes  yes  yes  yes
    1  yes  yes  yes  yes"
+for ranks in 1 2 5 6; do
+    shows $ranks halo "$ranks ranks as [0-9] x [0-9]: 0 numbers are wrong"
+done
 shows 2 overlap '2 ranks: 0 numbers are wrong'
 shows 5 overlap '5 ranks: 0 numbers are wrong'
+shows 2 on_stream '2 ranks: 0 numbers are wrong'
+shows 5 on_stream '5 ranks: 0 numbers are wrong'
+for ranks in 1 2 3; do
+    shows $ranks persistent "$ranks ranks: 0 numbers are wrong"
+    is '... in a stream, too' "$(cat "$tmp/err")" ''
+done
+for ranks in 1 2 5; do
+    shows $ranks window "$ranks ranks: 0 numbers are wrong"
+done
 
 # What gpubind.h promises is seen in some example.
 calls=$(grep -oE '\b(gpubind_|MPI_GPU)[A-Za-z_]*\(' "$top_srcdir/src/mpi/gpubind.h" |
     tr -d '(' | sort -u)
 for call in $calls; do
-    check "an example shows $call" grep -q "\b$call(" "$top_srcdir"/examples/*.c
+    check "an example shows $call" grep -q "\b$call(" "$top_srcdir"/examples/*.c \
+        "$top_srcdir"/examples/jacobi/*.c
 done
 check 'there are calls to show' test -n "$calls"
 nothing_left 'nothing is left behind'

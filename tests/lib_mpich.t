@@ -35,6 +35,9 @@ for setting in simulated 'network path'; do
     on "$setting" 3 comms
     on "$setting" 2 requests
     on "$setting" 4 probe
+    on "$setting" 3 persistent
+    on "$setting" 2 persistent_types
+    on "$setting" 2 persistent_ends
 done
 on simulated 2 truncation
 on simulated 3 arguments
@@ -42,5 +45,7 @@ on simulated 2 threads
 on simulated 2 stress 1 1 1
 on 'network path' 2 stress 1 1 1
 on thread 2 stress 1 1 1
+on simulated 2 on_stream
+on 'network threads' 2 on_stream
 nothing_left 'nothing is left behind'
 done_testing

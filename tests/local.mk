@@ -7,6 +7,7 @@
 AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; \
 	CC='$(CC)'; MPICC='$(MPICC)'; MPIRUN='$(MPIRUN)'; SANITIZED='$(SAN_CFLAGS)'; \
+	NVCC='$(NVCC)'; NVCC_CODE='$(NVCC_CODE)'; export NVCC NVCC_CODE; \
 	export top_srcdir top_builddir CC MPICC MPIRUN SANITIZED;
 
 TEST_EXTENSIONS = .t
@@ -16,6 +17,11 @@ T_LOG_DRIVER = $(LOG_DRIVER)
 shell_tests = \
 	tests/arrows.t \
 	tests/bench_cli.t \
+	tests/bench_halo.t \
+	tests/bench_host.t \
+	tests/bench_p2p.t \
+	tests/bench_put.t \
+	tests/bench_report.t \
 	tests/cli_bad_files.t \
 	tests/cli_bad_launcher.t \
 	tests/cli_bad_machine.t \
@@ -35,6 +41,7 @@ shell_tests = \
 	tests/lib_man.t \
 	tests/list.t \
 	tests/mps_gpu.t \
+	tests/neighbours_gpu.t \
 	tests/plan.t \
 	tests/plan_large.t \
 	tests/plan_xml.t \
@@ -66,6 +73,7 @@ test_data = \
 	tests/list \
 	tests/machines \
 	tests/mps/client.c \
+	tests/neighbours/nvshmem_put.cu \
 	tests/mps/nvidia-cuda-mps-control \
 	tests/plan
 
@@ -87,12 +95,14 @@ test_cases = tests/cases.c tests/cases.h tests/tap.h
 check_PROGRAMS += \
 	tests/unit_complete \
 	tests/unit_apart \
+	tests/unit_bench_page \
 	tests/unit_doctor \
 	tests/unit_doctor_ask \
 	tests/unit_doctor_read \
 	tests/unit_env \
 	tests/unit_env_array \
 	tests/unit_flow \
+	tests/unit_halo_grid \
 	tests/unit_idlist \
 	tests/unit_layout \
 	tests/unit_mps \
@@ -102,7 +112,8 @@ check_PROGRAMS += \
 	tests/unit_properties \
 	tests/unit_render \
 	tests/unit_sets \
-	tests/unit_visible \
+	tests/unit_visible_write \
+	tests/unit_visible_read \
 	tests/unit_xml
 # Parts of discover.so.
 tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
@@ -110,6 +121,23 @@ tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
 tests_unit_complete_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_complete_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
+# The pure parts of gpubind-bench report, which need no MPI.
+tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
+	bin/bench_host_form.c bin/bench_host.h \
+	bin/bench_limit.c bin/bench_limits.h \
+	bin/bench_options.c bin/bench_options.h \
+	bin/bench_p2p_form.c bin/bench_p2p.h \
+	bin/bench_page.c bin/bench_page.h \
+	bin/bench_plot.c \
+	bin/bench_print.c bin/bench_print.h \
+	bin/bench_pt2pt_sheet.c bin/bench_pt2pt.h \
+	bin/bench_rows.c bin/bench_rows.h \
+	bin/bench_sheet.c bin/bench_sheet.h \
+	bin/bench_sheet_draw.c \
+	bin/bench_svg.c bin/bench_svg.h \
+	bin/bench_table.c bin/bench_table.h \
+	bin/bench_verdict.c bin/bench_verdict.h
+tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm
 tests_unit_doctor_SOURCES = tests/unit_doctor.c tests/tap.h
 tests_unit_doctor_ask_SOURCES = tests/unit_doctor_ask.c tests/tap.h
 EXTRA_tests_unit_doctor_ask_DEPENDENCIES = tests/nvml/libnvmlfaulty.la
@@ -117,6 +145,7 @@ tests_unit_doctor_read_SOURCES = tests/unit_doctor_read.c tests/tap.h
 tests_unit_env_SOURCES = tests/unit_env.c $(test_cases)
 tests_unit_env_array_SOURCES = tests/unit_env_array.c tests/tap.h
 tests_unit_flow_SOURCES = tests/unit_flow.c tests/tap.h
+tests_unit_halo_grid_SOURCES = tests/unit_halo_grid.c tests/tap.h
 tests_unit_idlist_SOURCES = tests/unit_idlist.c tests/tap.h
 tests_unit_layout_SOURCES = tests/unit_layout.c tests/tap.h
 tests_unit_mps_SOURCES = tests/unit_mps.c $(test_cases)
@@ -126,7 +155,8 @@ tests_unit_order_SOURCES = tests/unit_order.c $(test_cases)
 tests_unit_properties_SOURCES = tests/unit_properties.c $(test_cases)
 tests_unit_render_SOURCES = tests/unit_render.c $(test_cases)
 tests_unit_sets_SOURCES = tests/unit_sets.c $(test_cases)
-tests_unit_visible_SOURCES = tests/unit_visible.c $(test_cases)
+tests_unit_visible_write_SOURCES = tests/unit_visible_write.c $(test_cases)
+tests_unit_visible_read_SOURCES = tests/unit_visible_read.c $(test_cases)
 tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)
 
 if HAVE_MPI
@@ -152,6 +182,7 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench/launch.py \
 	tests/bench/on_gpus \
 	tests/bench/plan.sh \
+	tests/bench.sh \
 	tests/completion.py \
 	tests/debian13 \
 	tests/goldens.sh \

@@ -195,6 +195,9 @@ static const struct {
                       "echo libpocl.so.2 >etc/OpenCL/vendors/pocl.icd", DOCTOR_FINE, "opencl"},
     {"hwloc-plugins", "rmdir usr/lib64/hwloc", DOCTOR_UNKNOWN, "HWLOC_PLUGINS_PATH"},
     {"mps", "mkdir -p tmp/nvidia-mps; touch tmp/nvidia-mps/control", DOCTOR_FINE, "MPS server runs"},
+    {"mps", "mkdir -p tmp/nvidia-mps; touch tmp/nvidia-mps/control; rm -f proc/self/ns/pid; "
+            "mkdir -p proc/self/ns; ln -s 'pid:[4026531836]' proc/self/ns/pid; "
+            "echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid", DOCTOR_MOOT, "has died"},
     {"persistence", "mkdir run/nvidia-persistenced; touch run/nvidia-persistenced/socket",
      DOCTOR_UNKNOWN, "nvidia-persistenced is there"},
 };

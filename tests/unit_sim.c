@@ -80,6 +80,7 @@ static void visible(void)
 static void peer_rows(const char *wanted)
 {
     struct CUctx_st *first = start_driver(0), *other;
+    int value = -1;
 
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
@@ -95,6 +96,11 @@ static void peer_rows(const char *wanted)
         WANT(cu.cuDevicePrimaryCtxRetain(&other, d), CUDA_OK);
         WANT(cu.cuCtxEnablePeerAccess(other, 0), can ? CUDA_OK : 217);
         WANT(cu.cuCtxEnablePeerAccess(other, 0), can ? CUDA_PEER_ALREADY_ENABLED : 217);
+        WANT(cu.cuCtxDisablePeerAccess(other), can ? CUDA_OK : CUDA_PEER_NOT_ENABLED);
+        WANT(cu.cuCtxDisablePeerAccess(other), CUDA_PEER_NOT_ENABLED);
+        WANT(cu.cuDeviceGetP2PAttribute(&value, CUDA_PAIR_ATOMICS, 0, d), CUDA_OK);
+        WANT(value, can);
+        WANT(cu.cuDeviceGetP2PAttribute(&value, CUDA_PAIR_RANK, d, d), 101);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "cuda/copy_kernel.h"
+#include "cuda/exchange_kernel.h"
 #include "tests/sim/check.h"
 
 static struct CUstream_st *new_stream(unsigned flags)
@@ -174,6 +175,56 @@ static void kernels(void)
     WANT(context != other, 1);
 }
 
+static int start_exchange(struct CUfunc_st *kernel, struct exchange_kernel_job *job,
+                          struct CUstream_st *stream)
+{
+    void *parameters[] = {job};
+
+    return cu.cuLaunchKernel(kernel, 2, 1, 1, EXCHANGE_KERNEL_THREADS, 1, 1, 0, stream,
+                             parameters, NULL);
+}
+
+/* 100 bytes in two parts, from one stream to another. */
+static void exchanges(void)
+{
+    struct exchange_kernel_job send = {.nsends = 1}, receive = {.nreceives = 1, .posts = 1,
+                                                                .waits = 1};
+    struct CUmod_st *module = NULL;
+    struct CUfunc_st *kernel = NULL;
+    struct CUstream_st *streams[2];
+    cuda_address a, words;
+
+    start_driver(0);
+    WANT(cu.cuModuleLoadData(&module, "an image"), CUDA_OK);
+    WANT(cu.cuModuleGetFunction(&kernel, module, "another"), 500);
+    WANT(cu.cuModuleGetFunction(&kernel, module, EXCHANGE_KERNEL_NAME), CUDA_OK);
+    streams[0] = new_stream(CUDA_STREAM_NON_BLOCKING);
+    streams[1] = new_stream(CUDA_STREAM_NON_BLOCKING);
+    a = allocate(512);
+    words = allocate(16);
+    WANT(cu.cuMemsetD8Async(words, 0, 16, streams[0]), CUDA_OK);
+    WANT(cu.cuMemsetD8Async(a, 7, 256, streams[0]), CUDA_OK);
+    send.sends[0] = (struct kernel_send){
+        .copy = {a + 256, a, 256, 2, KERNEL_CONTIGUOUS, KERNEL_CONTIGUOUS, 1},
+        .ready = words, .done = words + 8};
+    receive.receives[0] = (struct kernel_receive){words, words + 8, 2};
+    WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
+    WANT(cu.cuStreamQuery(streams[0]), CUDA_NOT_READY);
+    WANT(start_exchange(kernel, &receive, streams[1]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[1]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[0]), CUDA_OK);
+    WANT(byte_at(a + 511), 7);
+    WANT(byte_at(words), 0);
+    WANT(byte_at(words + 12), 0);
+    send.sends[0].done = words + 12; /* the second part's lies behind the memory */
+    WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[0]), 700);
+    send.sends[0].done = words + 8;
+    send.sends[0].copy.to = a + 257;
+    WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[0]), 700);
+}
+
 static void no_kernels(void)
 {
     struct CUmod_st *module;
@@ -215,6 +266,8 @@ int main(void)
         {.what = "batched copies", .body = batch},
         {.what = "copies of two dimensions", .body = planes},
         {.what = "the copy kernel", .body = kernels, .environment = {"GPUBIND_SIM_KERNELS=1"}},
+        {.what = "the kernel of exchanges", .body = exchanges,
+         .environment = {"GPUBIND_SIM_KERNELS=1"}},
         {.what = "no kernels", .body = no_kernels},
         {.what = "a copy from freed memory", .body = uses_freed,
          .dies = "use after free: cuMemcpyDtoDAsync_v2 of 100 bytes"},

@@ -278,6 +278,33 @@ static void threads(void)
     }
 }
 
+static void times(void)
+{
+    struct CUstream_st *stream;
+    struct CUevent_st *from, *to, *untimed = NULL;
+    atomic_int gate;
+    float ms = -1;
+
+    start_driver(0);
+    stream = new_stream(CUDA_STREAM_NON_BLOCKING);
+    WANT(cu.cuEventCreate(&from, 0), CUDA_OK);
+    WANT(cu.cuEventCreate(&to, 0), CUDA_OK);
+    untimed = new_event();
+    WANT(cu.cuEventElapsedTime(&ms, from, to), 400);
+    WANT(cu.cuEventRecord(from, stream), CUDA_OK);
+    WANT(cu.cuEventRecord(untimed, stream), CUDA_OK);
+    shut(stream, &gate);
+    WANT(cu.cuEventRecord(to, stream), CUDA_OK);
+    WANT(cu.cuEventElapsedTime(&ms, from, to), CUDA_NOT_READY);
+    atomic_store(&gate, 1);
+    WANT(cu.cuStreamSynchronize(stream), CUDA_OK);
+    WANT(cu.cuEventElapsedTime(&ms, from, to), CUDA_OK);
+    WANT(ms > 0, true);
+    WANT(cu.cuEventElapsedTime(&ms, to, from), CUDA_OK);
+    WANT(ms < 0, true);
+    WANT(cu.cuEventElapsedTime(&ms, from, untimed), 400);
+}
+
 int main(void)
 {
     static const struct check_case cases[] = {
@@ -286,6 +313,9 @@ int main(void)
          .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "events", .body = events},
         {.what = "events with latency", .body = events,
+         .environment = {"GPUBIND_SIM_LATENCY=500"}},
+        {.what = "times", .body = times},
+        {.what = "times with latency", .body = times,
          .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "work is done by itself", .body = latency,
          .environment = {"GPUBIND_SIM_LATENCY=5000"}},

@@ -59,6 +59,32 @@ static void comparisons(void)
     WANT(cu.cuStreamSynchronize(second), CUDA_OK);
 }
 
+/* Words of 64 bits: both halves count. */
+static void wide(void)
+{
+    const uint64_t large = (uint64_t)5 << 32;
+    struct CUstream_st *first, *second;
+    cuda_address a;
+
+    start_driver(0);
+    first = new_stream();
+    second = new_stream();
+    a = words(4);
+    WANT(cu.cuStreamWaitValue64_v2(second, a, large, CUDA_WAIT_GEQ), CUDA_OK);
+    WANT(cu.cuStreamWriteValue64_v2(first, a, large - 1, 0), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(first), CUDA_OK);
+    WANT(word_at(a + 4), 4);
+    WANT(cu.cuStreamQuery(second), CUDA_NOT_READY);
+    WANT(cu.cuStreamWriteValue64_v2(first, a, large, 0), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(second), CUDA_OK);
+    WANT(word_at(a), 0);
+    WANT(cu.cuStreamWaitValue64_v2(second, a, UINT64_MAX, CUDA_WAIT_GEQ), CUDA_OK); /* cyclic */
+    WANT(cu.cuStreamWaitValue64_v2(second, a, large, CUDA_WAIT_EQ), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(second), CUDA_OK);
+    WANT(cu.cuStreamWriteValue64_v2(first, a + 4, 0, 0), CUDA_INVALID_VALUE);
+    WANT(cu.cuStreamWaitValue64_v2(first, a + 12, 0, 0), CUDA_INVALID_VALUE);
+}
+
 /* Two streams hand a word to each other, each with one batch. */
 static void batches(void)
 {
@@ -323,6 +349,7 @@ int main(void)
         {.what = "words are compared", .body = comparisons},
         {.what = "the same with latency", .body = comparisons,
          .environment = {"GPUBIND_SIM_LATENCY=500"}},
+        {.what = "words of 64 bits", .body = wide},
         {.what = "batches", .body = batches},
         {.what = "batches with latency", .body = batches,
          .environment = {"GPUBIND_SIM_LATENCY=500"}},

@@ -1,5 +1,6 @@
 /* How the GPUs are set up, mostly by what NVML says. */
 #include "core/doctor_parts.h"
+#include "core/mps.h"
 
 /* Adds "SENTENCE: 0000:3b:00.0, 0000:5e:00.0" GPU by GPU. */
 static void found_at(struct doctor_result *result, enum doctor_severity severity,
@@ -144,13 +145,13 @@ void doctor_ecc(const struct doctor_facts *facts, struct doctor_result *result)
 void doctor_mps(const struct doctor_facts *facts, struct doctor_result *result)
 {
     int units = count_units(facts);
-    const char *directory = facts->mps_directory.set ? facts->mps_directory.value
-                                                     : "/tmp/nvidia-mps";
+    const char *set = facts->mps_directory.set ? facts->mps_directory.value : NULL;
 
     if (!doctor_has_gpus(facts, result))
         return;
-    doctor_saw(result, "%.200s/control %s", directory,
-               facts->mps_runs ? "is there: an MPS server runs" : "is not there");
+    doctor_saw(result, "%.200s/control %s", mps_directory(set),
+               facts->mps_runs ? "is there: an MPS server runs"
+                               : "is not there, or its daemon has died");
     if (facts->mps_runs)
         return;
     if (facts->mps_directory.set) {

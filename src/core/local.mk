@@ -19,6 +19,8 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/error.c src/core/error.h \
 	src/core/flow.c src/core/flow.h \
 	src/core/grid.c src/core/grid.h \
+	src/core/halo_agree.c \
+	src/core/halo_grid.c src/core/halo_grid.h \
 	src/core/idlist.c src/core/idlist.h \
 	src/core/job.c src/core/job.h \
 	src/core/layout.c src/core/layout.h \

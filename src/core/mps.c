@@ -26,6 +26,11 @@ int mps_sharers(const struct plan *plan, const struct plan_rank *rank)
     return most;
 }
 
+const char *mps_directory(const char *set)
+{
+    return set && *set ? set : "/tmp/nvidia-mps";
+}
+
 bool mps_is_shared(const struct plan *plan)
 {
     for (int r = 0; r < plan->nranks; r++)

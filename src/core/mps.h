@@ -19,6 +19,10 @@
  * one. 0 for a rank without a GPU. */
 int mps_sharers(const struct plan *plan, const struct plan_rank *rank);
 
+/* Where a control daemon has its pipes, by the value of CUDA_MPS_PIPE_DIRECTORY; NULL
+ * when that is not set. */
+const char *mps_directory(const char *set);
+
 bool mps_is_shared(const struct plan *plan);
 
 /* Whether the GPUs of the ranks that want one are such as MPS can share. */

@@ -24,6 +24,7 @@ static size_t smallest(enum wire_kind kind)
     switch (kind) {
     case WIRE_MESSAGE:
     case WIRE_RELEASE:
+    case WIRE_DATA:
         return sizeof(struct wire_header);
     case WIRE_REPLY:
         return sizeof(struct wire_reply);

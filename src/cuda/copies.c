@@ -22,6 +22,14 @@ void copies_set_blocks(int n)
     kernels_allow(blocks > 0);
 }
 
+void copies_prepare(struct gpu *gpu)
+{
+    bool entered = gpu_enter(gpu);
+
+    kernel_of(gpu, GPU_COPY_KERNEL);
+    gpu_leave(entered);
+}
+
 static int launch(struct CUfunc_st *kernel, struct CUstream_st *stream,
                   const struct copy *copies, int n)
 {

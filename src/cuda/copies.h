@@ -21,6 +21,8 @@ struct flight { /* copies under way */
  * other kernel either. */
 void copies_set_blocks(int n);
 
+/* Loads what copies will need, so that none has to when streams are held (gpu_hold). */
+void copies_prepare(struct gpu *gpu);
 /* Starts n (0 to COPIES_MOST) copies in that stream, in any order among themselves. The
  * flight is theirs and of all that was in the stream before. On success the caller asks
  * flight_landed until it does not say 0. */

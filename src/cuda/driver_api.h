@@ -16,6 +16,7 @@ enum cuda_result {
     CUDA_NO_DEVICE = 100,
     CUDA_NOT_READY = 600,
     CUDA_PEER_ALREADY_ENABLED = 704,
+    CUDA_PEER_NOT_ENABLED = 705,
     CUDA_ALREADY_REGISTERED = 712,
     CUDA_NOT_SUPPORTED = 801,
     CUDA_CAPTURE_UNSUPPORTED = 900,
@@ -39,6 +40,11 @@ enum cuda_constant {
     CUDA_MEMORY_DEVICE = 2,
     CUDA_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CUDA_ATTRIBUTE_MULTIPROCESSORS = 16,
+    CUDA_ATTRIBUTE_COMPUTE_MAJOR = 75,
+    CUDA_ATTRIBUTE_MEMORY_CLOCK = 36, /* kHz */
+    CUDA_ATTRIBUTE_MEMORY_BUS = 37,   /* bits */
+    CUDA_PAIR_RANK = 1, /* of cuDeviceGetP2PAttribute: 0 is the best, */
+    CUDA_PAIR_ATOMICS = 3,
     CUDA_STREAM_NON_BLOCKING = 1,
     CUDA_EVENT_NO_TIMING = 2,
     CUDA_REGISTER_PORTABLE = 1,
@@ -48,6 +54,8 @@ enum cuda_constant {
     CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES = 98, /* CUDA_WAIT_FLUSH is possible */
     CUDA_OPERATION_WAIT = 1,  /* of cuda_memory_operation, */
     CUDA_OPERATION_WRITE = 2,
+    CUDA_OPERATION_WAIT_64 = 4, /* of words of 64 bits */
+    CUDA_OPERATION_WRITE_64 = 5,
     CUDA_WAIT_GEQ = 0,        /* its flags: (int32_t)(word - value) >= 0, */
     CUDA_WAIT_EQ = 1,
     CUDA_WAIT_FLUSH = 1 << 30, /* and what peers wrote before is seen behind it */
@@ -119,6 +127,8 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 
 #define CUDA_LEGACY_STREAM ((struct CUstream_st *)1)
 
@@ -181,7 +191,27 @@ struct CUfunc_st;
                               struct CUstream_st *))                                        \
     X(cuStreamWaitValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))     \
     X(cuStreamWriteValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))    \
+    X(cuStreamWaitValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))     \
+    X(cuStreamWriteValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))    \
     X(cuStreamBatchMemOp_v2, (struct CUstream_st *, unsigned, struct cuda_memory_operation *, \
                               unsigned))
+
+/* What gpubind-bench calls beside the first list. */
+#define CUDA_MEASURE_FUNCTIONS(X)                                                           \
+    X(cuDeviceGetP2PAttribute, (int *, int, int, int))                                      \
+    X(cuCtxDisablePeerAccess, (struct CUctx_st *))                                          \
+    X(cuEventElapsedTime, (float *, struct CUevent_st *, struct CUevent_st *))              \
+    X(cuMemcpyPeerAsync, (cuda_address, struct CUctx_st *, cuda_address, struct CUctx_st *, \
+                          size_t, struct CUstream_st *))
+
+/* The same, where graphs are measured; NULL where the driver has none. */
+#define CUDA_GRAPH_FUNCTIONS(X)                                                             \
+    X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                 \
+    X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))                     \
+    X(cuGraphInstantiateWithFlags, (struct CUgraphExec_st **, struct CUgraph_st *,          \
+                                    unsigned long long))                                    \
+    X(cuGraphLaunch, (struct CUgraphExec_st *, struct CUstream_st *))                       \
+    X(cuGraphExecDestroy, (struct CUgraphExec_st *))                                        \
+    X(cuGraphDestroy, (struct CUgraph_st *))
 
 #endif

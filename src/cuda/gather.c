@@ -74,11 +74,8 @@ void gather_free(struct gather *gather)
     struct table *table;
 
     while ((table = gather->tables)) {
-        bool entered = gpu_enter(table->gpu);
-
         if (table->address)
-            gpu_driver()->cuMemFree_v2(table->address);
-        gpu_leave(entered);
+            gpu_free(table->gpu, table->address);
         gather->tables = table->next;
         free(table);
     }
@@ -131,7 +128,7 @@ static cuda_address make_table(struct gather *gather, struct gpu *gpu)
     if (!words || gpu_driver()->cuMemAlloc_v2(&to, nwords * sizeof *words) != CUDA_OK)
         to = 0;
     if (to && upload(gather, gpu, to, words, nwords, parts) != CUDA_OK) {
-        gpu_driver()->cuMemFree_v2(to);
+        gpu_free(gpu, to);
         to = 0;
     }
     free(words);
@@ -153,7 +150,7 @@ static cuda_address table_of(struct gather *gather, struct gpu *gpu)
         return 0;
     table = malloc(sizeof *table);
     if (!table) {
-        gpu_driver()->cuMemFree_v2(address);
+        gpu_free(gpu, address);
         return 0;
     }
     *table = (struct table){gather->tables, gpu, address};

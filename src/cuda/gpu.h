@@ -55,6 +55,14 @@ int gpu_order_after_legacy(struct gpu *gpu, enum gpu_stream stream, struct gpubi
 /* 1: that work is done; 0: not yet; -1 with a sentence. */
 int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err);
 
+/* While streams of the application are held until the library has done something, calls
+ * of the driver that wait for all work of a context (to free, to unmap) would wait for us,
+ * and stop the calls that we have to make meanwhile. They are put off until none is. */
+void gpu_hold(int more);
+bool gpu_is_held(void);
+/* cuMemFree, now or then. */
+void gpu_free(const struct gpu *gpu, cuda_address memory);
+
 /* -1, and "WHAT: CUDA_ERROR_NAME" in err. */
 int gpu_error(int status, const char *what, struct gpubind_error *err);
 /* Destroys streams and lets go of contexts. */

@@ -20,7 +20,8 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/mappings.c src/cuda/mappings.h \
 	src/cuda/memory.c src/cuda/memory.h \
 	src/cuda/shape.c src/cuda/shape.h \
-	src/cuda/shape_copy.c src/cuda/shape_copy.h
+	src/cuda/shape_copy.c src/cuda/shape_copy.h \
+	src/cuda/words.c src/cuda/words.h
 kernel_code = src/cuda/kernels.cu src/cuda/copy_kernel.cu src/cuda/exchange_kernel.cu \
 	src/cuda/gather_kernel.cu
 EXTRA_DIST += $(kernel_code)

@@ -48,7 +48,7 @@ static void sweep(bool (*wanted)(const struct mapping *, const void *, uint64_t)
             continue;
         }
         mapping->dropped = true;
-        if (mapping->users > 0) {
+        if (mapping->users > 0 || gpu_is_held()) {
             link = &mapping->next;
             continue;
         }
@@ -89,7 +89,8 @@ bool mappings_hold(const void *owner, uint64_t id)
 /* Makes room for nbytes more, least recently used first. */
 static void make_room(uint64_t nbytes)
 {
-    while (count >= most || (count > 0 && bytes + nbytes > most_bytes)) {
+    while (!gpu_is_held() &&
+           (count >= most || (count > 0 && bytes + nbytes > most_bytes))) {
         struct mapping **last = NULL;
 
         for (struct mapping **link = &mappings; *link; link = &(*link)->next)
@@ -162,4 +163,10 @@ void mapping_done(struct mapping *mapping)
     mapping->users--;
     if (mapping->dropped && mapping->users == 0)
         sweep(is_that, mapping->owner, mapping->id);
+}
+
+void mapping_drop(struct mapping *mapping)
+{
+    mapping->dropped = true;
+    mapping_done(mapping);
 }

@@ -17,6 +17,8 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
 /* Where the owner's address lies here. */
 cuda_address mapping_address(const struct mapping *mapping, cuda_address owners);
 void mapping_done(struct mapping *mapping);
+/* The same, and it is closed when nobody else uses it. */
+void mapping_drop(struct mapping *mapping);
 /* Closes owner's allocation id, at once or when it is no longer in use. */
 void mappings_drop(const void *owner, uint64_t id);
 /* true while a dropped mapping of it is still in use. */

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/mps.h"
 #include "host/doctor_read.h"
 #include "host/loader.h"
+#include "host/mps_served.h"
 #include "host/rooted.h"
 
 /* access(2) asks the device cgroup too, which refuses with EPERM, and does not wake a
@@ -85,11 +87,9 @@ void doctor_read_driver(const char *root, const char *library_path, struct docto
 
 void doctor_read_daemons(const char *root, struct doctor_facts *facts)
 {
-    const char *directory = facts->mps_directory.set ? facts->mps_directory.value
-                                                     : "/tmp/nvidia-mps";
+    const char *set = facts->mps_directory.set ? facts->mps_directory.value : NULL;
 
     facts->persistenced = rooted_exists(root, "/run/nvidia-persistenced/socket") ||
                           rooted_exists(root, "/var/run/nvidia-persistenced/socket");
-    /* The control daemon keeps a named pipe there as long as it runs. */
-    facts->mps_runs = rooted_exists(root, "%s/control", directory);
+    facts->mps_runs = mps_is_served(root, mps_directory(set));
 }

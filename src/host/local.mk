@@ -35,6 +35,7 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/mps_control.c src/host/mps_control.h \
 	src/host/mps_folder.c src/host/mps_folder.h \
 	src/host/mps_keeper.c src/host/mps_keeper.h \
+	src/host/mps_served.c src/host/mps_served.h \
 	src/host/nvidia.c src/host/nvidia.h \
 	src/host/nvml.c src/host/nvml.h \
 	src/host/nvml_api.h \

@@ -11,6 +11,7 @@
 #include "host/mps_control.h"
 #include "host/mps_folder.h"
 #include "host/mps_keeper.h"
+#include "host/mps_served.h"
 #include "host/nvml.h"
 
 /* What CUDA_VISIBLE_DEVICES is left at for the rank, NULL: it is not. */
@@ -87,12 +88,12 @@ static int check_modes(const struct node *node, const struct idset *gpus,
  * root's, which serves everybody. */
 static bool find_daemon(struct mps *mps)
 {
-    const char *set = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    const char *directory = mps_directory(getenv("CUDA_MPS_PIPE_DIRECTORY"));
     char control[sizeof mps->pipe + 16];
     struct stat about;
-    int length = snprintf(mps->pipe, sizeof mps->pipe, "%s", set && *set ? set : "/tmp/nvidia-mps");
+    int length = snprintf(mps->pipe, sizeof mps->pipe, "%s", directory);
 
-    if (length >= (int)sizeof mps->pipe)
+    if (length >= (int)sizeof mps->pipe || !mps_is_served("", directory))
         return false;
     snprintf(control, sizeof control, "%s/control", mps->pipe);
     return lstat(control, &about) == 0 &&

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/nvml.h"
@@ -285,15 +284,4 @@ int nvidia_refine(const char *root, enum nvml_use use, struct node *node,
     if (use != NVML_NEVER)
         return gap || links || misses_uuid(node) ? ask_nvml(links, gap, node, err) : 0;
     return gap ? error_set(err, "%s: NVML would have to be asked", gap) : 0;
-}
-
-bool nvidia_mps_runs(void)
-{
-    const char *directory = getenv("CUDA_MPS_PIPE_DIRECTORY");
-    char path[PATH_MAX];
-    struct stat status;
-
-    /* The control daemon keeps a named pipe there as long as it runs. */
-    snprintf(path, sizeof path, "%s/control", directory ? directory : "/tmp/nvidia-mps");
-    return stat(path, &status) == 0;
 }

@@ -30,7 +30,4 @@ bool nvidia_read_information(const char *root, struct gpu *gpu);
 /* The minors of the device files that this process may open. */
 void nvidia_minors(const char *root, struct idset *minors);
 
-/* Whether an MPS server of this node can be reached under the user's settings. */
-bool nvidia_mps_runs(void);
-
 #endif

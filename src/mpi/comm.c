@@ -5,6 +5,7 @@
 
 #include "mpi/library.h"
 #include "mpi/match.h"
+#include "mpi/pairs.h"
 #include "mpi/places.h"
 
 static int key = MPI_KEYVAL_INVALID;
@@ -21,6 +22,9 @@ static void comm_free(struct comm *comm)
     if (latest == comm)
         latest = NULL;
     match_clear(comm);
+    pairs_forget(comm);
+    match_clear(comm->companion);
+    free(comm->companion);
     places_clear(comm->places);
     free(comm->domain_ranks);
     free(comm);
@@ -46,6 +50,7 @@ static int forget(MPI_Comm user, int unused_key, void *value, void *unused)
 
 void comm_leave(struct comm *comm)
 {
+    comm = comm->of ? comm->of : comm;
     comm->operations--;
     if (comm->freed && comm->operations == 0)
         comm_free(comm);
@@ -67,15 +72,21 @@ struct comm *comm_of(MPI_Comm user)
     return comm;
 }
 
+struct comm *comm_first(void)
+{
+    return comms;
+}
+
 struct comm *comm_with(uint64_t context)
 {
     for (struct comm *comm = comms; comm; comm = comm->next)
-        if (comm->context == context)
-            return comm;
+        if (comm->context == (context & ~(uint64_t)1))
+            return context & 1 ? comm->companion : comm;
     return NULL;
 }
 
-/* Rank 0 gives out numbers: its place in the world, and how many it gave before. */
+/* Rank 0 gives out numbers: its place in the world, and how many it gave before. Odd
+ * ones are the companions'. */
 static uint64_t agree_on_context(struct comm *comm)
 {
     static uint32_t given;
@@ -85,7 +96,7 @@ static uint64_t agree_on_context(struct comm *comm)
     PMPI_Comm_rank(MPI_COMM_WORLD, &world);
     if (comm->rank == 0)
         context = (uint64_t)(uint32_t)getpid() << 44 | (uint64_t)(uint32_t)(world & 0xffff) << 28 |
-                  (++given & 0xfffffff);
+                  (++given & 0x7ffffff) << 1;
     library_unlock(); /* two threads may attach, in another order elsewhere */
     PMPI_Bcast(&context, 1, MPI_UINT64_T, 0, comm->user);
     library_lock();
@@ -98,6 +109,19 @@ static void read_tag_most(struct comm *comm)
 
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
     comm->tag_most = found ? *most : 32767;
+}
+
+static struct comm *companion_make(struct comm *of)
+{
+    struct comm *comm = calloc(1, sizeof *comm);
+
+    if (!comm)
+        return NULL;
+    *comm = *of;
+    comm->posted_end = &comm->posted;
+    comm->kept_end = &comm->kept;
+    comm->of = of;
+    return comm;
 }
 
 static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
@@ -122,7 +146,13 @@ static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
         return NULL;
     }
     read_tag_most(comm);
-    return comm;
+    comm->companion = companion_make(comm);
+    if (comm->companion)
+        return comm;
+    error_set(err, "out of memory");
+    free(comm->domain_ranks);
+    free(comm);
+    return NULL;
 }
 
 int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_error *err)
@@ -147,10 +177,11 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
     if (key == MPI_KEYVAL_INVALID)
         PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
     comm->context = agree_on_context(comm);
+    comm->companion->context = comm->context + 1;
     comm->next = comms;
     comms = comm;
     PMPI_Comm_set_attr(user, key, comm);
-    match_adopt(comm);
+    match_adopt();
     return MPI_SUCCESS;
 }
 

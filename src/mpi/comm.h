@@ -21,6 +21,8 @@ struct comm {
     struct places *places; /* see places.h; NULL: not asked yet */
     int operations; /* that are under way on it, or whose end nobody has heard of; */
     bool freed;     /* the application's communicator is gone, ours goes with the last */
+    struct comm *companion; /* for the library's own messages on it, its context is 1 more; */
+    struct comm *of;        /* of that one: whose companion it is, else NULL */
 };
 
 /* Collective over user. Attaching again does nothing. An MPI error class, with a
@@ -29,6 +31,7 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
 /* NULL when it is not attached. */
 struct comm *comm_of(MPI_Comm user);
 struct comm *comm_with(uint64_t context);
+struct comm *comm_first(void);
 /* One of its operations is no more. */
 void comm_leave(struct comm *comm);
 void comms_clear(void);

@@ -8,6 +8,8 @@
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
 #include "mpi/offers.h"
+#include "mpi/on_stream.h"
+#include "mpi/persistent.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
 #include "mpi/shares.h"
@@ -105,18 +107,24 @@ static void read_inbox(struct domain *domain)
 
 void engine_progress(void)
 {
+    const bool mpi = library_may_call_mpi();
+
+    on_streams_begin();
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
         read_inbox(domain);
         local_sends_progress(domain);
-        if (domain->nremote > 0 || remote_busy())
+        if (mpi && (domain->nremote > 0 || remote_busy()))
             remote_progress(domain);
     }
     receives_progress();
     stage_sends_progress();
-    if (transfers_busy())
+    if (mpi && transfers_busy())
         transfers_progress();
+    if (mpi && persistent_busy()) /* it may start messages to other nodes */
+        persistent_progress();
     if (closings)
         close_mappings();
+    on_streams_end();
     engine_tell_peers();
 }
 
@@ -137,7 +145,7 @@ static void call_mpi(void)
         PMPI_Iprobe(MPI_ANY_SOURCE, 0, domain->shadow, &flag, MPI_STATUS_IGNORE);
 }
 
-static bool is_gone(const struct domain *domain, const struct peer *peer)
+bool engine_is_gone(const struct domain *domain, const struct peer *peer)
 {
     const struct station *its = segment_station(&domain->segment, peer->local);
     const struct station *mine = segment_station(&domain->segment, domain->segment.me);
@@ -146,11 +154,20 @@ static bool is_gone(const struct domain *domain, const struct peer *peer)
            errno == ESRCH;
 }
 
-static void look_after(struct gpubind_operation *operation)
+bool engine_peer_is_gone(const struct gpubind_operation *operation)
 {
     const struct peer *peer = operation->peer;
 
-    if (peer && peer->local >= 0 && is_gone(operation->domain, peer)) {
+    return peer && peer->local >= 0 && engine_is_gone(operation->domain, peer);
+}
+
+void engine_look_after(struct gpubind_operation *operation)
+{
+    if (engine_peer_is_gone(operation) && operation->pair) {
+        persistent_abandon(operation);
+        return;
+    }
+    if (engine_peer_is_gone(operation)) {
         match_withdraw(operation);
         offer_withdraw(operation);
         operation_end(operation, MPI_ERR_OTHER, "rank %d is gone", operation->rank);
@@ -165,6 +182,15 @@ static void look_after(struct gpubind_operation *operation)
 
 static void nudge(struct gpubind_operation *operation)
 {
+    if (operation->pair) {
+        struct gpubind_operation *inner = persistent_nudge(operation);
+
+        if (!inner)
+            return;
+        inner->waited = operation->waited;
+        inner->started = operation->started;
+        operation = inner;
+    }
     if (operation->kind == OPERATION_SEND)
         local_send_nudge(operation);
     else
@@ -204,7 +230,7 @@ static int count_done(struct gpubind_operation *const *operations, int n, bool a
             nudge(operation);
             nudged++;
         }
-        if (!operation ? !any : operation->done)
+        if (!operation || operation->inactive ? !any : operation->done)
             done++;
         else if (!any && nudged == NUDGES)
             break; /* the others' turn comes */
@@ -233,7 +259,7 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
         pause.looked = operation_clock();
         for (int i = 0; i < n; i++)
             if (operations[i] && !operations[i]->done)
-                look_after(operations[i]);
+                engine_look_after(operations[i]);
     }
 }
 
@@ -250,4 +276,15 @@ bool engine_wait_for(bool (*done)(const void *), const void *argument, double se
             return false;
         breathe(&pause);
     }
+}
+
+static bool is_settled(const void *gpu)
+{
+    return !gpu_is_held() || gpu_legacy_is_idle(gpu, NULL) != 0;
+}
+
+void engine_settle(const struct gpu *gpu)
+{
+    while (!is_settled(gpu))
+        engine_wait_for(is_settled, gpu, 3600);
 }

@@ -10,10 +10,19 @@ void engine_progress(void);
 void engine_tell_peers(void);
 /* Moves everything one step, for this operation's sake. */
 void engine_test(struct gpubind_operation *operation);
-/* Until all n (or any of them) are done. NULL operations count as done. A peer that is
+/* Until all n (or any of them) are done. NULL operations and inactive ones count as done. A peer that is
  * gone ends the wait with an error. */
 void engine_wait(struct gpubind_operation *const *operations, int n, bool any);
+/* The process that it is to or from has ended; false when that cannot be seen. */
+bool engine_peer_is_gone(const struct gpubind_operation *operation);
+/* What a thread that waits for it sees from time to time: its peer is gone, nobody comes. */
+void engine_look_after(struct gpubind_operation *operation);
+/* While streams are held by messages, what comes after their work in the legacy stream has
+ * to wait for that without the lock, and before it is put into a stream of ours. */
+void engine_settle(const struct gpu *gpu);
 /* Until *done, polling with pauses; false after seconds. */
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
+/* The rank's process, on this node, has ended. */
+bool engine_is_gone(const struct domain *domain, const struct peer *peer);
 
 #endif

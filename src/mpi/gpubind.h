@@ -174,8 +174,9 @@ struct gpubind_halo_grid {
     int corners;      /* edges and corners are exchanged too */
     MPI_Datatype element; /* predefined, or dense */
     int flags;        /* 0 or GPUBIND_HALO_IN_TURN: the arrays are exchanged in turn, and
-                       * an array's ghost cells are read no more when the exchange of the
-                       * next one starts; saves the ranks from asking each other */
+                       * nobody reads or writes an array's ghost cells any more when the
+                       * exchange of the next one starts; saves the ranks from asking each
+                       * other */
 };
 
 /* Collective over comm. Its ranks that have a GPU make the grid, in their order, the
@@ -250,6 +251,51 @@ GPUBIND_PUBLIC int gpubind_rank_at(MPI_Comm comm, int node, int gpu, int *rank);
 GPUBIND_PUBLIC const char *gpubind_error_text(void);
 /* How this rank would reach each rank of comm, by size: a table. */
 GPUBIND_PUBLIC int gpubind_paths_print(MPI_Comm comm, FILE *to);
+
+/* ---- windows: GPU memory of every rank that the others write to and read by themselves */
+
+typedef struct gpubind_window *gpubind_win;
+#define GPUBIND_WIN_NULL ((gpubind_win)0)
+
+/* What kernels take: its layout, and the calls for them, are in gpubind_device.cuh. */
+struct gpubind_device_win;
+
+/* nbytes of GPU memory, at a multiple of 256, and nsignals words of 64 bits, all zero, on
+ * the current GPU; both are each rank's own choice, and may be 0. Collective over comm.
+ * On failure *win is GPUBIND_WIN_NULL on all ranks. */
+GPUBIND_PUBLIC int gpubind_win_allocate(MPI_Comm comm, size_t nbytes, int nsignals,
+                                        gpubind_win *win);
+/* The memory of that rank, as kernels and copies of this rank reach it, and how much it
+ * is; NULL where they cannot: it is on another node, or without peer access. Valid until
+ * gpubind_win_free. Either result may be NULL. */
+GPUBIND_PUBLIC int gpubind_win_pointer(gpubind_win win, int rank, void **pointer, size_t *nbytes);
+/* The same of all ranks as a table in memory of this rank's GPU, for its kernels. Valid
+ * until gpubind_win_free. */
+GPUBIND_PUBLIC int gpubind_win_device(gpubind_win win, const struct gpubind_device_win **device);
+/* Collective. Nothing may be under way in the window that this rank began. Sets *win to
+ * GPUBIND_WIN_NULL; of GPUBIND_WIN_NULL nothing is done. */
+GPUBIND_PUBLIC int gpubind_win_free(gpubind_win *win);
+
+/* In the order of a stream of this rank's GPU; the calls return at once and are local. An
+ * offset counts bytes from the target's start of the window; buf may be GPU memory or
+ * host memory, and is the caller's again when the stream has come so far. MPI_PROC_NULL is no
+ * target. MPI_ERR_OTHER for a target without a pointer, see above. */
+GPUBIND_PUBLIC int gpubind_put_on_stream(const void *buf, size_t nbytes, int target,
+                                         size_t offset, gpubind_win win, gpubind_stream stream);
+GPUBIND_PUBLIC int gpubind_get_on_stream(void *buf, size_t nbytes, int target, size_t offset,
+                                         gpubind_win win, gpubind_stream stream);
+/* Sets a signal word of the target, after all that was put on this stream before. */
+GPUBIND_PUBLIC int gpubind_signal_on_stream(int signal, unsigned long long value, int target,
+                                            gpubind_win win, gpubind_stream stream);
+/* Both: the data, then the signal. */
+GPUBIND_PUBLIC int gpubind_put_signal_on_stream(const void *buf, size_t nbytes, int signal,
+                                                unsigned long long value, int target,
+                                                size_t offset, gpubind_win win,
+                                                gpubind_stream stream);
+/* Later work in the stream waits until that signal word of this rank is value or more,
+ * and then sees what was put before it. */
+GPUBIND_PUBLIC int gpubind_wait_signal_on_stream(int signal, unsigned long long value,
+                                                 gpubind_win win, gpubind_stream stream);
 
 #ifdef __cplusplus
 }

@@ -14,9 +14,14 @@
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/lanes.h"
+#include "mpi/match.h"
+#include "mpi/notice.h"
+#include "mpi/pairs.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
 #include "mpi/strides.h"
+#include "mpi/stream_thread.h"
+#include "mpi/windows.h"
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
@@ -25,6 +30,7 @@ static _Thread_local char latest_error[1024];
 static bool alone; /* only one thread calls at a time */
 static _Thread_local int depth; /* times that this thread has the lock */
 static _Thread_local int capture_mode;
+static _Thread_local bool no_mpi;
 static struct settings settings;
 static _Atomic enum { NOT_YET, RUNNING, OVER } phase; /* the helper looks at it unlocked */
 static pthread_t helper;
@@ -41,6 +47,33 @@ void library_lock(void)
     atomic_fetch_sub(&waiting, 1);
     atomic_fetch_add(&turns, 1);
     depth++;
+}
+
+bool library_try_lock(void)
+{
+    if (atomic_load(&waiting) > 0 || pthread_mutex_trylock(&lock) != 0)
+        return false;
+    atomic_fetch_add(&turns, 1);
+    depth++;
+    return true;
+}
+
+void library_share(void)
+{
+    if (!alone)
+        return;
+    alone = false;
+    library_lock();
+}
+
+void library_keep_from_mpi(bool kept)
+{
+    no_mpi = kept;
+}
+
+bool library_may_call_mpi(void)
+{
+    return !no_mpi;
 }
 
 void library_enter(void)
@@ -213,6 +246,7 @@ int library_start(struct gpubind_error *err)
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
     buffers_limit((uint64_t)settings.pack_memory << 20);
+    notice_start();
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
         result = comm_attach(MPI_COMM_SELF, &settings, err);
@@ -263,9 +297,14 @@ void library_stop(void)
     }
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
     meet(world);
+    match_close();
+    stream_thread_stop();
+    pairs_stop();
+    windows_detach();
     mappings_drop_all();
     engine_wait_for(nothing_to_free, NULL, 10);
     meet(world); /* nobody maps what its owner frees now */
+    windows_clear();
     phase = OVER;
     comms_clear();
     lanes_clear();
@@ -275,6 +314,7 @@ void library_stop(void)
     operations_clear();
     if (!gpu_driver())
         return;
+    words_stop();
     buffers_clear();
     strides_stop();
     memory_forget_all();

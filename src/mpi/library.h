@@ -13,6 +13,13 @@ int library_leave(MPI_Comm comm, int result, const char *call, const struct gpub
 /* The lock alone; a thread may take it again. Let go of it around MPI's collectives. */
 void library_lock(void);
 void library_unlock(void);
+/* false: another thread has it, or wants it. */
+bool library_try_lock(void);
+/* From now on a second thread calls: the lock is taken at any thread level. */
+void library_share(void);
+/* This thread must not call MPI. */
+void library_keep_from_mpi(bool kept);
+bool library_may_call_mpi(void);
 /* Lets other threads in that wait to be, and (long: it has waited for long) other
  * processes. */
 void library_breathe(bool for_long);

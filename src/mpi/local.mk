@@ -2,6 +2,7 @@
 if HAVE_MPI
 lib_LTLIBRARIES += src/mpi/libgpubind.la
 include_HEADERS += src/mpi/gpubind.h
+include_HEADERS += src/mpi/gpubind_device.cuh
 pkgconfig_DATA = src/mpi/gpubind.pc
 endif
 
@@ -9,28 +10,44 @@ src_mpi_libgpubind_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthr
 src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = \
+	src/mpi/gpubind_device.cuh \
+	src/mpi/window_make.c \
+	src/mpi/window_stream.c \
+	src/mpi/windows.c src/mpi/windows.h \
 	src/mpi/aware.c src/mpi/aware.h \
 	src/mpi/buffers.c src/mpi/buffers.h \
 	src/mpi/comm.c src/mpi/comm.h \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
+	src/mpi/halo.c src/mpi/halo.h \
+	src/mpi/halo_box.c src/mpi/halo_box.h \
+	src/mpi/halo_make.c \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
+	src/mpi/later.c src/mpi/later.h \
 	src/mpi/layouts.c src/mpi/layouts.h \
 	src/mpi/library.c src/mpi/library.h \
+	src/mpi/letters.c src/mpi/letters.h \
+	src/mpi/links.c \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
 	src/mpi/memory_calls.c src/mpi/memory_calls.h \
 	src/mpi/notice.c src/mpi/notice.h \
 	src/mpi/offers.c src/mpi/offers.h \
+	src/mpi/on_stream.c src/mpi/on_stream.h src/mpi/on_stream_parts.h \
 	src/mpi/operation.c src/mpi/operation.h \
 	src/mpi/pack.c src/mpi/pack.h \
+	src/mpi/pairs.c src/mpi/pairs.h \
 	src/mpi/paths.c src/mpi/paths.h \
 	src/mpi/peers.c \
+	src/mpi/persistent.c src/mpi/persistent.h \
+	src/mpi/persistent_calls.c \
+	src/mpi/persistent_make.c \
+	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/probe.c \
-	src/mpi/pt2pt.c \
+	src/mpi/pt2pt.c src/mpi/pt2pt.h \
 	src/mpi/pulls.c src/mpi/pulls.h \
 	src/mpi/receive.c src/mpi/receive.h \
 	src/mpi/remote.c src/mpi/remote.h \
@@ -40,5 +57,11 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
 	src/mpi/strides.c src/mpi/strides.h \
+	src/mpi/stream_calls.c \
+	src/mpi/stream_steps.c \
+	src/mpi/stream_thread.c src/mpi/stream_thread.h \
+	src/mpi/tracks.c src/mpi/tracks.h \
+	src/mpi/tracks_queue.c \
 	src/mpi/transfers.c src/mpi/transfers.h \
-	src/mpi/types.c src/mpi/types.h
+	src/mpi/types.c src/mpi/types.h \
+	src/mpi/words.c src/mpi/words.h

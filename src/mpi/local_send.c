@@ -63,7 +63,8 @@ static void fill_header(const struct gpubind_operation *send, struct wire_header
     const bool self = send->peer->domain_rank == send->domain->rank;
 
     wire_sign(header, WIRE_MESSAGE);
-    header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (self ? WIRE_SELF : 0));
+    header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (self ? WIRE_SELF : 0) |
+                              (send->on_stream ? WIRE_ON_STREAM : 0));
     header->context = send->comm->context;
     header->source = send->comm->rank;
     header->tag = send->tag;
@@ -94,14 +95,16 @@ static bool has_slot(const struct gpubind_operation *send)
 
 static bool may_be_stashed(const struct gpubind_operation *send)
 {
-    return send->memory.gpu && send->nbytes <= (uint64_t)library_settings()->eager;
+    return (send->memory.gpu || send->on_stream) &&
+           send->nbytes <= (uint64_t)library_settings()->eager;
 }
 
 /* Host data that fit are given away at once. */
 static bool goes_at_once(const struct gpubind_operation *send)
 {
-    return !send->release && (send->nbytes == 0 || (!send->memory.gpu && has_slot(send) &&
-                                                    send->nbytes <= EAGER_BYTES));
+    return !send->release && send->order != ORDER_GATED &&
+           (send->nbytes == 0 ||
+            (!send->memory.gpu && has_slot(send) && send->nbytes <= EAGER_BYTES));
 }
 
 /* false: no descriptor is free. */
@@ -234,8 +237,11 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
 
     if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_STASHING))
         return;
-    domain_pin(send->domain, send->domain->segment.me);
-    if (copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {
+    if (send->memory.gpu && send->nbytes > 0)
+        domain_pin(send->domain, send->domain->segment.me);
+    if (!send->memory.gpu) {
+        memcpy(slot_of(send), send->buffer, send->nbytes);
+    } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {
         /* The receiver still can take it, or fails itself. */
         operation_end(send, MPI_ERR_OTHER, "%s", err.text);
         atomic_store(&descriptor->failed, 1);
@@ -244,11 +250,25 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
     operation_good(send);
 }
 
+void local_send_ready(struct gpubind_operation *send, bool good)
+{
+    struct descriptor *descriptor;
+
+    if (send->descriptor < 0)
+        return;
+    if (good && send->order != ORDER_DONE)
+        return; /* when its data are packed */
+    descriptor = descriptor_of(send);
+    if (!good)
+        atomic_store(&descriptor->failed, 1);
+    atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
+}
+
 void local_send_nudge(struct gpubind_operation *send)
 {
     struct descriptor *descriptor;
 
-    if (send->descriptor < 0 || send->done)
+    if (send->descriptor < 0 || send->done || send->order == ORDER_GATED)
         return;
     descriptor = descriptor_of(send);
     if (send->order != ORDER_DONE) {

@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 
+#include "mpi/letters.h"
 #include "mpi/receive.h"
 
+static bool closed;
 static struct arrival *orphans, **orphans_end = &orphans;
 
 static bool fits(const struct wire_header *header, int source, int tag)
@@ -24,8 +26,13 @@ static void unlink_posted(struct comm *comm, struct gpubind_operation **link)
 
 static void keep(struct arrival ***end, const struct arrival *arrival)
 {
-    struct arrival *kept = malloc(sizeof *kept);
+    struct arrival *kept;
 
+    if (closed) {
+        receive_drop(arrival);
+        return;
+    }
+    kept = malloc(sizeof *kept);
     if (!kept) /* a message that was promised cannot be dropped */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *kept = *arrival;
@@ -40,6 +47,10 @@ void match_arrival(const struct arrival *arrival)
 
     if (!comm) {
         keep(&orphans_end, arrival);
+        return;
+    }
+    if (comm->of && arrival->header.tag == LETTER_TAG) {
+        letter_arrived(comm, arrival);
         return;
     }
     for (struct gpubind_operation **link = &comm->posted; *link; link = &(*link)->next) {
@@ -69,6 +80,33 @@ const struct arrival *match_look(const struct comm *comm, int source, int tag)
     return *find(comm, source, tag);
 }
 
+struct arrival *match_kept(uint64_t context)
+{
+    const struct comm *comm = comm_with(context);
+
+    return comm ? comm->kept : orphans;
+}
+
+static void drop(struct arrival **first, struct arrival ***end)
+{
+    while (*first) {
+        struct arrival *arrival = *first;
+
+        *first = arrival->next;
+        receive_drop(arrival);
+        free(arrival);
+    }
+    *end = first;
+}
+
+void match_close(void)
+{
+    closed = true;
+    for (struct comm *comm = comm_first(); comm; comm = comm->next)
+        drop(&comm->kept, &comm->kept_end);
+    drop(&orphans, &orphans_end);
+}
+
 void match_receive(struct gpubind_operation *receive)
 {
     struct comm *comm = receive->comm;
@@ -86,16 +124,17 @@ void match_receive(struct gpubind_operation *receive)
     free(arrival);
 }
 
-void match_withdraw(struct gpubind_operation *receive)
+bool match_withdraw(struct gpubind_operation *receive)
 {
     for (struct gpubind_operation **link = &receive->comm->posted; *link; link = &(*link)->next)
         if (*link == receive) {
             unlink_posted(receive->comm, link);
-            return;
+            return true;
         }
+    return false;
 }
 
-void match_adopt(struct comm *comm)
+void match_adopt(void)
 {
     struct arrival *all = orphans;
 
@@ -105,7 +144,7 @@ void match_adopt(struct comm *comm)
         struct arrival *arrival = all;
 
         all = arrival->next;
-        keep(arrival->header.context == comm->context ? &comm->kept_end : &orphans_end, arrival);
+        match_arrival(arrival);
         free(arrival);
     }
 }

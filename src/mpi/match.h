@@ -21,10 +21,15 @@ void match_arrival(const struct arrival *arrival);
 void match_receive(struct gpubind_operation *receive);
 /* The oldest kept message that a receive would take; NULL: none. */
 const struct arrival *match_look(const struct comm *comm, int source, int tag);
-/* Takes a posted receive off its list. */
-void match_withdraw(struct gpubind_operation *receive);
-/* Messages that came before their communicator was attached here. */
-void match_adopt(struct comm *comm);
+/* The kept messages of that communicator, oldest first. */
+struct arrival *match_kept(uint64_t context);
+/* From now on nobody receives any more: messages that nobody took are dropped, so that
+ * their senders' ends come. */
+void match_close(void);
+/* Takes a posted receive off its list; false: it is in none. */
+bool match_withdraw(struct gpubind_operation *receive);
+/* Messages that came before their communicator was attached here: now it may be. */
+void match_adopt(void);
 void match_clear(struct comm *comm);
 
 #endif

@@ -5,6 +5,7 @@
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
+#include "mpi/pairs.h"
 #include "mpi/shares.h"
 
 #define PATIENCE 10.0 /* seconds for peers that make no call of the library */
@@ -18,12 +19,16 @@ static bool nothing_waits(const void *unused)
 int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err)
 {
     struct gpu *gpu = gpu_current(err);
+
+    return gpu ? memory_allocate_on(gpu, buf, nbytes, err) : MPI_ERR_OTHER;
+}
+
+int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubind_error *err)
+{
     cuda_address address = 0;
     bool entered;
     int status;
 
-    if (!gpu)
-        return MPI_ERR_OTHER;
     entered = gpu_enter(gpu);
     status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
     if (status == CUDA_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
@@ -44,6 +49,16 @@ int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err)
     return MPI_SUCCESS;
 }
 
+/* The GPUs of others may write to it without being asked. */
+static int check_unpaired(const void *buf, const struct memory *memory, struct gpubind_error *err)
+{
+    if (!memory->gpu || !pairs_hold(memory->id))
+        return MPI_SUCCESS;
+    error_set(err, "the memory at %p is set up for persistent messages: free their requests first",
+              buf);
+    return MPI_ERR_BUFFER;
+}
+
 int memory_free_later(void *buf, struct gpubind_error *err)
 {
     struct memory memory;
@@ -55,6 +70,8 @@ int memory_free_later(void *buf, struct gpubind_error *err)
         error_set(err, "the pointer %p is not what gpubind_alloc or gpubind_recv_alloc gave", buf);
         return MPI_ERR_BUFFER;
     }
+    if (check_unpaired(buf, &memory, err) != MPI_SUCCESS)
+        return MPI_ERR_BUFFER;
     release = shares_release(memory.id, memory.start, memory.gpu);
     if (release)
         release_forget(release);
@@ -101,6 +118,8 @@ static int release_now(const void *ptr, struct gpubind_error *err)
         return MPI_ERR_OTHER;
     if (!memory.gpu)
         return MPI_SUCCESS; /* nobody can have mapped it */
+    if (check_unpaired(ptr, &memory, err) != MPI_SUCCESS)
+        return MPI_ERR_BUFFER;
     release = shares_release(memory.id, 0, NULL);
     if (!release)
         return MPI_SUCCESS;

@@ -6,8 +6,11 @@
 
 #include "core/error.h"
 
+struct gpu;
+
 /* nbytes > 0 on the current GPU. An MPI error class, with a sentence. */
 int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err);
+int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubind_error *err);
 /* Frees it when no peer maps it any more, which may be later. */
 int memory_free_later(void *buf, struct gpubind_error *err);
 

@@ -7,6 +7,8 @@
 
 #include "mpi/domain.h"
 
+static int rank = -1; /* kept: the thread that says it may not ask MPI */
+
 static bool node_has_had(enum notice kind)
 {
     const struct domain *domain = domain_first();
@@ -16,19 +18,22 @@ static bool node_has_had(enum notice kind)
            atomic_fetch_or(&segment_station(&domain->segment, 0)->noticed, bit) & bit;
 }
 
+void notice_start(void)
+{
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+}
+
 void notice_once(enum notice kind, const char *format, ...)
 {
     static bool said[NOTICES];
     char sentence[600];
     va_list args;
-    int rank = -1;
 
     if (said[kind])
         return;
     said[kind] = true;
     if (node_has_had(kind))
         return;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);

@@ -2,8 +2,10 @@
 #ifndef GPUBIND_MPI_NOTICE_H
 #define GPUBIND_MPI_NOTICE_H
 
-enum notice { NOTICE_SEGMENT, NOTICE_PINNING, NOTICE_IPC, NOTICE_WAITING, NOTICES };
+enum notice { NOTICE_SEGMENT, NOTICE_PINNING, NOTICE_IPC, NOTICE_WAITING, NOTICE_STREAM, NOTICES };
 
+/* MPI is there. */
+void notice_start(void);
 /* The first time on this node that this kind of notice comes (in this process, where
  * the node shares no memory): "gpubind: rank R: SENTENCE", R the rank in
  * MPI_COMM_WORLD. */

@@ -50,7 +50,7 @@ void operation_join(struct gpubind_operation *operation, struct comm *comm)
 {
     operation->comm = comm;
     operation->domain = comm->domain;
-    comm->operations++;
+    (comm->of ? comm->of : comm)->operations++;
 }
 
 void operation_forget(struct gpubind_operation *operation)
@@ -106,9 +106,9 @@ int operation_ordered(struct gpubind_operation *operation)
     struct gpubind_error err;
     int idle;
 
-    if (operation->order == ORDER_DONE)
-        return 1;
-    idle = operation->order == ORDER_PACKED ? pack_landed(operation, &err)
+    if (operation->order == ORDER_DONE || operation->order == ORDER_GATED)
+        return operation->order == ORDER_DONE;
+    idle = operation->order == ORDER_QUEUED ? pack_landed(operation, &err)
                                             : gpu_legacy_is_idle(operation->memory.gpu, &err);
     if (idle < 0)
         operation_end(operation, MPI_ERR_OTHER, "%s", err.text);

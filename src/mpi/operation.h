@@ -9,16 +9,19 @@
 
 enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
 
-/* Earlier work in the legacy stream of the buffer's context. */
+/* Earlier work in the legacy stream of the buffer's context, or in the stream that the
+ * call was given. */
 enum order {
-    ORDER_DONE,  /* or asked for by nobody: the call is nonblocking */
-    ORDER_OPEN,  /* must be waited for before the buffer is touched */
-    ORDER_PACKED /* the library packs the buffer after it, in the stream GPU_OUT */
+    ORDER_DONE,   /* or asked for by nobody: the call is nonblocking */
+    ORDER_OPEN,   /* must be waited for before the buffer is touched */
+    ORDER_QUEUED, /* of strided data: what comes before is in GPU_OUT, a receive's in GPU_IN */
+    ORDER_GATED   /* the call's stream has not got there yet; see operation_reached */
 };
 
 struct transfer;
 struct staging;
 struct pack;
+struct pair;
 struct release;
 
 struct gpubind_operation {
@@ -28,6 +31,7 @@ struct gpubind_operation {
     bool held;      /* in use by the engine, maybe after it is done */
     bool forgotten; /* the application has no more to do with it */
     bool waited;    /* a thread waits in the library */
+    bool inactive;  /* persistent, and not started */
     int result;     /* MPI error class */
     struct gpubind_error error;
     double started; /* when somebody began to wait for it, seconds; 0: not yet */
@@ -41,6 +45,8 @@ struct gpubind_operation {
     uint64_t nbytes;   /* to send; room to receive */
     uint32_t type;
     enum order order;
+    bool on_stream;    /* may be served by a thread that may not call MPI */
+    struct arrival *early; /* a receive: its message, until both are ready */
     struct pack *pack; /* strided data: see pack.h for whose the buffer above is */
 
     /* what a receive got */
@@ -58,6 +64,7 @@ struct gpubind_operation {
     struct staging *staging;   /* a send through a lane */
     struct transfer *transfer; /* data in MPI messages */
     struct offer *offer;       /* mine, open */
+    struct pair *pair;         /* it is a persistent request, which others move; see pairs.h */
 };
 
 struct gpubind_operation *operation_make(enum operation_kind kind);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mpi/buffers.h"
+#include "mpi/engine.h"
 #include "mpi/strides.h"
 
 struct pack {
@@ -13,7 +14,7 @@ struct pack {
     enum order order;     /* and that of a receive's that has a dense one */
     struct buffer *dense; /* NULL: none, */
     char *on_host;        /* or it is in host memory */
-    struct flight flight; /* of a send's packing */
+    struct flight flight; /* of a send's packing, or of what a receive comes after */
 };
 
 void pack_free(struct pack *pack)
@@ -44,6 +45,20 @@ static int make_on_host(struct gpubind_operation *operation, struct gpubind_erro
     return 0;
 }
 
+static int take_dense(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    struct pack *pack = operation->pack;
+
+    if (!pack->memory.gpu)
+        return make_on_host(operation, err);
+    pack->dense = buffer_take(pack->memory.gpu, operation->nbytes, err);
+    if (!pack->dense)
+        return -1;
+    operation->memory = pack->dense->memory;
+    operation->buffer = (void *)(uintptr_t)operation->memory.address;
+    return 0;
+}
+
 int pack_make(struct gpubind_operation *operation, const struct type_shape *shape, uint64_t count,
               struct gpubind_error *err)
 {
@@ -58,11 +73,8 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
     pack->buffer = operation->buffer;
     pack->memory = operation->memory;
     operation->pack = pack;
-    if (pack->memory.gpu || operation->kind == OPERATION_RECEIVE)
-        return 0;
-    if (make_on_host(operation, err) < 0)
-        return -1;
-    strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, operation->nbytes, false);
+    if (operation->kind == OPERATION_SEND && operation->order == ORDER_GATED)
+        return take_dense(operation, err);
     return 0;
 }
 
@@ -97,38 +109,43 @@ int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubi
     return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
 }
 
-static int take_dense(struct gpubind_operation *operation, struct gpubind_error *err)
-{
-    struct pack *pack = operation->pack;
-
-    pack->dense = buffer_take(pack->memory.gpu, operation->nbytes, err);
-    if (!pack->dense)
-        return -1;
-    operation->memory = pack->dense->memory;
-    operation->buffer = (void *)(uintptr_t)operation->memory.address;
-    return 0;
-}
-
 int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct pack *pack = send->pack;
 
-    if (!pack->memory.gpu)
+    if (!pack->dense && !pack->on_host && take_dense(send, err) < 0)
+        return -1;
+    if (pack->on_host) {
+        strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, send->nbytes, false);
         return 0;
-    if (operation_order_stream(send, GPU_OUT, err) < 0 || take_dense(send, err) < 0)
+    }
+    if (operation_order_stream(send, GPU_OUT, err) < 0)
         return -1;
     if (pack_gather(send, send->memory.address, err) < 0 ||
         copies_start(pack->memory.gpu, GPU_OUT, NULL, 0, &pack->flight, err) < 0) {
         copies_wait(pack->memory.gpu, GPU_OUT, NULL); /* for what of it was queued */
         return -1;
     }
-    send->order = ORDER_PACKED;
+    send->order = ORDER_QUEUED;
     return 0;
 }
 
-int pack_landed(struct gpubind_operation *send, struct gpubind_error *err)
+int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    return send->pack->flight.gpu ? flight_landed(&send->pack->flight, err) : 1;
+    struct flight *flight = &operation->pack->flight;
+
+    return flight->gpu ? flight_landed(flight, err) : 1;
+}
+
+int pack_order(struct gpubind_operation *receive, struct gpubind_error *err)
+{
+    struct pack *pack = receive->pack;
+
+    if (operation_order_stream(receive, GPU_IN, err) < 0 ||
+        copies_start(pack->memory.gpu, GPU_IN, NULL, 0, &pack->flight, err) < 0)
+        return -1;
+    receive->order = ORDER_QUEUED;
+    return 0;
 }
 
 int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
@@ -166,8 +183,6 @@ int pack_dense(struct gpubind_operation *receive, struct gpubind_error *err)
 {
     struct pack *pack = receive->pack;
 
-    if (!pack->memory.gpu)
-        return make_on_host(receive, err);
     pack->order = receive->order;
     receive->order = ORDER_DONE; /* of the library's buffer; spreading has its own */
     return take_dense(receive, err);
@@ -186,8 +201,10 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
         strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, receive->got_bytes, true);
         return 0;
     }
-    if (pack->order == ORDER_OPEN)
+    if (pack->order == ORDER_OPEN) {
+        engine_settle(gpu);
         status = gpu_order_after_legacy(gpu, GPU_IN, err);
+    }
     if (status == 0)
         status = pack_spread(receive, receive->memory.address, err);
     if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)

@@ -5,8 +5,8 @@
 
 #include "mpi/operation.h"
 
-/* The operation's buffer has count elements of shape. Host memory that is sent is packed
- * here; what lies on a GPU waits for pack_start. 0, or -1 with a sentence. */
+/* The operation's buffer has count elements of shape. A send that is gated has the dense
+ * buffer from now on, others from pack_start on. 0, or -1 with a sentence. */
 int pack_make(struct gpubind_operation *operation, const struct type_shape *shape, uint64_t count,
               struct gpubind_error *err);
 void pack_free(struct pack *pack);
@@ -14,18 +14,22 @@ void pack_free(struct pack *pack);
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);
 
-/* ---- a send from GPU memory, in the GPU's stream GPU_OUT */
+/* ---- a send, on a GPU in its stream GPU_OUT */
 
-/* Queues the copies to dense memory that the GPU can address. */
+/* Queues the copies from GPU memory to dense memory that the GPU can address. */
 int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err);
-/* Queues the packing, after earlier work in the legacy stream: the operation's buffer is
- * a dense one of the library's from now on, and its order is ORDER_PACKED. */
+/* Queues the packing, after earlier work in the legacy stream when its order says so: the
+ * operation's buffer is a dense one of the library's from now on, and its order is
+ * ORDER_QUEUED. Host memory is packed at once. */
 int pack_start(struct gpubind_operation *send, struct gpubind_error *err);
-/* 1: it is packed; 0: not yet; -1 with a sentence: the copies failed. */
-int pack_landed(struct gpubind_operation *send, struct gpubind_error *err);
+/* What was queued, 1: is done; 0: not yet; -1 with a sentence: it failed. */
+int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
 
 /* ---- a receive */
 
+/* It comes after what is in the legacy stream now, and not after what the application, or
+ * a call on a stream, puts there before the data come: its order is ORDER_QUEUED. */
+int pack_order(struct gpubind_operation *receive, struct gpubind_error *err);
 /* Queues the copies from dense memory that the GPU can address, in GPU_IN. */
 int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err);
 /* The data lie in host memory: puts them where they belong. Returns when they are there. */

@@ -7,17 +7,10 @@
 #include "mpi/match.h"
 #include "mpi/offers.h"
 #include "mpi/pack.h"
+#include "mpi/pt2pt.h"
 #include "mpi/remote.h"
 #include "mpi/requests.h"
 #include "mpi/shares.h"
-
-struct arguments {
-    const void *buf;
-    MPI_Count count;
-    MPI_Datatype type;
-    int rank, tag;
-    MPI_Comm comm;
-};
 
 static int check(const struct arguments *arguments, const struct comm *comm,
                  enum operation_kind kind, struct gpubind_error *err)
@@ -46,40 +39,53 @@ static int check(const struct arguments *arguments, const struct comm *comm,
  * that is captured. */
 static int check_order(const struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    if (operation->order == ORDER_DONE || !gpu_is_capturing(operation->memory.gpu))
+    if (operation->order != ORDER_OPEN)
         return 0;
-    return error_set(err, "a blocking stream is being captured: blocking calls, which come after "
-                     "its work, are not possible");
+    if (gpu_is_capturing(operation->memory.gpu))
+        return error_set(err, "a blocking stream is being captured: blocking calls, which come "
+                         "after its work, are not possible");
+    engine_settle(operation->memory.gpu);
+    return 0;
 }
 
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
 static bool is_run(const struct type_shape *shape, MPI_Count count)
 {
-    return shape->nblocks == 1 && (count == 1 || shape->extent == (MPI_Aint)shape->nbytes);
+    return shape->dense || (shape->nblocks == 1 &&
+                            (count == 1 || shape->extent == (MPI_Aint)shape->nbytes));
 }
 
-/* An operation with its buffer; NULL with *result and a sentence. */
-static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
-                                         enum operation_kind kind, bool blocking, int *result,
-                                         struct gpubind_error *err)
+/* Packing is ordered in any case. */
+static enum order order_of(const struct gpubind_operation *operation, enum call_kind call,
+                           bool strided)
+{
+    if (call == CALL_ON_STREAM)
+        return ORDER_GATED;
+    if (operation->nbytes == 0 || !operation->memory.gpu)
+        return ORDER_DONE;
+    return strided || (call == CALL_BLOCKING && library_settings()->order) ? ORDER_OPEN
+                                                                           : ORDER_DONE;
+}
+
+struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
+                                           enum operation_kind kind, struct type_shape *shape,
+                                           int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *operation;
-    struct type_shape shape;
     const char *first; /* where its data begin */
-    bool empty, strided;
 
     *result = check(arguments, comm, kind, err);
     if (*result != MPI_SUCCESS)
         return NULL;
     *result = MPI_ERR_TYPE;
-    if (type_look(arguments->type, &shape, err) < 0)
+    if (type_look(arguments->type, shape, err) < 0)
         return NULL;
     *result = MPI_ERR_BUFFER;
-    first = (const char *)arguments->buf + (shape.dense || shape.nblocks == 0 ? 0
-                                                                              : shape.blocks[0].at);
-    strided = !shape.dense && !is_run(&shape, arguments->count);
-    empty = arguments->rank == MPI_PROC_NULL || (uint64_t)arguments->count * shape.nbytes == 0;
-    if (!empty && !first) {
+    first = (const char *)arguments->buf + (shape->dense || shape->nblocks == 0
+                                                ? 0
+                                                : shape->blocks[0].at);
+    if (arguments->rank != MPI_PROC_NULL && (uint64_t)arguments->count * shape->nbytes > 0 &&
+        !first) {
         error_set(err, "the buffer is NULL, with %lld elements", (long long)arguments->count);
         return NULL;
     }
@@ -92,26 +98,54 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
     operation_join(operation, comm);
     operation->rank = arguments->rank;
     operation->tag = arguments->tag;
-    operation->type = shape.number;
-    operation->buffer = (void *)(uintptr_t)(strided ? arguments->buf : first);
-    operation->nbytes = (uint64_t)arguments->count * shape.nbytes;
+    operation->type = shape->number;
+    operation->buffer = (void *)(uintptr_t)arguments->buf;
+    operation->nbytes = (uint64_t)arguments->count * shape->nbytes;
     if (arguments->rank >= 0)
         operation->peer = &comm->domain->peers[comm->domain_ranks[arguments->rank]];
-    *result = MPI_SUCCESS;
-    if (arguments->rank == MPI_PROC_NULL)
-        return operation;
-    if (memory_of(first, &operation->memory, err) == 0) {
-        if (empty)
-            return operation;
-        if (strided)
-            operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
-        /* Packing is ordered in any case. */
-        if (operation->memory.gpu && (strided || (blocking && library_settings()->order)))
-            operation->order = ORDER_OPEN;
-        if (check_order(operation, err) == 0 &&
-            (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
-            return operation;
+    if (arguments->rank != MPI_PROC_NULL) {
+        if (memory_of(first, &operation->memory, err) < 0) {
+            operation_forget(operation);
+            return NULL;
+        }
+        operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
     }
+    *result = MPI_SUCCESS;
+    return operation;
+}
+
+static int pack(struct gpubind_operation *operation, const struct type_shape *shape,
+                uint64_t count, enum call_kind call, struct gpubind_error *err)
+{
+    if (pack_make(operation, shape, count, err) < 0)
+        return -1;
+    if (call == CALL_NONBLOCKING && operation->kind == OPERATION_RECEIVE && operation->memory.gpu)
+        return pack_order(operation, err);
+    return 0;
+}
+
+struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
+                                          enum operation_kind kind, enum call_kind call,
+                                          int *result, struct gpubind_error *err)
+{
+    struct type_shape shape;
+    struct gpubind_operation *operation = message_describe(arguments, comm, kind, &shape, result,
+                                                           err);
+
+    bool strided;
+
+    if (!operation || operation->rank == MPI_PROC_NULL)
+        return operation;
+    strided = operation->nbytes > 0 && !is_run(&shape, arguments->count);
+    if (!strided && !shape.dense && shape.nblocks > 0) {
+        operation->buffer = (char *)operation->buffer + shape.blocks[0].at;
+        operation->memory.address += (cuda_address)shape.blocks[0].at;
+    }
+    operation->on_stream = call == CALL_ON_STREAM;
+    operation->order = order_of(operation, call, strided);
+    if (check_order(operation, err) == 0 &&
+        (!strided || pack(operation, &shape, (uint64_t)arguments->count, call, err) == 0))
+        return operation;
     *result = MPI_ERR_OTHER;
     operation_forget(operation);
     return NULL;
@@ -139,13 +173,14 @@ static void sweep(void)
 
 /* Strided data of a send that no waiting receive took. Nonblocking: they are packed when
  * the call returns, so that the receiver needs nothing more of this rank. A message whose
- * packing failed is sent as one that failed: its receiver waits for it. */
-static void pack(struct gpubind_operation *send, bool blocking)
+ * packing failed is sent as one that failed: its receiver waits for it. The lock is kept:
+ * the engine may be what makes this message, for a persistent one. */
+static void pack_now(struct gpubind_operation *send, bool blocking)
 {
     if (pack_start(send, &send->error) < 0)
         operation_failed(send);
-    while (!blocking && send->order == ORDER_PACKED && operation_ordered(send) == 0)
-        library_breathe(false);
+    while (!blocking && send->order == ORDER_QUEUED && operation_ordered(send) == 0)
+        ;
 }
 
 static void start_send(struct gpubind_operation *send, bool blocking)
@@ -154,8 +189,8 @@ static void start_send(struct gpubind_operation *send, bool blocking)
         return;
     if (blocking && offer_use(send))
         return;
-    if (send->pack)
-        pack(send, blocking);
+    if (send->pack && send->order != ORDER_GATED)
+        pack_now(send, blocking);
     if (send->peer->local >= 0)
         local_send(send);
     else
@@ -173,7 +208,7 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
     sweep();
 }
 
-static void start(struct gpubind_operation *operation, bool blocking)
+void message_start(struct gpubind_operation *operation, bool blocking)
 {
     if (operation->kind == OPERATION_SEND)
         start_send(operation, blocking);
@@ -192,9 +227,9 @@ static int start_and_wait(const struct arguments *arguments, enum operation_kind
     library_enter();
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = prepare(arguments, comm, kind, true, &result, &err);
+        operation = message_prepare(arguments, comm, kind, CALL_BLOCKING, &result, &err);
     if (operation) {
-        start(operation, true);
+        message_start(operation, true);
         if (!operation->done)
             engine_wait(&operation, 1, false);
         result = request_finish(operation, status, &err);
@@ -214,9 +249,9 @@ static int start_only(const struct arguments *arguments, enum operation_kind kin
     *request = GPUBIND_REQUEST_NULL;
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = prepare(arguments, comm, kind, false, &result, &err);
+        operation = message_prepare(arguments, comm, kind, CALL_NONBLOCKING, &result, &err);
     if (operation)
-        start(operation, false);
+        message_start(operation, false);
     *request = operation;
     return library_leave(arguments->comm, result, call, &err);
 }
@@ -232,9 +267,10 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
     library_enter();
     comm = library_comm(sending->comm, &result, &err);
     if (comm)
-        both[0] = prepare(receiving, comm, OPERATION_RECEIVE, true, &result, &err);
+        both[0] = message_prepare(receiving, comm, OPERATION_RECEIVE, CALL_BLOCKING, &result,
+                                  &err);
     if (both[0])
-        both[1] = prepare(sending, comm, OPERATION_SEND, true, &result, &err);
+        both[1] = message_prepare(sending, comm, OPERATION_SEND, CALL_BLOCKING, &result, &err);
     if (both[1]) {
         struct gpubind_error second;
 

@@ -41,6 +41,7 @@ static int oldest, flying;
 void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
 {
     struct pull *pull = spare;
+    struct memory source;
 
     if (pull)
         spare = pull->next;
@@ -52,6 +53,8 @@ void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
     *pull = (struct pull){.receive = receive, .gpu = receive->memory.gpu,
                           .strided = receive->pack && device,
                           .copy = {receive->memory.address, from, receive->got_bytes, device}};
+    if (!pull->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
+        pull->gpu = source.gpu;
     if (!pull->gpu)
         pull->gpu = gpu_current(NULL);
     *pending_end = pull;

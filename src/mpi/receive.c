@@ -1,7 +1,9 @@
 #include "mpi/receive.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "mpi/later.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
@@ -108,18 +110,20 @@ static bool is_for_kernels(const struct gpubind_operation *receive, cuda_address
 static void take(struct gpubind_operation *receive)
 {
     const struct wire_header *header = &receive->from->header;
-    const cuda_address from = reach(receive);
+    const bool host = !receive->memory.gpu && !(header->flags & WIRE_ON_GPU);
+    const bool on_stream = receive->on_stream || header->flags & WIRE_ON_STREAM;
+    const cuda_address from = receive->got_bytes > 0 ? reach(receive) : 0;
     const bool kernels = from && is_for_kernels(receive, from);
 
-    if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
+    if (receive->got_bytes == 0) {
+        receive_finish(receive, 0, NULL);
+    } else if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
         receive_finish(receive, -1, &receive->error);
-        return;
-    }
-    if (!from && !receive->memory.gpu && !(header->flags & WIRE_ON_GPU)) {
+    } else if (!from && host && !on_stream) {
         transfer_receive_local(receive);
     } else if (!from) {
         stage_receive_start(receive);
-    } else if (receive->memory.gpu || header->flags & WIRE_ON_GPU) {
+    } else if (!host) {
         pull_add(receive, from, kernels);
     } else {
         memcpy(receive->buffer, (const void *)(uintptr_t)from, receive->got_bytes);
@@ -158,8 +162,7 @@ static void local_receive(struct gpubind_operation *receive)
     waiting = receive;
 }
 
-/* The buffer is too small: the message is consumed, the sender none the wiser. */
-static void truncate_it(struct gpubind_operation *receive, const struct arrival *arrival)
+void receive_drop(const struct arrival *arrival)
 {
     uint32_t state = DESCRIPTOR_SENT;
 
@@ -172,16 +175,49 @@ static void truncate_it(struct gpubind_operation *receive, const struct arrival 
     } else {
         remote_refuse(arrival);
     }
+}
+
+/* The buffer is too small: the message is consumed, the sender none the wiser. */
+static void truncate_it(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    receive_drop(arrival);
     operation_end(receive, MPI_ERR_TRUNCATE,
                   "%llu bytes from rank %d with tag %d do not fit the buffer of %llu bytes",
                   (unsigned long long)arrival->header.nbytes, arrival->header.source,
                   arrival->header.tag, (unsigned long long)receive->nbytes);
 }
 
+static void keep_early(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    if (!receive->early)
+        receive->early = malloc(sizeof *receive->early);
+    if (!receive->early)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    *receive->early = *arrival;
+    if (arrival->header.flags & WIRE_LATER)
+        later_expect(receive);
+}
+
+void receive_again(struct gpubind_operation *receive)
+{
+    struct arrival *early = receive->early;
+
+    if (!early || receive->order == ORDER_GATED || early->header.flags & WIRE_LATER)
+        return;
+    receive->early = NULL;
+    receive_start(receive, early);
+    free(early);
+}
+
 void receive_start(struct gpubind_operation *receive, const struct arrival *arrival)
 {
     const struct wire_header *header = &arrival->header;
 
+    if (receive->order == ORDER_GATED ||
+        (header->flags & WIRE_LATER && header->nbytes <= receive->nbytes)) {
+        keep_early(receive, arrival);
+        return;
+    }
     offer_withdraw(receive);
     receive->source = header->source;
     receive->got_tag = header->tag;

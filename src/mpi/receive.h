@@ -6,6 +6,10 @@
 
 /* The receive gets that message. The arrival's data change hands. */
 void receive_start(struct gpubind_operation *receive, const struct arrival *arrival);
+/* The same, for one that got its message too early for one of the two. */
+void receive_again(struct gpubind_operation *receive);
+/* Nobody gets it; the sender does not notice. */
+void receive_drop(const struct arrival *arrival);
 /* Moves receives from ranks of this node on: what waits for its sender or for a copy. */
 void receives_progress(void);
 /* The copy of a receive from shared memory has ended, or never began. */

@@ -6,6 +6,7 @@
 
 #include "mpi/aware.h"
 #include "mpi/lanes.h"
+#include "mpi/later.h"
 #include "mpi/library.h"
 #include "mpi/pack.h"
 #include "mpi/stage.h"
@@ -99,9 +100,10 @@ static void fill(const struct gpubind_operation *send, struct wire_header *heade
 
 void remote_send(struct gpubind_operation *send)
 {
-    const bool eager = send->nbytes == 0 ||
-                       (send->nbytes <= (uint64_t)library_settings()->eager &&
-                        send->peer->awaited <= AWAITED_MOST);
+    const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
+    const bool later = send->order == ORDER_GATED && small;
+    const bool eager = send->order != ORDER_GATED &&
+                       (send->nbytes == 0 || (small && send->peer->awaited <= AWAITED_MOST));
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
     struct letter *letter = letter_make(nbytes);
     struct wire_header header = {0};
@@ -114,9 +116,12 @@ void remote_send(struct gpubind_operation *send)
         header.flags |= WIRE_FAILED;
         nbytes = sizeof header;
     }
+    header.flags |= later ? WIRE_LATER : 0;
     memcpy(letter->bytes, &header, sizeof header);
     if (post(letter, nbytes, send->domain, send->peer) < 0) {
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+    } else if (later) {
+        send->held = true;
     } else if (failed) {
         operation_failed(send);
     } else if (eager) {
@@ -126,6 +131,29 @@ void remote_send(struct gpubind_operation *send)
         send->next = unanswered;
         unanswered = send;
     }
+}
+
+void remote_send_ready(struct gpubind_operation *send, bool good)
+{
+    struct wire_header header = {.context = send->comm->context, .nbytes = send->nbytes,
+                                 .operation = (uint64_t)(uintptr_t)send};
+    struct letter *letter;
+    bool failed;
+
+    if (send->nbytes > (uint64_t)library_settings()->eager)
+        return; /* the transfer has waited for it, or will be asked for */
+    letter = letter_make(sizeof header + send->nbytes);
+    failed = !good || (send->nbytes > 0 && copy_data(send, letter->bytes + sizeof header) < 0);
+    wire_sign(&header, WIRE_DATA);
+    header.flags = failed ? WIRE_FAILED : WIRE_EAGER;
+    memcpy(letter->bytes, &header, sizeof header);
+    if (post(letter, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) < 0)
+        operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+    else if (failed)
+        operation_failed(send);
+    else
+        operation_good(send);
+    operation_let_go(send);
 }
 
 static void answered(const struct wire_reply *reply)
@@ -162,7 +190,7 @@ void remote_answer(struct domain *domain, struct peer *peer, uint64_t operation,
 
 void remote_refuse(const struct arrival *arrival)
 {
-    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED)))
+    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_LATER)))
         remote_answer(arrival->domain, arrival->peer, arrival->header.operation, 0, 0, false);
     free(arrival->data);
 }
@@ -250,6 +278,10 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
     }
     memcpy(&arrival.header, bytes, sizeof arrival.header);
     memmove(bytes, bytes + sizeof arrival.header, (size_t)nbytes - sizeof arrival.header);
+    if (wire_kind(&arrival.header) == WIRE_DATA) {
+        later_take(arrival.peer, &arrival.header, bytes);
+        return;
+    }
     arrival.data = bytes;
     arrival.peer->received++;
     match_arrival(&arrival);

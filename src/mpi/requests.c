@@ -37,13 +37,31 @@ int request_finish(struct gpubind_operation *operation, MPI_Status *status,
     } else {
         fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
     }
-    operation_forget(operation);
+    operation->inactive = operation->pair;
+    if (!operation->pair)
+        operation_forget(operation);
     return result;
+}
+
+/* There is nothing to wait for. */
+static bool is_idle(const struct gpubind_operation *operation)
+{
+    return !operation || operation->inactive;
+}
+
+/* A persistent one stays. */
+static int end(gpubind_request *request, MPI_Status *status, struct gpubind_error *err)
+{
+    struct gpubind_operation *operation = *request;
+
+    if (!operation->pair)
+        *request = GPUBIND_REQUEST_NULL;
+    return request_finish(operation, status, err);
 }
 
 static MPI_Comm comm_of_request(const struct gpubind_operation *operation)
 {
-    return operation ? operation->comm->user : MPI_COMM_WORLD;
+    return operation && operation->comm ? operation->comm->user : MPI_COMM_WORLD;
 }
 
 int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
@@ -55,16 +73,14 @@ int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
     library_enter();
     comm = comm_of_request(*request);
     *flag = 1;
-    if (!*request) {
+    if (is_idle(*request)) {
         request_empty_status(status);
     } else {
         if (!(*request)->done)
             engine_test(*request);
         *flag = (*request)->done;
-        if (*flag) {
-            result = request_finish(*request, status, &err);
-            *request = GPUBIND_REQUEST_NULL;
-        }
+        if (*flag)
+            result = end(request, status, &err);
     }
     return library_leave(comm, result, "gpubind_test", &err);
 }
@@ -77,17 +93,17 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
 
     library_enter();
     comm = comm_of_request(*request);
-    if (!*request) {
+    if (is_idle(*request)) {
         request_empty_status(status);
     } else {
         struct gpubind_operation *operation = *request;
 
-        if (!operation->done && operation->kind == OPERATION_RECEIVE && !operation->from)
+        if (!operation->done && operation->kind == OPERATION_RECEIVE && !operation->from &&
+            !operation->pair)
             offer_make(operation);
         if (!operation->done)
             engine_wait(request, 1, false);
-        result = request_finish(operation, status, &err);
-        *request = GPUBIND_REQUEST_NULL;
+        result = end(request, status, &err);
     }
     return library_leave(comm, result, "gpubind_wait", &err);
 }
@@ -104,14 +120,13 @@ int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
         MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
         int ended = MPI_SUCCESS;
 
-        if (!requests[i]) {
+        if (is_idle(requests[i])) {
             request_empty_status(status);
             continue;
         }
         if (result == MPI_SUCCESS)
             comm = comm_of_request(requests[i]);
-        ended = request_finish(requests[i], status, &err);
-        requests[i] = GPUBIND_REQUEST_NULL;
+        ended = end(&requests[i], status, &err);
         if (status != MPI_STATUS_IGNORE)
             status->MPI_ERROR = ended;
         if (ended != MPI_SUCCESS && result == MPI_SUCCESS) {
@@ -125,15 +140,15 @@ int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
 static int find_done(int n, gpubind_request requests[])
 {
     for (int i = 0; i < n; i++)
-        if (requests[i] && requests[i]->done)
+        if (!is_idle(requests[i]) && requests[i]->done)
             return i;
     return MPI_UNDEFINED;
 }
 
-static bool are_all_null(int n, gpubind_request requests[])
+static bool are_all_idle(int n, gpubind_request requests[])
 {
     for (int i = 0; i < n; i++)
-        if (requests[i])
+        if (!is_idle(requests[i]))
             return false;
     return true;
 }
@@ -146,14 +161,13 @@ int gpubind_waitany(int n, gpubind_request requests[], int *index, MPI_Status *s
 
     library_enter();
     *index = MPI_UNDEFINED;
-    if (are_all_null(n, requests)) {
+    if (are_all_idle(n, requests)) {
         request_empty_status(status);
     } else {
         engine_wait(requests, n, true);
         *index = find_done(n, requests);
         comm = comm_of_request(requests[*index]);
-        result = request_finish(requests[*index], status, &err);
-        requests[*index] = GPUBIND_REQUEST_NULL;
+        result = end(&requests[*index], status, &err);
     }
     return library_leave(comm, result, "gpubind_waitany", &err);
 }

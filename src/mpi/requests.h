@@ -5,7 +5,8 @@
 #include "mpi/operation.h"
 
 /* What a finished operation returns: an MPI error class, with its sentence in err.
- * Fills the status (unless ignored) and forgets the operation. */
+ * Fills the status (unless ignored) and forgets the operation; a persistent one is
+ * inactive. */
 int request_finish(struct gpubind_operation *operation, MPI_Status *status,
                    struct gpubind_error *err);
 /* The status of a request that there is none of. */

@@ -61,10 +61,7 @@ static void settle(struct release *release)
     if (release->pending > 0)
         return;
     if (release->memory) {
-        bool entered = gpu_enter(release->gpu);
-
-        gpu_driver()->cuMemFree_v2(release->memory);
-        gpu_leave(entered);
+        gpu_free(release->gpu, release->memory);
         release->memory = 0;
         waiting--;
     }

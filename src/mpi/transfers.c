@@ -273,6 +273,12 @@ void transfers_progress(void)
     while (*link) {
         struct transfer *transfer = *link;
 
+        if (transfer->operation->order == ORDER_GATED) {
+            link = &transfer->next;
+            continue;
+        }
+        if (transfer->operation->result != MPI_SUCCESS) /* its data could not be packed */
+            transfer->failed = true;
         if (!transfer->straight && !transfer->lane)
             take_lane(transfer);
         if (transfer->straight)

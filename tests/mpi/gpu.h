@@ -11,6 +11,7 @@
 #include "cuda/driver_api.h"
 
 struct CUgraph_st;
+struct CUgraphExec_st;
 struct vmm_access;
 struct vmm_properties;
 
@@ -36,7 +37,10 @@ struct vmm_properties;
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))               \
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                             \
     X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))                 \
-    X(cuGraphDestroy, (struct CUgraph_st *))
+    X(cuGraphDestroy, (struct CUgraph_st *))                                            \
+    X(cuGraphInstantiateWithFlags, (struct CUgraphExec_st **, struct CUgraph_st *,      \
+                                    unsigned long long))                                \
+    X(cuGraphLaunch, (struct CUgraphExec_st *, struct CUstream_st *))
 
 struct cuda_driver {
 #define X(name, arguments) int(*name) arguments;

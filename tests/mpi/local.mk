@@ -20,11 +20,23 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/failures.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
+	tests/mpi/halo.c \
+	tests/mpi/halo_errors.c \
+	tests/mpi/halo_races.c \
+	tests/mpi/halo_world.c tests/mpi/halo_world.h \
 	tests/mpi/job.c tests/mpi/job.h \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
+	tests/mpi/on_stream.c tests/mpi/on_stream.h \
+	tests/mpi/on_stream_ends.c \
+	tests/mpi/on_stream_rules.c \
 	tests/mpi/order.c \
+	tests/mpi/persistent.c \
+	tests/mpi/persistent_ends.c \
+	tests/mpi/persistent_failures.c \
+	tests/mpi/persistent_stream.c \
+	tests/mpi/persistent_types.c \
 	tests/mpi/probe.c \
 	tests/mpi/pt2pt.c \
 	tests/mpi/random_type.c tests/mpi/random_type.h \
@@ -37,7 +49,21 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
-	tests/mpi/where.c
+	tests/mpi/where.c \
+	tests/mpi/windows.c \
+	tests/mpi/windows_gpu.c
+
+# By hand, on two GPUs: see there.
+EXTRA_PROGRAMS += tests/bench/persistent
+CLEANFILES += tests/bench/persistent
+tests_bench_persistent_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/src/mpi
+tests_bench_persistent_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_bench_persistent_LDFLAGS = -no-install
+tests_bench_persistent_LDADD = src/mpi/libgpubind.la $(MPI_LIBS)
+tests_bench_persistent_SOURCES = \
+	tests/bench/persistent.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c
 
 # By hand: make tests/bench/strided && mpirun -np 2 tests/bench/strided
 EXTRA_PROGRAMS += tests/bench/strided
@@ -55,17 +81,36 @@ mpi_tests = \
 	tests/lib_comms.t \
 	tests/lib_errors.t \
 	tests/lib_failures.t \
+	tests/lib_halo.t \
 	tests/lib_matching.t \
 	tests/lib_memory.t \
 	tests/lib_mpich.t \
 	tests/lib_order.t \
+	tests/lib_persistent.t \
 	tests/lib_probe.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
+	tests/lib_stream.t \
 	tests/lib_stress.t \
 	tests/lib_strided.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
-	tests/lib_where.t
+	tests/lib_where.t \
+	tests/lib_windows.t \
+	tests/windows_gpu.t
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh
+
+# By hand: make tests/bench/on_stream tests/bench/held
+EXTRA_PROGRAMS += tests/bench/on_stream tests/bench/held
+CLEANFILES += tests/bench/on_stream tests/bench/held
+tests_bench_on_stream_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_bench_on_stream_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_bench_on_stream_LDFLAGS = -no-install
+tests_bench_on_stream_LDADD = $(tests_mpi_ranks_LDADD)
+tests_bench_on_stream_SOURCES = tests/bench/on_stream.c tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c
+tests_bench_held_CFLAGS = $(AM_CFLAGS) -pthread
+tests_bench_held_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
+tests_bench_held_SOURCES = tests/bench/held.c
+EXTRA_DIST += tests/mpi/windows_kernels.cu

@@ -36,12 +36,16 @@ small memory, no peers | GPUBIND_SIM_MEMORY=67108864 GPUBIND_SIM_PEERS=none
 no eager      | GPUBIND_EAGER=0
 nothing kept  | GPUBIND_PACK_MEMORY=0
 thread        | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1
+threads       | TEST_MULTIPLE=1
+network threads | GPUBIND_PATH=network TEST_MULTIPLE=1
+slow network threads | GPUBIND_PATH=network GPUBIND_SIM_LATENCY=30 TEST_MULTIPLE=1
 no GPU        | GPUBIND_SIM_DEVICES=0
 no driver     | LD_LIBRARY_PATH=$tmp/none
 GPU           |
 GPU shared    | GPUBIND_PATH=shared
 GPU network   | GPUBIND_PATH=network
 GPU no eager  | GPUBIND_EAGER=0
+GPU network threads | GPUBIND_PATH=network TEST_MULTIPLE=1
 GPU thread    | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1
 "
 variables_of() { printf '%s\n' "$settings" | sed -n "s/^$1 *| *//p"; }

@@ -235,3 +235,20 @@ int cuCtxEnablePeerAccess(struct CUctx_st *peer, unsigned flags)
     context->peers |= bit;
     return sim_leave(CUDA_OK);
 }
+
+int cuCtxDisablePeerAccess(struct CUctx_st *peer)
+{
+    int result = sim_enter(CALL_cuCtxDisablePeerAccess);
+    struct CUctx_st *context;
+
+    if (result)
+        return result;
+    result = context_current(&context);
+    if (!result && (!peer || !peer->alive))
+        result = SIM_INVALID_CONTEXT;
+    if (!result && !(context->peers & 1u << peer->physical))
+        result = CUDA_PEER_NOT_ENABLED;
+    if (!result)
+        context->peers &= ~(1u << peer->physical);
+    return sim_leave(result);
+}

@@ -87,6 +87,16 @@ int cuMemcpyDtoDAsync_v2(cuda_address to, cuda_address from, size_t nbytes,
                        stream);
 }
 
+/* Also between devices that do not reach each other: then through the host. */
+int cuMemcpyPeerAsync(cuda_address to, struct CUctx_st *to_context, cuda_address from,
+                      struct CUctx_st *from_context, size_t nbytes, struct CUstream_st *stream)
+{
+    if (!to_context || !to_context->alive || !from_context || !from_context->alive)
+        return SIM_INVALID_CONTEXT;
+    return copy_linear(CALL_cuMemcpyPeerAsync, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes,
+                       stream);
+}
+
 int cuMemcpyDtoHAsync_v2(void *to, cuda_address from, size_t nbytes, struct CUstream_st *stream)
 {
     return copy_linear(CALL_cuMemcpyDtoHAsync_v2, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE,

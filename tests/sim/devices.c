@@ -234,12 +234,30 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
         *value = 1;
     if (attribute == CUDA_ATTRIBUTE_MULTIPROCESSORS)
         *value = 132;
+    if (attribute == CUDA_ATTRIBUTE_MEMORY_CLOCK)
+        *value = 3201000;
+    if (attribute == CUDA_ATTRIBUTE_MEMORY_BUS)
+        *value = 6144;
     if (attribute == 33) /* PCI bus; device and domain are 0 */
         *value = bus_of(visible[device]);
     if (attribute == CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES)
         *value = (int)sim_number("GPUBIND_SIM_FLUSH", 0, 1);
     if (attribute == 75) /* compute capability 9.0 */
         *value = 9;
+    return sim_leave(CUDA_OK);
+}
+
+int cuDeviceGetP2PAttribute(int *value, int attribute, int device, int peer)
+{
+    int result = sim_enter(CALL_cuDeviceGetP2PAttribute);
+
+    if (result)
+        return result;
+    if (!is_device(device) || !is_device(peer) || device == peer)
+        return sim_leave(SIM_INVALID_DEVICE);
+    if (attribute < CUDA_PAIR_RANK || attribute > 4)
+        return sim_leave(CUDA_INVALID_VALUE);
+    *value = attribute != CUDA_PAIR_RANK && reaches[visible[device]][visible[peer]];
     return sim_leave(CUDA_OK);
 }
 

@@ -40,7 +40,8 @@ check_PROGRAMS += \
 	tests/unit_sim_streams \
 	tests/unit_sim_words
 tests_unit_sim_SOURCES = tests/unit_sim.c $(sim_check)
-tests_unit_sim_copies_SOURCES = tests/unit_sim_copies.c src/cuda/copy_kernel.h $(sim_check)
+tests_unit_sim_copies_SOURCES = tests/unit_sim_copies.c src/cuda/copy_kernel.h \
+	src/cuda/exchange_kernel.h $(sim_check)
 tests_unit_sim_ipc_SOURCES = tests/unit_sim_ipc.c tests/sim/pair.h $(sim_check)
 tests_unit_sim_streams_SOURCES = tests/unit_sim_streams.c $(sim_check)
 tests_unit_sim_words_SOURCES = tests/unit_sim_words.c tests/sim/pair.h $(sim_check)

@@ -142,8 +142,10 @@ static enum step execute(struct operation *op)
     if (step != STEP_FINISHED)
         return step;
     operation_copy(op);
-    if (op->event && op->event->stream == stream && op->event->ticket == op->ticket)
+    if (op->event && op->event->stream == stream && op->event->ticket == op->ticket) {
+        op->event->reached = clock_now();
         op->event->error_serial = stream->error ? stream->error_serial : 0;
+    }
     if (op->freed.range && !op->freed.range->dead)
         range_release(op->freed.range);
     op->running = op->function != NULL;

@@ -270,8 +270,9 @@ struct CUevent_st {
     struct CUctx_st *context;
     struct CUstream_st *stream; /* of the latest record, NULL before */
     uint64_t ticket;
+    uint64_t reached; /* ns: when its work was done */
     uint64_t error_serial;
-    bool captured, destroyed;
+    bool captured, destroyed, untimed;
 };
 
 void queue_load(void);

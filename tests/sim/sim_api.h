@@ -9,6 +9,7 @@ struct CUgraph_st;
 
 /* name, arguments; all return a CUresult. */
 #define SIM_DRIVER_FUNCTIONS(X)                                                  \
+    CUDA_MEASURE_FUNCTIONS(X)                                                    \
     X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                       \
     X(cuCtxDestroy_v2, (struct CUctx_st *))                                      \
     X(cuCtxSetCurrent, (struct CUctx_st *))                                      \

@@ -157,7 +157,6 @@ int cuEventCreate(struct CUevent_st **event, unsigned flags)
     int result = sim_enter(CALL_cuEventCreate);
     struct CUctx_st *context;
 
-    (void)flags;
     if (result)
         return result;
     result = context_current(&context);
@@ -165,6 +164,7 @@ int cuEventCreate(struct CUevent_st **event, unsigned flags)
         return sim_leave(result);
     *event = sim_new(sizeof **event);
     (*event)->context = context;
+    (*event)->untimed = flags & CUDA_EVENT_NO_TIMING;
     return sim_leave(CUDA_OK);
 }
 
@@ -225,6 +225,23 @@ int cuEventQuery(struct CUevent_st *event)
     if (event->error_serial && event->error_serial == event->stream->error_serial)
         result = stream_take_error(event->stream);
     return sim_leave(result);
+}
+
+/* Both recorded, done, and made for it. */
+int cuEventElapsedTime(float *ms, struct CUevent_st *from, struct CUevent_st *to)
+{
+    int result = sim_enter(CALL_cuEventElapsedTime);
+
+    if (result)
+        return result;
+    if (!is_event(from) || !is_event(to) || from->untimed || to->untimed || !from->stream ||
+        !to->stream || from->context != to->context)
+        return sim_leave(SIM_INVALID_HANDLE);
+    streams_advance();
+    if (from->stream->done < from->ticket || to->stream->done < to->ticket)
+        return sim_leave(CUDA_NOT_READY);
+    *ms = (float)(1e-6 * ((double)to->reached - (double)from->reached));
+    return sim_leave(CUDA_OK);
 }
 
 int cuStreamWaitEvent(struct CUstream_st *handle, struct CUevent_st *event, unsigned flags)

@@ -1,0 +1,140 @@
+#include "bin/bench_limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bin/bench_gpu.h"
+#include "bin/bench_machine.h"
+#include "host/nvml.h"
+
+static void read_bus(const char *pci, struct limit *limit)
+{
+    static const char *const names[] = {"current_link_speed", "current_link_width"};
+    char line[2][64] = {"", ""}, path[128], lower[24] = "";
+
+    for (int i = 0; i < 23 && pci[i]; i++)
+        lower[i] = (char)(pci[i] >= 'A' && pci[i] <= 'F' ? pci[i] - 'A' + 'a' : pci[i]);
+    for (int i = 0; i < 2; i++) {
+        FILE *file;
+
+        snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", lower, names[i]);
+        file = fopen(path, "r");
+        if (file && !fgets(line[i], sizeof line[i], file))
+            line[i][0] = '\0';
+        if (file)
+            fclose(file);
+    }
+    limit_of_bus(line[0], line[1], limit);
+}
+
+/* ---- NVLink */
+
+static const struct nvml_gpu *find_gpu(const struct nvml_gpu *gpus, int n, const char *pci)
+{
+    for (int i = 0; i < n; i++)
+        if (strcasecmp(gpus[i].pci, pci) == 0)
+            return &gpus[i];
+    return NULL;
+}
+
+/* MB/s and number of the links that lead to a switch, or (pci) to that GPU. */
+static double sum_links(const struct nvml_gpu *gpu, const char *pci, int *count)
+{
+    double sum = 0;
+
+    *count = 0;
+    for (int i = 0; gpu && i < gpu->nlinks; i++)
+        if (pci ? strcasecmp(gpu->link[i].pci, pci) == 0 : gpu->link[i].to_switch) {
+            sum += gpu->link[i].bandwidth;
+            ++*count;
+        }
+    return sum;
+}
+
+static void find_pair(const struct nvml_gpu *a, const struct nvml_gpu *b, struct limit *limit)
+{
+    int count = 0, other;
+    double sum = a && b ? sum_links(a, b->pci, &count) : 0;
+
+    if (!sum && a && b) {
+        double back = sum_links(b, NULL, &other);
+
+        sum = sum_links(a, NULL, &count);
+        if (back < sum) {
+            sum = back;
+            count = other;
+        }
+    }
+    if (sum <= 0)
+        return;
+    limit->bytes_per_s = 1e6 * sum;
+    snprintf(limit->why, sizeof limit->why, "%d NVLink%s of %.0f GB/s", count,
+             count == 1 ? "" : "s", 1e-3 * sum / count);
+}
+
+/* Without NVLink the slower of the two buses. */
+static void read_pairs(struct limits *limits)
+{
+    struct nvml_gpu *gpus = calloc(NVML_MAX_GPUS, sizeof *gpus);
+    int n = gpus ? nvml_list(true, gpus, NVML_MAX_GPUS) : 0;
+
+    for (int i = 0; i < limits->n; i++)
+        for (int j = 0; j < limits->n; j++) {
+            const struct limit *a = &limits->gpu[i].bus, *b = &limits->gpu[j].bus;
+            struct limit *pair = &limits->gpu[i].pair[j];
+
+            if (i == j)
+                continue;
+            find_pair(find_gpu(gpus, n, limits->gpu[i].pci), find_gpu(gpus, n, limits->gpu[j].pci),
+                      pair);
+            if (pair->bytes_per_s <= 0)
+                *pair = a->bytes_per_s < b->bytes_per_s ? *a : *b;
+        }
+    free(gpus);
+}
+
+static int read_gpu(int number, struct limits *limits, struct gpubind_error *err)
+{
+    struct bench_gpu gpu;
+    struct text name = {0};
+    int clock = 0, bits = 0;
+
+    if (gpu_open_number(&gpu, number, err) < 0)
+        return -1;
+    gpu.driver.cuDeviceGetAttribute(&clock, CUDA_ATTRIBUTE_MEMORY_CLOCK, gpu.device);
+    gpu.driver.cuDeviceGetAttribute(&bits, CUDA_ATTRIBUTE_MEMORY_BUS, gpu.device);
+    machine_add_gpu("", &gpu, &name);
+    snprintf(limits->gpu[number].name, sizeof limits->gpu[number].name, "%s",
+             name.bytes ? name.bytes : "");
+    text_clear(&name);
+    memcpy(limits->gpu[number].pci, gpu.pci, sizeof gpu.pci);
+    limit_of_memory(clock, bits, &limits->gpu[number].memory);
+    read_bus(gpu.pci, &limits->gpu[number].bus);
+    gpu_close(&gpu);
+    return 0;
+}
+
+int limits_read(int local, struct limits *limits, struct gpubind_error *err)
+{
+    struct bench_gpu own;
+    int n;
+
+    memset(limits, 0, sizeof *limits);
+    if (gpu_count(&n, err) < 0)
+        return -1;
+    for (int i = 0; i < n && i < LIMITS_MAX_GPUS; i++) {
+        if (read_gpu(i, limits, err) < 0)
+            return -1;
+        limits->n++;
+    }
+    read_pairs(limits);
+    if (!n || gpu_open(&own, local, err) < 0)
+        return n ? -1 : 0;
+    for (int i = 0; i < limits->n; i++)
+        if (strcmp(limits->gpu[i].pci, own.pci) == 0)
+            limits->own = i;
+    gpu_close(&own);
+    return 0;
+}

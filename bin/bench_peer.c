@@ -1,0 +1,205 @@
+/* The subcommand peer-kernel: a kernel of the first GPU works in its own memory, and in
+ * that of every other one that it reaches. */
+#include <mpi.h>
+#include <string.h>
+
+#include "bin/bench_kernels.h"
+#include "bin/bench_launch.h"
+#include "bin/bench_machine.h"
+#include "bin/bench_modes.h"
+#include "bin/bench_output.h"
+#include "bin/bench_p2p.h"
+#include "bin/bench_ranks.h"
+
+#define CHAIN_STEPS 10000
+
+enum column { PATTERN, KERNEL, MEMORY, ACCESSES, SPEED, EACH, DATA, COLUMNS };
+
+static const struct sheet_column columns[COLUMNS] = {
+    [PATTERN] = {SHEET_WORD, "pattern", "pattern"},
+    [KERNEL] = {SHEET_COUNT, "kernel_on", "kernel on"},
+    [MEMORY] = {SHEET_COUNT, "memory_of", "memory of"},
+    [ACCESSES] = {SHEET_COUNT, "accesses", "accesses"},
+    [SPEED] = {SHEET_NUMBER, "GB_per_s", "GB/s"},
+    [EACH] = {SHEET_NUMBER, "ns_per_access", "ns an access"},
+    [DATA] = {SHEET_WORD, "data", "data"},
+};
+
+static const char *const patterns[PATTERNS] = {"together", "strided", "random", "chain"};
+
+#define ROWS(word, text)                                                                     \
+    {                                                                                        \
+        .title = text, .where = {{PATTERN, word}, {DATA, NULL}}, .table = SHEET_ROWS,        \
+        .columns = 1u << KERNEL | 1u << MEMORY | 1u << SPEED | 1u << EACH | 1u << DATA,      \
+        .picture = SHEET_BARS, .names = 1u << MEMORY, .value = SPEED                         \
+    }
+
+static const struct sheet_part parts[] = {
+    ROWS("together", "a[i] = 2 * a[i], neighbouring threads take neighbouring elements"),
+    ROWS("strided", "the same, 128 bytes from one thread to the next"),
+    ROWS("random", "the same, elements at random"),
+    ROWS("chain", "one thread, one load of 8 bytes after the other"),
+};
+
+static const struct sheet_form form = {"peer-kernel", columns, COLUMNS, parts,
+                                       sizeof parts / sizeof parts[0]};
+
+struct peer_run {
+    struct p2p p2p;
+    struct kernels kernels; /* on the first GPU */
+};
+
+static unsigned many_blocks(const struct peer_run *run)
+{
+    return 8 * (unsigned)run->kernels.processors;
+}
+
+static void add_row(struct peer_run *run, enum bench_pattern pattern, int memory, double n,
+                    double bytes_each, double seconds, bool wrong)
+{
+    struct sheet *sheet = run->p2p.sheet;
+
+    sheet_row(sheet);
+    sheet_word(sheet, PATTERN, patterns[pattern]);
+    sheet_number(sheet, KERNEL, 0);
+    sheet_number(sheet, MEMORY, memory);
+    sheet_number(sheet, ACCESSES, n);
+    sheet_number(sheet, SPEED, n * bytes_each / seconds / 1e9);
+    sheet_number(sheet, EACH, 1e9 * seconds / n);
+    sheet_word(sheet, DATA, wrong ? "wrong" : "right");
+    sheet->wrong |= wrong;
+}
+
+/* Numbers are written, doubled for as long as is measured, written anew, doubled once and
+ * compared. */
+static int measure_doubling(struct peer_run *run, int pattern, int memory, void *at,
+                            struct gpubind_error *err)
+{
+    uint64_t n = run->p2p.options->size / 8, wrong;
+    double factor = 2, seconds;
+    void *count = run->kernels.count;
+    const struct launch number = {"bench_number", many_blocks(run), 256, (void *[]){&at, &n}};
+    const struct launch twice = {"bench_double", many_blocks(run), 256,
+                                 (void *[]){&at, &n, &pattern}};
+    const struct launch compare = {"bench_numbered", many_blocks(run), 256,
+                                   (void *[]){&at, &n, &factor, &count}};
+
+    if (kernels_run(&run->kernels, &number, 1, NULL, err) < 0 ||
+        kernels_time(&run->kernels, &twice, run->p2p.options->time_ms, &seconds, err) < 0 ||
+        kernels_run(&run->kernels, &number, 1, NULL, err) < 0 ||
+        kernels_run(&run->kernels, &twice, 1, NULL, err) < 0 ||
+        kernels_count(&run->kernels, &compare, &wrong, err) < 0)
+        return -1;
+    add_row(run, (enum bench_pattern)pattern, memory, (double)n, 16, seconds, wrong > 0);
+    return 0;
+}
+
+static int measure_chain(struct peer_run *run, int memory, void *at, struct gpubind_error *err)
+{
+    uint64_t n = run->p2p.options->size / 8, steps = CHAIN_STEPS, end;
+    void *count = run->kernels.count;
+    double seconds;
+    const struct launch link = {"bench_link", many_blocks(run), 256, (void *[]){&at, &n}};
+    const struct launch chain = {"bench_chain", 1, 1, (void *[]){&at, &steps, &count}};
+
+    if (kernels_run(&run->kernels, &link, 1, NULL, err) < 0 ||
+        kernels_time(&run->kernels, &chain, run->p2p.options->time_ms, &seconds, err) < 0 ||
+        kernels_count(&run->kernels, &chain, &end, err) < 0)
+        return -1;
+    add_row(run, PATTERN_CHAIN, memory, (double)steps, 8, seconds,
+            end != (steps * CHAIN_STRIDE & (n - 1)));
+    return 0;
+}
+
+static int measure_memory(struct peer_run *run, int memory, struct gpubind_error *err)
+{
+    struct p2p *p2p = &run->p2p;
+    void *at = p2p->gpus[memory].in.at;
+
+    if (memory > 0 && !p2p_reaches(p2p, 0, memory)) {
+        text_add(&p2p->sheet->notes, "GPU 0 cannot access GPU %d\n", memory);
+        return 0;
+    }
+    if (memory > 0 && p2p_access(p2p, 0, memory, true, err) < 0)
+        return -1;
+    if (gpu_use(&p2p->gpus[0].gpu, err) < 0)
+        return -1;
+    for (int pattern = 0; pattern < PATTERN_CHAIN; pattern++) {
+        output_progress(p2p->options, "%s, memory of GPU %d", patterns[pattern], memory);
+        if (measure_doubling(run, pattern, memory, at, err) < 0)
+            return -1;
+    }
+    return measure_chain(run, memory, at, err);
+}
+
+static void describe(struct p2p *p2p)
+{
+    struct text *text = &p2p->sheet->machine;
+    char begin[24];
+
+    text_add(text, "gpubind-bench %s peer-kernel: %d GPU%s of one process\n", PACKAGE_VERSION,
+             p2p->n, p2p->n == 1 ? "" : "s");
+    machine_add_host(text);
+    for (int i = 0; i < p2p->n; i++) {
+        snprintf(begin, sizeof begin, "GPU %d: ", i);
+        machine_add_gpu(begin, &p2p->gpus[i].gpu, text);
+        text_add(text, "\n");
+    }
+    if (p2p->n == 1)
+        text_add(&p2p->sheet->notes, "one GPU is visible: its own memory is all there is to "
+                                     "measure\n");
+}
+
+static int measure_all(struct peer_run *run, struct gpubind_error *err)
+{
+    struct p2p *p2p = &run->p2p;
+    const size_t size = p2p->options->size;
+
+    if (size < 4096 || (size & (size - 1)))
+        return error_set(err, "--size: %zu bytes are no power of 2 from 4K on", size);
+    if (!bench_kernel_image) /* before the GPUs are looked for, which takes seconds */
+        return kernels_open(NULL, &run->kernels, err);
+    if (p2p_open(p2p, size, err) < 0)
+        return -1;
+    if (!p2p->n)
+        return error_set(err, "no GPU is visible: there is nothing to measure");
+    if (gpu_use(&p2p->gpus[0].gpu, err) < 0 ||
+        kernels_open(&p2p->gpus[0].gpu, &run->kernels, err) < 0)
+        return -1;
+    describe(p2p);
+    for (int memory = 0; memory < p2p->n; memory++)
+        if (measure_memory(run, memory, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int fill_here(const struct bench_options *options, struct sheet *sheet,
+                     struct gpubind_error *err)
+{
+    struct peer_run run = {.p2p = {.options = options, .sheet = sheet}};
+    int status = measure_all(&run, err);
+
+    if (run.kernels.gpu && gpu_use(run.kernels.gpu, NULL) == 0)
+        kernels_close(&run.kernels);
+    p2p_close(&run.p2p);
+    return status;
+}
+
+static int peer_fill(const struct bench_options *options, struct sheet *sheet,
+                     struct gpubind_error *err)
+{
+    int rank, n, status = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (rank == 0)
+        status = fill_here(options, sheet, err);
+    if (n > 1)
+        text_add(&sheet->notes, "rank 0 alone measures, with the GPUs that it sees\n");
+    return ranks_agree(MPI_COMM_WORLD, status, err);
+}
+
+int bench_peer(const struct bench_options *options)
+{
+    return bench_run(options, &form, peer_fill);
+}

@@ -1,0 +1,255 @@
+/* The subcommand put: kernels that put to, and get from, another rank's window, and
+ * signals between two kernels. Rank 0 measures; the other rank only checks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bin/bench_kernels.h"
+#include "bin/bench_launch.h"
+#include "bin/bench_machine.h"
+#include "bin/bench_modes.h"
+#include "bin/bench_output.h"
+#include "bin/bench_put_sheet.h"
+#include "bin/bench_ranks.h"
+#include "bin/bench_run.h"
+#include "mpi/gpubind.h"
+
+#define PING_WARM 1000
+#define PING_TURNS 20000
+
+struct run {
+    const struct bench_options *options;
+    int rank, n, other; /* the other rank; of one alone, itself */
+    struct bench_gpu gpu;
+    struct kernels kernels;
+    gpubind_win win;
+    const struct gpubind_device_win *device;
+    void *window, *theirs; /* this rank's part, and the other's */
+    void *here;            /* memory outside the window, as large */
+    uint64_t seed, turns;
+    bool one_gpu; /* the two ranks share it */
+    struct sheet *sheet;
+};
+
+static void must(int status, const struct gpubind_error *err)
+{
+    if (status < 0)
+        ranks_die("%s", err->text);
+}
+
+/* ---- puts and gets */
+
+static double move(const struct run *run, bool put, int by, unsigned blocks, unsigned warps)
+{
+    static const char *const names[][BY_KINDS] = {
+        {"bench_get_thread", "bench_get_warp", "bench_get_block", "bench_bulk"},
+        {"bench_put_thread", "bench_put_warp", "bench_put_block", "bench_bulk"},
+    };
+    uint64_t nbytes = run->options->size;
+    void *to = put ? run->theirs : run->here, *from = put ? run->here : run->theirs;
+    void *words[] = {(void *)&run->device, (void *)&run->other, (void *)&run->here, &nbytes};
+    void *bulk[] = {&to, &from, &nbytes};
+    const struct launch launch = {names[put][by], blocks, 32 * warps,
+                                  by == BY_BULK ? bulk : words};
+    struct gpubind_error err;
+    double seconds = 0;
+
+    must(kernels_time(&run->kernels, &launch, run->options->time_ms, &seconds, &err), &err);
+    return seconds;
+}
+
+/* Rank 0 moves what its source was filled with; who received it compares. */
+static void measure_move(struct run *run, bool put, int by, unsigned blocks, unsigned warps)
+{
+    const size_t nbytes = run->options->size;
+    const int source = put ? 0 : run->n - 1, sink = put ? run->n - 1 : 0;
+    struct gpubind_error err;
+    uint64_t wrong = 0, all;
+    double seconds = 1;
+
+    run->seed++;
+    if (run->rank == source)
+        must(kernels_fill(&run->kernels, put ? run->here : run->window, nbytes, run->seed, &err),
+             &err);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (run->rank == 0)
+        seconds = move(run, put, by, blocks, warps);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (run->rank == sink)
+        must(kernels_compare(&run->kernels, put ? run->window : run->here, nbytes, run->seed,
+                             &wrong, &err),
+             &err);
+    MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    run->sheet->wrong |= all > 0;
+    put_sheet_move(run->sheet, put, by, (int)blocks, (int)warps, (double)nbytes / seconds / 1e9,
+                   all > 0);
+}
+
+static void measure_warps(struct run *run, bool put, int by, unsigned blocks)
+{
+    if (by == BY_BULK) {
+        measure_move(run, put, by, blocks, 1);
+        return;
+    }
+    for (unsigned warps = 4; warps <= 32; warps *= 2)
+        measure_move(run, put, by, blocks, warps);
+}
+
+/* Powers of 2, and all multiprocessors. */
+static void measure_moves(struct run *run, bool put, int by)
+{
+    const unsigned most = (unsigned)run->kernels.processors;
+
+    if (run->rank == 0)
+        output_progress(run->options, "%s by %s", put ? "put" : "get", put_sheet_by(by));
+    for (unsigned blocks = 1; blocks < most; blocks *= 2)
+        measure_warps(run, put, by, blocks);
+    measure_warps(run, put, by, most);
+    put_sheet_enough(run->sheet, put, by);
+}
+
+/* ---- signals */
+
+static void measure_ping(struct run *run, int how)
+{
+    uint64_t begin = run->turns, warm = PING_WARM, n = PING_TURNS, wrong = 0, all, ns;
+    char *at = run->here;
+    void *times = at, *bad = at + sizeof ns;
+    int first = run->rank == 0;
+    const struct launch launch = {"bench_ping", 1, 1,
+                                  (void *[]){(void *)&run->device, &run->other, &first, &begin,
+                                             &warm, &n, &how, &times, &bad}};
+    struct gpubind_error err;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    must(kernels_run(&run->kernels, &launch, 1, NULL, &err), &err);
+    must(gpu_download(&run->gpu, &ns, times, sizeof ns, &err), &err);
+    must(gpu_download(&run->gpu, &wrong, bad, sizeof wrong, &err), &err);
+    run->turns += warm + n;
+    MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    run->sheet->wrong |= all > 0;
+    put_sheet_ping(run->sheet, how, (double)ns / 2e3 / (double)n, all > 0);
+}
+
+static void measure(struct run *run)
+{
+    for (int put = 1; put >= 0; put--)
+        for (int by = 0; by < BY_KINDS; by++)
+            if (by != BY_BULK || run->kernels.major == 9)
+                measure_moves(run, put, by);
+    if (run->kernels.major != 9)
+        text_add(&run->sheet->notes, "bulk copies are not measured: they are for GPUs of compute "
+                                    "capability 9.0\n");
+    for (int how = 0; run->n == 2 && !run->one_gpu && how < PINGS; how++)
+        measure_ping(run, how);
+    if (run->n == 1)
+        text_add(&run->sheet->notes, "one rank: all is within its own GPU; mpirun -np 2 measures "
+                                    "between two, and their signals\n");
+    if (run->one_gpu)
+        text_add(&run->sheet->notes, "the two ranks share a GPU, whose kernels take turns: no signals "
+                                    "are measured\n");
+}
+
+/* ---- begin and end */
+
+static int local_rank(void)
+{
+    MPI_Comm node;
+    int local;
+
+    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &local);
+    PMPI_Comm_free(&node);
+    return local;
+}
+
+static int open_gpu(struct run *run, struct gpubind_error *err)
+{
+    if (run->n > 2)
+        return error_set(err, "put needs 1 or 2 ranks; it has %d (mpirun -np 2 gpubind-bench put)",
+                         run->n);
+    if (run->options->size % 16)
+        return error_set(err, "--size: %zu bytes are no multiple of 16", run->options->size);
+    if (!bench_kernel_image) /* before a GPU is looked for */
+        return kernels_open(NULL, &run->kernels, err);
+    if (gpu_open(&run->gpu, local_rank(), err) < 0 ||
+        kernels_open(&run->gpu, &run->kernels, err) < 0)
+        return -1;
+    return gpu_alloc(&run->gpu, run->options->size, &run->here, err);
+}
+
+static int open_window(struct run *run, struct gpubind_error *err)
+{
+    if (gpubind_init() != MPI_SUCCESS ||
+        gpubind_win_allocate(MPI_COMM_WORLD, run->options->size, 1, &run->win) != MPI_SUCCESS ||
+        gpubind_win_device(run->win, &run->device) != MPI_SUCCESS ||
+        gpubind_win_pointer(run->win, run->rank, &run->window, NULL) != MPI_SUCCESS ||
+        gpubind_win_pointer(run->win, run->other, &run->theirs, NULL) != MPI_SUCCESS)
+        return error_set(err, "%s", gpubind_error_text());
+    if (!run->theirs)
+        return error_set(err, "kernels of rank %d do not reach the GPU of rank %d", run->rank,
+                         run->other);
+    return 0;
+}
+
+/* Lines about the machine, on rank 0. */
+static void describe(struct run *run)
+{
+    char pci[2][24] = {"", ""}, line[2][256] = {"", ""};
+    struct text text = {0};
+
+    memcpy(pci[0], run->gpu.pci, sizeof pci[0]);
+    machine_add_gpu("", &run->gpu, &text);
+    snprintf(line[0], sizeof line[0], "%s", text.bytes ? text.bytes : "");
+    text_clear(&text);
+    if (run->n == 2) {
+        MPI_Sendrecv(pci[0], sizeof pci[0], MPI_CHAR, run->other, 0, pci[1], sizeof pci[1],
+                     MPI_CHAR, run->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(line[0], sizeof line[0], MPI_CHAR, run->other, 0, line[1], sizeof line[1],
+                     MPI_CHAR, run->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        run->one_gpu = strcmp(pci[0], pci[1]) == 0;
+    }
+    text_add(&run->sheet->machine, "gpubind-bench %s put: %d rank%s\n", PACKAGE_VERSION, run->n,
+             run->n == 1 ? "" : "s");
+    machine_add_host(&run->sheet->machine);
+    for (int rank = 0; rank < run->n; rank++)
+        text_add(&run->sheet->machine, "rank %d: %s\n", rank, line[rank]);
+    machine_add_mpi(&run->sheet->machine);
+}
+
+static void close_all(struct run *run)
+{
+    if (gpubind_win_free(&run->win) != MPI_SUCCESS)
+        ranks_die("%s", gpubind_error_text());
+    if (run->here)
+        gpu_free(&run->gpu, run->here);
+    kernels_close(&run->kernels);
+    if (run->gpu.context)
+        gpu_close(&run->gpu);
+    gpubind_finalize();
+}
+
+static int put_fill(const struct bench_options *options, struct sheet *sheet,
+                    struct gpubind_error *err)
+{
+    struct run run = {.options = options, .sheet = sheet};
+    int status;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.n);
+    run.other = run.n == 2 ? !run.rank : 0;
+    status = ranks_agree(MPI_COMM_WORLD, open_gpu(&run, err), err);
+    if (status == 0)
+        status = ranks_agree(MPI_COMM_WORLD, open_window(&run, err), err);
+    if (status == 0) {
+        describe(&run);
+        measure(&run);
+    }
+    close_all(&run);
+    return status;
+}
+
+int bench_put(const struct bench_options *options)
+{
+    return bench_run(options, &put_form, put_fill);
+}

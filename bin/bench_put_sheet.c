@@ -1,0 +1,110 @@
+#include "bin/bench_put_sheet.h"
+
+#include <string.h>
+
+#include "bin/bench_kernels.h"
+
+#define NEARLY 0.95
+
+enum column { WHAT, BY, BLOCKS, WARPS, SPEED, HALF, DATA, COLUMNS };
+
+static const struct sheet_column columns[COLUMNS] = {
+    [WHAT] = {SHEET_WORD, "what", "what"},
+    [BY] = {SHEET_WORD, "by", "by"},
+    [BLOCKS] = {SHEET_COUNT, "blocks", "blocks"},
+    [WARPS] = {SHEET_COUNT, "warps", "warps"},
+    [SPEED] = {SHEET_NUMBER, "GB_per_s", "GB/s"},
+    [HALF] = {SHEET_NUMBER, "us", "us"},
+    [DATA] = {SHEET_WORD, "data", "data"},
+};
+
+static const char *const by_words[BY_KINDS] = {"thread", "warp", "block", "bulk"};
+static const char *const ping_words[PINGS] = {"signal", "put_signal", "store"};
+
+/* Warps of a block downwards, blocks to the right. */
+#define MOVES(what_word, by_word, title_text)                                          \
+    {                                                                                  \
+        .title = title_text, .unit = "GB/s",                                           \
+        .where = {{WHAT, what_word}, {BY, by_word}}, .table = SHEET_MATRIX,            \
+        .value = SPEED, .down = WARPS, .across = BLOCKS                                \
+    }
+
+static const struct sheet_part parts[] = {
+    MOVES("put", "thread", "put, each thread 16 bytes at a time"),
+    MOVES("put", "warp", "put by warps"),
+    MOVES("put", "block", "put by blocks"),
+    MOVES("put", "bulk", "put by bulk copies"),
+    MOVES("get", "thread", "get, each thread 16 bytes at a time"),
+    MOVES("get", "warp", "get by warps"),
+    MOVES("get", "block", "get by blocks"),
+    MOVES("get", "bulk", "get by bulk copies"),
+    {.title = "half a round trip of signals between two kernels of one thread",
+     .unit = "us",
+     .where = {{BY, "ping"}, {WHAT, NULL}},
+     .table = SHEET_ROWS,
+     .columns = 1 << WHAT | 1 << HALF | 1 << DATA,
+     .value = HALF},
+};
+
+const struct sheet_form put_form = {"put", columns, COLUMNS, parts,
+                                    sizeof parts / sizeof parts[0]};
+
+const char *put_sheet_by(int by)
+{
+    return by_words[by];
+}
+
+void put_sheet_move(struct sheet *sheet, bool put, int by, int blocks, int warps,
+                    double gb_per_s, bool wrong)
+{
+    sheet_row(sheet);
+    sheet_word(sheet, WHAT, put ? "put" : "get");
+    sheet_word(sheet, BY, by_words[by]);
+    sheet_number(sheet, BLOCKS, blocks);
+    sheet_number(sheet, WARPS, warps);
+    sheet_number(sheet, SPEED, gb_per_s);
+    sheet_word(sheet, DATA, wrong ? "wrong" : "right");
+    if (wrong)
+        text_add(&sheet->notes, "%s by %s, %d blocks of %d warps: data arrived wrong\n",
+                 put ? "put" : "get", by_words[by], blocks, warps);
+}
+
+void put_sheet_ping(struct sheet *sheet, int how, double us, bool wrong)
+{
+    sheet_row(sheet);
+    sheet_word(sheet, WHAT, ping_words[how]);
+    sheet_word(sheet, BY, "ping");
+    sheet_number(sheet, HALF, us);
+    sheet_word(sheet, DATA, wrong ? "wrong" : how == PING_PUT_SIGNAL ? "right" : "none");
+}
+
+/* A row of these moves, or not. */
+static bool is_of(const struct sheet *sheet, int row, bool put, int by)
+{
+    return strcmp(sheet_cell(sheet, row, WHAT)->word, put ? "put" : "get") == 0 &&
+           strcmp(sheet_cell(sheet, row, BY)->word, by_words[by]) == 0;
+}
+
+void put_sheet_enough(struct sheet *sheet, bool put, int by)
+{
+    double best = 0;
+
+    if (sheet->failed)
+        return;
+    for (int row = 0; row < sheet->nrows; row++)
+        if (is_of(sheet, row, put, by) && sheet_cell(sheet, row, SPEED)->number > best)
+            best = sheet_cell(sheet, row, SPEED)->number;
+    /* Rows come with growing numbers of blocks. */
+    for (int row = 0; row < sheet->nrows; row++) {
+        const double speed = sheet_cell(sheet, row, SPEED)->number;
+
+        if (!is_of(sheet, row, put, by) || speed < NEARLY * best)
+            continue;
+        text_add(&sheet->notes, "%s by %s: 95 %% of the best, %.0f GB/s, takes %.0f block%s (of "
+                 "%.0f warps: %.0f GB/s)\n", put ? "put" : "get", by_words[by], best,
+                 sheet_cell(sheet, row, BLOCKS)->number,
+                 sheet_cell(sheet, row, BLOCKS)->number == 1 ? "" : "s",
+                 sheet_cell(sheet, row, WARPS)->number, speed);
+        return;
+    }
+}

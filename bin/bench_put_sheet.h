@@ -1,0 +1,17 @@
+/* What the subcommand put reports. */
+#ifndef GPUBIND_BIN_BENCH_PUT_SHEET_H
+#define GPUBIND_BIN_BENCH_PUT_SHEET_H
+
+#include "bin/bench_sheet.h"
+
+extern const struct sheet_form put_form;
+
+/* by: enum bench_by; how: enum bench_ping. */
+const char *put_sheet_by(int by);
+void put_sheet_move(struct sheet *sheet, bool put, int by, int blocks, int warps,
+                    double gb_per_s, bool wrong);
+void put_sheet_ping(struct sheet *sheet, int how, double us, bool wrong);
+/* A note: the fewest blocks of those rows that are nearly as fast as the fastest. */
+void put_sheet_enough(struct sheet *sheet, bool put, int by);
+
+#endif

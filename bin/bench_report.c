@@ -1,0 +1,209 @@
+/* The subcommand report: the others one after the other, and a page of what they found. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bin/bench.h"
+#include "bin/bench_host.h"
+#include "bin/bench_limits.h"
+#include "bin/bench_machine.h"
+#include "bin/bench_modes.h"
+#include "bin/bench_output.h"
+#include "bin/bench_p2p.h"
+#include "bin/bench_page.h"
+#include "bin/bench_pt2pt.h"
+#include "bin/bench_ranks.h"
+#include "bin/bench_verdict.h"
+
+/* A section is a row. pt2pt comes last: it starts the library. */
+static const struct section {
+    enum bench_mode_name mode;
+    const char *title, *about;
+    const struct sheet_form *form;
+    bench_measure *fill;
+    bool pairs; /* needs an even number of ranks */
+} sections[] = {
+    {MODE_P2P, "Between GPUs",
+     "Copies between every two GPUs that one process sees, with peer access off and on.",
+     &p2p_form, p2p_fill, false},
+    {MODE_HOST, "Between GPUs and their host",
+     "Copies between the GPU of a rank and the memory of its host.", &host_form, host_fill, false},
+    {MODE_PT2PT, "Messages between ranks",
+     "Messages of the library between two ranks, beside a bare copy of as many bytes.",
+     &pt2pt_form, pt2pt_fill, true},
+};
+enum { SECTIONS = sizeof sections / sizeof sections[0] };
+
+struct report_run {
+    const struct bench_options *options;
+    int rank, n;
+    struct sheet sheets[SECTIONS], verdicts;
+    struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
+    int nfailed;                           /* of those that could have been measured */
+    FILE *page, *svg;
+};
+
+/* The subcommand's own, with what report was told. */
+static int read_options(const struct section *section, const struct bench_options *told,
+                        struct bench_options *options, struct gpubind_error *err)
+{
+    if (bench_options_default(section->mode, options, err) < 0)
+        return -1;
+    options->size = told->size;
+    options->repeats = told->repeats;
+    options->progress = told->progress;
+    options->time_ms = told->time_ms;
+    if (section->mode == MODE_PT2PT) {
+        memcpy(options->sizes, told->sizes, sizeof options->sizes);
+        options->nsizes = told->nsizes;
+    }
+    return 0;
+}
+
+/* Collective: the others know from rank 0 whether they are needed. */
+static void run_section(struct report_run *run, int i)
+{
+    struct gpubind_error *err = &run->absent[i];
+    struct bench_options options;
+
+    run->sheets[i].form = sections[i].form;
+    err->text[0] = '\0';
+    if (sections[i].pairs && run->n % 2) {
+        error_set(err, "it needs an even number of ranks; this was one of %d "
+                       "(mpirun -np 2 gpubind-bench report)", run->n);
+        return;
+    }
+    if (read_options(&sections[i], run->options, &options, err) == 0 &&
+        sections[i].fill(&options, &run->sheets[i], err) == 0)
+        err->text[0] = '\0';
+    else
+        run->nfailed++;
+}
+
+static int measure_all(struct report_run *run, struct gpubind_error *err)
+{
+    struct limits *limits = calloc(1, sizeof *limits);
+    int status, local = ranks_local(), measured = 0;
+
+    if (!limits)
+        ranks_die("out of memory");
+    run->verdicts.form = &verdict_form;
+    /* Before: without a GPU the rest need not be tried. */
+    status = run->rank == 0 ? limits_read(local, limits, err) : 0;
+    if (status == 0 && run->rank == 0 && !limits->n)
+        status = error_set(err, "no GPU is visible: there is nothing to measure");
+    status = ranks_agree(MPI_COMM_WORLD, status, err);
+    for (int i = 0; i < SECTIONS && status == 0; i++) {
+        run_section(run, i);
+        measured += !*run->absent[i].text;
+    }
+    if (status == 0 && !measured)
+        status = error_set(err, "%s", run->absent[0].text);
+    /* Once more, as the links may have slept before. */
+    if (status == 0 && run->rank == 0) {
+        status = limits_read(local, limits, err);
+        text_add(&run->verdicts.machine, "gpubind-bench %s report: %d rank%s\n", PACKAGE_VERSION,
+                 run->n, run->n == 1 ? "" : "s");
+        machine_add_host(&run->verdicts.machine);
+        machine_add_mpi(&run->verdicts.machine);
+        limits_print(limits, &run->verdicts.machine);
+    }
+    for (int i = 0; i < SECTIONS && status == 0; i++)
+        if (!*run->absent[i].text)
+            verdict_add(&run->sheets[i], limits, &run->verdicts);
+    free(limits);
+    return ranks_agree(MPI_COMM_WORLD, status, err);
+}
+
+static int write_page(struct report_run *run)
+{
+    struct page_section shown[SECTIONS];
+    struct page page = {PACKAGE_VERSION, NULL, &run->verdicts, shown, SECTIONS};
+    struct text text = {0};
+    time_t now = time(NULL);
+    char date[64] = "";
+    FILE *file = run->page;
+
+    for (int i = 0; i < SECTIONS; i++) {
+        const char *absent = run->absent[i].text;
+
+        shown[i] = (struct page_section){sections[i].title, sections[i].about,
+                                         *absent ? absent : NULL, &run->sheets[i]};
+    }
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M %Z", localtime(&now));
+    page.date = date;
+    page_render(&page, &text);
+    run->page = NULL;
+    return output_close("output", run->options->output, file, &text);
+}
+
+/* A part that failed is no reason to lose the others, but is said. */
+static int finish(struct report_run *run)
+{
+    struct gpubind_error err;
+    FILE *svg = run->svg;
+    int status;
+
+    output_progress_end();
+    run->svg = NULL;
+    status = output_sheet(run->options, &run->verdicts, svg);
+    if (write_page(run) && !status)
+        status = EXIT_OWN;
+    for (int i = 0; i < SECTIONS && !status; i++) {
+        if (!run->sheets[i].wrong)
+            continue;
+        error_set(&err, "%s: data arrived wrong", bench_modes[sections[i].mode].word);
+        bench_fail(&err);
+        status = EXIT_WRONG_DATA;
+    }
+    for (int i = 0; i < SECTIONS && !status && run->nfailed; i++) {
+        if (!*run->absent[i].text || (sections[i].pairs && run->n % 2))
+            continue;
+        error_set(&err, "%s: %s", bench_modes[sections[i].mode].word, run->absent[i].text);
+        status = bench_fail(&err);
+    }
+    return status;
+}
+
+static int open_files(struct report_run *run, struct gpubind_error *err)
+{
+    if (run->rank > 0)
+        return 0;
+    if (output_open("svg", run->options->svg, &run->svg, err) < 0)
+        return -1;
+    return output_open("output", run->options->output, &run->page, err);
+}
+
+static void clear(struct report_run *run)
+{
+    for (int i = 0; i < SECTIONS; i++)
+        sheet_clear(&run->sheets[i]);
+    sheet_clear(&run->verdicts);
+    output_discard(run->options->output, run->page);
+    output_discard(run->options->svg, run->svg);
+}
+
+int bench_report(const struct bench_options *options)
+{
+    struct report_run run;
+    struct gpubind_error err;
+    int status;
+
+    memset(&run, 0, sizeof run);
+    run.options = options;
+    ranks_start(true);
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.n);
+    if (ranks_agree(MPI_COMM_WORLD, open_files(&run, &err), &err) < 0 ||
+        measure_all(&run, &err) < 0) {
+        status = run.rank == 0 ? bench_fail(&err) : EXIT_OWN;
+    } else {
+        status = run.rank == 0 ? finish(&run) : 0;
+        MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    clear(&run);
+    ranks_end(true);
+    return status;
+}

@@ -1,0 +1,43 @@
+#include "bin/bench_run.h"
+
+#include "bin/bench.h"
+#include "bin/bench_output.h"
+#include "bin/bench_ranks.h"
+
+static int finish(const struct bench_options *options, const struct sheet *sheet, FILE *svg)
+{
+    struct gpubind_error err;
+    int status;
+
+    output_progress_end();
+    status = output_sheet(options, sheet, svg);
+    if (status || !sheet->wrong)
+        return status;
+    error_set(&err, "data arrived wrong, in the rows that say so");
+    bench_fail(&err);
+    return EXIT_WRONG_DATA;
+}
+
+int bench_run(const struct bench_options *options, const struct sheet_form *form,
+              bench_measure *measure)
+{
+    struct sheet sheet = {.form = form};
+    struct gpubind_error err;
+    FILE *svg = NULL;
+    int rank, status;
+
+    ranks_start(true);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    status = output_open("svg", rank == 0 ? options->svg : NULL, &svg, &err);
+    status = ranks_agree(MPI_COMM_WORLD, status, &err);
+    if (status < 0 || measure(options, &sheet, &err) < 0) {
+        status = rank == 0 ? bench_fail(&err) : EXIT_OWN;
+        output_discard(options->svg, svg);
+    } else {
+        status = rank == 0 ? finish(options, &sheet, svg) : 0;
+        MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    sheet_clear(&sheet);
+    ranks_end(true);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* Words of 32 bits in GPU memory that other processes can map: many in one allocation,
+ * which a peer opens once. */
+#ifndef GPUBIND_CUDA_WORDS_H
+#define GPUBIND_CUDA_WORDS_H
+
+#include "cuda/memory.h"
+
+struct words_arena;
+
+struct words {
+    struct words_arena *arena; /* NULL: none */
+    cuda_address at;
+    unsigned n;
+};
+
+/* n words of the GPU that follow each other, all 0. 0, or -1 with a sentence. */
+int words_take(struct gpu *gpu, unsigned n, struct words *words, struct gpubind_error *err);
+void words_give(struct words *words);
+/* The allocation that they lie in; false: it cannot be exported. */
+bool words_share(const struct words *words, struct memory_export *shared);
+/* Sets n words, also those of a mapping, and returns when that is done. Waits for no
+ * exchange. */
+int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint32_t value,
+                struct gpubind_error *err);
+/* Reads all words of the GPU, for words_are_set. */
+int words_read(struct gpu *gpu, struct gpubind_error *err);
+/* All of them were other than 0 when they were read last. */
+bool words_are_set(const struct words *words);
+/* Frees all; no peer maps them. */
+void words_stop(void);
+
+#endif

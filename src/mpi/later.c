@@ -1,0 +1,50 @@
+#include "mpi/later.h"
+
+#include <stdlib.h>
+
+#include "mpi/receive.h"
+
+static struct gpubind_operation *expecting;
+
+void later_expect(struct gpubind_operation *receive)
+{
+    receive->next = expecting;
+    expecting = receive;
+}
+
+static void attach(struct arrival *arrival, const struct wire_header *header, char *data)
+{
+    arrival->header.flags &= (uint8_t)~WIRE_LATER;
+    arrival->header.flags |= header->flags;
+    free(arrival->data);
+    arrival->data = data;
+}
+
+static bool is_of(const struct arrival *arrival, const struct peer *peer, uint64_t operation)
+{
+    return arrival->peer == peer && arrival->header.operation == operation &&
+           arrival->header.flags & WIRE_LATER;
+}
+
+void later_take(const struct peer *peer, const struct wire_header *header, char *data)
+{
+    struct gpubind_operation **link = &expecting, *receive;
+    struct arrival *arrival;
+
+    while (*link && !is_of((*link)->early, peer, header->operation))
+        link = &(*link)->next;
+    receive = *link;
+    if (receive) {
+        *link = receive->next;
+        attach(receive->early, header, data);
+        receive_again(receive);
+        return;
+    }
+    arrival = match_kept(header->context);
+    while (arrival && !is_of(arrival, peer, header->operation))
+        arrival = arrival->next;
+    if (arrival)
+        attach(arrival, header, data);
+    else
+        free(data);
+}

@@ -1,0 +1,13 @@
+/* Small messages to other nodes that are announced before their data are ready: receives
+ * that have such an announcement, and the data when they come. */
+#ifndef GPUBIND_MPI_LATER_H
+#define GPUBIND_MPI_LATER_H
+
+#include "mpi/match.h"
+
+/* The receive's early message has no data yet. */
+void later_expect(struct gpubind_operation *receive);
+/* They are here, malloc'ed, and change hands; the message may be consumed already. */
+void later_take(const struct peer *peer, const struct wire_header *header, char *data);
+
+#endif

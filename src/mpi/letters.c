@@ -1,0 +1,94 @@
+#include "mpi/letters.h"
+
+#include <stdlib.h>
+
+#include "mpi/local_send.h"
+#include "mpi/receive.h"
+#include "mpi/remote.h"
+
+struct post { /* a letter on its way */
+    struct post *next;
+    struct gpubind_operation *operation;
+    struct pair_letter letter;
+};
+
+static struct post *leaving, *coming, **coming_end = &coming;
+
+static struct post *make(enum operation_kind kind, struct comm *companion, int rank)
+{
+    struct post *post = calloc(1, sizeof *post);
+    struct gpubind_operation *operation = operation_make(kind);
+
+    if (!post || !operation) /* the other side waits for it */
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    operation_join(operation, companion);
+    operation->rank = rank;
+    operation->peer = &companion->domain->peers[companion->domain_ranks[rank]];
+    operation->tag = LETTER_TAG;
+    operation->buffer = &post->letter;
+    operation->memory.address = (cuda_address)(uintptr_t)&post->letter;
+    operation->nbytes = sizeof post->letter;
+    post->operation = operation;
+    return post;
+}
+
+void letter_send(struct comm *comm, int rank, const struct pair_letter *letter)
+{
+    struct post *post = make(OPERATION_SEND, comm->companion, rank);
+
+    post->letter = *letter;
+    if (post->operation->peer->local >= 0)
+        local_send(post->operation);
+    else
+        remote_send(post->operation);
+    post->next = leaving;
+    leaving = post;
+}
+
+void letter_arrived(struct comm *companion, const struct arrival *arrival)
+{
+    struct post *post = make(OPERATION_RECEIVE, companion, arrival->header.source);
+
+    *coming_end = post;
+    coming_end = &post->next;
+    receive_start(post->operation, arrival);
+}
+
+static void drop_sent(void)
+{
+    struct post **link = &leaving;
+
+    while (*link) {
+        struct post *post = *link;
+
+        if (!post->operation->done) {
+            link = &post->next;
+            continue;
+        }
+        *link = post->next;
+        operation_forget(post->operation);
+        free(post);
+    }
+}
+
+void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter *))
+{
+    drop_sent();
+    while (coming && coming->operation->done) {
+        struct post *post = coming;
+
+        if (post->operation->result != MPI_SUCCESS) /* what was promised cannot be had */
+            PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
+        coming = post->next;
+        if (!coming)
+            coming_end = &coming;
+        take(post->operation->comm->of, post->operation->rank, &post->letter);
+        operation_forget(post->operation); /* the communicator may end with it */
+        free(post);
+    }
+}
+
+bool letters_busy(void)
+{
+    return leaving || coming;
+}

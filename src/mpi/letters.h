@@ -1,0 +1,44 @@
+/* What the two sides of persistent messages tell each other: messages of the engine on
+ * the communicator's companion, which meet nothing of the application's. */
+#ifndef GPUBIND_MPI_LETTERS_H
+#define GPUBIND_MPI_LETTERS_H
+
+#include "cuda/exchange.h"
+#include "mpi/match.h"
+
+#define LETTER_TAG INT32_MIN
+
+/* One side of a pair, as the other has to know it. */
+struct offered {
+    uint64_t nbytes;       /* to send; room to receive */
+    uint32_t linkable;     /* what follows is there: GPU memory that lies regularly */
+    uint32_t kernel;       /* there is the kernel of exchanges */
+    uint32_t sure, nwords;
+    uint64_t gpu;          /* as its process names it */
+    struct layout layout;  /* at the owner's address */
+    cuda_address words;    /* the owner's */
+    struct memory_export memory, words_memory;
+};
+
+enum letter_kind {
+    LETTER_HELLO, /* a side was set up */
+    LETTER_LINK,  /* it reaches the other's memory, or (bad) does not */
+    LETTER_END    /* it was freed, or (bad) has failed */
+};
+
+struct pair_letter {
+    enum letter_kind kind;
+    uint32_t from, to; /* numbers of pairs; HELLO has no to */
+    int32_t bad;
+    int32_t send, tag, space; /* HELLO */
+    struct offered offered;
+};
+
+void letter_send(struct comm *comm, int rank, const struct pair_letter *letter);
+/* match.c found one for the companion. */
+void letter_arrived(struct comm *companion, const struct arrival *arrival);
+/* Gives away what has come, in the order of each sender. */
+void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter *));
+bool letters_busy(void);
+
+#endif

@@ -1,0 +1,313 @@
+#include "mpi/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/tracks.h"
+
+/* The other side of a pair that was not set up here yet. */
+struct hello {
+    struct hello *next;
+    struct comm *comm;
+    int rank;
+    struct pair_letter letter;
+};
+
+static struct pair *pairs, **pairs_end = &pairs;
+static struct hello *hellos, **hellos_end = &hellos;
+
+static void tell(const struct pair *pair, enum letter_kind kind, bool bad)
+{
+    struct pair_letter letter = {.kind = kind, .from = pair->number, .to = pair->others,
+                                 .bad = bad};
+
+    if (kind == LETTER_HELLO) {
+        letter.send = pair_sends(pair);
+        letter.tag = pair->request->tag;
+        letter.space = pair->space;
+        letter.offered = pair->mine;
+    }
+    letter_send(pair->request->comm, pair->request->rank, &letter);
+}
+
+static bool has_met(const struct pair *pair)
+{
+    return pair->state == PAIR_LINKING || pair->state == PAIR_LINKED ||
+           pair->state == PAIR_MESSAGES || pair->state == PAIR_TOO_LONG;
+}
+
+static void unlink_pair(struct pair *pair)
+{
+    struct pair **link = &pairs;
+
+    while (*link != pair)
+        link = &(*link)->next;
+    *link = pair->next;
+    if (!pair->next)
+        pairs_end = link;
+}
+
+static void destroy(struct pair *pair)
+{
+    unlink_pair(pair);
+    link_close(pair);
+    words_give(&pair->words);
+    if (pair->own_type)
+        PMPI_Type_free(&pair->type);
+    pair->request->pair = NULL;
+    operation_forget(pair->request);
+    free(pair);
+}
+
+/* No start will be any more. */
+static void close_pair(struct pair *pair, const char *why)
+{
+    error_set(&pair->why, "%s", why);
+    pair->state = PAIR_OVER;
+    pair_settle(pair);
+}
+
+void pair_settle(struct pair *pair)
+{
+    if (pair->place == PAIR_ON_TRACK || pair->place == PAIR_PATIENT || pair->inner)
+        return;
+    if (pair->state == PAIR_OVER)
+        link_close(pair);
+    if (pair->freed && pair->state != PAIR_ALONE && pair->place == PAIR_NOWHERE)
+        destroy(pair);
+}
+
+static void drop_inner(struct pair *pair)
+{
+    struct gpubind_operation *inner = pair->inner;
+
+    pair->inner = NULL;
+    if (!inner)
+        return;
+    if (!inner->done && inner->kind == OPERATION_RECEIVE)
+        match_withdraw(inner);
+    operation_forget(inner);
+}
+
+void pair_break(struct pair *pair, const char *why)
+{
+    struct gpubind_error text; /* why may be the pair's own */
+
+    error_set(&text, "%s", why);
+    tracks_release(pair);
+    if (has_met(pair))
+        tell(pair, LETTER_END, true);
+    if (!pair->request->done)
+        operation_end(pair->request, MPI_ERR_OTHER, "%s", text.text);
+    drop_inner(pair);
+    close_pair(pair, text.text);
+}
+
+/* ---- what the other side tells */
+
+static void meet(struct pair *pair, const struct pair_letter *letter)
+{
+    const struct offered *other = &letter->offered;
+    const uint64_t sent = pair_sends(pair) ? pair->mine.nbytes : other->nbytes;
+    const uint64_t room = pair_sends(pair) ? other->nbytes : pair->mine.nbytes;
+
+    pair->others = letter->from;
+    pair->others_nbytes = other->nbytes;
+    if (sent > room) {
+        pair->state = PAIR_TOO_LONG;
+    } else if (!link_may_be(pair, other)) {
+        pair->state = PAIR_MESSAGES;
+    } else {
+        pair->state = PAIR_LINKING;
+        pair->reached = !pair->freed && link_open(pair, other);
+        tell(pair, LETTER_LINK, !pair->reached);
+    }
+}
+
+static bool fits(const struct pair *pair, const struct comm *comm, int rank,
+                 const struct pair_letter *letter)
+{
+    return pair->state == PAIR_ALONE && pair->request->comm == comm &&
+           pair->request->rank == rank && pair->request->tag == letter->tag &&
+           pair->space == letter->space && pair_sends(pair) != (letter->send != 0);
+}
+
+static void take_hello(struct comm *comm, int rank, const struct pair_letter *letter)
+{
+    struct pair *pair = pairs;
+    struct hello *hello;
+
+    while (pair && !fits(pair, comm, rank, letter))
+        pair = pair->next;
+    if (pair) {
+        meet(pair, letter);
+        if (pair->freed) { /* it was kept for this */
+            tell(pair, LETTER_END, false);
+            pair_settle(pair);
+        }
+        return;
+    }
+    hello = calloc(1, sizeof *hello);
+    if (!hello)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    *hello = (struct hello){NULL, comm, rank, *letter};
+    *hellos_end = hello;
+    hellos_end = &hello->next;
+}
+
+static void take_link(struct pair *pair, bool bad)
+{
+    if (pair->state != PAIR_LINKING)
+        return;
+    pair->state = pair->reached && !bad ? PAIR_LINKED : PAIR_MESSAGES;
+    if (pair->state == PAIR_MESSAGES)
+        link_close(pair);
+}
+
+static void take_end(struct pair *pair, bool bad)
+{
+    struct gpubind_operation *request = pair->request;
+    struct gpubind_error why;
+
+    /* What it sent may still be on its way, what it would not have taken is not missed. */
+    if (!bad && (pair->state == PAIR_TOO_LONG ||
+                 (pair->state == PAIR_MESSAGES && !pair_sends(pair))))
+        return;
+    error_set(&why, bad ? "the persistent message with rank %d and tag %d has failed there"
+                        : "rank %d has freed its side of the persistent message with tag %d",
+              request->rank, request->tag);
+    if (bad && !request->done) {
+        tracks_release(pair);
+        operation_end(request, MPI_ERR_OTHER, "%s", why.text);
+        drop_inner(pair);
+    }
+    close_pair(pair, why.text);
+}
+
+static void take(struct comm *comm, int rank, const struct pair_letter *letter)
+{
+    struct pair *pair = pairs;
+
+    if (letter->kind == LETTER_HELLO) {
+        take_hello(comm, rank, letter);
+        return;
+    }
+    while (pair && pair->number != letter->to)
+        pair = pair->next;
+    if (!pair) /* freed meanwhile */
+        return;
+    if (letter->kind == LETTER_LINK)
+        take_link(pair, letter->bad);
+    else
+        take_end(pair, letter->bad);
+}
+
+void pairs_listen(void)
+{
+    letters_read(take);
+}
+
+/* ---- this side */
+
+/* The oldest hello that is for it. */
+static void find_hello(struct pair *pair)
+{
+    for (struct hello **link = &hellos; *link; link = &(*link)->next) {
+        struct hello *hello = *link;
+
+        if (!fits(pair, hello->comm, hello->rank, &hello->letter))
+            continue;
+        *link = hello->next;
+        if (!hello->next)
+            hellos_end = link;
+        meet(pair, &hello->letter);
+        free(hello);
+        return;
+    }
+}
+
+struct pair *pair_make(struct gpubind_operation *request, const struct layout *layout, int space,
+                       bool sure)
+{
+    static uint32_t given;
+    struct pair *pair = calloc(1, sizeof *pair);
+
+    if (!pair)
+        return NULL;
+    pair->request = request;
+    pair->space = space;
+    pair->sure = sure;
+    pair->number = ++given & INT32_MAX;
+    pair->state = request->rank == MPI_PROC_NULL ? PAIR_NOBODY : PAIR_ALONE;
+    request->pair = pair;
+    request->inactive = true;
+    request->done = true;
+    *pairs_end = pair;
+    pairs_end = &pair->next;
+    if (pair->state == PAIR_NOBODY)
+        return pair;
+    link_offer(pair, layout);
+    tell(pair, LETTER_HELLO, false);
+    find_hello(pair);
+    return pair;
+}
+
+void pair_free(struct pair *pair)
+{
+    if (has_met(pair))
+        tell(pair, LETTER_END, false);
+    pair->freed = true;
+    if (has_met(pair))
+        pair->state = PAIR_OVER;
+    pair_settle(pair); /* the other side of one that is alone must not meet the next */
+}
+
+bool pairs_hold(uint64_t id)
+{
+    for (const struct pair *pair = pairs; pair; pair = pair->next)
+        if (!pair->freed && pair->request->memory.gpu && pair->request->memory.id == id &&
+            pair->state != PAIR_OVER)
+            return true;
+    return false;
+}
+
+void pairs_forget(const struct comm *comm)
+{
+    struct hello **link = &hellos;
+
+    while (*link) {
+        struct hello *hello = *link;
+
+        if (hello->comm != comm) {
+            link = &hello->next;
+            continue;
+        }
+        *link = hello->next;
+        free(hello);
+    }
+    hellos_end = link;
+}
+
+/* What the application holds still stays, and may be freed after the end. */
+void pairs_stop(void)
+{
+    struct pair *pair, *next;
+
+    for (pair = pairs; pair; pair = pair->next)
+        tracks_release(pair);
+    tracks_stop();
+    for (pair = pairs; pair; pair = next) {
+        struct gpubind_operation *request = pair->request;
+
+        next = pair->next;
+        pair->place = PAIR_NOWHERE;
+        drop_inner(pair);
+        if (!request->done)
+            operation_end(request, MPI_ERR_OTHER, "the library has ended");
+        if (request->comm)
+            comm_leave(request->comm);
+        request->comm = NULL;
+        words_give(&pair->words);
+        close_pair(pair, "the library has ended");
+    }
+}

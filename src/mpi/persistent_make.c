@@ -1,0 +1,63 @@
+/* Persistent requests, set up. */
+#include "mpi/layouts.h"
+#include "mpi/persistent.h"
+
+static int check(const struct arguments *arguments, enum operation_kind kind,
+                 struct gpubind_error *err)
+{
+    if (kind == OPERATION_RECEIVE && arguments->rank == MPI_ANY_SOURCE) {
+        error_set(err, "a persistent receive is from one rank, not from MPI_ANY_SOURCE");
+        return MPI_ERR_RANK;
+    }
+    if (kind == OPERATION_RECEIVE && arguments->tag == MPI_ANY_TAG) {
+        error_set(err, "a persistent receive has a tag, not MPI_ANY_TAG");
+        return MPI_ERR_TAG;
+    }
+    return MPI_SUCCESS;
+}
+
+/* The application may free its type at once. */
+static int keep_type(struct pair *pair, MPI_Datatype type)
+{
+    int integers, addresses, types, combiner;
+
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    pair->type = type;
+    if (combiner == MPI_COMBINER_NAMED)
+        return MPI_SUCCESS;
+    pair->own_type = PMPI_Type_dup(type, &pair->type) == MPI_SUCCESS;
+    return pair->own_type ? MPI_SUCCESS : MPI_ERR_TYPE;
+}
+
+struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
+                                          enum operation_kind kind, int space, bool sure,
+                                          int *result, struct gpubind_error *err)
+{
+    struct gpubind_operation *request;
+    struct type_shape shape;
+    struct layout layout;
+    struct pair *pair;
+    bool regular;
+
+    *result = check(arguments, kind, err);
+    if (*result != MPI_SUCCESS)
+        return NULL;
+    request = message_describe(arguments, comm, kind, &shape, result, err);
+    if (!request)
+        return NULL;
+    regular = layout_of(&shape, (uint64_t)arguments->count, &layout);
+    pair = pair_make(request, regular ? &layout : NULL, space, sure);
+    if (pair) {
+        pair->count = arguments->count;
+        *result = keep_type(pair, arguments->type);
+        if (*result == MPI_SUCCESS)
+            return request;
+        error_set(err, "the datatype cannot be kept");
+        pair_free(pair);
+        return NULL;
+    }
+    error_set(err, "out of memory");
+    *result = MPI_ERR_OTHER;
+    operation_forget(request);
+    return NULL;
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Persistent messages: set up once, started often.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "$top_srcdir/tests/mpi/ranks.sh"
+
+everywhere 3 persistent
+on simulated 1 persistent
+for setting in simulated 'slow copies' 'network path'; do
+    on "$setting" 2 persistent
+    on "$setting" 5 persistent
+done
+on thread 2 persistent
+on 'few mappings' 3 persistent
+on 'no eager' 3 persistent
+everywhere 2 persistent_types
+on 'slow copies' 3 persistent_types
+
+for setting in simulated 'slow copies' 'slower copies' 'one device' kernels GPU; do
+    on "$setting" 2 persistent_stream linked
+done
+on simulated 3 persistent_stream linked
+for setting in 'no peers' 'shared path' 'network path' 'no driver'; do
+    on "$setting" 2 persistent_stream
+done
+
+everywhere 2 persistent_ends
+on simulated 2 persistent_ends 1000 10000
+on 'network path' 2 persistent_ends 1000 3000
+on GPU 2 persistent_ends 1000 10000
+for setting in simulated 'slow copies' 'network path' GPU; do
+    on "$setting" 2 persistent_left
+done
+
+# Calls of the driver that fail, once or always.
+for fault in cuStreamBatchMemOp_v2:9=700 cuStreamBatchMemOp_v2:9=700late \
+    cuMemcpyDtoDAsync_v2:7=719 cuEventRecord:8=700 cuEventQuery:30=719; do
+    export GPUBIND_SIM_FAIL="$fault"
+    on simulated 2 persistent_failures some
+done
+for call in cuStreamBatchMemOp_v2 cuEventRecord cuEventQuery cuIpcGetMemHandle \
+    cuIpcOpenMemHandle_v2 cuMemAlloc_v2; do
+    after=1+
+    [ $call = cuMemAlloc_v2 ] && after=3+ # the test's own
+    export GPUBIND_SIM_FAIL="$call:$after=999"
+    on simulated 2 persistent_failures
+done
+unset GPUBIND_SIM_FAIL
+
+for setting in simulated 'slow copies' 'shared path' 'network path'; do
+    began=$(date +%s)
+    limit=30 start "$setting" 3 "$program" persistent_die
+    check "$setting: a rank dies: the job ends" \
+        test "$status" != 0 -a "$status" != 124 -a $(($(date +%s) - began)) -lt 25
+done
+nothing_left 'nothing is left behind'
+done_testing

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Messages in the order of streams.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "$top_srcdir/tests/mpi/ranks.sh"
+
+if [ -n "$quick" ]; then
+    on simulated 2 on_stream
+    on 'network threads' 2 on_stream
+else
+    for setting in simulated 'slow copies' 'slower copies' 'no peers' 'no IPC' 'one device' \
+        kernels 'shared path' 'slow shared' 'no eager' threads thread 'network threads' \
+        'slow network threads' 'no driver' 'no GPU' GPU 'GPU shared' 'GPU network threads' \
+        'GPU thread'; do
+        on "$setting" 2 on_stream
+    done
+    on simulated 4 on_stream
+fi
+for setting in 'network path' 'GPU network'; do
+    on "$setting" 2 on_stream refused
+done
+for setting in simulated 'slow copies' 'network threads' GPU; do
+    on "$setting" 2 on_stream left
+    case $setting in *GPU*) [ -n "$real_gpu" ] || continue ;; esac
+    is "$setting: what is left is said" \
+        "$(grep -c '^gpubind: rank 0: a message on a stream went wrong, and no later call .*: nobody sent' "$tmp/err")" 1
+done
+
+# Each at odd places, in both ranks; the tests' own calls are few.
+for fault in cuStreamWriteValue32_v2:3=719,cuStreamWriteValue32_v2:9=999 \
+    cuStreamGetCtx:2=400,cuStreamIsCapturing:5=999 cuMemHostRegister_v2:1=2 \
+    cuMemcpyDtoDAsync_v2:1=700,cuMemcpyBatchAsync_v2:1=719,cuMemcpyAsync:6=700 \
+    cuMemcpyDtoDAsync_v2:1=700late,cuMemcpyBatchAsync_v2:1=719late,cuMemcpyAsync:9=700late; do
+    export GPUBIND_SIM_FAIL=$fault
+    start simulated 2 "$program" on_stream failures
+    setting="simulated, $fault"
+    relay failures
+done
+export GPUBIND_SIM_FAIL=cuStreamQuery:1+=719
+on simulated 2 on_stream lost
+export GPUBIND_SIM_FAIL=cuMemcpyDtoHAsync_v2:2=700,cuMemcpyAsync:4=719
+for setting in 'no peers' 'network threads'; do
+    start "$setting" 2 "$program" on_stream failures
+    setting="$setting, staged copies fail"
+    relay failures
+done
+unset GPUBIND_SIM_FAIL
+nothing_left 'nothing is left behind'
+done_testing

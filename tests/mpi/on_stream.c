@@ -1,0 +1,285 @@
+/* Messages in the order of streams: what comes before, what after, which may wait for
+ * which. For two ranks and more; rank 1 sends to rank 0 where nothing else is said. */
+#include "tests/mpi/on_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/tests.h"
+
+#define MANY 3000
+#define SMALL 48
+
+static const int sizes[] = {8, 4096, 70001, ON_STREAM_LARGEST};
+struct CUstream_st *blocking, *alone;
+struct buffer sent, got, copied;
+
+cuda_address address_of(const struct buffer *buffer)
+{
+    return (cuda_address)(uintptr_t)buffer->at;
+}
+
+void stream_ends(struct CUstream_st *stream)
+{
+    is_int(cuda.cuStreamSynchronize(stream), CUDA_OK, "cuStreamSynchronize");
+}
+
+void stream_copies(const struct buffer *to, const struct buffer *from, size_t nbytes,
+                   struct CUstream_st *stream)
+{
+    gpu_keep_busy(stream);
+    is_int(cuda.cuMemcpyDtoDAsync_v2(address_of(to), address_of(from), nbytes, stream), CUDA_OK,
+           "copy");
+}
+
+/* What is sent is written by the stream before, and overwritten after; what is received
+ * is read by the stream after, and was read before. */
+static void in_order(struct CUstream_st *stream, const char *name)
+{
+    job_test("%s: earlier work is sent, later work finds what came", name);
+    for (int i = 0; i < 8; i++) {
+        const size_t nbytes = (size_t)sizes[i % 4];
+        const uint64_t seed = 100 + (uint64_t)i;
+
+        buffer_reset(&sent);
+        buffer_fill(&got, 0, nbytes, 7);
+        buffer_reset(&copied);
+        if (job.rank == 1) {
+            buffer_fill(&copied, 0, nbytes, seed);
+            stream_copies(&sent, &copied, nbytes, stream);
+            succeeds(gpubind_send_on_stream(sent.at, sizes[i % 4], MPI_BYTE, 0, 1, MPI_COMM_WORLD,
+                                            stream),
+                     "send");
+            cuda.cuMemsetD8Async(address_of(&sent), 0, nbytes, stream);
+        }
+        if (job.rank == 0) {
+            stream_copies(&copied, &got, nbytes, stream);
+            succeeds(gpubind_recv_on_stream(got.at, sizes[i % 4], MPI_BYTE, 1, 1, MPI_COMM_WORLD,
+                                            stream),
+                     "receive");
+            cuda.cuMemcpyDtoDAsync_v2(address_of(&sent), address_of(&got), nbytes, stream);
+        }
+        stream_ends(stream);
+        if (job.rank == 0) {
+            received(&copied, nbytes, 7, "what was read before");
+            received(&sent, nbytes, seed, "what was read after");
+        }
+    }
+    job_result();
+}
+
+/* The other side calls what it likes. */
+static void with_others(bool sender)
+{
+    job_test("%s on a stream, the other side waits in a call", sender ? "sends" : "receives");
+    for (int i = 0; i < 8; i++) {
+        const size_t nbytes = (size_t)sizes[i % 4];
+
+        buffer_fill(&copied, 0, nbytes, 200 + (uint64_t)i);
+        buffer_reset(&sent);
+        buffer_reset(&got);
+        if (job.rank == 1 && sender) {
+            stream_copies(&sent, &copied, nbytes, alone);
+            succeeds(gpubind_send_on_stream(sent.at, sizes[i % 4], MPI_BYTE, 0, 1, MPI_COMM_WORLD,
+                                            alone),
+                     "send");
+        } else if (job.rank == 1) {
+            succeeds(MPI_GPUSend(copied.at, sizes[i % 4], MPI_BYTE, 0, 1, MPI_COMM_WORLD), "send");
+        } else if (job.rank == 0 && sender) {
+            succeeds(MPI_GPURecv(got.at, sizes[i % 4], MPI_BYTE, 1, 1, MPI_COMM_WORLD,
+                                 MPI_STATUS_IGNORE),
+                     "receive");
+        } else if (job.rank == 0) {
+            gpu_keep_busy(alone);
+            succeeds(gpubind_recv_on_stream(got.at, sizes[i % 4], MPI_BYTE, 1, 1, MPI_COMM_WORLD,
+                                            alone),
+                     "receive");
+        }
+        stream_ends(alone);
+        if (job.rank == 0)
+            received(&got, nbytes, 200 + (uint64_t)i, "receive");
+    }
+    job_result();
+}
+
+/* Both send first: as with MPI_GPUSend, what is small does not wait for its receive. */
+static void both_send_first(void)
+{
+    const char *eager = getenv("GPUBIND_EAGER");
+    const int other = job.rank ^ 1, most = eager ? atoi(eager) : 4096;
+
+    job_test("small sends end before their receives are called");
+    for (int nbytes = 0; nbytes <= most && other < 2; nbytes += 1024) {
+        buffer_fill(&sent, 0, (size_t)nbytes, (uint64_t)(300 + job.rank));
+        buffer_reset(&got);
+        succeeds(gpubind_send_on_stream(sent.at, nbytes, MPI_BYTE, other, 3, MPI_COMM_WORLD,
+                                        alone),
+                 "send");
+        stream_ends(alone);
+        succeeds(gpubind_recv_on_stream(got.at, nbytes, MPI_BYTE, other, 3, MPI_COMM_WORLD, alone),
+                 "receive");
+        stream_ends(alone);
+        received(&got, (size_t)nbytes, (uint64_t)(300 + other), "receive");
+    }
+    job_result();
+}
+
+static char *part(const struct buffer *all, int i)
+{
+    return all->at + (size_t)i * SMALL;
+}
+
+static int put(char *at, int other, int tag, bool send, bool waits)
+{
+    if (send)
+        return (waits ? gpubind_send_on_stream : gpubind_isend_on_stream)(
+            at, SMALL, MPI_BYTE, other, tag, MPI_COMM_WORLD, alone);
+    return (waits ? gpubind_recv_on_stream : gpubind_irecv_on_stream)(
+        at, SMALL, MPI_BYTE, other, tag, MPI_COMM_WORLD, alone);
+}
+
+/* Of the calls that the stream waits for, each rank sends and receives in turn. */
+static void thousands(bool waits)
+{
+    struct buffer out, in;
+    const int other = job.rank ^ 1;
+
+    job_test("%d messages each way, %s", MANY, waits ? "one after the other" : "and one quiet");
+    need_filled(&out, MEMORY_DEVICE, (size_t)MANY * SMALL, (uint64_t)job.rank);
+    need_buffer(&in, MEMORY_DEVICE, (size_t)MANY * SMALL);
+    for (int i = 0; i < 2 * MANY && other < 2; i++) {
+        const bool send = i % 2 == job.rank;
+        const int n = i / 2;
+
+        if (!succeeds(put(part(send ? &out : &in, n), other, 4, send, waits), "message %d", n))
+            break;
+    }
+    if (!waits)
+        succeeds(gpubind_quiet_on_stream(alone), "quiet");
+    stream_ends(alone);
+    if (other < 2)
+        received(&in, (size_t)MANY * SMALL, (uint64_t)other, "all of them");
+    buffer_clear(&out);
+    buffer_clear(&in);
+    job_result();
+}
+
+/* A stream goes on after an i-form; quiet stops it until all is there. */
+static void quiet(void)
+{
+    struct buffer large;
+
+    job_test("later work does not wait for an irecv, and does for quiet");
+    need_filled(&large, MEMORY_DEVICE, ON_STREAM_LARGEST, 41);
+    buffer_reset(&copied);
+    succeeds(gpubind_quiet_on_stream(alone), "quiet, nothing under way");
+    if (job.rank == 0) {
+        buffer_reset(&large);
+        succeeds(gpubind_irecv_on_stream(large.at, ON_STREAM_LARGEST, MPI_BYTE, 1, 5,
+                                         MPI_COMM_WORLD, alone),
+                 "irecv");
+        stream_ends(alone); /* or this hangs: nobody sends yet */
+    }
+    job_barrier();
+    if (job.rank == 1) {
+        succeeds(gpubind_isend_on_stream(large.at, ON_STREAM_LARGEST, MPI_BYTE, 0, 5,
+                                         MPI_COMM_WORLD, alone),
+                 "isend");
+        succeeds(gpubind_quiet_on_stream(alone), "quiet");
+        cuda.cuMemsetD8Async(address_of(&large), 0, ON_STREAM_LARGEST, alone);
+    }
+    if (job.rank == 0) {
+        succeeds(gpubind_quiet_on_stream(alone), "quiet");
+        cuda.cuMemcpyDtoDAsync_v2(address_of(&copied), address_of(&large), ON_STREAM_LARGEST,
+                                  alone);
+    }
+    stream_ends(alone);
+    if (job.rank == 0)
+        received(&copied, ON_STREAM_LARGEST, 41, "what was read after quiet");
+    buffer_clear(&large);
+    job_result();
+}
+
+/* Held streams share the GPU's queues with the library's copies. */
+static void many_streams(void)
+{
+    enum { STREAMS = 70 };
+    struct CUstream_st *streams[STREAMS];
+
+    job_test("%d streams wait at once; the last one's message comes first", STREAMS);
+    buffer_fill(&sent, 0, (size_t)STREAMS * SMALL, 51);
+    buffer_reset(&got);
+    for (int i = 0; i < STREAMS && job.rank == 0; i++) {
+        cuda.cuStreamCreate(&streams[i], CUDA_STREAM_NON_BLOCKING);
+        succeeds(gpubind_recv_on_stream(part(&got, i), SMALL, MPI_BYTE, 1, i, MPI_COMM_WORLD,
+                                        streams[i]),
+                 "receive");
+    }
+    job_barrier();
+    for (int i = STREAMS - 1; i >= 0 && job.rank == 1; i--)
+        succeeds(MPI_GPUSend(part(&sent, i), SMALL, MPI_BYTE, 0, i, MPI_COMM_WORLD), "send");
+    for (int i = 0; i < STREAMS && job.rank == 0; i++)
+        stream_ends(streams[i]);
+    for (int i = 0; i < STREAMS && job.rank == 0; i++)
+        cuda.cuStreamDestroy_v2(streams[i]);
+    if (job.rank == 0)
+        received(&got, (size_t)STREAMS * SMALL, 51, "all of them");
+    job_result();
+}
+
+/* Strided on one side, on both, on a GPU and not. */
+static void strided(struct CUstream_st *stream, enum memory kind, const char *name)
+{
+    MPI_Datatype column;
+    struct buffer grid;
+    char host[64 * 32], packed[64 * 8];
+
+    job_test("a column of %s to a dense buffer, and back, on %s", memory_name(kind), name);
+    MPI_Type_vector(64, 8, 32, MPI_BYTE, &column);
+    MPI_Type_commit(&column);
+    need_buffer(&grid, kind, sizeof host);
+    if (job.rank == 1) {
+        gpu_keep_busy(stream);
+        for (int row = 0; row < 64; row++)
+            memset(host + (size_t)row * 32, row + 1, 32);
+        gpu_put(grid.at, host, sizeof host);
+        succeeds(gpubind_send_on_stream(grid.at, 1, column, 0, 6, MPI_COMM_WORLD, stream), "send");
+        succeeds(gpubind_recv_on_stream(grid.at + 8, 1, column, 0, 7, MPI_COMM_WORLD, stream),
+                 "receive");
+    }
+    if (job.rank == 0) {
+        succeeds(gpubind_recv_on_stream(got.at, 512, MPI_BYTE, 1, 6, MPI_COMM_WORLD, stream),
+                 "receive");
+        succeeds(gpubind_send_on_stream(got.at, 512, MPI_BYTE, 1, 7, MPI_COMM_WORLD, stream),
+                 "send");
+    }
+    stream_ends(stream);
+    gpu_get(packed, got.at, sizeof packed);
+    gpu_get(host, grid.at, sizeof host);
+    for (int row = 0; row < 64; row++) {
+        if (job.rank == 0)
+            is_int(packed[row * 8 + 5], row + 1, "a row of the column");
+        if (job.rank == 1)
+            is_int(host[row * 32 + 9], row + 1, "a row that came back");
+    }
+    MPI_Type_free(&column);
+    buffer_clear(&grid);
+    job_result();
+}
+
+void on_stream_order(void)
+{
+    in_order(alone, "a non-blocking stream");
+    in_order(blocking, "a blocking stream");
+    in_order(NULL, "the legacy stream");
+    with_others(true);
+    with_others(false);
+    both_send_first();
+    quiet();
+    thousands(true);
+    thousands(false);
+    many_streams();
+    strided(alone, MEMORY_DEVICE, "a non-blocking stream");
+    strided(blocking, MEMORY_DEVICE, "a blocking stream");
+    strided(alone, MEMORY_HOST, "a non-blocking stream");
+}

@@ -1,0 +1,202 @@
+/* gpubind-bench report's page and its verdicts, from recorded results. With an argument
+ * the page is written there instead, for other checks. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bin/bench_host.h"
+#include "bin/bench_p2p.h"
+#include "bin/bench_page.h"
+#include "bin/bench_pt2pt.h"
+#include "bin/bench_verdict.h"
+#include "tests/tap.h"
+
+static struct sheet p2p = {.form = &p2p_form}, host = {.form = &host_form},
+                    pt2pt = {.form = &pt2pt_form}, verdicts = {.form = &verdict_form};
+static struct limits limits;
+
+static void add_p2p(const char *measure, int from, int to, const char *access, double us,
+                    double gb_per_s)
+{
+    sheet_row(&p2p);
+    sheet_word(&p2p, P2P_MEASURE, measure);
+    sheet_number(&p2p, P2P_FROM, from);
+    sheet_number(&p2p, P2P_TO, to);
+    if (access)
+        sheet_word(&p2p, P2P_ACCESS, access);
+    sheet_number(&p2p, P2P_US, us);
+    sheet_number(&p2p, P2P_GB_PER_S, gb_per_s);
+    sheet_word(&p2p, P2P_DATA, "right");
+}
+
+static void record_p2p(void)
+{
+    text_add(&p2p.machine, "two GPUs <\"A\" & B>\n");
+    text_add(&p2p.notes, "GPU 1 cannot access GPU 2 & more\n");
+    add_p2p("one-way", 0, 1, "off", 1700, 39.5);
+    add_p2p("one-way", 1, 0, "off", 1710, 39.2);
+    add_p2p("one-way", 1, 0, "on", 172, 390);
+    add_p2p("one-way", 0, 1, "on", 171, 392);
+    add_p2p("both-ways", 0, 1, "on", 179, 750);
+    add_p2p("latency", 0, 1, "on", 5.1, 0.0016);
+    add_p2p("latency", 1, 0, "on", 5.2, 0.0016);
+    add_p2p("local", 0, 0, NULL, 65, 2000);
+    add_p2p("local", 1, 1, NULL, 70, 1900);
+}
+
+static void add_host(const char *measure, const char *memory, const char *way, const char *order,
+                     double chunk, const char *when, double gb_per_s)
+{
+    sheet_row(&host);
+    sheet_word(&host, HOST_MEASURE, measure);
+    sheet_word(&host, HOST_WAY, way);
+    if (memory)
+        sheet_word(&host, HOST_MEMORY, memory);
+    if (order) {
+        sheet_word(&host, HOST_ORDER, order);
+        sheet_number(&host, HOST_CHUNK, chunk);
+    }
+    if (when)
+        sheet_word(&host, HOST_WHEN, when);
+    sheet_number(&host, HOST_GB_PER_S, gb_per_s);
+}
+
+static void record_host(void)
+{
+    add_host("copies", "pageable", "up", NULL, 0, NULL, 8);
+    add_host("copies", "page-locked", "up", NULL, 0, NULL, 55);
+    add_host("copies", "page-locked", "down", NULL, 0, NULL, 52);
+    add_host("chunks", "page-locked", "both", "one stream", 65536, NULL, 9);
+    add_host("chunks", "page-locked", "both", "one stream", 1048576, NULL, 24);
+    add_host("chunks", "page-locked", "both", "depth first", 65536, NULL, 11);
+    add_host("chunks", "page-locked", "both", "depth first", 1048576, NULL, 43);
+    add_host("together", NULL, "up", NULL, 0, "alone, sum", 110);
+    add_host("together", NULL, "up", NULL, 0, "all at once, sum", 66);
+}
+
+static void add_message(const char *method, double nbytes, double gb_per_s)
+{
+    sheet_row(&pt2pt);
+    sheet_word(&pt2pt, PT2PT_MEASURE, "bandwidth");
+    sheet_word(&pt2pt, PT2PT_METHOD, method);
+    sheet_number(&pt2pt, PT2PT_BYTES, nbytes);
+    sheet_number(&pt2pt, PT2PT_GB_PER_S, gb_per_s);
+}
+
+static void record(void)
+{
+    record_p2p();
+    record_host();
+    add_message("gpubind", 1048576, 300);
+    add_message("copy", 1048576, 320);
+    add_message("gpubind", 2097152, 342);
+    add_message("copy", 2097152, 360);
+    limits.n = 2;
+    for (int i = 0; i < 2; i++) {
+        snprintf(limits.gpu[i].name, sizeof limits.gpu[i].name, "GPU & more %d", i);
+        limit_of_memory(3201000, 6144, &limits.gpu[i].memory);
+        limit_of_bus("32.0 GT/s PCIe\n", "16\n", &limits.gpu[i].bus);
+        limits.gpu[i].pair[1 - i].bytes_per_s = 450e9;
+        snprintf(limits.gpu[i].pair[1 - i].why, sizeof limits.gpu[i].pair[1 - i].why,
+                 "18 NVLinks of 25 GB/s");
+    }
+    limits_print(&limits, &verdicts.machine);
+    verdict_add(&p2p, &limits, &verdicts);
+    verdict_add(&host, &limits, &verdicts);
+    verdict_add(&pt2pt, &limits, &verdicts);
+}
+
+static void render(struct text *text)
+{
+    const struct page_section sections[] = {
+        {"Between GPUs", "Copies between GPUs.", NULL, &p2p},
+        {"Host", "Copies up & down.", NULL, &host},
+        {"Messages", "Between ranks.", NULL, &pt2pt},
+        {"More", "Of another kind.", "it needs <more> ranks", NULL},
+    };
+    const struct page page = {"1.2.3", "2026-01-02", &verdicts, sections, 4};
+
+    page_render(&page, text);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) < 1e-3 * fabs(b);
+}
+
+/* The row of what says gb_per_s, and percent of ceiling; 0: not known. */
+static bool judges(const char *what, double gb_per_s, double ceiling, const char *why)
+{
+    for (int row = 0; row < verdicts.nrows; row++) {
+        if (strcmp(sheet_cell(&verdicts, row, VERDICT_WHAT)->word, what) != 0)
+            continue;
+        return near(sheet_cell(&verdicts, row, VERDICT_GB_PER_S)->number, gb_per_s) &&
+               near(sheet_cell(&verdicts, row, VERDICT_CEILING)->number, ceiling) &&
+               near(sheet_cell(&verdicts, row, VERDICT_PERCENT)->number,
+                    100 * gb_per_s / ceiling) &&
+               strcmp(sheet_cell(&verdicts, row, VERDICT_WHY)->word, why) == 0;
+    }
+    return false;
+}
+
+static void check_verdicts(void)
+{
+    tap_ok(judges("copies one way, slowest pair (1 to 0)", 390, 450, "18 NVLinks of 25 GB/s"),
+       "the slowest pair with peer access, by its links");
+    tap_ok(judges("copies both ways, slowest pair (0 to 1)", 750, 900, "2 x 18 NVLinks of 25 GB/s"),
+       "both ways have twice as much");
+    tap_ok(judges("memory of the slowest GPU", 3800, 4916.736, "memory of 6144 bits at 2 x 3201 MHz"),
+       "a copy within a GPU reads and writes");
+    tap_ok(judges("up from page-locked memory", 55, 63.015, "PCIe 5.0 x16"), "the bus, by its generation");
+    tap_ok(judges("all ranks up at once", 66, 110, "the sum of the ranks alone"), "ranks at once");
+    tap_ok(judges("messages, at their best size", 342, 360, "the bare copy of as many bytes"),
+       "messages beside the copy of the same size");
+    tap_ok(verdicts.nrows == 7, "nothing is judged that was not measured");
+}
+
+static void check_limits(void)
+{
+    struct limit limit;
+
+    limit_of_bus("2.5 GT/s PCIe", "1", &limit);
+    tap_ok(near(limit.bytes_per_s, 0.25e9) && strcmp(limit.why, "PCIe 1.0 x1") == 0, "PCIe 1.0");
+    limit_of_bus("Unknown", "255", &limit);
+    tap_ok(limit.bytes_per_s == 0, "a bus that does not say what it is has no ceiling");
+    limit_of_bus("", "", &limit);
+    tap_ok(limit.bytes_per_s == 0, "nor has one that says nothing");
+    limit_of_memory(0, 6144, &limit);
+    tap_ok(limit.bytes_per_s == 0, "nor a memory without a clock");
+}
+
+static void check_page(const struct text *text)
+{
+    static const char *const words[] = {
+        "gpubind-bench 1.2.3", "2026-01-02", "GPU &amp; more 0", "two GPUs &lt;\"A\" &amp; B>",
+        "GPU 1 cannot access GPU 2 &amp; more", "<td>390.00</td>", "Not measured: it needs &lt;more> ranks",
+        "<th>from 0</th>", "<th>to 1</th>", "<td>86.67</td>"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        tap_ok(!text->failed && strstr(text->bytes, words[i]), "the page has %s", words[i]);
+    tap_ok(!strstr(text->bytes, "nan") && !strstr(text->bytes, "src="), "it is complete in itself");
+}
+
+int main(int argc, char **argv)
+{
+    struct text text = {0};
+    FILE *file = argc > 1 ? fopen(argv[1], "w") : NULL;
+
+    record();
+    render(&text);
+    if (argc > 1)
+        return !file || text.failed || fputs(text.bytes, file) < 0 || fclose(file) != 0;
+    check_verdicts();
+    check_limits();
+    check_page(&text);
+    text_clear(&text);
+    sheet_clear(&p2p);
+    sheet_clear(&host);
+    sheet_clear(&pt2pt);
+    sheet_clear(&verdicts);
+    return tap_done();
+}
