@@ -31,6 +31,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_rules.c \
+	tests/mpi/on_stream_strided.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
 	tests/mpi/persistent_ends.c \
