@@ -87,8 +87,8 @@ static int start(struct gpu *gpu, struct CUstream_st *stream, const struct copy 
     size_t nbytes = 0;
     bool device = true;
 
-    if (n == 1)
-        return one_by_one(stream, copies, 1);
+    if (n < 2)
+        return one_by_one(stream, copies, n);
     for (int i = 0; i < n; i++) {
         nbytes += copies[i].nbytes;
         device = device && copies[i].device;
@@ -162,6 +162,25 @@ int flight_landed(struct flight *flight, struct gpubind_error *err)
         return 0;
     flight->gpu = NULL;
     return status == CUDA_OK ? 1 : gpu_error(status, "a copy failed", err);
+}
+
+int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
+                 struct gpubind_error *err)
+{
+    bool entered = gpu_enter(gpu);
+    int status = start(gpu, gpu->streams[stream], copies, n);
+
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
+}
+
+int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+{
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
+
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a copy failed", err);
 }
 
 int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,

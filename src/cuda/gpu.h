@@ -9,7 +9,8 @@
 
 /* What arrives and what leaves must not queue behind each other. */
 enum gpu_stream { GPU_IN, GPU_OUT, GPU_STREAMS };
-enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_KERNELS };
+enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_GATHER_KERNEL,
+                  GPU_KERNELS };
 
 struct gpu {
     struct gpu *next;

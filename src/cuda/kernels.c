@@ -2,12 +2,14 @@
 
 #include "cuda/copy_kernel.h"
 #include "cuda/exchange_kernel.h"
+#include "cuda/gather_kernel.h"
 #include "cuda/kernel_image.h"
 
 static const char *const names[GPU_KERNELS] = {
     [GPU_COPY_KERNEL] = COPY_KERNEL_NAME,
     [GPU_EXCHANGE_KERNEL] = EXCHANGE_KERNEL_NAME,
     [GPU_LAYOUT_KERNEL] = LAYOUT_KERNEL_NAME,
+    [GPU_GATHER_KERNEL] = GATHER_KERNEL_NAME,
 };
 static bool allowed = true;
 

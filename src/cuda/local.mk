@@ -12,6 +12,7 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/exchange_kernel.h \
 	src/cuda/exchange_launch.c src/cuda/exchange_launch.h \
 	src/cuda/exchange_operations.c src/cuda/exchange_ways.h \
+	src/cuda/gather.c src/cuda/gather.h src/cuda/gather_kernel.h \
 	src/cuda/gpu.c src/cuda/gpu.h \
 	src/cuda/kernel_image.h \
 	src/cuda/kernels.c src/cuda/kernels.h \
@@ -21,7 +22,8 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/shape.c src/cuda/shape.h \
 	src/cuda/shape_copy.c src/cuda/shape_copy.h \
 	src/cuda/words.c src/cuda/words.h
-kernel_code = src/cuda/kernels.cu src/cuda/copy_kernel.cu src/cuda/exchange_kernel.cu
+kernel_code = src/cuda/kernels.cu src/cuda/copy_kernel.cu src/cuda/exchange_kernel.cu \
+	src/cuda/gather_kernel.cu
 EXTRA_DIST += $(kernel_code)
 
 if HAVE_NVCC
@@ -30,7 +32,8 @@ else
 src_cuda_libgpubind_cuda_la_SOURCES += src/cuda/kernel_none.c
 endif
 
-src/cuda/kernel_built.c: $(kernel_code) src/cuda/copy_kernel.h src/cuda/exchange_kernel.h
+src/cuda/kernel_built.c: $(kernel_code) src/cuda/copy_kernel.h src/cuda/exchange_kernel.h \
+		src/cuda/gather_kernel.h
 	$(AM_V_at)$(MKDIR_P) src/cuda
 	$(AM_V_GEN)$(NVCC) $(NVCC_CODE) -fatbin -I$(top_srcdir)/src -o src/cuda/kernels.fatbin \
 		$(top_srcdir)/src/cuda/kernels.cu && \

@@ -10,6 +10,7 @@
 #include "cuda/gpu.h"
 #include "cuda/mappings.h"
 #include "cuda/memory.h"
+#include "mpi/buffers.h"
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/lanes.h"
@@ -18,6 +19,7 @@
 #include "mpi/pairs.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
+#include "mpi/strides.h"
 #include "mpi/stream_thread.h"
 #include "mpi/windows.h"
 
@@ -243,6 +245,7 @@ int library_start(struct gpubind_error *err)
         return MPI_ERR_ARG;
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
+    buffers_limit((uint64_t)settings.pack_memory << 20);
     notice_start();
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
@@ -312,6 +315,8 @@ void library_stop(void)
     if (!gpu_driver())
         return;
     words_stop();
+    buffers_clear();
+    strides_stop();
     memory_forget_all();
     copies_stop();
     gpu_stop();

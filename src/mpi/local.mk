@@ -15,6 +15,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/window_stream.c \
 	src/mpi/windows.c src/mpi/windows.h \
 	src/mpi/aware.c src/mpi/aware.h \
+	src/mpi/buffers.c src/mpi/buffers.h \
 	src/mpi/comm.c src/mpi/comm.h \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
@@ -55,6 +56,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/settings.c src/mpi/settings.h \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
+	src/mpi/strides.c src/mpi/strides.h \
 	src/mpi/stream_calls.c \
 	src/mpi/stream_steps.c \
 	src/mpi/stream_thread.c src/mpi/stream_thread.h \

@@ -114,6 +114,7 @@ static bool publish(struct gpubind_operation *send)
     struct descriptor *descriptor;
     struct wire_header header = {0};
     _Atomic uint64_t *place;
+    const bool failed = send->result != MPI_SUCCESS; /* its packing */
     bool at_once;
 
     send->descriptor = domain_take_descriptor(domain, may_be_stashed(send) ||
@@ -133,11 +134,11 @@ static bool publish(struct gpubind_operation *send)
     place = reserve_in_inbox(domain, send->peer);
     descriptor = descriptor_of(send);
     descriptor->header = header;
-    atomic_store_explicit(&descriptor->ready, send->order == ORDER_DONE, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->ready, send->order == ORDER_DONE || failed,
+                          memory_order_relaxed);
     atomic_store_explicit(&descriptor->filled, 0, memory_order_relaxed);
     atomic_store_explicit(&descriptor->drained, 0, memory_order_relaxed);
-    atomic_store_explicit(&descriptor->failed, send->result != MPI_SUCCESS,
-                          memory_order_relaxed);
+    atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
     descriptor->mapped = 0;
     if (at_once && send->nbytes > 0)
         memcpy(slot_of(send), send->buffer, send->nbytes);
@@ -255,6 +256,8 @@ void local_send_ready(struct gpubind_operation *send, bool good)
 
     if (send->descriptor < 0)
         return;
+    if (good && send->order != ORDER_DONE)
+        return; /* when its data are packed */
     descriptor = descriptor_of(send);
     if (!good)
         atomic_store(&descriptor->failed, 1);
@@ -268,12 +271,12 @@ void local_send_nudge(struct gpubind_operation *send)
     if (send->descriptor < 0 || send->done || send->order == ORDER_GATED)
         return;
     descriptor = descriptor_of(send);
-    if (send->order == ORDER_OPEN) {
+    if (send->order != ORDER_DONE) {
         if (operation_ordered(send) < 0) { /* it ends with an error; the receiver too */
             atomic_store(&descriptor->failed, 1);
             atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
         }
-        if (send->order == ORDER_OPEN)
+        if (send->order != ORDER_DONE)
             return;
         atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
     }

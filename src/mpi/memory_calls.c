@@ -1,6 +1,7 @@
 #include "mpi/memory_calls.h"
 
 #include "cuda/memory.h"
+#include "mpi/buffers.h"
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
@@ -31,6 +32,7 @@ int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubin
     entered = gpu_enter(gpu);
     status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
     if (status == CUDA_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
+        buffers_free();
         shares_sweep();
         engine_wait_for(nothing_waits, NULL, PATIENCE);
         status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);

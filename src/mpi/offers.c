@@ -6,6 +6,7 @@
 #include "mpi/library.h"
 #include "mpi/match.h"
 #include "mpi/notice.h"
+#include "mpi/pack.h"
 #include "mpi/shares.h"
 
 /* A sender looks this long for an offer that is about to be made: its receiver may
@@ -28,17 +29,21 @@ void offer_make(struct gpubind_operation *receive)
 {
     const struct segment *segment = &receive->domain->segment;
     struct memory_export shared;
+    struct layout layout = {.run = 0};
     struct offer *offer;
 
     /* Nobody else may want the peer's next message. */
     if (!may_copy(receive) || receive->peer->offering || receive->comm->posted != receive ||
-        receive->next || !memory_share(&receive->memory, &shared))
+        receive->next || (receive->pack && !pack_layout(receive->pack, &layout)) ||
+        !memory_share(&receive->memory, &shared))
         return;
     offer = segment_offer(segment, segment->me, receive->peer->local);
     offer->context = receive->comm->context;
     offer->tag = receive->tag;
     offer->sequence = receive->peer->received;
     offer->capacity = receive->nbytes;
+    offer->strided = receive->pack != NULL;
+    offer->layout = layout;
     offer->address = receive->memory.address;
     offer->id = shared.id;
     offer->start = shared.start;
@@ -126,9 +131,12 @@ void offer_before(struct peer *peer, uint64_t sequence)
 
 static bool fits(const struct gpubind_operation *send, const struct offer *offer)
 {
+    struct layout layout;
+
     return offer->sequence == send->peer->sent && offer->context == send->comm->context &&
            (offer->tag == MPI_ANY_TAG || offer->tag == send->tag) &&
-           offer->capacity >= send->nbytes;
+           offer->capacity >= send->nbytes &&
+           (!offer->strided || !send->pack || pack_layout(send->pack, &layout));
 }
 
 /* What is read before it is taken may be half of one offer and half of the next. */
@@ -163,6 +171,26 @@ static struct mapping *map_offer(const struct gpubind_operation *send, const str
     return mapping;
 }
 
+/* Strided data at either end, or both. */
+static int copy_strided(struct gpubind_operation *send, const struct offer *offer,
+                        const struct mapping *mapping, struct gpubind_error *err)
+{
+    struct layout from = {.address = send->memory.address, .run = send->nbytes,
+                          .count = {1, 1, 1}};
+    struct layout to = offer->layout;
+    struct gpu *gpu = send->memory.gpu;
+    int status;
+
+    to.address = mapping_address(mapping, to.address);
+    if (offer->strided && (!send->pack || pack_layout(send->pack, &from)))
+        status = layout_copy(gpu, gpu->streams[GPU_OUT], &to, &from, send->nbytes, err);
+    else
+        status = pack_gather(send, mapping_address(mapping, offer->address), err);
+    if (copies_wait(gpu, GPU_OUT, status == 0 ? err : NULL) < 0)
+        status = -1;
+    return status;
+}
+
 static int copy_to(struct gpubind_operation *send, struct offer *offer,
                    const struct mapping *mapping, struct gpubind_error *err)
 {
@@ -173,6 +201,8 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
         engine_progress(); /* the work it waits for may need another message */
         library_breathe(false);
     }
+    if (offer->strided || send->pack)
+        return copy_strided(send, offer, mapping, err);
     return copy_now(send->memory.gpu, GPU_OUT, &copy, err);
 }
 

@@ -106,9 +106,10 @@ int operation_ordered(struct gpubind_operation *operation)
     struct gpubind_error err;
     int idle;
 
-    if (operation->order != ORDER_OPEN)
+    if (operation->order == ORDER_DONE || operation->order == ORDER_GATED)
         return operation->order == ORDER_DONE;
-    idle = gpu_legacy_is_idle(operation->memory.gpu, &err);
+    idle = operation->order == ORDER_QUEUED ? pack_landed(operation, &err)
+                                            : gpu_legacy_is_idle(operation->memory.gpu, &err);
     if (idle < 0)
         operation_end(operation, MPI_ERR_OTHER, "%s", err.text);
     if (idle == 1)
@@ -119,8 +120,10 @@ int operation_ordered(struct gpubind_operation *operation)
 int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
                            struct gpubind_error *err)
 {
-    if (operation->order == ORDER_DONE)
-        return 0;
+    const enum order order = operation->order;
+
     operation->order = ORDER_DONE;
+    if (order != ORDER_OPEN) /* packing is in that stream */
+        return 0;
     return gpu_order_after_legacy(operation->memory.gpu, stream, err);
 }

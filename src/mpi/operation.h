@@ -12,9 +12,10 @@ enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
 /* Earlier work in the legacy stream of the buffer's context, or in the stream that the
  * call was given. */
 enum order {
-    ORDER_DONE,  /* or asked for by nobody: the call is nonblocking */
-    ORDER_OPEN,  /* the legacy stream must be waited for before the buffer is touched */
-    ORDER_GATED  /* the call's stream has not got there yet; see operation_reached */
+    ORDER_DONE,   /* or asked for by nobody: the call is nonblocking */
+    ORDER_OPEN,   /* must be waited for before the buffer is touched */
+    ORDER_QUEUED, /* of strided data: what comes before is in GPU_OUT, a receive's in GPU_IN */
+    ORDER_GATED   /* the call's stream has not got there yet; see operation_reached */
 };
 
 struct transfer;
@@ -46,7 +47,7 @@ struct gpubind_operation {
     enum order order;
     bool on_stream;    /* may be served by a thread that may not call MPI */
     struct arrival *early; /* a receive: its message, until both are ready */
-    struct pack *pack; /* strided data: the buffer above is the library's */
+    struct pack *pack; /* strided data: see pack.h for whose the buffer above is */
 
     /* what a receive got */
     int source, got_tag;
@@ -81,8 +82,8 @@ void operation_failed(struct gpubind_operation *operation);
 void operation_good(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
 int operation_ordered(struct gpubind_operation *operation);
-/* Later copies in the stream of the buffer's GPU come after that work. 0, or -1 with a
- * sentence. */
+/* Later copies in the stream of the buffer's GPU come after that work; a send's are in
+ * GPU_OUT. 0, or -1 with a sentence. */
 int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
                            struct gpubind_error *err);
 void operations_clear(void);

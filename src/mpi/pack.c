@@ -1,241 +1,232 @@
 #include "mpi/pack.h"
 
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "mpi/buffers.h"
+#include "mpi/engine.h"
+#include "mpi/strides.h"
 
 struct pack {
-    char *buffer; /* the application's */
-    struct memory memory;
-    struct type_block *blocks; /* the type may be freed while a message is under way */
-    int nblocks;
-    MPI_Aint extent;
+    struct strides *strides;
     uint64_t count;
-    cuda_address on_gpu; /* the dense buffer */
-    char *on_host;
-    bool on_stream; /* the order is that of a stream that has got there */
+    struct memory memory; /* the application's buffer, */
+    char *buffer;
+    enum order order;     /* and that of a receive's that has a dense one */
+    struct buffer *dense; /* NULL: none, */
+    char *on_host;        /* or it is in host memory */
+    struct flight flight; /* of a send's packing, or of what a receive comes after */
 };
 
 void pack_free(struct pack *pack)
 {
+    struct gpubind_error err;
+
     if (!pack)
         return;
-    if (pack->on_gpu)
-        gpu_free(pack->memory.gpu, pack->on_gpu);
+    while (pack->flight.gpu && flight_landed(&pack->flight, &err) == 0)
+        ;
+    if (pack->dense)
+        buffer_give(pack->dense);
     free(pack->on_host);
-    free(pack->blocks);
+    strides_drop(pack->strides);
     free(pack);
 }
 
-static void move_on_host(const struct pack *pack, uint64_t nbytes, bool spread)
+static int make_on_host(struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    char *dense = pack->on_host, *end = dense + nbytes;
+    struct pack *pack = operation->pack;
 
-    for (uint64_t i = 0; i < pack->count && dense < end; i++)
-        for (int b = 0; b < pack->nblocks && dense < end; b++) {
-            const struct type_block *block = &pack->blocks[b];
-            char *strided = pack->buffer + (MPI_Aint)i * pack->extent + block->at;
-            size_t n = block->nbytes < (size_t)(end - dense) ? block->nbytes : (size_t)(end - dense);
-
-            memcpy(spread ? strided : dense, spread ? dense : strided, n);
-            dense += n;
-        }
+    pack->on_host = malloc(operation->nbytes);
+    if (!pack->on_host)
+        return error_set(err, "there is no memory to pack %llu bytes of strided data",
+                         (unsigned long long)operation->nbytes);
+    operation->buffer = pack->on_host;
+    operation->memory = (struct memory){.address = (cuda_address)(uintptr_t)pack->on_host};
+    return 0;
 }
 
-/* One 2D copy moves the same block of all elements. */
-static int move_column(const struct pack *pack, int b, cuda_address dense, size_t pitch,
-                       uint64_t rows, bool spread)
+static int take_dense(struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    const struct type_block *block = &pack->blocks[b];
-    const cuda_address strided = pack->memory.address + (cuda_address)block->at;
-    struct cuda_copy_2d copy = {.from_type = CUDA_MEMORY_DEVICE, .to_type = CUDA_MEMORY_DEVICE,
-                                .from_device = spread ? dense : strided,
-                                .to_device = spread ? strided : dense,
-                                .from_pitch = spread ? pitch : (size_t)pack->extent,
-                                .to_pitch = spread ? (size_t)pack->extent : pitch,
-                                .width = block->nbytes, .height = rows};
+    struct pack *pack = operation->pack;
 
-    return gpu_driver()->cuMemcpy2DAsync_v2(&copy, pack->memory.gpu->streams[GPU_OUT]);
-}
-
-/* What a 2D copy takes for the distance of its rows. */
-static bool is_pitch(MPI_Aint distance, size_t width)
-{
-    return distance >= (MPI_Aint)width && distance <= INT_MAX;
-}
-
-/* Rows of equal length at an equal distance, as a vector has them; they are one 2D
- * copy for each element. */
-static bool is_even(const struct pack *pack)
-{
-    const struct type_block *blocks = pack->blocks;
-
-    for (int b = 1; b < pack->nblocks; b++)
-        if (blocks[b].nbytes != blocks[0].nbytes ||
-            blocks[b].at - blocks[b - 1].at != blocks[1].at - blocks[0].at)
-            return false;
-    return pack->nblocks > 1 && is_pitch(blocks[1].at - blocks[0].at, blocks[0].nbytes);
-}
-
-/* The columns of all elements can be 2D copies. */
-static bool has_columns(const struct pack *pack)
-{
-    for (int b = 0; b < pack->nblocks; b++)
-        if (!is_pitch(pack->extent, pack->blocks[b].nbytes))
-            return false;
-    return true;
-}
-
-static int move_even(struct pack *pack, uint64_t elements, bool spread)
-{
-    const size_t width = pack->blocks[0].nbytes, rows = (size_t)pack->nblocks;
-    const MPI_Aint extent = pack->extent;
-    int status = CUDA_OK;
-
-    pack->extent = pack->blocks[1].at - pack->blocks[0].at;
-    for (uint64_t i = 0; i < elements && status == CUDA_OK; i++) {
-        pack->memory.address += i ? (cuda_address)extent : 0;
-        status = move_column(pack, 0, pack->on_gpu + i * width * rows, width, rows, spread);
-    }
-    pack->memory.address -= elements ? (elements - 1) * (cuda_address)extent : 0;
-    pack->extent = extent;
-    return status;
-}
-
-static int move_columns(const struct pack *pack, size_t nbytes, uint64_t elements, bool spread)
-{
-    cuda_address dense = pack->on_gpu;
-    int status = CUDA_OK;
-
-    for (int b = 0; b < pack->nblocks && status == CUDA_OK; b++) {
-        status = move_column(pack, b, dense, nbytes, elements, spread);
-        dense += pack->blocks[b].nbytes;
-    }
-    return status;
-}
-
-static size_t element_nbytes(const struct pack *pack)
-{
-    size_t nbytes = 0;
-
-    for (int b = 0; b < pack->nblocks; b++)
-        nbytes += pack->blocks[b].nbytes;
-    return nbytes;
-}
-
-/* The first nbytes of an element, block by block: a message may end within one. */
-static int move_part(const struct pack *pack, uint64_t element, size_t one, size_t nbytes,
-                     bool spread)
-{
-    cuda_address dense = pack->on_gpu + element * one;
-    const cuda_address strided = pack->memory.address + element * (cuda_address)pack->extent;
-    int status = CUDA_OK;
-
-    for (int b = 0; b < pack->nblocks && nbytes > 0 && status == CUDA_OK; b++) {
-        const struct type_block *block = &pack->blocks[b];
-        const size_t n = block->nbytes < nbytes ? block->nbytes : nbytes;
-        const cuda_address place = strided + (cuda_address)block->at;
-
-        status = gpu_driver()->cuMemcpyDtoDAsync_v2(spread ? place : dense,
-                                                    spread ? dense : place, n,
-                                                    pack->memory.gpu->streams[GPU_OUT]);
-        dense += n;
-        nbytes -= n;
-    }
-    return status;
-}
-
-static int move_on_gpu(struct pack *pack, uint64_t nbytes, bool spread, struct gpubind_error *err)
-{
-    const size_t one = element_nbytes(pack);
-    const uint64_t elements = nbytes / one;
-    struct gpu *gpu = pack->memory.gpu;
-    bool entered;
-    int status = CUDA_OK;
-
-    if (!pack->on_stream && gpu_order_after_legacy(gpu, GPU_OUT, err) < 0)
+    if (!pack->memory.gpu)
+        return make_on_host(operation, err);
+    pack->dense = buffer_take(pack->memory.gpu, operation->nbytes, err);
+    if (!pack->dense)
         return -1;
-    entered = gpu_enter(gpu);
-    if (is_even(pack) && ((uint64_t)pack->nblocks > elements || !has_columns(pack)))
-        status = move_even(pack, elements, spread);
-    else if (has_columns(pack))
-        status = move_columns(pack, one, elements, spread);
-    else
-        for (uint64_t i = 0; i < elements && status == CUDA_OK; i++)
-            status = move_part(pack, i, one, one, spread);
-    if (status == CUDA_OK && nbytes % one)
-        status = move_part(pack, elements, one, nbytes % one, spread);
-    if (status == CUDA_OK)
-        status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_OUT]);
-    gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "strided data cannot be copied", err);
-}
-
-static int allocate(struct pack *pack, uint64_t nbytes)
-{
-    bool entered;
-
-    if (!pack->memory.gpu) {
-        pack->on_host = malloc(nbytes);
-        return pack->on_host ? 0 : -1;
-    }
-    entered = gpu_enter(pack->memory.gpu);
-    if (gpu_driver()->cuMemAlloc_v2(&pack->on_gpu, nbytes) != CUDA_OK)
-        pack->on_gpu = 0;
-    gpu_leave(entered);
-    return pack->on_gpu ? 0 : -1;
+    operation->memory = pack->dense->memory;
+    operation->buffer = (void *)(uintptr_t)operation->memory.address;
+    return 0;
 }
 
 int pack_make(struct gpubind_operation *operation, const struct type_shape *shape, uint64_t count,
               struct gpubind_error *err)
 {
     struct pack *pack = calloc(1, sizeof *pack);
-    const uint64_t nbytes = operation->nbytes;
 
-    operation->pack = pack;
-    if (pack)
-        pack->blocks = malloc((size_t)shape->nblocks * sizeof *pack->blocks);
-    if (!pack || !pack->blocks)
+    if (!pack)
         return error_set(err, "out of memory");
-    memcpy(pack->blocks, shape->blocks, (size_t)shape->nblocks * sizeof *pack->blocks);
-    pack->nblocks = shape->nblocks;
-    pack->extent = shape->extent;
+    strides_sweep();
+    strides_use(shape->strides);
+    pack->strides = shape->strides;
     pack->count = count;
     pack->buffer = operation->buffer;
     pack->memory = operation->memory;
-    pack->on_stream = operation->order == ORDER_GATED;
-    if (allocate(pack, nbytes) < 0)
-        return error_set(err, "there is no memory to pack %llu bytes of strided data",
-                         (unsigned long long)nbytes);
-    operation->buffer = pack->on_gpu ? (void *)(uintptr_t)pack->on_gpu : pack->on_host;
-    if (memory_of(operation->buffer, &operation->memory, err) < 0)
+    operation->pack = pack;
+    if (operation->kind == OPERATION_SEND && operation->order == ORDER_GATED)
+        return take_dense(operation, err);
+    return 0;
+}
+
+bool pack_layout(const struct pack *pack, struct layout *layout)
+{
+    if (!strides_layout(pack->strides, pack->count, layout))
+        return false;
+    layout->address += pack->memory.address;
+    return true;
+}
+
+/* Queues the first nbytes between where they belong and dense memory. */
+static int move(const struct pack *pack, enum gpu_stream stream, cuda_address dense,
+                uint64_t nbytes, bool spread, struct gpubind_error *err)
+{
+    const struct layout run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
+    struct gpu *gpu = pack->memory.gpu;
+    struct layout layout;
+    struct gather *gather;
+
+    if (pack_layout(pack, &layout))
+        return layout_copy(gpu, gpu->streams[stream], spread ? &layout : &run,
+                           spread ? &run : &layout, nbytes, err);
+    gather = strides_gather(pack->strides);
+    if (!gather)
+        return error_set(err, "out of memory");
+    return gather_copy(gpu, stream, gather, pack->memory.address, dense, nbytes, spread, err);
+}
+
+int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err)
+{
+    return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
+}
+
+int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    struct pack *pack = send->pack;
+
+    if (!pack->dense && !pack->on_host && take_dense(send, err) < 0)
         return -1;
-    if (pack->on_stream)
+    if (pack->on_host) {
+        strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, send->nbytes, false);
         return 0;
-    operation->order = ORDER_DONE; /* of the library's buffer; packing has its own */
-    return operation->kind == OPERATION_RECEIVE ? 0 : pack_gather(operation, err);
-}
-
-int pack_gather(struct gpubind_operation *operation, struct gpubind_error *err)
-{
-    struct pack *pack = operation->pack;
-
-    if (!pack)
-        return 0;
-    if (pack->on_gpu)
-        return move_on_gpu(pack, operation->nbytes, false, err);
-    move_on_host(pack, operation->nbytes, false);
+    }
+    if (operation_order_stream(send, GPU_OUT, err) < 0)
+        return -1;
+    if (pack_gather(send, send->memory.address, err) < 0 ||
+        copies_start(pack->memory.gpu, GPU_OUT, NULL, 0, &pack->flight, err) < 0) {
+        copies_wait(pack->memory.gpu, GPU_OUT, NULL); /* for what of it was queued */
+        return -1;
+    }
+    send->order = ORDER_QUEUED;
     return 0;
 }
 
-int pack_spread(struct gpubind_operation *operation, struct gpubind_error *err)
+int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    struct pack *pack = operation->pack;
+    struct flight *flight = &operation->pack->flight;
 
-    if (!pack || operation->got_bytes == 0)
-        return 0;
-    if (pack->on_gpu)
-        return move_on_gpu(pack, operation->got_bytes, true, err);
-    move_on_host(pack, operation->got_bytes, true);
+    return flight->gpu ? flight_landed(flight, err) : 1;
+}
+
+int pack_order(struct gpubind_operation *receive, struct gpubind_error *err)
+{
+    struct pack *pack = receive->pack;
+
+    if (operation_order_stream(receive, GPU_IN, err) < 0 ||
+        copies_start(pack->memory.gpu, GPU_IN, NULL, 0, &pack->flight, err) < 0)
+        return -1;
+    receive->order = ORDER_QUEUED;
     return 0;
+}
+
+int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
+{
+    return move(receive->pack, GPU_IN, dense, receive->got_bytes, true, err);
+}
+
+int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubind_error *err)
+{
+    struct pack *pack = receive->pack;
+    struct gpu *gpu = pack->memory.gpu;
+    struct copy copy = {.from = (cuda_address)(uintptr_t)dense, .nbytes = receive->got_bytes};
+    int status;
+
+    if (!gpu) {
+        strides_copy_on_host(pack->strides, pack->buffer, (char *)(uintptr_t)dense,
+                             receive->got_bytes, true);
+        return 0;
+    }
+    pack->dense = buffer_take(gpu, receive->got_bytes, err);
+    if (!pack->dense || operation_order_stream(receive, GPU_IN, err) < 0)
+        return -1;
+    copy.to = pack->dense->memory.address;
+    status = copies_queue(gpu, GPU_IN, &copy, 1, err);
+    if (status == 0)
+        status = pack_spread(receive, copy.to, err);
+    if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
+        status = -1;
+    buffer_give(pack->dense);
+    pack->dense = NULL;
+    return status;
+}
+
+int pack_dense(struct gpubind_operation *receive, struct gpubind_error *err)
+{
+    struct pack *pack = receive->pack;
+
+    pack->order = receive->order;
+    receive->order = ORDER_DONE; /* of the library's buffer; spreading has its own */
+    return take_dense(receive, err);
+}
+
+static int finish_receive(struct gpubind_operation *receive, struct gpubind_error *err)
+{
+    struct pack *pack = receive->pack;
+    struct gpu *gpu = pack->memory.gpu;
+    int status = 0;
+
+    if (receive->result != MPI_SUCCESS || receive->got_bytes == 0 ||
+        (!pack->dense && !pack->on_host)) /* it is there */
+        return 0;
+    if (!gpu) {
+        strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, receive->got_bytes, true);
+        return 0;
+    }
+    if (pack->order == ORDER_OPEN) {
+        engine_settle(gpu);
+        status = gpu_order_after_legacy(gpu, GPU_IN, err);
+    }
+    if (status == 0)
+        status = pack_spread(receive, receive->memory.address, err);
+    if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
+        status = -1;
+    return status;
+}
+
+/* A send that its receiver refused may still be packed: the buffer is the application's
+ * again only after that. */
+static int finish_send(struct gpubind_operation *send)
+{
+    struct gpubind_error unheard;
+
+    while (pack_landed(send, &unheard) == 0)
+        ;
+    return 0;
+}
+
+int pack_finish(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    if (!operation->pack)
+        return 0;
+    return operation->kind == OPERATION_RECEIVE ? finish_receive(operation, err)
+                                                : finish_send(operation);
 }

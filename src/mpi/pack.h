@@ -1,17 +1,44 @@
-/* Strided data: moved as dense data from or to a buffer of the library's beside it. */
+/* Strided data: between GPUs of a node moved straight from and to where they lie, else
+ * as dense data from or to a buffer of the library's beside them. */
 #ifndef GPUBIND_MPI_PACK_H
 #define GPUBIND_MPI_PACK_H
 
 #include "mpi/operation.h"
 
-/* Makes the operation's buffer, count elements of shape, a dense one; for a send with
- * the data in it, unless it is gated. 0, or -1 with a sentence. */
+/* The operation's buffer has count elements of shape. A send that is gated has the dense
+ * buffer from now on, others from pack_start on. 0, or -1 with a sentence. */
 int pack_make(struct gpubind_operation *operation, const struct type_shape *shape, uint64_t count,
               struct gpubind_error *err);
-/* Puts the data of a send that was gated into it. */
-int pack_gather(struct gpubind_operation *operation, struct gpubind_error *err);
-/* After a receive: puts the data where they belong. */
-int pack_spread(struct gpubind_operation *operation, struct gpubind_error *err);
 void pack_free(struct pack *pack);
+
+/* The layout of all of it; false: it has none. */
+bool pack_layout(const struct pack *pack, struct layout *layout);
+
+/* ---- a send, on a GPU in its stream GPU_OUT */
+
+/* Queues the copies from GPU memory to dense memory that the GPU can address. */
+int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err);
+/* Queues the packing, after earlier work in the legacy stream when its order says so: the
+ * operation's buffer is a dense one of the library's from now on, and its order is
+ * ORDER_QUEUED. Host memory is packed at once. */
+int pack_start(struct gpubind_operation *send, struct gpubind_error *err);
+/* What was queued, 1: is done; 0: not yet; -1 with a sentence: it failed. */
+int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
+
+/* ---- a receive */
+
+/* It comes after what is in the legacy stream now, and not after what the application, or
+ * a call on a stream, puts there before the data come: its order is ORDER_QUEUED. */
+int pack_order(struct gpubind_operation *receive, struct gpubind_error *err);
+/* Queues the copies from dense memory that the GPU can address, in GPU_IN. */
+int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err);
+/* The data lie in host memory: puts them where they belong. Returns when they are there. */
+int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubind_error *err);
+/* The operation's buffer is a dense one of the library's from now on; pack_finish puts the
+ * data where they belong. */
+int pack_dense(struct gpubind_operation *receive, struct gpubind_error *err);
+
+/* ---- both: the operation is done, before the application hears of it */
+int pack_finish(struct gpubind_operation *operation, struct gpubind_error *err);
 
 #endif

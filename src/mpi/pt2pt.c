@@ -1,4 +1,5 @@
 /* The calls that send and receive. */
+#include "mpi/buffers.h"
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
@@ -47,16 +48,23 @@ static int check_order(const struct gpubind_operation *operation, struct gpubind
     return 0;
 }
 
+/* The data of a type that is not dense may be all the same: a part of a row, say. */
+static bool is_run(const struct type_shape *shape, MPI_Count count)
+{
+    return shape->dense || (shape->nblocks == 1 &&
+                            (count == 1 || shape->extent == (MPI_Aint)shape->nbytes));
+}
+
 /* Packing is ordered in any case. */
 static enum order order_of(const struct gpubind_operation *operation, enum call_kind call,
-                           const struct type_shape *shape)
+                           bool strided)
 {
     if (call == CALL_ON_STREAM)
         return ORDER_GATED;
     if (operation->nbytes == 0 || !operation->memory.gpu)
         return ORDER_DONE;
-    return !shape->dense || (call == CALL_BLOCKING && library_settings()->order) ? ORDER_OPEN
-                                                                                 : ORDER_DONE;
+    return strided || (call == CALL_BLOCKING && library_settings()->order) ? ORDER_OPEN
+                                                                           : ORDER_DONE;
 }
 
 struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
@@ -106,6 +114,16 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
     return operation;
 }
 
+static int pack(struct gpubind_operation *operation, const struct type_shape *shape,
+                uint64_t count, enum call_kind call, struct gpubind_error *err)
+{
+    if (pack_make(operation, shape, count, err) < 0)
+        return -1;
+    if (call == CALL_NONBLOCKING && operation->kind == OPERATION_RECEIVE && operation->memory.gpu)
+        return pack_order(operation, err);
+    return 0;
+}
+
 struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
                                           enum operation_kind kind, enum call_kind call,
                                           int *result, struct gpubind_error *err)
@@ -114,13 +132,19 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     struct gpubind_operation *operation = message_describe(arguments, comm, kind, &shape, result,
                                                            err);
 
+    bool strided;
+
     if (!operation || operation->rank == MPI_PROC_NULL)
         return operation;
+    strided = operation->nbytes > 0 && !is_run(&shape, arguments->count);
+    if (!strided && !shape.dense && shape.nblocks > 0) {
+        operation->buffer = (char *)operation->buffer + shape.blocks[0].at;
+        operation->memory.address += (cuda_address)shape.blocks[0].at;
+    }
     operation->on_stream = call == CALL_ON_STREAM;
-    operation->order = order_of(operation, call, &shape);
+    operation->order = order_of(operation, call, strided);
     if (check_order(operation, err) == 0 &&
-        (operation->nbytes == 0 || shape.dense ||
-         pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+        (!strided || pack(operation, &shape, (uint64_t)arguments->count, call, err) == 0))
         return operation;
     *result = MPI_ERR_OTHER;
     operation_forget(operation);
@@ -142,8 +166,21 @@ static bool is_for_nobody(struct gpubind_operation *operation)
  * mapped by peers still. */
 static void sweep(void)
 {
+    buffers_trim();
     if (memory_shared_anew())
         shares_sweep();
+}
+
+/* Strided data of a send that no waiting receive took. Nonblocking: they are packed when
+ * the call returns, so that the receiver needs nothing more of this rank. A message whose
+ * packing failed is sent as one that failed: its receiver waits for it. The lock is kept:
+ * the engine may be what makes this message, for a persistent one. */
+static void pack_now(struct gpubind_operation *send, bool blocking)
+{
+    if (pack_start(send, &send->error) < 0)
+        operation_failed(send);
+    while (!blocking && send->order == ORDER_QUEUED && operation_ordered(send) == 0)
+        ;
 }
 
 static void start_send(struct gpubind_operation *send, bool blocking)
@@ -152,6 +189,8 @@ static void start_send(struct gpubind_operation *send, bool blocking)
         return;
     if (blocking && offer_use(send))
         return;
+    if (send->pack && send->order != ORDER_GATED)
+        pack_now(send, blocking);
     if (send->peer->local >= 0)
         local_send(send);
     else

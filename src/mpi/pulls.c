@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "mpi/pack.h"
 #include "mpi/receive.h"
 
 /* A single small copy that a thread waits for is waited for in the driver, which is
@@ -22,6 +23,7 @@ struct pull {
     struct gpubind_operation *receive;
     struct copy copy;
     struct gpu *gpu;
+    bool strided;
 };
 
 struct batch {
@@ -49,6 +51,7 @@ void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     /* One end is GPU memory; to the host it is the GPU that the data come from. */
     *pull = (struct pull){.receive = receive, .gpu = receive->memory.gpu,
+                          .strided = receive->pack && device,
                           .copy = {receive->memory.address, from, receive->got_bytes, device}};
     if (!pull->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
         pull->gpu = source.gpu;
@@ -73,8 +76,13 @@ static void run_alone(struct pull *pull)
     struct gpubind_error err;
     int status = operation_order_stream(pull->receive, GPU_IN, &err);
 
-    if (status == 0)
+    if (status == 0 && !pull->strided) {
         status = copy_now(pull->gpu, GPU_IN, &pull->copy, &err);
+    } else if (status == 0) {
+        status = pack_spread(pull->receive, pull->copy.from, &err);
+        if (copies_wait(pull->gpu, GPU_IN, status == 0 ? &err : NULL) < 0)
+            status = -1;
+    }
     finish(pull, status, &err);
 }
 
@@ -102,9 +110,9 @@ static void start(struct batch *batch)
     struct copy copies[COPIES_MOST];
     struct pull **link = &pending, **end = &batch->pulls;
     struct gpubind_error err;
-    int n = 0, status = 0;
+    int n = 0, taken = 0, status = 0;
 
-    while (*link && n < COPIES_MOST) {
+    while (*link && taken < COPIES_MOST) {
         struct pull *pull = *link;
 
         if (pull->gpu != gpu) {
@@ -115,7 +123,11 @@ static void start(struct batch *batch)
         pull->next = NULL;
         if (status == 0)
             status = operation_order_stream(pull->receive, GPU_IN, &err);
-        copies[n++] = pull->copy;
+        if (status == 0 && pull->strided)
+            status = pack_spread(pull->receive, pull->copy.from, &err);
+        else if (status == 0)
+            copies[n++] = pull->copy;
+        taken++;
         npending--;
         pending_nbytes -= pull->copy.nbytes;
         *end = pull;
@@ -130,6 +142,7 @@ static void start(struct batch *batch)
         flying++;
         return;
     }
+    copies_wait(gpu, GPU_IN, NULL); /* for what was queued all the same */
     while (batch->pulls) {
         struct pull *pull = batch->pulls;
 

@@ -4,7 +4,8 @@
 
 #include "mpi/operation.h"
 
-/* The receive's data lie at from, for its GPU or (device false) host memory is one end. */
+/* The receive's data lie at from, for its GPU or (device false) host memory is one end.
+ * Where device is true, a strided receive's data go straight to where they belong. */
 void pull_add(struct gpubind_operation *receive, cuda_address from, bool device);
 void pulls_progress(void);
 

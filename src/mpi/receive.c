@@ -8,6 +8,7 @@
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
 #include "mpi/offers.h"
+#include "mpi/pack.h"
 #include "mpi/pulls.h"
 #include "mpi/remote.h"
 #include "mpi/stage.h"
@@ -77,9 +78,13 @@ static void take_slot(struct gpubind_operation *receive)
     const struct segment *segment = &receive->domain->segment;
     const struct descriptor *first = segment_descriptor(segment, receive->peer->local, 0);
     const char *slot = segment_slot(segment, receive->peer->local, (int)(receive->from - first));
+    struct gpubind_error err;
 
     if (receive->got_bytes == 0) {
         receive_finish(receive, 0, NULL);
+    } else if (receive->pack) {
+        domain_pin(receive->domain, receive->peer->local);
+        receive_finish(receive, pack_take(receive, slot, &err), &err);
     } else if (receive->memory.gpu) {
         domain_pin(receive->domain, receive->peer->local);
         copy_from(receive, slot);
@@ -108,15 +113,18 @@ static void take(struct gpubind_operation *receive)
     const bool host = !receive->memory.gpu && !(header->flags & WIRE_ON_GPU);
     const bool on_stream = receive->on_stream || header->flags & WIRE_ON_STREAM;
     const cuda_address from = receive->got_bytes > 0 ? reach(receive) : 0;
+    const bool kernels = from && is_for_kernels(receive, from);
 
     if (receive->got_bytes == 0) {
         receive_finish(receive, 0, NULL);
+    } else if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
+        receive_finish(receive, -1, &receive->error);
     } else if (!from && host && !on_stream) {
         transfer_receive_local(receive);
     } else if (!from) {
         stage_receive_start(receive);
     } else if (!host) {
-        pull_add(receive, from, is_for_kernels(receive, from));
+        pull_add(receive, from, kernels);
     } else {
         memcpy(receive->buffer, (const void *)(uintptr_t)from, receive->got_bytes);
         receive_finish(receive, 0, NULL);

@@ -8,6 +8,7 @@
 #include "mpi/lanes.h"
 #include "mpi/later.h"
 #include "mpi/library.h"
+#include "mpi/pack.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
 
@@ -106,8 +107,9 @@ void remote_send(struct gpubind_operation *send)
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
     struct letter *letter = letter_make(nbytes);
     struct wire_header header = {0};
-    const bool failed = eager && send->nbytes > 0 &&
-                        copy_data(send, letter->bytes + sizeof header) < 0;
+    const bool failed = send->result != MPI_SUCCESS || /* its packing, or the copy */
+                        (eager && send->nbytes > 0 &&
+                         copy_data(send, letter->bytes + sizeof header) < 0);
 
     fill(send, &header, eager && !failed);
     if (failed) { /* the receiver has to know, too */
@@ -200,7 +202,9 @@ static void take_data(struct gpubind_operation *receive, const struct arrival *a
     struct gpubind_error err;
     int status = 0;
 
-    if (receive->got_bytes > 0 && !receive->memory.gpu) {
+    if (receive->got_bytes > 0 && receive->pack) {
+        status = pack_take(receive, arrival->data, &err);
+    } else if (receive->got_bytes > 0 && !receive->memory.gpu) {
         memcpy(receive->buffer, arrival->data, receive->got_bytes);
     } else if (receive->got_bytes > 0) {
         status = operation_order_stream(receive, GPU_IN, &err);
@@ -223,6 +227,12 @@ void remote_receive(struct gpubind_operation *receive, const struct arrival *arr
 
     if (arrival->header.flags & WIRE_EAGER) {
         take_data(receive, arrival);
+        return;
+    }
+    if (receive->pack && !(arrival->header.flags & WIRE_FAILED) &&
+        pack_dense(receive, &receive->error) < 0) {
+        remote_refuse(arrival);
+        operation_failed(receive);
         return;
     }
     free(arrival->data);

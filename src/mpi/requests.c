@@ -30,11 +30,9 @@ int request_finish(struct gpubind_operation *operation, MPI_Status *status,
     int result = operation->result;
 
     *err = operation->error;
-    if (operation->pack && operation->kind == OPERATION_RECEIVE && operation->memory.gpu)
-        engine_settle(operation->memory.gpu);
+    if (pack_finish(operation, err) < 0)
+        result = MPI_ERR_OTHER;
     if (operation->kind == OPERATION_RECEIVE) {
-        if (result == MPI_SUCCESS && pack_spread(operation, err) < 0)
-            result = MPI_ERR_OTHER;
         fill_status(status, operation->source, operation->got_tag, operation->got_bytes);
     } else {
         fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);

@@ -23,6 +23,7 @@
 
 #include "core/error.h"
 #include "core/wire.h"
+#include "cuda/exchange.h"
 
 #define EAGER_BYTES 16384
 #define LANES 2
@@ -64,11 +65,12 @@ struct offer {
     _Atomic uint32_t ready;  /* earlier GPU work on the buffer is done */
     uint64_t context;
     int32_t tag;             /* or MPI_ANY_TAG */
-    uint32_t spare;
+    uint32_t strided;        /* the data go to layout, not to capacity bytes at address */
     uint64_t sequence;       /* of the message that it fits */
     uint64_t capacity;       /* bytes */
     uint64_t address, id, start, size;
     char handle[64];
+    struct layout layout;
     uint64_t nbytes;         /* written by the sender, with */
     int32_t got_tag;
     uint32_t got_type;

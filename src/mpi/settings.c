@@ -20,6 +20,7 @@ static const struct row {
     {"GPUBIND_COPY_BLOCKS", offsetof(struct settings, copy_blocks), 8, 0, 1024},
     {"GPUBIND_MAPPINGS", offsetof(struct settings, mappings), 256, 1, 65536},
     {"GPUBIND_ORDER", offsetof(struct settings, order), 1, 0, 1},
+    {"GPUBIND_PACK_MEMORY", offsetof(struct settings, pack_memory), 256, 0, 1048576},
     {"GPUBIND_PROGRESS_THREAD", offsetof(struct settings, progress_thread), 0, 0, 1},
     {"GPUBIND_VERBOSE", offsetof(struct settings, verbose), 0, 0, 1},
 };

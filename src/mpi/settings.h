@@ -15,6 +15,7 @@ struct settings {
     long copy_blocks;     /* GPUBIND_COPY_BLOCKS */
     long mappings;        /* GPUBIND_MAPPINGS */
     long order;           /* GPUBIND_ORDER: blocking calls come after legacy streams */
+    long pack_memory;     /* GPUBIND_PACK_MEMORY: MiB that are kept for strided data */
     long progress_thread; /* GPUBIND_PROGRESS_THREAD */
     long verbose;         /* GPUBIND_VERBOSE */
 };

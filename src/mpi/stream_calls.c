@@ -31,7 +31,7 @@ static void start_send(struct gpubind_operation *send)
 
     if (send->done) /* the receiver had no room for it */
         return;
-    good = pack_gather(send, &err) == 0;
+    good = !send->pack || pack_start(send, &err) == 0;
     if (!good)
         operation_end(send, MPI_ERR_OTHER, "%s", err.text);
     make_ready(send, good);
@@ -75,8 +75,7 @@ static bool is_over(void *what, int *result, struct gpubind_error *err)
         return false;
     *result = operation->result;
     *err = operation->error;
-    if (operation->kind == OPERATION_RECEIVE && *result == MPI_SUCCESS &&
-        pack_spread(operation, err) < 0)
+    if (pack_finish(operation, err) < 0)
         *result = MPI_ERR_OTHER;
     operation_forget(operation);
     return true;
@@ -86,7 +85,7 @@ static void look_after(void *what)
 {
     struct gpubind_operation *operation = what;
 
-    if (!operation->done && operation->order == ORDER_DONE)
+    if (!operation->done && operation->order != ORDER_GATED)
         engine_look_after(operation);
 }
 

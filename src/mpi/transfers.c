@@ -185,7 +185,7 @@ static bool copy_is_over(struct transfer *transfer, uint64_t chunk)
 static void move_straight(struct transfer *transfer)
 {
     /* What MPI copies knows nothing of our streams. */
-    if (transfer->operation->order == ORDER_OPEN && operation_ordered(transfer->operation) == 0)
+    if (transfer->operation->order != ORDER_DONE && operation_ordered(transfer->operation) == 0)
         return;
     transfer->operation->order = ORDER_DONE;
     while (transfer->begun < transfer->nchunks &&

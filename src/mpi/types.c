@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/strides.h"
+
 /* The number of a predefined type is its place here, the same on all ranks of a job.
  * The first is what a mixture of types is called. */
 static MPI_Datatype numbered[] = {
@@ -25,7 +27,8 @@ struct known { /* kept with a derived type, as an attribute of it */
     bool dense, mixed;
     MPI_Aint extent;
     int nblocks, room;
-    struct type_block *blocks;
+    struct type_block *blocks; /* when not dense those of strides */
+    struct strides *strides;
 };
 
 static int known_key = MPI_KEYVAL_INVALID;
@@ -56,7 +59,10 @@ static int forget(MPI_Datatype type, int key, void *value, void *unused)
     struct known *known = value;
 
     (void)type, (void)key, (void)unused;
-    free(known->blocks);
+    if (known->strides)
+        strides_drop(known->strides);
+    else
+        free(known->blocks);
     free(known);
     return MPI_SUCCESS;
 }
@@ -285,6 +291,13 @@ static struct known *study(MPI_Datatype type, struct gpubind_error *err)
     PMPI_Type_get_extent(type, &lower, &known->extent);
     known->dense = known->nblocks == 0 || (known->nblocks == 1 && known->blocks[0].at == 0 &&
                                            known->extent == (MPI_Aint)known->nbytes);
+    if (!known->dense)
+        known->strides = strides_make(known->blocks, known->nblocks, known->nbytes, known->extent);
+    if (!known->dense && !known->strides) {
+        forget(type, 0, known, NULL);
+        error_set(err, "out of memory");
+        return NULL;
+    }
     if (known_key == MPI_KEYVAL_INVALID)
         PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &known_key, NULL);
     PMPI_Type_set_attr(type, known_key, known);
@@ -313,6 +326,7 @@ int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error 
         return -1;
     *shape = (struct type_shape){.number = known->number, .nbytes = known->nbytes,
                                  .dense = known->dense, .extent = known->extent,
-                                 .nblocks = known->nblocks, .blocks = known->blocks};
+                                 .nblocks = known->nblocks, .blocks = known->blocks,
+                                 .strides = known->strides};
     return 0;
 }

@@ -14,6 +14,8 @@ struct type_block { /* of one element, in the order of the type map */
     size_t nbytes;
 };
 
+struct strides;
+
 struct type_shape {
     uint32_t number; /* the predefined type that all of it consists of; see type_numbered */
     size_t nbytes;   /* of data in an element */
@@ -21,6 +23,7 @@ struct type_shape {
     MPI_Aint extent;
     int nblocks;
     const struct type_block *blocks; /* when not dense; live as long as the type */
+    struct strides *strides; /* when not dense: the same, for as long as it is used */
 };
 
 /* 0, or -1 with a sentence: MPI_DATATYPE_NULL, or of a kind that is not taken apart here

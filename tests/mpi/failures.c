@@ -13,6 +13,7 @@
 static const int sizes[] = {64, 70001, 4096, LARGEST, 1, 300000};
 static struct buffer out, in;
 static int failed;
+static bool strided;
 
 /* What a call may say: nothing, or a class of MPI's and a sentence. */
 static void proper(int status, const char *what)
@@ -31,33 +32,93 @@ static void proper(int status, const char *what)
         fprintf(stderr, "# rank %d, %s: %d, %s\n", job.rank, what, class, gpubind_error_text());
 }
 
+/* Elements of a message: bytes, or one element of blocks with as much between them. */
+static MPI_Datatype make_type(size_t nbytes, int i)
+{
+    const size_t block = nbytes % 8 ? 1 : 8, n = nbytes / block;
+    MPI_Aint *places;
+    MPI_Datatype type;
+
+    if (!strided) {
+        MPI_Type_contiguous((int)nbytes, MPI_BYTE, &type);
+    } else if (i % 3) {
+        MPI_Type_vector((int)n, (int)block, (int)(2 * block), MPI_BYTE, &type);
+    } else { /* the blocks have no order */
+        places = malloc(n * sizeof *places);
+        for (size_t b = 0; b < n; b++)
+            places[b] = (MPI_Aint)(2 * block * (b < n / 2 ? n / 2 - 1 - b : b));
+        MPI_Type_create_hindexed_block((int)n, (int)block, places, MPI_BYTE, &type);
+        free(places);
+    }
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* The bytes of a message between a dense buffer and the type's places in GPU memory. */
+static void put_or_get(char *at, char *dense, size_t nbytes, MPI_Datatype type, bool put)
+{
+    char *image = malloc(2 * nbytes);
+    int position = 0;
+
+    gpu_get(image, at, 2 * nbytes);
+    if (put) {
+        MPI_Unpack(dense, (int)nbytes, &position, image, 1, type, MPI_COMM_SELF);
+        gpu_put(at, image, 2 * nbytes);
+    } else {
+        MPI_Pack(image, 1, type, dense, (int)nbytes, &position, MPI_COMM_SELF);
+    }
+    free(image);
+}
+
+static void fill(size_t nbytes, int i, MPI_Datatype type)
+{
+    char *dense = malloc(nbytes);
+
+    bytes_of_seed(dense, nbytes, (uint64_t)i);
+    put_or_get(out.at, dense, nbytes, type, true);
+    free(dense);
+}
+
+static void compare(size_t nbytes, int i, MPI_Datatype type)
+{
+    char *dense = malloc(2 * nbytes), *wanted = dense + nbytes;
+
+    if (!strided)
+        received(&in, nbytes, (uint64_t)i, "a receive that succeeded");
+    bytes_of_seed(wanted, nbytes, (uint64_t)i);
+    put_or_get(in.at, dense, nbytes, type, false);
+    expect(memcmp(dense, wanted, nbytes) == 0, "a receive of %zu bytes succeeded, the data are "
+           "wrong", nbytes);
+    free(dense);
+}
+
 /* The i-th message of a series, received into memory of either kind, by either verb. */
 static void pass(int i, int sender)
 {
-    size_t nbytes = (size_t)sizes[i % 6];
+    size_t nbytes = (size_t)sizes[i % 6] / (strided && i % 6 != 4 ? 4 : 1); /* MPI's types are slow */
     gpubind_request request = GPUBIND_REQUEST_NULL;
-    int status;
+    MPI_Datatype type = make_type(nbytes, i);
+    int status = MPI_SUCCESS;
 
     if (job.rank == sender) {
-        buffer_fill(&out, 0, nbytes, (uint64_t)i);
+        fill(nbytes, i, type);
         if (i % 4 < 2) {
-            proper(MPI_GPUSend(out.at, (int)nbytes, MPI_BYTE, !sender, i, MPI_COMM_WORLD), "send");
+            proper(MPI_GPUSend(out.at, 1, type, !sender, i, MPI_COMM_WORLD), "send");
         } else {
-            status = gpubind_isend(out.at, (int)nbytes, MPI_BYTE, !sender, i, MPI_COMM_WORLD,
-                                   &request);
+            status = gpubind_isend(out.at, 1, type, !sender, i, MPI_COMM_WORLD, &request);
             proper(status, "isend");
             if (status == MPI_SUCCESS)
                 proper(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait for a send");
         }
+        MPI_Type_free(&type);
         return;
     }
     buffer_reset(&in);
     if (i % 2) {
-        status = MPI_GPURecv(in.at, LARGEST, MPI_BYTE, sender, i, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE);
+        status = MPI_GPURecv(in.at, 1, type, sender, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         proper(status, "receive");
     } else {
-        status = gpubind_irecv(in.at, LARGEST, MPI_BYTE, sender, i, MPI_COMM_WORLD, &request);
+        status = gpubind_irecv(in.at, 1, type, sender, i, MPI_COMM_WORLD, &request);
         proper(status, "irecv");
         if (status == MPI_SUCCESS) {
             status = gpubind_wait(&request, MPI_STATUS_IGNORE);
@@ -65,7 +126,8 @@ static void pass(int i, int sender)
         }
     }
     if (status == MPI_SUCCESS)
-        received(&in, nbytes, (uint64_t)i, "a receive that succeeded");
+        compare(nbytes, i, type);
+    MPI_Type_free(&type);
 }
 
 /* What all ranks reported since the last time. */
@@ -91,15 +153,16 @@ static void all_right_then(int next, int sum)
     job_result();
 }
 
-/* `ranks failures [some]`. some: the environment's faults are a few, which must be seen
+/* `ranks failures [some] [strided]`. some: the environment's faults are a few, which must be seen
  * in at least one of the messages. */
 void test_failures(void)
 {
     bool some = nargs && strcmp(arguments[0], "some") == 0;
     int sum = 1, next = 24;
 
-    need_buffer(&out, MEMORY_DEVICE, LARGEST);
-    need_buffer(&in, MEMORY_DEVICE, LARGEST);
+    strided = nargs && strcmp(arguments[nargs - 1], "strided") == 0;
+    need_buffer(&out, MEMORY_DEVICE, 2 * LARGEST);
+    need_buffer(&in, MEMORY_DEVICE, 2 * LARGEST);
     job_test("an error or the right data");
     for (int i = 0; i < next; i++)
         pass(i, i / 6 % 2);

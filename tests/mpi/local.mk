@@ -31,6 +31,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_rules.c \
+	tests/mpi/on_stream_strided.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
 	tests/mpi/persistent_ends.c \
@@ -39,10 +40,12 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/persistent_types.c \
 	tests/mpi/probe.c \
 	tests/mpi/pt2pt.c \
+	tests/mpi/random_type.c tests/mpi/random_type.h \
 	tests/mpi/ranks.c \
 	tests/mpi/requests.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
+	tests/mpi/strided.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
@@ -63,6 +66,18 @@ tests_bench_persistent_SOURCES = \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c
 
+# By hand: make tests/bench/strided && mpirun -np 2 tests/bench/strided
+EXTRA_PROGRAMS += tests/bench/strided
+CLEANFILES += tests/bench/strided
+tests_bench_strided_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_bench_strided_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_bench_strided_LDFLAGS = -no-install
+tests_bench_strided_LDADD = $(tests_mpi_ranks_LDADD)
+tests_bench_strided_SOURCES = \
+	tests/bench/strided.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c
+
 mpi_tests = \
 	tests/lib_comms.t \
 	tests/lib_errors.t \
@@ -78,6 +93,7 @@ mpi_tests = \
 	tests/lib_requests.t \
 	tests/lib_stream.t \
 	tests/lib_stress.t \
+	tests/lib_strided.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
 	tests/lib_where.t \

@@ -227,46 +227,6 @@ static void many_streams(void)
     job_result();
 }
 
-/* Strided on one side, on both, on a GPU and not. */
-static void strided(struct CUstream_st *stream, enum memory kind, const char *name)
-{
-    MPI_Datatype column;
-    struct buffer grid;
-    char host[64 * 32], packed[64 * 8];
-
-    job_test("a column of %s to a dense buffer, and back, on %s", memory_name(kind), name);
-    MPI_Type_vector(64, 8, 32, MPI_BYTE, &column);
-    MPI_Type_commit(&column);
-    need_buffer(&grid, kind, sizeof host);
-    if (job.rank == 1) {
-        gpu_keep_busy(stream);
-        for (int row = 0; row < 64; row++)
-            memset(host + (size_t)row * 32, row + 1, 32);
-        gpu_put(grid.at, host, sizeof host);
-        succeeds(gpubind_send_on_stream(grid.at, 1, column, 0, 6, MPI_COMM_WORLD, stream), "send");
-        succeeds(gpubind_recv_on_stream(grid.at + 8, 1, column, 0, 7, MPI_COMM_WORLD, stream),
-                 "receive");
-    }
-    if (job.rank == 0) {
-        succeeds(gpubind_recv_on_stream(got.at, 512, MPI_BYTE, 1, 6, MPI_COMM_WORLD, stream),
-                 "receive");
-        succeeds(gpubind_send_on_stream(got.at, 512, MPI_BYTE, 1, 7, MPI_COMM_WORLD, stream),
-                 "send");
-    }
-    stream_ends(stream);
-    gpu_get(packed, got.at, sizeof packed);
-    gpu_get(host, grid.at, sizeof host);
-    for (int row = 0; row < 64; row++) {
-        if (job.rank == 0)
-            is_int(packed[row * 8 + 5], row + 1, "a row of the column");
-        if (job.rank == 1)
-            is_int(host[row * 32 + 9], row + 1, "a row that came back");
-    }
-    MPI_Type_free(&column);
-    buffer_clear(&grid);
-    job_result();
-}
-
 void on_stream_order(void)
 {
     in_order(alone, "a non-blocking stream");
@@ -279,7 +239,4 @@ void on_stream_order(void)
     thousands(true);
     thousands(false);
     many_streams();
-    strided(alone, MEMORY_DEVICE, "a non-blocking stream");
-    strided(blocking, MEMORY_DEVICE, "a blocking stream");
-    strided(alone, MEMORY_HOST, "a non-blocking stream");
 }

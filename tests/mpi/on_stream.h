@@ -18,6 +18,7 @@ void stream_copies(const struct buffer *to, const struct buffer *from, size_t nb
 
 void on_stream_order(void);
 void on_stream_matching(void);
+void on_stream_strided(void);
 void on_stream_errors(void);
 
 #endif

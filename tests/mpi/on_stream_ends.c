@@ -223,6 +223,7 @@ void test_on_stream(void)
     } else {
         on_stream_order();
         on_stream_matching();
+        on_stream_strided();
         on_stream_errors();
     }
     cuda.cuStreamDestroy_v2(blocking);

@@ -34,6 +34,7 @@ few mappings  | GPUBIND_MAPPINGS=4
 small memory  | GPUBIND_SIM_MEMORY=67108864
 small memory, no peers | GPUBIND_SIM_MEMORY=67108864 GPUBIND_SIM_PEERS=none
 no eager      | GPUBIND_EAGER=0
+nothing kept  | GPUBIND_PACK_MEMORY=0
 thread        | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1
 threads       | TEST_MULTIPLE=1
 network threads | GPUBIND_PATH=network TEST_MULTIPLE=1

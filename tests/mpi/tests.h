@@ -37,6 +37,7 @@ void test_persistent_types(void);
 void test_probe(void);
 void test_pt2pt(void);
 void test_requests(void);
+void test_strided(void);
 void test_stress(void);
 void test_threads(void);
 void test_truncation(void);

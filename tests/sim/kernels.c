@@ -4,6 +4,7 @@
 
 #include "cuda/copy_kernel.h"
 #include "cuda/exchange_kernel.h"
+#include "cuda/gather_kernel.h"
 #include "tests/sim/kernels.h"
 
 struct CUmod_st {
@@ -117,6 +118,7 @@ static const struct kernel kernels[] = {
     {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, launch_copies},
     {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, launch_exchange},
     {LAYOUT_KERNEL_NAME, LAYOUT_KERNEL_THREADS, launch_layout},
+    {GATHER_KERNEL_NAME, GATHER_KERNEL_THREADS, launch_gather},
 };
 
 static const struct kernel *find_kernel(const char *name)

@@ -11,6 +11,10 @@
 void launch_exchange(const void *job, unsigned blocks, struct CUstream_st *stream);
 void launch_layout(const void *job, unsigned blocks, struct CUstream_st *stream);
 
+/* ---- gathers.c */
+
+void launch_gather(const void *job, unsigned blocks, struct CUstream_st *stream);
+
 #pragma GCC visibility pop
 
 #endif

@@ -10,6 +10,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/entry.c \
 	tests/sim/exchanges.c \
 	tests/sim/faults.c \
+	tests/sim/gathers.c \
 	tests/sim/ipc.c \
 	tests/sim/job.c \
 	tests/sim/job_file.c \
