@@ -43,6 +43,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/persistent.c src/mpi/persistent.h \
 	src/mpi/persistent_calls.c \
 	src/mpi/persistent_make.c \
+	src/mpi/persistent_queue.c src/mpi/persistent_queue.h \
 	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/probe.c \
@@ -55,7 +56,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/settings.c src/mpi/settings.h \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
-	src/mpi/stream_calls.c \
+	src/mpi/stream_calls.c src/mpi/stream_calls.h \
 	src/mpi/stream_steps.c \
 	src/mpi/stream_thread.c src/mpi/stream_thread.h \
 	src/mpi/tracks.c src/mpi/tracks.h \
