@@ -69,7 +69,7 @@ static int round_with_startall(double *buffers[2], gpubind_request steps[2][2])
     return count_wrong(buffers[size % 2], 10 * rank);
 }
 
-/* On GPUs that reach each other; else the call says why not. */
+/* To other nodes it needs MPI_THREAD_MULTIPLE; else the call says so. */
 static int round_on_stream(double *buffers[2], gpubind_request steps[2][2])
 {
     gpubind_stream stream = device_stream();

@@ -11,6 +11,8 @@ on 'slow copies' 5 halo 5
 on simulated 6 halo 6
 on 'three devices' 7 halo 7
 on 'network path' 6 halo 8
+on 'network threads' 4 halo 11
+on 'slow network threads' 3 halo 12
 on 'no GPU' 2 halo
 on GPU 2 halo 9
 
@@ -31,7 +33,7 @@ on_roles 'network path' igg
 on_roles simulated ii
 
 for setting in simulated 'slow copies' 'slower copies' kernels 'no peers' 'shared path' \
-    'network path' GPU 'GPU shared' 'GPU network'; do
+    'network path' 'slow network threads' GPU 'GPU shared' 'GPU network threads'; do
     on "$setting" 2 halo_races
 done
 on simulated 1 halo_races
@@ -44,6 +46,8 @@ on GPU 2 halo_errors
 on simulated 2 halo_long 10000
 on simulated 2 halo_long 10000 turn
 on 'network path' 2 halo_long 1000
+on 'network threads' 2 halo_long 2000
+on 'shared path' 2 halo_long 2000 turn
 on GPU 2 halo_long 10000
 on GPU 2 halo_long 10000 turn
 nothing_left 'nothing is left behind'

@@ -19,8 +19,20 @@ for setting in simulated 'slow copies' 'slower copies' 'one device' kernels GPU;
     on "$setting" 2 persistent_stream linked
 done
 on simulated 3 persistent_stream linked
-for setting in 'no peers' 'shared path' 'network path' 'no driver'; do
+for setting in 'no peers' 'shared path' 'slow shared' 'network threads' 'slow network threads' \
+    'no driver' 'GPU shared' 'GPU network threads'; do
     on "$setting" 2 persistent_stream
+done
+
+for setting in simulated 'slow copies' 'no peers' kernels 'shared path' threads thread \
+    'network threads' 'slow network threads' 'no driver' GPU 'GPU shared' 'GPU network threads'; do
+    on "$setting" 2 persistent_queue
+done
+on simulated 1 persistent_queue
+on 'one way' 3 persistent_queue
+on 'slow network threads' 3 persistent_queue
+for setting in 'network path' 'GPU network'; do
+    on "$setting" 2 persistent_queue refused
 done
 
 everywhere 2 persistent_ends

@@ -150,9 +150,10 @@ GPUBIND_PUBLIC int gpubind_recv_init(void *buf, int count, MPI_Datatype type, in
 GPUBIND_PUBLIC int gpubind_start(gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_startall(int n, gpubind_request requests[]);
 /* Starts them after earlier work in the stream; later work in it comes after their
- * ends. They need no wait, and are inactive at once for the host. May be captured into a
- * graph when all of them were started once before and go between GPUs that reach each
- * other. */
+ * ends. They need no wait, and are inactive at once for the host; what fails later lets
+ * the stream go on, as above. To and from other nodes with MPI_THREAD_MULTIPLE alone. May
+ * be captured into a graph when all of them were started once before and go between GPUs
+ * that reach each other. */
 GPUBIND_PUBLIC int gpubind_startall_on_stream(int n, gpubind_request requests[],
                                               gpubind_stream stream);
 GPUBIND_PUBLIC int gpubind_request_free(gpubind_request *request);

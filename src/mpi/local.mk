@@ -44,6 +44,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/persistent.c src/mpi/persistent.h \
 	src/mpi/persistent_calls.c \
 	src/mpi/persistent_make.c \
+	src/mpi/persistent_queue.c src/mpi/persistent_queue.h \
 	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/probe.c \
@@ -57,7 +58,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
 	src/mpi/strides.c src/mpi/strides.h \
-	src/mpi/stream_calls.c \
+	src/mpi/stream_calls.c src/mpi/stream_calls.h \
 	src/mpi/stream_steps.c \
 	src/mpi/stream_thread.c src/mpi/stream_thread.h \
 	src/mpi/tracks.c src/mpi/tracks.h \

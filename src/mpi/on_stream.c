@@ -10,6 +10,7 @@
 /* A stream takes only so much work that it cannot begin; where the driver would wait for
  * room, in the middle of whatever it holds, the library does. */
 #define WAITS_MOST 256
+#define WAITS_MOST_BESIDE 24 /* with an exchange of many parts between two of them */
 #define STREAMS_KEPT 64
 
 struct on_stream *on_streams;
@@ -222,24 +223,51 @@ static void add(struct on_stream *stream, const struct entry *model, void *what,
         give_back(stream, entry);
 }
 
+static bool has_room_beside(const void *argument)
+{
+    return ((const struct on_stream *)argument)->waits < WAITS_MOST_BESIDE;
+}
+
 int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verbs,
-                    void *const whats[], int n, bool waits, struct gpubind_error *err)
+                    void *const whats[], int n, enum on_stream_wait wait,
+                    struct gpubind_error *err)
 {
     struct entry model = {.verbs = verbs, .number = ++stream->reached->value};
+    const struct word *go = NULL;
     int status = 0;
 
     on_streams_count(n);
-    if (waits)
-        model.gate = gate_make(stream, n, err);
-    if (waits && !model.gate)
+    while (wait == ON_STREAM_LATER && !has_room_beside(stream))
+        engine_wait_for(has_room_beside, stream, 3600);
+    if (wait != ON_STREAM_NEVER)
+        model.gate = gate_make(stream, n + (wait == ON_STREAM_LATER), err);
+    if (wait == ON_STREAM_AT_ONCE && model.gate)
+        go = model.gate->word;
+    if (wait != ON_STREAM_NEVER && !model.gate)
         status = -1;
     else
-        status = put_in(stream, stream->reached, waits ? model.gate->word : NULL, err);
+        status = put_in(stream, stream->reached, go, err);
     for (int i = 0; i < n; i++)
         add(stream, &model, whats[i], status == 0);
     if (status < 0 && model.gate)
         gate_open(stream, model.gate);
+    else if (wait == ON_STREAM_LATER)
+        stream->later = model.gate;
     stream_thread_wake();
+    return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+int on_stream_await(struct on_stream *stream, struct gpubind_error *err)
+{
+    struct gate *gate = stream->later;
+    int status;
+
+    if (!gate)
+        return MPI_SUCCESS;
+    status = put_in(stream, NULL, gate->word, err);
+    stream->later = NULL;
+    if (--gate->left == 0)
+        gate_open(stream, gate);
     return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 

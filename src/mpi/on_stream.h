@@ -39,11 +39,19 @@ struct on_stream_verbs {
  * said once. */
 struct on_stream *on_stream_open(struct CUstream_st *handle, int *result,
                                  struct gpubind_error *err);
-/* Puts n of them into the stream; waits: later work there comes after their ends. Lets go
- * of the library's lock meanwhile. An MPI error class; on failure the stream waits for
- * nothing. */
+/* When the stream waits for the ends of what it is given. */
+enum on_stream_wait {
+    ON_STREAM_NEVER,
+    ON_STREAM_AT_ONCE,
+    ON_STREAM_LATER /* at on_stream_await, which follows: the caller has work for between */
+};
+/* Puts n of them into the stream. Lets go of the library's lock meanwhile. An MPI error
+ * class; on failure the stream waits for nothing. */
 int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verbs,
-                    void *const whats[], int n, bool waits, struct gpubind_error *err);
+                    void *const whats[], int n, enum on_stream_wait wait,
+                    struct gpubind_error *err);
+/* Later work there comes after the ends of what was queued with ON_STREAM_LATER. */
+int on_stream_await(struct on_stream *stream, struct gpubind_error *err);
 /* Later work in the stream comes after the ends of all that was queued. */
 int on_stream_quiet(struct on_stream *stream, struct gpubind_error *err);
 void on_stream_close(struct on_stream *stream);

@@ -38,6 +38,7 @@ struct on_stream {
     /* Entries in their order: not started yet, started and with a gate, and without. */
     struct list queued, gated, loose;
     struct gate *quiets, **quiets_end;
+    struct gate *later;   /* of an open call that has not put its wait in */
     int waits;            /* gates in it that are closed */
     int result;           /* of the first that went wrong, until it is said */
     struct gpubind_error error;

@@ -69,7 +69,8 @@ static void close_pair(struct pair *pair, const char *why)
 
 void pair_settle(struct pair *pair)
 {
-    if (pair->place == PAIR_ON_TRACK || pair->place == PAIR_PATIENT || pair->inner)
+    if (pair->place == PAIR_ON_TRACK || pair->place == PAIR_PATIENT || pair->inner ||
+        pair->streamed > 0)
         return;
     if (pair->state == PAIR_OVER)
         link_close(pair);

@@ -44,6 +44,7 @@ struct pair {
     bool own_type;
     MPI_Count count;
     struct gpubind_operation *inner; /* this start's */
+    int streamed; /* starts on streams whose messages have not ended */
     /* linked */
     struct words words;
     struct offered mine;

@@ -37,21 +37,30 @@ static void end_inner(struct pair *pair)
     pair_settle(pair);
 }
 
-static void start_message(struct pair *pair)
+struct gpubind_operation *persistent_message(const struct pair *pair, enum call_kind call,
+                                             int *result, struct gpubind_error *err)
 {
-    struct gpubind_operation *request = pair->request;
+    const struct gpubind_operation *request = pair->request;
     const struct arguments arguments = {request->buffer, pair->count, pair->type, request->rank,
                                         0, MPI_COMM_NULL};
+    struct gpubind_operation *message = message_prepare(&arguments, request->comm->companion,
+                                                        request->kind, call, result, err);
+
+    if (message)
+        message->tag = (int)(pair_sends(pair) ? pair->others : pair->number);
+    return message;
+}
+
+static void start_message(struct pair *pair)
+{
     struct gpubind_error err;
     int result;
 
-    pair->inner = message_prepare(&arguments, request->comm->companion, request->kind,
-                                  CALL_NONBLOCKING, &result, &err);
+    pair->inner = persistent_message(pair, CALL_NONBLOCKING, &result, &err);
     if (!pair->inner) {
-        operation_end(request, result, "%s", err.text);
+        operation_end(pair->request, result, "%s", err.text);
         return;
     }
-    pair->inner->tag = (int)(pair_sends(pair) ? pair->others : pair->number);
     message_start(pair->inner, false);
     if (pair->inner->done)
         end_inner(pair);
@@ -263,6 +272,11 @@ void persistent_abandon(struct gpubind_operation *request)
     pair_break(request->pair, why.text);
 }
 
+static bool is_through(const void *pair)
+{
+    return ((const struct pair *)pair)->streamed == 0;
+}
+
 int persistent_free(struct gpubind_operation *request, struct gpubind_error *err)
 {
     int result = MPI_SUCCESS;
@@ -272,6 +286,8 @@ int persistent_free(struct gpubind_operation *request, struct gpubind_error *err
             engine_wait(&request, 1, false);
         result = request_finish(request, MPI_STATUS_IGNORE, err);
     }
+    while (!is_through(request->pair))
+        engine_wait_for(is_through, request->pair, 3600);
     pair_free(request->pair);
     return result;
 }

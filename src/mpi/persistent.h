@@ -19,7 +19,10 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
 /* The same in the order of a stream; none of them is active afterwards. */
 int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
                                struct CUstream_st *stream, struct gpubind_error *err);
-/* Waits when it is active. What that says. */
+/* A message of a start: NULL with *result and a sentence. */
+struct gpubind_operation *persistent_message(const struct pair *pair, enum call_kind call,
+                                             int *result, struct gpubind_error *err);
+/* Waits when it is active, or is a message of a stream. What that says. */
 int persistent_free(struct gpubind_operation *request, struct gpubind_error *err);
 
 /* All are inactive persistent requests, and are so no more: nobody else starts them. */

@@ -1,6 +1,7 @@
 /* Persistent messages in the order of a stream of the application's. */
 #include "mpi/engine.h"
 #include "mpi/persistent.h"
+#include "mpi/persistent_queue.h"
 #include "mpi/tracks.h"
 
 static int fail(struct gpubind_error *err, const struct pair *pair, const char *why)
@@ -39,25 +40,34 @@ static int look_at_stream(struct CUstream_st *stream, struct CUctx_st **context,
     return status == CUDA_OK ? 0 : gpu_error(status, "the stream", err);
 }
 
-/* An MPI error class: nothing may be queued yet. */
+/* How the pairs go; nothing may be queued yet. 0, or -1 with a sentence. */
+static int learn(struct gpubind_operation *const *requests, int n, bool capturing,
+                 struct gpubind_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        const struct pair *pair = requests[i]->pair;
+
+        if (capturing && pair->state != PAIR_NOBODY && (!pair_is_known(pair) || !pair->started))
+            return fail(err, pair, "was not started yet, which the first time has to be outside "
+                        "of a capture");
+        if (!pair_is_known(pair) && wait_until_known(pair, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* An MPI error class. */
 static int check(const struct pair *pair, const struct CUctx_st *context, bool capturing,
                  struct gpubind_error *err)
 {
     int result = MPI_ERR_OTHER;
 
-    if (capturing && pair->state != PAIR_NOBODY && (!pair_is_known(pair) || !pair->started))
-        fail(err, pair, "was not started yet, which the first time has to be outside of a capture");
-    else if (!pair_is_known(pair) && wait_until_known(pair, err) < 0)
-        ;
-    else if (pair->state == PAIR_OVER)
+    if (pair->state == PAIR_OVER)
         error_set(err, "%s", pair->why.text);
     else if (pair->state == PAIR_TOO_LONG && !pair_sends(pair))
         result = fail(err, pair, "does not fit the buffer") ? MPI_ERR_TRUNCATE : result;
     else if (pair->state == PAIR_MESSAGES && capturing)
         fail(err, pair, "cannot be captured: it does not go between GPUs that reach each other");
-    else if (pair->state == PAIR_MESSAGES)
-        fail(err, pair, "does not go between GPUs that reach each other, which is not possible "
-             "in a stream yet");
     else if (pair->state == PAIR_LINKED && pair->request->memory.gpu->context != context)
         fail(err, pair, "has its buffer in another context, or on another GPU, than the stream");
     else
@@ -81,30 +91,106 @@ static int queue(struct pair *linked, struct CUstream_st *stream, struct gpubind
     return MPI_ERR_OTHER;
 }
 
-int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
-                               struct CUstream_st *stream, struct gpubind_error *err)
+/* Those that still are linked: what was queued before them let go of the lock. */
+static int queue_linked(struct gpubind_operation *const *requests, int n,
+                        struct CUstream_st *stream, struct gpubind_error *err)
 {
     struct pair *linked = NULL, **linked_end = &linked;
-    struct CUctx_st *context = NULL;
-    int capturing = 0, result;
+    int result = MPI_SUCCESS, queued;
 
-    result = persistent_claim(requests, n, err);
-    if (result != MPI_SUCCESS)
-        return result;
-    if (n > 0 && look_at_stream(stream, &context, &capturing, err) < 0)
-        result = MPI_ERR_OTHER;
-    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        result = check(requests[i]->pair, context, capturing, err);
-    for (int i = 0; i < n && result == MPI_SUCCESS; i++) {
+    for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
 
-        pair->started = true;
+        if (pair->state == PAIR_OVER && result == MPI_SUCCESS) {
+            error_set(err, "%s", pair->why.text);
+            result = MPI_ERR_OTHER;
+        }
         if (pair->state != PAIR_LINKED)
             continue;
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;
     }
+    queued = linked ? queue(linked, stream, err) : MPI_SUCCESS;
+    return result == MPI_SUCCESS ? queued : result;
+}
+
+static int count(struct gpubind_operation *const *requests, int n, enum pair_state state)
+{
+    int found = 0;
+
+    for (int i = 0; i < n; i++)
+        found += requests[i]->pair->state == state;
+    return found;
+}
+
+/* Messages go before the exchange and are waited for after it: whichever a rank gets
+ * first, it has begun the others. All comes into the stream that can, whatever fails. */
+static int queue_all(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
+                     struct on_stream *stream, struct persistent_queue *messages,
+                     struct gpubind_error *err)
+{
+    struct gpubind_error why[3];
+    int results[3] = {MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS};
+
+    for (int i = 0; i < n; i++)
+        requests[i]->pair->started = true;
+    if (messages->n > 0)
+        results[0] = persistent_queue_go(messages, stream,
+                                         count(requests, n, PAIR_LINKED) > 0 ? ON_STREAM_LATER
+                                                                             : ON_STREAM_AT_ONCE,
+                                         &why[0]);
+    results[1] = queue_linked(requests, n, handle, &why[1]);
+    if (stream)
+        results[2] = on_stream_await(stream, &why[2]);
+    for (int i = 0; i < 3; i++)
+        if (results[i] != MPI_SUCCESS) {
+            *err = why[i];
+            return results[i];
+        }
+    return MPI_SUCCESS;
+}
+
+/* What can be said before anything is queued is. */
+static int start(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
+                 struct on_stream *stream, const struct CUctx_st *context, bool capturing,
+                 struct gpubind_error *err)
+{
+    struct persistent_queue messages;
+    int result = MPI_SUCCESS;
+
+    if (persistent_queue_make(&messages, count(requests, n, PAIR_MESSAGES), err) < 0)
+        return MPI_ERR_OTHER;
+    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
+        result = check(requests[i]->pair, context, capturing, err);
+    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
+        if (requests[i]->pair->state == PAIR_MESSAGES)
+            result = persistent_queue_add(&messages, requests[i]->pair, err);
+    if (result == MPI_SUCCESS)
+        result = queue_all(requests, n, handle, stream, &messages, err);
+    persistent_queue_clear(&messages);
+    return result;
+}
+
+int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
+                               struct CUstream_st *handle, struct gpubind_error *err)
+{
+    struct CUctx_st *context = NULL;
+    struct on_stream *stream = NULL;
+    int capturing = 0, result;
+
+    result = persistent_claim(requests, n, err);
+    if (result != MPI_SUCCESS || n == 0)
+        return result;
+    if (look_at_stream(handle, &context, &capturing, err) < 0 ||
+        learn(requests, n, capturing, err) < 0)
+        result = MPI_ERR_OTHER;
+    if (result == MPI_SUCCESS && !capturing && count(requests, n, PAIR_MESSAGES) > 0)
+        stream = on_stream_open(handle, &result, err);
+    if (result == MPI_SUCCESS)
+        result = start(requests, n, handle, stream, context, capturing, err);
+    if (stream)
+        on_stream_close(stream);
     persistent_unclaim(requests, n);
-    return linked ? queue(linked, stream, err) : result;
+    return result;
 }

@@ -12,6 +12,7 @@
 #include "mpi/pt2pt.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
+#include "mpi/stream_calls.h"
 #include "mpi/stream_thread.h"
 
 /* ---- what a stream does to a message */
@@ -37,7 +38,7 @@ static void start_send(struct gpubind_operation *send)
     make_ready(send, good);
 }
 
-static void start(void *what)
+void stream_message_start(void *what)
 {
     struct gpubind_operation *operation = what;
 
@@ -50,7 +51,7 @@ static void start(void *what)
 }
 
 /* Its message was announced, or another was matched with it already. */
-static void fail(void *what)
+void stream_message_fail(void *what)
 {
     struct gpubind_operation *operation = what;
 
@@ -65,7 +66,7 @@ static void fail(void *what)
     }
 }
 
-static bool is_over(void *what, int *result, struct gpubind_error *err)
+bool stream_message_is_over(void *what, int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *operation = what;
 
@@ -90,18 +91,24 @@ static void look_after(void *what)
 }
 
 /* Nobody will send what was not announced by now. */
-static void give_up(void *what)
+void stream_message_give_up(struct gpubind_operation *operation, int tag)
 {
-    struct gpubind_operation *operation = what;
-
     if (operation->kind != OPERATION_RECEIVE || operation->done || operation->early ||
         operation->held || !match_withdraw(operation))
         return;
     operation_end(operation, MPI_ERR_OTHER, "nobody sent a message for a receive from rank %d "
-                  "with tag %d before the end of the library", operation->rank, operation->tag);
+                  "with tag %d before the end of the library", operation->rank, tag);
 }
 
-static const struct on_stream_verbs message = {start, fail, is_over, look_after, give_up};
+static void give_up(void *what)
+{
+    struct gpubind_operation *operation = what;
+
+    stream_message_give_up(operation, operation->tag);
+}
+
+static const struct on_stream_verbs message = {stream_message_start, stream_message_fail,
+                                               stream_message_is_over, look_after, give_up};
 
 /* ---- the calls */
 
@@ -114,7 +121,7 @@ static bool has_remote_ranks(const struct comm *comm)
 }
 
 /* What needs MPI is moved by a thread of ours, or not at all. */
-static int check_level(const struct gpubind_operation *operation, struct gpubind_error *err)
+int stream_message_check(const struct gpubind_operation *operation, struct gpubind_error *err)
 {
     static const char needs[] = "messages on streams need MPI_THREAD_MULTIPLE there, and MPI was "
                                 "initialised with less";
@@ -133,7 +140,7 @@ static int put_in(struct on_stream *stream, struct gpubind_operation *operation,
 {
     void *what = operation;
 
-    if (check_level(operation, err) < 0) {
+    if (stream_message_check(operation, err) < 0) {
         operation_forget(operation);
         return MPI_ERR_OTHER;
     }
@@ -145,7 +152,8 @@ static int put_in(struct on_stream *stream, struct gpubind_operation *operation,
         operation_forget(operation);
         return MPI_SUCCESS;
     }
-    return on_stream_queue(stream, &message, &what, 1, waits, err);
+    return on_stream_queue(stream, &message, &what, 1, waits ? ON_STREAM_AT_ONCE : ON_STREAM_NEVER,
+                           err);
 }
 
 static int on_stream(const struct arguments *arguments, enum operation_kind kind,

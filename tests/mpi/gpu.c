@@ -300,3 +300,10 @@ bool buffer_untouched(const struct buffer *buffer, size_t offset)
     free(got);
     return at == nbytes;
 }
+
+bool gpu_is_simulated(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+
+    return driver && dlsym(driver, "gpubind_sim_open_mappings");
+}

@@ -108,6 +108,8 @@ bool gpu_owns(const void *at);
 void *vmm_make(size_t nbytes, bool exportable);
 void vmm_clear(void *at, size_t nbytes);
 
+/* What the driver says of memory is of this job alone. */
+bool gpu_is_simulated(void);
 /* Gives stream thirty milliseconds of work. */
 void gpu_keep_busy(struct CUstream_st *stream);
 

@@ -193,13 +193,15 @@ void world_clear(struct world *world)
         cuda.cuStreamDestroy_v2(world->stream);
 }
 
-/* Persistent messages that do not go from GPU to GPU cannot be queued so far. */
+/* What goes by MPI needs threads there. */
 bool world_queue(struct world *world, int array)
 {
     const int status = gpubind_halo_exchange_on_stream(world->halo, array, world->stream);
 
-    return (status == MPI_SUCCESS || !strstr(gpubind_error_text(), "in a stream yet")) &&
-           succeeds(status, "exchange_on_stream");
+    if (status != MPI_SUCCESS && job.threads < MPI_THREAD_MULTIPLE &&
+        strstr(gpubind_error_text(), "MPI_THREAD_MULTIPLE"))
+        return false;
+    return succeeds(status, "exchange_on_stream");
 }
 
 void world_exchange(struct world *world, int array, bool on_stream)

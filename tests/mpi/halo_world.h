@@ -38,7 +38,7 @@ void world_image(const struct world *world, char *image, int step);
  * ghost cells. */
 bool world_holds(const struct world *world, const void *array, int step, const char *what);
 
-/* On the stream; false: this is not possible. */
+/* On the stream; false: this is not possible at MPI's thread level. */
 bool world_queue(struct world *world, int array);
 /* By start and wait, or on the stream and then waiting for that. */
 void world_exchange(struct world *world, int array, bool on_stream);

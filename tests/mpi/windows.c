@@ -321,7 +321,7 @@ static void again(void)
     }
     job_barrier();
     cuda.cuMemGetInfo_v2(&after, &all);
-    expect(after + (16u << 20) > before, "%zu bytes were free, now %zu", before, after);
+    expect(!gpu_is_simulated() || after + (16u << 20) > before, "%zu bytes were free, now %zu", before, after);
     job_result();
 }
 

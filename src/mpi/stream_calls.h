@@ -1,0 +1,18 @@
+/* What a stream does to a message that was prepared for it, and started. */
+#ifndef GPUBIND_MPI_STREAM_CALLS_H
+#define GPUBIND_MPI_STREAM_CALLS_H
+
+#include "mpi/operation.h"
+
+/* The message may be moved by the library's thread: 0, or -1 with a sentence. For a stream
+ * that was opened. */
+int stream_message_check(const struct gpubind_operation *operation, struct gpubind_error *err);
+
+/* Verbs, as on_stream.h says, of an operation. */
+void stream_message_start(void *operation);
+void stream_message_fail(void *operation);
+bool stream_message_is_over(void *operation, int *result, struct gpubind_error *err);
+/* tag: as the application has it. */
+void stream_message_give_up(struct gpubind_operation *operation, int tag);
+
+#endif
