@@ -211,9 +211,9 @@ static void pump(struct staging *staging)
            staging->started < drained + descriptor->chunks_ahead)
         start_chunk(staging, send->memory.gpu, send->nbytes, true);
     land(staging);
-    atomic_store_explicit(&descriptor->filled, staging->ended, memory_order_release);
-    if (staging->failed)
+    if (staging->failed) /* before the chunk that failed counts as filled */
         atomic_store(&descriptor->failed, 1);
+    atomic_store_explicit(&descriptor->filled, staging->ended, memory_order_release);
 }
 
 void stage_sends_progress(void)
