@@ -26,7 +26,7 @@ static const char *const ping_words[PINGS] = {"signal", "put_signal", "store"};
     {                                                                                  \
         .title = title_text, .unit = "GB/s",                                           \
         .where = {{WHAT, what_word}, {BY, by_word}}, .table = SHEET_MATRIX,            \
-        .value = SPEED, .down = WARPS, .across = BLOCKS                                \
+        .picture = SHEET_HEAT, .value = SPEED, .down = WARPS, .across = BLOCKS         \
     }
 
 static const struct sheet_part parts[] = {
@@ -42,6 +42,8 @@ static const struct sheet_part parts[] = {
      .unit = "us",
      .where = {{BY, "ping"}, {WHAT, NULL}},
      .table = SHEET_ROWS,
+     .picture = SHEET_BARS,
+     .names = 1u << WHAT,
      .columns = 1 << WHAT | 1 << HALF | 1 << DATA,
      .value = HALF},
 };

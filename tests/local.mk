@@ -131,6 +131,7 @@ tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bin/bench_plot.c \
 	bin/bench_print.c bin/bench_print.h \
 	bin/bench_pt2pt_sheet.c bin/bench_pt2pt.h \
+	bin/bench_put_sheet.c bin/bench_put_sheet.h \
 	bin/bench_rows.c bin/bench_rows.h \
 	bin/bench_sheet.c bin/bench_sheet.h \
 	bin/bench_sheet_draw.c \

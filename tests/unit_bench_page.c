@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "bin/bench_host.h"
+#include "bin/bench_kernels.h"
 #include "bin/bench_p2p.h"
 #include "bin/bench_page.h"
 #include "bin/bench_pt2pt.h"
+#include "bin/bench_put_sheet.h"
 #include "bin/bench_verdict.h"
 #include "tests/tap.h"
 
@@ -155,6 +157,27 @@ static void check_verdicts(void)
     tap_ok(verdicts.nrows == 7, "nothing is judged that was not measured");
 }
 
+/* It is in no page, but has pictures. */
+static void check_put(void)
+{
+    struct sheet put = {.form = &put_form};
+    struct text picture = {0};
+
+    put_sheet_move(&put, true, BY_WARP, 8, 16, 355, false);
+    put_sheet_move(&put, true, BY_WARP, 32, 16, 370, false);
+    put_sheet_enough(&put, true, BY_WARP);
+    put_sheet_ping(&put, PING_SIGNAL, 1.3, false);
+    sheet_draw(&put, &picture);
+    text_add(&picture, " ");
+    tap_ok(strstr(put.notes.bytes, "370 GB/s, takes 8 blocks (of 16 warps: 355 GB/s)") != NULL,
+           "put: the fewest blocks that nearly reach the best");
+    tap_ok(strstr(picture.bytes, ">355<") || strstr(picture.bytes, ">355.00<"),
+           "... and a picture of them");
+    tap_ok(strstr(picture.bytes, "half a round trip") != NULL, "... and of signals");
+    text_clear(&picture);
+    sheet_clear(&put);
+}
+
 static void check_limits(void)
 {
     struct limit limit;
@@ -191,6 +214,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         return !file || text.failed || fputs(text.bytes, file) < 0 || fclose(file) != 0;
     check_verdicts();
+    check_put();
     check_limits();
     check_page(&text);
     text_clear(&text);
