@@ -19,7 +19,7 @@ static const struct sheet_column columns[] = {
     [BORDERS] = {SHEET_WORD, "borders", "borders"},
     [CELLS] = {SHEET_WORD, "cells", "cells of a rank"},
     [RANKS] = {SHEET_WORD, "ranks", "ranks"},
-    [TURN] = {SHEET_WORD, "in_turn", "in turn"},
+    [TURN] = {SHEET_WORD, "neighbours", "neighbours"},
     [WAY] = {SHEET_WORD, "way", "way"},
     [BYTES] = {SHEET_SIZE, "bytes", "bytes sent"},
     [TIMES] = {SHEET_COUNT, "times", "times"},
@@ -28,16 +28,21 @@ static const struct sheet_column columns[] = {
     [DATA] = {SHEET_WORD, "data", "data"},
 };
 
+#define WAY_PART(way_word, title_text)                                        \
+    {                                                                         \
+        .title = title_text, .unit = "us", .where = {{WAY, way_word}},        \
+        .picture = SHEET_BARS, .columns = ((1u << COLUMNS) - 1) & ~(1u << WAY), \
+        .names = 1u << GRID | 1u << BORDERS | 1u << TURN, .value = US         \
+    }
+
 static const struct sheet_part parts[] = {
-    {.title = "an exchange of ghost cells, on the slowest rank",
-     .unit = "us",
-     .picture = SHEET_BARS,
-     .columns = (1u << COLUMNS) - 1,
-     .names = 1u << GRID | 1u << BORDERS | 1u << TURN | 1u << WAY,
-     .value = US},
+    WAY_PART("stream", "an exchange in a stream, on the slowest rank"),
+    WAY_PART("graph", "the same in a captured graph"),
+    WAY_PART("start, wait", "started and waited for by the host"),
 };
 
-static const struct sheet_form form = {"halo", columns, COLUMNS, parts, 1};
+static const struct sheet_form form = {"halo", columns, COLUMNS, parts,
+                                       sizeof parts / sizeof parts[0]};
 
 /* Doubles; one ghost cell on either side along the dimensions that are cut. */
 static const struct {
@@ -89,7 +94,7 @@ static int add_row(struct run *run, struct halo_case *one, int grid, enum halo_w
     sheet_word(sheet, CELLS, word);
     say_numbers(word, ranks, one->grid.ndims);
     sheet_word(sheet, RANKS, word);
-    sheet_word(sheet, TURN, one->grid.flags ? "yes" : "no");
+    sheet_word(sheet, TURN, one->grid.flags ? "in turn" : "asked");
     sheet_word(sheet, WAY, ways[way]);
     sheet_number(sheet, BYTES, most);
     sheet_number(sheet, TIMES, result->times);

@@ -45,7 +45,8 @@ static void add_title(const struct sheet_part *part, struct svg_place place, str
 /* ---- heat maps */
 
 #define HEAT_TOP 52 /* the title, and the names of the columns */
-#define HEAT_LEFT 44
+#define HEAT_LEFT 52
+#define HEAT_NARROW 64 /* a cell has room for three digits, its column for a number */
 
 static void draw_heat_cell(const struct sheet *sheet, const struct sheet_part *part, int row,
                            struct svg_place place, double most, struct text *text)
@@ -58,11 +59,32 @@ static void draw_heat_cell(const struct sheet *sheet, const struct sheet_part *p
              place.width - 2, height - 2);
     text_add(text, "  <text class=\"x\" x=\"%.1f\" y=\"%.1f\">",
              place.left + place.width / 2, place.top + 20);
-    if (row >= 0)
-        add_cell(sheet, row, part->value, text);
-    else
+    if (row < 0)
         text_add(text, "-");
+    else if (place.width < HEAT_NARROW)
+        text_add(text, value < 99.95 ? "%.3g" : "%.0f", value);
+    else
+        add_cell(sheet, row, part->value, text);
     text_add(text, "</text>\n");
+}
+
+/* "GPU 0", or in narrow columns the word once, at the left of the numbers. */
+static void draw_heat_names(const struct sheet *sheet, const struct sheet_part *part,
+                            const int *across, int n, struct svg_place cell, struct text *text)
+{
+    const char *heading = sheet->form->columns[part->across].heading;
+    bool narrow = cell.width < HEAT_NARROW;
+
+    if (narrow)
+        text_add(text, "  <text class=\"small y\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+                 cell.left - 6, cell.top - 8, heading);
+    for (int j = 0; j < n; j++, cell.left += cell.width) {
+        text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%.1f\">%s%s",
+                 cell.left + 0.5 * cell.width, cell.top - 8, narrow ? "" : heading,
+                 narrow ? "" : " ");
+        add_cell(sheet, across[j], part->across, text);
+        text_add(text, "</text>\n");
+    }
 }
 
 double heat_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
@@ -77,13 +99,8 @@ double heat_draw(const struct sheet *sheet, const struct sheet_part *part, struc
     if (!text || !ndown)
         return ndown ? HEAT_TOP + 30 * ndown + 12 : 0;
     add_title(part, place, text);
-    for (int j = 0; j < nacross; j++) {
-        text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%.1f\">%s ",
-                 left + (j + 0.5) * width, place.top + HEAT_TOP - 8,
-                 sheet->form->columns[part->across].heading);
-        add_cell(sheet, across[j], part->across, text);
-        text_add(text, "</text>\n");
-    }
+    draw_heat_names(sheet, part, across, nacross,
+                    (struct svg_place){left, place.top + HEAT_TOP, width}, text);
     for (int i = 0; i < ndown; i++) {
         struct svg_place cell = {left, place.top + HEAT_TOP + 30 * i, width};
 

@@ -10,8 +10,8 @@ for n in 1 2 3; do
     holds "$n ranks: each grid, asked and in turn, started and on the stream" '
 grids = [("rows of 64 KiB", "open"), ("rows of 64 KiB", "meet"), ("rows of 1 MiB", "open"),
          ("rows of 1 MiB", "meet"), ("square", "meet"), ("cube, corners", "meet")]
-assert [(r["grid"], r["borders"], r["in_turn"], r["way"]) for r in rows if r["way"] != "graph"] == [
-    (*grid, turn, way) for grid in grids for turn in ("no", "yes")
+assert [(r["grid"], r["borders"], r["neighbours"], r["way"]) for r in rows if r["way"] != "graph"] == [
+    (*grid, turn, way) for grid in grids for turn in ("asked", "in turn")
     for way in ("start, wait", "stream")]
 assert all(r["data"] == "right" and r["us"] > 0 and r["times"] == 20 for r in rows)'
     holds "$n ranks: bytes that a rank sends" '
