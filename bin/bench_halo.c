@@ -159,13 +159,7 @@ static int measure(struct run *run, int grid, int flags, struct gpubind_error *e
 
 static int open_gpu(struct run *run, struct gpubind_error *err)
 {
-    MPI_Comm node;
-    int local;
-
-    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, run->rank, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &local);
-    PMPI_Comm_free(&node);
-    return ranks_agree(MPI_COMM_WORLD, gpu_open(&run->gpu, local, err), err);
+    return ranks_agree(MPI_COMM_WORLD, gpu_open(&run->gpu, ranks_local(), err), err);
 }
 
 static void describe(struct run *run)

@@ -1,12 +1,10 @@
 #include "bin/bench_p2p.h"
 
-#include <mpi.h>
 #include <string.h>
 
 #include "bin/bench_machine.h"
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
-#include "bin/bench_ranks.h"
 
 static const char *yes(int value)
 {
@@ -141,15 +139,7 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
 
 int p2p_fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
-    int rank, n, status = 0;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    if (rank == 0)
-        status = fill_here(options, sheet, err);
-    if (n > 1)
-        text_add(&sheet->notes, "rank 0 alone measures, with the GPUs that it sees\n");
-    return ranks_agree(MPI_COMM_WORLD, status, err);
+    return bench_measure_first(fill_here, options, sheet, err);
 }
 
 int bench_p2p(const struct bench_options *options)

@@ -1,6 +1,5 @@
 /* The subcommand peer-kernel: a kernel of the first GPU works in its own memory, and in
  * that of every other one that it reaches. */
-#include <mpi.h>
 #include <string.h>
 
 #include "bin/bench_kernels.h"
@@ -9,7 +8,6 @@
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
 #include "bin/bench_p2p.h"
-#include "bin/bench_ranks.h"
 
 #define CHAIN_STEPS 10000
 
@@ -188,15 +186,7 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
 static int peer_fill(const struct bench_options *options, struct sheet *sheet,
                      struct gpubind_error *err)
 {
-    int rank, n, status = 0;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    if (rank == 0)
-        status = fill_here(options, sheet, err);
-    if (n > 1)
-        text_add(&sheet->notes, "rank 0 alone measures, with the GPUs that it sees\n");
-    return ranks_agree(MPI_COMM_WORLD, status, err);
+    return bench_measure_first(fill_here, options, sheet, err);
 }
 
 int bench_peer(const struct bench_options *options)

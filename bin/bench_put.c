@@ -152,17 +152,6 @@ static void measure(struct run *run)
 
 /* ---- begin and end */
 
-static int local_rank(void)
-{
-    MPI_Comm node;
-    int local;
-
-    PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &local);
-    PMPI_Comm_free(&node);
-    return local;
-}
-
 static int open_gpu(struct run *run, struct gpubind_error *err)
 {
     if (run->n > 2)
@@ -172,7 +161,7 @@ static int open_gpu(struct run *run, struct gpubind_error *err)
         return error_set(err, "--size: %zu bytes are no multiple of 16", run->options->size);
     if (!bench_kernel_image) /* before a GPU is looked for */
         return kernels_open(NULL, &run->kernels, err);
-    if (gpu_open(&run->gpu, local_rank(), err) < 0 ||
+    if (gpu_open(&run->gpu, ranks_local(), err) < 0 ||
         kernels_open(&run->gpu, &run->kernels, err) < 0)
         return -1;
     return gpu_alloc(&run->gpu, run->options->size, &run->here, err);

@@ -18,6 +18,20 @@ static int finish(const struct bench_options *options, const struct sheet *sheet
     return EXIT_WRONG_DATA;
 }
 
+int bench_measure_first(bench_measure *measure, const struct bench_options *options,
+                        struct sheet *sheet, struct gpubind_error *err)
+{
+    int rank, n, status = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (rank == 0)
+        status = measure(options, sheet, err);
+    if (n > 1)
+        text_add(&sheet->notes, "rank 0 alone measures, with the GPUs that it sees\n");
+    return ranks_agree(MPI_COMM_WORLD, status, err);
+}
+
 int bench_run(const struct bench_options *options, const struct sheet_form *form,
               bench_measure *measure)
 {

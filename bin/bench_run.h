@@ -12,6 +12,10 @@
 typedef int bench_measure(const struct bench_options *options, struct sheet *sheet,
                           struct gpubind_error *err);
 
+/* Rank 0 alone measures, which is noted. Its answer is that of all. */
+int bench_measure_first(bench_measure *measure, const struct bench_options *options,
+                        struct sheet *sheet, struct gpubind_error *err);
+
 /* Returns the exit status. MPI is started past the library. */
 int bench_run(const struct bench_options *options, const struct sheet_form *form,
               bench_measure *measure);
