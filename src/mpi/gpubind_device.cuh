@@ -85,7 +85,7 @@ static __device__ __forceinline__ void *gpubind_at(const gpubind_device_win *win
         __trap();
     }
 #endif
-    return part->data + offset;
+    return part->data ? part->data + offset : 0;
 }
 
 static __device__ __forceinline__ unsigned long long *
@@ -104,7 +104,7 @@ gpubind_signal_at(const gpubind_device_win *win, int target, int signal)
         __trap();
     }
 #endif
-    return part->signals + signal;
+    return part->signals ? part->signals + signal : 0;
 }
 
 /* ---- who copies: a thread's number among those that share the work, and how many do */

@@ -237,6 +237,10 @@ int library_start(struct gpubind_error *err)
 
     if (phase == RUNNING)
         return MPI_SUCCESS;
+    if (phase == OVER) { /* matching and threads have ended for good */
+        error_set(err, "the library has ended");
+        return MPI_ERR_OTHER;
+    }
     if (!mpi_is_up()) {
         error_set(err, "MPI is not initialised");
         return MPI_ERR_OTHER;

@@ -309,6 +309,9 @@ void pairs_stop(void)
             comm_leave(request->comm);
         request->comm = NULL;
         words_give(&pair->words);
+        if (pair->own_type) /* the request may be freed after MPI_Finalize */
+            PMPI_Type_free(&pair->type);
+        pair->own_type = false;
         close_pair(pair, "the library has ended");
     }
 }

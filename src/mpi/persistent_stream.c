@@ -77,8 +77,12 @@ static int check(const struct pair *pair, const struct CUctx_st *context, bool c
 
 static int queue(struct pair *linked, struct CUstream_st *stream, struct gpubind_error *err)
 {
+    int capturing = 0;
+
     if (tracks_queue(linked->request->memory.gpu, stream, linked, false, err) == 0)
         return MPI_SUCCESS;
+    if (gpu_driver()->cuStreamIsCapturing(stream, &capturing) != CUDA_OK || capturing)
+        return MPI_ERR_OTHER; /* nothing of it has run */
     while (linked) { /* a part of it may be queued: nobody knows what the words say */
         struct pair *pair = linked;
 

@@ -115,9 +115,11 @@ static void end(struct pair *pairs, const struct gpubind_error *failure)
         if (failure)
             tracks_release(pair); /* a part of it may be queued */
         pair->place = PAIR_NOWHERE;
-        if (failure)
-            pair_break(pair, failure->text);
-        else if (!pair->request->done)
+        if (failure) {
+            pair_break(pair, failure->text); /* it may be no more */
+            continue;
+        }
+        if (!pair->request->done)
             operation_good(pair->request);
         pair_settle(pair);
     }

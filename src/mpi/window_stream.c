@@ -133,7 +133,10 @@ static int try(const struct request *request,
     if (result != MPI_SUCCESS)
         return result;
     entered = gpu_enter(request->win->gpu);
+    /* The driver may wait for the stream, which a message may hold. */
+    library_unlock();
     status = what(request, value);
+    library_lock();
     gpu_leave(entered);
     if (status == CUDA_OK)
         return MPI_SUCCESS;

@@ -68,10 +68,13 @@ static void free_now(const struct gpubind_window *win, cuda_address memory)
 
 void window_clear(struct gpubind_window *win, bool at_end)
 {
-    free_now(win, win->table);
-    if (at_end)
+    if (!at_end && win->table)
+        gpu_free(win->gpu, win->table); /* not while a stream is held */
+    if (at_end) {
+        free_now(win, win->table);
         free_now(win, win->memory);
-    else if (win->memory) /* messages may have come from it, too */
+    }
+    if (!at_end && win->memory) /* messages may have come from it, too */
         memory_free_later((void *)(uintptr_t)win->memory, NULL);
     comm_leave(win->comm);
     free(win);

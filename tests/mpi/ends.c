@@ -217,6 +217,8 @@ void test_finalize(void)
     expect(MPI_GPUSend(buffer.at, 8, MPI_BYTE, 0, 1, comm) != MPI_SUCCESS && *gpubind_error_text(),
            "a send after gpubind_finalize: '%s'", gpubind_error_text());
     succeeds(gpubind_finalize(), "finalize again");
+    expect(gpubind_init() != MPI_SUCCESS && strstr(gpubind_error_text(), "has ended"),
+           "gpubind_init after gpubind_finalize: '%s'", gpubind_error_text());
     MPI_Comm_free(&comm);
     buffer_clear(&buffer);
     job_result();
