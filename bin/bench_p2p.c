@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "bin/bench_machine.h"
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
 
@@ -84,24 +83,6 @@ static int measure_pair(struct p2p *p2p, int from, int to, bool on, struct gpubi
     return 0;
 }
 
-static void describe(struct p2p *p2p)
-{
-    struct text *text = &p2p->sheet->machine;
-    char begin[24];
-
-    text_add(text, "gpubind-bench %s p2p: %d GPU%s of one process\n", PACKAGE_VERSION, p2p->n,
-             p2p->n == 1 ? "" : "s");
-    machine_add_host(text);
-    for (int i = 0; i < p2p->n; i++) {
-        snprintf(begin, sizeof begin, "GPU %d: ", i);
-        machine_add_gpu(begin, &p2p->gpus[i].gpu, text);
-        text_add(text, "\n");
-    }
-    if (p2p->n == 1)
-        text_add(&p2p->sheet->notes, "one GPU is visible, and pairs need two: what is measured is "
-                                     "copies within its memory\n");
-}
-
 static int measure_all(struct p2p *p2p, struct gpubind_error *err)
 {
     int pairs = p2p->n * p2p->n;
@@ -130,7 +111,8 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     if (status == 0 && !p2p.n)
         status = error_set(err, "no GPU is visible: there is nothing to measure");
     if (status == 0) {
-        describe(&p2p);
+        p2p_describe(&p2p, "p2p", "one GPU is visible, and pairs need two: what is measured is copies "
+                       "within its memory");
         status = measure_all(&p2p, err);
     }
     p2p_close(&p2p);

@@ -37,6 +37,8 @@ struct p2p_result {
  * p2p_close is to be called. */
 int p2p_open(struct p2p *p2p, size_t nbytes, struct gpubind_error *err);
 void p2p_close(struct p2p *p2p);
+/* The machine, for the sheet; alone: the note where there is one GPU only. */
+void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone);
 bool p2p_reaches(const struct p2p *p2p, int from, int to);
 /* Peer access of one to the other on or off; off where it was off is no error. */
 int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bin/bench_machine.h"
 #include "bin/bench_p2p.h"
 
 static int open_one(struct p2p_gpu *one, int number, size_t nbytes, struct gpubind_error *err)
@@ -86,4 +87,21 @@ int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_
     snprintf(text, sizeof text, "peer access of GPU %d to GPU %d cannot be turned %s", from, to,
              on ? "on" : "off");
     return gpu_check(gpu, status, text, err);
+}
+
+void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone)
+{
+    struct text *text = &p2p->sheet->machine;
+    char begin[24];
+
+    text_add(text, "gpubind-bench %s %s: %d GPU%s of one process\n", PACKAGE_VERSION, subcommand,
+             p2p->n, p2p->n == 1 ? "" : "s");
+    machine_add_host(text);
+    for (int i = 0; i < p2p->n; i++) {
+        snprintf(begin, sizeof begin, "GPU %d: ", i);
+        machine_add_gpu(begin, &p2p->gpus[i].gpu, text);
+        text_add(text, "\n");
+    }
+    if (p2p->n == 1)
+        text_add(&p2p->sheet->notes, "%s\n", alone);
 }

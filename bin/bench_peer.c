@@ -4,7 +4,6 @@
 
 #include "bin/bench_kernels.h"
 #include "bin/bench_launch.h"
-#include "bin/bench_machine.h"
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
 #include "bin/bench_p2p.h"
@@ -130,24 +129,6 @@ static int measure_memory(struct peer_run *run, int memory, struct gpubind_error
     return measure_chain(run, memory, at, err);
 }
 
-static void describe(struct p2p *p2p)
-{
-    struct text *text = &p2p->sheet->machine;
-    char begin[24];
-
-    text_add(text, "gpubind-bench %s peer-kernel: %d GPU%s of one process\n", PACKAGE_VERSION,
-             p2p->n, p2p->n == 1 ? "" : "s");
-    machine_add_host(text);
-    for (int i = 0; i < p2p->n; i++) {
-        snprintf(begin, sizeof begin, "GPU %d: ", i);
-        machine_add_gpu(begin, &p2p->gpus[i].gpu, text);
-        text_add(text, "\n");
-    }
-    if (p2p->n == 1)
-        text_add(&p2p->sheet->notes, "one GPU is visible: its own memory is all there is to "
-                                     "measure\n");
-}
-
 static int measure_all(struct peer_run *run, struct gpubind_error *err)
 {
     struct p2p *p2p = &run->p2p;
@@ -164,7 +145,8 @@ static int measure_all(struct peer_run *run, struct gpubind_error *err)
     if (gpu_use(&p2p->gpus[0].gpu, err) < 0 ||
         kernels_open(&p2p->gpus[0].gpu, &run->kernels, err) < 0)
         return -1;
-    describe(p2p);
+    p2p_describe(p2p, "peer-kernel",
+                 "one GPU is visible: its own memory is all there is to measure");
     for (int memory = 0; memory < p2p->n; memory++)
         if (measure_memory(run, memory, err) < 0)
             return -1;
