@@ -195,16 +195,41 @@ static __device__ __forceinline__ u64 now_ns()
     return ns;
 }
 
-static __device__ __forceinline__ void tell(const gpubind_device_win *win, int other, u64 turn,
-                                            int how)
+template <int how>
+static __device__ __forceinline__ void tell(const gpubind_device_win *win, int other, u64 turn)
 {
     if (how == PING_PUT_SIGNAL)
         gpubind_put_signal(win, other, 0, &turn, sizeof turn, 0, turn);
     else if (how == PING_SIGNAL)
         gpubind_signal(win, other, 0, turn);
     else
-        asm volatile("st.relaxed.sys.global.u64 [%0], %1;"
-                     ::"l"(gpubind_signal_at(win, other, 0)), "l"(turn) : "memory");
+        gpubind_signal_relaxed(win, other, 0, turn);
+}
+
+/* Turns from begin + 1 to last; those up to `warm` do not count. The second side waits for
+ * the first turn before it says it, and then, as the first, for the next thing said. */
+template <int how>
+static __device__ void ping(const gpubind_device_win *win, int other, int first, u64 begin,
+                            u64 warm, u64 last, u64 *ns, u64 *wrong)
+{
+    const volatile u64 *got =
+        static_cast<const volatile u64 *>(gpubind_at(win, gpubind_rank(win), 0, sizeof(u64)));
+    u64 from = now_ns(), bad = 0;
+
+    if (!first)
+        gpubind_wait_signal(win, 0, GPUBIND_GE, begin + 1);
+    for (u64 turn = begin + 1; turn <= last; turn++) {
+        const u64 next = first || turn == last ? turn : turn + 1;
+
+        if (turn == warm + 1)
+            from = now_ns();
+        tell<how>(win, other, turn);
+        gpubind_wait_signal(win, 0, GPUBIND_GE, next);
+        if (how == PING_PUT_SIGNAL)
+            bad += *got != next;
+    }
+    *ns = now_ns() - from;
+    *wrong = bad;
 }
 
 /* begin: signals of earlier runs. The first warm turns do not count. *ns: how long the
@@ -212,23 +237,14 @@ static __device__ __forceinline__ void tell(const gpubind_device_win *win, int o
 extern "C" __global__ void bench_ping(const gpubind_device_win *win, int other, int first,
                                       u64 begin, u64 warm, u64 n, int how, u64 *ns, u64 *wrong)
 {
-    const volatile u64 *got =
-        static_cast<const volatile u64 *>(gpubind_at(win, gpubind_rank(win), 0, sizeof(u64)));
-    u64 from = now_ns(), bad = 0;
+    const u64 from = begin + warm, last = from + n;
 
-    for (u64 turn = begin + 1; turn <= begin + warm + n; turn++) {
-        if (turn == begin + warm + 1)
-            from = now_ns();
-        if (first)
-            tell(win, other, turn, how);
-        gpubind_wait_signal(win, 0, GPUBIND_GE, turn);
-        if (how == PING_PUT_SIGNAL)
-            bad += *got != turn;
-        if (!first)
-            tell(win, other, turn, how);
-    }
-    *ns = now_ns() - from;
-    *wrong = bad;
+    if (how == PING_PUT_SIGNAL)
+        ping<PING_PUT_SIGNAL>(win, other, first, begin, from, last, ns, wrong);
+    else if (how == PING_SIGNAL)
+        ping<PING_SIGNAL>(win, other, first, begin, from, last, ns, wrong);
+    else
+        ping<PING_RELAXED>(win, other, first, begin, from, last, ns, wrong);
 }
 
 /* ---- another GPU's memory in a kernel */

@@ -10,7 +10,7 @@ enum bench_by { BY_THREAD, BY_WARP, BY_BLOCK, BY_BULK, BY_KINDS };
 #define BULK_PIECES 5
 
 /* How bench_ping tells the other. */
-enum bench_ping { PING_SIGNAL, PING_PUT_SIGNAL, PING_BARE, PINGS };
+enum bench_ping { PING_SIGNAL, PING_PUT_SIGNAL, PING_RELAXED, PINGS };
 
 /* Which element a thread of bench_double takes after which. */
 enum bench_pattern { PATTERN_TOGETHER, PATTERN_STRIDED, PATTERN_RANDOM, PATTERN_CHAIN, PATTERNS };

@@ -19,7 +19,7 @@ static const struct sheet_column columns[COLUMNS] = {
 };
 
 static const char *const by_words[BY_KINDS] = {"thread", "warp", "block", "bulk"};
-static const char *const ping_words[PINGS] = {"signal", "put_signal", "store"};
+static const char *const ping_words[PINGS] = {"signal", "put_signal", "relaxed"};
 
 /* Warps of a block downwards, blocks to the right. */
 #define MOVES(what_word, by_word, title_text)                                          \

@@ -42,14 +42,21 @@ enum gpubind_compare { GPUBIND_GE, GPUBIND_EQ };
 #define GPUBIND_DEVICE_CHECKS 0
 #endif
 
+/* What the table says does not change while a kernel runs, so that one load does for a
+ * whole loop, whatever waits and fences are in it. */
+static __device__ __forceinline__ unsigned long long gpubind_device_fixed(const void *at)
+{
+    return __ldg(static_cast<const unsigned long long *>(at));
+}
+
 static __device__ __forceinline__ int gpubind_rank(const gpubind_device_win *win)
 {
-    return win->rank;
+    return __ldg(&win->rank);
 }
 
 static __device__ __forceinline__ int gpubind_size(const gpubind_device_win *win)
 {
-    return win->n;
+    return __ldg(&win->n);
 }
 
 /* ---- where things are */
@@ -58,7 +65,7 @@ static __device__ __forceinline__ const gpubind_device_part *
 gpubind_device_part_of(const gpubind_device_win *win, int target)
 {
 #if GPUBIND_DEVICE_CHECKS
-    if (target < 0 || target >= win->n) {
+    if (target < 0 || target >= gpubind_size(win)) {
         printf("gpubind: rank %d: target %d is not from 0 to %d\n", win->rank, target, win->n - 1);
         __trap();
     }
@@ -73,38 +80,43 @@ static __device__ __forceinline__ void *gpubind_at(const gpubind_device_win *win
                                                    unsigned long long nbytes = 0)
 {
     const gpubind_device_part *part = gpubind_device_part_of(win, target);
+    char *data = reinterpret_cast<char *>(gpubind_device_fixed(&part->data));
 
 #if GPUBIND_DEVICE_CHECKS
-    if (offset > part->nbytes || nbytes > part->nbytes - offset) {
+    const unsigned long long most = gpubind_device_fixed(&part->nbytes);
+
+    if (offset > most || nbytes > most - offset) {
         printf("gpubind: rank %d: %llu bytes at %llu leave the %llu bytes of rank %d\n", win->rank,
-               nbytes, offset, part->nbytes, target);
+               nbytes, offset, most, target);
         __trap();
     }
-    if (!part->data && nbytes > 0) {
+    if (!data && nbytes > 0) {
         printf("gpubind: rank %d: kernels cannot reach rank %d\n", win->rank, target);
         __trap();
     }
 #endif
-    return part->data ? part->data + offset : 0;
+    return data ? data + offset : 0;
 }
 
 static __device__ __forceinline__ unsigned long long *
 gpubind_signal_at(const gpubind_device_win *win, int target, int signal)
 {
     const gpubind_device_part *part = gpubind_device_part_of(win, target);
+    unsigned long long *signals =
+        reinterpret_cast<unsigned long long *>(gpubind_device_fixed(&part->signals));
 
 #if GPUBIND_DEVICE_CHECKS
-    if (signal < 0 || signal >= (long long)part->nsignals) {
+    if (signal < 0 || signal >= (long long)gpubind_device_fixed(&part->nsignals)) {
         printf("gpubind: rank %d: signal %d is none of the %llu of rank %d\n", win->rank, signal,
                part->nsignals, target);
         __trap();
     }
-    if (!part->signals) {
+    if (!signals) {
         printf("gpubind: rank %d: kernels cannot reach rank %d\n", win->rank, target);
         __trap();
     }
 #endif
-    return part->signals ? part->signals + signal : 0;
+    return signals ? signals + signal : 0;
 }
 
 /* ---- who copies: a thread's number among those that share the work, and how many do */
@@ -294,6 +306,20 @@ static __device__ __forceinline__ void gpubind_signal(const gpubind_device_win *
         asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
+/* The word alone, in half the time: it may come before what was put before it. For turns and
+ * credits that say nothing of data. */
+static __device__ __forceinline__ void
+gpubind_signal_relaxed(const gpubind_device_win *win, int target, int signal,
+                       unsigned long long value, gpubind_signal_op op = GPUBIND_SIGNAL_SET)
+{
+    unsigned long long *word = gpubind_signal_at(win, target, signal);
+
+    if (op == GPUBIND_SIGNAL_ADD)
+        asm volatile("red.relaxed.sys.global.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+    else
+        asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
 template <typename by>
 static __device__ __forceinline__ void
 gpubind_put_signal_by(const gpubind_device_win *win, int target, unsigned long long offset,
@@ -335,7 +361,7 @@ gpubind_put_signal_block(const gpubind_device_win *win, int target, unsigned lon
 static __device__ __forceinline__ unsigned long long
 gpubind_signal_fetch(const gpubind_device_win *win, int signal)
 {
-    const unsigned long long *word = gpubind_signal_at(win, win->rank, signal);
+    const unsigned long long *word = gpubind_signal_at(win, gpubind_rank(win), signal);
     unsigned long long value;
 
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
@@ -349,7 +375,7 @@ static __device__ __forceinline__ unsigned long long
 gpubind_wait_signal(const gpubind_device_win *win, int signal, gpubind_compare compare,
                     unsigned long long value)
 {
-    const unsigned long long *word = gpubind_signal_at(win, win->rank, signal);
+    const unsigned long long *word = gpubind_signal_at(win, gpubind_rank(win), signal);
     unsigned long long got;
 
     do

@@ -59,7 +59,10 @@ extern "C" __global__ void turns(const gpubind_device_win *win, int other, unsig
         __syncthreads();
         if (threadIdx.x == 0) {
             gpubind_fence();
-            gpubind_signal(win, other, 1, turn);
+            if (turn % 2)
+                gpubind_signal(win, other, 1, turn);
+            else
+                gpubind_signal_relaxed(win, other, 1, turn);
             gpubind_wait_signal(win, 1, GPUBIND_GE, turn);
             if (gpubind_signal_fetch(win, 1) < (u64)turn)
                 atomicAdd(wrong, 1);
@@ -72,7 +75,10 @@ extern "C" __global__ void turns(const gpubind_device_win *win, int other, unsig
 extern "C" __global__ void add(const gpubind_device_win *win, int signal)
 {
     for (int rank = 0; rank < gpubind_size(win); rank++)
-        gpubind_signal(win, rank, signal, 1, GPUBIND_SIGNAL_ADD);
+        if (threadIdx.x % 2)
+            gpubind_signal(win, rank, signal, 1, GPUBIND_SIGNAL_ADD);
+        else
+            gpubind_signal_relaxed(win, rank, signal, 1, GPUBIND_SIGNAL_ADD);
 }
 
 /* What a debug build stops. */
