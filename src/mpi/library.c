@@ -1,7 +1,6 @@
 #include "mpi/library.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -23,92 +22,18 @@
 #include "mpi/stream_thread.h"
 #include "mpi/windows.h"
 
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-/* Threads that want the lock, and how often it was taken. */
-static _Atomic unsigned waiting, turns;
 static _Thread_local char latest_error[1024];
-static bool alone; /* only one thread calls at a time */
-static _Thread_local int depth; /* times that this thread has the lock */
 static _Thread_local int capture_mode;
-static _Thread_local bool no_mpi;
 static struct settings settings;
 static _Atomic enum { NOT_YET, RUNNING, OVER } phase; /* the helper looks at it unlocked */
 static pthread_t helper;
 static bool helped;
-
-/* Below MPI_THREAD_MULTIPLE no two threads are in the library at once, and a locked
- * operation waits for all that was written to shared memory before it. */
-void library_lock(void)
-{
-    if (alone)
-        return;
-    atomic_fetch_add(&waiting, 1);
-    pthread_mutex_lock(&lock);
-    atomic_fetch_sub(&waiting, 1);
-    atomic_fetch_add(&turns, 1);
-    depth++;
-}
-
-bool library_try_lock(void)
-{
-    if (atomic_load(&waiting) > 0 || pthread_mutex_trylock(&lock) != 0)
-        return false;
-    atomic_fetch_add(&turns, 1);
-    depth++;
-    return true;
-}
-
-void library_share(void)
-{
-    if (!alone)
-        return;
-    alone = false;
-    library_lock();
-}
-
-void library_keep_from_mpi(bool kept)
-{
-    no_mpi = kept;
-}
-
-bool library_may_call_mpi(void)
-{
-    return !no_mpi;
-}
 
 void library_enter(void)
 {
     library_lock();
     latest_error[0] = '\0';
     capture_mode = gpu_suspend_capture();
-}
-
-void library_unlock(void)
-{
-    if (depth == 0)
-        return;
-    depth--;
-    pthread_mutex_unlock(&lock);
-}
-
-/* The mutex alone would hardly ever let another thread in. */
-void library_breathe(bool for_long)
-{
-    const unsigned before = atomic_load(&turns);
-
-    if (alone) {
-        if (for_long)
-            sched_yield();
-        return;
-    }
-    if (!for_long && atomic_load(&waiting) == 0)
-        return;
-    library_unlock();
-    if (for_long)
-        sched_yield();
-    while (atomic_load(&waiting) > 0 && atomic_load(&turns) == before)
-        sched_yield();
-    library_lock();
 }
 
 const char *gpubind_error_text(void)
@@ -219,7 +144,7 @@ static int start_helper(struct gpubind_error *err)
     int level;
 
     PMPI_Query_thread(&level);
-    alone = level != MPI_THREAD_MULTIPLE;
+    library_unshare(level != MPI_THREAD_MULTIPLE);
     if (!settings.progress_thread)
         return MPI_SUCCESS;
     if (level != MPI_THREAD_MULTIPLE) {

@@ -15,6 +15,8 @@ void library_lock(void);
 void library_unlock(void);
 /* false: another thread has it, or wants it. */
 bool library_try_lock(void);
+/* At the start: does MPI's thread level let one thread call at a time only? No lock then. */
+void library_unshare(bool one_thread);
 /* From now on a second thread calls: the lock is taken at any thread level. */
 void library_share(void);
 /* This thread must not call MPI. */

@@ -28,6 +28,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/later.c src/mpi/later.h \
 	src/mpi/layouts.c src/mpi/layouts.h \
 	src/mpi/library.c src/mpi/library.h \
+	src/mpi/library_lock.c \
 	src/mpi/letters.c src/mpi/letters.h \
 	src/mpi/links.c \
 	src/mpi/local_send.c src/mpi/local_send.h \
