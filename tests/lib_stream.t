@@ -15,6 +15,11 @@ else
     done
     on simulated 4 on_stream
 fi
+for setting in simulated 'slow copies' 'no peers' kernels 'shared path' threads \
+    'slow network threads' GPU 'GPU shared' 'GPU network threads' 'GPU thread'; do
+    on "$setting" 2 on_stream_mixed 4
+done
+on 'slow copies' 4 on_stream_mixed 2 11
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

@@ -34,6 +34,7 @@ static const struct {
     {"mappings", test_mappings, 2, 1, MPI_THREAD_SINGLE},
     {"matching", test_matching, 3, 1, MPI_THREAD_SINGLE},
     {"on_stream", test_on_stream, 2, 1, MPI_THREAD_SINGLE},
+    {"on_stream_mixed", test_on_stream_mixed, 2, 1, MPI_THREAD_SINGLE},
     {"order", test_order, 2, 1, MPI_THREAD_SINGLE},
     {"persistent", test_persistent, 1, 1, MPI_THREAD_SINGLE},
     {"persistent_die", test_persistent_die, 2, 1, MPI_THREAD_SINGLE},

@@ -26,6 +26,7 @@ void test_lifetimes(void);
 void test_mappings(void);
 void test_matching(void);
 void test_on_stream(void);
+void test_on_stream_mixed(void);
 void test_order(void);
 void test_persistent(void);
 void test_persistent_die(void);
