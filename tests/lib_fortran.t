@@ -40,12 +40,16 @@ compiled bare -Wl,--as-needed "$sources/bare.f90"
 results 1 bare
 for handles in integer ${MPI_F08:+f08}; do
     [ $handles = integer ] && flag= || flag=-DF08
-    for name in messages made places; do
+    for name in messages made places streams halos windows; do
         # shellcheck disable=SC2086 # perhaps no flag
-        compiled $name.$handles $flag "$sources/checks.f90" "$sources/$name.F90"
+        compiled $name.$handles $flag "$sources/checks.f90" "$top_srcdir/examples/device.f90" \
+            "$sources/$name.F90"
     done
     results 2 messages.$handles
     results 4 made.$handles
+    results 2 streams.$handles
+    results 6 halos.$handles
+    results 2 windows.$handles
     results 2 places.$handles
     is "places.$handles prints the matrix" "$(grep -A 2 '^rank  *0 ' "$tmp/out")" \
 "rank    0    1
@@ -54,8 +58,35 @@ for handles in integer ${MPI_F08:+f08}; do
     check "places.$handles prints the paths" grep -q '^ *1  ipc' "$tmp/out"
 done
 
-# examples/
-for name in legacy_before legacy_after; do
+# ---- the module has what gpubind.h has
+
+# But calls with counts of 8 bytes, which the others take, and gpubind_peers_clear, since
+# the matrix is an array of the program's.
+left_out='gpubind_peers_clear'
+
+# calls HEADER
+calls() {
+    sed -nE 's/.*[ *](gpubind_[a-z_]+|MPI_GPU[A-Za-z_]+)\(.*/\1/p' "$1" | sort -u |
+        grep -vE '_c$' | grep -vx "$left_out"
+}
+constants() { grep -oE '\bGPUBIND_(PEER|HALO)_[A-Z_]+ = [0-9]+' "$1" | sort -u; }
+public=$(sed -n 's/^    public :: //p' "$top_srcdir/src/mpi/gpubind.F90" | tr -d ' ' | tr ',' '\n' |
+    sort)
+
+check 'gpubind.h has calls' test "$(calls "$top_srcdir/src/mpi/gpubind.h" | wc -l)" -gt 50
+is 'the module has the calls of gpubind.h' "$public" "$(calls "$top_srcdir/src/mpi/gpubind.h")"
+is '... and its constants' "$(constants "$top_srcdir/src/mpi/gpubind.F90")" \
+    "$(constants "$top_srcdir/src/mpi/gpubind.h")"
+is 'each is called by a test' "$(for call in $public; do
+    grep -qi "call $call\b" "$sources"/*.[fF]90 || echo "$call"
+done)" ''
+echo 'GPUBIND_PUBLIC int gpubind_send_twice(const void *buf);' |
+    cat "$top_srcdir/src/mpi/gpubind.h" - >"$tmp/later.h"
+check 'notices a call that the module lacks' test "$public" != "$(calls "$tmp/later.h")"
+
+# ---- examples/
+
+for name in legacy_before legacy_after halo; do
     compiled $name "$top_srcdir/examples/device.f90" "$top_srcdir/examples/$name.f90"
     run mpi 4 "$tmp/$name"
     is "$name" "$status $(cat "$tmp/out")" \

@@ -5,14 +5,21 @@ src_mpi_libgpubind_la_SOURCES += src/mpi/intercept_fortran.c
 if HAVE_FORTRAN
 src_mpi_libgpubind_la_SOURCES += \
 	src/mpi/fortran.c src/mpi/fortran.h \
-	src/mpi/fortran_support.c
+	src/mpi/fortran_halo.c \
+	src/mpi/fortran_stream.c \
+	src/mpi/fortran_support.c \
+	src/mpi/fortran_window.c
 fmod_DATA = src/mpi/gpubind.mod
 endif
 
 fortran_module = \
 	src/mpi/gpubind.F90 \
 	src/mpi/gpubind_f08.inc \
-	src/mpi/gpubind_integer.inc
+	src/mpi/gpubind_halo.inc \
+	src/mpi/gpubind_integer.inc \
+	src/mpi/gpubind_stream_f08.inc \
+	src/mpi/gpubind_stream_integer.inc \
+	src/mpi/gpubind_window.inc
 
 # Compilers write a module where they stand; some leave it as old as it was when it is
 # the same again.
