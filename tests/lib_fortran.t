@@ -1,5 +1,6 @@
 #!/bin/sh
-# The Fortran module, compiled and run as a user does it, on the simulated driver.
+# The Fortran module, compiled and run as a user does it, on the simulated driver; where
+# GPUBIND_TEST_GPU=1 says that there are some, on GPUs too.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 [ -n "$MPIFORT" ] && [ -e "$top_builddir/src/mpi/gpubind.mod" ] ||
     skip_all 'configured without Fortran'
@@ -8,7 +9,10 @@ sources=$top_srcdir/tests/fortran
 libraries=$top_builddir/src/mpi/.libs
 mkdir "$tmp/cuda"
 ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"
+without=${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH="$tmp/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# lib.sh unset it.
+real_gpu=$(tr '\0' '\n' <"/proc/$$/environ" | sed -n 's/^GPUBIND_TEST_GPU=//p')
 [ -z "$SANITIZED" ] || export ASAN_OPTIONS=detect_leaks=0 # those of MPI
 
 # compiled PROGRAM SOURCE... [FLAG...]: modules lie beside the program.
@@ -21,9 +25,9 @@ compiled() {
         -L"$libraries" -Wl,-rpath,"$libraries" -lgpubind
 }
 
-# results N PROGRAM: its lines "ok TEXT" and "not ok TEXT" become this test's.
+# results N PROGRAM [LAUNCHER]: its lines "ok TEXT" and "not ok TEXT" become this test's.
 results() {
-    run mpi "$1" "$tmp/$2"
+    run mpi "$1" ${3:+"$3"} "$tmp/$2"
     while read -r line; do
         case $line in
         'ok '*)     ok "$2: ${line#ok }" ;;
@@ -92,6 +96,21 @@ for name in legacy_before legacy_after halo; do
     is "$name" "$status $(cat "$tmp/out")" \
         "0 4 ranks, 256 x 64 elements, 50 steps: the largest error is 0.0E+00"
 done
+
+if [ -n "$real_gpu" ]; then
+    export LD_LIBRARY_PATH="$without"
+    for handles in integer ${MPI_F08:+f08}; do
+        for name in messages streams windows; do
+            results 2 $name.$handles gpubind
+        done
+        results 6 halos.$handles gpubind
+    done
+    run mpi 2 gpubind "$tmp/halo"
+    is 'halo, on GPUs' "$status $(cat "$tmp/out")" \
+        "0 2 ranks, 256 x 32 elements, 50 steps: the largest error is 0.0E+00"
+else
+    skip 'on GPUs' 'GPUBIND_TEST_GPU is not set'
+fi
 [ -n "$MPI_F08" ] || skip 'the handles of mpi_f08' 'this MPI has no such module'
 nothing_left 'nothing is left behind'
 done_testing

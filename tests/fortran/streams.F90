@@ -85,6 +85,14 @@ contains
         call check(good .and. ierr == MPI_SUCCESS, 'send and receive on a stream')
     end subroutine on_stream
 
+    ! As acc_get_cuda_stream gives one.
+    function stream_of(queue)
+        integer, intent(in) :: queue
+        type(c_ptr) :: stream_of
+
+        stream_of = merge(stream, c_null_ptr, queue > 0)
+    end function stream_of
+
     subroutine on_stream_later()
         integer :: time
 
@@ -95,7 +103,7 @@ contains
                                              MPI_COMM_WORLD, stream, ierr)
                 call gpubind_isend_on_stream(gpu, n, MPI_DOUBLE_PRECISION, other, 2, &
                                              MPI_COMM_WORLD, stream, ierr)
-                call gpubind_quiet_on_stream(stream, ierr)
+                call gpubind_quiet_on_stream(stream_of(time), ierr)
             else
                 call gpubind_irecv_on_stream(got, n, MPI_DOUBLE_PRECISION, other, 2, &
                                              MPI_COMM_WORLD, number)
