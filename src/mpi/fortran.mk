@@ -26,7 +26,7 @@ fortran_module = \
 src/mpi/gpubind.mod: $(fortran_module)
 	$(AM_V_at)$(MKDIR_P) src/mpi
 	$(AM_V_GEN)module=`cd $(srcdir) && pwd`/src/mpi/gpubind.F90; cd src/mpi && \
-	$(MPIFORT) $(FORTRAN_DEFS) $(FCFLAGS) -c -o gpubind_module.o $$module && \
+	$(MPIFORT) $(FORTRAN_DEFS) $(FORTRAN_DEVICE_DEFS) $(FCFLAGS) -c -o gpubind_module.o $$module && \
 	rm -f gpubind_module.o && touch gpubind.mod
 
 EXTRA_DIST += $(fortran_module)

@@ -52,19 +52,23 @@ static bool lies_apart(const CFI_cdesc_t *array, const struct fortran_halo_grid 
     return array->dim[0].sm != (CFI_index_t)array->elem_len;
 }
 
-/* Of one array. All ranks learn that one of them has a bad one. */
+/* Of one array, or of those that an array of type(c_ptr) lists. All ranks learn that one of
+ * them has a bad one. */
 GPUBIND_PUBLIC void gpubind_fortran_halo_create_of(const MPI_Fint *comm,
                                                    const struct fortran_halo_grid *grid,
                                                    const CFI_cdesc_t *array, gpubind_halo *halo,
                                                    MPI_Fint *ierror)
 {
+    const bool list = array->rank == 1 && array->type == CFI_type_cptr;
     struct gpubind_halo_grid turned;
     void *at = address(array);
 
     turn_round(grid, &turned);
-    if (lies_apart(array, grid))
+    if (list ? !fortran_contiguous(array) : lies_apart(array, grid))
         turned.flags |= HALO_APART;
-    tell(ierror, gpubind_halo_create(MPI_Comm_f2c(*comm), &turned, 1, &at, halo));
+    tell(ierror, gpubind_halo_create(MPI_Comm_f2c(*comm), &turned,
+                                     list ? (int)array->dim[0].extent : 1,
+                                     list ? (void *const *)array->base_addr : &at, halo));
 }
 
 /* Arrays are counted from 1. */

@@ -20,6 +20,15 @@
 ! legacy default stream.
 !
 ! There are interfaces only, so no object of this module needs to be linked.
+
+! To CUDA Fortran an array in GPU memory is of another kind, which no buffer would match:
+! m4/gpubind_fortran.m4 has looked whether the compiler can be told to overlook that.
+#ifdef GPUBIND_IGNORE_DEVICE
+#define DEVICE_TOO(buf) !dir$ ignore_tkr (d) buf
+#else
+#define DEVICE_TOO(buf)
+#endif
+
 module gpubind
     use, intrinsic :: iso_c_binding, only : c_bool, c_char, c_int, c_int64_t, c_intptr_t, &
         c_null_ptr, c_ptr
@@ -122,6 +131,7 @@ module gpubind
         subroutine gpubind_release(buf, ierror) bind(C, name="gpubind_fortran_release")
             import :: c_int
             type(*), dimension(..), intent(in) :: buf
+            DEVICE_TOO(buf)
             integer(c_int), intent(out), optional :: ierror
         end subroutine gpubind_release
 

@@ -40,6 +40,7 @@ program halos
     call ghost_cells()
     call in_turn()
     call one_array()
+    call list_of_arrays()
     call rows_apart()
     call bad_grids()
     call bad_calls()
@@ -224,6 +225,20 @@ contains
         call check(ierr == MPI_SUCCESS .and. all(array == want), 'a pointer to it')
         call gpubind_halo_free(halo, ierr)
     end subroutine one_array
+
+    ! A list says how long it is.
+    subroutine list_of_arrays()
+        type(gpubind_halo) :: halo
+
+        call gpubind_halo_create(MPI_COMM_WORLD, flat(), gpu, halo, ierr)
+        call fill(halo, 8)
+        call device_write(gpu(2), c_loc(array), nbytes)
+        call gpubind_halo_start(halo, 2)
+        call gpubind_halo_wait(halo, ierr)
+        call device_read(c_loc(array), gpu(2), nbytes)
+        call check(ierr == MPI_SUCCESS .and. all(array == want), 'a list of arrays')
+        call gpubind_halo_free(halo, ierr)
+    end subroutine list_of_arrays
 
     ! The columns of a section of a larger array.
     subroutine rows_apart()
