@@ -44,12 +44,15 @@ GPUBIND_PUBLIC void gpubind_fortran_halo_create(const MPI_Fint *comm,
     tell(ierror, gpubind_halo_create(MPI_Comm_f2c(*comm), &turned, *narrays, arrays, halo));
 }
 
-/* A pitch says how far rows lie apart, so that they need not lie together. */
+/* A pitch says how far rows lie apart, so that they need not lie together; planes do. */
 static bool lies_apart(const CFI_cdesc_t *array, const struct fortran_halo_grid *grid)
 {
+    const CFI_dim_t *dim = array->dim;
+
     if (grid->pitch == 0 || array->rank == 0)
         return !fortran_contiguous(array);
-    return array->dim[0].sm != (CFI_index_t)array->elem_len;
+    return dim[0].sm != (CFI_index_t)array->elem_len ||
+           (grid->ndims == 3 && array->rank == 3 && dim[2].sm != dim[1].sm * dim[1].extent);
 }
 
 /* Of one array, or of those that an array of type(c_ptr) lists. All ranks learn that one of

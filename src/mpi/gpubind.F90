@@ -4,8 +4,8 @@
 !     mpifort prog.f90 $(pkg-config --cflags --libs gpubind)
 !
 ! Handles are integers or, with use mpi_f08, its types; a status is an integer array
-! of MPI_STATUS_SIZE or a type(MPI_Status); counts are integers of 4 or 8 bytes;
-! ierror may be left out.
+! of MPI_STATUS_SIZE or a type(MPI_Status); counts are integers of 4 or 8 bytes, but of
+! 4 in persistent messages and those on streams; ierror may be left out.
 !
 ! A buffer is either of
 !   - a scalar variable of type(c_ptr): the memory that it points to (gpubind_alloc,

@@ -63,6 +63,7 @@ static int look_at_arrays(const struct halo_grid *grid, void *const arrays[],
 static int look_at(const struct gpubind_halo_grid *from, int narrays, void *const arrays[],
                    struct halo_grid *grid, struct gpubind_error *err)
 {
+    const int inner = HALO_FORTRAN | HALO_APART;
     int result;
 
     if (!from) {
@@ -77,14 +78,14 @@ static int look_at(const struct gpubind_halo_grid *from, int narrays, void *cons
     memcpy(grid->periodic, from->periodic, sizeof grid->periodic);
     memcpy(grid->cells, from->cells, sizeof grid->cells);
     memcpy(grid->width, from->width, sizeof grid->width);
+    if (from->flags & ~(GPUBIND_HALO_IN_TURN | inner)) {
+        error_set(err, "flags is %d", from->flags < 0 ? from->flags : from->flags & ~inner);
+        return MPI_ERR_ARG;
+    }
     if (from->flags & HALO_APART) {
         error_set(err, "the elements of the array section lie apart in memory, and no pitch "
                   "says how far its rows do");
         return MPI_ERR_BUFFER;
-    }
-    if (from->flags & ~GPUBIND_HALO_IN_TURN & ~HALO_FORTRAN) {
-        error_set(err, "flags is %d", from->flags & ~HALO_FORTRAN);
-        return MPI_ERR_ARG;
     }
     result = look_at_element(from->element, grid, err);
     if (result == MPI_SUCCESS && halo_grid_fill(grid, err) < 0)

@@ -244,7 +244,7 @@ contains
     subroutine rows_apart()
         type(gpubind_halo_grid) :: grid
         type(gpubind_halo) :: halo
-        integer :: large(0:nx+2*wx+2, ny+2*wy)
+        integer :: large(0:nx+2*wx+2, ny+2*wy), solid(4, 4, 4)
 
         grid = flat()
         call gpubind_halo_create(MPI_COMM_WORLD, grid, large(1:nx+2*wx, :), halo, ierr)
@@ -263,6 +263,15 @@ contains
         call gpubind_halo_create(MPI_COMM_WORLD, grid, large(::2, :), halo, ierr)
         call check(ierr == MPI_ERR_BUFFER .and. .not. c_associated(halo%plan), &
                    'a section with gaps in its rows')
+        grid%ndims = 3
+        grid%cells = 1
+        grid%width = 0
+        grid%pitch = 4
+        call gpubind_halo_create(MPI_COMM_WORLD, grid, solid(1:3, 1:4, :), halo, ierr)
+        call check(ierr == MPI_SUCCESS, 'rows of three dimensions apart')
+        call gpubind_halo_free(halo, ierr)
+        call gpubind_halo_create(MPI_COMM_WORLD, grid, solid(1:3, 1:3, :), halo, ierr)
+        call check(ierr == MPI_ERR_BUFFER, '... and planes')
     end subroutine rows_apart
 
     ! Sentences count as Fortran does.
@@ -297,6 +306,9 @@ contains
         grid%flags = 2
         call gpubind_halo_create(MPI_COMM_WORLD, grid, 1, gpu, halo, ierr)
         call check(ierr == MPI_ERR_ARG .and. says('flags is 2'), 'a flag that is not')
+        grid%flags = -1
+        call gpubind_halo_create(MPI_COMM_WORLD, grid, 1, gpu, halo, ierr)
+        call check(ierr == MPI_ERR_ARG .and. says('flags is -1'), 'all flags')
         grid = flat()
         if (rank == 0) grid%cells(1) = nx + 1
         call gpubind_halo_create(MPI_COMM_WORLD, grid, 1, gpu, halo, ierr)

@@ -59,6 +59,7 @@ contains
         call gpubind_win_pointer(win, other, at, nbytes, ierr)
         call check(ierr == MPI_SUCCESS .and. c_associated(at) .and. nbytes == 2 * wide, &
                    '... and on the other rank')
+        if (.not. c_associated(at)) error stop 'the GPUs do not reach each other'
         call gpubind_win_device(win, table, ierr)
         call check(ierr == MPI_SUCCESS .and. c_associated(table), 'there is a table for kernels')
         call gpubind_win_allocate(MPI_COMM_WORLD, 8 * rank, 0, small, ierr)
