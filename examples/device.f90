@@ -6,6 +6,7 @@ module device
     implicit none
     private
     public :: device_start, device_alloc, device_free, device_write, device_read, device_at
+    public :: device_stream, device_wait
 
     integer(c_int), parameter :: RTLD_NOW = 2
 
@@ -44,6 +45,18 @@ module device
             type(c_ptr), value :: what
             integer(c_int) :: error
         end function cu_take
+
+        function cu_wait() bind(C) result(error)
+            import :: c_int
+            integer(c_int) :: error
+        end function cu_wait
+
+        function cu_create(stream, flags) bind(C) result(error)
+            import :: c_int, c_ptr
+            type(c_ptr), intent(out) :: stream
+            integer(c_int), value :: flags
+            integer(c_int) :: error
+        end function cu_create
 
         function cu_alloc(memory, nbytes) bind(C) result(error)
             import :: c_int, c_ptr, c_size_t
@@ -111,14 +124,18 @@ contains
         call check(free(memory))
     end subroutine device_free
 
-    ! Host to device.
+    ! Host to device. From pageable memory the copy may return before the data are there,
+    ! which nonblocking messages and other streams would not wait for.
     subroutine device_write(to, from, nbytes)
         type(c_ptr), intent(in) :: to, from
         integer, intent(in) :: nbytes
         procedure(cu_copy), pointer :: copy
+        procedure(cu_wait), pointer :: wait
 
         call c_f_procpointer(driver_call('cuMemcpyHtoD_v2'), copy)
+        call c_f_procpointer(driver_call('cuCtxSynchronize'), wait)
         call check(copy(to, from, int(nbytes, c_size_t)))
+        call check(wait())
     end subroutine device_write
 
     ! Device to host.
@@ -130,6 +147,23 @@ contains
         call c_f_procpointer(driver_call('cuMemcpyDtoH_v2'), copy)
         call check(copy(to, from, int(nbytes, c_size_t)))
     end subroutine device_read
+
+    ! A stream that does not block.
+    function device_stream() result(stream)
+        type(c_ptr) :: stream
+        procedure(cu_create), pointer :: create
+
+        call c_f_procpointer(driver_call('cuStreamCreate'), create)
+        call check(create(stream, 1))
+    end function device_stream
+
+    subroutine device_wait(stream)
+        type(c_ptr), intent(in) :: stream
+        procedure(cu_take), pointer :: wait
+
+        call c_f_procpointer(driver_call('cuStreamSynchronize'), wait)
+        call check(wait(stream))
+    end subroutine device_wait
 
     ! The place nbytes behind memory.
     function device_at(memory, nbytes) result(place)

@@ -75,6 +75,7 @@ EXTRA_DIST += examples/device_put.cu
 TESTS += tests/lib_examples.t
 EXTRA_DIST += \
 	examples/device.f90 \
+	examples/halo.f90 \
 	examples/legacy_after.f90 \
 	examples/legacy_before.f90 \
 	tests/lib_examples.t

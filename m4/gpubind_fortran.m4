@@ -7,8 +7,8 @@
 #   FCFLAGS             its flags
 #   --with-fmoddir=DIR  where gpubind.mod is installed; default: INCLUDEDIR
 # Never fatal.
-# Defines MPIFORT, FORTRAN_CPPFLAGS (where ISO_Fortran_binding.h is), FORTRAN_DEFS, fmoddir
-# and the automake conditionals HAVE_FORTRAN and HAVE_MPI_F08.
+# Defines MPIFORT, FORTRAN_CPPFLAGS (where ISO_Fortran_binding.h is), FORTRAN_DEFS,
+# FORTRAN_DEVICE_DEFS, fmoddir and the automake conditionals HAVE_FORTRAN and HAVE_MPI_F08.
 AC_DEFUN([GPUBIND_FORTRAN], [
   AC_REQUIRE([GPUBIND_MPI])
   AC_ARG_WITH([fortran],
@@ -20,7 +20,7 @@ AC_DEFUN([GPUBIND_FORTRAN], [
   AC_ARG_VAR([MPIFORT], [MPI compiler wrapper for Fortran])
   AC_ARG_VAR([FCFLAGS], [Fortran compiler flags])
   AC_SUBST([fmoddir], [$with_fmoddir])
-  FORTRAN_CPPFLAGS= FORTRAN_DEFS=
+  FORTRAN_CPPFLAGS= FORTRAN_DEFS= FORTRAN_DEVICE_DEFS=
   have_fortran=no have_mpi_f08=no fortran_summary=no fortran_lack="no MPI"
   AS_IF([test "x$with_fortran" = xno],
     [MPIFORT= fortran_lack="--without-fortran"],
@@ -33,6 +33,7 @@ AC_DEFUN([GPUBIND_FORTRAN], [
     the Fortran module's calls with the handles of mpi_f08: $MPIFORT has no such module"])])
   AC_SUBST([FORTRAN_CPPFLAGS])
   AC_SUBST([FORTRAN_DEFS])
+  AC_SUBST([FORTRAN_DEVICE_DEFS])
   AM_CONDITIONAL([HAVE_FORTRAN], [test $have_fortran = yes])
   AM_CONDITIONAL([HAVE_MPI_F08], [test $have_mpi_f08 = yes])
 ])
@@ -45,7 +46,8 @@ AC_DEFUN([_GPUBIND_FORTRAN_TRY], [
   AS_IF([test -n "$MPIFORT"],
     [AC_CHECK_HEADER([ISO_Fortran_binding.h], [], [_GPUBIND_FORTRAN_HEADER])
      _GPUBIND_FORTRAN_BUFFERS
-     _GPUBIND_FORTRAN_F08],
+     _GPUBIND_FORTRAN_F08
+     _GPUBIND_FORTRAN_DEVICE],
     [fortran_lack="no $mpi_name"])
 ])
 
@@ -114,6 +116,40 @@ END
     [have_mpi_f08=yes FORTRAN_DEFS=-DGPUBIND_MPI_F08])
   AC_MSG_RESULT([$have_mpi_f08])
   rm -f conftest_f.*
+])
+
+# Arrays with CUDA Fortran's attribute device match no dummy argument without it, but where
+# a directive says so. Tried as it is used in src/mpi/gpubind.F90.
+AC_DEFUN([_GPUBIND_FORTRAN_DEVICE], [
+  AC_MSG_CHECKING([whether $MPIFORT passes arrays of CUDA Fortran, by a directive])
+  cat >conftest_m.F90 <<'END'
+#define DEVICE_TOO(buf) !dir$ ignore_tkr (d) buf
+module conftest_m
+    interface take
+        subroutine conftest_take(buf) bind(C, name="conftest_take")
+            type(*), dimension(..), intent(in) :: buf
+            DEVICE_TOO(buf)
+        end subroutine conftest_take
+    end interface
+end module conftest_m
+END
+  cat >conftest_f.F90 <<'END'
+program conftest_f
+    use conftest_m
+    implicit none
+    real, device :: there(3)
+    real :: here(3)
+    call take(there)
+    call take(here)
+end program conftest_f
+END
+  passes_device=no
+  AS_IF([test $have_fortran = yes &&
+         _GPUBIND_FORTRAN_RUN([$MPIFORT $FCFLAGS -c -o conftest_m.$OBJEXT conftest_m.F90]) &&
+         _GPUBIND_FORTRAN_RUN([$MPIFORT $FCFLAGS -cuda -c -o conftest_f.$OBJEXT conftest_f.F90])],
+    [passes_device=yes FORTRAN_DEVICE_DEFS=-DGPUBIND_IGNORE_DEVICE])
+  AC_MSG_RESULT([$passes_device])
+  rm -f conftest_m.* conftest_f.*
 ])
 
 # A command whose words go to config.log, as its output.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The Fortran module, compiled and run as a user does it, on the simulated driver.
+# The Fortran module, compiled and run as a user does it, on the simulated driver; where
+# GPUBIND_TEST_GPU=1 says that there are some, on GPUs too.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 [ -n "$MPIFORT" ] && [ -e "$top_builddir/src/mpi/gpubind.mod" ] ||
     skip_all 'configured without Fortran'
@@ -8,7 +9,10 @@ sources=$top_srcdir/tests/fortran
 libraries=$top_builddir/src/mpi/.libs
 mkdir "$tmp/cuda"
 ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"
+without=${LD_LIBRARY_PATH-}
 export LD_LIBRARY_PATH="$tmp/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# lib.sh unset it.
+real_gpu=$(tr '\0' '\n' <"/proc/$$/environ" | sed -n 's/^GPUBIND_TEST_GPU=//p')
 [ -z "$SANITIZED" ] || export ASAN_OPTIONS=detect_leaks=0 # those of MPI
 
 # compiled PROGRAM SOURCE... [FLAG...]: modules lie beside the program.
@@ -21,9 +25,9 @@ compiled() {
         -L"$libraries" -Wl,-rpath,"$libraries" -lgpubind
 }
 
-# results N PROGRAM: its lines "ok TEXT" and "not ok TEXT" become this test's.
+# results N PROGRAM [LAUNCHER]: its lines "ok TEXT" and "not ok TEXT" become this test's.
 results() {
-    run mpi "$1" "$tmp/$2"
+    run mpi "$1" ${3:+"$3"} "$tmp/$2"
     while read -r line; do
         case $line in
         'ok '*)     ok "$2: ${line#ok }" ;;
@@ -40,12 +44,16 @@ compiled bare -Wl,--as-needed "$sources/bare.f90"
 results 1 bare
 for handles in integer ${MPI_F08:+f08}; do
     [ $handles = integer ] && flag= || flag=-DF08
-    for name in messages made places; do
+    for name in messages made places streams halos windows; do
         # shellcheck disable=SC2086 # perhaps no flag
-        compiled $name.$handles $flag "$sources/checks.f90" "$sources/$name.F90"
+        compiled $name.$handles $flag "$sources/checks.f90" "$top_srcdir/examples/device.f90" \
+            "$sources/$name.F90"
     done
     results 2 messages.$handles
     results 4 made.$handles
+    results 2 streams.$handles
+    results 6 halos.$handles
+    results 2 windows.$handles
     results 2 places.$handles
     is "places.$handles prints the matrix" "$(grep -A 2 '^rank  *0 ' "$tmp/out")" \
 "rank    0    1
@@ -54,13 +62,55 @@ for handles in integer ${MPI_F08:+f08}; do
     check "places.$handles prints the paths" grep -q '^ *1  ipc' "$tmp/out"
 done
 
-# examples/
-for name in legacy_before legacy_after; do
+# ---- the module has what gpubind.h has
+
+# But calls with counts of 8 bytes, which the others take, and gpubind_peers_clear, since
+# the matrix is an array of the program's.
+left_out='gpubind_peers_clear'
+
+# calls HEADER
+calls() {
+    sed -nE 's/.*[ *](gpubind_[a-z_]+|MPI_GPU[A-Za-z_]+)\(.*/\1/p' "$1" | sort -u |
+        grep -vE '_c$' | grep -vx "$left_out"
+}
+constants() { grep -oE '\bGPUBIND_(PEER|HALO)_[A-Z_]+ = [0-9]+' "$1" | sort -u; }
+public=$(sed -n 's/^    public :: //p' "$top_srcdir/src/mpi/gpubind.F90" | tr -d ' ' | tr ',' '\n' |
+    sort)
+
+check 'gpubind.h has calls' test "$(calls "$top_srcdir/src/mpi/gpubind.h" | wc -l)" -gt 50
+is 'the module has the calls of gpubind.h' "$public" "$(calls "$top_srcdir/src/mpi/gpubind.h")"
+is '... and its constants' "$(constants "$top_srcdir/src/mpi/gpubind.F90")" \
+    "$(constants "$top_srcdir/src/mpi/gpubind.h")"
+is 'each is called by a test' "$(for call in $public; do
+    grep -qi "call $call\b" "$sources"/*.[fF]90 || echo "$call"
+done)" ''
+echo 'GPUBIND_PUBLIC int gpubind_send_twice(const void *buf);' |
+    cat "$top_srcdir/src/mpi/gpubind.h" - >"$tmp/later.h"
+check 'notices a call that the module lacks' test "$public" != "$(calls "$tmp/later.h")"
+
+# ---- examples/
+
+for name in legacy_before legacy_after halo; do
     compiled $name "$top_srcdir/examples/device.f90" "$top_srcdir/examples/$name.f90"
     run mpi 4 "$tmp/$name"
     is "$name" "$status $(cat "$tmp/out")" \
         "0 4 ranks, 256 x 64 elements, 50 steps: the largest error is 0.0E+00"
 done
+
+if [ -n "$real_gpu" ]; then
+    export LD_LIBRARY_PATH="$without"
+    for handles in integer ${MPI_F08:+f08}; do
+        for name in messages streams windows; do
+            results 2 $name.$handles gpubind
+        done
+        results 6 halos.$handles gpubind
+    done
+    run mpi 2 gpubind "$tmp/halo"
+    is 'halo, on GPUs' "$status $(cat "$tmp/out")" \
+        "0 2 ranks, 256 x 32 elements, 50 steps: the largest error is 0.0E+00"
+else
+    skip 'on GPUs' 'GPUBIND_TEST_GPU is not set'
+fi
 [ -n "$MPI_F08" ] || skip 'the handles of mpi_f08' 'this MPI has no such module'
 nothing_left 'nothing is left behind'
 done_testing

@@ -170,7 +170,8 @@ static bool exchange(struct world *world)
 
 static struct halo_grid any_grid(void)
 {
-    struct halo_grid grid = {.ndims = 1 + below(3), .corners = below(2) * 7, .nbytes = 4};
+    struct halo_grid grid = {.ndims = 1 + below(3), .corners = below(2) * 7, .nbytes = 4,
+                             .base = below(2)};
 
     for (int d = 0; d < HALO_DIMS; d++) {
         grid.periodic[d] = below(2) * 3;
@@ -356,11 +357,41 @@ static void disagreement(void)
                "an uneven split is none");
 }
 
+/* A grid of 2 x 3 ranks in Fortran, whose dimensions are the other way round here. */
+static void fortran(void)
+{
+    struct halo_grid good = {.ndims = 2, .cells = {4, 5}, .width = {1, 2}, .nbytes = 8, .base = 1};
+    struct halo_grid bad = good, grids[4];
+    int place[HALO_DIMS];
+
+    halo_grid_fill(&good, NULL);
+    again(grids, &good);
+    halo_grid_spread(&good, 6, NULL);
+    halo_grid_place(&good, 4, place);
+    tap_ok(good.ranks[0] == 3 && place[1] == 1 && place[0] == 1 && place[2] == 0,
+           "rank 4 of 2 x 3 is at (1, 1): the last dimension runs fastest");
+    tap_is_int(halo_grid_rank_at(&good, 4, (int[HALO_DIMS]){1, -1, 0}), 2,
+               "at (-1, 1) of it is rank 2");
+    bad.cells[1] = 0;
+    refuses(bad, "cells(1) is 0");
+    grids[3].width[1] = 1;
+    disagrees(grids, "ranks 1 and 7 disagree on width(1): 2 and 1");
+    grids[3].width[1] = 2, grids[3].base = 0;
+    disagrees(grids, "ranks 1 and 7 disagree on the language (1: Fortran): 1 and 0");
+    grids[3].base = 1, grids[3].cells[1] = 6;
+    disagrees(grids, "ranks 5 and 7 are neighbours, but have 5 and 6 cells along dimension 1");
+    for (int i = 0; i < 4; i++)
+        grids[i].ranks[0] = 3;
+    disagrees(grids, "a grid of 0 x 3 x 1 ranks, where 0 is any number, cannot be made of the 4 "
+              "that have a GPU");
+}
+
 int main(void)
 {
     ghosts_are_right();
     is_cut();
     nonsense();
     disagreement();
+    fortran();
     return tap_done();
 }

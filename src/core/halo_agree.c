@@ -13,6 +13,7 @@ static const struct {
     {"periodic", offsetof(struct halo_grid, periodic), HALO_DIMS},
     {"width", offsetof(struct halo_grid, width), HALO_DIMS},
     {"corners", offsetof(struct halo_grid, corners), 1},
+    {"the language (1: Fortran)", offsetof(struct halo_grid, base), 1},
     {"flags", offsetof(struct halo_grid, in_turn), 1},
     {"narrays", offsetof(struct halo_grid, narrays), 1},
     {"bytes of an element", offsetof(struct halo_grid, nbytes), 1},
@@ -29,8 +30,8 @@ static int compare(const struct halo_grid *one, const struct halo_grid *other, c
             if (a[d] == b[d])
                 continue;
             if (common[i].count > 1)
-                return error_set(err, "ranks %d and %d disagree on %s[%d]: %d and %d", names[0],
-                                 names[1], common[i].name, d, a[d], b[d]);
+                return error_set(err, "ranks %d and %d disagree on %s: %d and %d", names[0],
+                                 names[1], halo_grid_name(one, common[i].name, d).text, a[d], b[d]);
             return error_set(err, "ranks %d and %d disagree on %s: %d and %d", names[0], names[1],
                              common[i].name, a[d], b[d]);
         }
@@ -48,7 +49,8 @@ static int compare_side(const struct halo_grid *grids, const int *names, int ran
 
         if (neighbor->offset[d] == 0 && mine != its)
             return error_set(err, "ranks %d and %d are neighbours, but have %d and %d cells along "
-                             "dimension %d", names[rank], names[neighbor->rank], mine, its, d);
+                             "dimension %d", names[rank], names[neighbor->rank], mine, its,
+                             halo_grid_dim(&grids[rank], d) + grids[rank].base);
     }
     return 0;
 }

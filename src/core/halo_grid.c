@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 static int code_of(const int offset[HALO_DIMS], int sign)
 {
@@ -12,19 +13,33 @@ static int code_of(const int offset[HALO_DIMS], int sign)
     return code;
 }
 
+int halo_grid_dim(const struct halo_grid *grid, int i)
+{
+    return grid->base && i < grid->ndims ? grid->ndims - 1 - i : i;
+}
+
+struct halo_name halo_grid_name(const struct halo_grid *grid, const char *what, int dim)
+{
+    struct halo_name name;
+
+    snprintf(name.text, sizeof name.text, grid->base ? "%s(%d)" : "%s[%d]", what,
+             halo_grid_dim(grid, dim) + grid->base);
+    return name;
+}
+
 static int check_dimension(const struct halo_grid *grid, int d, struct gpubind_error *err)
 {
     const int cells = grid->cells[d], width = grid->width[d];
 
     if (grid->ranks[d] < 0)
-        return error_set(err, "ranks[%d] is %d", d, grid->ranks[d]);
+        return error_set(err, "%s is %d", halo_grid_name(grid, "ranks", d).text, grid->ranks[d]);
     if (cells < 1)
-        return error_set(err, "cells[%d] is %d", d, cells);
+        return error_set(err, "%s is %d", halo_grid_name(grid, "cells", d).text, cells);
     if (width < 0)
-        return error_set(err, "width[%d] is %d", d, width);
+        return error_set(err, "%s is %d", halo_grid_name(grid, "width", d).text, width);
     if (width > cells)
-        return error_set(err, "width[%d] is %d, which is more than the %d cells of a rank", d,
-                         width, cells);
+        return error_set(err, "%s is %d, which is more than the %d cells of a rank",
+                         halo_grid_name(grid, "width", d).text, width, cells);
     if ((int64_t)cells + 2 * (int64_t)width > INT_MAX)
         return error_set(err, "%d cells and %d ghost cells on either side are more than %d", cells,
                          width, INT_MAX);
@@ -125,8 +140,9 @@ int halo_grid_spread(struct halo_grid *grid, int nranks, struct gpubind_error *e
 
     if (!count_given(grid, nranks, &given, &nwide))
         return error_set(err, "a grid of %d x %d x %d ranks, where 0 is any number, cannot be made "
-                         "of the %d that have a GPU", grid->ranks[0], grid->ranks[1],
-                         grid->ranks[2], nranks);
+                         "of the %d that have a GPU", grid->ranks[halo_grid_dim(grid, 0)],
+                         grid->ranks[halo_grid_dim(grid, 1)], grid->ranks[halo_grid_dim(grid, 2)],
+                         nranks);
     for (int d = 0; d < HALO_DIMS; d++) {
         if (grid->ranks[d] == 0 && (nwide == 0 || grid->width[d] > 0))
             which[nparts++] = d;
@@ -144,7 +160,9 @@ int halo_grid_spread(struct halo_grid *grid, int nranks, struct gpubind_error *e
 
 void halo_grid_place(const struct halo_grid *grid, int rank, int place[HALO_DIMS])
 {
-    for (int d = HALO_DIMS - 1; d >= 0; d--) {
+    for (int i = HALO_DIMS - 1; i >= 0; i--) {
+        const int d = halo_grid_dim(grid, i);
+
         place[d] = rank % grid->ranks[d];
         rank /= grid->ranks[d];
     }
@@ -155,8 +173,8 @@ int halo_grid_rank_at(const struct halo_grid *grid, int rank, const int offset[H
     int place[HALO_DIMS], other = 0;
 
     halo_grid_place(grid, rank, place);
-    for (int d = 0; d < HALO_DIMS; d++) {
-        int at = place[d] + offset[d];
+    for (int i = 0; i < HALO_DIMS; i++) {
+        const int d = halo_grid_dim(grid, i), at = place[d] + offset[d];
 
         if (!grid->periodic[d] && (at < 0 || at >= grid->ranks[d]))
             return -1;

@@ -22,6 +22,8 @@ struct halo_grid {
     int in_turn;
     int narrays;
     int nbytes;              /* of an element */
+    int base;                /* 1: the program is in Fortran, which counts from 1, and whose
+                              * first dimension lies together in memory: it is the last here */
 };
 
 /* A part of the array of a rank, counted with its ghost cells. */
@@ -51,7 +53,15 @@ int halo_grid_spread(struct halo_grid *grid, int nranks, struct gpubind_error *e
 int halo_grid_agree(const struct halo_grid *grids, const int *names, int nranks,
                     struct gpubind_error *err);
 
-/* The last dimension runs fastest. */
+/* The dimension that the program calls i, from 0; and the other way round. */
+int halo_grid_dim(const struct halo_grid *grid, int i);
+/* What the program calls a number along a dimension: "cells[0]", or "cells(2)". */
+struct halo_name {
+    char text[24];
+};
+struct halo_name halo_grid_name(const struct halo_grid *grid, const char *what, int dim);
+
+/* The program's last dimension runs fastest. */
 void halo_grid_place(const struct halo_grid *grid, int rank, int place[HALO_DIMS]);
 /* The rank at an offset from a rank; -1: none. */
 int halo_grid_rank_at(const struct halo_grid *grid, int rank, const int offset[HALO_DIMS]);

@@ -19,36 +19,6 @@ struct fortran_message {
 
 /* ---- arguments */
 
-static bool contiguous(const CFI_cdesc_t *buf)
-{
-    CFI_index_t next = (CFI_index_t)buf->elem_len;
-
-    for (int i = 0; i < buf->rank; i++)
-        if (buf->dim[i].extent == 0)
-            return true;
-    for (int i = 0; i < buf->rank; i++) {
-        if (buf->dim[i].extent > 1 && buf->dim[i].sm != next)
-            return false;
-        next *= buf->dim[i].extent; /* -1 for the last of an assumed-size array */
-    }
-    return true;
-}
-
-/* Elements that lie apart cannot be told by a count. */
-static bool refused(const CFI_cdesc_t *buf, const MPI_Fint *comm, const char *call,
-                    MPI_Fint *ierror)
-{
-    struct gpubind_error err;
-
-    if (contiguous(buf))
-        return false;
-    library_enter();
-    error_set(&err, "the elements of the array section lie apart in memory: pass a "
-                    "contiguous one, or the first element and a derived datatype");
-    tell(ierror, library_leave(MPI_Comm_f2c(*comm), MPI_ERR_BUFFER, call, &err));
-    return true;
-}
-
 /* MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are known by where they lie. For those of
  * mpi_f08 MPI has two more variables, Open MPI 4 none, and MPICH in its Fortran library,
  * which only Fortran programs load: then they have no address. */
@@ -92,7 +62,7 @@ GPUBIND_PUBLIC void gpubind_fortran_send_c(const CFI_cdesc_t *buf, const int64_t
                                            const MPI_Fint *tag, const MPI_Fint *comm,
                                            MPI_Fint *ierror)
 {
-    if (refused(buf, comm, "MPI_GPUSend", ierror))
+    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "MPI_GPUSend", ierror))
         return;
     tell(ierror, MPI_GPUSend_c(address(buf), *count, MPI_Type_f2c(*type), *dest, *tag,
                                MPI_Comm_f2c(*comm)));
@@ -115,7 +85,7 @@ GPUBIND_PUBLIC void gpubind_fortran_recv_c(const CFI_cdesc_t *buf, const int64_t
 {
     MPI_Status got = {0};
 
-    if (refused(buf, comm, "MPI_GPURecv", ierror))
+    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "MPI_GPURecv", ierror))
         return;
     tell(ierror, MPI_GPURecv_c(address(buf), *count, MPI_Type_f2c(*type), *source, *tag,
                                MPI_Comm_f2c(*comm), &got));
@@ -140,8 +110,8 @@ GPUBIND_PUBLIC void gpubind_fortran_sendrecv_c(
 {
     MPI_Status got = {0};
 
-    if (refused(sendbuf, comm, "gpubind_sendrecv", ierror) ||
-        refused(recvbuf, comm, "gpubind_sendrecv", ierror))
+    if (fortran_refuses(sendbuf, MPI_Comm_f2c(*comm), "gpubind_sendrecv", ierror) ||
+        fortran_refuses(recvbuf, MPI_Comm_f2c(*comm), "gpubind_sendrecv", ierror))
         return;
     tell(ierror, gpubind_sendrecv_c(address(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), *dest,
                                     *sendtag, address(recvbuf), *recvcount,
@@ -170,7 +140,7 @@ GPUBIND_PUBLIC void gpubind_fortran_isend_c(const CFI_cdesc_t *buf, const int64_
                                             gpubind_request *request, MPI_Fint *ierror)
 {
     *request = GPUBIND_REQUEST_NULL;
-    if (refused(buf, comm, "gpubind_isend", ierror))
+    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_isend", ierror))
         return;
     tell(ierror, gpubind_isend_c(address(buf), *count, MPI_Type_f2c(*type), *dest, *tag,
                                  MPI_Comm_f2c(*comm), request));
@@ -192,7 +162,7 @@ GPUBIND_PUBLIC void gpubind_fortran_irecv_c(const CFI_cdesc_t *buf, const int64_
                                             gpubind_request *request, MPI_Fint *ierror)
 {
     *request = GPUBIND_REQUEST_NULL;
-    if (refused(buf, comm, "gpubind_irecv", ierror))
+    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_irecv", ierror))
         return;
     tell(ierror, gpubind_irecv_c(address(buf), *count, MPI_Type_f2c(*type), *source, *tag,
                                  MPI_Comm_f2c(*comm), request));

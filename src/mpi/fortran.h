@@ -24,4 +24,10 @@ static inline void *address(const CFI_cdesc_t *buf)
     return buf->base_addr;
 }
 
+/* A section is, or not. */
+bool fortran_contiguous(const CFI_cdesc_t *buf);
+/* Elements that lie apart cannot be told by a count: MPI_ERR_BUFFER in *ierror, after the
+ * error handler of comm was called. */
+bool fortran_refuses(const CFI_cdesc_t *buf, MPI_Comm comm, const char *call, MPI_Fint *ierror);
+
 #endif

@@ -5,21 +5,28 @@ src_mpi_libgpubind_la_SOURCES += src/mpi/intercept_fortran.c
 if HAVE_FORTRAN
 src_mpi_libgpubind_la_SOURCES += \
 	src/mpi/fortran.c src/mpi/fortran.h \
-	src/mpi/fortran_support.c
+	src/mpi/fortran_halo.c \
+	src/mpi/fortran_stream.c \
+	src/mpi/fortran_support.c \
+	src/mpi/fortran_window.c
 fmod_DATA = src/mpi/gpubind.mod
 endif
 
 fortran_module = \
 	src/mpi/gpubind.F90 \
 	src/mpi/gpubind_f08.inc \
-	src/mpi/gpubind_integer.inc
+	src/mpi/gpubind_halo.inc \
+	src/mpi/gpubind_integer.inc \
+	src/mpi/gpubind_stream_f08.inc \
+	src/mpi/gpubind_stream_integer.inc \
+	src/mpi/gpubind_window.inc
 
 # Compilers write a module where they stand; some leave it as old as it was when it is
 # the same again.
 src/mpi/gpubind.mod: $(fortran_module)
 	$(AM_V_at)$(MKDIR_P) src/mpi
 	$(AM_V_GEN)module=`cd $(srcdir) && pwd`/src/mpi/gpubind.F90; cd src/mpi && \
-	$(MPIFORT) $(FORTRAN_DEFS) $(FCFLAGS) -c -o gpubind_module.o $$module && \
+	$(MPIFORT) $(FORTRAN_DEFS) $(FORTRAN_DEVICE_DEFS) $(FCFLAGS) -c -o gpubind_module.o $$module && \
 	rm -f gpubind_module.o && touch gpubind.mod
 
 EXTRA_DIST += $(fortran_module)

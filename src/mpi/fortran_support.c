@@ -8,6 +8,36 @@
 /* Called from Fortran alone. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* ---- arguments */
+
+bool fortran_contiguous(const CFI_cdesc_t *buf)
+{
+    CFI_index_t next = (CFI_index_t)buf->elem_len;
+
+    for (int i = 0; i < buf->rank; i++)
+        if (buf->dim[i].extent == 0)
+            return true;
+    for (int i = 0; i < buf->rank; i++) {
+        if (buf->dim[i].extent > 1 && buf->dim[i].sm != next)
+            return false;
+        next *= buf->dim[i].extent; /* -1 for the last of an assumed-size array */
+    }
+    return true;
+}
+
+bool fortran_refuses(const CFI_cdesc_t *buf, MPI_Comm comm, const char *call, MPI_Fint *ierror)
+{
+    struct gpubind_error err;
+
+    if (fortran_contiguous(buf))
+        return false;
+    library_enter();
+    error_set(&err, "the elements of the array section lie apart in memory: pass a "
+                    "contiguous one, or the first element and a derived datatype");
+    tell(ierror, library_leave(comm, MPI_ERR_BUFFER, call, &err));
+    return true;
+}
+
 /* ---- start and end */
 
 GPUBIND_PUBLIC void gpubind_fortran_init(MPI_Fint *ierror)

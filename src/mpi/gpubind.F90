@@ -4,8 +4,8 @@
 !     mpifort prog.f90 $(pkg-config --cflags --libs gpubind)
 !
 ! Handles are integers or, with use mpi_f08, its types; a status is an integer array
-! of MPI_STATUS_SIZE or a type(MPI_Status); counts are integers of 4 or 8 bytes;
-! ierror may be left out.
+! of MPI_STATUS_SIZE or a type(MPI_Status); counts are integers of 4 or 8 bytes, but of
+! 4 in persistent messages and those on streams; ierror may be left out.
 !
 ! A buffer is either of
 !   - a scalar variable of type(c_ptr): the memory that it points to (gpubind_alloc,
@@ -15,9 +15,23 @@
 !     memory or GPU memory (!$acc host_data use_device). A section must be contiguous:
 !     MPI_ERR_BUFFER if not.
 !
+! A stream is a type(c_ptr), as acc_get_cuda_stream of C gives it, or an integer of 8 bytes,
+! as CUDA Fortran has them: integer(cuda_stream_kind). c_null_ptr, or 0 of that kind, is the
+! legacy default stream.
+!
 ! There are interfaces only, so no object of this module needs to be linked.
+
+! To CUDA Fortran an array in GPU memory is of another kind, which no buffer would match:
+! m4/gpubind_fortran.m4 has looked whether the compiler can be told to overlook that.
+#ifdef GPUBIND_IGNORE_DEVICE
+#define DEVICE_TOO(buf) !dir$ ignore_tkr (d) buf
+#else
+#define DEVICE_TOO(buf)
+#endif
+
 module gpubind
-    use, intrinsic :: iso_c_binding, only : c_bool, c_char, c_int, c_int64_t, c_null_ptr, c_ptr
+    use, intrinsic :: iso_c_binding, only : c_bool, c_char, c_int, c_int64_t, c_intptr_t, &
+        c_null_ptr, c_ptr
 #ifdef GPUBIND_MPI_F08
     use mpi_f08, only : MPI_Comm, MPI_Datatype, MPI_Status
 #endif
@@ -29,13 +43,24 @@ module gpubind
     public :: gpubind_sendrecv, gpubind_probe, gpubind_iprobe, gpubind_recv_alloc
     public :: gpubind_isend, gpubind_irecv, gpubind_test, gpubind_wait, gpubind_waitall
     public :: gpubind_waitany, gpubind_progress
+    public :: gpubind_send_init, gpubind_recv_init, gpubind_request_free
+    public :: gpubind_start, gpubind_startall, gpubind_startall_on_stream
+    public :: gpubind_send_on_stream, gpubind_recv_on_stream
+    public :: gpubind_isend_on_stream, gpubind_irecv_on_stream, gpubind_quiet_on_stream
+    public :: gpubind_halo_create, gpubind_halo_start, gpubind_halo_wait
+    public :: gpubind_halo_exchange_on_stream, gpubind_halo_place, gpubind_halo_neighbor
+    public :: gpubind_halo_free
+    public :: gpubind_win_allocate, gpubind_win_pointer, gpubind_win_device, gpubind_win_free
+    public :: gpubind_put_on_stream, gpubind_get_on_stream, gpubind_put_signal_on_stream
+    public :: gpubind_signal_on_stream, gpubind_wait_signal_on_stream
     public :: gpubind_alloc, gpubind_free, gpubind_release
     public :: gpubind_enable_peer_access, gpubind_peers_print, gpubind_comm_gpus
     public :: gpubind_neighbors, gpubind_rank_at
     public :: gpubind_error_text, gpubind_paths_print
 
     ! What gpubind_isend and gpubind_irecv make. Ended, its operation is c_null_ptr again:
-    ! .not. c_associated(request%operation).
+    ! .not. c_associated(request%operation). That of gpubind_send_init and gpubind_recv_init
+    ! stays until gpubind_request_free.
     type, bind(C), public :: gpubind_request
         type(c_ptr) :: operation = c_null_ptr
     end type gpubind_request
@@ -47,6 +72,31 @@ module gpubind
         logical(c_bool) :: on_gpu
         integer(c_int64_t) :: count, nbytes
     end type gpubind_message
+
+    ! The grid of gpubind_halo_create. Dimensions are those of a Fortran array: the first lies
+    ! together in memory. Ranks are numbered as MPI_Cart_create does it: the last dimension
+    ! runs fastest. element: a datatype; with mpi_f08, its MPI_VAL.
+    type, bind(C), public :: gpubind_halo_grid
+        integer(c_int) :: ndims = 0
+        integer(c_int) :: ranks(3) = 0
+        logical(c_bool) :: periodic(3) = .false._c_bool
+        integer(c_int) :: cells(3) = 0, width(3) = 0
+        integer(c_int) :: pitch = 0
+        logical(c_bool) :: corners = .false._c_bool
+        integer(c_int) :: element = 0
+        integer(c_int) :: flags = 0
+    end type gpubind_halo_grid
+    integer(c_int), parameter, public :: GPUBIND_HALO_IN_TURN = 1
+
+    ! What gpubind_halo_create makes. Freed, and on ranks without a GPU: its plan is c_null_ptr.
+    type, bind(C), public :: gpubind_halo
+        type(c_ptr) :: plan = c_null_ptr
+    end type gpubind_halo
+
+    ! What gpubind_win_allocate makes. Freed, its window is c_null_ptr again.
+    type, bind(C), public :: gpubind_win
+        type(c_ptr) :: window = c_null_ptr
+    end type gpubind_win
 
     ! What gpubind_enable_peer_access finds between two ranks.
     integer(c_int), parameter, public :: GPUBIND_PEER_NONE = 0
@@ -81,8 +131,30 @@ module gpubind
         subroutine gpubind_release(buf, ierror) bind(C, name="gpubind_fortran_release")
             import :: c_int
             type(*), dimension(..), intent(in) :: buf
+            DEVICE_TOO(buf)
             integer(c_int), intent(out), optional :: ierror
         end subroutine gpubind_release
+
+        subroutine gpubind_start(request, ierror) bind(C, name="gpubind_fortran_start")
+            import :: c_int, gpubind_request
+            type(gpubind_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine gpubind_start
+
+        subroutine gpubind_startall(n, requests, ierror) &
+                bind(C, name="gpubind_fortran_startall")
+            import :: c_int, gpubind_request
+            integer(c_int), intent(in) :: n
+            type(gpubind_request), intent(inout) :: requests(*)
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine gpubind_startall
+
+        subroutine gpubind_request_free(request, ierror) &
+                bind(C, name="gpubind_fortran_request_free")
+            import :: c_int, gpubind_request
+            type(gpubind_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine gpubind_request_free
 
         ! The matrix of gpubind_enable_peer_access, on standard output.
         subroutine gpubind_peers_print(access) bind(C, name="gpubind_fortran_peers_print")
@@ -112,8 +184,46 @@ module gpubind
         end subroutine alloc_c
     end interface
 
+    interface gpubind_startall_on_stream
+        subroutine startall_on_stream(n, requests, stream, ierror) &
+                bind(C, name="gpubind_fortran_startall_on_stream")
+            import :: c_int, c_ptr, gpubind_request
+            integer(c_int), intent(in) :: n
+            type(gpubind_request), intent(inout) :: requests(*)
+            type(c_ptr), intent(in) :: stream
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine startall_on_stream
+        subroutine startall_on_stream_number(n, requests, stream, ierror) &
+                bind(C, name="gpubind_fortran_startall_on_stream")
+            import :: c_int, c_intptr_t, gpubind_request
+            integer(c_int), intent(in) :: n
+            type(gpubind_request), intent(inout) :: requests(*)
+            integer(c_intptr_t), intent(in) :: stream
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine startall_on_stream_number
+    end interface
+
+    interface gpubind_quiet_on_stream
+        subroutine quiet_on_stream(stream, ierror) &
+                bind(C, name="gpubind_fortran_quiet_on_stream")
+            import :: c_int, c_ptr
+            type(c_ptr), intent(in) :: stream
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine quiet_on_stream
+        subroutine quiet_on_stream_number(stream, ierror) &
+                bind(C, name="gpubind_fortran_quiet_on_stream")
+            import :: c_int, c_intptr_t
+            integer(c_intptr_t), intent(in) :: stream
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine quiet_on_stream_number
+    end interface
+
+#include "gpubind_halo.inc"
+#include "gpubind_window.inc"
 #include "gpubind_integer.inc"
+#include "gpubind_stream_integer.inc"
 #ifdef GPUBIND_MPI_F08
 #include "gpubind_f08.inc"
+#include "gpubind_stream_f08.inc"
 #endif
 end module gpubind

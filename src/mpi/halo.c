@@ -28,7 +28,7 @@ static int check_turn(const struct gpubind_halo_plan *halo, int array, struct gp
     if (!halo->grid.in_turn || array == halo->turn)
         return MPI_SUCCESS;
     error_set(err, "it is the turn of array %d, not of array %d: the halo was made with "
-              "GPUBIND_HALO_IN_TURN", halo->turn, array);
+              "GPUBIND_HALO_IN_TURN", halo->turn + halo->grid.base, array + halo->grid.base);
     return MPI_ERR_ARG;
 }
 
@@ -56,7 +56,8 @@ static int check_idle(const struct gpubind_halo_plan *halo, struct gpubind_error
 
     if (result != MPI_SUCCESS || halo->started < 0)
         return result;
-    error_set(err, "the exchange of array %d is under way, until gpubind_halo_wait", halo->started);
+    error_set(err, "the exchange of array %d is under way, until gpubind_halo_wait",
+              halo->started + halo->grid.base);
     return MPI_ERR_REQUEST;
 }
 
@@ -68,7 +69,8 @@ static int check_start(const struct gpubind_halo_plan *halo, int array, struct g
     if (result != MPI_SUCCESS)
         return result;
     if (array < 0 || array >= halo->grid.narrays) {
-        error_set(err, "there is no array %d: the halo has %d", array, halo->grid.narrays);
+        error_set(err, "there is no array %d: the halo has %d", array + halo->grid.base,
+                  halo->grid.narrays);
         return MPI_ERR_ARG;
     }
     return check_turn(halo, array, err);
@@ -120,12 +122,12 @@ static void name_message(const struct gpubind_halo_plan *halo, int which, struct
     const struct gpubind_error why = *err;
     char offset[40] = "";
 
-    for (int d = 0, end = 0; d < halo->grid.ndims; d++)
-        end += snprintf(offset + end, sizeof offset - (size_t)end, "%s%d", d ? ", " : "",
-                        neighbor->offset[d]);
-    error_set(err, "array %d, the message %s rank %d at offset (%s): %.350s", halo->started,
-              which < halo->nneighbors ? "from" : "to", halo->names[neighbor->rank], offset,
-              why.text);
+    for (int i = 0, end = 0; i < halo->grid.ndims; i++)
+        end += snprintf(offset + end, sizeof offset - (size_t)end, "%s%d", i ? ", " : "",
+                        neighbor->offset[halo_grid_dim(&halo->grid, i)]);
+    error_set(err, "array %d, the message %s rank %d at offset (%s): %.350s",
+              halo->started + halo->grid.base, which < halo->nneighbors ? "from" : "to",
+              halo->names[neighbor->rank], offset, why.text);
 }
 
 /* All messages come to their end; the error is that of the first that failed. */
@@ -212,7 +214,8 @@ int gpubind_halo_neighbor(gpubind_halo halo, const int offset[], int *rank)
     for (int d = 0; result == MPI_SUCCESS && d < halo->grid.ndims; d++) {
         at[d] = offset[d];
         if (at[d] < -1 || at[d] > 1) {
-            error_set(&err, "offset[%d] is %d, not -1, 0 or 1", d, at[d]);
+            error_set(&err, "%s is %d, not -1, 0 or 1",
+                      halo_grid_name(&halo->grid, "offset", d).text, at[d]);
             result = MPI_ERR_ARG;
         }
     }

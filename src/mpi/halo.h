@@ -6,6 +6,10 @@
 #include "mpi/comm.h"
 #include "mpi/gpubind.h"
 
+/* Of flags in gpubind_halo_grid, from the Fortran module: see struct halo_grid's base; the
+ * array is a section with gaps. */
+enum { HALO_FORTRAN = 1 << 30, HALO_APART = 1 << 29 };
+
 struct gpubind_halo_plan {
     MPI_Comm comm; /* the library's, of the grid's ranks */
     struct halo_grid grid; /* of this rank */

@@ -47,13 +47,13 @@ static int look_at_arrays(const struct halo_grid *grid, void *const arrays[],
     }
     for (int i = 0; i < grid->narrays; i++) {
         if (!arrays[i]) {
-            error_set(err, "array %d is NULL", i);
+            error_set(err, "array %d is NULL", i + grid->base);
             return MPI_ERR_BUFFER;
         }
         for (int j = 0; grid->in_turn && j < i; j++)
             if (arrays[j] == arrays[i]) {
                 error_set(err, "arrays %d and %d are one, which is not possible with "
-                          "GPUBIND_HALO_IN_TURN", j, i);
+                          "GPUBIND_HALO_IN_TURN", j + grid->base, i + grid->base);
                 return MPI_ERR_BUFFER;
             }
     }
@@ -63,6 +63,7 @@ static int look_at_arrays(const struct halo_grid *grid, void *const arrays[],
 static int look_at(const struct gpubind_halo_grid *from, int narrays, void *const arrays[],
                    struct halo_grid *grid, struct gpubind_error *err)
 {
+    const int inner = HALO_FORTRAN | HALO_APART;
     int result;
 
     if (!from) {
@@ -71,14 +72,20 @@ static int look_at(const struct gpubind_halo_grid *from, int narrays, void *cons
     }
     *grid = (struct halo_grid){.ndims = from->ndims, .pitch = from->pitch, .narrays = narrays,
                                .corners = from->corners,
+                               .base = (from->flags & HALO_FORTRAN) != 0,
                                .in_turn = (from->flags & GPUBIND_HALO_IN_TURN) != 0};
     memcpy(grid->ranks, from->ranks, sizeof grid->ranks);
     memcpy(grid->periodic, from->periodic, sizeof grid->periodic);
     memcpy(grid->cells, from->cells, sizeof grid->cells);
     memcpy(grid->width, from->width, sizeof grid->width);
-    if (from->flags & ~GPUBIND_HALO_IN_TURN) {
-        error_set(err, "flags is %d", from->flags);
+    if (from->flags & ~(GPUBIND_HALO_IN_TURN | inner)) {
+        error_set(err, "flags is %d", from->flags < 0 ? from->flags : from->flags & ~inner);
         return MPI_ERR_ARG;
+    }
+    if (from->flags & HALO_APART) {
+        error_set(err, "the elements of the array section lie apart in memory, and no pitch "
+                  "says how far its rows do");
+        return MPI_ERR_BUFFER;
     }
     result = look_at_element(from->element, grid, err);
     if (result == MPI_SUCCESS && halo_grid_fill(grid, err) < 0)

@@ -7,7 +7,10 @@ EXTRA_DIST += \
 	tests/lib_fortran.t \
 	tests/fortran/bare.f90 \
 	tests/fortran/checks.f90 \
+	tests/fortran/halos.F90 \
 	tests/fortran/made.F90 \
 	tests/fortran/messages.F90 \
 	tests/fortran/mpif.f90 \
-	tests/fortran/places.F90
+	tests/fortran/places.F90 \
+	tests/fortran/streams.F90 \
+	tests/fortran/windows.F90
