@@ -44,6 +44,7 @@ no driver     | LD_LIBRARY_PATH=$tmp/none
 GPU           |
 GPU shared    | GPUBIND_PATH=shared
 GPU network   | GPUBIND_PATH=network
+GPU ipc windows | GPUBIND_WINDOWS=ipc
 GPU no eager  | GPUBIND_EAGER=0
 GPU network threads | GPUBIND_PATH=network TEST_MULTIPLE=1
 GPU thread    | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1
