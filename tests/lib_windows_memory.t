@@ -69,5 +69,8 @@ under_windows() {
 }
 under_windows 2 GPUBIND_SIM_CUMEM=no
 under_windows 5 GPUBIND_WINDOWS=ipc
+for ranks in 2 5; do
+    on 'no IPC' $ranks windows # descriptors do not need it
+done
 nothing_left 'nothing is left behind'
 done_testing

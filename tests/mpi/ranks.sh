@@ -22,6 +22,7 @@ slow copies   | GPUBIND_SIM_LATENCY=30
 slower copies | GPUBIND_SIM_LATENCY=2000
 no peers      | GPUBIND_SIM_PEERS=none
 no IPC        | GPUBIND_SIM_IPC=refuse
+no mappings   | GPUBIND_SIM_IPC=refuse GPUBIND_SIM_CUMEM=no
 one device    | GPUBIND_SIM_DEVICES=1
 three devices | GPUBIND_SIM_DEVICES=3
 one way       | GPUBIND_SIM_DEVICES=3 GPUBIND_SIM_PEERS=011/101/110
