@@ -65,6 +65,17 @@ SAME("CUDA_WAIT_GEQ", CUDA_WAIT_GEQ, CU_STREAM_WAIT_VALUE_GEQ);
 SAME("CUDA_WAIT_EQ", CUDA_WAIT_EQ, CU_STREAM_WAIT_VALUE_EQ);
 SAME("CUDA_WAIT_FLUSH", CUDA_WAIT_FLUSH, CU_STREAM_WAIT_VALUE_FLUSH);
 SAME("CUDA_CAPTURE_RELAXED", CUDA_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME("CUDA_ATTRIBUTE_VIRTUAL_MEMORY", CUDA_ATTRIBUTE_VIRTUAL_MEMORY,
+     CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED);
+SAME("CUDA_ATTRIBUTE_FILE_DESCRIPTORS", CUDA_ATTRIBUTE_FILE_DESCRIPTORS,
+     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+SAME("CUDA_ATTRIBUTE_VIRTUAL_MEMORY_RDMA", CUDA_ATTRIBUTE_VIRTUAL_MEMORY_RDMA,
+     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
+SAME("CUDA_PINNED", CUDA_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
+SAME("CUDA_LOCATION_DEVICE", CUDA_LOCATION_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
+SAME("CUDA_FILE_DESCRIPTOR", CUDA_FILE_DESCRIPTOR, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+SAME("CUDA_READ_AND_WRITE", CUDA_READ_AND_WRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+SAME("CUDA_GRANULARITY_MINIMUM", CUDA_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 #if CUDA_VERSION >= 12080
 SAME("CUDA_COPY_IN_STREAM_ORDER", CUDA_COPY_IN_STREAM_ORDER,
      CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
@@ -147,6 +158,22 @@ PLACE(struct cuda_memory_operation, flags, CUstreamBatchMemOpParams, waitValue.f
 PLACE(struct cuda_memory_operation, flags, CUstreamBatchMemOpParams, writeValue.flags);
 PLACE(struct cuda_memory_operation, alias, CUstreamBatchMemOpParams, waitValue.alias);
 
+SIZE(struct cuda_location, CUmemLocation);
+PLACE(struct cuda_location, type, CUmemLocation, type);
+PLACE(struct cuda_location, id, CUmemLocation, id);
+SIZE(struct cuda_memory_properties, CUmemAllocationProp);
+PLACE(struct cuda_memory_properties, type, CUmemAllocationProp, type);
+PLACE(struct cuda_memory_properties, handle_types, CUmemAllocationProp, requestedHandleTypes);
+PLACE(struct cuda_memory_properties, location, CUmemAllocationProp, location);
+PLACE(struct cuda_memory_properties, metadata, CUmemAllocationProp, win32HandleMetaData);
+PLACE(struct cuda_memory_properties, compression, CUmemAllocationProp,
+      allocFlags.compressionType);
+PLACE(struct cuda_memory_properties, rdma, CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
+PLACE(struct cuda_memory_properties, usage, CUmemAllocationProp, allocFlags.usage);
+SIZE(struct cuda_memory_access, CUmemAccessDesc);
+PLACE(struct cuda_memory_access, location, CUmemAccessDesc, location);
+PLACE(struct cuda_memory_access, flags, CUmemAccessDesc, flags);
+
 /* ---- functions: the whole type of each, as cuda.h declares it. */
 
 #define FUNCTION(name, arguments)                                                       \
@@ -159,6 +186,8 @@ PLACE(struct cuda_memory_operation, alias, CUstreamBatchMemOpParams, waitValue.a
 #define cuda_copy_attributes CUmemcpyAttributes_st
 #define cuda_copy_2d CUDA_MEMCPY2D_st
 #define cuda_copy_3d CUDA_MEMCPY3D_st
+#define cuda_memory_properties CUmemAllocationProp_st
+#define cuda_memory_access CUmemAccessDesc_st
 
 /* Where cuda.h has an enumeration, the tables have int: what cuda.h says, what the table
  * is to say, and from then on the table's entry is compared with the latter. */
@@ -190,6 +219,21 @@ CUresult int_ThreadExchangeStreamCaptureMode(int *);
 FUNCTION(cuStreamBeginCapture_v2, (CUstream, CUstreamCaptureMode))
 CUresult int_StreamBeginCapture(CUstream, int);
 #define cuStreamBeginCapture_v2 int_StreamBeginCapture
+
+FUNCTION(cuMemGetAllocationGranularity,
+         (size_t *, const CUmemAllocationProp *, CUmemAllocationGranularity_flags))
+CUresult int_GetAllocationGranularity(size_t *, const CUmemAllocationProp *, int);
+#define cuMemGetAllocationGranularity int_GetAllocationGranularity
+
+FUNCTION(cuMemExportToShareableHandle,
+         (void *, CUmemGenericAllocationHandle, CUmemAllocationHandleType, unsigned long long))
+CUresult int_ExportToShareableHandle(void *, unsigned long long, int, unsigned long long);
+#define cuMemExportToShareableHandle int_ExportToShareableHandle
+
+FUNCTION(cuMemImportFromShareableHandle,
+         (CUmemGenericAllocationHandle *, void *, CUmemAllocationHandleType))
+CUresult int_ImportFromShareableHandle(unsigned long long *, void *, int);
+#define cuMemImportFromShareableHandle int_ImportFromShareableHandle
 
 #if CUDA_VERSION >= 13000
 FUNCTION(cuStreamBatchMemOp_v2, (CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned))

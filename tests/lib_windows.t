@@ -10,7 +10,7 @@ for setting in simulated 'slow copies' 'slower copies' 'one device' GPU; do
 done
 on 'three devices' 3 windows
 on 'small memory' 2 windows
-for setting in 'no peers' 'no IPC' 'network path' 'shared path'; do
+for setting in 'no peers' 'no mappings' 'network path' 'shared path'; do
     on "$setting" 2 windows_apart some
 done
 on 'no GPU' 2 windows

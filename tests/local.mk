@@ -194,3 +194,7 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/ranks.sh \
 	tests/root13.sh \
 	tests/slurm.sh
+
+check_PROGRAMS += tests/unit_handover
+tests_unit_handover_SOURCES = tests/unit_handover.c tests/tap.h src/mpi/handover.c \
+	src/mpi/handover.h

@@ -60,6 +60,14 @@ enum cuda_constant {
     CUDA_WAIT_EQ = 1,
     CUDA_WAIT_FLUSH = 1 << 30, /* and what peers wrote before is seen behind it */
     CUDA_OPERATIONS_MOST = 255, /* in a batch */
+    CUDA_ATTRIBUTE_VIRTUAL_MEMORY = 102,      /* cuMemCreate and its kin are possible, */
+    CUDA_ATTRIBUTE_FILE_DESCRIPTORS = 103,    /* and to export as file descriptors, */
+    CUDA_ATTRIBUTE_VIRTUAL_MEMORY_RDMA = 110, /* and network cards may reach it */
+    CUDA_PINNED = 1,              /* the type of cuMemCreate's memory, */
+    CUDA_LOCATION_DEVICE = 1,     /* where it lies, */
+    CUDA_FILE_DESCRIPTOR = 1,     /* how it is exported, */
+    CUDA_READ_AND_WRITE = 3,      /* what a device may do to it, */
+    CUDA_GRANULARITY_MINIMUM = 0, /* and of what its size is a multiple */
 };
 
 /* Memory of a device, an address of it: CUdeviceptr. */
@@ -120,6 +128,24 @@ struct cuda_memory_operation { /* CUstreamBatchMemOpParams: a wait or a write */
     unsigned flags;
     cuda_address alias;
     uint64_t unused;
+};
+
+struct cuda_location { /* CUmemLocation */
+    int type, id;
+};
+
+struct cuda_memory_properties { /* CUmemAllocationProp */
+    int type, handle_types;
+    struct cuda_location location;
+    void *metadata;
+    unsigned char compression, rdma;
+    unsigned short usage;
+    unsigned char reserved[4];
+};
+
+struct cuda_memory_access { /* CUmemAccessDesc */
+    struct cuda_location location;
+    int flags;
 };
 
 struct CUctx_st;
@@ -194,7 +220,19 @@ struct CUgraphExec_st;
     X(cuStreamWaitValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))     \
     X(cuStreamWriteValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))    \
     X(cuStreamBatchMemOp_v2, (struct CUstream_st *, unsigned, struct cuda_memory_operation *, \
-                              unsigned))
+                              unsigned))                                                    \
+    X(cuMemGetAllocationGranularity, (size_t *, const struct cuda_memory_properties *, int)) \
+    X(cuMemCreate, (unsigned long long *, size_t, const struct cuda_memory_properties *,    \
+                    unsigned long long))                                                    \
+    X(cuMemRelease, (unsigned long long))                                                   \
+    X(cuMemAddressReserve, (cuda_address *, size_t, size_t, cuda_address,                   \
+                            unsigned long long))                                            \
+    X(cuMemAddressFree, (cuda_address, size_t))                                             \
+    X(cuMemMap, (cuda_address, size_t, size_t, unsigned long long, unsigned long long))     \
+    X(cuMemUnmap, (cuda_address, size_t))                                                   \
+    X(cuMemSetAccess, (cuda_address, size_t, const struct cuda_memory_access *, size_t))    \
+    X(cuMemExportToShareableHandle, (void *, unsigned long long, int, unsigned long long))  \
+    X(cuMemImportFromShareableHandle, (unsigned long long *, void *, int))
 
 /* What gpubind-bench calls beside the first list. */
 #define CUDA_MEASURE_FUNCTIONS(X)                                                           \

@@ -3,6 +3,8 @@
 #include <link.h>
 #include <stdlib.h>
 
+#include "cuda/shareable.h"
+
 static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus;
@@ -246,11 +248,12 @@ bool gpu_is_held(void)
     return held > 0;
 }
 
-static void free_now(const struct gpu *gpu, cuda_address memory)
+void gpu_free_now(const struct gpu *gpu, cuda_address memory)
 {
     bool entered = gpu_enter(gpu);
 
-    driver.cuMemFree_v2(memory);
+    if (!shareable_close(memory))
+        driver.cuMemFree_v2(memory);
     gpu_leave(entered);
 }
 
@@ -261,7 +264,7 @@ void gpu_hold(int more)
         struct later *later = laters;
 
         laters = later->next;
-        free_now(later->gpu, later->memory);
+        gpu_free_now(later->gpu, later->memory);
         free(later);
     }
 }
@@ -271,7 +274,7 @@ void gpu_free(const struct gpu *gpu, cuda_address memory)
     struct later *later = held ? malloc(sizeof *later) : NULL;
 
     if (!later) {
-        free_now(gpu, memory);
+        gpu_free_now(gpu, memory);
         return;
     }
     *later = (struct later){laters, gpu, memory};

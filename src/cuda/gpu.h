@@ -60,7 +60,9 @@ int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err);
  * and stop the calls that we have to make meanwhile. They are put off until none is. */
 void gpu_hold(int more);
 bool gpu_is_held(void);
-/* cuMemFree, now or then. */
+/* cuMemFree, or what shareable.h has for its memory. */
+void gpu_free_now(const struct gpu *gpu, cuda_address memory);
+/* The same, now or then. */
 void gpu_free(const struct gpu *gpu, cuda_address memory);
 
 /* -1, and "WHAT: CUDA_ERROR_NAME" in err. */

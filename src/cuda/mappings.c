@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "cuda/shareable.h"
+
 struct mapping {
     struct mapping *next; /* the most recently used first */
     const void *owner;
@@ -27,7 +29,8 @@ static void close_mapping(struct mapping *mapping)
 {
     bool entered = gpu_enter(mapping->gpu);
 
-    gpu_driver()->cuIpcCloseMemHandle(mapping->start);
+    if (!shareable_close(mapping->start))
+        gpu_driver()->cuIpcCloseMemHandle(mapping->start);
     gpu_leave(entered);
     count--;
     bytes -= mapping->size;
@@ -120,6 +123,19 @@ static struct mapping *find(const void *owner, uint64_t id, const struct gpu *gp
     return NULL;
 }
 
+static struct mapping *add(struct mapping *mapping, const void *owner,
+                           const struct memory_export *shared, struct gpu *gpu,
+                           cuda_address start)
+{
+    *mapping = (struct mapping){.next = mappings, .owner = owner, .id = shared->id, .gpu = gpu,
+                                .owners_start = shared->start, .start = start,
+                                .size = shared->size, .users = 1};
+    mappings = mapping;
+    count++;
+    bytes += shared->size;
+    return mapping;
+}
+
 struct mapping *mapping_open(const void *owner, const struct memory_export *shared,
                              struct gpu *gpu, struct gpubind_error *err)
 {
@@ -131,6 +147,10 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
     if (mapping) {
         mapping->users++;
         return mapping;
+    }
+    if (!memory_has_handle(shared)) {
+        error_set(err, "another rank's GPU memory was mapped by a descriptor, and is no more");
+        return NULL;
     }
     make_room(shared->size);
     mapping = malloc(sizeof *mapping);
@@ -144,13 +164,21 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
         gpu_error(status, "another rank's GPU memory cannot be mapped", err);
         return NULL;
     }
-    *mapping = (struct mapping){.next = mappings, .owner = owner, .id = shared->id, .gpu = gpu,
-                                .owners_start = shared->start, .start = start,
-                                .size = shared->size, .users = 1};
-    mappings = mapping;
-    count++;
-    bytes += shared->size;
-    return mapping;
+    return add(mapping, owner, shared, gpu, start);
+}
+
+struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
+                              struct gpu *gpu, cuda_address start)
+{
+    struct mapping *mapping = malloc(sizeof *mapping);
+
+    return mapping ? add(mapping, owner, shared, gpu, start) : NULL;
+}
+
+bool mapping_possible(const void *owner, const struct memory_export *shared,
+                      const struct gpu *gpu)
+{
+    return memory_has_handle(shared) || find(owner, shared->id, gpu);
 }
 
 cuda_address mapping_address(const struct mapping *mapping, cuda_address owners)

@@ -3,11 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/shareable.h"
+
 /* An export costs the driver some microseconds, so they are kept by the number of
  * the allocation, open addressing. */
 static struct memory_export **kept;
 static unsigned room, nkept; /* room: a power of 2, more than twice nkept */
 static bool anew;
+
+static struct memory_export **place_of(uint64_t id)
+{
+    unsigned at = (unsigned)(id * 0x9e3779b97f4a7c15u >> 32) % room;
+
+    while (kept[at] && kept[at]->id != id)
+        at = (at + 1) % room;
+    return &kept[at];
+}
+
+static bool is_kept(uint64_t id)
+{
+    return room && *place_of(id);
+}
 
 int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *err)
 {
@@ -32,18 +48,13 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
         (type != CUDA_MEMORY_DEVICE && !managed))
         return 0;
     memory->id = id;
-    memory->shareable = (capable & 0xff) && !managed;
-    memory->gpu = gpu_of(context, ordinal, err);
+    capable &= 0xff;
+    memory->shareable = (capable || is_kept(id)) && !managed;
+    /* Memory without a context may lie on a device that this process does not use. */
+    memory->gpu = capable ? NULL : shareable_gpu(memory->address);
+    if (!memory->gpu)
+        memory->gpu = gpu_of(context, ordinal, err);
     return memory->gpu ? 0 : -1;
-}
-
-static struct memory_export **place_of(uint64_t id)
-{
-    unsigned at = (unsigned)(id * 0x9e3779b97f4a7c15u >> 32) % room;
-
-    while (kept[at] && kept[at]->id != id)
-        at = (at + 1) % room;
-    return &kept[at];
 }
 
 static bool make_room(void)
@@ -80,6 +91,16 @@ static bool make_export(const struct memory *memory, struct memory_export *share
     return status == CUDA_OK;
 }
 
+static bool keep(struct memory_export **place, const struct memory_export *shared)
+{
+    *place = malloc(sizeof **place);
+    if (!*place)
+        return false;
+    **place = *shared;
+    nkept++;
+    return true;
+}
+
 bool memory_share(const struct memory *memory, struct memory_export *shared)
 {
     struct memory_export **place;
@@ -94,12 +115,22 @@ bool memory_share(const struct memory *memory, struct memory_export *shared)
     if (!memory->shareable || !make_export(memory, shared))
         return false;
     anew = true;
-    *place = malloc(sizeof **place);
-    if (!*place)
-        return false;
-    **place = *shared;
-    nkept++;
-    return true;
+    return keep(place, shared);
+}
+
+bool memory_has_handle(const struct memory_export *shared)
+{
+    static const struct cuda_ipc_handle none;
+
+    return memcmp(&shared->handle, &none, sizeof none) != 0;
+}
+
+void memory_show(const struct memory_export *shared)
+{
+    struct memory_export **place = make_room() ? place_of(shared->id) : NULL;
+
+    if (place && !*place)
+        keep(place, shared);
 }
 
 bool memory_shared_anew(void)

@@ -11,7 +11,7 @@
 struct memory {
     cuda_address address;
     struct gpu *gpu;     /* NULL: host memory */
-    bool shareable;      /* cuIpcGetMemHandle may take it */
+    bool shareable;      /* cuIpcGetMemHandle may take it, or memory_show was told of it */
     cuda_address start;  /* the allocation that address lies in, */
     size_t size;         /* its bytes, */
     uint64_t id;         /* and its number, never given twice in a process */
@@ -21,13 +21,18 @@ struct memory {
  * when the GPU's context cannot be had. */
 int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *err);
 
-/* An allocation as it travels to another process. */
+/* An allocation as it travels to another process. One that was shown by a descriptor
+ * has a handle of zeros: only who has mapped it already can do so. */
 struct memory_export {
     uint64_t id;
     cuda_address start;
     uint64_t size;
     struct cuda_ipc_handle handle;
 };
+
+bool memory_has_handle(const struct memory_export *shared);
+/* Others have mapped the allocation already: from now on memory_share gives this of it. */
+void memory_show(const struct memory_export *shared);
 
 /* The export of the allocation that memory lies in, kept for the next time. false:
  * the driver gives no handle for it. */

@@ -62,7 +62,7 @@ static cuda_address reach(struct pair *pair, const struct memory_export *shared,
 
     if (is_self(pair))
         return owners;
-    if (peer->no_ipc)
+    if (peer->no_ipc || !mapping_possible(peer, shared, pair->request->memory.gpu))
         return 0;
     *mapping = mapping_open(peer, shared, pair->request->memory.gpu, &err);
     if (*mapping)

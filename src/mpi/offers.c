@@ -161,8 +161,11 @@ static struct mapping *map_offer(const struct gpubind_operation *send, const str
     struct mapping *mapping;
 
     memcpy(&shared.handle, offer->handle, sizeof shared.handle);
+    if (!mapping_possible(send->peer, &shared, send->memory.gpu))
+        return NULL;
     mapping = mapping_open(send->peer, &shared, send->memory.gpu, &err);
-    send->peer->ipc_works = mapping;
+    if (memory_has_handle(&shared))
+        send->peer->ipc_works = mapping;
     if (!mapping) {
         send->peer->no_ipc = true;
         notice_once(NOTICE_IPC, "%s (rank %d); messages to there go through host memory", err.text,

@@ -48,6 +48,8 @@ static cuda_address reach(struct gpubind_operation *receive)
         (path != PATH_ANY && path != PATH_IPC))
         return 0;
     memcpy(&shared.handle, header->handle, sizeof shared.handle);
+    if (!mapping_possible(receive->peer, &shared, receive->memory.gpu))
+        return 0;
     receive->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &err);
     if (!receive->mapping) {
         receive->peer->no_ipc = true;
@@ -56,7 +58,7 @@ static cuda_address reach(struct gpubind_operation *receive)
         return 0;
     }
     receive->from->mapped = 1;
-    receive->peer->ipc_works = true;
+    receive->peer->ipc_works |= memory_has_handle(&shared);
     return mapping_address(receive->mapping, header->address);
 }
 

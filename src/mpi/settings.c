@@ -46,6 +46,16 @@ static int read_path(enum path *path, struct gpubind_error *err)
                      value);
 }
 
+static int read_windows(bool *by_ipc, struct gpubind_error *err)
+{
+    const char *value = getenv("GPUBIND_WINDOWS");
+
+    *by_ipc = value && strcmp(value, "ipc") == 0;
+    if (!value || !*value || *by_ipc || strcmp(value, "any") == 0)
+        return 0;
+    return error_set(err, "GPUBIND_WINDOWS=%s: there is any and ipc", value);
+}
+
 /* A switch knows the words of gpubind's own flags; -1: none of them. */
 static int switch_value(const char *value)
 {
@@ -81,5 +91,7 @@ int settings_load(struct settings *settings, struct gpubind_error *err)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (read_row(&rows[i], settings, err) < 0)
             return -1;
+    if (read_windows(&settings->windows_by_ipc, err) < 0)
+        return -1;
     return read_path(&settings->path, err);
 }

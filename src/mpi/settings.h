@@ -18,6 +18,7 @@ struct settings {
     long pack_memory;     /* GPUBIND_PACK_MEMORY: MiB that are kept for strided data */
     long progress_thread; /* GPUBIND_PROGRESS_THREAD */
     long verbose;         /* GPUBIND_VERBOSE */
+    bool windows_by_ipc;  /* GPUBIND_WINDOWS=ipc */
 };
 
 const char *path_name(enum path path);

@@ -7,6 +7,7 @@
 #include "mpi/library.h"
 #include "mpi/memory_calls.h"
 #include "mpi/places.h"
+#include "mpi/window_memory.h"
 #include "mpi/windows.h"
 
 #define ALIGNMENT 256
@@ -25,19 +26,13 @@ uint64_t window_data_at(uint64_t nsignals)
     return (8 * nsignals + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Zeros in all of it, as it is known here before anybody else sees it. */
-static int allocate(struct gpu *gpu, uint64_t nbytes, cuda_address *memory,
-                    struct gpubind_error *err)
+/* In all of it, before anybody else reads it. */
+static int set_to_zero(const struct gpu *gpu, cuda_address memory, uint64_t nbytes,
+                       struct gpubind_error *err)
 {
-    bool entered;
-    void *at = NULL;
-    int status, result = memory_allocate_on(gpu, &at, nbytes, err);
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuMemsetD8Async(memory, 0, nbytes, gpu->streams[GPU_OUT]);
 
-    if (result != MPI_SUCCESS)
-        return result;
-    *memory = (cuda_address)(uintptr_t)at;
-    entered = gpu_enter(gpu);
-    status = gpu_driver()->cuMemsetD8Async(*memory, 0, nbytes, gpu->streams[GPU_OUT]);
     if (status == CUDA_OK)
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_OUT]);
     gpu_leave(entered);
@@ -47,12 +42,21 @@ static int allocate(struct gpu *gpu, uint64_t nbytes, cuda_address *memory,
     return MPI_ERR_OTHER;
 }
 
-/* My part, and room for what kernels take. An MPI error class. */
-static int make_mine(struct gpubind_window *win, bool has_gpu, struct gpubind_error *err)
+static int allocate(struct gpu *gpu, uint64_t nbytes, cuda_address *memory,
+                    struct gpubind_error *err)
+{
+    void *at = NULL;
+    int result = memory_allocate_on(gpu, &at, nbytes, err);
+
+    *memory = (cuda_address)(uintptr_t)at;
+    return result == MPI_SUCCESS ? set_to_zero(gpu, *memory, nbytes, err) : result;
+}
+
+/* What I bring, and on which GPU. An MPI error class. */
+static int check_mine(struct gpubind_window *win, bool has_gpu, struct gpubind_error *err)
 {
     const struct window_part *mine = &win->parts[win->rank];
     const uint64_t most = UINT64_MAX / 2;
-    int result = MPI_SUCCESS;
 
     if (mine->nsignals > INT32_MAX) {
         error_set(err, "%lld signals are less than none", (long long)mine->nsignals);
@@ -70,10 +74,25 @@ static int make_mine(struct gpubind_window *win, bool has_gpu, struct gpubind_er
             error_set(err, "it has no GPU for its part of the window");
         return MPI_ERR_OTHER;
     }
-    if (mine->nbytes + mine->nsignals > 0)
-        result = allocate(win->gpu, window_data_at(mine->nsignals) + mine->nbytes, &win->memory,
-                          err);
-    if (result == MPI_SUCCESS)
+    return MPI_SUCCESS;
+}
+
+static uint64_t bytes_of(const struct window_part *part)
+{
+    return window_data_at(part->nsignals) + part->nbytes;
+}
+
+/* My part, where it is not there yet, and room for what kernels take. */
+static int make_mine(struct gpubind_window *win, struct gpubind_error *err)
+{
+    const uint64_t nbytes = bytes_of(&win->parts[win->rank]);
+    int result = MPI_SUCCESS;
+
+    if (win->memory)
+        result = set_to_zero(win->gpu, win->memory, nbytes, err);
+    else if (nbytes > 0)
+        result = allocate(win->gpu, nbytes, &win->memory, err);
+    if (result == MPI_SUCCESS && win->gpu)
         result = allocate(win->gpu, gpubind_device_win_size(win->n), &win->table, err);
     return result;
 }
@@ -90,6 +109,7 @@ static void fill_card(const struct gpubind_window *win, int result,
     else if (win->memory)
         card->shared = memory_of((const void *)(uintptr_t)win->memory, &memory, NULL) == 0 &&
                        memory_share(&memory, &card->memory);
+    card->memory.start = win->memory;
 }
 
 static bool may_map(const struct gpubind_window *win, const struct card *card,
@@ -110,8 +130,9 @@ static void map(struct gpubind_window *win, int rank, const struct card *card)
     part->nsignals = card->nsignals;
     if (rank == win->rank) {
         memory = win->memory;
-    } else if (may_map(win, card, peer)) {
-        part->mapping = mapping_open(peer, &card->memory, win->gpu, NULL);
+    } else {
+        if (!part->mapping && may_map(win, card, peer))
+            part->mapping = mapping_open(peer, &card->memory, win->gpu, NULL);
         if (part->mapping)
             memory = mapping_address(part->mapping, card->memory.start);
     }
@@ -178,8 +199,11 @@ static int make_all(struct gpubind_window *win, struct card *cards, bool has_gpu
                     struct gpubind_error *err)
 {
     struct card mine;
-    int result = make_mine(win, has_gpu, err);
+    int result = check_mine(win, has_gpu, err);
 
+    window_memory_make(win, result == MPI_SUCCESS, bytes_of(&win->parts[win->rank]));
+    if (result == MPI_SUCCESS)
+        result = make_mine(win, err);
     fill_card(win, result, err, &mine);
     result = exchange(win, &mine, cards, err);
     if (result != MPI_SUCCESS)

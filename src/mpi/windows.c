@@ -57,13 +57,8 @@ void window_detach(struct gpubind_window *win)
 
 static void free_now(const struct gpubind_window *win, cuda_address memory)
 {
-    bool entered;
-
-    if (!memory)
-        return;
-    entered = gpu_enter(win->gpu);
-    gpu_driver()->cuMemFree_v2(memory);
-    gpu_leave(entered);
+    if (memory)
+        gpu_free_now(win->gpu, memory);
 }
 
 void window_clear(struct gpubind_window *win, bool at_end)

@@ -113,6 +113,58 @@ static int export_it(void) { return cuda.cuIpcGetMemHandle(&handle, memory[1]); 
 static int map(void) { return cuda.cuIpcOpenMemHandle_v2(&foreign, handle, CUDA_IPC_LAZY_PEER); }
 static int unmap(void) { return cuda.cuIpcCloseMemHandle(foreign); }
 
+/* ---- memory of cuMemCreate, one piece */
+
+static struct cuda_memory_properties properties = {
+    .type = CUDA_PINNED, .handle_types = CUDA_FILE_DESCRIPTOR,
+    .location = {CUDA_LOCATION_DEVICE, 0}};
+static unsigned long long created, imported;
+static cuda_address placed;
+static size_t piece;
+static int descriptor = -1;
+
+static int create(void)
+{
+    int status = cuda.cuMemGetAllocationGranularity(&piece, &properties, 0);
+
+    return status ? status : cuda.cuMemCreate(&created, piece, &properties, 0);
+}
+
+static int export_piece(void)
+{
+    return cuda.cuMemExportToShareableHandle(&descriptor, created, CUDA_FILE_DESCRIPTOR, 0);
+}
+
+static int import(void)
+{
+    return cuda.cuMemImportFromShareableHandle(&imported, (void *)(intptr_t)descriptor,
+                                               CUDA_FILE_DESCRIPTOR);
+}
+
+static int place(void)
+{
+    int status = cuda.cuMemAddressReserve(&placed, piece, 0, 0, 0);
+
+    return status ? status : cuda.cuMemMap(placed, piece, 0, imported, 0);
+}
+
+static int give_access(void)
+{
+    const struct cuda_memory_access access = {properties.location, CUDA_READ_AND_WRITE};
+
+    return cuda.cuMemSetAccess(placed, piece, &access, 1);
+}
+
+static int release(void)
+{
+    int status = cuda.cuMemRelease(imported);
+
+    return status ? status : cuda.cuMemRelease(created);
+}
+
+static int unplace(void) { return cuda.cuMemUnmap(placed, piece); }
+static int free_address(void) { return cuda.cuMemAddressFree(placed, piece); }
+
 static const struct {
     const char *name;
     int (*call)(void);
@@ -123,6 +175,10 @@ static const struct {
     {"cuMemHostUnregister", unlock_pages}, {"cuEventCreate", make_event},
     {"cuStreamQuery(legacy)", ask_legacy}, {"cuIpcOpenMemHandle", map},
     {"cuIpcCloseMemHandle", unmap}, {"cuIpcGetMemHandle", export_it},
+    {"cuMemCreate", create}, {"cuMemExportToShareableHandle", export_piece},
+    {"cuMemImportFromShareable...", import}, {"cuMemMap", place},
+    {"cuMemSetAccess", give_access}, {"cuMemRelease", release}, {"cuMemUnmap", unplace},
+    {"cuMemAddressFree", free_address},
 };
 
 /* A stream that is never let go in time takes so many pairs of a write and a wait. */

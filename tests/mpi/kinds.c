@@ -153,7 +153,7 @@ void test_kinds(void)
     right = (job.rank + 1) % job.size;
     for (int kind = MEMORY_DEVICE; kind < MEMORY_KINDS; kind++) {
         if (kind >= MEMORY_VMM && !cuda.cuMemCreate)
-            break; /* the simulated driver */
+            break; /* an old driver */
         pair((enum memory)kind, MEMORY_DEVICE);
         pair(MEMORY_DEVICE, (enum memory)kind);
         pair((enum memory)kind, (enum memory)kind);

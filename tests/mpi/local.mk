@@ -54,7 +54,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/types.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c \
-	tests/mpi/windows_gpu.c
+	tests/mpi/windows_gpu.c \
+	tests/mpi/windows_memory.c
 
 # By hand, on two GPUs: see there.
 EXTRA_PROGRAMS += tests/bench/persistent
@@ -100,6 +101,7 @@ mpi_tests = \
 	tests/lib_types.t \
 	tests/lib_where.t \
 	tests/lib_windows.t \
+	tests/lib_windows_memory.t \
 	tests/windows_gpu.t
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh

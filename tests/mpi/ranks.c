@@ -59,6 +59,7 @@ static const struct {
     {"windows_die", test_windows_die, 2, 1, MPI_THREAD_SINGLE},
     {"windows_fail", test_windows_fail, 2, 1, MPI_THREAD_SINGLE},
     {"windows_gpu", test_windows_gpu, 1, 1, MPI_THREAD_SINGLE},
+    {"windows_memory", test_windows_memory, 1, 1, MPI_THREAD_SINGLE},
     {"windows_trap", test_windows_trap, 1, 1, MPI_THREAD_SINGLE},
 };
 

@@ -22,6 +22,7 @@ slow copies   | GPUBIND_SIM_LATENCY=30
 slower copies | GPUBIND_SIM_LATENCY=2000
 no peers      | GPUBIND_SIM_PEERS=none
 no IPC        | GPUBIND_SIM_IPC=refuse
+no mappings   | GPUBIND_SIM_IPC=refuse GPUBIND_SIM_CUMEM=no
 one device    | GPUBIND_SIM_DEVICES=1
 three devices | GPUBIND_SIM_DEVICES=3
 one way       | GPUBIND_SIM_DEVICES=3 GPUBIND_SIM_PEERS=011/101/110
@@ -44,6 +45,7 @@ no driver     | LD_LIBRARY_PATH=$tmp/none
 GPU           |
 GPU shared    | GPUBIND_PATH=shared
 GPU network   | GPUBIND_PATH=network
+GPU ipc windows | GPUBIND_WINDOWS=ipc
 GPU no eager  | GPUBIND_EAGER=0
 GPU network threads | GPUBIND_PATH=network TEST_MULTIPLE=1
 GPU thread    | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1

@@ -51,6 +51,7 @@ void test_windows_apart(void);
 void test_windows_die(void);
 void test_windows_fail(void);
 void test_windows_gpu(void);
+void test_windows_memory(void);
 void test_windows_trap(void);
 
 #endif

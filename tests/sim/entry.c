@@ -28,6 +28,7 @@
  *                             (job.c); the kernel frees it with the last process.
  *   GPUBIND_SIM_IPC=refuse    opening a memory handle fails with 801; a number instead
  *                             of refuse is the result
+ *   GPUBIND_SIM_CUMEM=no      there is no memory of cuMemCreate
  *   GPUBIND_SIM_LATENCY=US    mean time that work waits in a stream; default 0: what
  *                             can be done is done by the call that queues it
  *   GPUBIND_SIM_SEED=N        of the random part of it and of batched copies' order

@@ -148,7 +148,7 @@ __attribute__((visibility("default"))) int gpubind_sim_open_mappings(void)
 
     sim_lock();
     for (int i = 0; (range = range_at(i)); i++)
-        n += range->kind == RANGE_IMPORTED;
+        n += range->kind == RANGE_IMPORTED || (range->vmm && range->vmm->imported);
     sim_unlock();
     return n;
 }

@@ -255,6 +255,30 @@ bool job_hold(int entry, uint32_t generation)
     return held;
 }
 
+void job_share(int entry)
+{
+    lock_job();
+    set_holder(&job->allocations[entry], self, true);
+    job->allocations[entry].owned = false;
+    unlock_job();
+}
+
+bool job_hold_shared(int entry, uint32_t generation)
+{
+    struct job_allocation *a;
+    bool held;
+
+    if (entry < 0 || entry >= MAX_ALLOCATIONS)
+        return false;
+    a = &job->allocations[entry];
+    lock_job();
+    held = a->nbytes && !a->owned && a->generation == generation;
+    if (held)
+        set_holder(a, self, true);
+    unlock_job();
+    return held;
+}
+
 void job_let_go(int entry)
 {
     lock_job();

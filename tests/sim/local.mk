@@ -21,6 +21,8 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/queue.c \
 	tests/sim/ranges.c \
 	tests/sim/streams.c \
+	tests/sim/vmm.c \
+	tests/sim/vmm_addresses.c \
 	tests/sim/words.c \
 	tests/sim/sim.h \
 	tests/sim/sim_api.h \
@@ -33,6 +35,10 @@ tests_sim_libcudasim_la_LDFLAGS = -module -avoid-version -rpath /nowhere -pthrea
 	-Wl,-z,nodelete
 
 sim_check = tests/sim/check.h tests/sim/sim_api.h tests/tap.h
+check_PROGRAMS += tests/unit_sim_vmm
+tests_unit_sim_vmm_SOURCES = tests/unit_sim_vmm.c tests/sim/pair.h $(sim_check)
+tests_unit_sim_vmm_LDADD =
+EXTRA_tests_unit_sim_vmm_DEPENDENCIES = tests/sim/libcudasim.la
 check_PROGRAMS += \
 	tests/unit_sim \
 	tests/unit_sim_copies \

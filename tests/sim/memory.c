@@ -60,6 +60,11 @@ void range_release(struct range *range)
         if (!is_mapped_elsewhere(range))
             job_let_go(range->entry);
         break;
+    case RANGE_MAPPED:
+        munmap(range->alias, range->mapped);
+        range->vmm->mappings--;
+        vmm_let_go(range->vmm);
+        break;
     case RANGE_MANAGED:
     case RANGE_HOST:
         munmap(range->alias, range->mapped);
@@ -111,7 +116,7 @@ int cuMemFree_v2(cuda_address address)
         return sim_leave(CUDA_OK);
     range = range_find(address);
     if (!range || range->start != address || !range_on_device(range) ||
-        range->kind == RANGE_IMPORTED)
+        range->kind == RANGE_IMPORTED || range->kind == RANGE_MAPPED)
         return sim_leave(CUDA_INVALID_VALUE);
     context_wait(range->context);
     range_release(range);

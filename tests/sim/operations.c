@@ -73,12 +73,16 @@ void operation_keep(struct operation *op)
 char *operation_touch(const struct operation *op, const struct place *place, const char *what)
 {
     static const char *const ends[] = {
-        "freed", "freed", "closed", "freed", "freed", "unregistered",
+        "freed", "freed", "closed", "unmapped", "freed", "freed", "unregistered",
     };
 
     if (place->range && place->range->dead)
         sim_die("use after free: %s %s memory that was %s before it was done", sim_name(op->call),
                 what, ends[place->range->kind]);
+    if (place->range && place->range->kind == RANGE_MAPPED &&
+        !place_reached(op->stream->context, place))
+        sim_die("%s %s memory that cuMemSetAccess has not opened to its device",
+                sim_name(op->call), what);
     return place->bytes;
 }
 

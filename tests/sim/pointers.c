@@ -30,7 +30,7 @@ static union value read_attribute(int attribute, const struct range *range)
 
     memset(&value, 0, sizeof value);
     if (attribute == CUDA_POINTER_CONTEXT)
-        value.pointer = range->kind == RANGE_POOL ? NULL : range->context;
+        value.pointer = range->kind == RANGE_POOL ? NULL : range->context; /* mapped: NULL */
     else if (attribute == CUDA_POINTER_MEMORY_TYPE)
         value.number = range_on_device(range) ? CUDA_MEMORY_DEVICE : CUDA_MEMORY_HOST;
     else if (attribute == CUDA_POINTER_BUFFER_ID)
@@ -38,7 +38,7 @@ static union value read_attribute(int attribute, const struct range *range)
     else if (attribute == CUDA_POINTER_IS_MANAGED)
         value.number = range->kind == RANGE_MANAGED;
     else if (attribute == CUDA_POINTER_ORDINAL)
-        value.ordinal = range->context->device;
+        value.ordinal = range->vmm ? device_ordinal(range->vmm->physical) : range->context->device;
     else if (attribute == CUDA_POINTER_IPC_CAPABLE)
         value.number = range->kind == RANGE_DEVICE;
     else if (attribute == CUDA_POINTER_START)

@@ -181,7 +181,8 @@ int place_find(enum sim_call call, cuda_address address, size_t nbytes, struct p
                     "more)", sim_name(call), nbytes, address);
         return CUDA_OK;
     }
-    if (nbytes > range->nbytes - (address - range->start))
+    if (nbytes > range->nbytes - (address - range->start) ||
+        (range->kind == RANGE_MAPPED && !range->access))
         return CUDA_INVALID_VALUE;
     place->range = range;
     place->bytes = range->alias + (address - range->start);
@@ -205,7 +206,8 @@ void place_drop(struct place *place)
 }
 
 /* Work of a context reaches its own device, its context's mappings, page-locked and managed
- * memory, and other devices only when peer access is enabled. */
+ * memory, other devices only when peer access is enabled, and memory of cuMemMap as
+ * cuMemSetAccess says. */
 bool place_reached(const struct CUctx_st *context, const struct place *place)
 {
     const struct range *range = place->range;
@@ -214,6 +216,8 @@ bool place_reached(const struct CUctx_st *context, const struct place *place)
         return false;
     if (range->kind == RANGE_IMPORTED)
         return range->context == context;
+    if (range->kind == RANGE_MAPPED)
+        return range->access >> context->physical & 1;
     if (range->kind != RANGE_DEVICE && range->kind != RANGE_POOL)
         return true;
     return range->context->physical == context->physical ||

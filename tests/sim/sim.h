@@ -138,6 +138,10 @@ int job_allocate(int physical, size_t nbytes, int *entry);
 void job_disown(int entry);
 /* False when it is gone. */
 bool job_hold(int entry, uint32_t generation);
+/* Makes my new allocation nobody's own: it is there as long as somebody holds it, as I do
+ * now. Such a one can be held also when its owner has let go. */
+void job_share(int entry);
+bool job_hold_shared(int entry, uint32_t generation);
 void job_let_go(int entry);
 /* Its entry: of the caller's own or held allocations only. */
 struct job_allocation job_look(int entry);
@@ -153,6 +157,7 @@ enum range_kind {
     RANGE_DEVICE,
     RANGE_POOL,       /* of cuMemAllocAsync: cannot be exported */
     RANGE_IMPORTED,
+    RANGE_MAPPED,     /* of cuMemMap */
     RANGE_MANAGED,
     RANGE_HOST,       /* of cuMemHostAlloc */
     RANGE_REGISTERED, /* of cuMemHostRegister */
@@ -164,7 +169,9 @@ struct range {
     size_t mapped;   /* bytes at the page that start lies in */
     enum range_kind kind;
     char *alias;     /* start, where the CPU can read it */
-    struct CUctx_st *context;
+    struct CUctx_st *context; /* RANGE_MAPPED: none */
+    struct vmm *vmm;          /* RANGE_MAPPED: what is mapped, */
+    unsigned access;          /* and for whom, bit by physical device */
     unsigned long long buffer_id;
     int entry;       /* of the job's table, -1 for none */
     int opened;      /* RANGE_IMPORTED: how often */
@@ -194,7 +201,7 @@ size_t range_lead(size_t nbytes);
 /* Was the address device memory once, or might it become some? */
 bool range_is_device_address(uintptr_t address);
 /* Where the bytes lie: CUDA_OK, or CUDA_INVALID_VALUE when they leave the range in which
- * they begin. Ends the process over freed device memory. */
+ * they begin, or no device may reach it. Ends the process over freed device memory. */
 int place_find(enum sim_call call, cuda_address address, size_t nbytes, struct place *place);
 /* Queued work uses the range until it calls place_drop. */
 void place_keep(struct place *place);
@@ -207,6 +214,27 @@ bool place_reached(const struct CUctx_st *context, const struct place *place);
 /* Gives the range back to whom it belongs. */
 void range_release(struct range *range);
 void range_release_all(const struct CUctx_st *context);
+
+/* ---- vmm.c */
+
+/* Memory of cuMemCreate, as this process knows it: by handles and mappings. */
+struct vmm {
+    struct vmm *next;
+    unsigned long long handle; /* its number in this process */
+    int entry;                 /* of the job's table */
+    uint32_t generation;
+    int physical;
+    size_t nbytes;
+    bool exportable, imported;
+    int handles, mappings;
+};
+
+/* GPUBIND_SIM_CUMEM=no: there is no such memory. */
+bool vmm_is_there(void);
+/* NULL: no handle, or one that was released. */
+struct vmm *vmm_of(unsigned long long handle);
+/* When neither handles nor mappings are left, this process holds it no more. */
+void vmm_let_go(struct vmm *vmm);
 
 /* ---- operations.c and queue.c */
 
