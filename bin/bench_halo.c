@@ -182,20 +182,14 @@ static int fill(const struct bench_options *options, struct sheet *sheet, struct
 
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     status = open_gpu(&run, err);
-    if (status == 0 && gpubind_init() != MPI_SUCCESS)
-        status = error_set(err, "%s", gpubind_error_text());
-    if (ranks_agree(MPI_COMM_WORLD, status, err) == 0) {
+    if (status == 0) {
         describe(&run);
         for (int grid = 0; grid < (int)(sizeof grids / sizeof grids[0]); grid++)
             for (int turn = 0; turn < 2; turn++)
                 measure(&run, grid, turn ? GPUBIND_HALO_IN_TURN : 0, err);
-        gpubind_finalize();
     }
     gpu_close(&run.gpu);
     return status;
 }
 
-int bench_halo(const struct bench_options *options)
-{
-    return bench_run(options, &form, fill);
-}
+const struct bench_subject halo_subject = {&form, fill, true};

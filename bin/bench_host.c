@@ -87,7 +87,7 @@ static int measure_all(struct host *host, struct gpubind_error *err)
     return host_measure_together(host, err);
 }
 
-int host_fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     struct host host = {.options = options, .sheet = sheet};
     int status;
@@ -105,7 +105,4 @@ int host_fill(const struct bench_options *options, struct sheet *sheet, struct g
     return status;
 }
 
-int bench_host(const struct bench_options *options)
-{
-    return bench_run(options, &host_form, host_fill);
-}
+const struct bench_subject host_subject = {&host_form, fill, false};

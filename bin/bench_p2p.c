@@ -119,12 +119,9 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     return status;
 }
 
-int p2p_fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     return bench_measure_first(fill_here, options, sheet, err);
 }
 
-int bench_p2p(const struct bench_options *options)
-{
-    return bench_run(options, &p2p_form, p2p_fill);
-}
+const struct bench_subject p2p_subject = {&p2p_form, fill, false};

@@ -165,13 +165,9 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     return status;
 }
 
-static int peer_fill(const struct bench_options *options, struct sheet *sheet,
-                     struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     return bench_measure_first(fill_here, options, sheet, err);
 }
 
-int bench_peer(const struct bench_options *options)
-{
-    return bench_run(options, &form, peer_fill);
-}
+const struct bench_subject peer_subject = {&form, fill, false};

@@ -169,8 +169,7 @@ static int open_gpu(struct run *run, struct gpubind_error *err)
 
 static int open_window(struct run *run, struct gpubind_error *err)
 {
-    if (gpubind_init() != MPI_SUCCESS ||
-        gpubind_win_allocate(MPI_COMM_WORLD, run->options->size, 1, &run->win) != MPI_SUCCESS ||
+    if (gpubind_win_allocate(MPI_COMM_WORLD, run->options->size, 1, &run->win) != MPI_SUCCESS ||
         gpubind_win_device(run->win, &run->device) != MPI_SUCCESS ||
         gpubind_win_pointer(run->win, run->rank, &run->window, NULL) != MPI_SUCCESS ||
         gpubind_win_pointer(run->win, run->other, &run->theirs, NULL) != MPI_SUCCESS)
@@ -215,11 +214,9 @@ static void close_all(struct run *run)
     kernels_close(&run->kernels);
     if (run->gpu.context)
         gpu_close(&run->gpu);
-    gpubind_finalize();
 }
 
-static int put_fill(const struct bench_options *options, struct sheet *sheet,
-                    struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     struct run run = {.options = options, .sheet = sheet};
     int status;
@@ -238,7 +235,4 @@ static int put_fill(const struct bench_options *options, struct sheet *sheet,
     return status;
 }
 
-int bench_put(const struct bench_options *options)
-{
-    return bench_run(options, &put_form, put_fill);
-}
+const struct bench_subject put_subject = {&put_form, fill, true};

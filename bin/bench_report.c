@@ -6,33 +6,27 @@
 #include <time.h>
 
 #include "bin/bench.h"
-#include "bin/bench_host.h"
 #include "bin/bench_limits.h"
 #include "bin/bench_machine.h"
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
-#include "bin/bench_p2p.h"
 #include "bin/bench_page.h"
-#include "bin/bench_pt2pt.h"
 #include "bin/bench_ranks.h"
 #include "bin/bench_verdict.h"
 
-/* A section is a row. pt2pt comes last: it starts the library. */
+/* A section is a row. Those that need the library come last, in one go: it starts once. */
 static const struct section {
     enum bench_mode_name mode;
     const char *title, *about;
-    const struct sheet_form *form;
-    bench_measure *fill;
     bool pairs; /* needs an even number of ranks */
 } sections[] = {
     {MODE_P2P, "Between GPUs",
      "Copies between every two GPUs that one process sees, with peer access off and on.",
-     &p2p_form, p2p_fill, false},
+     false},
     {MODE_HOST, "Between GPUs and their host",
-     "Copies between the GPU of a rank and the memory of its host.", &host_form, host_fill, false},
+     "Copies between the GPU of a rank and the memory of its host.", false},
     {MODE_PT2PT, "Messages between ranks",
-     "Messages of the library between two ranks, beside a bare copy of as many bytes.",
-     &pt2pt_form, pt2pt_fill, true},
+     "Messages of the library between two ranks, beside a bare copy of as many bytes.", true},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -42,6 +36,7 @@ struct report_run {
     struct sheet sheets[SECTIONS], verdicts;
     struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
     int nfailed;                           /* of those that could have been measured */
+    bool library;                          /* it has been started */
     FILE *page, *svg;
 };
 
@@ -62,24 +57,38 @@ static int read_options(const struct section *section, const struct bench_option
     return 0;
 }
 
-/* Collective: the others know from rank 0 whether they are needed. */
+/* What fill returns, or why it is not called. */
+static int fill(struct report_run *run, const struct section *section, struct sheet *sheet,
+                struct gpubind_error *err)
+{
+    const struct bench_subject *subject = bench_modes[section->mode].subject;
+    struct bench_options options;
+
+    if (read_options(section, run->options, &options, err) < 0)
+        return -1;
+    if (subject->library && !run->library && bench_library_start(err) < 0)
+        return -1;
+    run->library |= subject->library;
+    return subject->fill(&options, sheet, err);
+}
+
+/* Collective, with the same answer on all ranks. */
 static void run_section(struct report_run *run, int i)
 {
     struct gpubind_error *err = &run->absent[i];
-    struct bench_options options;
+    int status;
 
-    run->sheets[i].form = sections[i].form;
+    run->sheets[i].form = bench_modes[sections[i].mode].subject->form;
     err->text[0] = '\0';
     if (sections[i].pairs && run->n % 2) {
         error_set(err, "it needs an even number of ranks; this was one of %d "
                        "(mpirun -np 2 gpubind-bench report)", run->n);
         return;
     }
-    if (read_options(&sections[i], run->options, &options, err) == 0 &&
-        sections[i].fill(&options, &run->sheets[i], err) == 0)
+    status = fill(run, &sections[i], &run->sheets[i], err);
+    if (status == 0)
         err->text[0] = '\0';
-    else
-        run->nfailed++;
+    run->nfailed += status < 0;
 }
 
 static int measure_all(struct report_run *run, struct gpubind_error *err)
@@ -204,6 +213,8 @@ int bench_report(const struct bench_options *options)
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     clear(&run);
+    if (run.library)
+        bench_library_end();
     ranks_end(true);
     return status;
 }
