@@ -133,6 +133,7 @@ static int measure_all(struct peer_run *run, struct gpubind_error *err)
 {
     struct p2p *p2p = &run->p2p;
     const size_t size = p2p->options->size;
+    int status;
 
     if (size < 4096 || (size & (size - 1)))
         return error_set(err, "--size: %zu bytes are no power of 2 from 4K on", size);
@@ -142,9 +143,11 @@ static int measure_all(struct peer_run *run, struct gpubind_error *err)
         return -1;
     if (!p2p->n)
         return error_set(err, "no GPU is visible: there is nothing to measure");
-    if (gpu_use(&p2p->gpus[0].gpu, err) < 0 ||
-        kernels_open(&p2p->gpus[0].gpu, &run->kernels, err) < 0)
-        return -1;
+    status = gpu_use(&p2p->gpus[0].gpu, err);
+    if (status == 0)
+        status = kernels_open(&p2p->gpus[0].gpu, &run->kernels, err);
+    if (status)
+        return status;
     p2p_describe(p2p, "peer-kernel",
                  "one GPU is visible: its own memory is all there is to measure");
     for (int memory = 0; memory < p2p->n; memory++)
