@@ -15,10 +15,11 @@ static const char *const head =
     "         color: #2b2b2b; background: #fff; }\n"
     "  h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }\n"
     "  h3 { font-size: 1rem; margin-bottom: .3rem; }\n"
-    "  table { border-collapse: collapse; font-variant-numeric: tabular-nums; }\n"
+    "  table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }\n"
     "  th, td { padding: .15rem .6rem; border-bottom: 1px solid #dedbd0; text-align: right;\n"
     "           white-space: nowrap; }\n"
-    "  .word { text-align: left; } .note { border-left: 3px solid #a9501c; padding-left: .7rem; }\n"
+    "  .word { text-align: left; white-space: normal; min-width: 8em; }\n"
+    "  .note { border-left: 3px solid #a9501c; padding-left: .7rem; list-style: none; }\n"
     "  .machine { list-style: none; padding: 0; color: #5a5a5a; overflow-wrap: anywhere; }\n"
     "  a { color: #33689e; } .scroll { overflow-x: auto; }\n"
     "  svg { width: 100%; min-width: 44rem; height: auto; margin-top: .8rem; }\n"
@@ -226,6 +227,15 @@ static void add_verdicts(const struct sheet *verdicts, const struct page_section
 
 /* ---- the page */
 
+static void add_notes(const struct sheet *sheet, struct text *text)
+{
+    if (!sheet->notes.length)
+        return;
+    text_add(text, "<ul class=\"note\">\n");
+    add_lines(text, "<li>", sheet->notes.bytes, "</li>");
+    text_add(text, "</ul>\n");
+}
+
 static void add_picture(const struct sheet *sheet, struct text *text)
 {
     text_add(text, "<div class=\"scroll\">\n");
@@ -248,7 +258,7 @@ static void add_section(const struct page *page, const struct page_section *sect
         return;
     }
     add_verdicts(page->verdicts, section, text);
-    add_lines(text, "<p class=\"note\">", section->sheet->notes.bytes, "</p>");
+    add_notes(section->sheet, text);
     add_picture(section->sheet, text);
     text_add(text, "<details><summary>Numbers</summary>\n<ul class=\"machine\">\n");
     add_lines(text, "<li>", section->sheet->machine.bytes, "</li>");

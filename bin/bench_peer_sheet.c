@@ -14,20 +14,19 @@ static const struct sheet_column columns[] = {
 
 static const char *const patterns[PATTERNS] = {"together", "strided", "random", "chain"};
 
-#define ROWS(word, text)                                                                     \
+#define ROWS(word, text, of, column)                                                         \
     {                                                                                        \
         .title = text, .where = {{PEER_PATTERN, word}}, .table = SHEET_ROWS,                 \
         .columns = 1u << PEER_KERNEL | 1u << PEER_MEMORY | 1u << PEER_GB_PER_S |             \
                    1u << PEER_NS | 1u << PEER_DATA,                                          \
-        .unit = "GB/s", .picture = SHEET_BARS, .names = 1u << PEER_MEMORY,                   \
-        .value = PEER_GB_PER_S                                                               \
+        .unit = of, .picture = SHEET_BARS, .names = 1u << PEER_MEMORY, .value = column       \
     }
 
 static const struct sheet_part parts[] = {
-    ROWS("together", "a[i] = 2 * a[i], neighbouring threads take neighbouring elements"),
-    ROWS("strided", "the same, 128 bytes from one thread to the next"),
-    ROWS("random", "the same, elements at random"),
-    ROWS("chain", "one thread, one load of 8 bytes after the other"),
+    ROWS("together", "a[i] = 2 * a[i], threads side by side", "GB/s", PEER_GB_PER_S),
+    ROWS("strided", "the same, 128 bytes from one thread to the next", "GB/s", PEER_GB_PER_S),
+    ROWS("random", "the same, elements at random", "GB/s", PEER_GB_PER_S),
+    ROWS("chain", "one thread, one load of 8 bytes after the other", "ns", PEER_NS),
 };
 
 const struct sheet_form peer_form = {"peer-kernel", columns, PEER_COLUMNS, parts,

@@ -39,7 +39,7 @@ static void draw_heat_cell(const struct sheet *sheet, const struct sheet_part *p
 {
     double value = draw_value(sheet, part, row), height = 30;
 
-    text_add(text, "  <rect class=\"d0\" fill-opacity=\"%.2f\" x=\"%.1f\" y=\"%.1f\" "
+    text_add(text, "  <rect class=\"heat\" fill-opacity=\"%.2f\" x=\"%.1f\" y=\"%.1f\" "
                    "width=\"%.1f\" height=\"%.1f\"/>\n",
              most > 0 ? 0.06 + 0.54 * value / most : 0, place.left + 1, place.top + 1,
              place.width - 2, height - 2);
