@@ -129,17 +129,14 @@ static int open_gpu(struct run *run, struct gpubind_error *err)
     return ranks_agree(MPI_COMM_WORLD, gpu_open(&run->gpu, ranks_local(), err), err);
 }
 
-static void describe(struct run *run)
+static void describe(struct run *run, int n)
 {
     struct text *text = &run->sheet->machine;
-    int n;
 
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    text_add(text, "gpubind-bench %s halo: %d rank%s\n", PACKAGE_VERSION, n, n == 1 ? "" : "s");
+    machine_add_job("halo", n, text);
     machine_add_host(text);
+    machine_add_ranks(&run->gpu, MPI_COMM_WORLD, text);
     machine_add_mpi(text);
-    machine_add_gpu("GPU of rank 0: ", &run->gpu, text);
-    text_add(text, "\n");
 }
 
 static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
@@ -151,7 +148,7 @@ static int fill(const struct bench_options *options, struct sheet *sheet, struct
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     status = open_gpu(&run, err);
     if (status == 0) {
-        describe(&run);
+        describe(&run, n);
         for (int some = 1; some < n; some *= 2)
             measure_ranks(&run, some);
         measure_ranks(&run, n);

@@ -1,7 +1,5 @@
 /* The subcommand put: kernels that put to, and get from, another rank's window, and
  * signals between two kernels. Rank 0 measures; the other rank only checks. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bin/bench_kernels.h"
@@ -185,26 +183,16 @@ static int open_window(struct run *run, struct gpubind_error *err)
 /* Lines about the machine, on rank 0. */
 static void describe(struct run *run)
 {
-    char pci[2][24] = {"", ""}, line[2][256] = {"", ""};
-    struct text text = {0};
+    struct text *text = &run->sheet->machine;
+    char theirs[sizeof run->gpu.pci];
 
-    memcpy(pci[0], run->gpu.pci, sizeof pci[0]);
-    machine_add_gpu("", &run->gpu, &text);
-    snprintf(line[0], sizeof line[0], "%s", text.bytes ? text.bytes : "");
-    text_clear(&text);
-    if (run->n == 2) {
-        MPI_Sendrecv(pci[0], sizeof pci[0], MPI_CHAR, run->other, 0, pci[1], sizeof pci[1],
-                     MPI_CHAR, run->other, 0, run->comm, MPI_STATUS_IGNORE);
-        MPI_Sendrecv(line[0], sizeof line[0], MPI_CHAR, run->other, 0, line[1], sizeof line[1],
-                     MPI_CHAR, run->other, 0, run->comm, MPI_STATUS_IGNORE);
-        run->one_gpu = strcmp(pci[0], pci[1]) == 0;
-    }
-    text_add(&run->sheet->machine, "gpubind-bench %s put: %d rank%s\n", PACKAGE_VERSION, run->n,
-             run->n == 1 ? "" : "s");
-    machine_add_host(&run->sheet->machine);
-    for (int rank = 0; rank < run->n; rank++)
-        text_add(&run->sheet->machine, "rank %d: %s\n", rank, line[rank]);
-    machine_add_mpi(&run->sheet->machine);
+    machine_add_job("put", run->n, text);
+    machine_add_host(text);
+    machine_add_ranks(&run->gpu, run->comm, text);
+    machine_add_mpi(text);
+    MPI_Sendrecv(run->gpu.pci, sizeof theirs, MPI_CHAR, run->other, 0, theirs, sizeof theirs,
+                 MPI_CHAR, run->other, 0, run->comm, MPI_STATUS_IGNORE);
+    run->one_gpu = run->n == 2 && strcmp(run->gpu.pci, theirs) == 0;
 }
 
 static void close_all(struct run *run)

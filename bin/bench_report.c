@@ -126,8 +126,7 @@ static void judge(struct report_run *run, const struct limits *limits)
 {
     struct text *machine = &run->verdicts.machine;
 
-    text_add(machine, "gpubind-bench %s report: %d rank%s\n", PACKAGE_VERSION, run->n,
-             run->n == 1 ? "" : "s");
+    machine_add_job("report", run->n, machine);
     machine_add_host(machine);
     machine_add_mpi(machine);
     limits_print(limits, machine);
