@@ -55,6 +55,7 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_sheet_heat.c \
 	bin/bench_sheet_print.c \
 	bin/bench_svg.c bin/bench_svg.h \
+	bin/bench_sysfs.c bin/bench_sysfs.h \
 	bin/bench_table.c bin/bench_table.h \
 	bin/bench_task.c bin/bench_task.h \
 	bin/bench_verdict.c bin/bench_verdict.h

@@ -8,26 +8,16 @@
 
 #include "bin/bench_gpu.h"
 #include "bin/bench_machine.h"
+#include "bin/bench_sysfs.h"
 #include "host/nvml.h"
 
 static void read_bus(const char *pci, struct limit *limit)
 {
-    static const char *const names[] = {"current_link_speed", "current_link_width"};
-    char line[2][64] = {"", ""}, path[128], lower[24] = "";
+    char speed[64], width[64];
 
-    for (int i = 0; i < 23 && pci[i]; i++)
-        lower[i] = (char)(pci[i] >= 'A' && pci[i] <= 'F' ? pci[i] - 'A' + 'a' : pci[i]);
-    for (int i = 0; i < 2; i++) {
-        FILE *file;
-
-        snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", lower, names[i]);
-        file = fopen(path, "r");
-        if (file && !fgets(line[i], sizeof line[i], file))
-            line[i][0] = '\0';
-        if (file)
-            fclose(file);
-    }
-    limit_of_bus(line[0], line[1], limit);
+    sysfs_read_pci(pci, "current_link_speed", speed, sizeof speed);
+    sysfs_read_pci(pci, "current_link_width", width, sizeof width);
+    limit_of_bus(speed, width, limit);
 }
 
 /* ---- NVLink */
