@@ -53,6 +53,9 @@ int host_measure_numa(struct host *host, struct gpubind_error *err)
                  "the machine has one NUMA node: all of its memory is near\n");
         return 0;
     }
+    if (near_node(&host->gpu) < 0)
+        text_add(&host->sheet->notes,
+                 "the machine does not say which NUMA node is near the GPU\n");
     for (int node = idset_next(&nodes, -1); node >= 0; node = idset_next(&nodes, node))
         if (measure_node(host, node, err) < 0)
             return -1;

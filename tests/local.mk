@@ -139,6 +139,7 @@ tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bin/bench_sheet_draw.c \
 	bin/bench_sheet_heat.c \
 	bin/bench_svg.c bin/bench_svg.h \
+	bin/bench_sysfs.c bin/bench_sysfs.h \
 	bin/bench_table.c bin/bench_table.h \
 	bin/bench_verdict.c bin/bench_verdict.h
 tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm

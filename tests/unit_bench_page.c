@@ -13,6 +13,7 @@
 #include "bin/bench_peer_sheet.h"
 #include "bin/bench_pt2pt.h"
 #include "bin/bench_put_sheet.h"
+#include "bin/bench_sysfs.h"
 #include "bin/bench_verdict.h"
 #include "tests/tap.h"
 
@@ -274,6 +275,20 @@ static void check_limits(void)
     tap_ok(limit.bytes_per_s == 0, "nor a memory without a clock");
 }
 
+static void check_ports(void)
+{
+    char port[24];
+
+    sysfs_port_of("../../../devices/pci0000:16/0000:16:01.0/0000:17:00.0", port);
+    tap_ok(strcmp(port, "0000:16:01.0") == 0, "a root port, from a device's link");
+    sysfs_port_of("../../../devices/pci0000:16/0000:16:01.0/0000:17:00.0/0000:18:00.0", port);
+    tap_ok(strcmp(port, "0000:16:01.0") == 0, "... with a switch between");
+    sysfs_port_of("../../../devices/pci0000:16/0000:16:02.0", port);
+    tap_ok(!*port, "a device of the root complex has none");
+    sysfs_port_of("", port);
+    tap_ok(!*port, "nor has one without a link");
+}
+
 static void check_page(const struct text *text)
 {
     static const char *const words[] = {
@@ -301,6 +316,7 @@ int main(int argc, char **argv)
     check_verdicts();
     check_put();
     check_limits();
+    check_ports();
     check_page(&text);
     text_clear(&text);
     sheet_clear(&p2p);
