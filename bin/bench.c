@@ -88,7 +88,9 @@ static int run_mode(enum bench_mode_name mode, int argc, char **argv)
         return print_mode_help(mode);
     if (options.action == BENCH_VERSION)
         return print_version();
-    return bench_modes[mode].run(&options);
+    if (bench_modes[mode].run)
+        return bench_modes[mode].run(&options);
+    return bench_run(&options, bench_modes[mode].subject);
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_gpu.c bin/bench_gpu.h \
 	bin/bench_halo.c bin/bench_halo.h \
 	bin/bench_halo_case.c \
+	bin/bench_halo_sheet.c bin/bench_halo_sheet.h \
 	bin/bench_help.c \
 	bin/bench_host.c bin/bench_host.h \
 	bin/bench_host_chunks.c \
@@ -34,6 +35,7 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_p2p_gpus.c \
 	bin/bench_page.c bin/bench_page.h \
 	bin/bench_peer.c \
+	bin/bench_peer_sheet.c bin/bench_peer_sheet.h \
 	bin/bench_plot.c \
 	bin/bench_print.c bin/bench_print.h \
 	bin/bench_pt2pt.c bin/bench_pt2pt.h \
@@ -50,8 +52,10 @@ bin_gpubind_bench_SOURCES = \
 	bin/bench_setup.c \
 	bin/bench_sheet.c bin/bench_sheet.h \
 	bin/bench_sheet_draw.c \
+	bin/bench_sheet_heat.c \
 	bin/bench_sheet_print.c \
 	bin/bench_svg.c bin/bench_svg.h \
+	bin/bench_sysfs.c bin/bench_sysfs.h \
 	bin/bench_table.c bin/bench_table.h \
 	bin/bench_task.c bin/bench_task.h \
 	bin/bench_verdict.c bin/bench_verdict.h

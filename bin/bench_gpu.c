@@ -109,6 +109,7 @@ static int open_context(struct bench_gpu *gpu, struct gpubind_error *err)
 
     if (status == CUDA_OK)
         status = driver->cuCtxPushCurrent_v2(gpu->context);
+    gpu->entered = status == CUDA_OK;
     for (int i = 0; i < 2 && status == CUDA_OK; i++)
         status = driver->cuStreamCreate(&gpu->stream[i], CUDA_STREAM_NON_BLOCKING);
     return gpu_check(gpu, status, "the GPU cannot be used", err);
@@ -156,13 +157,17 @@ int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err)
     return gpu_check(gpu, status, "the GPU's context cannot be made current", err);
 }
 
-/* The context stays: others may use it until the process ends, and the library
- * frees what it holds there in MPI_Finalize. */
+/* The context stays, but is not current any more: others may use it until the process
+ * ends, and the library frees what it holds there in MPI_Finalize. */
 void gpu_close(struct bench_gpu *gpu)
 {
+    struct CUctx_st *before;
+
     for (int i = 0; i < 2; i++)
         if (gpu->stream[i])
             gpu->driver.cuStreamDestroy_v2(gpu->stream[i]);
+    if (gpu->entered)
+        gpu->driver.cuCtxPopCurrent_v2(&before);
     memset(gpu, 0, sizeof *gpu);
 }
 

@@ -2,6 +2,7 @@
 #ifndef GPUBIND_BIN_BENCH_GPU_H
 #define GPUBIND_BIN_BENCH_GPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -27,6 +28,7 @@ struct bench_gpu {
     struct gpu_driver driver;
     int device;
     struct CUctx_st *context;
+    bool entered; /* it lies on the thread's stack of contexts */
     struct CUstream_st *stream[2]; /* non-blocking: one for each direction */
     size_t memory;
     char name[96], pci[24];
@@ -43,6 +45,7 @@ int gpu_count(int *n, struct gpubind_error *err);
 int gpu_open_number(struct bench_gpu *gpu, int number, struct gpubind_error *err);
 /* Makes the context of this one of several current. */
 int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err);
+/* As often as it was opened; the context that was current before it is so again. */
 void gpu_close(struct bench_gpu *gpu);
 
 int gpu_alloc(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpubind_error *err);

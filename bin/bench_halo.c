@@ -4,45 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bin/bench_halo_sheet.h"
 #include "bin/bench_machine.h"
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
 #include "bin/bench_ranks.h"
 #include "bin/bench_run.h"
-
-enum {
-    GRID, BORDERS, CELLS, RANKS, TURN, WAY, BYTES, TIMES, US, GB_PER_S, DATA, COLUMNS
-};
-
-static const struct sheet_column columns[] = {
-    [GRID] = {SHEET_WORD, "grid", "grid"},
-    [BORDERS] = {SHEET_WORD, "borders", "borders"},
-    [CELLS] = {SHEET_WORD, "cells", "cells of a rank"},
-    [RANKS] = {SHEET_WORD, "ranks", "ranks"},
-    [TURN] = {SHEET_WORD, "neighbours", "neighbours"},
-    [WAY] = {SHEET_WORD, "way", "way"},
-    [BYTES] = {SHEET_SIZE, "bytes", "bytes sent"},
-    [TIMES] = {SHEET_COUNT, "times", "times"},
-    [US] = {SHEET_NUMBER, "us", "us"},
-    [GB_PER_S] = {SHEET_NUMBER, "GB_per_s", "GB/s"},
-    [DATA] = {SHEET_WORD, "data", "data"},
-};
-
-#define WAY_PART(way_word, title_text)                                        \
-    {                                                                         \
-        .title = title_text, .unit = "us", .where = {{WAY, way_word}},        \
-        .picture = SHEET_BARS, .columns = ((1u << COLUMNS) - 1) & ~(1u << WAY), \
-        .names = 1u << GRID | 1u << BORDERS | 1u << TURN, .value = US         \
-    }
-
-static const struct sheet_part parts[] = {
-    WAY_PART("stream", "an exchange in a stream, on the slowest rank"),
-    WAY_PART("graph", "the same in a captured graph"),
-    WAY_PART("start, wait", "started and waited for by the host"),
-};
-
-static const struct sheet_form form = {"halo", columns, COLUMNS, parts,
-                                       sizeof parts / sizeof parts[0]};
 
 /* Doubles; one ghost cell on either side along the dimensions that are cut. */
 static const struct {
@@ -63,45 +30,28 @@ struct run {
     const struct bench_options *options;
     struct sheet *sheet;
     struct bench_gpu gpu;
-    int rank;
+    MPI_Comm comm; /* the ranks that exchange: the first n */
+    int rank, n;
 };
-
-/* "3 x 2" */
-static void say_numbers(char word[SHEET_MAX_WORD], const int *numbers, int n)
-{
-    for (int i = 0, end = 0; i < n; i++)
-        end += snprintf(word + end, SHEET_MAX_WORD - (size_t)end, "%s%d", i ? " x " : "",
-                        numbers[i]);
-}
 
 static int add_row(struct run *run, struct halo_case *one, int grid, enum halo_way way,
                    const struct halo_result *result, struct gpubind_error *err)
 {
-    struct sheet *sheet = run->sheet;
     double bytes = halo_case_bytes(one), most;
-    int ranks[3] = {0}, wrong = halo_case_check(one, err), any;
-    char word[SHEET_MAX_WORD];
+    int places[3] = {0}, wrong = halo_case_check(one, err), any;
+    struct halo_row row = {.grid = grids[grid].name, .way = ways[way],
+                           .meets = grids[grid].periodic, .in_turn = one->grid.flags != 0,
+                           .ndims = one->grid.ndims, .cells = one->grid.cells, .places = places,
+                           .nranks = run->n, .times = result->times, .us = result->us};
 
     if (wrong < 0)
         return -1;
-    MPI_Allreduce(&bytes, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    gpubind_halo_place(one->halo, NULL, ranks);
-    sheet_row(sheet);
-    sheet_word(sheet, GRID, grids[grid].name);
-    sheet_word(sheet, BORDERS, grids[grid].periodic ? "meet" : "open");
-    say_numbers(word, one->grid.cells, one->grid.ndims);
-    sheet_word(sheet, CELLS, word);
-    say_numbers(word, ranks, one->grid.ndims);
-    sheet_word(sheet, RANKS, word);
-    sheet_word(sheet, TURN, one->grid.flags ? "in turn" : "asked");
-    sheet_word(sheet, WAY, ways[way]);
-    sheet_number(sheet, BYTES, most);
-    sheet_number(sheet, TIMES, result->times);
-    sheet_number(sheet, US, result->us);
-    sheet_number(sheet, GB_PER_S, 1e-3 * most / result->us);
-    sheet_word(sheet, DATA, any ? "wrong" : "right");
-    sheet->wrong |= any != 0;
+    MPI_Allreduce(&bytes, &most, 1, MPI_DOUBLE, MPI_MAX, one->comm);
+    MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, one->comm);
+    gpubind_halo_place(one->halo, NULL, places);
+    row.bytes = most;
+    row.wrong = any != 0;
+    halo_sheet_add(run->sheet, &row);
     return 0;
 }
 
@@ -123,8 +73,8 @@ static int measure_ways(struct run *run, struct halo_case *one, int grid,
         int status;
 
         if (run->rank == 0)
-            output_progress(run->options, "%s, %s%s", grids[grid].name, ways[way],
-                            one->grid.flags ? ", in turn" : "");
+            output_progress(run->options, "%d rank%s, %s, %s%s", run->n, run->n == 1 ? "" : "s",
+                            grids[grid].name, ways[way], one->grid.flags ? ", in turn" : "");
         status = halo_case_run(one, (enum halo_way)way, &result, err);
         if (status < 0)
             return -1;
@@ -136,9 +86,10 @@ static int measure_ways(struct run *run, struct halo_case *one, int grid,
     return 0;
 }
 
-static int measure(struct run *run, int grid, int flags, struct gpubind_error *err)
+static void measure_grid(struct run *run, int grid, int flags, struct gpubind_error *err)
 {
-    struct halo_case one = {.gpu = &run->gpu, .batches = run->options->repeats};
+    struct halo_case one = {.comm = run->comm, .gpu = &run->gpu,
+                            .batches = run->options->repeats};
     int status;
 
     one.grid = (struct gpubind_halo_grid){.ndims = grids[grid].ndims, .element = MPI_DOUBLE,
@@ -154,7 +105,23 @@ static int measure(struct run *run, int grid, int flags, struct gpubind_error *e
     if (status < 0)
         ranks_die("%s", err->text); /* the others may be in an exchange */
     halo_case_clear(&one);
-    return status;
+}
+
+/* The first so many ranks, while the others wait. */
+static void measure_ranks(struct run *run, int n)
+{
+    struct gpubind_error err;
+
+    run->n = n;
+    if (MPI_Comm_split(MPI_COMM_WORLD, run->rank < n ? 0 : MPI_UNDEFINED, run->rank,
+                       &run->comm) != MPI_SUCCESS)
+        ranks_die("MPI_Comm_split failed");
+    if (run->rank >= n)
+        return;
+    for (int grid = 0; grid < (int)(sizeof grids / sizeof grids[0]); grid++)
+        for (int turn = 0; turn < 2; turn++)
+            measure_grid(run, grid, turn ? GPUBIND_HALO_IN_TURN : 0, &err);
+    MPI_Comm_free(&run->comm);
 }
 
 static int open_gpu(struct run *run, struct gpubind_error *err)
@@ -162,40 +129,32 @@ static int open_gpu(struct run *run, struct gpubind_error *err)
     return ranks_agree(MPI_COMM_WORLD, gpu_open(&run->gpu, ranks_local(), err), err);
 }
 
-static void describe(struct run *run)
+static void describe(struct run *run, int n)
 {
     struct text *text = &run->sheet->machine;
-    int n;
 
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    text_add(text, "gpubind-bench %s halo: %d rank%s\n", PACKAGE_VERSION, n, n == 1 ? "" : "s");
+    machine_add_job("halo", n, text);
     machine_add_host(text);
+    machine_add_ranks(&run->gpu, MPI_COMM_WORLD, text);
     machine_add_mpi(text);
-    machine_add_gpu("GPU of rank 0: ", &run->gpu, text);
-    text_add(text, "\n");
 }
 
 static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     struct run run = {.options = options, .sheet = sheet};
-    int status;
+    int status, n;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
     status = open_gpu(&run, err);
-    if (status == 0 && gpubind_init() != MPI_SUCCESS)
-        status = error_set(err, "%s", gpubind_error_text());
-    if (ranks_agree(MPI_COMM_WORLD, status, err) == 0) {
-        describe(&run);
-        for (int grid = 0; grid < (int)(sizeof grids / sizeof grids[0]); grid++)
-            for (int turn = 0; turn < 2; turn++)
-                measure(&run, grid, turn ? GPUBIND_HALO_IN_TURN : 0, err);
-        gpubind_finalize();
+    if (status == 0) {
+        describe(&run, n);
+        for (int some = 1; some < n; some *= 2)
+            measure_ranks(&run, some);
+        measure_ranks(&run, n);
     }
     gpu_close(&run.gpu);
     return status;
 }
 
-int bench_halo(const struct bench_options *options)
-{
-    return bench_run(options, &form, fill);
-}
+const struct bench_subject halo_subject = {&halo_form, fill, true};

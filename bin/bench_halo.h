@@ -12,8 +12,9 @@ enum halo_way { HALO_HOST, HALO_STREAM, HALO_GRAPH, HALO_WAYS };
 
 #define HALO_BATCH 20 /* exchanges whose time is taken together: each array as often */
 
-/* On one grid, on this rank. */
+/* On one grid, on this rank of comm. */
 struct halo_case {
+    MPI_Comm comm;
     const struct bench_gpu *gpu;
     struct gpubind_halo_grid grid;
     gpubind_halo halo;

@@ -22,7 +22,7 @@ static int fill(struct halo_case *one, struct gpubind_error *err)
 
     if (!numbers)
         return error_set(err, "out of memory");
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_rank(one->comm, &rank);
     for (size_t i = 0; i < n; i++)
         numbers[i] = rank;
     for (int i = 0; i < 2 && status == 0; i++)
@@ -41,7 +41,7 @@ int halo_case_make(struct halo_case *one, struct gpubind_error *err)
             return -1;
     if (fill(one, err) < 0)
         return -1;
-    return failed(gpubind_halo_create(MPI_COMM_WORLD, &one->grid, 2, one->arrays, &one->halo),
+    return failed(gpubind_halo_create(one->comm, &one->grid, 2, one->arrays, &one->halo),
                   err);
 }
 
@@ -71,11 +71,11 @@ static int synchronize(const struct halo_case *one, struct gpubind_error *err)
                      "an exchange failed", err);
 }
 
-static int some_failed(int status)
+static int some_failed(const struct halo_case *one, int status)
 {
     int bad = status < 0, any;
 
-    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, one->comm);
     return any;
 }
 
@@ -146,13 +146,13 @@ static int run(const struct halo_case *one, enum halo_way way, struct CUgraphExe
     for (int i = -1; i < one->batches && status == 0; i++) { /* the first does not count */
         double from, took, slowest;
 
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(one->comm);
         from = seconds_now();
         status = batch(one, way, graph, err);
         took = seconds_now() - from;
         if (status < 0)
             break; /* the caller ends the job */
-        MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, one->comm);
         if (i >= 0)
             series_add(&series, slowest / HALO_BATCH);
     }
@@ -176,7 +176,7 @@ int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *
         graph = capture(one, err);
         status = graph ? 0 : -1;
     }
-    if (some_failed(status))
+    if (some_failed(one, status))
         status = 1;
     else
         status = run(one, way, graph, result, err);

@@ -1,9 +1,6 @@
 #include "bin/bench_host.h"
 
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bin/bench_machine.h"
 #include "bin/bench_modes.h"
@@ -39,28 +36,6 @@ static int open_gpu(struct host *host, struct gpubind_error *err)
     return 0;
 }
 
-/* A line of every rank: its GPU. */
-static void describe(const struct host *host)
-{
-    enum { LINE = 200 };
-    struct text *text = &host->sheet->machine, mine = {0};
-    char begin[24], line[LINE] = "", *all = calloc((size_t)host->n, LINE);
-
-    if (!all)
-        ranks_die("out of memory");
-    snprintf(begin, sizeof begin, "rank %d: ", host->rank);
-    machine_add_gpu(begin, &host->gpu, &mine);
-    snprintf(line, sizeof line, "%s", mine.bytes ? mine.bytes : "");
-    text_clear(&mine);
-    MPI_Gather(line, LINE, MPI_CHAR, all, LINE, MPI_CHAR, 0, MPI_COMM_WORLD);
-    text_add(text, "gpubind-bench %s host: %d rank%s\n", PACKAGE_VERSION, host->n,
-             host->n == 1 ? "" : "s");
-    machine_add_host(text);
-    for (int i = 0; i < host->n; i++)
-        text_add(text, "%s\n", all + (size_t)i * LINE);
-    free(all);
-}
-
 /* What rank 0 measures while the others wait. */
 static int measure_alone(struct host *host, struct gpubind_error *err)
 {
@@ -87,7 +62,7 @@ static int measure_all(struct host *host, struct gpubind_error *err)
     return host_measure_together(host, err);
 }
 
-int host_fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     struct host host = {.options = options, .sheet = sheet};
     int status;
@@ -96,7 +71,9 @@ int host_fill(const struct bench_options *options, struct sheet *sheet, struct g
     MPI_Comm_size(MPI_COMM_WORLD, &host.n);
     status = ranks_agree(MPI_COMM_WORLD, open_gpu(&host, err), err);
     if (status == 0) {
-        describe(&host);
+        machine_add_job("host", host.n, &sheet->machine);
+        machine_add_host(&sheet->machine);
+        machine_add_ranks(&host.gpu, MPI_COMM_WORLD, &sheet->machine);
         status = measure_all(&host, err);
     }
     area_clear(&host.in);
@@ -105,7 +82,4 @@ int host_fill(const struct bench_options *options, struct sheet *sheet, struct g
     return status;
 }
 
-int bench_host(const struct bench_options *options)
-{
-    return bench_run(options, &host_form, host_fill);
-}
+const struct bench_subject host_subject = {&host_form, fill, false};

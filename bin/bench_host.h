@@ -51,7 +51,7 @@ int host_measure(struct host *host, enum host_way way, const struct host_memory 
                  const struct host_memory *down, struct host_result *result,
                  struct gpubind_error *err);
 
-/* The form of the sheet, and what fills it: a bench_measure. */
+/* The form of the sheet. */
 extern const struct sheet_form host_form;
 enum host_column {
     HOST_MEASURE,
@@ -70,8 +70,6 @@ enum host_column {
     HOST_DATA,
     HOST_COLUMNS
 };
-int host_fill(const struct bench_options *options, struct sheet *sheet,
-              struct gpubind_error *err);
 /* A row with what all rows have; the rest is the caller's. */
 void host_add(struct host *host, const char *measure, enum host_way way,
               const struct host_result *result);

@@ -20,6 +20,14 @@ static const struct sheet_column columns[] = {
 
 #define SHOWN (1u << HOST_MS | 1u << HOST_GB_PER_S | 1u << HOST_DATA)
 
+#define TOGETHER(way, text)                                                                \
+    {                                                                                      \
+        .title = text, .unit = "GB/s", .where = {{HOST_MEASURE, "together"}, {HOST_WAY, way}}, \
+        .filled = 1u << HOST_RANK, .picture = SHEET_HEAT, .value = HOST_GB_PER_S,          \
+        .down = HOST_WHEN, .across = HOST_RANK,                                            \
+        .columns = 1u << HOST_RANK | 1u << HOST_WHEN | SHOWN                               \
+    }
+
 static const struct sheet_part parts[] = {
     {.title = "copies up to the GPU and down from it",
      .unit = "GB/s",
@@ -43,12 +51,15 @@ static const struct sheet_part parts[] = {
      .columns = 1u << HOST_WAY | 1u << HOST_NODE | 1u << HOST_NEAR | 1u << HOST_BYTES | SHOWN,
      .names = 1u << HOST_NODE | 1u << HOST_NEAR | 1u << HOST_WAY,
      .value = HOST_GB_PER_S},
-    {.title = "ranks alone and all at once",
+    TOGETHER("up", "each rank up, alone and all at once"),
+    TOGETHER("down", "each rank down, alone and all at once"),
+    {.title = "all ranks together",
      .unit = "GB/s",
      .where = {{HOST_MEASURE, "together"}},
+     .empty = 1u << HOST_RANK,
      .picture = SHEET_BARS,
-     .columns = 1u << HOST_WAY | 1u << HOST_RANK | 1u << HOST_WHEN | SHOWN,
-     .names = 1u << HOST_WAY | 1u << HOST_RANK | 1u << HOST_WHEN,
+     .columns = 1u << HOST_WAY | 1u << HOST_WHEN | 1u << HOST_GB_PER_S | 1u << HOST_DATA,
+     .names = 1u << HOST_WAY | 1u << HOST_WHEN,
      .value = HOST_GB_PER_S},
 };
 

@@ -1,36 +1,17 @@
 /* What memory of another NUMA node costs. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bin/bench_host.h"
 #include "bin/bench_output.h"
+#include "bin/bench_sysfs.h"
 #include "core/idlist.h"
-
-/* The first line of a file, without its end; "" where there is none. */
-static void read_line(const char *path, char *line, size_t size)
-{
-    FILE *file = fopen(path, "r");
-
-    *line = '\0';
-    if (file && !fgets(line, (int)size, file))
-        *line = '\0';
-    if (file)
-        fclose(file);
-    line[strcspn(line, "\n")] = '\0';
-}
 
 /* The GPU's own node, or -1 where the machine does not say. */
 static int near_node(const struct bench_gpu *gpu)
 {
-    char path[96], line[32], pci[sizeof gpu->pci];
+    char line[32];
 
-    memcpy(pci, gpu->pci, sizeof pci);
-    for (char *c = pci; *c; c++)
-        if (*c >= 'A' && *c <= 'F')
-            *c = (char)(*c - 'A' + 'a');
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", pci);
-    read_line(path, line, sizeof line);
+    sysfs_read_pci(gpu->pci, "numa_node", line, sizeof line);
     return *line ? atoi(line) : -1;
 }
 
@@ -66,12 +47,15 @@ int host_measure_numa(struct host *host, struct gpubind_error *err)
     struct idset nodes;
     char line[256];
 
-    read_line("/sys/devices/system/node/has_memory", line, sizeof line);
+    sysfs_read("/sys/devices/system/node/has_memory", line, sizeof line);
     if (!*line || idlist_parse(line, "NUMA nodes", &nodes, NULL) < 0 || idset_count(&nodes) < 2) {
         text_add(&host->sheet->notes,
                  "the machine has one NUMA node: all of its memory is near\n");
         return 0;
     }
+    if (near_node(&host->gpu) < 0)
+        text_add(&host->sheet->notes,
+                 "the machine does not say which NUMA node is near the GPU\n");
     for (int node = idset_next(&nodes, -1); node >= 0; node = idset_next(&nodes, node))
         if (measure_node(host, node, err) < 0)
             return -1;

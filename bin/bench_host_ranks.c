@@ -2,10 +2,12 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bin/bench_host.h"
 #include "bin/bench_output.h"
 #include "bin/bench_ranks.h"
+#include "bin/bench_sysfs.h"
 
 /* All ranks go on or none. */
 static int agree(const struct host *host, int status, struct gpubind_error *err)
@@ -86,6 +88,39 @@ static int measure_way(struct host *host, enum host_way way, const struct host_m
     return 0;
 }
 
+struct place {
+    char host[65], port[24];
+};
+
+/* Which ranks have GPUs behind the same root port, as far as sysfs says. */
+static void note_ports(const struct host *host)
+{
+    struct place mine = {"", ""}, *all = calloc((size_t)host->n, sizeof *all);
+
+    if (!all)
+        ranks_die("out of memory");
+    gethostname(mine.host, sizeof mine.host - 1);
+    sysfs_root_port(host->gpu.pci, mine.port);
+    MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < host->n && host->rank == 0; i++) {
+        struct place first = all[i];
+        struct text list = {0};
+
+        if (!*first.port)
+            continue;
+        for (int j = i + 1; j < host->n; j++)
+            if (memcmp(&all[j], &first, sizeof first) == 0) {
+                text_add(&list, ", %d", j);
+                *all[j].port = '\0';
+            }
+        if (list.length)
+            text_add(&host->sheet->notes, "behind one root port, %s, are the GPUs of ranks %d%s\n",
+                     first.port, i, list.bytes);
+        text_clear(&list);
+    }
+    free(all);
+}
+
 int host_measure_together(struct host *host, struct gpubind_error *err)
 {
     struct host_memory memory;
@@ -96,6 +131,7 @@ int host_measure_together(struct host *host, struct gpubind_error *err)
                                       "seen with one rank for each (mpirun -np N)\n");
         return 0;
     }
+    note_ports(host);
     status = host_memory_make(host, -1, true, &memory, err);
     status = agree(host, status, err);
     for (int way = 0; way <= HOST_DOWN && status == 0; way++)

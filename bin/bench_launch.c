@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bin/bench_run.h"
 #include "bin/bench_series.h"
 
 int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gpubind_error *err)
@@ -10,8 +11,10 @@ int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gp
     int status;
 
     memset(kernels, 0, sizeof *kernels);
-    if (!bench_kernel_image)
-        return error_set(err, "this gpubind-bench has no kernels: it was built without nvcc");
+    if (!bench_kernel_image) {
+        error_set(err, "this gpubind-bench has no kernels: it was built without nvcc");
+        return BENCH_CANNOT;
+    }
     kernels->gpu = gpu;
     status = gpu->driver.cuModuleLoadData(&kernels->module, bench_kernel_image);
     if (status == CUDA_OK)
@@ -21,7 +24,7 @@ int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gp
         status = gpu->driver.cuDeviceGetAttribute(&kernels->major, CUDA_ATTRIBUTE_COMPUTE_MAJOR,
                                                   gpu->device);
     if (gpu_check(gpu, status, "the kernels cannot be loaded", err) < 0)
-        return -1;
+        return BENCH_CANNOT;
     return gpu_alloc(gpu, sizeof(uint64_t), &kernels->count, err);
 }
 

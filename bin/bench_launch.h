@@ -22,6 +22,7 @@ struct launch {
     void **parameters;
 };
 
+/* 0, -1, or BENCH_CANNOT where there are none for this GPU. */
 int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gpubind_error *err);
 void kernels_close(struct kernels *kernels);
 /* n launches in a row, and their end. *seconds of one; may be NULL. */

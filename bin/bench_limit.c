@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bin/bench_limits.h"
+#include "core/idlist.h"
 
 /* GT/s, the generation's name, and what encoding leaves of the bits. */
 static const struct generation {
@@ -41,6 +42,14 @@ void limit_of_memory(int clock_khz, int bits, struct limit *limit)
              clock_khz / 1000);
 }
 
+void limit_halve(const struct limit *memory, struct limit *limit)
+{
+    *limit = *memory;
+    limit->bytes_per_s /= 2;
+    if (limit->bytes_per_s > 0)
+        snprintf(limit->why, sizeof limit->why, "half of %.80s", memory->why);
+}
+
 static void print_limit(const struct limit *limit, const char *what, struct text *text)
 {
     if (limit->bytes_per_s > 0)
@@ -49,19 +58,42 @@ static void print_limit(const struct limit *limit, const char *what, struct text
         text_add(text, "%s: not known", what);
 }
 
+static bool is_same(const struct limit *a, const struct limit *b)
+{
+    return strcmp(a->why, b->why) == 0 && !(a->bytes_per_s < b->bytes_per_s) &&
+           !(a->bytes_per_s > b->bytes_per_s);
+}
+
+/* ", to GPU 1-7: 450.0 GB/s (18 NVLinks of 25 GB/s)" for each kind of way. */
+static void print_pairs(const struct limits *limits, int i, struct text *text)
+{
+    const struct limit *pair = limits->gpu[i].pair;
+    struct idset said, same;
+    char list[4 * LIMITS_MAX_GPUS], what[sizeof list + 16];
+
+    idset_clear(&said);
+    idset_add(&said, i);
+    for (int j = 0; j < limits->n; j++) {
+        if (idset_has(&said, j))
+            continue;
+        idset_clear(&same);
+        for (int k = j; k < limits->n; k++)
+            if (k != i && is_same(&pair[j], &pair[k]))
+                idset_add(&same, k);
+        idset_union(&said, &same);
+        idlist_render(&same, list, sizeof list);
+        snprintf(what, sizeof what, ", to GPU %s", list);
+        print_limit(&pair[j], what, text);
+    }
+}
+
 void limits_print(const struct limits *limits, struct text *text)
 {
     for (int i = 0; i < limits->n; i++) {
         text_add(text, "GPU %d: %s, ", i, limits->gpu[i].name);
         print_limit(&limits->gpu[i].memory, "memory", text);
         print_limit(&limits->gpu[i].bus, ", bus", text);
-        for (int j = 0; j < limits->n; j++) {
-            char what[32];
-
-            snprintf(what, sizeof what, ", to GPU %d", j);
-            if (j != i)
-                print_limit(&limits->gpu[i].pair[j], what, text);
-        }
+        print_pairs(limits, i, text);
         text_add(text, "\n");
     }
 }

@@ -4,29 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "bin/bench_gpu.h"
 #include "bin/bench_machine.h"
+#include "bin/bench_sysfs.h"
 #include "host/nvml.h"
 
 static void read_bus(const char *pci, struct limit *limit)
 {
-    static const char *const names[] = {"current_link_speed", "current_link_width"};
-    char line[2][64] = {"", ""}, path[128], lower[24] = "";
+    char speed[64], width[64];
 
-    for (int i = 0; i < 23 && pci[i]; i++)
-        lower[i] = (char)(pci[i] >= 'A' && pci[i] <= 'F' ? pci[i] - 'A' + 'a' : pci[i]);
-    for (int i = 0; i < 2; i++) {
-        FILE *file;
-
-        snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", lower, names[i]);
-        file = fopen(path, "r");
-        if (file && !fgets(line[i], sizeof line[i], file))
-            line[i][0] = '\0';
-        if (file)
-            fclose(file);
-    }
-    limit_of_bus(line[0], line[1], limit);
+    sysfs_read_pci(pci, "current_link_speed", speed, sizeof speed);
+    sysfs_read_pci(pci, "current_link_width", width, sizeof width);
+    limit_of_bus(speed, width, limit);
 }
 
 /* ---- NVLink */
@@ -53,6 +44,24 @@ static double sum_links(const struct nvml_gpu *gpu, const char *pci, int *count)
     return sum;
 }
 
+static void sum_to_limit(double sum, int count, struct limit *limit)
+{
+    limit->bytes_per_s = 1e6 * sum;
+    snprintf(limit->why, sizeof limit->why, "%d NVLink%s of %.0f GB/s", count,
+             count == 1 ? "" : "s", 1e-3 * sum / count);
+}
+
+/* All links, wherever they lead. */
+static void find_out(const struct nvml_gpu *gpu, struct limit *limit)
+{
+    double sum = 0;
+
+    for (int i = 0; gpu && i < gpu->nlinks; i++)
+        sum += gpu->link[i].bandwidth;
+    if (sum > 0)
+        sum_to_limit(sum, gpu->nlinks, limit);
+}
+
 static void find_pair(const struct nvml_gpu *a, const struct nvml_gpu *b, struct limit *limit)
 {
     int count = 0, other;
@@ -67,11 +76,8 @@ static void find_pair(const struct nvml_gpu *a, const struct nvml_gpu *b, struct
             count = other;
         }
     }
-    if (sum <= 0)
-        return;
-    limit->bytes_per_s = 1e6 * sum;
-    snprintf(limit->why, sizeof limit->why, "%d NVLink%s of %.0f GB/s", count,
-             count == 1 ? "" : "s", 1e-3 * sum / count);
+    if (sum > 0)
+        sum_to_limit(sum, count, limit);
 }
 
 /* Without NVLink the slower of the two buses. */
@@ -80,7 +86,9 @@ static void read_pairs(struct limits *limits)
     struct nvml_gpu *gpus = calloc(NVML_MAX_GPUS, sizeof *gpus);
     int n = gpus ? nvml_list(true, gpus, NVML_MAX_GPUS) : 0;
 
-    for (int i = 0; i < limits->n; i++)
+    for (int i = 0; i < limits->n; i++) {
+        limits->gpu[i].out = limits->gpu[i].bus;
+        find_out(find_gpu(gpus, n, limits->gpu[i].pci), &limits->gpu[i].out);
         for (int j = 0; j < limits->n; j++) {
             const struct limit *a = &limits->gpu[i].bus, *b = &limits->gpu[j].bus;
             struct limit *pair = &limits->gpu[i].pair[j];
@@ -92,6 +100,7 @@ static void read_pairs(struct limits *limits)
             if (pair->bytes_per_s <= 0)
                 *pair = a->bytes_per_s < b->bytes_per_s ? *a : *b;
         }
+    }
     free(gpus);
 }
 
@@ -137,4 +146,59 @@ int limits_read(int local, struct limits *limits, struct gpubind_error *err)
             limits->own = i;
     gpu_close(&own);
     return 0;
+}
+
+/* ---- between ranks */
+
+void limits_find_place(int local, struct limits_place *place)
+{
+    struct bench_gpu gpu;
+
+    memset(place, 0, sizeof *place);
+    gethostname(place->host, sizeof place->host - 1);
+    if (gpu_open(&gpu, local, NULL) < 0)
+        return;
+    memcpy(place->pci, gpu.pci, sizeof place->pci);
+    gpu_close(&gpu);
+}
+
+/* From rank 0, whose GPU is limits->own. */
+static void find_way(const struct limits_place *from, const struct limits_place *to,
+                     const struct limits *limits, const struct nvml_gpu *gpus, int n,
+                     struct limit *limit)
+{
+    const struct limit *bus = &limits->gpu[limits->own].bus;
+
+    memset(limit, 0, sizeof *limit);
+    if (!*to->pci || strcmp(from->host, to->host) != 0)
+        return;
+    if (strcmp(from->pci, to->pci) == 0) {
+        limit_halve(&limits->gpu[limits->own].memory, limit);
+        return;
+    }
+    find_pair(find_gpu(gpus, n, from->pci), find_gpu(gpus, n, to->pci), limit);
+    if (limit->bytes_per_s > 0)
+        return;
+    read_bus(to->pci, limit);
+    if (bus->bytes_per_s < limit->bytes_per_s)
+        *limit = *bus;
+}
+
+void limits_of_ranks(const struct limits_place *places, int n, struct limits *limits)
+{
+    struct nvml_gpu *gpus = calloc(NVML_MAX_GPUS, sizeof *gpus);
+    int ngpus = gpus ? nvml_list(true, gpus, NVML_MAX_GPUS) : 0, alone = 1, here = 1;
+
+    find_way(&places[0], &places[n > 1], limits, gpus, ngpus, &limits->next);
+    find_way(&places[0], &places[n / 2], limits, gpus, ngpus, &limits->partner);
+    for (int i = 0; i < n; i++) {
+        here &= *places[i].pci && strcmp(places[i].host, places[0].host) == 0;
+        alone &= strcmp(places[i].pci, places[0].pci) == 0;
+    }
+    memset(&limits->all, 0, sizeof limits->all);
+    if (here && alone)
+        limit_halve(&limits->gpu[limits->own].memory, &limits->all);
+    else if (here)
+        limits->all = limits->gpu[limits->own].out;
+    free(gpus);
 }

@@ -24,6 +24,12 @@ static void read_line(const char *path, const char *key, char value[LINE])
         fclose(file);
 }
 
+void machine_add_job(const char *subcommand, int nranks, struct text *text)
+{
+    text_add(text, "gpubind-bench %s %s: %d rank%s\n", PACKAGE_VERSION, subcommand, nranks,
+             nranks == 1 ? "" : "s");
+}
+
 void machine_add_host(struct text *text)
 {
     char cpu[LINE];
@@ -72,6 +78,38 @@ void machine_add_gpu(const char *begin, const struct bench_gpu *gpu, struct text
     add_driver(gpu, text);
 }
 
+/* The lines of all ranks of comm, on its rank 0. */
+static void gather_lines(const char mine[LINE], MPI_Comm comm, struct text *text)
+{
+    char *all = NULL;
+    int rank, n;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &n);
+    if (rank == 0)
+        all = calloc((size_t)n, LINE);
+    if (rank == 0 && !all)
+        ranks_die("out of memory");
+    MPI_Gather(mine, LINE, MPI_CHAR, all, LINE, MPI_CHAR, 0, comm);
+    for (int i = 0; i < n && rank == 0; i++)
+        text_add(text, "%s", all + (size_t)i * LINE);
+    free(all);
+}
+
+void machine_add_ranks(const struct bench_gpu *gpu, MPI_Comm comm, struct text *text)
+{
+    struct text mine = {0};
+    char begin[24], line[LINE];
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    snprintf(begin, sizeof begin, "rank %d: ", rank);
+    machine_add_gpu(begin, gpu, &mine);
+    snprintf(line, sizeof line, "%.*s\n", LINE - 2, mine.bytes ? mine.bytes : "");
+    text_clear(&mine);
+    gather_lines(line, comm, text);
+}
+
 static void add_run(const struct bench *bench, const char *copy_name, struct text *text)
 {
     static const char *const buffers[] = {"device to device", "device to host", "host to device",
@@ -112,21 +150,14 @@ static void rank_line(const struct bench *bench, char line[LINE])
 
 void machine_describe(const struct bench *bench, const char *copy_name, struct text *text)
 {
-    char mine[LINE], *all = NULL;
-    bool writes = bench->ranks.rank == 0;
+    char mine[LINE];
 
     rank_line(bench, mine);
-    if (writes)
-        all = calloc((size_t)bench->ranks.n, LINE);
-    if (writes && !all)
-        ranks_die("out of memory");
-    MPI_Gather(mine, LINE, MPI_CHAR, all, LINE, MPI_CHAR, 0, MPI_COMM_WORLD);
-    if (!writes)
-        return;
-    add_run(bench, copy_name, text);
-    machine_add_host(text);
-    for (int i = 0; i < bench->ranks.n; i++)
-        text_add(text, "%s", all + (size_t)i * LINE);
-    machine_add_mpi(text);
-    free(all);
+    if (bench->ranks.rank == 0) {
+        add_run(bench, copy_name, text);
+        machine_add_host(text);
+    }
+    gather_lines(mine, MPI_COMM_WORLD, text);
+    if (bench->ranks.rank == 0)
+        machine_add_mpi(text);
 }

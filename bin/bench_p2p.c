@@ -4,6 +4,7 @@
 
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
+#include "core/idlist.h"
 
 static const char *yes(int value)
 {
@@ -13,14 +14,13 @@ static const char *yes(int value)
 static void add_pair(struct p2p *p2p, int from, int to)
 {
     const struct bench_gpu *a = &p2p->gpus[from].gpu, *b = &p2p->gpus[to].gpu;
-    bool can = p2p_reaches(p2p, from, to);
     int rank, atomics, unified;
 
     sheet_row(p2p->sheet);
     sheet_word(p2p->sheet, P2P_MEASURE, "pair");
     sheet_number(p2p->sheet, P2P_FROM, from);
     sheet_number(p2p->sheet, P2P_TO, to);
-    sheet_word(p2p->sheet, P2P_CAN, yes(can));
+    sheet_word(p2p->sheet, P2P_CAN, yes(p2p_reaches(p2p, from, to)));
     if (a->driver.cuDeviceGetP2PAttribute(&rank, CUDA_PAIR_RANK, a->device, b->device) == CUDA_OK)
         sheet_number(p2p->sheet, P2P_RANK, rank);
     if (a->driver.cuDeviceGetP2PAttribute(&atomics, CUDA_PAIR_ATOMICS, a->device, b->device) ==
@@ -29,10 +29,28 @@ static void add_pair(struct p2p *p2p, int from, int to)
     if (a->driver.cuDeviceGetAttribute(&unified, CUDA_ATTRIBUTE_UNIFIED_ADDRESSING, a->device) ==
         CUDA_OK)
         sheet_word(p2p->sheet, P2P_UNIFIED, yes(unified));
-    if (!can)
-        text_add(&p2p->sheet->notes,
-                 "GPU %d cannot access GPU %d: copies go through the host, whatever is asked for\n",
-                 from, to);
+}
+
+/* The driver's answers for the pairs of one GPU, and a note on those that it denies. */
+static void add_pairs(struct p2p *p2p, int from)
+{
+    char list[4 * P2P_MAX_GPUS];
+    struct idset denied;
+
+    idset_clear(&denied);
+    for (int to = 0; to < p2p->n; to++) {
+        if (to == from)
+            continue;
+        add_pair(p2p, from, to);
+        if (!p2p_reaches(p2p, from, to))
+            idset_add(&denied, to);
+    }
+    if (idset_empty(&denied))
+        return;
+    idlist_render(&denied, list, sizeof list);
+    text_add(&p2p->sheet->notes,
+             "GPU %d cannot access GPU %s: copies go through the host, whatever is asked for\n",
+             from, list);
 }
 
 static int add_result(struct p2p *p2p, enum p2p_kind kind, int from, int to, const char *access,
@@ -87,9 +105,8 @@ static int measure_all(struct p2p *p2p, struct gpubind_error *err)
 {
     int pairs = p2p->n * p2p->n;
 
-    for (int i = 0; i < pairs; i++)
-        if (i / p2p->n != i % p2p->n)
-            add_pair(p2p, i / p2p->n, i % p2p->n);
+    for (int i = 0; i < p2p->n; i++)
+        add_pairs(p2p, i);
     for (int on = 0; on < 2; on++)
         for (int i = 0; i < pairs; i++)
             if (i / p2p->n != i % p2p->n &&
@@ -119,12 +136,9 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     return status;
 }
 
-int p2p_fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     return bench_measure_first(fill_here, options, sheet, err);
 }
 
-int bench_p2p(const struct bench_options *options)
-{
-    return bench_run(options, &p2p_form, p2p_fill);
-}
+const struct bench_subject p2p_subject = {&p2p_form, fill, false};

@@ -47,7 +47,7 @@ int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_
 int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
                 struct p2p_result *result, struct gpubind_error *err);
 
-/* The form of the sheet, and what fills it: a bench_measure. */
+/* The form of the sheet. */
 extern const struct sheet_form p2p_form;
 enum p2p_column {
     P2P_MEASURE,
@@ -65,6 +65,5 @@ enum p2p_column {
     P2P_UNIFIED,
     P2P_COLUMNS
 };
-int p2p_fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bin/bench_svg.h"
+#include "bin/bench_verdict.h"
 
 #define MAX_KEYS 64
 
@@ -10,18 +11,22 @@ static const char *const head =
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
     "<style>\n"
     "  :root { color-scheme: light dark; }\n"
-    "  body { font: 15px/1.5 sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem;\n"
+    "  body { font: 15px/1.5 sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem;\n"
     "         color: #2b2b2b; background: #fff; }\n"
     "  h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }\n"
     "  h3 { font-size: 1rem; margin-bottom: .3rem; }\n"
-    "  table { border-collapse: collapse; font-variant-numeric: tabular-nums; }\n"
-    "  th, td { padding: .15rem .7rem; border-bottom: 1px solid #dedbd0; text-align: right; }\n"
-    "  .word { text-align: left; } .note { border-left: 3px solid #a9501c; padding-left: .7rem; }\n"
-    "  .machine { list-style: none; padding: 0; color: #5a5a5a; }\n"
-    "  .scroll { overflow-x: auto; } svg { max-width: 100%; height: auto; margin-top: .8rem; }\n"
+    "  table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }\n"
+    "  th, td { padding: .15rem .6rem; border-bottom: 1px solid #dedbd0; text-align: right;\n"
+    "           white-space: nowrap; }\n"
+    "  .word { text-align: left; white-space: normal; min-width: 8em; }\n"
+    "  .note { border-left: 3px solid #a9501c; padding-left: .7rem; list-style: none; }\n"
+    "  .machine { list-style: none; padding: 0; color: #5a5a5a; overflow-wrap: anywhere; }\n"
+    "  a { color: #33689e; } .scroll { overflow-x: auto; }\n"
+    "  svg { width: 100%; min-width: 44rem; height: auto; margin-top: .8rem; }\n"
     "  summary { cursor: pointer; margin-top: .8rem; }\n"
     "  @media (prefers-color-scheme: dark) {\n"
     "    body { color: #e6e4de; background: #141517; } .machine { color: #b0ada5; }\n"
+    "    a { color: #7fb2e5; }\n"
     "    th, td { border-color: #36383c; }\n"
     "  }\n"
     "</style>\n";
@@ -137,11 +142,111 @@ static void add_tables(const struct sheet *sheet, struct text *text)
         add_part(sheet, &sheet->form->parts[i], text);
 }
 
+/* ---- ceilings */
+
+/* The next verdict on a section behind this row (-1: the first), or -1. */
+static int next_verdict(const struct sheet *verdicts, const struct page_section *section, int row)
+{
+    for (row++; row < verdicts->nrows; row++)
+        if (strcmp(sheet_cell(verdicts, row, VERDICT_SECTION)->word, section->subcommand) == 0)
+            return row;
+    return -1;
+}
+
+/* A row for each verdict; one that says so where a section has none. */
+static void add_summary_rows(const struct page *page, const struct page_section *section,
+                             struct text *text)
+{
+    static const int shown[] = {VERDICT_WHAT, VERDICT_CEILING, VERDICT_GB_PER_S, VERDICT_PERCENT,
+                                VERDICT_WHY};
+    int row = next_verdict(page->verdicts, section, -1);
+
+    if (row < 0 || section->absent) {
+        text_add(text, "<tr><td class=\"word\"><a href=\"#%s\">%s</a></td>"
+                       "<td class=\"word\" colspan=\"5\">%s</td></tr>\n",
+                 section->subcommand, section->subcommand,
+                 section->absent ? "not measured" : "nothing that has a ceiling");
+        return;
+    }
+    for (; row >= 0; row = next_verdict(page->verdicts, section, row)) {
+        text_add(text, "<tr><td class=\"word\"><a href=\"#%s\">%s</a></td>", section->subcommand,
+                 section->subcommand);
+        for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+            text_add(text, "<td%s>", style_of(page->verdicts, shown[i]));
+            add_cell(page->verdicts, row, shown[i], text);
+            text_add(text, "</td>");
+        }
+        text_add(text, "</tr>\n");
+    }
+}
+
+static void add_summary(const struct page *page, struct text *text)
+{
+    text_add(text, "<h2>Ceilings, and what was measured</h2>\n"
+                   "<div class=\"scroll\"><table>\n<tr><th class=\"word\">subcommand</th>"
+                   "<th class=\"word\">what</th><th>ceiling GB/s</th><th>measured GB/s</th>"
+                   "<th>share %%</th><th class=\"word\">where the ceiling comes from</th></tr>\n");
+    for (int i = 0; i < page->nsections; i++)
+        add_summary_rows(page, &page->sections[i], text);
+    text_add(text, "</table></div>\n");
+}
+
+/* "put by kernels: 370 GB/s, 18 % below the ceiling of 450 GB/s (18 NVLinks of 25 GB/s)" */
+static void add_verdict(const struct sheet *verdicts, int row, struct text *text)
+{
+    double percent = sheet_cell(verdicts, row, VERDICT_PERCENT)->number;
+
+    text_add(text, "<li>");
+    add_cell(verdicts, row, VERDICT_WHAT, text);
+    text_add(text, ": ");
+    add_cell(verdicts, row, VERDICT_GB_PER_S, text);
+    if (!sheet_cell(verdicts, row, VERDICT_CEILING)->there) {
+        text_add(text, " GB/s; its ceiling is not known</li>\n");
+        return;
+    }
+    text_add(text, " GB/s, %.0f %% %s the ceiling of ", percent > 100 ? percent - 100 : 100 - percent,
+             percent > 100 ? "above" : "below");
+    add_cell(verdicts, row, VERDICT_CEILING, text);
+    text_add(text, " GB/s (");
+    add_cell(verdicts, row, VERDICT_WHY, text);
+    text_add(text, ")</li>\n");
+}
+
+static void add_verdicts(const struct sheet *verdicts, const struct page_section *section,
+                         struct text *text)
+{
+    int row = next_verdict(verdicts, section, -1);
+
+    if (row < 0)
+        return;
+    text_add(text, "<ul>\n");
+    for (; row >= 0; row = next_verdict(verdicts, section, row))
+        add_verdict(verdicts, row, text);
+    text_add(text, "</ul>\n");
+}
+
 /* ---- the page */
 
-static void add_section(const struct page_section *section, struct text *text)
+static void add_notes(const struct sheet *sheet, struct text *text)
 {
-    text_add(text, "<h2>");
+    if (!sheet->notes.length)
+        return;
+    text_add(text, "<ul class=\"note\">\n");
+    add_lines(text, "<li>", sheet->notes.bytes, "</li>");
+    text_add(text, "</ul>\n");
+}
+
+static void add_picture(const struct sheet *sheet, struct text *text)
+{
+    text_add(text, "<div class=\"scroll\">\n");
+    sheet_draw(sheet, text);
+    text_add(text, "</div>\n");
+}
+
+static void add_section(const struct page *page, const struct page_section *section,
+                        struct text *text)
+{
+    text_add(text, "<h2 id=\"%s\">", section->subcommand);
     add(text, section->title);
     text_add(text, "</h2>\n<p>");
     add(text, section->about);
@@ -152,8 +257,9 @@ static void add_section(const struct page_section *section, struct text *text)
         text_add(text, "</p>\n");
         return;
     }
-    add_lines(text, "<p class=\"note\">", section->sheet->notes.bytes, "</p>");
-    sheet_draw(section->sheet, text);
+    add_verdicts(page->verdicts, section, text);
+    add_notes(section->sheet, text);
+    add_picture(section->sheet, text);
     text_add(text, "<details><summary>Numbers</summary>\n<ul class=\"machine\">\n");
     add_lines(text, "<li>", section->sheet->machine.bytes, "</li>");
     text_add(text, "</ul>\n");
@@ -172,12 +278,9 @@ void page_render(const struct page *page, struct text *text)
     text_add(text, ", gpubind-bench %s</li>\n", page->version);
     add_lines(text, "<li>", page->verdicts->machine.bytes, "</li>");
     text_add(text, "</ul>\n");
-    if (page->verdicts->nrows) {
-        text_add(text, "<h2>Verdicts</h2>\n");
-        add_tables(page->verdicts, text);
-    }
+    add_summary(page, text);
     for (int i = 0; i < page->nsections; i++)
-        add_section(&page->sections[i], text);
+        add_section(page, &page->sections[i], text);
     text_add(text, "</body>\n</html>\n");
     text->failed |= page->verdicts->failed;
 }

@@ -5,14 +5,15 @@
 #include "bin/bench_sheet.h"
 
 struct page_section {
-    const char *title, *about;
+    const char *subcommand, *title;
+    const char *about;  /* a sentence: what is measured */
     const char *absent; /* why nothing was measured, or NULL */
-    const struct sheet *sheet;
+    const struct sheet *sheet; /* not looked at where absent */
 };
 
 struct page {
     const char *version, *date;
-    const struct sheet *verdicts; /* its machine's lines say what was measured on */
+    const struct sheet *verdicts; /* of verdict_form; its machine is that of the page */
     const struct page_section *sections;
     int nsections;
 };

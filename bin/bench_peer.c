@@ -7,39 +7,9 @@
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
 #include "bin/bench_p2p.h"
+#include "bin/bench_peer_sheet.h"
 
 #define CHAIN_STEPS 10000
-
-enum column { PATTERN, KERNEL, MEMORY, ACCESSES, SPEED, EACH, DATA, COLUMNS };
-
-static const struct sheet_column columns[COLUMNS] = {
-    [PATTERN] = {SHEET_WORD, "pattern", "pattern"},
-    [KERNEL] = {SHEET_COUNT, "kernel_on", "kernel on"},
-    [MEMORY] = {SHEET_COUNT, "memory_of", "memory of"},
-    [ACCESSES] = {SHEET_COUNT, "accesses", "accesses"},
-    [SPEED] = {SHEET_NUMBER, "GB_per_s", "GB/s"},
-    [EACH] = {SHEET_NUMBER, "ns_per_access", "ns an access"},
-    [DATA] = {SHEET_WORD, "data", "data"},
-};
-
-static const char *const patterns[PATTERNS] = {"together", "strided", "random", "chain"};
-
-#define ROWS(word, text)                                                                     \
-    {                                                                                        \
-        .title = text, .where = {{PATTERN, word}, {DATA, NULL}}, .table = SHEET_ROWS,        \
-        .columns = 1u << KERNEL | 1u << MEMORY | 1u << SPEED | 1u << EACH | 1u << DATA,      \
-        .picture = SHEET_BARS, .names = 1u << MEMORY, .value = SPEED                         \
-    }
-
-static const struct sheet_part parts[] = {
-    ROWS("together", "a[i] = 2 * a[i], neighbouring threads take neighbouring elements"),
-    ROWS("strided", "the same, 128 bytes from one thread to the next"),
-    ROWS("random", "the same, elements at random"),
-    ROWS("chain", "one thread, one load of 8 bytes after the other"),
-};
-
-static const struct sheet_form form = {"peer-kernel", columns, COLUMNS, parts,
-                                       sizeof parts / sizeof parts[0]};
 
 struct peer_run {
     struct p2p p2p;
@@ -49,22 +19,6 @@ struct peer_run {
 static unsigned many_blocks(const struct peer_run *run)
 {
     return 8 * (unsigned)run->kernels.processors;
-}
-
-static void add_row(struct peer_run *run, enum bench_pattern pattern, int memory, double n,
-                    double bytes_each, double seconds, bool wrong)
-{
-    struct sheet *sheet = run->p2p.sheet;
-
-    sheet_row(sheet);
-    sheet_word(sheet, PATTERN, patterns[pattern]);
-    sheet_number(sheet, KERNEL, 0);
-    sheet_number(sheet, MEMORY, memory);
-    sheet_number(sheet, ACCESSES, n);
-    sheet_number(sheet, SPEED, n * bytes_each / seconds / 1e9);
-    sheet_number(sheet, EACH, 1e9 * seconds / n);
-    sheet_word(sheet, DATA, wrong ? "wrong" : "right");
-    sheet->wrong |= wrong;
 }
 
 /* Numbers are written, doubled for as long as is measured, written anew, doubled once and
@@ -87,7 +41,7 @@ static int measure_doubling(struct peer_run *run, int pattern, int memory, void 
         kernels_run(&run->kernels, &twice, 1, NULL, err) < 0 ||
         kernels_count(&run->kernels, &compare, &wrong, err) < 0)
         return -1;
-    add_row(run, (enum bench_pattern)pattern, memory, (double)n, 16, seconds, wrong > 0);
+    peer_sheet_add(run->p2p.sheet, pattern, memory, (double)n, 16, seconds, wrong > 0);
     return 0;
 }
 
@@ -103,8 +57,8 @@ static int measure_chain(struct peer_run *run, int memory, void *at, struct gpub
         kernels_time(&run->kernels, &chain, run->p2p.options->time_ms, &seconds, err) < 0 ||
         kernels_count(&run->kernels, &chain, &end, err) < 0)
         return -1;
-    add_row(run, PATTERN_CHAIN, memory, (double)steps, 8, seconds,
-            end != (steps * CHAIN_STRIDE & (n - 1)));
+    peer_sheet_add(run->p2p.sheet, PATTERN_CHAIN, memory, (double)steps, 8, seconds,
+                   end != (steps * CHAIN_STRIDE & (n - 1)));
     return 0;
 }
 
@@ -122,7 +76,7 @@ static int measure_memory(struct peer_run *run, int memory, struct gpubind_error
     if (gpu_use(&p2p->gpus[0].gpu, err) < 0)
         return -1;
     for (int pattern = 0; pattern < PATTERN_CHAIN; pattern++) {
-        output_progress(p2p->options, "%s, memory of GPU %d", patterns[pattern], memory);
+        output_progress(p2p->options, "%s, memory of GPU %d", peer_sheet_pattern(pattern), memory);
         if (measure_doubling(run, pattern, memory, at, err) < 0)
             return -1;
     }
@@ -133,6 +87,7 @@ static int measure_all(struct peer_run *run, struct gpubind_error *err)
 {
     struct p2p *p2p = &run->p2p;
     const size_t size = p2p->options->size;
+    int status;
 
     if (size < 4096 || (size & (size - 1)))
         return error_set(err, "--size: %zu bytes are no power of 2 from 4K on", size);
@@ -142,9 +97,11 @@ static int measure_all(struct peer_run *run, struct gpubind_error *err)
         return -1;
     if (!p2p->n)
         return error_set(err, "no GPU is visible: there is nothing to measure");
-    if (gpu_use(&p2p->gpus[0].gpu, err) < 0 ||
-        kernels_open(&p2p->gpus[0].gpu, &run->kernels, err) < 0)
-        return -1;
+    status = gpu_use(&p2p->gpus[0].gpu, err);
+    if (status == 0)
+        status = kernels_open(&p2p->gpus[0].gpu, &run->kernels, err);
+    if (status)
+        return status;
     p2p_describe(p2p, "peer-kernel",
                  "one GPU is visible: its own memory is all there is to measure");
     for (int memory = 0; memory < p2p->n; memory++)
@@ -165,13 +122,9 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     return status;
 }
 
-static int peer_fill(const struct bench_options *options, struct sheet *sheet,
-                     struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     return bench_measure_first(fill_here, options, sheet, err);
 }
 
-int bench_peer(const struct bench_options *options)
-{
-    return bench_run(options, &form, peer_fill);
-}
+const struct bench_subject peer_subject = {&peer_form, fill, false};

@@ -205,15 +205,12 @@ static int run_all(struct run *run)
     return status;
 }
 
-/* The library was not there when MPI began. */
-int pt2pt_fill(const struct bench_options *options, struct sheet *sheet,
-               struct gpubind_error *err)
+/* For a report: results into a sheet instead of its own output. */
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
     struct run *run = calloc(1, sizeof *run);
     int status = ranks_agree(MPI_COMM_WORLD, run ? 0 : error_set(err, "out of memory"), err);
 
-    if (status == 0 && gpubind_init() != MPI_SUCCESS)
-        ranks_die("gpubind_init: %s", gpubind_error_text());
     if (status == 0) {
         run->bench.options = run->report.options = options;
         run->quiet = true;
@@ -226,11 +223,12 @@ int pt2pt_fill(const struct bench_options *options, struct sheet *sheet,
             release_areas(&run->bench);
         }
         clear(run);
-        gpubind_finalize();
     }
     free(run);
     return status;
 }
+
+const struct bench_subject pt2pt_subject = {&pt2pt_form, fill, true};
 
 int bench_pt2pt(const struct bench_options *options)
 {

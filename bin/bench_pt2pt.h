@@ -24,8 +24,5 @@ enum pt2pt_column {
 
 /* What was measured, into a sheet of that form. */
 void pt2pt_add(const struct report *report, struct sheet *sheet);
-/* A bench_measure. MPI has been started past the library. */
-int pt2pt_fill(const struct bench_options *options, struct sheet *sheet,
-               struct gpubind_error *err);
 
 #endif

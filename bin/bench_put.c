@@ -1,7 +1,5 @@
 /* The subcommand put: kernels that put to, and get from, another rank's window, and
  * signals between two kernels. Rank 0 measures; the other rank only checks. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bin/bench_kernels.h"
@@ -19,7 +17,8 @@
 
 struct run {
     const struct bench_options *options;
-    int rank, n, other; /* the other rank; of one alone, itself */
+    MPI_Comm comm;      /* the first two ranks, or the only one; else MPI_COMM_NULL */
+    int rank, n, other; /* in it; the other rank of one alone is itself */
     struct bench_gpu gpu;
     struct kernels kernels;
     gpubind_win win;
@@ -71,15 +70,15 @@ static void measure_move(struct run *run, bool put, int by, unsigned blocks, uns
     if (run->rank == source)
         must(kernels_fill(&run->kernels, put ? run->here : run->window, nbytes, run->seed, &err),
              &err);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(run->comm);
     if (run->rank == 0)
         seconds = move(run, put, by, blocks, warps);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(run->comm);
     if (run->rank == sink)
         must(kernels_compare(&run->kernels, put ? run->window : run->here, nbytes, run->seed,
                              &wrong, &err),
              &err);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, run->comm);
     run->sheet->wrong |= all > 0;
     put_sheet_move(run->sheet, put, by, (int)blocks, (int)warps, (double)nbytes / seconds / 1e9,
                    all > 0);
@@ -121,12 +120,12 @@ static void measure_ping(struct run *run, int how)
                                              &warm, &n, &how, &times, &bad}};
     struct gpubind_error err;
 
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(run->comm);
     must(kernels_run(&run->kernels, &launch, 1, NULL, &err), &err);
     must(gpu_download(&run->gpu, &ns, times, sizeof ns, &err), &err);
     must(gpu_download(&run->gpu, &wrong, bad, sizeof wrong, &err), &err);
     run->turns += warm + n;
-    MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, run->comm);
     run->sheet->wrong |= all > 0;
     put_sheet_ping(run->sheet, how, (double)ns / 2e3 / (double)n, all > 0);
 }
@@ -152,58 +151,48 @@ static void measure(struct run *run)
 
 /* ---- begin and end */
 
-static int open_gpu(struct run *run, struct gpubind_error *err)
+static int open_gpu(struct run *run, int local, struct gpubind_error *err)
 {
-    if (run->n > 2)
-        return error_set(err, "put needs 1 or 2 ranks; it has %d (mpirun -np 2 gpubind-bench put)",
-                         run->n);
+    int status;
+
     if (run->options->size % 16)
         return error_set(err, "--size: %zu bytes are no multiple of 16", run->options->size);
     if (!bench_kernel_image) /* before a GPU is looked for */
         return kernels_open(NULL, &run->kernels, err);
-    if (gpu_open(&run->gpu, ranks_local(), err) < 0 ||
-        kernels_open(&run->gpu, &run->kernels, err) < 0)
+    if (gpu_open(&run->gpu, local, err) < 0)
         return -1;
+    status = kernels_open(&run->gpu, &run->kernels, err);
+    if (status)
+        return status;
     return gpu_alloc(&run->gpu, run->options->size, &run->here, err);
 }
 
 static int open_window(struct run *run, struct gpubind_error *err)
 {
-    if (gpubind_init() != MPI_SUCCESS ||
-        gpubind_win_allocate(MPI_COMM_WORLD, run->options->size, 1, &run->win) != MPI_SUCCESS ||
+    if (gpubind_win_allocate(run->comm, run->options->size, 1, &run->win) != MPI_SUCCESS ||
         gpubind_win_device(run->win, &run->device) != MPI_SUCCESS ||
         gpubind_win_pointer(run->win, run->rank, &run->window, NULL) != MPI_SUCCESS ||
         gpubind_win_pointer(run->win, run->other, &run->theirs, NULL) != MPI_SUCCESS)
         return error_set(err, "%s", gpubind_error_text());
-    if (!run->theirs)
-        return error_set(err, "kernels of rank %d do not reach the GPU of rank %d", run->rank,
-                         run->other);
-    return 0;
+    if (run->theirs)
+        return 0;
+    error_set(err, "kernels of rank %d do not reach the GPU of rank %d", run->rank, run->other);
+    return BENCH_CANNOT;
 }
 
 /* Lines about the machine, on rank 0. */
 static void describe(struct run *run)
 {
-    char pci[2][24] = {"", ""}, line[2][256] = {"", ""};
-    struct text text = {0};
+    struct text *text = &run->sheet->machine;
+    char theirs[sizeof run->gpu.pci];
 
-    memcpy(pci[0], run->gpu.pci, sizeof pci[0]);
-    machine_add_gpu("", &run->gpu, &text);
-    snprintf(line[0], sizeof line[0], "%s", text.bytes ? text.bytes : "");
-    text_clear(&text);
-    if (run->n == 2) {
-        MPI_Sendrecv(pci[0], sizeof pci[0], MPI_CHAR, run->other, 0, pci[1], sizeof pci[1],
-                     MPI_CHAR, run->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Sendrecv(line[0], sizeof line[0], MPI_CHAR, run->other, 0, line[1], sizeof line[1],
-                     MPI_CHAR, run->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        run->one_gpu = strcmp(pci[0], pci[1]) == 0;
-    }
-    text_add(&run->sheet->machine, "gpubind-bench %s put: %d rank%s\n", PACKAGE_VERSION, run->n,
-             run->n == 1 ? "" : "s");
-    machine_add_host(&run->sheet->machine);
-    for (int rank = 0; rank < run->n; rank++)
-        text_add(&run->sheet->machine, "rank %d: %s\n", rank, line[rank]);
-    machine_add_mpi(&run->sheet->machine);
+    machine_add_job("put", run->n, text);
+    machine_add_host(text);
+    machine_add_ranks(&run->gpu, run->comm, text);
+    machine_add_mpi(text);
+    MPI_Sendrecv(run->gpu.pci, sizeof theirs, MPI_CHAR, run->other, 0, theirs, sizeof theirs,
+                 MPI_CHAR, run->other, 0, run->comm, MPI_STATUS_IGNORE);
+    run->one_gpu = run->n == 2 && strcmp(run->gpu.pci, theirs) == 0;
 }
 
 static void close_all(struct run *run)
@@ -215,30 +204,44 @@ static void close_all(struct run *run)
     kernels_close(&run->kernels);
     if (run->gpu.context)
         gpu_close(&run->gpu);
-    gpubind_finalize();
 }
 
-static int put_fill(const struct bench_options *options, struct sheet *sheet,
-                    struct gpubind_error *err)
+/* On the ranks of run->comm. */
+static int fill_here(struct run *run, int local, struct gpubind_error *err)
 {
-    struct run run = {.options = options, .sheet = sheet};
     int status;
 
-    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &run.n);
-    run.other = run.n == 2 ? !run.rank : 0;
-    status = ranks_agree(MPI_COMM_WORLD, open_gpu(&run, err), err);
+    MPI_Comm_rank(run->comm, &run->rank);
+    MPI_Comm_size(run->comm, &run->n);
+    run->other = run->n == 2 ? !run->rank : 0;
+    status = ranks_agree(run->comm, open_gpu(run, local, err), err);
     if (status == 0)
-        status = ranks_agree(MPI_COMM_WORLD, open_window(&run, err), err);
+        status = ranks_agree(run->comm, open_window(run, err), err);
     if (status == 0) {
-        describe(&run);
-        measure(&run);
+        describe(run);
+        measure(run);
     }
-    close_all(&run);
+    close_all(run);
     return status;
 }
 
-int bench_put(const struct bench_options *options)
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
 {
-    return bench_run(options, &put_form, put_fill);
+    struct run run = {.options = options, .sheet = sheet};
+    int rank, n, status = 0, local = ranks_local();
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &run.comm) !=
+        MPI_SUCCESS)
+        ranks_die("MPI_Comm_split failed");
+    if (n > 2)
+        text_add(&sheet->notes, "of %d ranks the first two measure\n", n);
+    if (rank < 2) {
+        status = fill_here(&run, local, err);
+        MPI_Comm_free(&run.comm);
+    }
+    return ranks_agree(MPI_COMM_WORLD, status, err);
 }
+
+const struct bench_subject put_subject = {&put_form, fill, true};

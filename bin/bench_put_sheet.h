@@ -6,6 +6,17 @@
 
 extern const struct sheet_form put_form;
 
+enum put_column {
+    PUT_WHAT,
+    PUT_BY,
+    PUT_BLOCKS,
+    PUT_WARPS,
+    PUT_GB_PER_S,
+    PUT_US,
+    PUT_DATA,
+    PUT_COLUMNS
+};
+
 /* by: enum bench_by; how: enum bench_ping. */
 const char *put_sheet_by(int by);
 void put_sheet_move(struct sheet *sheet, bool put, int by, int blocks, int warps,

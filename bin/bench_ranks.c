@@ -97,12 +97,13 @@ int ranks_agree(MPI_Comm comm, int status, struct gpubind_error *err)
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n);
-    mine = status < 0 ? rank : n;
+    mine = status ? rank : n;
     MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, comm);
     if (lowest == n)
         return 0;
     MPI_Bcast(err->text, (int)sizeof err->text, MPI_CHAR, lowest, comm);
-    return -1;
+    MPI_Bcast(&status, 1, MPI_INT, lowest, comm);
+    return status;
 }
 
 void ranks_die(const char *format, ...)

@@ -30,8 +30,8 @@ int ranks_pair(bool all, struct ranks *ranks, struct gpubind_error *err);
 /* Frees the communicators. */
 void ranks_clear(struct ranks *ranks);
 
-/* Collective over comm: -1 on all when status is -1 on one of them; err is then the
- * sentence of the lowest of these, on all. */
+/* Collective over comm: 0 when status is 0 on all; else the status of the lowest rank
+ * where it is not, and that rank's sentence in err, on all. */
 int ranks_agree(MPI_Comm comm, int status, struct gpubind_error *err);
 
 /* Says why this rank cannot go on, and ends the job. */

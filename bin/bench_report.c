@@ -6,33 +6,31 @@
 #include <time.h>
 
 #include "bin/bench.h"
-#include "bin/bench_host.h"
 #include "bin/bench_limits.h"
 #include "bin/bench_machine.h"
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
-#include "bin/bench_p2p.h"
 #include "bin/bench_page.h"
-#include "bin/bench_pt2pt.h"
 #include "bin/bench_ranks.h"
 #include "bin/bench_verdict.h"
 
-/* A section is a row. pt2pt comes last: it starts the library. */
+/* A section is a row. Those that need the library come last, in one go: it starts once. */
 static const struct section {
     enum bench_mode_name mode;
     const char *title, *about;
-    const struct sheet_form *form;
-    bench_measure *fill;
-    bool pairs; /* needs an even number of ranks */
 } sections[] = {
     {MODE_P2P, "Between GPUs",
-     "Copies between every two GPUs that one process sees, with peer access off and on.",
-     &p2p_form, p2p_fill, false},
+     "Copies between every two GPUs that one process sees, with peer access off and on."},
+    {MODE_PEER, "Kernels in another GPU's memory",
+     "A kernel of the first GPU doubles numbers in its own memory, and in that of each other GPU."},
     {MODE_HOST, "Between GPUs and their host",
-     "Copies between the GPU of a rank and the memory of its host.", &host_form, host_fill, false},
+     "Copies between the GPU of a rank and the memory of its host, whole and in chunks."},
     {MODE_PT2PT, "Messages between ranks",
-     "Messages of the library between two ranks, beside a bare copy of as many bytes.",
-     &pt2pt_form, pt2pt_fill, true},
+     "Messages of the library between two ranks, beside a bare copy of as many bytes."},
+    {MODE_HALO, "Halo exchanges",
+     "The ranks exchange the ghost cells of a grid, alone and in growing numbers."},
+    {MODE_PUT, "Puts, gets and signals of kernels",
+     "A kernel writes to another rank's window and reads from it, by more and more blocks."},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -41,20 +39,25 @@ struct report_run {
     int rank, n;
     struct sheet sheets[SECTIONS], verdicts;
     struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
-    int nfailed;                           /* of those that could have been measured */
+    bool failed[SECTIONS];                 /* of those that could have been measured */
+    bool library;                          /* it has been started */
     FILE *page, *svg;
 };
 
-/* The subcommand's own, with what report was told. */
+/* The subcommand's own, with what report was told. Kernels keep their number of bytes,
+ * with which caches do not help, and need less time. */
 static int read_options(const struct section *section, const struct bench_options *told,
                         struct bench_options *options, struct gpubind_error *err)
 {
     if (bench_options_default(section->mode, options, err) < 0)
         return -1;
-    options->size = told->size;
-    options->repeats = told->repeats;
     options->progress = told->progress;
+    options->repeats = told->repeats;
     options->time_ms = told->time_ms;
+    if (section->mode == MODE_PUT || section->mode == MODE_PEER)
+        options->time_ms = told->time_ms < 10 ? 1 : told->time_ms / 10;
+    else
+        options->size = told->size;
     if (section->mode == MODE_PT2PT) {
         memcpy(options->sizes, told->sizes, sizeof options->sizes);
         options->nsizes = told->nsizes;
@@ -62,39 +65,86 @@ static int read_options(const struct section *section, const struct bench_option
     return 0;
 }
 
-/* Collective: the others know from rank 0 whether they are needed. */
+/* What fill returns, or why it is not called. */
+static int fill(struct report_run *run, const struct section *section, struct sheet *sheet,
+                struct gpubind_error *err)
+{
+    const struct bench_subject *subject = bench_modes[section->mode].subject;
+    struct bench_options options;
+
+    if (section->mode == MODE_PT2PT && run->n % 2) {
+        error_set(err, "it needs an even number of ranks; this was one of %d (mpirun -np 2 "
+                       "gpubind-bench report)", run->n);
+        return BENCH_CANNOT;
+    }
+    if (read_options(section, run->options, &options, err) < 0)
+        return -1;
+    if (subject->library && !run->library && bench_library_start(err) < 0)
+        return -1;
+    run->library |= subject->library;
+    return subject->fill(&options, sheet, err);
+}
+
+/* Collective, with the same answer on all ranks. */
 static void run_section(struct report_run *run, int i)
 {
     struct gpubind_error *err = &run->absent[i];
-    struct bench_options options;
+    int status;
 
-    run->sheets[i].form = sections[i].form;
+    run->sheets[i].form = bench_modes[sections[i].mode].subject->form;
     err->text[0] = '\0';
-    if (sections[i].pairs && run->n % 2) {
-        error_set(err, "it needs an even number of ranks; this was one of %d "
-                       "(mpirun -np 2 gpubind-bench report)", run->n);
-        return;
-    }
-    if (read_options(&sections[i], run->options, &options, err) == 0 &&
-        sections[i].fill(&options, &run->sheets[i], err) == 0)
+    status = fill(run, &sections[i], &run->sheets[i], err);
+    if (status == 0)
         err->text[0] = '\0';
-    else
-        run->nfailed++;
+    run->failed[i] = status < 0;
+}
+
+/* The ceilings, on rank 0: who computes where is asked of all. */
+static int read_limits(struct report_run *run, struct limits *limits, struct gpubind_error *err)
+{
+    int status = 0, local = ranks_local();
+    struct limits_place mine, *places = calloc((size_t)run->n, sizeof *places);
+
+    if (!places)
+        ranks_die("out of memory");
+    if (run->rank == 0)
+        status = limits_read(local, limits, err);
+    if (status == 0 && run->rank == 0 && !limits->n)
+        status = error_set(err, "no GPU is visible: there is nothing to measure");
+    status = ranks_agree(MPI_COMM_WORLD, status, err);
+    if (status == 0) {
+        limits_find_place(local, &mine);
+        MPI_Gather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (run->rank == 0)
+            limits_of_ranks(places, run->n, limits);
+    }
+    free(places);
+    return status;
+}
+
+static void judge(struct report_run *run, const struct limits *limits)
+{
+    struct text *machine = &run->verdicts.machine;
+
+    machine_add_job("report", run->n, machine);
+    machine_add_host(machine);
+    machine_add_mpi(machine);
+    limits_print(limits, machine);
+    for (int i = 0; i < SECTIONS; i++)
+        if (!*run->absent[i].text)
+            verdict_add(&run->sheets[i], limits, &run->verdicts);
 }
 
 static int measure_all(struct report_run *run, struct gpubind_error *err)
 {
     struct limits *limits = calloc(1, sizeof *limits);
-    int status, local = ranks_local(), measured = 0;
+    int status, measured = 0;
 
     if (!limits)
         ranks_die("out of memory");
     run->verdicts.form = &verdict_form;
     /* Before: without a GPU the rest need not be tried. */
-    status = run->rank == 0 ? limits_read(local, limits, err) : 0;
-    if (status == 0 && run->rank == 0 && !limits->n)
-        status = error_set(err, "no GPU is visible: there is nothing to measure");
-    status = ranks_agree(MPI_COMM_WORLD, status, err);
+    status = read_limits(run, limits, err);
     for (int i = 0; i < SECTIONS && status == 0; i++) {
         run_section(run, i);
         measured += !*run->absent[i].text;
@@ -102,19 +152,12 @@ static int measure_all(struct report_run *run, struct gpubind_error *err)
     if (status == 0 && !measured)
         status = error_set(err, "%s", run->absent[0].text);
     /* Once more, as the links may have slept before. */
-    if (status == 0 && run->rank == 0) {
-        status = limits_read(local, limits, err);
-        text_add(&run->verdicts.machine, "gpubind-bench %s report: %d rank%s\n", PACKAGE_VERSION,
-                 run->n, run->n == 1 ? "" : "s");
-        machine_add_host(&run->verdicts.machine);
-        machine_add_mpi(&run->verdicts.machine);
-        limits_print(limits, &run->verdicts.machine);
-    }
-    for (int i = 0; i < SECTIONS && status == 0; i++)
-        if (!*run->absent[i].text)
-            verdict_add(&run->sheets[i], limits, &run->verdicts);
+    if (status == 0)
+        status = read_limits(run, limits, err);
+    if (status == 0 && run->rank == 0)
+        judge(run, limits);
     free(limits);
-    return ranks_agree(MPI_COMM_WORLD, status, err);
+    return status;
 }
 
 static int write_page(struct report_run *run)
@@ -129,8 +172,9 @@ static int write_page(struct report_run *run)
     for (int i = 0; i < SECTIONS; i++) {
         const char *absent = run->absent[i].text;
 
-        shown[i] = (struct page_section){sections[i].title, sections[i].about,
-                                         *absent ? absent : NULL, &run->sheets[i]};
+        shown[i] = (struct page_section){bench_modes[sections[i].mode].word, sections[i].title,
+                                         sections[i].about, *absent ? absent : NULL,
+                                         &run->sheets[i]};
     }
     strftime(date, sizeof date, "%Y-%m-%d %H:%M %Z", localtime(&now));
     page.date = date;
@@ -158,8 +202,8 @@ static int finish(struct report_run *run)
         bench_fail(&err);
         status = EXIT_WRONG_DATA;
     }
-    for (int i = 0; i < SECTIONS && !status && run->nfailed; i++) {
-        if (!*run->absent[i].text || (sections[i].pairs && run->n % 2))
+    for (int i = 0; i < SECTIONS && !status; i++) {
+        if (!run->failed[i])
             continue;
         error_set(&err, "%s: %s", bench_modes[sections[i].mode].word, run->absent[i].text);
         status = bench_fail(&err);
@@ -204,6 +248,8 @@ int bench_report(const struct bench_options *options)
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     clear(&run);
+    if (run.library)
+        bench_library_end();
     ranks_end(true);
     return status;
 }

@@ -74,6 +74,10 @@ bool sheet_has(const struct sheet *sheet, const struct sheet_part *part, int row
         if (word && strcmp(cell_at(sheet, row, part->where[i].column)->word, word) != 0)
             return false;
     }
+    for (int column = 0; (part->filled | part->empty) >> column; column++)
+        if (cell_at(sheet, row, column)->there ? part->empty >> column & 1
+                                               : part->filled >> column & 1)
+            return false;
     return true;
 }
 

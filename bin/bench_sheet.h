@@ -38,6 +38,7 @@ struct sheet_part {
         int column;
         const char *word; /* NULL: any */
     } where[2];
+    unsigned filled, empty; /* and something, or nothing, in these: bit 1 << column */
     enum sheet_table table;
     enum sheet_picture picture;
     unsigned columns; /* SHEET_ROWS: those that are shown, bit 1 << column */

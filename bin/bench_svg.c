@@ -14,13 +14,13 @@ static const char *const styles =
     "    .line { fill: none; stroke-width: 2; stroke-linejoin: round; }\n"
     "    .both { stroke-dasharray: 6 4; }\n"
     "    .m0 { stroke: #33689e; } .m1 { stroke: #a9501c; } .m2 { stroke: #707070; }\n"
-    "    .d0 { fill: #33689e; } .d1 { fill: #a9501c; } .d2 { fill: #707070; }\n"
+    "    .heat, .d0 { fill: #33689e; } .d1 { fill: #a9501c; } .d2 { fill: #707070; }\n"
     "    @media (prefers-color-scheme: dark) {\n"
     "      text { fill: #e6e4de; } .small { fill: #b0ada5; }\n"
     "      .card { fill: #1d1e20; stroke: #45474b; }\n"
     "      .grid { stroke: #36383c; } .frame { stroke: #6a6c70; }\n"
     "      .m0 { stroke: #7fb2e5; } .m1 { stroke: #e39763; } .m2 { stroke: #a5a5a5; }\n"
-    "      .d0 { fill: #7fb2e5; } .d1 { fill: #e39763; } .d2 { fill: #a5a5a5; }\n"
+    "      .heat { fill: #5a8fc4; } .d0 { fill: #7fb2e5; } .d1 { fill: #e39763; } .d2 { fill: #a5a5a5; }\n"
     "    }\n"
     "  </style>\n";
 

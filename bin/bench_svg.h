@@ -58,9 +58,18 @@ struct svg_place {
 /* text NULL: nothing is drawn. */
 double heat_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
                  struct text *text);
+/* It has more columns than half of a picture has room for. */
+bool heat_is_wide(const struct sheet *sheet, const struct sheet_part *part);
 double bars_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
                  struct text *text);
 double lines_draw(const struct sheet *sheet, const struct sheet_part *part,
                   struct svg_place place, struct text *text);
+
+/* What they share: a cell as text of an element; the number of row (-1: 0) and the part's
+ * largest one; the title's line. */
+void draw_cell(const struct sheet *sheet, int row, int column, struct text *text);
+double draw_value(const struct sheet *sheet, const struct sheet_part *part, int row);
+double draw_largest(const struct sheet *sheet, const struct sheet_part *part);
+void draw_title(const struct sheet_part *part, struct svg_place place, struct text *text);
 
 #endif

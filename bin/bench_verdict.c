@@ -3,9 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bin/bench_halo_sheet.h"
 #include "bin/bench_host.h"
 #include "bin/bench_p2p.h"
+#include "bin/bench_peer_sheet.h"
 #include "bin/bench_pt2pt.h"
+#include "bin/bench_put_sheet.h"
 
 static const struct sheet_column columns[] = {
     [VERDICT_SECTION] = {SHEET_WORD, "subcommand", "subcommand"},
@@ -27,8 +30,9 @@ static const struct sheet_part parts[] = {
 
 const struct sheet_form verdict_form = {"report", columns, VERDICT_COLUMNS, parts, 1};
 
-/* Where the ceiling of a row comes from. */
-enum source { OF_PAIR, OF_MEMORY, OF_BUS, OF_ROW };
+/* Where the ceiling of a row comes from: a pair of GPUs, one GPU's memory or bus, a way
+ * between ranks, another row. */
+enum source { OF_PAIR, OF_MEMORY, OF_BUS, OF_NEXT, OF_PARTNER, OF_ALL, OF_ROW };
 
 /* Of the rows that a part would show, the one that is furthest below its ceiling, or for
  * best that with the largest value. */
@@ -38,8 +42,9 @@ struct rule {
     enum source source;
     double times;      /* the value counts as often */
     double ceilings;   /* as many ceilings at once: 2 for both ways */
-    int from, to;      /* columns that name the GPUs of OF_PAIR; from that of OF_MEMORY */
+    int from, to;      /* columns that name the GPUs: two of OF_PAIR, one of OF_MEMORY */
     bool best;
+    int most;          /* a column of which only rows with the largest number count; or 0 */
     /* OF_ROW: another row of the sheet, with the same contents of the column same. */
     struct sheet_part other;
     int same;
@@ -52,6 +57,9 @@ struct rule {
     }
 
 static const struct rule rules[] = {
+    {.subcommand = "p2p", .what = "copies one way, fastest pair",
+     .rows = ROWS(P2P_MEASURE, "one-way", P2P_ACCESS, "on"), .source = OF_PAIR, .times = 1,
+     .ceilings = 1, .from = P2P_FROM, .to = P2P_TO, .best = true},
     {.subcommand = "p2p", .what = "copies one way, slowest pair",
      .rows = ROWS(P2P_MEASURE, "one-way", P2P_ACCESS, "on"), .source = OF_PAIR, .times = 1,
      .ceilings = 1, .from = P2P_FROM, .to = P2P_TO},
@@ -60,7 +68,13 @@ static const struct rule rules[] = {
      .ceilings = 2, .from = P2P_FROM, .to = P2P_TO},
     {.subcommand = "p2p", .what = "memory of the slowest GPU",
      .rows = ROWS(P2P_MEASURE, "local", 0, NULL), .source = OF_MEMORY, .times = 2, .ceilings = 1,
-     .from = P2P_FROM},
+     .from = P2P_FROM, .to = P2P_TO},
+    {.subcommand = "peer-kernel", .what = "kernel in its GPU's memory",
+     .rows = ROWS(PEER_PATTERN, "together", 0, NULL), .source = OF_MEMORY, .times = 1,
+     .ceilings = 1, .from = PEER_KERNEL, .to = PEER_MEMORY},
+    {.subcommand = "peer-kernel", .what = "kernel in another's, slowest pair",
+     .rows = ROWS(PEER_PATTERN, "together", 0, NULL), .source = OF_PAIR, .times = 1,
+     .ceilings = 2, .from = PEER_KERNEL, .to = PEER_MEMORY},
     {.subcommand = "host", .what = "up from page-locked memory",
      .rows = {.where = {{HOST_MEMORY, "page-locked"}, {HOST_WAY, "up"}}}, .source = OF_BUS,
      .times = 1, .ceilings = 1, .best = true},
@@ -75,6 +89,15 @@ static const struct rule rules[] = {
      .rows = ROWS(HOST_WAY, "down", HOST_WHEN, "all at once, sum"), .source = OF_ROW, .times = 1,
      .ceilings = 1, .other = ROWS(HOST_WAY, "down", HOST_WHEN, "alone, sum"), .same = HOST_WAY,
      .why = "the sum of the ranks alone"},
+    {.subcommand = "host", .what = "up from a far NUMA node", .rows = ROWS(HOST_WAY, "up", HOST_NEAR, "far"),
+     .source = OF_ROW, .times = 1, .ceilings = 1,
+     .other = ROWS(HOST_WAY, "up", HOST_NEAR, "near"), .same = HOST_WAY, .why = "the near node"},
+    {.subcommand = "host", .what = "down to a far NUMA node",
+     .rows = ROWS(HOST_WAY, "down", HOST_NEAR, "far"), .source = OF_ROW, .times = 1, .ceilings = 1,
+     .other = ROWS(HOST_WAY, "down", HOST_NEAR, "near"), .same = HOST_WAY, .why = "the near node"},
+    {.subcommand = "pt2pt", .what = "messages, at their best size",
+     .rows = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "gpubind"), .source = OF_PARTNER,
+     .times = 1, .ceilings = 1, .best = true},
     {.subcommand = "pt2pt", .what = "messages, at their best size",
      .rows = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "gpubind"), .source = OF_ROW,
      .times = 1, .ceilings = 1, .best = true,
@@ -85,6 +108,12 @@ static const struct rule rules[] = {
      .times = 1, .ceilings = 1, .best = true,
      .other = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "staged"), .same = PT2PT_BYTES,
      .why = "a copy through the host of as many bytes"},
+    {.subcommand = "halo", .what = "all that rank 0 sends, best grid", .rows = ROWS(HALO_DATA, NULL, 0, NULL),
+     .source = OF_ALL, .times = 1, .ceilings = 1, .best = true, .most = HALO_RANKS},
+    {.subcommand = "put", .what = "put by kernels, best way", .rows = ROWS(PUT_WHAT, "put", 0, NULL),
+     .source = OF_NEXT, .times = 1, .ceilings = 1, .best = true},
+    {.subcommand = "put", .what = "get by kernels, best way", .rows = ROWS(PUT_WHAT, "get", 0, NULL),
+     .source = OF_NEXT, .times = 1, .ceilings = 1, .best = true},
 };
 
 /* GB/s of the row; every form has a column of that name. */
@@ -124,7 +153,11 @@ static double find_ceiling(const struct rule *rule, const struct sheet *sheet,
     }
     from = gpu_at(sheet, limits, row, rule->from);
     to = gpu_at(sheet, limits, row, rule->to);
-    if (rule->source == OF_BUS && limits->n)
+    if (rule->source >= OF_NEXT)
+        limit = rule->source == OF_NEXT      ? &limits->next
+                : rule->source == OF_PARTNER ? &limits->partner
+                                             : &limits->all;
+    else if (rule->source == OF_BUS && limits->n)
         limit = &limits->gpu[limits->own].bus;
     else if (rule->source == OF_MEMORY && from >= 0)
         limit = &limits->gpu[from].memory;
@@ -165,6 +198,20 @@ static void add_verdict(const struct rule *rule, const char *name, double value,
     }
 }
 
+/* Whether the rule is for the row at all. */
+static bool counts(const struct rule *rule, const struct sheet *sheet, int row)
+{
+    const double number = sheet_cell(sheet, row, rule->most)->number;
+
+    if (rule->source == OF_PAIR || rule->source == OF_MEMORY)
+        return (rule->source == OF_PAIR) == ((int)sheet_cell(sheet, row, rule->from)->number !=
+                                             (int)sheet_cell(sheet, row, rule->to)->number);
+    for (int other = 0; rule->most && other < sheet->nrows; other++)
+        if (sheet_cell(sheet, other, rule->most)->number > number)
+            return false;
+    return true;
+}
+
 static void apply(const struct rule *rule, const struct sheet *sheet, const struct limits *limits,
                   struct sheet *verdicts)
 {
@@ -178,7 +225,7 @@ static void apply(const struct rule *rule, const struct sheet *sheet, const stru
         double ceiling = find_ceiling(rule, sheet, limits, row, &why);
         double rank = rule->best ? -value : ceiling > 0 ? value / ceiling : value;
 
-        if ((rule->source == OF_ROW && ceiling <= 0) || (chosen >= 0 && rank >= worst))
+        if (!counts(rule, sheet, row) || (rule->source == OF_ROW && ceiling <= 0) || (chosen >= 0 && rank >= worst))
             continue;
         chosen = row;
         worst = rank;

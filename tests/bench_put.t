@@ -13,7 +13,6 @@ refuses() {
     run mpi "$ranks" gpubind-bench "$@"
     said "$what" 125 "$pattern"
 }
-refuses 3 'put: three ranks' 'put needs 1 or 2 ranks; it has 3' put
 refuses 2 'put: an odd size' '--size: 17 bytes are no multiple of 16' put --size 17
 refuses 1 'peer-kernel: a size that is no power of 2' '--size: 100000 bytes are no power of 2' \
     peer-kernel --size 100000
@@ -23,14 +22,16 @@ refuses 2 "put: another subcommand's option" "unknown option '--repeats'" put --
 refuses 2 'put: no time' "--time: '0' is not a number from 1" put --time 0
 # The simulated driver runs none of these kernels.
 no_kernels='the kernels cannot be loaded: error\|has no kernels: it was built without nvcc'
-refuses 2 'put: no kernels' "$no_kernels" put --size 64K
+for ranks in 1 2 3; do
+    refuses $ranks "put: no kernels, ranks: $ranks" "$no_kernels" put --size 64K
+done
 refuses 1 'peer-kernel: no kernels' "$no_kernels" peer-kernel --size 64K
 
 LD_LIBRARY_PATH=$real_libraries
 if [ -z "$real_gpu" ] || gpubind-bench put --size 2K 2>&1 | grep -q 'built without nvcc'; then
     skip 'on GPUs' 'GPUBIND_TEST_GPU is not 1, or no nvcc'
 else
-    for ranks in 1 2; do
+    for ranks in 1 2 3; do
         run mpi "$ranks" gpubind-bench put --size 4M --time 1 --json
         is "put, $ranks ranks: succeeds" "$status" 0
         [ "$status" = 0 ] || diag "$(cat "$tmp/err")"

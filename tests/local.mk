@@ -123,11 +123,13 @@ tests_unit_complete_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.
 tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
+	bin/bench_halo_sheet.c bin/bench_halo_sheet.h \
 	bin/bench_host_form.c bin/bench_host.h \
 	bin/bench_limit.c bin/bench_limits.h \
 	bin/bench_options.c bin/bench_options.h \
 	bin/bench_p2p_form.c bin/bench_p2p.h \
 	bin/bench_page.c bin/bench_page.h \
+	bin/bench_peer_sheet.c bin/bench_peer_sheet.h \
 	bin/bench_plot.c \
 	bin/bench_print.c bin/bench_print.h \
 	bin/bench_pt2pt_sheet.c bin/bench_pt2pt.h \
@@ -135,7 +137,9 @@ tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bin/bench_rows.c bin/bench_rows.h \
 	bin/bench_sheet.c bin/bench_sheet.h \
 	bin/bench_sheet_draw.c \
+	bin/bench_sheet_heat.c \
 	bin/bench_svg.c bin/bench_svg.h \
+	bin/bench_sysfs.c bin/bench_sysfs.h \
 	bin/bench_table.c bin/bench_table.h \
 	bin/bench_verdict.c bin/bench_verdict.h
 tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm

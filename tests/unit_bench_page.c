@@ -5,17 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bin/bench_halo_sheet.h"
 #include "bin/bench_host.h"
 #include "bin/bench_kernels.h"
 #include "bin/bench_p2p.h"
 #include "bin/bench_page.h"
+#include "bin/bench_peer_sheet.h"
 #include "bin/bench_pt2pt.h"
 #include "bin/bench_put_sheet.h"
+#include "bin/bench_sysfs.h"
 #include "bin/bench_verdict.h"
 #include "tests/tap.h"
 
 static struct sheet p2p = {.form = &p2p_form}, host = {.form = &host_form},
-                    pt2pt = {.form = &pt2pt_form}, verdicts = {.form = &verdict_form};
+                    pt2pt = {.form = &pt2pt_form}, peer = {.form = &peer_form},
+                    halo = {.form = &halo_form}, put = {.form = &put_form},
+                    verdicts = {.form = &verdict_form};
 static struct limits limits;
 
 static void add_p2p(const char *measure, int from, int to, const char *access, double us,
@@ -86,10 +91,69 @@ static void add_message(const char *method, double nbytes, double gb_per_s)
     sheet_number(&pt2pt, PT2PT_GB_PER_S, gb_per_s);
 }
 
+/* The patterns of peer-kernel, in GPU 0's memory and in GPU 1's. */
+static void record_peer(void)
+{
+    static const double speeds[PATTERNS][2] = {{3800, 660}, {470, 85}, {320, 21}, {0.012, 0.008}};
+
+    for (int pattern = 0; pattern < PATTERNS; pattern++)
+        for (int memory = 0; memory < 2; memory++)
+            peer_sheet_add(&peer, pattern, memory, 1e6, 16, 0.016 / speeds[pattern][memory], false);
+}
+
+static void add_halo(const char *grid, const char *way, int nranks, double bytes, double us)
+{
+    const int cells[] = {16, 131072}, places[] = {nranks, 1};
+    const struct halo_row row = {.grid = grid, .way = way, .meets = true, .in_turn = us < 20,
+                                 .ndims = 2, .cells = cells, .places = places, .nranks = nranks,
+                                 .times = 1000, .bytes = bytes, .us = us};
+
+    halo_sheet_add(&halo, &row);
+}
+
+/* One rank alone is faster, but is no exchange between GPUs. */
+static void record_halo(void)
+{
+    for (int nranks = 1; nranks <= 8; nranks *= 2) {
+        add_halo("rows of 64 KiB", "stream", nranks, 131072, 5.6 + 0.3 * nranks);
+        add_halo("rows of 1 MiB", "stream", nranks, 2097152, nranks == 1 ? 3 : 9.9 + 0.1 * nranks);
+        add_halo("rows of 1 MiB", "start, wait", nranks, 2097152, 14 + nranks);
+        add_halo("rows of 1 MiB", "graph", nranks, 2097152, 9.7 + 0.1 * nranks);
+    }
+}
+
+/* As many blocks and warps as on a GPU of 132 multiprocessors. */
+static void record_put(void)
+{
+    for (int way = 0; way < 2 * BY_KINDS; way++) {
+        const bool is_put = way < BY_KINDS;
+
+        for (int power = 0; power <= 8; power++)
+            for (int warps = 4; warps <= 32; warps *= 2) {
+                const int blocks = power < 8 ? 1 << power : 132;
+
+                put_sheet_move(&put, is_put, way % BY_KINDS, blocks, warps,
+                               (is_put ? 369 : 360) * fmin(1, blocks * warps / 256.0), false);
+            }
+        put_sheet_enough(&put, is_put, way % BY_KINDS);
+    }
+    for (int how = 0; how < PINGS; how++)
+        put_sheet_ping(&put, how, 1.3 + 0.2 * how, false);
+}
+
+static void set_limit(struct limit *limit, double bytes_per_s, const char *why)
+{
+    limit->bytes_per_s = bytes_per_s;
+    snprintf(limit->why, sizeof limit->why, "%s", why);
+}
+
 static void record(void)
 {
     record_p2p();
     record_host();
+    record_peer();
+    record_halo();
+    record_put();
     add_message("gpubind", 1048576, 300);
     add_message("copy", 1048576, 320);
     add_message("gpubind", 2097152, 342);
@@ -99,25 +163,31 @@ static void record(void)
         snprintf(limits.gpu[i].name, sizeof limits.gpu[i].name, "GPU & more %d", i);
         limit_of_memory(3201000, 6144, &limits.gpu[i].memory);
         limit_of_bus("32.0 GT/s PCIe\n", "16\n", &limits.gpu[i].bus);
-        limits.gpu[i].pair[1 - i].bytes_per_s = 450e9;
-        snprintf(limits.gpu[i].pair[1 - i].why, sizeof limits.gpu[i].pair[1 - i].why,
-                 "18 NVLinks of 25 GB/s");
+        set_limit(&limits.gpu[i].pair[1 - i], 450e9, "18 NVLinks of 25 GB/s");
     }
+    limits.next = limits.partner = limits.all = limits.gpu[0].pair[1];
     limits_print(&limits, &verdicts.machine);
     verdict_add(&p2p, &limits, &verdicts);
     verdict_add(&host, &limits, &verdicts);
     verdict_add(&pt2pt, &limits, &verdicts);
+    verdict_add(&peer, &limits, &verdicts);
+    verdict_add(&halo, &limits, &verdicts);
+    verdict_add(&put, &limits, &verdicts);
 }
 
 static void render(struct text *text)
 {
     const struct page_section sections[] = {
-        {"Between GPUs", "Copies between GPUs.", NULL, &p2p},
-        {"Host", "Copies up & down.", NULL, &host},
-        {"Messages", "Between ranks.", NULL, &pt2pt},
-        {"More", "Of another kind.", "it needs <more> ranks", NULL},
+        {"p2p", "Between GPUs", "Copies between GPUs.", NULL, &p2p},
+        {"peer-kernel", "Kernels", "Kernels there.", NULL, &peer},
+        {"host", "Host", "Copies up & down.", NULL, &host},
+        {"pt2pt", "Messages", "Between ranks.", NULL, &pt2pt},
+        {"halo", "Halos", "Ghost cells.", NULL, &halo},
+        {"put", "Puts", "Puts and gets.", NULL, &put},
+        {"more", "More", "Of another kind.", "it needs <more> ranks", NULL},
     };
-    const struct page page = {"1.2.3", "2026-01-02", &verdicts, sections, 4};
+    const struct page page = {"1.2.3", "2026-01-02", &verdicts, sections,
+                              sizeof sections / sizeof sections[0]};
 
     page_render(&page, text);
 }
@@ -127,23 +197,25 @@ static bool near(double a, double b)
     return fabs(a - b) < 1e-3 * fabs(b);
 }
 
-/* The row of what says gb_per_s, and percent of ceiling; 0: not known. */
+/* A row of what says gb_per_s, and percent of ceiling. */
 static bool judges(const char *what, double gb_per_s, double ceiling, const char *why)
 {
     for (int row = 0; row < verdicts.nrows; row++) {
-        if (strcmp(sheet_cell(&verdicts, row, VERDICT_WHAT)->word, what) != 0)
+        if (strcmp(sheet_cell(&verdicts, row, VERDICT_WHAT)->word, what) != 0 ||
+            strcmp(sheet_cell(&verdicts, row, VERDICT_WHY)->word, why) != 0)
             continue;
         return near(sheet_cell(&verdicts, row, VERDICT_GB_PER_S)->number, gb_per_s) &&
                near(sheet_cell(&verdicts, row, VERDICT_CEILING)->number, ceiling) &&
                near(sheet_cell(&verdicts, row, VERDICT_PERCENT)->number,
-                    100 * gb_per_s / ceiling) &&
-               strcmp(sheet_cell(&verdicts, row, VERDICT_WHY)->word, why) == 0;
+                    100 * gb_per_s / ceiling);
     }
     return false;
 }
 
 static void check_verdicts(void)
 {
+    tap_ok(judges("copies one way, fastest pair (0 to 1)", 392, 450, "18 NVLinks of 25 GB/s"),
+       "the fastest pair with peer access");
     tap_ok(judges("copies one way, slowest pair (1 to 0)", 390, 450, "18 NVLinks of 25 GB/s"),
        "the slowest pair with peer access, by its links");
     tap_ok(judges("copies both ways, slowest pair (0 to 1)", 750, 900, "2 x 18 NVLinks of 25 GB/s"),
@@ -154,28 +226,39 @@ static void check_verdicts(void)
     tap_ok(judges("all ranks up at once", 66, 110, "the sum of the ranks alone"), "ranks at once");
     tap_ok(judges("messages, at their best size", 342, 360, "the bare copy of as many bytes"),
        "messages beside the copy of the same size");
-    tap_ok(verdicts.nrows == 7, "nothing is judged that was not measured");
+    tap_ok(judges("messages, at their best size", 342, 450, "18 NVLinks of 25 GB/s"),
+       "... and beside the links");
+    tap_ok(judges("kernel in its GPU's memory", 3800, 4916.736, "memory of 6144 bits at 2 x 3201 MHz"),
+       "a kernel beside its own GPU's memory");
+    tap_ok(judges("kernel in another's, slowest pair (0 to 1)", 660, 900,
+                  "2 x 18 NVLinks of 25 GB/s"),
+       "a kernel that loads and stores there beside the links both ways");
+    tap_ok(judges("all that rank 0 sends, best grid", 2097.152 / 10.5, 450, "18 NVLinks of 25 GB/s"),
+       "halos of all ranks, not of one alone");
+    tap_ok(judges("put by kernels, best way", 369, 450, "18 NVLinks of 25 GB/s") &&
+           judges("get by kernels, best way", 360, 450, "18 NVLinks of 25 GB/s"),
+       "puts and gets beside the links");
+    tap_ok(verdicts.nrows == 14, "nothing is judged that was not measured");
 }
 
-/* It is in no page, but has pictures. */
 static void check_put(void)
 {
-    struct sheet put = {.form = &put_form};
+    struct sheet few = {.form = &put_form};
     struct text picture = {0};
 
-    put_sheet_move(&put, true, BY_WARP, 8, 16, 355, false);
-    put_sheet_move(&put, true, BY_WARP, 32, 16, 370, false);
-    put_sheet_enough(&put, true, BY_WARP);
-    put_sheet_ping(&put, PING_SIGNAL, 1.3, false);
-    sheet_draw(&put, &picture);
+    put_sheet_move(&few, true, BY_WARP, 8, 16, 355, false);
+    put_sheet_move(&few, true, BY_WARP, 32, 16, 370, false);
+    put_sheet_enough(&few, true, BY_WARP);
+    put_sheet_ping(&few, PING_SIGNAL, 1.3, false);
+    sheet_draw(&few, &picture);
     text_add(&picture, " ");
-    tap_ok(strstr(put.notes.bytes, "370 GB/s, takes 8 blocks (of 16 warps: 355 GB/s)") != NULL,
+    tap_ok(strstr(few.notes.bytes, "370 GB/s, takes 8 blocks (of 16 warps: 355 GB/s)") != NULL,
            "put: the fewest blocks that nearly reach the best");
     tap_ok(strstr(picture.bytes, ">355<") || strstr(picture.bytes, ">355.00<"),
            "... and a picture of them");
     tap_ok(strstr(picture.bytes, "half a round trip") != NULL, "... and of signals");
     text_clear(&picture);
-    sheet_clear(&put);
+    sheet_clear(&few);
 }
 
 static void check_limits(void)
@@ -192,12 +275,29 @@ static void check_limits(void)
     tap_ok(limit.bytes_per_s == 0, "nor a memory without a clock");
 }
 
+static void check_ports(void)
+{
+    char port[24];
+
+    sysfs_port_of("../../../devices/pci0000:16/0000:16:01.0/0000:17:00.0", port);
+    tap_ok(strcmp(port, "0000:16:01.0") == 0, "a root port, from a device's link");
+    sysfs_port_of("../../../devices/pci0000:16/0000:16:01.0/0000:17:00.0/0000:18:00.0", port);
+    tap_ok(strcmp(port, "0000:16:01.0") == 0, "... with a switch between");
+    sysfs_port_of("../../../devices/pci0000:16/0000:16:02.0", port);
+    tap_ok(!*port, "a device of the root complex has none");
+    sysfs_port_of("", port);
+    tap_ok(!*port, "nor has one without a link");
+}
+
 static void check_page(const struct text *text)
 {
     static const char *const words[] = {
         "gpubind-bench 1.2.3", "2026-01-02", "GPU &amp; more 0", "two GPUs &lt;\"A\" &amp; B>",
         "GPU 1 cannot access GPU 2 &amp; more", "<td>390.00</td>", "Not measured: it needs &lt;more> ranks",
-        "<th>from 0</th>", "<th>to 1</th>", "<td>86.67</td>"};
+        "<th>from 0</th>", "<th>to 1</th>", "<td>86.67</td>",
+        "to GPU 1: 450.0 GB/s (18 NVLinks of 25 GB/s)",
+        "slowest pair (1 to 0): 390.00 GB/s, 13 % below the ceiling of 450.00 GB/s (18 NVLinks",
+        "<a href=\"#more\">more</a></td><td class=\"word\" colspan=\"5\">not measured</td>"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         tap_ok(!text->failed && strstr(text->bytes, words[i]), "the page has %s", words[i]);
@@ -216,11 +316,15 @@ int main(int argc, char **argv)
     check_verdicts();
     check_put();
     check_limits();
+    check_ports();
     check_page(&text);
     text_clear(&text);
     sheet_clear(&p2p);
     sheet_clear(&host);
     sheet_clear(&pt2pt);
+    sheet_clear(&peer);
+    sheet_clear(&halo);
+    sheet_clear(&put);
     sheet_clear(&verdicts);
     return tap_done();
 }
