@@ -57,7 +57,11 @@ for call in cuStreamBatchMemOp_v2 cuEventRecord cuEventQuery cuIpcGetMemHandle \
     export GPUBIND_SIM_FAIL="$call:$after=999"
     on simulated 2 persistent_failures
 done
-unset GPUBIND_SIM_FAIL
+export GPUBIND_SIM_RANK=0 GPUBIND_SIM_FAIL=cuEventRecord:2=700
+for setting in simulated 'slow copies' kernels; do
+    on "$setting" 2 persistent_over fails
+done
+unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
 
 for setting in simulated 'slow copies' 'shared path' 'network path'; do
     began=$(date +%s)

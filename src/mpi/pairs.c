@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/engine.h"
 #include "mpi/tracks.h"
 
 /* The other side of a pair that was not set up here yet. */
@@ -95,9 +96,11 @@ void pair_break(struct pair *pair, const char *why)
     struct gpubind_error text; /* why may be the pair's own */
 
     error_set(&text, "%s", why);
-    tracks_release(pair);
+    /* First the letter: an exchange that goes on by the release may set the other side's
+     * words, and who finds them set reads the letters before it believes them. */
     if (has_met(pair))
         tell(pair, LETTER_END, true);
+    tracks_release(pair);
     if (!pair->request->done)
         operation_end(pair->request, MPI_ERR_OTHER, "%s", text.text);
     drop_inner(pair);
@@ -206,6 +209,13 @@ static void take(struct comm *comm, int rank, const struct pair_letter *letter)
 void pairs_listen(void)
 {
     letters_read(take);
+}
+
+bool pairs_hear(void)
+{
+    engine_read_inboxes();
+    pairs_listen();
+    return !letters_coming();
 }
 
 /* ---- this side */

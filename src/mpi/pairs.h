@@ -72,6 +72,9 @@ bool pairs_hold(uint64_t id);
 
 /* Takes what the others tell. */
 void pairs_listen(void);
+/* The same, of all that ranks of this node have said by now; false: something is still on
+ * its way. */
+bool pairs_hear(void);
 /* The communicator is no more. */
 void pairs_forget(const struct comm *comm);
 /* All ranks have come to the library's end: nothing waits, nothing is mapped. */

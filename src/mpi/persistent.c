@@ -188,6 +188,7 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
         begin(requests[i], calls);
         if (!start_pair(pair))
             continue;
+        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;
@@ -235,6 +236,7 @@ static void start_deferred(void)
         pair->request->got_bytes = pair->others_nbytes;
         if (!start_pair(pair))
             continue;
+        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;

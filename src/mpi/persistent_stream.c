@@ -88,9 +88,9 @@ static int queue(struct pair *linked, struct CUstream_st *stream, struct gpubind
 
         linked = pair->follows;
         pair->place = PAIR_ON_TRACK;
-        tracks_release(pair);
-        pair->place = PAIR_NOWHERE;
         pair_break(pair, err->text);
+        pair->place = PAIR_NOWHERE;
+        pair_settle(pair);
     }
     return MPI_ERR_OTHER;
 }

@@ -112,16 +112,12 @@ static void end(struct pair *pairs, const struct gpubind_error *failure)
         struct pair *pair = pairs;
 
         pairs = pair->follows;
-        if (failure)
-            tracks_release(pair); /* a part of it may be queued */
-        pair->place = PAIR_NOWHERE;
-        if (failure) {
-            pair_break(pair, failure->text); /* it may be no more */
-            continue;
-        }
-        if (!pair->request->done)
+        if (failure) /* a part of it may be queued */
+            pair_break(pair, failure->text);
+        else if (!pair->request->done)
             operation_good(pair->request);
-        pair_settle(pair);
+        pair->place = PAIR_NOWHERE;
+        pair_settle(pair); /* it may be no more */
     }
 }
 
@@ -153,6 +149,9 @@ static void look_at(const struct tracks *tracks, struct track *track)
     status = gpu_driver()->cuEventQuery(track->event);
     gpu_leave(entered);
     if (status == CUDA_NOT_READY)
+        return;
+    /* What another side has let go, without data, it has told before. */
+    if (status == CUDA_OK && !pairs_hear())
         return;
     track->pairs = NULL;
     if (status != CUDA_OK)

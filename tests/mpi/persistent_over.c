@@ -1,0 +1,95 @@
+/* Persistent messages that one side can no longer do: what the other side is told. For two
+ * ranks. `ranks persistent_over fails`: the environment lets the first send that rank 0
+ * starts after a first exchange fail, after it was queued. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/mpi/job.h"
+#include "tests/mpi/tests.h"
+
+#define BYTES 5000
+
+static struct buffer buffers[2];
+
+/* Rank 0 sends, rank 1 receives; tags 0 and 1. */
+static void set_up(int tag, gpubind_request *request)
+{
+    if (job.rank == 0)
+        succeeds(gpubind_send_init(buffers[tag].at, BYTES, MPI_BYTE, 1, tag, MPI_COMM_WORLD,
+                                   request),
+                 "send_init");
+    else
+        succeeds(gpubind_recv_init(buffers[tag].at, BYTES, MPI_BYTE, 0, tag, MPI_COMM_WORLD,
+                                   request),
+                 "recv_init");
+}
+
+static void fill(int tag, uint64_t seed)
+{
+    if (job.rank == 0)
+        buffer_fill(&buffers[tag], 0, BYTES, seed);
+    else
+        buffer_reset(&buffers[tag]);
+}
+
+static void pass(int tag, gpubind_request *request, uint64_t seed)
+{
+    fill(tag, seed);
+    succeeds(gpubind_start(request), "start");
+    succeeds(gpubind_wait(request, MPI_STATUS_IGNORE), "wait");
+    if (job.rank == 1)
+        received(&buffers[tag], BYTES, seed, "received");
+}
+
+/* All are there; what GPUs have been given has got as far as it does. None of the ranks
+ * is in the library. */
+static void meet(void)
+{
+    job_barrier();
+    nanosleep(&(struct timespec){0, 30000000}, NULL);
+    job_barrier();
+}
+
+/* The send may have been queued all the same, and must not be taken for a good one by a
+ * receive that is started later, whatever its host looks at first. */
+static void fails_here(void)
+{
+    gpubind_request requests[2];
+
+    job_test("a send that failed is no message for a receive that starts later");
+    for (int tag = 0; tag < 2; tag++)
+        set_up(tag, &requests[tag]);
+    pass(0, &requests[0], 1);
+    meet();
+    fill(0, 2);
+    if (job.rank == 0) {
+        succeeds(gpubind_start(&requests[0]), "start");
+        fails(gpubind_wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_OTHER, NULL, "the send");
+    }
+    meet();
+    if (job.rank == 1) {
+        buffer_reset(&buffers[0]);
+        succeeds(gpubind_start(&requests[0]), "start");
+        meet();
+    } else {
+        meet();
+    }
+    pass(1, &requests[1], 3);
+    if (job.rank == 1)
+        fails(gpubind_wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_OTHER, "failed",
+              "the receive");
+    for (int tag = 0; tag < 2; tag++)
+        succeeds(gpubind_request_free(&requests[tag]), "request_free");
+    job_result();
+}
+
+void test_persistent_over(void)
+{
+    for (int tag = 0; tag < 2; tag++)
+        need_buffer(&buffers[tag], MEMORY_DEVICE, BYTES);
+    if (nargs && strcmp(arguments[0], "fails") == 0)
+        fails_here();
+    for (int tag = 0; tag < 2; tag++)
+        buffer_clear(&buffers[tag]);
+}
