@@ -189,7 +189,7 @@ static void be_patient(struct tracks *tracks, struct pair *pairs)
         pairs = pair->follows;
         pair->follows = NULL;
         if (!pair_sends(pair) && !receive->sure &&
-            words_write(tracks->gpu, receive->ready, receive->parts, 1, &err) < 0) {
+            words_set(tracks->gpu, receive->ready, receive->parts, &err) < 0) {
             end(pair, &err);
             continue;
         }
