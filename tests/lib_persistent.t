@@ -61,6 +61,16 @@ export GPUBIND_SIM_RANK=0 GPUBIND_SIM_FAIL=cuEventRecord:2=700
 for setting in simulated 'slow copies' kernels; do
     on "$setting" 2 persistent_over fails
 done
+for setting in 'slow copies' 'slowest copies'; do
+    on "$setting" 2 persistent_over again
+done
+for rank in 0 1; do
+    export GPUBIND_SIM_RANK=$rank GPUBIND_SIM_FAIL=cuStreamBatchMemOp_v2:3=700
+    on simulated 2 persistent_over streams $rank
+    on 'slow copies' 2 persistent_over streams $rank
+    export GPUBIND_SIM_FAIL=cuLaunchKernel:2=700
+    on kernels 2 persistent_over streams $rank
+done
 unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
 
 for setting in simulated 'slow copies' 'shared path' 'network path'; do

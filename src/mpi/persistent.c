@@ -108,6 +108,7 @@ static bool start_pair(struct pair *pair)
         return false;
     case PAIR_OVER:
         operation_end(pair->request, MPI_ERR_OTHER, "%s", pair->why.text);
+        pair->unsaid = false;
         pair_settle(pair);
         return false;
     }
@@ -180,7 +181,7 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
 
     if (result != MPI_SUCCESS)
         return result;
-    pairs_listen();
+    pairs_hear();
     calls++;
     for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
@@ -271,7 +272,22 @@ void persistent_abandon(struct gpubind_operation *request)
     struct gpubind_error why;
 
     error_set(&why, "rank %d is gone", request->rank);
+    request->pair->parted = true;
     pair_break(request->pair, why.text);
+}
+
+int persistent_unsaid(const struct gpubind_operation *request, struct gpubind_error *err)
+{
+    struct pair *pair = request ? request->pair : NULL;
+
+    if (!pair || !pair->in_stream)
+        return MPI_SUCCESS;
+    pairs_hear();
+    if (!pair->unsaid)
+        return MPI_SUCCESS;
+    pair->unsaid = false;
+    *err = pair->why;
+    return MPI_ERR_OTHER;
 }
 
 static bool is_through(const void *pair)
@@ -287,6 +303,8 @@ int persistent_free(struct gpubind_operation *request, struct gpubind_error *err
         if (!request->done)
             engine_wait(&request, 1, false);
         result = request_finish(request, MPI_STATUS_IGNORE, err);
+    } else {
+        result = persistent_unsaid(request, err);
     }
     while (!is_through(request->pair))
         engine_wait_for(is_through, request->pair, 3600);

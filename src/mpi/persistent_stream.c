@@ -57,7 +57,7 @@ static int learn(struct gpubind_operation *const *requests, int n, bool capturin
 }
 
 /* An MPI error class. */
-static int check(const struct pair *pair, const struct CUctx_st *context, bool capturing,
+static int check(struct pair *pair, const struct CUctx_st *context, bool capturing,
                  struct gpubind_error *err)
 {
     int result = MPI_ERR_OTHER;
@@ -72,6 +72,7 @@ static int check(const struct pair *pair, const struct CUctx_st *context, bool c
         fail(err, pair, "has its buffer in another context, or on another GPU, than the stream");
     else
         result = MPI_SUCCESS;
+    pair->unsaid &= pair->state != PAIR_OVER;
     return result;
 }
 
@@ -89,6 +90,7 @@ static int queue(struct pair *linked, struct CUstream_st *stream, struct gpubind
         linked = pair->follows;
         pair->place = PAIR_ON_TRACK;
         pair_break(pair, err->text);
+        pair->unsaid = false;
         pair->place = PAIR_NOWHERE;
         pair_settle(pair);
     }
@@ -111,6 +113,7 @@ static int queue_linked(struct gpubind_operation *const *requests, int n,
         }
         if (pair->state != PAIR_LINKED)
             continue;
+        pair->in_stream = true;
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;
@@ -186,6 +189,7 @@ int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
     result = persistent_claim(requests, n, err);
     if (result != MPI_SUCCESS || n == 0)
         return result;
+    pairs_hear();
     if (look_at_stream(handle, &context, &capturing, err) < 0 ||
         learn(requests, n, capturing, err) < 0)
         result = MPI_ERR_OTHER;

@@ -1,6 +1,7 @@
 /* Persistent messages that one side can no longer do: what the other side is told. For two
  * ranks. `ranks persistent_over fails`: the environment lets the first send that rank 0
- * starts after a first exchange fail, after it was queued. */
+ * starts after a first exchange fail, after it was queued. `ranks persistent_over again`: the
+ * same. `ranks persistent_over streams RANK`: it lets the second start of that rank fail. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -84,12 +85,72 @@ static void fails_here(void)
     job_result();
 }
 
+static void free_it(gpubind_request *request)
+{
+    succeeds(gpubind_request_free(request), "request_free");
+}
+
+/* What failed may still be on its way in a stream, and must not reach what is set up in
+ * its place. Receivers come early, so that nothing but the words keeps them. */
+static void again(void)
+{
+    gpubind_request request;
+
+    job_test("a send that failed does not reach what is set up after it");
+    set_up(0, &request);
+    pass(0, &request, 1);
+    for (uint64_t round = 2; round < 6; round++) {
+        fill(0, round);
+        job_barrier();
+        if (gpubind_start(&request) == MPI_SUCCESS &&
+            gpubind_wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && job.rank == 1)
+            received(&buffers[0], BYTES, round, "received");
+        free_it(&request);
+        set_up(0, &request);
+    }
+    free_it(&request);
+    job_result();
+}
+
+/* That rank's start fails, after a first one; the other's stream has three before it. */
+static void streams(int which)
+{
+    struct CUstream_st *stream = NULL;
+    gpubind_request request;
+
+    job_test("rank %d fails: streams of the other go on, and it is told", which);
+    cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
+    set_up(0, &request);
+    fill(0, 1);
+    succeeds(gpubind_startall_on_stream(1, &request, stream), "startall_on_stream");
+    cuda.cuStreamSynchronize(stream);
+    succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+    for (int i = 0; i < 3 && job.rank != which; i++)
+        succeeds(gpubind_startall_on_stream(1, &request, stream), "startall_on_stream");
+    meet();
+    if (job.rank == which)
+        fails(gpubind_startall_on_stream(1, &request, stream), MPI_ERR_OTHER, NULL, "the start");
+    job_barrier();
+    cuda.cuStreamSynchronize(stream);
+    if (job.rank != which)
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "failed there", "wait");
+    succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "a second wait");
+    fails(gpubind_startall_on_stream(1, &request, stream), MPI_ERR_OTHER, NULL, "the next start");
+    free_it(&request);
+    cuda.cuStreamDestroy_v2(stream);
+    job_result();
+}
+
 void test_persistent_over(void)
 {
     for (int tag = 0; tag < 2; tag++)
         need_buffer(&buffers[tag], MEMORY_DEVICE, BYTES);
     if (nargs && strcmp(arguments[0], "fails") == 0)
         fails_here();
+    if (nargs && strcmp(arguments[0], "again") == 0)
+        again();
+    if (nargs > 1 && strcmp(arguments[0], "streams") == 0)
+        streams(atoi(arguments[1]));
     for (int tag = 0; tag < 2; tag++)
         buffer_clear(&buffers[tag]);
 }

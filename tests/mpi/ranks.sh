@@ -20,6 +20,7 @@ settings="
 simulated     |
 slow copies   | GPUBIND_SIM_LATENCY=30
 slower copies | GPUBIND_SIM_LATENCY=2000
+slowest copies | GPUBIND_SIM_LATENCY=20000
 no peers      | GPUBIND_SIM_PEERS=none
 no IPC        | GPUBIND_SIM_IPC=refuse
 one device    | GPUBIND_SIM_DEVICES=1
