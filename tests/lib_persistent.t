@@ -42,6 +42,12 @@ on GPU 2 persistent_ends 1000 10000
 for setting in simulated 'slow copies' 'network path' GPU; do
     on "$setting" 2 persistent_left
 done
+for setting in simulated 'slow copies' kernels GPU; do
+    on "$setting" 2 persistent_over freed linked
+done
+for setting in 'no peers' 'shared path' 'network path' 'no driver' 'GPU network'; do
+    on "$setting" 2 persistent_over freed
+done
 
 # Calls of the driver that fail, once or always. Not what they queued, later: a context
 # with an error does nothing more, but the simulated driver copies behind a failed wait.

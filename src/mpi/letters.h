@@ -31,6 +31,8 @@ struct pair_letter {
     uint32_t from, to; /* numbers of pairs; HELLO has no to */
     int32_t bad;
     int32_t send, tag, space; /* HELLO */
+    int32_t counted;          /* END, not bad: all starts were counted, */
+    uint64_t starts;          /* so many */
     struct offered offered;
 };
 

@@ -24,6 +24,8 @@ static void tell(const struct pair *pair, enum letter_kind kind, bool bad)
     struct pair_letter letter = {.kind = kind, .from = pair->number, .to = pair->others,
                                  .bad = bad};
 
+    letter.counted = !pair->captured;
+    letter.starts = pair->starts;
     if (kind == LETTER_HELLO) {
         letter.send = pair_sends(pair);
         letter.tag = pair->request->tag;
@@ -70,7 +72,10 @@ void pair_settle(struct pair *pair)
     if (pair->place == PAIR_ON_TRACK || pair->place == PAIR_PATIENT || pair->inner ||
         pair->streamed > 0)
         return;
-    if (pair->state == PAIR_OVER)
+    if (pair_is_spent(pair, 1) && pair->place == PAIR_NOWHERE)
+        pair->state = PAIR_OVER;
+    /* Of graphs nobody knows before it is freed whether they run. */
+    if (pair->state == PAIR_OVER && (pair->freed || !pair->captured))
         link_close(pair);
     /* The other side's GPU may write to the words until it was freed, too; and one that
      * was not met yet must not meet the next. */
@@ -173,33 +178,54 @@ static void take_link(struct pair *pair, bool bad)
         link_close(pair);
 }
 
-static void take_end(struct pair *pair, bool bad)
+/* Streams of the application, or an exchange of the library's, wait in vain. */
+static void let_go(struct pair *pair)
 {
     struct gpubind_operation *request = pair->request;
-    struct gpubind_error why;
 
-    pair->parted |= !bad;
-    if (pair->state == PAIR_OVER) { /* what was said first counts */
-        pair_settle(pair);
-        return;
-    }
-    /* What it sent may still be on its way, what it would not have taken is not missed. */
-    if (!bad && (pair->state == PAIR_TOO_LONG ||
-                 (pair->state == PAIR_MESSAGES && !pair_sends(pair))))
-        return;
-    error_set(&why, bad ? "the persistent message with rank %d and tag %d has failed there"
-                        : "rank %d has freed its side of the persistent message with tag %d",
-              request->rank, request->tag);
-    if (bad) {
-        tracks_drop(pair);
-        link_break_here(pair);
-        pair->unsaid = pair->in_stream;
-    }
-    if (bad && !request->done) {
-        operation_end(request, MPI_ERR_OTHER, "%s", why.text);
+    tracks_drop(pair);
+    link_break_here(pair);
+    pair->unsaid = pair->in_stream;
+    if (!request->done) {
+        operation_end(request, MPI_ERR_OTHER, "%s", pair->why.text);
         drop_inner(pair);
     }
-    close_pair(pair, why.text);
+}
+
+static void take_failure(struct pair *pair)
+{
+    const struct gpubind_operation *request = pair->request;
+
+    error_set(&pair->why, "the persistent message with rank %d and tag %d has failed there",
+              request->rank, request->tag);
+    let_go(pair);
+    pair->state = PAIR_OVER;
+}
+
+/* What it has started is done, or on its way as messages; later starts have nothing to
+ * meet. Where graphs made uncounted ones, all until now are taken for good. */
+static void take_farewell(struct pair *pair, const struct pair_letter *letter)
+{
+    const struct gpubind_operation *request = pair->request;
+
+    error_set(&pair->why, "rank %d has freed its side of the persistent message with tag %d",
+              request->rank, request->tag);
+    pair->limited = true;
+    pair->last = letter->counted && !pair->captured ? letter->starts : pair->starts;
+    if (pair_is_spent(pair, 0))
+        let_go(pair);
+}
+
+static void take_end(struct pair *pair, const struct pair_letter *letter)
+{
+    pair->parted |= !letter->bad;
+    if (pair->state != PAIR_OVER) { /* what was said first counts */
+        if (letter->bad)
+            take_failure(pair);
+        else
+            take_farewell(pair, letter);
+    }
+    pair_settle(pair);
 }
 
 static void take(struct comm *comm, int rank, const struct pair_letter *letter)
@@ -217,7 +243,7 @@ static void take(struct comm *comm, int rank, const struct pair_letter *letter)
     if (letter->kind == LETTER_LINK)
         take_link(pair, letter->bad);
     else
-        take_end(pair, letter->bad);
+        take_end(pair, letter);
 }
 
 void pairs_listen(void)

@@ -39,6 +39,10 @@ struct pair {
     bool stuck;   /* its words could not be broken: nobody may have them any more */
     bool freed;   /* by the application, but still needed here */
     bool started; /* once before */
+    bool captured;   /* in graphs, which start it uncounted */
+    uint64_t starts; /* all others, */
+    bool limited;    /* of which these have a counterpart: the other side was freed */
+    uint64_t last;
     uint64_t call; /* that started it the last time */
     struct gpubind_error why;
     uint64_t others_nbytes;
@@ -102,6 +106,12 @@ void link_break_here(struct pair *pair);
 static inline bool pair_sends(const struct pair *pair)
 {
     return pair->request->kind == OPERATION_SEND;
+}
+
+/* So many starts more have no counterpart any more. */
+static inline bool pair_is_spent(const struct pair *pair, unsigned more)
+{
+    return pair->limited && pair->starts + more > pair->last;
 }
 
 static inline unsigned pair_parts(const struct pair *pair)

@@ -12,6 +12,7 @@ static struct pair *deferred, **deferred_end = &deferred;
 static void begin(struct gpubind_operation *request, uint64_t call)
 {
     request->pair->call = call;
+    request->pair->starts++;
     request->inactive = false;
     request->done = false;
     request->waited = false;
@@ -58,6 +59,7 @@ static void start_message(struct pair *pair)
 
     pair->inner = persistent_message(pair, CALL_NONBLOCKING, &result, &err);
     if (!pair->inner) {
+        pair->starts--; /* the other side's goes with the next */
         operation_end(pair->request, result, "%s", err.text);
         return;
     }
@@ -90,6 +92,8 @@ static void defer(struct pair *pair)
 /* true: it goes with the exchange that the caller makes. */
 static bool start_pair(struct pair *pair)
 {
+    if (pair_is_spent(pair, 0))
+        pair->state = PAIR_OVER;
     switch (pair->state) {
     case PAIR_NOBODY:
         operation_good(pair->request);

@@ -62,7 +62,7 @@ static int check(struct pair *pair, const struct CUctx_st *context, bool capturi
 {
     int result = MPI_ERR_OTHER;
 
-    if (pair->state == PAIR_OVER)
+    if (pair->state == PAIR_OVER || pair_is_spent(pair, 1))
         error_set(err, "%s", pair->why.text);
     else if (pair->state == PAIR_TOO_LONG && !pair_sends(pair))
         result = fail(err, pair, "does not fit the buffer") ? MPI_ERR_TRUNCATE : result;
@@ -107,11 +107,13 @@ static int queue_linked(struct gpubind_operation *const *requests, int n,
     for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
 
-        if (pair->state == PAIR_OVER && result == MPI_SUCCESS) {
+        const bool over = pair->state == PAIR_OVER || pair_is_spent(pair, 0);
+
+        if (over && result == MPI_SUCCESS) {
             error_set(err, "%s", pair->why.text);
             result = MPI_ERR_OTHER;
         }
-        if (pair->state != PAIR_LINKED)
+        if (over || pair->state != PAIR_LINKED)
             continue;
         pair->in_stream = true;
         pair->follows = NULL;
@@ -131,17 +133,24 @@ static int count(struct gpubind_operation *const *requests, int n, enum pair_sta
     return found;
 }
 
+static void note_start(struct pair *pair, bool capturing)
+{
+    pair->started = true;
+    pair->captured |= capturing;
+    pair->starts += !capturing;
+}
+
 /* Messages go before the exchange and are waited for after it: whichever a rank gets
  * first, it has begun the others. All comes into the stream that can, whatever fails. */
 static int queue_all(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
                      struct on_stream *stream, struct persistent_queue *messages,
-                     struct gpubind_error *err)
+                     bool capturing, struct gpubind_error *err)
 {
     struct gpubind_error why[3];
     int results[3] = {MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS};
 
     for (int i = 0; i < n; i++)
-        requests[i]->pair->started = true;
+        note_start(requests[i]->pair, capturing);
     if (messages->n > 0)
         results[0] = persistent_queue_go(messages, stream,
                                          count(requests, n, PAIR_LINKED) > 0 ? ON_STREAM_LATER
@@ -174,7 +183,7 @@ static int start(struct gpubind_operation *const *requests, int n, struct CUstre
         if (requests[i]->pair->state == PAIR_MESSAGES)
             result = persistent_queue_add(&messages, requests[i]->pair, err);
     if (result == MPI_SUCCESS)
-        result = queue_all(requests, n, handle, stream, &messages, err);
+        result = queue_all(requests, n, handle, stream, &messages, capturing, err);
     persistent_queue_clear(&messages);
     return result;
 }

@@ -1,7 +1,8 @@
 /* Persistent messages that one side can no longer do: what the other side is told. For two
  * ranks. `ranks persistent_over fails`: the environment lets the first send that rank 0
  * starts after a first exchange fail, after it was queued. `ranks persistent_over again`: the
- * same. `ranks persistent_over streams RANK`: it lets the second start of that rank fail. */
+ * same. `ranks persistent_over streams RANK`: it lets the second start of that rank fail.
+ * `ranks persistent_over freed [linked]`: nothing fails; the messages go from GPU to GPU. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -141,6 +142,100 @@ static void streams(int which)
     job_result();
 }
 
+/* As meet(), in the library: what the others have told is heard. */
+static void hear(void)
+{
+    MPI_Request all;
+    int there = 0;
+
+    MPI_Ibarrier(job.plain, &all);
+    for (int i = 0; i < 30 || !there; i++) {
+        succeeds(gpubind_progress(), "progress");
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        if (!there)
+            MPI_Test(&all, &there, MPI_STATUS_IGNORE);
+    }
+    job_barrier();
+}
+
+/* An active start that the other side never answers; the rank that frees is told. */
+static void freed_unanswered(int who, bool surely)
+{
+    gpubind_request request;
+
+    job_test("rank %d frees its side while the other's start waits", who);
+    set_up(0, &request);
+    pass(0, &request, 1);
+    fill(0, 2);
+    if (job.rank != who)
+        succeeds(gpubind_start(&request), "start");
+    hear();
+    if (job.rank == who)
+        free_it(&request);
+    hear();
+    if (job.rank != who && surely)
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "wait");
+    else if (job.rank != who)
+        gpubind_wait(&request, MPI_STATUS_IGNORE); /* it may have been sent early */
+    if (job.rank != who) {
+        succeeds(gpubind_start(&request), "start");
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "a second wait");
+        free_it(&request);
+    }
+    job_result();
+}
+
+static void freed_answered(void)
+{
+    gpubind_request request;
+
+    job_test("a message that was sent before the sender was freed arrives");
+    set_up(0, &request);
+    pass(0, &request, 1);
+    fill(0, 2);
+    succeeds(gpubind_start(&request), "start");
+    if (job.rank == 0) {
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+        free_it(&request);
+    }
+    hear();
+    if (job.rank == 1) {
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+        received(&buffers[0], BYTES, 2, "received");
+        succeeds(gpubind_start(&request), "start");
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "one too many");
+        free_it(&request);
+    }
+    job_result();
+}
+
+static void freed_too_long(void)
+{
+    gpubind_request request;
+
+    job_test("the receiver of what is too long is freed");
+    if (job.rank == 0)
+        succeeds(gpubind_send_init(buffers[0].at, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request),
+                 "send_init");
+    else
+        succeeds(gpubind_recv_init(buffers[0].at, 10, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request),
+                 "recv_init");
+    succeeds(gpubind_start(&request), "start");
+    if (job.rank == 0)
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+    else
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, "fit", "wait");
+    if (job.rank == 1)
+        free_it(&request);
+    hear();
+    if (job.rank == 0) {
+        succeeds(gpubind_start(&request), "start");
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "a second wait");
+        free_it(&request);
+    }
+    job_result();
+}
+
 void test_persistent_over(void)
 {
     for (int tag = 0; tag < 2; tag++)
@@ -151,6 +246,12 @@ void test_persistent_over(void)
         again();
     if (nargs > 1 && strcmp(arguments[0], "streams") == 0)
         streams(atoi(arguments[1]));
+    if (nargs && strcmp(arguments[0], "freed") == 0) {
+        freed_unanswered(0, true);
+        freed_unanswered(1, nargs > 1);
+        freed_answered();
+        freed_too_long();
+    }
     for (int tag = 0; tag < 2; tag++)
         buffer_clear(&buffers[tag]);
 }
