@@ -42,6 +42,12 @@ on GPU 2 persistent_ends 1000 10000
 for setting in simulated 'slow copies' 'network path' GPU; do
     on "$setting" 2 persistent_left
 done
+for setting in simulated 'slow copies' kernels GPU; do
+    on "$setting" 2 persistent_over freed linked
+done
+for setting in 'no peers' 'shared path' 'network path' 'no driver' 'GPU network'; do
+    on "$setting" 2 persistent_over freed
+done
 
 # Calls of the driver that fail, once or always. Not what they queued, later: a context
 # with an error does nothing more, but the simulated driver copies behind a failed wait.
@@ -57,7 +63,21 @@ for call in cuStreamBatchMemOp_v2 cuEventRecord cuEventQuery cuIpcGetMemHandle \
     export GPUBIND_SIM_FAIL="$call:$after=999"
     on simulated 2 persistent_failures
 done
-unset GPUBIND_SIM_FAIL
+export GPUBIND_SIM_RANK=0 GPUBIND_SIM_FAIL=cuEventRecord:2=700
+for setting in simulated 'slow copies' kernels; do
+    on "$setting" 2 persistent_over fails
+done
+for setting in 'slow copies' 'slowest copies'; do
+    on "$setting" 2 persistent_over again
+done
+for rank in 0 1; do
+    export GPUBIND_SIM_RANK=$rank GPUBIND_SIM_FAIL=cuStreamBatchMemOp_v2:3=700
+    on simulated 2 persistent_over streams $rank
+    on 'slow copies' 2 persistent_over streams $rank
+    export GPUBIND_SIM_FAIL=cuLaunchKernel:2=700
+    on kernels 2 persistent_over streams $rank
+done
+unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
 
 for setting in simulated 'slow copies' 'shared path' 'network path'; do
     began=$(date +%s)

@@ -3,6 +3,7 @@
 
 #include "cuda/copy_kernel.h"
 #include "cuda/exchange_kernel.h"
+#include "cuda/exchange_word.h"
 #include "tests/sim/check.h"
 
 static struct CUstream_st *new_stream(unsigned flags)
@@ -201,13 +202,13 @@ static void exchanges(void)
     streams[0] = new_stream(CUDA_STREAM_NON_BLOCKING);
     streams[1] = new_stream(CUDA_STREAM_NON_BLOCKING);
     a = allocate(512);
-    words = allocate(16);
-    WANT(cu.cuMemsetD8Async(words, 0, 16, streams[0]), CUDA_OK);
+    words = allocate(4 * EXCHANGE_WORD);
+    WANT(cu.cuMemsetD8Async(words, 0, 4 * EXCHANGE_WORD, streams[0]), CUDA_OK);
     WANT(cu.cuMemsetD8Async(a, 7, 256, streams[0]), CUDA_OK);
     send.sends[0] = (struct kernel_send){
         .copy = {a + 256, a, 256, 2, KERNEL_CONTIGUOUS, KERNEL_CONTIGUOUS, 1},
-        .ready = words, .done = words + 8};
-    receive.receives[0] = (struct kernel_receive){words, words + 8, 2};
+        .ready = words, .done = words + 2 * EXCHANGE_WORD};
+    receive.receives[0] = (struct kernel_receive){words, words + 2 * EXCHANGE_WORD, 2};
     WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
     WANT(cu.cuStreamQuery(streams[0]), CUDA_NOT_READY);
     WANT(start_exchange(kernel, &receive, streams[1]), CUDA_OK);
@@ -215,11 +216,11 @@ static void exchanges(void)
     WANT(cu.cuStreamSynchronize(streams[0]), CUDA_OK);
     WANT(byte_at(a + 511), 7);
     WANT(byte_at(words), 0);
-    WANT(byte_at(words + 12), 0);
-    send.sends[0].done = words + 12; /* the second part's lies behind the memory */
+    WANT(byte_at(words + 3 * EXCHANGE_WORD), 0);
+    send.sends[0].done = words + 3 * EXCHANGE_WORD; /* the second part's lies behind the memory */
     WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
     WANT(cu.cuStreamSynchronize(streams[0]), 700);
-    send.sends[0].done = words + 8;
+    send.sends[0].done = words + 2 * EXCHANGE_WORD;
     send.sends[0].copy.to = a + 257;
     WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
     WANT(cu.cuStreamSynchronize(streams[0]), 700);

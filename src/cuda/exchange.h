@@ -1,7 +1,8 @@
 /* Messages between GPUs that no CPU takes part in: both sides' streams do it, and see
  * from words in GPU memory when it is their turn.
  *
- * A pair of a send and a receive has `parts` words on either side, all 0 at first:
+ * A pair of a send and a receive has `parts` words on either side (see exchange_word.h), all
+ * 0 at first:
  *
  *   ready[p], in memory of the sender's GPU:   the receiver sets it to 1, the buffer is free
  *   done[p],  in memory of the receiver's GPU: the sender sets it to 1, the data are there
@@ -13,6 +14,7 @@
 #ifndef GPUBIND_CUDA_EXCHANGE_H
 #define GPUBIND_CUDA_EXCHANGE_H
 
+#include "cuda/exchange_word.h"
 #include "cuda/gpu.h"
 
 /* Where the bytes of a message lie: runs of them, count[0] runs stride[0] bytes apart,

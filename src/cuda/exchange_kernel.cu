@@ -2,6 +2,7 @@
  * so that all blocks of a launch must be resident, and every receive is announced before
  * any block waits. */
 #include "cuda/exchange_kernel.h"
+#include "cuda/exchange_word.h"
 
 /* What a peer's thread that reads it with load_acquire has seen then: all that this
  * thread, and the block before its last barrier, wrote. */
@@ -10,21 +11,30 @@ static __device__ __forceinline__ void store_release(unsigned long long word, un
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
-static __device__ __forceinline__ unsigned load_acquire(unsigned long long word)
+/* Both halves. */
+static __device__ __forceinline__ uint2 load_acquire(unsigned long long word)
 {
-    unsigned value;
+    uint2 value;
 
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    asm volatile("ld.acquire.sys.global.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(value.x), "=r"(value.y) : "l"(word) : "memory");
     return value;
 }
 
 /* Waits until the word is 1, and clears it. The peer sets it again only when it has seen
- * a later release of this GPU, so that clearing needs no order of its own. */
-static __device__ __forceinline__ void take(unsigned long long word)
+ * a later release of this GPU, so that clearing needs no order of its own. false: the pair
+ * is broken. */
+static __device__ __forceinline__ bool take(unsigned long long word)
 {
-    while (load_acquire(word) != 1)
-        ;
+    uint2 value;
+
+    do
+        value = load_acquire(word);
+    while (value.x == 0 && value.y == 0);
+    if (value.y != 0)
+        return false;
     asm volatile("st.relaxed.sys.global.u32 [%0], 0;" ::"l"(word) : "memory");
+    return true;
 }
 
 /* n words by the block; at_once loads of a thread are out before its first store. */
@@ -131,27 +141,29 @@ static __device__ __forceinline__ void post_ready(const struct exchange_kernel_j
     for (unsigned i = blockIdx.x; i < job.nreceives; i += gridDim.x)
         if (job.receives[i].ready)
             for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
-                store_release(job.receives[i].ready + 4 * p, 1);
+                store_release(job.receives[i].ready + EXCHANGE_WORD * p, 1);
 }
 
 static __device__ __forceinline__ void wait_done(const struct exchange_kernel_job &job)
 {
     for (unsigned i = blockIdx.x; i < job.nreceives; i += gridDim.x)
         for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
-            take(job.receives[i].done + 4 * p);
+            take(job.receives[i].done + EXCHANGE_WORD * p);
 }
 
 /* The barriers order thread 0's words before and behind what the whole block copies. */
 static __device__ __forceinline__ void send_part(const struct kernel_send &send,
                                                  const struct kernel_shape *shapes, unsigned part)
 {
-    if (send.ready && threadIdx.x == 0)
-        take(send.ready + 4 * part);
-    __syncthreads();
+    const bool broken =
+        threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_WORD * part);
+
+    if (__syncthreads_or(broken))
+        return;
     copy_part<4>(send.copy, shapes, part);
     __syncthreads();
     if (threadIdx.x == 0)
-        store_release(send.done + 4 * part, 1);
+        store_release(send.done + EXCHANGE_WORD * part, 1);
 }
 
 extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 4)

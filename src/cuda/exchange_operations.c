@@ -5,6 +5,7 @@
 struct batch {
     struct CUstream_st *stream;
     int status;
+    int wait; /* the operation */
     unsigned wait_flags;
     unsigned n;
     struct cuda_memory_operation operations[CUDA_OPERATIONS_MOST];
@@ -31,13 +32,13 @@ static void add(struct batch *batch, int operation, cuda_address address, uint32
 static void set(struct batch *batch, cuda_address words, unsigned n, uint32_t value)
 {
     for (unsigned i = 0; i < n; i++)
-        add(batch, CUDA_OPERATION_WRITE, words + i * sizeof(uint32_t), value, 0);
+        add(batch, CUDA_OPERATION_WRITE, words + i * EXCHANGE_WORD, value, 0);
 }
 
 static void await(struct batch *batch, cuda_address words, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        add(batch, CUDA_OPERATION_WAIT, words + i * sizeof(uint32_t), 1, batch->wait_flags);
+        add(batch, batch->wait, words + i * EXCHANGE_WORD, 1, batch->wait_flags);
     set(batch, words, n, 0);
 }
 
@@ -48,7 +49,18 @@ static unsigned wait_flags(const struct gpu *gpu)
     if (gpu_driver()->cuDeviceGetAttribute(&can, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES,
                                            gpu->ordinal) != CUDA_OK)
         can = 0;
-    return CUDA_WAIT_EQ | (can ? CUDA_WAIT_FLUSH : 0);
+    return CUDA_WAIT_GEQ | (can ? CUDA_WAIT_FLUSH : 0);
+}
+
+/* A whole word, which is more than 1 when the pair is broken. */
+static int wait_operation(const struct gpu *gpu)
+{
+    int can = 0;
+
+    if (gpu_driver()->cuDeviceGetAttribute(&can, CUDA_ATTRIBUTE_WORDS_OF_64,
+                                           gpu->ordinal) != CUDA_OK)
+        can = 0;
+    return can ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT;
 }
 
 static int copy(const struct exchange *exchange, const struct exchange_send *send)
@@ -62,7 +74,8 @@ static int copy(const struct exchange *exchange, const struct exchange_send *sen
 
 int exchange_by_operations(const struct exchange *exchange)
 {
-    struct batch batch = {.stream = exchange->stream, .wait_flags = wait_flags(exchange->gpu)};
+    struct batch batch = {.stream = exchange->stream, .wait_flags = wait_flags(exchange->gpu),
+                          .wait = wait_operation(exchange->gpu)};
     const struct exchange_send *sends = exchange->sends;
     const struct exchange_receive *receives = exchange->receives;
 

@@ -12,6 +12,7 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/exchange_kernel.h \
 	src/cuda/exchange_launch.c src/cuda/exchange_launch.h \
 	src/cuda/exchange_operations.c src/cuda/exchange_ways.h \
+	src/cuda/exchange_word.h \
 	src/cuda/gather.c src/cuda/gather.h src/cuda/gather_kernel.h \
 	src/cuda/gpu.c src/cuda/gpu.h \
 	src/cuda/kernel_image.h \
@@ -34,6 +35,7 @@ src_cuda_libgpubind_cuda_la_SOURCES += src/cuda/kernel_none.c
 endif
 
 src/cuda/kernel_built.c: $(kernel_code) src/cuda/copy_kernel.h src/cuda/exchange_kernel.h \
+	src/cuda/exchange_word.h \
 		src/cuda/gather_kernel.h
 	$(AM_V_at)$(MKDIR_P) src/cuda
 	$(AM_V_GEN)$(NVCC) $(NVCC_CODE) -fatbin -I$(top_srcdir)/src -o src/cuda/kernels.fatbin \

@@ -4,29 +4,31 @@
 #include <string.h>
 
 #include "cuda/copies.h"
+#include "cuda/exchange_word.h"
 
-#define ARENA_WORDS 16384u
+#define ARENA_WORDS 8192u
+#define AT_ONCE 256u
 
 struct words_arena {
     struct words_arena *next;
     struct memory memory;
     unsigned top; /* no word from here on was ever taken */
     bool taken[ARENA_WORDS];
-    uint32_t read[ARENA_WORDS]; /* as words_read found them */
+    uint64_t read[ARENA_WORDS]; /* as words_read found them */
 };
 
 static struct words_arena *arenas;
 
-int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint32_t value,
+int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint64_t value,
                 struct gpubind_error *err)
 {
-    uint32_t values[256];
+    uint64_t values[AT_ONCE];
     int status = 0;
 
-    for (unsigned i = 0; i < sizeof values / sizeof *values; i++)
+    for (unsigned i = 0; i < AT_ONCE; i++)
         values[i] = value;
     while (n > 0 && status == 0) {
-        const unsigned part = n < sizeof values / sizeof *values ? n : sizeof values / sizeof *values;
+        const unsigned part = n < AT_ONCE ? n : AT_ONCE;
         const struct copy copy = {at, (cuda_address)(uintptr_t)values, part * sizeof *values,
                                   false};
 
@@ -37,12 +39,36 @@ int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint32_t value,
     return status;
 }
 
+int words_set(struct gpu *gpu, cuda_address at, unsigned n, struct gpubind_error *err)
+{
+    uint32_t ones[AT_ONCE];
+    struct cuda_copy_2d halves = {
+        .from_type = CUDA_MEMORY_HOST, .from_host = ones, .from_pitch = sizeof *ones,
+        .to_type = CUDA_MEMORY_DEVICE, .to_pitch = EXCHANGE_WORD, .width = sizeof *ones};
+    bool entered = gpu_enter(gpu);
+    int status = CUDA_OK;
+
+    for (unsigned i = 0; i < AT_ONCE; i++)
+        ones[i] = 1;
+    while (n > 0 && status == CUDA_OK) {
+        halves.to_device = at;
+        halves.height = n < AT_ONCE ? n : AT_ONCE;
+        status = gpu_driver()->cuMemcpy2DAsync_v2(&halves, gpu->streams[GPU_IN]);
+        at += halves.height * EXCHANGE_WORD;
+        n -= (unsigned)halves.height;
+    }
+    if (status == CUDA_OK)
+        status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_IN]);
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "words of GPU memory", err);
+}
+
 static struct words_arena *make(struct gpu *gpu, struct gpubind_error *err)
 {
     struct words_arena *arena = calloc(1, sizeof *arena);
     cuda_address at = 0;
     bool entered = gpu_enter(gpu);
-    int status = arena ? gpu_driver()->cuMemAlloc_v2(&at, ARENA_WORDS * sizeof(uint32_t))
+    int status = arena ? gpu_driver()->cuMemAlloc_v2(&at, ARENA_WORDS * EXCHANGE_WORD)
                        : CUDA_OUT_OF_MEMORY;
 
     gpu_leave(entered);
@@ -84,7 +110,7 @@ int words_take(struct gpu *gpu, unsigned n, struct words *words, struct gpubind_
     if (!arena)
         return -1;
     first = find(arena, n);
-    *words = (struct words){arena, arena->memory.address + first * sizeof(uint32_t), n};
+    *words = (struct words){arena, arena->memory.address + first * EXCHANGE_WORD, n};
     if (words_write(gpu, words->at, n, 0, err) < 0) {
         words->arena = NULL;
         return -1;
@@ -97,7 +123,7 @@ int words_take(struct gpu *gpu, unsigned n, struct words *words, struct gpubind_
 
 static unsigned first_of(const struct words *words)
 {
-    return (unsigned)((words->at - words->arena->memory.address) / sizeof(uint32_t));
+    return (unsigned)((words->at - words->arena->memory.address) / EXCHANGE_WORD);
 }
 
 void words_give(struct words *words)
@@ -119,7 +145,7 @@ int words_read(struct gpu *gpu, struct gpubind_error *err)
 
     for (struct words_arena *arena = arenas; arena && status == 0; arena = arena->next) {
         const struct copy copy = {(cuda_address)(uintptr_t)arena->read, arena->memory.address,
-                                  arena->top * sizeof(uint32_t), false};
+                                  arena->top * EXCHANGE_WORD, false};
 
         if (arena->memory.gpu == gpu && arena->top > 0)
             status = copy_now(gpu, GPU_OUT, &copy, err);
@@ -130,7 +156,7 @@ int words_read(struct gpu *gpu, struct gpubind_error *err)
 bool words_are_set(const struct words *words)
 {
     for (unsigned i = 0; i < words->n; i++)
-        if (!words->arena->read[first_of(words) + i])
+        if (!(uint32_t)words->arena->read[first_of(words) + i])
             return false;
     return true;
 }

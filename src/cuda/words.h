@@ -1,5 +1,5 @@
-/* Words of 32 bits in GPU memory that other processes can map: many in one allocation,
- * which a peer opens once. */
+/* Words of exchanges (exchange_word.h) in GPU memory that other processes can map: many in
+ * one allocation, which a peer opens once. */
 #ifndef GPUBIND_CUDA_WORDS_H
 #define GPUBIND_CUDA_WORDS_H
 
@@ -18,13 +18,15 @@ int words_take(struct gpu *gpu, unsigned n, struct words *words, struct gpubind_
 void words_give(struct words *words);
 /* The allocation that they lie in; false: it cannot be exported. */
 bool words_share(const struct words *words, struct memory_export *shared);
-/* Sets n words, also those of a mapping, and returns when that is done. Waits for no
- * exchange. */
-int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint32_t value,
+/* Both write to n words, also those of a mapping, and return when that is done. They wait
+ * for no exchange. The one gives whole words a value, */
+int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint64_t value,
                 struct gpubind_error *err);
+/* the other makes their low halves 1. */
+int words_set(struct gpu *gpu, cuda_address at, unsigned n, struct gpubind_error *err);
 /* Reads all words of the GPU, for words_are_set. */
 int words_read(struct gpu *gpu, struct gpubind_error *err);
-/* All of them were other than 0 when they were read last. */
+/* The low halves of all of them were 1 when they were read last. */
 bool words_are_set(const struct words *words);
 /* Frees all; no peer maps them. */
 void words_stop(void);

@@ -105,6 +105,12 @@ static void read_inbox(struct domain *domain)
     }
 }
 
+void engine_read_inboxes(void)
+{
+    for (struct domain *domain = domain_first(); domain; domain = domain->next)
+        read_inbox(domain);
+}
+
 void engine_progress(void)
 {
     const bool mpi = library_may_call_mpi();

@@ -6,6 +6,8 @@
 
 /* Moves everything one step. */
 void engine_progress(void);
+/* Takes what ranks of this node have announced, and moves nothing. */
+void engine_read_inboxes(void);
 /* What has changed for peers is told at the end of a step, and of every call. */
 void engine_tell_peers(void);
 /* Moves everything one step, for this operation's sake. */

@@ -92,3 +92,8 @@ bool letters_busy(void)
 {
     return leaving || coming;
 }
+
+bool letters_coming(void)
+{
+    return coming;
+}

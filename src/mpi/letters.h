@@ -31,6 +31,8 @@ struct pair_letter {
     uint32_t from, to; /* numbers of pairs; HELLO has no to */
     int32_t bad;
     int32_t send, tag, space; /* HELLO */
+    int32_t counted;          /* END, not bad: all starts were counted, */
+    uint64_t starts;          /* so many */
     struct offered offered;
 };
 
@@ -40,5 +42,7 @@ void letter_arrived(struct comm *companion, const struct arrival *arrival);
 /* Gives away what has come, in the order of each sender. */
 void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter *));
 bool letters_busy(void);
+/* One has been announced, and is not here yet. */
+bool letters_coming(void);
 
 #endif

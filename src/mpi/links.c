@@ -122,6 +122,25 @@ bool link_open(struct pair *pair, const struct offered *other)
     return open;
 }
 
+void link_break_here(struct pair *pair)
+{
+    if (pair->linked &&
+        words_write(pair->request->memory.gpu, pair->words.at, pair_parts(pair), EXCHANGE_BROKEN,
+                    NULL) < 0)
+        pair->stuck = true;
+}
+
+/* The other side first: its part is then not done by halves when this one goes on. */
+void link_break(struct pair *pair)
+{
+    const cuda_address others = pair_sends(pair) ? pair->exchange.send.done
+                                                 : pair->exchange.receive.ready;
+
+    if (pair->state == PAIR_LINKED && pair->started)
+        words_write(pair->request->memory.gpu, others, pair_parts(pair), EXCHANGE_BROKEN, NULL);
+    link_break_here(pair);
+}
+
 void link_close(struct pair *pair)
 {
     if (pair->memory_mapping)

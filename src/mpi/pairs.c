@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/engine.h"
 #include "mpi/tracks.h"
+
+#define BURY 0.1 /* seconds between two looks for pairs whose other side's process is gone */
 
 /* The other side of a pair that was not set up here yet. */
 struct hello {
@@ -21,6 +24,8 @@ static void tell(const struct pair *pair, enum letter_kind kind, bool bad)
     struct pair_letter letter = {.kind = kind, .from = pair->number, .to = pair->others,
                                  .bad = bad};
 
+    letter.counted = !pair->captured;
+    letter.starts = pair->starts;
     if (kind == LETTER_HELLO) {
         letter.send = pair_sends(pair);
         letter.tag = pair->request->tag;
@@ -28,12 +33,6 @@ static void tell(const struct pair *pair, enum letter_kind kind, bool bad)
         letter.offered = pair->mine;
     }
     letter_send(pair->request->comm, pair->request->rank, &letter);
-}
-
-static bool has_met(const struct pair *pair)
-{
-    return pair->state == PAIR_LINKING || pair->state == PAIR_LINKED ||
-           pair->state == PAIR_MESSAGES || pair->state == PAIR_TOO_LONG;
 }
 
 static void unlink_pair(struct pair *pair)
@@ -51,7 +50,8 @@ static void destroy(struct pair *pair)
 {
     unlink_pair(pair);
     link_close(pair);
-    words_give(&pair->words);
+    if (!pair->stuck)
+        words_give(&pair->words);
     if (pair->own_type)
         PMPI_Type_free(&pair->type);
     pair->request->pair = NULL;
@@ -72,9 +72,15 @@ void pair_settle(struct pair *pair)
     if (pair->place == PAIR_ON_TRACK || pair->place == PAIR_PATIENT || pair->inner ||
         pair->streamed > 0)
         return;
-    if (pair->state == PAIR_OVER)
+    if (pair_is_spent(pair, 1) && pair->place == PAIR_NOWHERE)
+        pair->state = PAIR_OVER;
+    /* Of graphs nobody knows before it is freed whether they run. */
+    if (pair->state == PAIR_OVER && (pair->freed || !pair->captured))
         link_close(pair);
-    if (pair->freed && pair->state != PAIR_ALONE && pair->place == PAIR_NOWHERE)
+    /* The other side's GPU may write to the words until it was freed, too; and one that
+     * was not met yet must not meet the next. */
+    if (pair->freed && pair->place == PAIR_NOWHERE &&
+        (pair->parted || pair->state == PAIR_NOBODY))
         destroy(pair);
 }
 
@@ -95,9 +101,13 @@ void pair_break(struct pair *pair, const char *why)
     struct gpubind_error text; /* why may be the pair's own */
 
     error_set(&text, "%s", why);
-    tracks_release(pair);
-    if (has_met(pair))
+    /* First the letter: who finds words set or broken reads the letters before it believes
+     * them, and an exchange that goes on may set the other side's. */
+    if (pair->met && pair->state != PAIR_OVER)
         tell(pair, LETTER_END, true);
+    tracks_drop(pair);
+    link_break(pair);
+    pair->unsaid = pair->in_stream;
     if (!pair->request->done)
         operation_end(pair->request, MPI_ERR_OTHER, "%s", text.text);
     drop_inner(pair);
@@ -112,6 +122,7 @@ static void meet(struct pair *pair, const struct pair_letter *letter)
     const uint64_t sent = pair_sends(pair) ? pair->mine.nbytes : other->nbytes;
     const uint64_t room = pair_sends(pair) ? other->nbytes : pair->mine.nbytes;
 
+    pair->met = true;
     pair->others = letter->from;
     pair->others_nbytes = other->nbytes;
     if (sent > room) {
@@ -144,6 +155,7 @@ static void take_hello(struct comm *comm, int rank, const struct pair_letter *le
         meet(pair, letter);
         if (pair->freed) { /* it was kept for this */
             tell(pair, LETTER_END, false);
+            pair->state = PAIR_OVER;
             pair_settle(pair);
         }
         return;
@@ -161,28 +173,59 @@ static void take_link(struct pair *pair, bool bad)
     if (pair->state != PAIR_LINKING)
         return;
     pair->state = pair->reached && !bad ? PAIR_LINKED : PAIR_MESSAGES;
-    if (pair->state == PAIR_MESSAGES)
+    pair->linked = pair->state == PAIR_LINKED;
+    if (!pair->linked)
         link_close(pair);
 }
 
-static void take_end(struct pair *pair, bool bad)
+/* Streams of the application, or an exchange of the library's, wait in vain. */
+static void let_go(struct pair *pair)
 {
     struct gpubind_operation *request = pair->request;
-    struct gpubind_error why;
 
-    /* What it sent may still be on its way, what it would not have taken is not missed. */
-    if (!bad && (pair->state == PAIR_TOO_LONG ||
-                 (pair->state == PAIR_MESSAGES && !pair_sends(pair))))
-        return;
-    error_set(&why, bad ? "the persistent message with rank %d and tag %d has failed there"
-                        : "rank %d has freed its side of the persistent message with tag %d",
-              request->rank, request->tag);
-    if (bad && !request->done) {
-        tracks_release(pair);
-        operation_end(request, MPI_ERR_OTHER, "%s", why.text);
+    tracks_drop(pair);
+    link_break_here(pair);
+    pair->unsaid = pair->in_stream;
+    if (!request->done) {
+        operation_end(request, MPI_ERR_OTHER, "%s", pair->why.text);
         drop_inner(pair);
     }
-    close_pair(pair, why.text);
+}
+
+static void take_failure(struct pair *pair)
+{
+    const struct gpubind_operation *request = pair->request;
+
+    error_set(&pair->why, "the persistent message with rank %d and tag %d has failed there",
+              request->rank, request->tag);
+    let_go(pair);
+    pair->state = PAIR_OVER;
+}
+
+/* What it has started is done, or on its way as messages; later starts have nothing to
+ * meet. Where graphs made uncounted ones, all until now are taken for good. */
+static void take_farewell(struct pair *pair, const struct pair_letter *letter)
+{
+    const struct gpubind_operation *request = pair->request;
+
+    error_set(&pair->why, "rank %d has freed its side of the persistent message with tag %d",
+              request->rank, request->tag);
+    pair->limited = true;
+    pair->last = letter->counted && !pair->captured ? letter->starts : pair->starts;
+    if (pair_is_spent(pair, 0))
+        let_go(pair);
+}
+
+static void take_end(struct pair *pair, const struct pair_letter *letter)
+{
+    pair->parted |= !letter->bad;
+    if (pair->state != PAIR_OVER) { /* what was said first counts */
+        if (letter->bad)
+            take_failure(pair);
+        else
+            take_farewell(pair, letter);
+    }
+    pair_settle(pair);
 }
 
 static void take(struct comm *comm, int rank, const struct pair_letter *letter)
@@ -200,12 +243,19 @@ static void take(struct comm *comm, int rank, const struct pair_letter *letter)
     if (letter->kind == LETTER_LINK)
         take_link(pair, letter->bad);
     else
-        take_end(pair, letter->bad);
+        take_end(pair, letter);
 }
 
 void pairs_listen(void)
 {
     letters_read(take);
+}
+
+bool pairs_hear(void)
+{
+    engine_read_inboxes();
+    pairs_listen();
+    return !letters_coming();
 }
 
 /* ---- this side */
@@ -227,6 +277,25 @@ static void find_hello(struct pair *pair)
     }
 }
 
+/* Those whose other side was not freed when its process ended. */
+static void bury(void)
+{
+    static double looked;
+    const double now = operation_clock();
+    struct pair *pair, *next;
+
+    if (now - looked < BURY)
+        return;
+    looked = now;
+    for (pair = pairs; pair; pair = next) {
+        next = pair->next;
+        if (!pair->freed || !pair->met || !engine_peer_is_gone(pair->request))
+            continue;
+        pair->parted = true;
+        pair_settle(pair);
+    }
+}
+
 struct pair *pair_make(struct gpubind_operation *request, const struct layout *layout, int space,
                        bool sure)
 {
@@ -235,6 +304,7 @@ struct pair *pair_make(struct gpubind_operation *request, const struct layout *l
 
     if (!pair)
         return NULL;
+    bury();
     pair->request = request;
     pair->space = space;
     pair->sure = sure;
@@ -255,12 +325,12 @@ struct pair *pair_make(struct gpubind_operation *request, const struct layout *l
 
 void pair_free(struct pair *pair)
 {
-    if (has_met(pair))
-        tell(pair, LETTER_END, false);
     pair->freed = true;
-    if (has_met(pair))
+    if (pair->met && pair->request->comm)
+        tell(pair, LETTER_END, false);
+    if (pair->met)
         pair->state = PAIR_OVER;
-    pair_settle(pair); /* the other side of one that is alone must not meet the next */
+    pair_settle(pair);
 }
 
 bool pairs_hold(uint64_t id)
@@ -295,13 +365,15 @@ void pairs_stop(void)
     struct pair *pair, *next;
 
     for (pair = pairs; pair; pair = pair->next)
-        tracks_release(pair);
+        if (pair->place != PAIR_NOWHERE)
+            link_break_here(pair);
     tracks_stop();
     for (pair = pairs; pair; pair = next) {
         struct gpubind_operation *request = pair->request;
 
         next = pair->next;
         pair->place = PAIR_NOWHERE;
+        pair->parted = true;
         drop_inner(pair);
         if (!request->done)
             operation_end(request, MPI_ERR_OTHER, "the library has ended");

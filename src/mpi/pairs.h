@@ -34,8 +34,15 @@ struct pair {
     uint32_t number, others; /* names of the two sides in their processes */
     int space;               /* pairs of one space meet: 0 is the application's */
     bool sure;
+    bool met;     /* the other side is known, */
+    bool parted;  /* and touches nothing of this side any more: it was freed, or is gone */
+    bool stuck;   /* its words could not be broken: nobody may have them any more */
     bool freed;   /* by the application, but still needed here */
     bool started; /* once before */
+    bool captured;   /* in graphs, which start it uncounted */
+    uint64_t starts; /* all others, */
+    bool limited;    /* of which these have a counterpart: the other side was freed */
+    uint64_t last;
     uint64_t call; /* that started it the last time */
     struct gpubind_error why;
     uint64_t others_nbytes;
@@ -45,7 +52,9 @@ struct pair {
     MPI_Count count;
     struct gpubind_operation *inner; /* this start's */
     int streamed; /* starts on streams whose messages have not ended */
-    /* linked */
+    bool linked; /* or was; then: */
+    bool in_stream; /* streams of the application may wait for the other side; */
+    bool unsaid;    /* they did in vain, and no call has returned that yet */
     struct words words;
     struct offered mine;
     bool reached; /* what has to be mapped here is */
@@ -72,6 +81,9 @@ bool pairs_hold(uint64_t id);
 
 /* Takes what the others tell. */
 void pairs_listen(void);
+/* The same, of all that ranks of this node have said by now; false: something is still on
+ * its way. */
+bool pairs_hear(void);
 /* The communicator is no more. */
 void pairs_forget(const struct comm *comm);
 /* All ranks have come to the library's end: nothing waits, nothing is mapped. */
@@ -86,10 +98,25 @@ bool link_may_be(const struct pair *pair, const struct offered *other);
 /* Maps what this side needs; false: the driver refuses. */
 bool link_open(struct pair *pair, const struct offered *other);
 void link_close(struct pair *pair);
+/* Whoever waits for words of the linked pair goes on, on the other side too; on this side
+ * alone. */
+void link_break(struct pair *pair);
+void link_break_here(struct pair *pair);
 
 static inline bool pair_sends(const struct pair *pair)
 {
     return pair->request->kind == OPERATION_SEND;
+}
+
+/* So many starts more have no counterpart any more. */
+static inline bool pair_is_spent(const struct pair *pair, unsigned more)
+{
+    return pair->limited && pair->starts + more > pair->last;
+}
+
+static inline unsigned pair_parts(const struct pair *pair)
+{
+    return pair_sends(pair) ? pair->exchange.send.parts : pair->exchange.receive.parts;
 }
 
 static inline bool pair_is_known(const struct pair *pair)

@@ -12,6 +12,7 @@ static struct pair *deferred, **deferred_end = &deferred;
 static void begin(struct gpubind_operation *request, uint64_t call)
 {
     request->pair->call = call;
+    request->pair->starts++;
     request->inactive = false;
     request->done = false;
     request->waited = false;
@@ -58,6 +59,7 @@ static void start_message(struct pair *pair)
 
     pair->inner = persistent_message(pair, CALL_NONBLOCKING, &result, &err);
     if (!pair->inner) {
+        pair->starts--; /* the other side's goes with the next */
         operation_end(pair->request, result, "%s", err.text);
         return;
     }
@@ -90,6 +92,8 @@ static void defer(struct pair *pair)
 /* true: it goes with the exchange that the caller makes. */
 static bool start_pair(struct pair *pair)
 {
+    if (pair_is_spent(pair, 0))
+        pair->state = PAIR_OVER;
     switch (pair->state) {
     case PAIR_NOBODY:
         operation_good(pair->request);
@@ -108,6 +112,7 @@ static bool start_pair(struct pair *pair)
         return false;
     case PAIR_OVER:
         operation_end(pair->request, MPI_ERR_OTHER, "%s", pair->why.text);
+        pair->unsaid = false;
         pair_settle(pair);
         return false;
     }
@@ -180,7 +185,7 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
 
     if (result != MPI_SUCCESS)
         return result;
-    pairs_listen();
+    pairs_hear();
     calls++;
     for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
@@ -188,6 +193,7 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
         begin(requests[i], calls);
         if (!start_pair(pair))
             continue;
+        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;
@@ -235,6 +241,7 @@ static void start_deferred(void)
         pair->request->got_bytes = pair->others_nbytes;
         if (!start_pair(pair))
             continue;
+        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;
@@ -269,7 +276,22 @@ void persistent_abandon(struct gpubind_operation *request)
     struct gpubind_error why;
 
     error_set(&why, "rank %d is gone", request->rank);
+    request->pair->parted = true;
     pair_break(request->pair, why.text);
+}
+
+int persistent_unsaid(const struct gpubind_operation *request, struct gpubind_error *err)
+{
+    struct pair *pair = request ? request->pair : NULL;
+
+    if (!pair || !pair->in_stream)
+        return MPI_SUCCESS;
+    pairs_hear();
+    if (!pair->unsaid)
+        return MPI_SUCCESS;
+    pair->unsaid = false;
+    *err = pair->why;
+    return MPI_ERR_OTHER;
 }
 
 static bool is_through(const void *pair)
@@ -285,6 +307,8 @@ int persistent_free(struct gpubind_operation *request, struct gpubind_error *err
         if (!request->done)
             engine_wait(&request, 1, false);
         result = request_finish(request, MPI_STATUS_IGNORE, err);
+    } else {
+        result = persistent_unsaid(request, err);
     }
     while (!is_through(request->pair))
         engine_wait_for(is_through, request->pair, 3600);

@@ -22,6 +22,9 @@ int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
 /* A message of a start: NULL with *result and a sentence. */
 struct gpubind_operation *persistent_message(const struct pair *pair, enum call_kind call,
                                              int *result, struct gpubind_error *err);
+/* A stream that a start was put into has gone on without the other side, which is said
+ * once: an MPI error class with a sentence. The request is inactive, or NULL. */
+int persistent_unsaid(const struct gpubind_operation *request, struct gpubind_error *err);
 /* Waits when it is active, or is a message of a stream. What that says. */
 int persistent_free(struct gpubind_operation *request, struct gpubind_error *err);
 

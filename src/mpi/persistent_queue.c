@@ -11,6 +11,7 @@
 struct start {
     struct pair *pair;
     struct gpubind_operation *message;
+    uint64_t number; /* of the pair's starts */
 };
 
 /* ---- what a stream does to it */
@@ -38,11 +39,24 @@ static bool is_over(void *what, int *result, struct gpubind_error *err)
     return true;
 }
 
+/* The other side was freed before it started as many. */
+static void end_unmatched(const struct start *start)
+{
+    struct gpubind_operation *message = start->message;
+
+    if (message->done || !start->pair->limited || start->number <= start->pair->last)
+        return;
+    if (message->kind == OPERATION_SEND ||
+        (!message->early && !message->held && match_withdraw(message)))
+        operation_end(message, MPI_ERR_OTHER, "%s", start->pair->why.text);
+}
+
 /* Of the tag that the message has beside the application's nothing is said. */
 static void look_after(void *what)
 {
     struct gpubind_operation *message = ((struct start *)what)->message;
 
+    end_unmatched(what);
     if (!message->done && message->order == ORDER_DONE && engine_peer_is_gone(message))
         engine_look_after(message);
 }
@@ -96,8 +110,9 @@ int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream
     const int n = queue->n;
 
     for (int i = 0; i < n; i++) {
-        const struct start *start = queue->starts[i];
+        struct start *start = queue->starts[i];
 
+        start->number = start->pair->starts;
         start->message->waited = true;
         start->pair->streamed++;
         if (start->message->memory.gpu)

@@ -57,12 +57,12 @@ static int learn(struct gpubind_operation *const *requests, int n, bool capturin
 }
 
 /* An MPI error class. */
-static int check(const struct pair *pair, const struct CUctx_st *context, bool capturing,
+static int check(struct pair *pair, const struct CUctx_st *context, bool capturing,
                  struct gpubind_error *err)
 {
     int result = MPI_ERR_OTHER;
 
-    if (pair->state == PAIR_OVER)
+    if (pair->state == PAIR_OVER || pair_is_spent(pair, 1))
         error_set(err, "%s", pair->why.text);
     else if (pair->state == PAIR_TOO_LONG && !pair_sends(pair))
         result = fail(err, pair, "does not fit the buffer") ? MPI_ERR_TRUNCATE : result;
@@ -72,6 +72,7 @@ static int check(const struct pair *pair, const struct CUctx_st *context, bool c
         fail(err, pair, "has its buffer in another context, or on another GPU, than the stream");
     else
         result = MPI_SUCCESS;
+    pair->unsaid &= pair->state != PAIR_OVER;
     return result;
 }
 
@@ -88,9 +89,10 @@ static int queue(struct pair *linked, struct CUstream_st *stream, struct gpubind
 
         linked = pair->follows;
         pair->place = PAIR_ON_TRACK;
-        tracks_release(pair);
-        pair->place = PAIR_NOWHERE;
         pair_break(pair, err->text);
+        pair->unsaid = false;
+        pair->place = PAIR_NOWHERE;
+        pair_settle(pair);
     }
     return MPI_ERR_OTHER;
 }
@@ -105,12 +107,15 @@ static int queue_linked(struct gpubind_operation *const *requests, int n,
     for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
 
-        if (pair->state == PAIR_OVER && result == MPI_SUCCESS) {
+        const bool over = pair->state == PAIR_OVER || pair_is_spent(pair, 0);
+
+        if (over && result == MPI_SUCCESS) {
             error_set(err, "%s", pair->why.text);
             result = MPI_ERR_OTHER;
         }
-        if (pair->state != PAIR_LINKED)
+        if (over || pair->state != PAIR_LINKED)
             continue;
+        pair->in_stream = true;
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;
@@ -128,17 +133,24 @@ static int count(struct gpubind_operation *const *requests, int n, enum pair_sta
     return found;
 }
 
+static void note_start(struct pair *pair, bool capturing)
+{
+    pair->started = true;
+    pair->captured |= capturing;
+    pair->starts += !capturing;
+}
+
 /* Messages go before the exchange and are waited for after it: whichever a rank gets
  * first, it has begun the others. All comes into the stream that can, whatever fails. */
 static int queue_all(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
                      struct on_stream *stream, struct persistent_queue *messages,
-                     struct gpubind_error *err)
+                     bool capturing, struct gpubind_error *err)
 {
     struct gpubind_error why[3];
     int results[3] = {MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS};
 
     for (int i = 0; i < n; i++)
-        requests[i]->pair->started = true;
+        note_start(requests[i]->pair, capturing);
     if (messages->n > 0)
         results[0] = persistent_queue_go(messages, stream,
                                          count(requests, n, PAIR_LINKED) > 0 ? ON_STREAM_LATER
@@ -171,7 +183,7 @@ static int start(struct gpubind_operation *const *requests, int n, struct CUstre
         if (requests[i]->pair->state == PAIR_MESSAGES)
             result = persistent_queue_add(&messages, requests[i]->pair, err);
     if (result == MPI_SUCCESS)
-        result = queue_all(requests, n, handle, stream, &messages, err);
+        result = queue_all(requests, n, handle, stream, &messages, capturing, err);
     persistent_queue_clear(&messages);
     return result;
 }
@@ -186,6 +198,7 @@ int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
     result = persistent_claim(requests, n, err);
     if (result != MPI_SUCCESS || n == 0)
         return result;
+    pairs_hear();
     if (look_at_stream(handle, &context, &capturing, err) < 0 ||
         learn(requests, n, capturing, err) < 0)
         result = MPI_ERR_OTHER;

@@ -6,6 +6,7 @@
 #include "mpi/library.h"
 #include "mpi/offers.h"
 #include "mpi/pack.h"
+#include "mpi/persistent.h"
 
 static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes)
 {
@@ -75,6 +76,7 @@ int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
     *flag = 1;
     if (is_idle(*request)) {
         request_empty_status(status);
+        result = persistent_unsaid(*request, &err);
     } else {
         if (!(*request)->done)
             engine_test(*request);
@@ -95,6 +97,7 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
     comm = comm_of_request(*request);
     if (is_idle(*request)) {
         request_empty_status(status);
+        result = persistent_unsaid(*request, &err);
     } else {
         struct gpubind_operation *operation = *request;
 
@@ -122,11 +125,14 @@ int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
 
         if (is_idle(requests[i])) {
             request_empty_status(status);
-            continue;
+            ended = persistent_unsaid(requests[i], &err);
+            if (ended == MPI_SUCCESS)
+                continue;
         }
         if (result == MPI_SUCCESS)
             comm = comm_of_request(requests[i]);
-        ended = end(&requests[i], status, &err);
+        if (ended == MPI_SUCCESS)
+            ended = end(&requests[i], status, &err);
         if (status != MPI_STATUS_IGNORE)
             status->MPI_ERROR = ended;
         if (ended != MPI_SUCCESS && result == MPI_SUCCESS) {

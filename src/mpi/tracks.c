@@ -81,11 +81,6 @@ static struct tracks *tracks_of(struct gpu *gpu, struct gpubind_error *err)
     return tracks;
 }
 
-static unsigned parts_of(const struct pair *pair)
-{
-    return pair_sends(pair) ? pair->exchange.send.parts : pair->exchange.receive.parts;
-}
-
 static bool is_sure(const struct pair *pair)
 {
     return pair_sends(pair) ? pair->exchange.send.sure : pair->exchange.receive.sure;
@@ -105,24 +100,36 @@ static int queue(const struct tracks *tracks, const struct track *track, struct 
     return status == CUDA_OK ? 0 : gpu_error(status, "an exchange cannot be started", err);
 }
 
-/* Takes the pairs off their list; those whose exchange has failed are broken. */
-static void end(struct pair *pairs, const struct gpubind_error *failure)
+/* Takes the pairs off their list. */
+static void end(struct pair *pairs)
 {
     while (pairs) {
         struct pair *pair = pairs;
 
         pairs = pair->follows;
-        if (failure)
-            tracks_release(pair); /* a part of it may be queued */
-        pair->place = PAIR_NOWHERE;
-        if (failure) {
-            pair_break(pair, failure->text); /* it may be no more */
-            continue;
-        }
         if (!pair->request->done)
             operation_good(pair->request);
-        pair_settle(pair);
+        pair->place = PAIR_NOWHERE;
+        pair_settle(pair); /* it may be no more */
     }
+}
+
+/* The pairs' exchange has failed. A part of it may be in the stream (NULL: it is in none),
+ * and is let through before anything of the pairs is used again. */
+static void fail(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs,
+                 const struct gpubind_error *failure)
+{
+    bool entered, broken = true;
+
+    for (struct pair *pair = pairs; pair; pair = pair->follows) {
+        pair_break(pair, failure->text);
+        broken &= !pair->stuck;
+    }
+    entered = gpu_enter(gpu);
+    if (stream && broken)
+        gpu_driver()->cuStreamSynchronize(stream);
+    gpu_leave(entered);
+    end(pairs);
 }
 
 static void launch(struct tracks *tracks, struct track *track, struct pair *pairs, bool ready)
@@ -132,10 +139,10 @@ static void launch(struct tracks *tracks, struct track *track, struct pair *pair
     track->parts = 0;
     for (struct pair *pair = pairs; pair; pair = pair->follows) {
         pair->place = PAIR_ON_TRACK;
-        track->parts += parts_of(pair);
+        track->parts += pair_parts(pair);
     }
     if (queue(tracks, track, pairs, ready, &err) < 0)
-        end(pairs, &err);
+        fail(tracks->gpu, track->stream, pairs, &err);
     else
         track->pairs = pairs;
 }
@@ -154,10 +161,16 @@ static void look_at(const struct tracks *tracks, struct track *track)
     gpu_leave(entered);
     if (status == CUDA_NOT_READY)
         return;
+    /* What another side has let go, without data, it has told before. */
+    if (status == CUDA_OK && !pairs_hear())
+        return;
     track->pairs = NULL;
-    if (status != CUDA_OK)
-        gpu_error(status, "an exchange failed", &err);
-    end(pairs, status == CUDA_OK ? NULL : &err);
+    if (status == CUDA_OK) {
+        end(pairs);
+        return;
+    }
+    gpu_error(status, "an exchange failed", &err);
+    fail(tracks->gpu, track->stream, pairs, &err);
 }
 
 /* A track that may wait with that many parts more; NULL: none. */
@@ -167,7 +180,7 @@ static struct track *find_free(struct tracks *tracks, const struct pair *pairs)
     unsigned parts = 0;
 
     for (; pairs; pairs = pairs->follows)
-        parts += parts_of(pairs);
+        parts += pair_parts(pairs);
     for (int i = SURE + 1; i < TRACKS; i++) {
         struct track *track = &tracks->tracks[i];
 
@@ -190,8 +203,8 @@ static void be_patient(struct tracks *tracks, struct pair *pairs)
         pairs = pair->follows;
         pair->follows = NULL;
         if (!pair_sends(pair) && !receive->sure &&
-            words_write(tracks->gpu, receive->ready, receive->parts, 1, &err) < 0) {
-            end(pair, &err);
+            words_set(tracks->gpu, receive->ready, receive->parts, &err) < 0) {
+            fail(tracks->gpu, NULL, pair, &err);
             continue;
         }
         pair->place = PAIR_PATIENT;
@@ -207,7 +220,7 @@ void tracks_start(struct gpu *gpu, struct pair *pairs)
     struct track *track;
 
     if (!tracks) {
-        end(pairs, &err);
+        fail(gpu, NULL, pairs, &err);
         return;
     }
     track = find_free(tracks, pairs);
@@ -221,7 +234,7 @@ static bool may_go(const struct pair *pair)
 {
     struct words words = pair->words;
 
-    words.n = parts_of(pair);
+    words.n = pair_parts(pair);
     return (pair_sends(pair) && is_sure(pair)) || words_are_set(&words);
 }
 
@@ -255,7 +268,7 @@ static void look_at_patient(struct tracks *tracks)
         pairs = tracks->patient;
         tracks->patient = NULL;
         tracks->patient_end = &tracks->patient;
-        end(pairs, &err);
+        fail(tracks->gpu, NULL, pairs, &err);
         return;
     }
     pairs = take_ready(tracks);
@@ -285,10 +298,31 @@ bool tracks_busy(void)
     return false;
 }
 
-void tracks_release(struct pair *pair)
+static struct pair **find_patient(struct tracks *tracks, const struct pair *pair)
 {
-    if (pair->place == PAIR_ON_TRACK || pair->place == PAIR_PATIENT)
-        words_write(pair->request->memory.gpu, pair->words.at, parts_of(pair), 1, NULL);
+    struct pair **link = &tracks->patient;
+
+    while (*link && *link != pair)
+        link = &(*link)->follows;
+    return link;
+}
+
+void tracks_drop(struct pair *pair)
+{
+    struct pair **link;
+
+    if (pair->place != PAIR_PATIENT)
+        return;
+    for (struct tracks *tracks = all; tracks; tracks = tracks->next) {
+        link = find_patient(tracks, pair);
+        if (!*link)
+            continue;
+        *link = pair->follows;
+        if (!*link)
+            tracks->patient_end = link;
+    }
+    pair->follows = NULL;
+    pair->place = PAIR_NOWHERE;
 }
 
 void tracks_stop(void)

@@ -25,8 +25,8 @@ void tracks_queue_stop(void);
 /* Looks at what is under way. */
 void tracks_progress(void);
 bool tracks_busy(void);
-/* The pair's other side is gone: the exchange that it is in shall not wait for it. */
-void tracks_release(struct pair *pair);
+/* The pair waits for its turn no more. */
+void tracks_drop(struct pair *pair);
 /* Waits for all that is in streams; they may wait for nobody. */
 void tracks_stop(void);
 

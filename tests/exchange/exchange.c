@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "cuda/kernels.h"
+#include "cuda/words.h"
 #include "tests/exchange/side.h"
 #include "tests/tap.h"
 
 #define UNTOUCHED 0xA5
 #define REPEATS 20
+#define BROKEN 3
 
 static unsigned char pattern(uint64_t salt, uint64_t at)
 {
@@ -72,7 +74,7 @@ static bool check(const struct side *side, const struct scene *scene, int sender
 /* All words are as they were. */
 static bool words_are_clear(const struct side *side)
 {
-    uint32_t words[SIDE_WORDS];
+    uint64_t words[SIDE_WORDS];
     bool clear = true;
 
     must(gpu_driver()->cuMemcpyDtoHAsync_v2(words, side->own.words, sizeof words, side->stream),
@@ -189,6 +191,38 @@ static void repeated(const struct side *side, uint64_t seed)
         tap_diag("seed %llu", (unsigned long long)seed);
 }
 
+static void write_words(const struct side *side, uint64_t value)
+{
+    struct gpubind_error err;
+
+    must(words_write(side->gpu, side->own.words, SIDE_WORDS, value, &err), "words_write");
+}
+
+/* Rank 0 queues exchanges that rank 1 never begins, and breaks them. */
+static void broken(const struct side *side, uint64_t seed)
+{
+    struct random random = {seed};
+    struct scene scene;
+    bool good = true;
+
+    scene_make(&random, &scene);
+    for (int i = 0; i < scene.n[0]; i++)
+        scene.messages[0][i].sure = false;
+    agree(side, &scene);
+    side_meet(side);
+    if (side->rank == 0) {
+        for (unsigned i = 0; i < BROKEN; i++)
+            side_exchange(side, &scene);
+        write_words(side, EXCHANGE_BROKEN);
+        good = gpu_driver()->cuStreamSynchronize(side->stream) == CUDA_OK;
+    }
+    side_meet(side);
+    write_words(side, 0);
+    good = both(side, good);
+    if (side->rank == 0)
+        tap_ok(good, "%d exchanges end that nobody answers, once their words are broken", BROKEN);
+}
+
 static int end_of_child(void)
 {
     int status = 0;
@@ -217,6 +251,9 @@ int main(int argc, char **argv)
     kernels_allow(true);
     for (unsigned i = 0; i < 5; i++)
         repeated(&side, seed + i);
+    broken(&side, seed);
+    kernels_allow(false);
+    broken(&side, seed + 1);
     side_end(&side);
     if (side.rank)
         return 0;

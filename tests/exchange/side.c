@@ -74,7 +74,7 @@ int side_start(struct side *side, size_t nbytes)
     must(gpu_driver()->cuStreamCreate(&side->stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
     side->own.out = share(side, nbytes, &side->other.out);
     side->own.in = share(side, nbytes, &side->other.in);
-    side->own.words = share(side, SIDE_WORDS * sizeof(uint32_t), &side->other.words);
+    side->own.words = share(side, SIDE_WORDS * EXCHANGE_WORD, &side->other.words);
     return 0;
 }
 
@@ -96,7 +96,7 @@ void side_end(struct side *side)
 
 cuda_address ready_words(const struct arena *arena, int message)
 {
-    return arena->words + (unsigned)message * SCENE_PARTS * sizeof(uint32_t);
+    return arena->words + (unsigned)message * SCENE_PARTS * EXCHANGE_WORD;
 }
 
 cuda_address done_words(const struct arena *arena, int message)

@@ -242,6 +242,7 @@ static void captured(void)
     is_int(cuda.cuStreamEndCapture(stream, &graph), 0, "the end of the capture");
     if (graph && cuda.cuGraphDestroy)
         cuda.cuGraphDestroy(graph);
+    job_barrier(); /* no start after the other side was freed */
     free_requests(0, 2 * CHANNELS);
     clear_all();
     job_result();

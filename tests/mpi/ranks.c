@@ -41,6 +41,7 @@ static const struct {
     {"persistent_ends", test_persistent_ends, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_failures", test_persistent_failures, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_left", test_persistent_left, 2, 1, MPI_THREAD_SINGLE},
+    {"persistent_over", test_persistent_over, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_queue", test_persistent_queue, 1, 1, MPI_THREAD_SINGLE},
     {"persistent_stream", test_persistent_stream, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_types", test_persistent_types, 1, 1, MPI_THREAD_SINGLE},

@@ -20,6 +20,7 @@ settings="
 simulated     |
 slow copies   | GPUBIND_SIM_LATENCY=30
 slower copies | GPUBIND_SIM_LATENCY=2000
+slowest copies | GPUBIND_SIM_LATENCY=20000
 no peers      | GPUBIND_SIM_PEERS=none
 no IPC        | GPUBIND_SIM_IPC=refuse
 no mappings   | GPUBIND_SIM_IPC=refuse GPUBIND_SIM_CUMEM=no

@@ -33,6 +33,7 @@ void test_persistent_die(void);
 void test_persistent_ends(void);
 void test_persistent_failures(void);
 void test_persistent_left(void);
+void test_persistent_over(void);
 void test_persistent_queue(void);
 void test_persistent_stream(void);
 void test_persistent_types(void);

@@ -240,6 +240,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
         *value = 6144;
     if (attribute == 33) /* PCI bus; device and domain are 0 */
         *value = bus_of(visible[device]);
+    if (attribute == CUDA_ATTRIBUTE_WORDS_OF_64)
+        *value = (int)sim_number("GPUBIND_SIM_WORDS_OF_64", 1, 1);
     if (attribute == CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES)
         *value = (int)sim_number("GPUBIND_SIM_FLUSH", 0, 1);
     if (attribute == CUDA_ATTRIBUTE_VIRTUAL_MEMORY || attribute == CUDA_ATTRIBUTE_FILE_DESCRIPTORS ||

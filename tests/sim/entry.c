@@ -34,6 +34,7 @@
  *   GPUBIND_SIM_SEED=N        of the random part of it and of batched copies' order
  *   GPUBIND_SIM_KERNELS=1     modules load; they have the library's kernels
  *   GPUBIND_SIM_FLUSH=1       a wait for a word may flush remote writes; default: not supported
+ *   GPUBIND_SIM_WORDS_OF_64=0 says that streams wait for words of 32 bits only
  *   GPUBIND_SIM_FAIL=LIST     failures, see faults.c; GPUBIND_SIM_RANK=N: only in the
  *                             process that its launcher calls rank N
  *

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cuda/exchange_kernel.h"
+#include "cuda/exchange_word.h"
 #include "tests/sim/kernels.h"
 
 struct ends { /* where the first unit of a copy lies in the places */
@@ -133,7 +134,7 @@ void launch_layout(const void *job, unsigned blocks, struct CUstream_st *stream)
 static uint32_t *word_of(const struct operation *op, const struct place *place, unsigned part,
                          const char *what)
 {
-    return (uint32_t *)operation_touch(op, place, what) + part;
+    return (uint32_t *)(operation_touch(op, place, what) + EXCHANGE_WORD * part);
 }
 
 static void set(uint32_t *word, uint32_t value)
@@ -141,13 +142,17 @@ static void set(uint32_t *word, uint32_t value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
+enum taken { NOT_YET, TAKEN, BROKEN };
+
 /* Takes the word when it is there. */
-static bool take(uint32_t *word)
+static enum taken take(uint32_t *word)
 {
+    if (__atomic_load_n(word + 1, __ATOMIC_ACQUIRE))
+        return BROKEN;
     if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 1)
-        return false;
+        return NOT_YET;
     set(word, 0);
-    return true;
+    return TAKEN;
 }
 
 static const struct place *receive_places(const struct operation *op,
@@ -170,11 +175,15 @@ static bool do_item(const struct operation *op, const struct exchange_state *sta
     const struct kernel_send *send = &state->job.sends[item->of];
     const struct place *places = op->places + OF_SEND * item->of;
 
+    enum taken ready = TAKEN;
+
     if (item->receive)
         return take(word_of(op, &receive_places(op, state, item->of)[RECEIVE_DONE], item->part,
-                            "waits for"));
-    if (send->ready && !take(word_of(op, &places[READY], item->part, "waits for")))
-        return false;
+                            "waits for")) != NOT_YET;
+    if (send->ready)
+        ready = take(word_of(op, &places[READY], item->part, "waits for"));
+    if (ready != TAKEN)
+        return ready == BROKEN;
     copy_part(op, &send->copy, state->job.shapes, places, &state->ends[item->of], item->part);
     set(word_of(op, &places[DONE], item->part, "writes"), 1);
     return true;
@@ -206,7 +215,8 @@ static enum step do_exchange(struct operation *op)
 static bool find_words(const struct CUctx_st *context, unsigned long long words, unsigned parts,
                        struct place *place)
 {
-    return words % 4 == 0 && find_bytes(context, words, 4ull * parts, place);
+    return words % EXCHANGE_WORD == 0 &&
+           find_bytes(context, words, (uint64_t)EXCHANGE_WORD * parts, place);
 }
 
 static bool find_places(const struct CUctx_st *context, struct operation *op,

@@ -1,0 +1,257 @@
+/* Persistent messages that one side can no longer do: what the other side is told. For two
+ * ranks. `ranks persistent_over fails`: the environment lets the first send that rank 0
+ * starts after a first exchange fail, after it was queued. `ranks persistent_over again`: the
+ * same. `ranks persistent_over streams RANK`: it lets the second start of that rank fail.
+ * `ranks persistent_over freed [linked]`: nothing fails; the messages go from GPU to GPU. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/mpi/job.h"
+#include "tests/mpi/tests.h"
+
+#define BYTES 5000
+
+static struct buffer buffers[2];
+
+/* Rank 0 sends, rank 1 receives; tags 0 and 1. */
+static void set_up(int tag, gpubind_request *request)
+{
+    if (job.rank == 0)
+        succeeds(gpubind_send_init(buffers[tag].at, BYTES, MPI_BYTE, 1, tag, MPI_COMM_WORLD,
+                                   request),
+                 "send_init");
+    else
+        succeeds(gpubind_recv_init(buffers[tag].at, BYTES, MPI_BYTE, 0, tag, MPI_COMM_WORLD,
+                                   request),
+                 "recv_init");
+}
+
+static void fill(int tag, uint64_t seed)
+{
+    if (job.rank == 0)
+        buffer_fill(&buffers[tag], 0, BYTES, seed);
+    else
+        buffer_reset(&buffers[tag]);
+}
+
+static void pass(int tag, gpubind_request *request, uint64_t seed)
+{
+    fill(tag, seed);
+    succeeds(gpubind_start(request), "start");
+    succeeds(gpubind_wait(request, MPI_STATUS_IGNORE), "wait");
+    if (job.rank == 1)
+        received(&buffers[tag], BYTES, seed, "received");
+}
+
+/* All are there; what GPUs have been given has got as far as it does. None of the ranks
+ * is in the library. */
+static void meet(void)
+{
+    job_barrier();
+    nanosleep(&(struct timespec){0, 30000000}, NULL);
+    job_barrier();
+}
+
+/* The send may have been queued all the same, and must not be taken for a good one by a
+ * receive that is started later, whatever its host looks at first. */
+static void fails_here(void)
+{
+    gpubind_request requests[2];
+
+    job_test("a send that failed is no message for a receive that starts later");
+    for (int tag = 0; tag < 2; tag++)
+        set_up(tag, &requests[tag]);
+    pass(0, &requests[0], 1);
+    meet();
+    fill(0, 2);
+    if (job.rank == 0) {
+        succeeds(gpubind_start(&requests[0]), "start");
+        fails(gpubind_wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_OTHER, NULL, "the send");
+    }
+    meet();
+    if (job.rank == 1) {
+        buffer_reset(&buffers[0]);
+        succeeds(gpubind_start(&requests[0]), "start");
+        meet();
+    } else {
+        meet();
+    }
+    pass(1, &requests[1], 3);
+    if (job.rank == 1)
+        fails(gpubind_wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_OTHER, "failed",
+              "the receive");
+    for (int tag = 0; tag < 2; tag++)
+        succeeds(gpubind_request_free(&requests[tag]), "request_free");
+    job_result();
+}
+
+static void free_it(gpubind_request *request)
+{
+    succeeds(gpubind_request_free(request), "request_free");
+}
+
+/* What failed may still be on its way in a stream, and must not reach what is set up in
+ * its place. Receivers come early, so that nothing but the words keeps them. */
+static void again(void)
+{
+    gpubind_request request;
+
+    job_test("a send that failed does not reach what is set up after it");
+    set_up(0, &request);
+    pass(0, &request, 1);
+    for (uint64_t round = 2; round < 6; round++) {
+        fill(0, round);
+        job_barrier();
+        if (gpubind_start(&request) == MPI_SUCCESS &&
+            gpubind_wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && job.rank == 1)
+            received(&buffers[0], BYTES, round, "received");
+        free_it(&request);
+        set_up(0, &request);
+    }
+    free_it(&request);
+    job_result();
+}
+
+/* That rank's start fails, after a first one; the other's stream has three before it. */
+static void streams(int which)
+{
+    struct CUstream_st *stream = NULL;
+    gpubind_request request;
+
+    job_test("rank %d fails: streams of the other go on, and it is told", which);
+    cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
+    set_up(0, &request);
+    fill(0, 1);
+    succeeds(gpubind_startall_on_stream(1, &request, stream), "startall_on_stream");
+    cuda.cuStreamSynchronize(stream);
+    succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+    for (int i = 0; i < 3 && job.rank != which; i++)
+        succeeds(gpubind_startall_on_stream(1, &request, stream), "startall_on_stream");
+    meet();
+    if (job.rank == which)
+        fails(gpubind_startall_on_stream(1, &request, stream), MPI_ERR_OTHER, NULL, "the start");
+    job_barrier();
+    cuda.cuStreamSynchronize(stream);
+    if (job.rank != which)
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "failed there", "wait");
+    succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "a second wait");
+    fails(gpubind_startall_on_stream(1, &request, stream), MPI_ERR_OTHER, NULL, "the next start");
+    free_it(&request);
+    cuda.cuStreamDestroy_v2(stream);
+    job_result();
+}
+
+/* As meet(), in the library: what the others have told is heard. */
+static void hear(void)
+{
+    MPI_Request all;
+    int there = 0;
+
+    MPI_Ibarrier(job.plain, &all);
+    for (int i = 0; i < 30 || !there; i++) {
+        succeeds(gpubind_progress(), "progress");
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        if (!there)
+            MPI_Test(&all, &there, MPI_STATUS_IGNORE);
+    }
+    job_barrier();
+}
+
+/* An active start that the other side never answers; the rank that frees is told. */
+static void freed_unanswered(int who, bool surely)
+{
+    gpubind_request request;
+
+    job_test("rank %d frees its side while the other's start waits", who);
+    set_up(0, &request);
+    pass(0, &request, 1);
+    fill(0, 2);
+    if (job.rank != who)
+        succeeds(gpubind_start(&request), "start");
+    hear();
+    if (job.rank == who)
+        free_it(&request);
+    hear();
+    if (job.rank != who && surely)
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "wait");
+    else if (job.rank != who)
+        gpubind_wait(&request, MPI_STATUS_IGNORE); /* it may have been sent early */
+    if (job.rank != who) {
+        succeeds(gpubind_start(&request), "start");
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "a second wait");
+        free_it(&request);
+    }
+    job_result();
+}
+
+static void freed_answered(void)
+{
+    gpubind_request request;
+
+    job_test("a message that was sent before the sender was freed arrives");
+    set_up(0, &request);
+    pass(0, &request, 1);
+    fill(0, 2);
+    succeeds(gpubind_start(&request), "start");
+    if (job.rank == 0) {
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+        free_it(&request);
+    }
+    hear();
+    if (job.rank == 1) {
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+        received(&buffers[0], BYTES, 2, "received");
+        succeeds(gpubind_start(&request), "start");
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "one too many");
+        free_it(&request);
+    }
+    job_result();
+}
+
+static void freed_too_long(void)
+{
+    gpubind_request request;
+
+    job_test("the receiver of what is too long is freed");
+    if (job.rank == 0)
+        succeeds(gpubind_send_init(buffers[0].at, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request),
+                 "send_init");
+    else
+        succeeds(gpubind_recv_init(buffers[0].at, 10, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request),
+                 "recv_init");
+    succeeds(gpubind_start(&request), "start");
+    if (job.rank == 0)
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+    else
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, "fit", "wait");
+    if (job.rank == 1)
+        free_it(&request);
+    hear();
+    if (job.rank == 0) {
+        succeeds(gpubind_start(&request), "start");
+        fails(gpubind_wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "freed", "a second wait");
+        free_it(&request);
+    }
+    job_result();
+}
+
+void test_persistent_over(void)
+{
+    for (int tag = 0; tag < 2; tag++)
+        need_buffer(&buffers[tag], MEMORY_DEVICE, BYTES);
+    if (nargs && strcmp(arguments[0], "fails") == 0)
+        fails_here();
+    if (nargs && strcmp(arguments[0], "again") == 0)
+        again();
+    if (nargs > 1 && strcmp(arguments[0], "streams") == 0)
+        streams(atoi(arguments[1]));
+    if (nargs && strcmp(arguments[0], "freed") == 0) {
+        freed_unanswered(0, true);
+        freed_unanswered(1, nargs > 1);
+        freed_answered();
+        freed_too_long();
+    }
+    for (int tag = 0; tag < 2; tag++)
+        buffer_clear(&buffers[tag]);
+}
