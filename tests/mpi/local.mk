@@ -52,7 +52,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
 	tests/mpi/where.c \
-	tests/mpi/windows.c \
+	tests/mpi/windows.c tests/mpi/windows.h \
+	tests/mpi/windows_streams.c \
 	tests/mpi/windows_gpu.c
 
 # By hand, on two GPUs: see there.
