@@ -1,5 +1,6 @@
 /* Windows in the order of a stream: copies by the copy engine, and writes to, and waits
  * for, words by the stream itself. The host and the target take no part. */
+#include "cuda/words.h"
 #include "mpi/library.h"
 #include "mpi/windows.h"
 
@@ -118,7 +119,8 @@ static int queue_put_signal(const struct request *request, unsigned long long va
 static int queue_wait(const struct request *request, unsigned long long value)
 {
     return gpu_driver()->cuStreamWaitValue64_v2(request->stream, word_of(request), value,
-                                                CUDA_WAIT_GEQ);
+                                                CUDA_WAIT_GEQ |
+                                                    words_wait_flush(request->win->gpu));
 }
 
 /* ---- calls */
