@@ -53,6 +53,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/types.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
+	tests/mpi/windows_remote.c \
+	tests/mpi/windows_remote_ends.c \
 	tests/mpi/windows_streams.c \
 	tests/mpi/windows_gpu.c
 

@@ -20,7 +20,7 @@ void sync_stream(void)
     expect(cuda.cuStreamSynchronize(stream) == CUDA_OK, "the stream fails");
 }
 
-static void *pointer_to(gpubind_win win, int rank)
+void *window_pointer(gpubind_win win, int rank)
 {
     void *at = NULL;
 
@@ -75,7 +75,7 @@ static void pointers(void)
 {
     gpubind_win win = window_make(MPI_COMM_WORLD, bytes_of(job.rank), WINDOW_SIGNALS);
     const struct gpubind_device_win *device = NULL;
-    char *mine = pointer_to(win, job.rank);
+    char *mine = window_pointer(win, job.rank);
 
     job_test("pointers: sizes, zeros, and memory that is the same for all");
     expect(!mine == !bytes_of(job.rank), "the own part is at %p", (void *)mine);
@@ -97,7 +97,7 @@ static void pointers(void)
         is_int((long long)nbytes, (long long)bytes_of(rank), "bytes");
         if (at)
             expect(holds(at, nbytes, 100 + (uint64_t)rank), "rank %d's memory differs", rank);
-        if (nargs == 0) /* all are reached */
+        if (!nargs) /* all are reached */
             expect(!at == !nbytes, "rank %d is at %p", rank, at);
     }
     succeeds(gpubind_win_device(win, &device), "win_device");
@@ -177,8 +177,8 @@ static void lives(void)
     window_discard(&win);
 
     win = window_make(MPI_COMM_WORLD, WINDOW_BYTES, 1);
-    gpu_put(pointer_to(win, job.rank), in.at, 0);
-    succeeds(gpubind_sendrecv(pointer_to(win, job.rank), WINDOW_BYTES, MPI_BYTE, next, 1, in.at,
+    gpu_put(window_pointer(win, job.rank), in.at, 0);
+    succeeds(gpubind_sendrecv(window_pointer(win, job.rank), WINDOW_BYTES, MPI_BYTE, next, 1, in.at,
                               WINDOW_BYTES, MPI_BYTE, before, 1, MPI_COMM_WORLD,
                               MPI_STATUS_IGNORE),
              "sendrecv");
@@ -204,8 +204,8 @@ static void again(void)
     for (int i = 0; i < 30; i++) {
         win = window_make(MPI_COMM_WORLD, 4 << 20, 1);
         if (i % 3 == 0)
-            check_zeros(pointer_to(win, job.rank), 4 << 20);
-        gpu_put(pointer_to(win, job.rank), "dirt", 4);
+            check_zeros(window_pointer(win, job.rank), 4 << 20);
+        gpu_put(window_pointer(win, job.rank), "dirt", 4);
         job_barrier();
         window_discard(&win);
     }
@@ -215,7 +215,7 @@ static void again(void)
     job_result();
 }
 
-/* `ranks windows [NAME]`; without a name all ranks' devices reach each other. */
+/* `ranks windows [served|refused]`; without a word all ranks' devices reach each other. */
 void test_windows(void)
 {
     if (!gpu_count) {
@@ -236,51 +236,25 @@ void test_windows(void)
     }
     cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
     pointers();
-    windows_on_streams(nargs == 0);
+    windows_on_streams(nargs == 0 || strcmp(arguments[0], "served") == 0);
     refused();
     again();
     lives();
     cuda.cuStreamDestroy_v2(stream);
 }
 
-/* `ranks windows_apart`: devices that do not reach each other. */
-void test_windows_apart(void)
-{
-    gpubind_win win;
-    void *at = NULL;
-    size_t nbytes = 0;
-    char byte = 1;
-
-    cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
-    job_test("other GPUs that cannot be reached have no pointer, and puts say so");
-    win = window_make(MPI_COMM_WORLD, WINDOW_BYTES, 1);
-    for (int rank = 0; rank < job.size; rank++) {
-        succeeds(gpubind_win_pointer(win, rank, &at, &nbytes), "win_pointer");
-        expect(!at == (rank != job.rank) && nbytes == WINDOW_BYTES, "rank %d: %zu bytes at %p",
-               rank, nbytes, at);
-        if (rank == job.rank)
-            continue;
-        fails(gpubind_put_on_stream(&byte, 1, rank, 0, win, stream), MPI_ERR_OTHER, "reached",
-              "put");
-        fails(gpubind_signal_on_stream(0, 1, rank, win, stream), MPI_ERR_OTHER, "reached",
-              "signal");
-        succeeds(gpubind_put_on_stream(&byte, 0, rank, 0, win, stream), "put of nothing");
-    }
-    sync_stream();
-    window_discard(&win);
-    job_result();
-    test_windows();
-}
-
-/* `ranks windows_die`: the last rank is killed while the others wait in
- * gpubind_win_free. Nobody may come to the end. */
+/* `ranks windows_die [put]`: the last rank is killed while the others wait in
+ * gpubind_win_free, or their streams for what it would do. Nobody may come to the end. */
 void test_windows_die(void)
 {
     gpubind_win win = window_make(MPI_COMM_WORLD, WINDOW_BYTES, 1);
+    const uint64_t word = 1;
 
     job_barrier();
     if (job.rank == job.size - 1)
         abort();
+    for (int i = 0; i < 20 && nargs; i++)
+        gpubind_put_on_stream(&word, sizeof word, job.size - 1, 0, win, NULL);
     gpubind_win_free(&win);
     for (;;)
         gpubind_progress();

@@ -11,6 +11,7 @@ extern struct CUstream_st *stream; /* of this rank's GPU */
 void sync_stream(void);
 gpubind_win window_make(MPI_Comm comm, size_t nbytes, int nsignals);
 void window_discard(gpubind_win *win);
+void *window_pointer(gpubind_win win, int rank);
 
 /* reached: all ranks have pointers to each other. */
 void windows_on_streams(bool reached);

@@ -31,7 +31,8 @@ static void ring(bool late)
         if (late) {
             job_barrier();
             gpu_keep_busy(stream);
-            expect(cuda.cuStreamQuery(waits) == CUDA_NOT_READY, "nothing was put, but the wait ends");
+            expect(cuda.cuStreamQuery(waits) == CUDA_NOT_READY,
+                   "nothing was put, but the wait ends");
             job_barrier();
             succeeds(gpubind_put_signal_on_stream(out.at, nbytes, 1, (unsigned)turn, next, 0, win,
                                                   stream),
