@@ -1,7 +1,7 @@
 /* Commands to ranks whose windows streams of the origin do not reach: the target's side. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cuda/copies.h"
 #include "mpi/engine.h"
@@ -75,7 +75,7 @@ void window_asked(struct comm *channel, const struct arrival *arrival)
 static void answer(struct served *served, int result, const char *why)
 {
     served->answer.result = result;
-    strncpy(served->answer.why, why, sizeof served->answer.why - 1);
+    snprintf(served->answer.why, sizeof served->answer.why, "%.199s", why);
     served->step = ANSWERING;
     served->operation = window_letter(served->win, OPERATION_SEND, served->origin,
                                       window_answer_tag(&served->command), &served->answer,

@@ -184,9 +184,8 @@ int gpubind_win_device(gpubind_win win, const struct gpubind_device_win **device
 /* ---- its end */
 
 struct meeting {
-    const struct gpubind_window *win;
+    struct gpubind_window *win;
     MPI_Request request;
-    int held; /* on return, some rank's: streams hold the mappings that it let go of */
     bool begun, failed;
     int gone; /* a rank that will not come; -1: none */
     double looked;
@@ -196,13 +195,13 @@ struct meeting {
  * any more, and what was asked is over soon. */
 static bool is_over(struct meeting *meeting)
 {
-    const struct gpubind_window *win = meeting->win;
+    struct gpubind_window *win = meeting->win;
     int over = 0;
 
     if (!window_is_idle(win))
         return false;
     if (!meeting->begun)
-        meeting->failed = PMPI_Iallreduce(MPI_IN_PLACE, &meeting->held, 1, MPI_INT, MPI_MAX,
+        meeting->failed = PMPI_Iallreduce(MPI_IN_PLACE, &win->held, 1, MPI_INT, MPI_MAX,
                                           win->together, &meeting->request) != MPI_SUCCESS;
     meeting->begun = true;
     if (!meeting->failed)
@@ -230,12 +229,11 @@ static bool all_are_there(const void *argument)
 
 static int meet(struct gpubind_window *win, struct gpubind_error *err)
 {
-    struct meeting meeting = {.win = win, .request = MPI_REQUEST_NULL, .held = gpu_is_held(),
-                              .gone = -1, .looked = operation_clock()};
-    const bool over = engine_wait_for(all_are_there, &meeting, 3600);
+    struct meeting meeting = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
+                              .looked = operation_clock()};
 
-    win->held = meeting.held;
-    if (over && meeting.gone < 0 && !meeting.failed)
+    win->held = gpu_is_held();
+    if (engine_wait_for(all_are_there, &meeting, 3600) && meeting.gone < 0 && !meeting.failed)
         return MPI_SUCCESS;
     if (meeting.failed)
         error_set(err, "MPI_Iallreduce failed");

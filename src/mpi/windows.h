@@ -20,7 +20,7 @@ struct gpubind_window {
     MPI_Comm together;  /* for calls that all ranks make: the application's may be freed */
     struct window_remote *remote; /* NULL: all ranks reach each other */
     struct gpu *gpu;    /* NULL: this rank has none */
-    bool held;          /* a stream held some rank's mapping when that was let go of */
+    int held;           /* streams were held when some rank let go of its mappings */
     cuda_address memory, table; /* mine: my part, and for kernels; 0: none */
     int rank, n;
     struct window_part parts[];
