@@ -116,11 +116,12 @@ static int learn(struct gpubind_window *win, struct gpubind_error *err)
 {
     enum { NEEDS = 1, MULTIPLE = 2 };
     struct window_remote *remote = win->remote;
-    unsigned char *out = calloc(2, (size_t)win->n), *in = out + win->n;
+    unsigned char *out = calloc(2, (size_t)win->n), *in;
     int level;
 
     if (!out)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the others are in the call below */
+    in = out + win->n;
     PMPI_Query_thread(&level);
     for (int rank = 0; rank < win->n; rank++)
         out[rank] = (unsigned char)((window_is_out_of_reach(win, rank) ? NEEDS : 0) |
