@@ -44,7 +44,14 @@ for ranks in 1 2 3; do
 done
 for ranks in 1 2 5; do
     shows $ranks window "$ranks ranks: 0 numbers are wrong"
+    is '... by their GPUs' "$(grep -c "^$ranks of them" "$tmp/out")" 1
 done
+export GPUBIND_PATH=network
+for ranks in 2 3; do
+    shows $ranks window "$ranks ranks: 0 numbers are wrong"
+    is '... by the library' "$(grep -c '^0 of them' "$tmp/out")" 1
+done
+unset GPUBIND_PATH
 
 # What gpubind.h promises is seen in some example.
 calls=$(grep -oE '\b(gpubind_|MPI_GPU)[A-Za-z_]*\(' "$top_srcdir/src/mpi/gpubind.h" |

@@ -1,6 +1,7 @@
 /* An exchange by stream memory operations: all words that the copies wait for, the
  * copies, and the words that tell of them. */
 #include "cuda/exchange_ways.h"
+#include "cuda/words.h"
 
 struct batch {
     struct CUstream_st *stream;
@@ -42,16 +43,6 @@ static void await(struct batch *batch, cuda_address words, unsigned n)
     set(batch, words, n, 0);
 }
 
-static unsigned wait_flags(const struct gpu *gpu)
-{
-    int can = 0;
-
-    if (gpu_driver()->cuDeviceGetAttribute(&can, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES,
-                                           gpu->ordinal) != CUDA_OK)
-        can = 0;
-    return CUDA_WAIT_GEQ | (can ? CUDA_WAIT_FLUSH : 0);
-}
-
 /* A whole word, which is more than 1 when the pair is broken. */
 static int wait_operation(const struct gpu *gpu)
 {
@@ -74,7 +65,8 @@ static int copy(const struct exchange *exchange, const struct exchange_send *sen
 
 int exchange_by_operations(const struct exchange *exchange)
 {
-    struct batch batch = {.stream = exchange->stream, .wait_flags = wait_flags(exchange->gpu),
+    struct batch batch = {.stream = exchange->stream,
+                          .wait_flags = CUDA_WAIT_GEQ | words_wait_flush(exchange->gpu),
                           .wait = wait_operation(exchange->gpu)};
     const struct exchange_send *sends = exchange->sends;
     const struct exchange_receive *receives = exchange->receives;

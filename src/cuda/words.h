@@ -28,6 +28,9 @@ int words_set(struct gpu *gpu, cuda_address at, unsigned n, struct gpubind_error
 int words_read(struct gpu *gpu, struct gpubind_error *err);
 /* The low halves of all of them were 1 when they were read last. */
 bool words_are_set(const struct words *words);
+/* A flag for a stream that waits for a word which others set when their data are there:
+ * writes of other devices may have to be flushed for the stream to see them. */
+unsigned words_wait_flush(const struct gpu *gpu);
 /* Frees all; no peer maps them. */
 void words_stop(void);
 

@@ -15,6 +15,7 @@
 #include "mpi/shares.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
+#include "mpi/window_remote.h"
 
 #define SPINS_BEFORE_YIELD 2000
 #define SPINS_PER_MPI_CALL 500
@@ -128,6 +129,7 @@ void engine_progress(void)
         transfers_progress();
     if (mpi && persistent_busy()) /* it may start messages to other nodes */
         persistent_progress();
+    window_serve_progress();
     if (closings)
         close_mappings();
     on_streams_end();

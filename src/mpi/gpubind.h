@@ -267,8 +267,8 @@ struct gpubind_device_win;
 GPUBIND_PUBLIC int gpubind_win_allocate(MPI_Comm comm, size_t nbytes, int nsignals,
                                         gpubind_win *win);
 /* The memory of that rank, as kernels and copies of this rank reach it, and how much it
- * is; NULL where they cannot: it is on another node, or without peer access. Valid until
- * gpubind_win_free. Either result may be NULL. */
+ * is; NULL where they cannot: it is on another node, or without peer access (the calls on
+ * streams below reach it all the same). Valid until gpubind_win_free. Either result may be NULL. */
 GPUBIND_PUBLIC int gpubind_win_pointer(gpubind_win win, int rank, void **pointer, size_t *nbytes);
 /* The same of all ranks as a table in memory of this rank's GPU, for its kernels. Valid
  * until gpubind_win_free. */
@@ -279,8 +279,11 @@ GPUBIND_PUBLIC int gpubind_win_free(gpubind_win *win);
 
 /* In the order of a stream of this rank's GPU; the calls return at once and are local. An
  * offset counts bytes from the target's start of the window; buf may be GPU memory or
- * host memory, and is the caller's again when the stream has come so far. MPI_PROC_NULL is no
- * target. MPI_ERR_OTHER for a target without a pointer, see above. */
+ * host memory, and is the caller's again when the stream has come so far; the data are at the
+ * target then. MPI_PROC_NULL is no target. For a target without a pointer the library moves
+ * the data, and the stream waits for it: to other nodes with MPI_THREAD_MULTIPLE alone, and
+ * not in a capture (MPI_ERR_OTHER); what fails then is returned by a later call with the
+ * stream. */
 GPUBIND_PUBLIC int gpubind_put_on_stream(const void *buf, size_t nbytes, int target,
                                          size_t offset, gpubind_win win, gpubind_stream stream);
 GPUBIND_PUBLIC int gpubind_get_on_stream(void *buf, size_t nbytes, int target, size_t offset,

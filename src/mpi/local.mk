@@ -12,8 +12,11 @@ src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-c
 src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind_device.cuh \
 	src/mpi/handover.c src/mpi/handover.h \
+	src/mpi/window_ask.c \
 	src/mpi/window_make.c \
 	src/mpi/window_memory.c src/mpi/window_memory.h \
+	src/mpi/window_remote.c src/mpi/window_remote.h \
+	src/mpi/window_serve.c \
 	src/mpi/window_stream.c \
 	src/mpi/windows.c src/mpi/windows.h \
 	src/mpi/aware.c src/mpi/aware.h \

@@ -4,6 +4,7 @@
 
 #include "mpi/letters.h"
 #include "mpi/receive.h"
+#include "mpi/window_remote.h"
 
 static bool closed;
 static struct arrival *orphans, **orphans_end = &orphans;
@@ -24,11 +25,11 @@ static void unlink_posted(struct comm *comm, struct gpubind_operation **link)
     receive->next = NULL;
 }
 
-static void keep(struct arrival ***end, const struct arrival *arrival)
+static void keep(struct arrival ***end, const struct arrival *arrival, bool window)
 {
     struct arrival *kept;
 
-    if (closed) {
+    if (closed && !window) {
         receive_drop(arrival);
         return;
     }
@@ -46,11 +47,15 @@ void match_arrival(const struct arrival *arrival)
     struct comm *comm = comm_with(arrival->header.context);
 
     if (!comm) {
-        keep(&orphans_end, arrival);
+        keep(&orphans_end, arrival, false);
         return;
     }
     if (comm->of && arrival->header.tag == LETTER_TAG) {
         letter_arrived(comm, arrival);
+        return;
+    }
+    if (comm->window && arrival->header.tag == WINDOW_TAG) {
+        window_asked(comm, arrival);
         return;
     }
     for (struct gpubind_operation **link = &comm->posted; *link; link = &(*link)->next) {
@@ -62,7 +67,7 @@ void match_arrival(const struct arrival *arrival)
         receive_start(receive, arrival);
         return;
     }
-    keep(&comm->kept_end, arrival);
+    keep(&comm->kept_end, arrival, comm->window);
 }
 
 static struct arrival **find(const struct comm *comm, int source, int tag)
@@ -103,7 +108,8 @@ void match_close(void)
 {
     closed = true;
     for (struct comm *comm = comm_first(); comm; comm = comm->next)
-        drop(&comm->kept, &comm->kept_end);
+        if (!comm->window)
+            drop(&comm->kept, &comm->kept_end);
     drop(&orphans, &orphans_end);
 }
 

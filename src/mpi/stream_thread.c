@@ -14,6 +14,7 @@
 #include "mpi/library.h"
 #include "mpi/on_stream.h"
 #include "mpi/operation.h"
+#include "mpi/window_remote.h"
 
 #define ON_ITS_WAY 0.3 /* seconds, of a message */
 
@@ -52,21 +53,31 @@ static void rest(double since)
         nanosleep(&(struct timespec){0, pauses[i].pause}, NULL);
 }
 
+static bool has_work(void)
+{
+    return on_streams_busy() || window_may_be_asked();
+}
+
+static unsigned count_events(void)
+{
+    return on_streams_events() + window_serve_events();
+}
+
 static void *serve(void *unused)
 {
     double happened = operation_clock();
-    unsigned events = on_streams_events();
+    unsigned events = count_events();
 
     (void)unused;
     prctl(PR_SET_TIMERSLACK, 1000ul);
     library_keep_from_mpi(level < MPI_THREAD_MULTIPLE);
     gpu_suspend_capture();
     while (!stopping) {
-        if (!on_streams_busy())
+        if (!has_work())
             sem_wait(&work);
         step();
-        if (on_streams_events() != events) {
-            events = on_streams_events();
+        if (count_events() != events) {
+            events = count_events();
             happened = operation_clock();
         }
         rest(operation_clock() - happened);

@@ -8,7 +8,7 @@
 #include "mpi/memory_calls.h"
 #include "mpi/places.h"
 #include "mpi/window_memory.h"
-#include "mpi/windows.h"
+#include "mpi/window_remote.h"
 
 #define ALIGNMENT 256
 
@@ -210,7 +210,9 @@ static int make_all(struct gpubind_window *win, struct card *cards, bool has_gpu
         return result;
     for (int rank = 0; rank < win->n; rank++)
         map(win, rank, &cards[rank]);
-    mine.result = win->gpu ? upload(win, err) : MPI_SUCCESS;
+    mine.result = window_remote_begin(win, err);
+    if (mine.result == MPI_SUCCESS && win->gpu)
+        mine.result = upload(win, err);
     fill_card(win, mine.result, err, &mine);
     return exchange(win, &mine, cards, err);
 }

@@ -1,7 +1,8 @@
 /* Windows in the order of a stream: copies by the copy engine, and writes to, and waits
- * for, words by the stream itself. The host and the target take no part. */
+ * for, words by the stream itself. The host and the target take no part, but for a target
+ * that streams do not reach. */
 #include "mpi/library.h"
-#include "mpi/windows.h"
+#include "mpi/window_remote.h"
 
 /* What a call asks for, until it is known to be good. */
 struct request {
@@ -50,7 +51,6 @@ static int check_signal(const struct request *request, struct gpubind_error *err
 
 static int check(const struct request *request, struct gpubind_error *err)
 {
-    const struct window_part *part;
     int result = window_check_rank(request->win, request->target, err);
 
     if (result == MPI_SUCCESS && !request->win->gpu) {
@@ -61,15 +61,7 @@ static int check(const struct request *request, struct gpubind_error *err)
         result = check_buffer(request, err);
     if (result == MPI_SUCCESS && request->signals)
         result = check_signal(request, err);
-    if (result != MPI_SUCCESS)
-        return result;
-    part = &request->win->parts[request->target];
-    if ((request->nbytes > 0 && !part->data) || (request->signals && !part->signals)) {
-        error_set(err, "rank %d is on another node, or its GPU cannot be reached from this one: "
-                  "send to it with gpubind_send_on_stream", request->target);
-        return MPI_ERR_OTHER;
-    }
-    return MPI_SUCCESS;
+    return result;
 }
 
 /* ---- what a stream is given; 0 or what the driver says */
@@ -115,13 +107,23 @@ static int queue_put_signal(const struct request *request, unsigned long long va
     return status == CUDA_OK ? queue_signal(request, value) : status;
 }
 
-static int queue_wait(const struct request *request, unsigned long long value)
-{
-    return gpu_driver()->cuStreamWaitValue64_v2(request->stream, word_of(request), value,
-                                                CUDA_WAIT_GEQ);
-}
-
 /* ---- calls */
+
+/* The same for a target that the stream does not reach. */
+static int ask(const struct request *request, bool get, unsigned long long value,
+               struct gpubind_error *err)
+{
+    const struct window_command command = {
+        .deeds = (request->nbytes == 0 ? 0 : get ? WINDOW_GET : WINDOW_PUT) |
+                 (request->signals ? WINDOW_SIGNAL : 0),
+        .offset = request->offset, .nbytes = request->nbytes,
+        .signal = (uint64_t)request->signal, .value = value};
+
+    if (!command.deeds)
+        return MPI_SUCCESS;
+    return window_ask(request->win, request->target, &command, request->buffer, request->stream,
+                      err);
+}
 
 static int try(const struct request *request,
                int (*what)(const struct request *, unsigned long long),
@@ -132,6 +134,10 @@ static int try(const struct request *request,
 
     if (result != MPI_SUCCESS)
         return result;
+    if (!what)
+        return window_wait(request->win, word_of(request), value, request->stream, err);
+    if (window_is_out_of_reach(request->win, request->target))
+        return ask(request, what == queue_get, value, err);
     entered = gpu_enter(request->win->gpu);
     /* The driver may wait for the stream, which a message may hold. */
     library_unlock();
@@ -144,6 +150,7 @@ static int try(const struct request *request,
     return MPI_ERR_OTHER;
 }
 
+/* what: NULL is a wait for a signal of this rank. */
 static int queue(struct request request,
                  int (*what)(const struct request *, unsigned long long),
                  unsigned long long value)
@@ -156,7 +163,7 @@ static int queue(struct request request,
     result = window_check(request.win, &err);
     if (result == MPI_SUCCESS) {
         user = request.win->comm->user;
-        if (what == queue_wait)
+        if (!what)
             request.target = request.win->rank;
         if (request.target != MPI_PROC_NULL)
             result = try(&request, what, value, &err);
@@ -212,5 +219,5 @@ int gpubind_wait_signal_on_stream(int signal, unsigned long long value, gpubind_
     const struct request request = {.call = "gpubind_wait_signal_on_stream", .win = win,
                                     .stream = stream, .signals = true, .signal = signal};
 
-    return queue(request, queue_wait, value);
+    return queue(request, NULL, value);
 }

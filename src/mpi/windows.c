@@ -5,6 +5,8 @@
 #include "mpi/engine.h"
 #include "mpi/library.h"
 #include "mpi/memory_calls.h"
+#include "mpi/shares.h"
+#include "mpi/window_remote.h"
 
 static struct gpubind_window *windows;
 
@@ -61,16 +63,37 @@ static void free_now(const struct gpubind_window *win, cuda_address memory)
         gpu_free_now(win->gpu, memory);
 }
 
+/* Some rank may map this one's part still: those of the node are asked to close it before
+ * the memory is freed. */
+static void note_shares(const struct gpubind_window *win)
+{
+    const struct comm *comm = win->comm;
+    struct memory memory;
+
+    if (memory_of((const void *)(uintptr_t)win->memory, &memory, NULL) < 0)
+        return;
+    for (int rank = 0; rank < win->n; rank++) {
+        const struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
+
+        if (rank != win->rank && peer->local >= 0)
+            shares_note(comm->domain, memory.id, peer->local);
+    }
+}
+
 void window_clear(struct gpubind_window *win, bool at_end)
 {
+    window_remote_end(win);
     if (!at_end && win->table)
         gpu_free(win->gpu, win->table); /* not while a stream is held */
     if (at_end) {
         free_now(win, win->table);
         free_now(win, win->memory);
     }
-    if (!at_end && win->memory) /* messages may have come from it, too */
+    if (!at_end && win->memory) { /* messages may have come from it, too */
+        if (win->held)
+            note_shares(win);
         memory_free_later((void *)(uintptr_t)win->memory, NULL);
+    }
     comm_leave(win->comm);
     free(win);
 }
@@ -81,12 +104,18 @@ void windows_detach(void)
         window_detach(win);
 }
 
+static bool is_idle(const void *win)
+{
+    return window_is_idle(win);
+}
+
 void windows_clear(void)
 {
     while (windows) {
         struct gpubind_window *win = windows;
 
         windows = win->next;
+        engine_wait_for(is_idle, win, 1); /* what is under way are answers that came */
         window_clear(win, true);
     }
 }
@@ -150,19 +179,37 @@ int gpubind_win_device(gpubind_win win, const struct gpubind_device_win **device
 /* ---- its end */
 
 struct meeting {
-    const struct gpubind_window *win;
+    struct gpubind_window *win;
     MPI_Request request;
+    bool begun, failed;
     int gone; /* a rank that will not come; -1: none */
     double looked;
 };
+
+/* What this rank asked others for is over before it says that it is here; then nobody asks
+ * any more, and what was asked is over soon. */
+static bool is_over(struct meeting *meeting)
+{
+    struct gpubind_window *win = meeting->win;
+    int over = 0;
+
+    if (!window_is_idle(win))
+        return false;
+    if (!meeting->begun)
+        meeting->failed = PMPI_Iallreduce(MPI_IN_PLACE, &win->held, 1, MPI_INT, MPI_MAX,
+                                          win->together, &meeting->request) != MPI_SUCCESS;
+    meeting->begun = true;
+    if (!meeting->failed)
+        PMPI_Test(&meeting->request, &over, MPI_STATUS_IGNORE);
+    return over || meeting->failed;
+}
 
 static bool all_are_there(const void *argument)
 {
     struct meeting *meeting = (struct meeting *)(uintptr_t)argument; /* the caller's own */
     const struct comm *comm = meeting->win->comm;
-    int over = 1;
+    const bool over = is_over(meeting);
 
-    PMPI_Test(&meeting->request, &over, MPI_STATUS_IGNORE);
     if (over || operation_clock() - meeting->looked < 0.1)
         return over;
     meeting->looked = operation_clock();
@@ -175,17 +222,17 @@ static bool all_are_there(const void *argument)
     return meeting->gone >= 0;
 }
 
-static int meet(const struct gpubind_window *win, struct gpubind_error *err)
+static int meet(struct gpubind_window *win, struct gpubind_error *err)
 {
-    struct meeting meeting = {win, MPI_REQUEST_NULL, -1, operation_clock()};
+    struct meeting meeting = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
+                              .looked = operation_clock()};
 
-    if (PMPI_Ibarrier(win->together, &meeting.request) != MPI_SUCCESS) {
-        error_set(err, "MPI_Ibarrier failed");
-        return MPI_ERR_OTHER;
-    }
-    if (engine_wait_for(all_are_there, &meeting, 3600) && meeting.gone < 0)
+    win->held = gpu_is_held();
+    if (engine_wait_for(all_are_there, &meeting, 3600) && meeting.gone < 0 && !meeting.failed)
         return MPI_SUCCESS;
-    if (meeting.gone >= 0)
+    if (meeting.failed)
+        error_set(err, "MPI_Iallreduce failed");
+    else if (meeting.gone >= 0)
         error_set(err, "rank %d is gone", meeting.gone);
     else
         error_set(err, "the other ranks did not call gpubind_win_free for an hour");
@@ -208,6 +255,7 @@ int gpubind_win_free(gpubind_win *handle)
         window_detach(win);
         result = meet(win, &err);
         if (result == MPI_SUCCESS) { /* else others may map it: the memory stays */
+            window_remote_end(win);
             library_unlock();
             PMPI_Comm_free(&win->together);
             library_lock();

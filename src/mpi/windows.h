@@ -18,7 +18,9 @@ struct gpubind_window {
     struct gpubind_window *next;
     struct comm *comm;  /* whose error handler hears of errors */
     MPI_Comm together;  /* for calls that all ranks make: the application's may be freed */
+    struct window_remote *remote; /* NULL: all ranks reach each other */
     struct gpu *gpu;    /* NULL: this rank has none */
+    int held;           /* streams were held when some rank let go of its mappings */
     cuda_address memory, table; /* mine: my part, and for kernels; 0: none */
     int rank, n;
     struct window_part parts[];

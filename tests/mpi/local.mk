@@ -54,7 +54,10 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
 	tests/mpi/where.c \
-	tests/mpi/windows.c \
+	tests/mpi/windows.c tests/mpi/windows.h \
+	tests/mpi/windows_remote.c \
+	tests/mpi/windows_remote_ends.c \
+	tests/mpi/windows_streams.c \
 	tests/mpi/windows_gpu.c \
 	tests/mpi/windows_memory.c
 
@@ -120,3 +123,13 @@ tests_bench_held_CFLAGS = $(AM_CFLAGS) -pthread
 tests_bench_held_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
 tests_bench_held_SOURCES = tests/bench/held.c
 EXTRA_DIST += tests/mpi/windows_kernels.cu
+
+# By hand: see there.
+EXTRA_PROGRAMS += tests/bench/window
+CLEANFILES += tests/bench/window
+tests_bench_window_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_bench_window_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_bench_window_LDFLAGS = -no-install
+tests_bench_window_LDADD = $(tests_mpi_ranks_LDADD)
+tests_bench_window_SOURCES = tests/bench/window.c tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c

@@ -58,6 +58,7 @@ static const struct {
     {"windows", test_windows, 1, 1, MPI_THREAD_SINGLE},
     {"windows_apart", test_windows_apart, 2, 1, MPI_THREAD_SINGLE},
     {"windows_die", test_windows_die, 2, 1, MPI_THREAD_SINGLE},
+    {"windows_ends", test_windows_ends, 2, 1, MPI_THREAD_SINGLE},
     {"windows_fail", test_windows_fail, 2, 1, MPI_THREAD_SINGLE},
     {"windows_gpu", test_windows_gpu, 1, 1, MPI_THREAD_SINGLE},
     {"windows_memory", test_windows_memory, 1, 1, MPI_THREAD_SINGLE},

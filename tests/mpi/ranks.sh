@@ -27,6 +27,7 @@ no mappings   | GPUBIND_SIM_IPC=refuse GPUBIND_SIM_CUMEM=no
 one device    | GPUBIND_SIM_DEVICES=1
 three devices | GPUBIND_SIM_DEVICES=3
 one way       | GPUBIND_SIM_DEVICES=3 GPUBIND_SIM_PEERS=011/101/110
+one way round | GPUBIND_SIM_DEVICES=3 GPUBIND_SIM_PEERS=010/001/100
 kernels       | GPUBIND_SIM_KERNELS=1
 shared path   | GPUBIND_PATH=shared
 network path  | GPUBIND_PATH=network
@@ -36,6 +37,7 @@ few mappings  | GPUBIND_MAPPINGS=4
 small memory  | GPUBIND_SIM_MEMORY=67108864
 small memory, no peers | GPUBIND_SIM_MEMORY=67108864 GPUBIND_SIM_PEERS=none
 no eager      | GPUBIND_EAGER=0
+no eager, no peers | GPUBIND_EAGER=0 GPUBIND_SIM_PEERS=none
 nothing kept  | GPUBIND_PACK_MEMORY=0
 thread        | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1
 threads       | TEST_MULTIPLE=1

@@ -50,6 +50,7 @@ void test_where(void);
 void test_windows(void);
 void test_windows_apart(void);
 void test_windows_die(void);
+void test_windows_ends(void);
 void test_windows_fail(void);
 void test_windows_gpu(void);
 void test_windows_memory(void);

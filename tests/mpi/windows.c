@@ -1,28 +1,26 @@
-/* Windows: what a rank is given, and what streams do with it. For any number of ranks, on
+/* Windows: what a rank is given, what is refused, how it ends. For any number of ranks, on
  * devices that may or may not reach each other. */
+#include "tests/mpi/windows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/mpi/job.h"
 #include "tests/mpi/tests.h"
 
-enum { BYTES = 70001, SIGNALS = 5 };
-
-static struct CUstream_st *stream;
-
+struct CUstream_st *stream;
 
 /* Uneven, and nothing for every third rank from 2 on. */
 static size_t bytes_of(int rank)
 {
-    return rank % 3 == 2 ? 0 : BYTES - 1000 * (size_t)rank;
+    return rank % 3 == 2 ? 0 : WINDOW_BYTES - 1000 * (size_t)rank;
 }
 
-static void sync(void)
+void sync_stream(void)
 {
     expect(cuda.cuStreamSynchronize(stream) == CUDA_OK, "the stream fails");
 }
 
-static void *pointer_to(gpubind_win win, int rank)
+void *window_pointer(gpubind_win win, int rank)
 {
     void *at = NULL;
 
@@ -43,7 +41,7 @@ static bool holds(const void *at, size_t nbytes, uint64_t seed)
     return same;
 }
 
-static gpubind_win make(MPI_Comm comm, size_t nbytes, int nsignals)
+gpubind_win window_make(MPI_Comm comm, size_t nbytes, int nsignals)
 {
     gpubind_win win = GPUBIND_WIN_NULL;
 
@@ -53,7 +51,7 @@ static gpubind_win make(MPI_Comm comm, size_t nbytes, int nsignals)
     return win;
 }
 
-static void discard(gpubind_win *win)
+void window_discard(gpubind_win *win)
 {
     succeeds(gpubind_win_free(win), "win_free");
     expect(*win == GPUBIND_WIN_NULL, "the handle is still there");
@@ -75,15 +73,15 @@ static void check_zeros(const char *at, size_t nbytes)
 
 static void pointers(void)
 {
-    gpubind_win win = make(MPI_COMM_WORLD, bytes_of(job.rank), SIGNALS);
+    gpubind_win win = window_make(MPI_COMM_WORLD, bytes_of(job.rank), WINDOW_SIGNALS);
     const struct gpubind_device_win *device = NULL;
-    char *mine = pointer_to(win, job.rank);
+    char *mine = window_pointer(win, job.rank);
 
     job_test("pointers: sizes, zeros, and memory that is the same for all");
     expect(!mine == !bytes_of(job.rank), "the own part is at %p", (void *)mine);
     expect((uintptr_t)mine % 256 == 0, "it lies at %p", (void *)mine);
     if (mine) {
-        char *bytes = malloc(BYTES);
+        char *bytes = malloc(WINDOW_BYTES);
 
         check_zeros(mine, bytes_of(job.rank));
         bytes_of_seed(bytes, bytes_of(job.rank), 100 + (uint64_t)job.rank);
@@ -99,123 +97,14 @@ static void pointers(void)
         is_int((long long)nbytes, (long long)bytes_of(rank), "bytes");
         if (at)
             expect(holds(at, nbytes, 100 + (uint64_t)rank), "rank %d's memory differs", rank);
-        if (nargs == 0) /* all are reached */
+        if (!nargs) /* all are reached */
             expect(!at == !nbytes, "rank %d is at %p", rank, at);
     }
     succeeds(gpubind_win_device(win, &device), "win_device");
     expect(device && gpu_owns(device), "the table is at %p", (const void *)device);
     job_barrier();
-    discard(&win);
+    window_discard(&win);
     succeeds(gpubind_win_free(&win), "win_free of no window");
-    job_result();
-}
-
-/* ---- streams */
-
-/* Everybody puts to the next rank and waits for what the rank before puts. late: waits
- * are queued before anything is put; else after. */
-static void ring(bool late)
-{
-    gpubind_win win = make(MPI_COMM_WORLD, BYTES, SIGNALS);
-    const int next = (job.rank + 1) % job.size, before = (job.rank + job.size - 1) % job.size;
-    struct buffer out, in;
-
-    job_test("put_signal and wait_signal round a ring, %s first", late ? "waits" : "puts");
-    need_filled(&out, MEMORY_DEVICE, BYTES, 200 + (uint64_t)job.rank);
-    need_buffer(&in, MEMORY_DEVICE, BYTES);
-    for (int turn = 1; turn <= 3; turn++) {
-        const size_t nbytes = BYTES / (size_t)turn;
-
-        job_barrier();
-        buffer_reset(&in);
-        if (!late)
-            succeeds(gpubind_put_signal_on_stream(out.at, nbytes, 1, (unsigned)turn, next, 0, win,
-                                                  stream),
-                     "put_signal");
-        if (!late)
-            job_barrier();
-        /* What is waited for sits in a stream of its own: nobody waits for the other. */
-        struct CUstream_st *waits;
-        cuda.cuStreamCreate(&waits, CUDA_STREAM_NON_BLOCKING);
-        succeeds(gpubind_wait_signal_on_stream(1, (unsigned)turn, win, waits), "wait_signal");
-        succeeds(gpubind_get_on_stream(in.at, nbytes, job.rank, 0, win, waits), "get of my own");
-        if (late) {
-            job_barrier();
-            gpu_keep_busy(stream);
-            expect(cuda.cuStreamQuery(waits) == CUDA_NOT_READY, "nothing was put, but the wait ends");
-            job_barrier();
-            succeeds(gpubind_put_signal_on_stream(out.at, nbytes, 1, (unsigned)turn, next, 0, win,
-                                                  stream),
-                     "put_signal");
-        }
-        expect(cuda.cuStreamSynchronize(waits) == CUDA_OK, "the waiting stream fails");
-        cuda.cuStreamDestroy_v2(waits);
-        received(&in, nbytes, 200 + (uint64_t)before, "put");
-        sync();
-    }
-    job_barrier();
-    discard(&win);
-    buffer_clear(&out);
-    buffer_clear(&in);
-    job_result();
-}
-
-/* All ranks' parts, from host memory and from GPU memory, at odd places. */
-static void puts_and_gets(void)
-{
-    gpubind_win win = make(MPI_COMM_WORLD, BYTES, 0);
-    const size_t piece = 997;
-    struct buffer out[2], in;
-
-    job_test("puts to, and gets from, every rank at odd offsets, of either memory");
-    need_filled(&out[0], MEMORY_DEVICE, piece, 300 + (uint64_t)job.rank);
-    need_filled(&out[1], MEMORY_PINNED, piece, 300 + (uint64_t)job.rank);
-    need_buffer(&in, MEMORY_DEVICE, piece);
-    for (int rank = 0; rank < job.size; rank++)
-        succeeds(gpubind_put_on_stream(out[rank % 2].at, piece, rank,
-                                       (size_t)job.rank * piece + 3, win, stream),
-                 "put to rank %d", rank);
-    sync();
-    job_barrier();
-    for (int rank = 0; rank < job.size; rank++)
-        for (int from = 0; from < job.size; from++) {
-            buffer_reset(&in);
-            succeeds(gpubind_get_on_stream(in.at, piece, rank, (size_t)from * piece + 3, win,
-                                           stream),
-                     "get from rank %d", rank);
-            sync();
-            received(&in, piece, 300 + (uint64_t)from, "get");
-        }
-    succeeds(gpubind_put_on_stream(NULL, 0, 0, BYTES, win, stream), "put of nothing at the end");
-    succeeds(gpubind_put_on_stream(out[0].at, piece, MPI_PROC_NULL, 0, win, stream),
-             "put to MPI_PROC_NULL");
-    job_barrier();
-    discard(&win);
-    buffer_clear(&out[0]);
-    buffer_clear(&out[1]);
-    buffer_clear(&in);
-    job_result();
-}
-
-/* A signal says nothing before the stream's earlier work is done. */
-static void order(void)
-{
-    gpubind_win win = make(MPI_COMM_WORLD, 8, SIGNALS);
-    struct CUstream_st *other;
-
-    job_test("a signal comes after the stream's earlier work; 64 bits count");
-    cuda.cuStreamCreate(&other, CUDA_STREAM_NON_BLOCKING);
-    succeeds(gpubind_wait_signal_on_stream(0, 5ull << 40, win, other), "wait_signal");
-    gpu_keep_busy(stream);
-    succeeds(gpubind_signal_on_stream(0, (5ull << 40) - 1, job.rank, win, stream), "signal");
-    sync();
-    expect(cuda.cuStreamQuery(other) == CUDA_NOT_READY, "a smaller value ends the wait");
-    succeeds(gpubind_signal_on_stream(0, (5ull << 40) + 1, job.rank, win, stream), "signal");
-    sync();
-    expect(cuda.cuStreamSynchronize(other) == CUDA_OK, "the waiting stream fails");
-    cuda.cuStreamDestroy_v2(other);
-    job_barrier();
-    discard(&win);
     job_result();
 }
 
@@ -223,7 +112,7 @@ static void order(void)
 
 static void refused(void)
 {
-    gpubind_win win = make(MPI_COMM_WORLD, 1000, 2), none = GPUBIND_WIN_NULL, old = win;
+    gpubind_win win = window_make(MPI_COMM_WORLD, 1000, 2), none = GPUBIND_WIN_NULL, old = win;
     struct buffer out;
     void *at;
 
@@ -254,9 +143,9 @@ static void refused(void)
           MPI_ERR_NO_MEM, "rank 0", "more than there is, at one rank");
     fails(gpubind_win_allocate(MPI_COMM_NULL, 8, 1, &none), MPI_ERR_COMM, "MPI_COMM_NULL",
           "no communicator");
-    sync();
+    sync_stream();
     job_barrier();
-    discard(&win);
+    window_discard(&win);
     fails(gpubind_put_on_stream(out.at, 8, job.rank, 0, old, stream), MPI_ERR_WIN, "freed",
           "put to a window that was freed");
     fails(gpubind_win_free(&old), MPI_ERR_WIN, "freed", "free again");
@@ -279,22 +168,23 @@ static void lives(void)
     job_test("a window outlives its communicator, and messages come from it");
     MPI_Comm_split(MPI_COMM_WORLD, job.rank % 2, -job.rank, &half);
     MPI_Comm_size(half, &size);
-    win = make(half, BYTES, 1);
+    win = window_make(half, WINDOW_BYTES, 1);
     MPI_Comm_free(&half);
-    need_buffer(&in, MEMORY_DEVICE, BYTES);
+    need_buffer(&in, MEMORY_DEVICE, WINDOW_BYTES);
     for (int rank = 0; rank < size; rank++)
         succeeds(gpubind_win_pointer(win, rank, NULL, NULL), "win_pointer");
     fails(gpubind_win_pointer(win, size, NULL, NULL), MPI_ERR_RANK, "rank", "of the half");
-    discard(&win);
+    window_discard(&win);
 
-    win = make(MPI_COMM_WORLD, BYTES, 1);
-    gpu_put(pointer_to(win, job.rank), in.at, 0);
-    succeeds(gpubind_sendrecv(pointer_to(win, job.rank), BYTES, MPI_BYTE, next, 1, in.at, BYTES,
-                              MPI_BYTE, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+    win = window_make(MPI_COMM_WORLD, WINDOW_BYTES, 1);
+    gpu_put(window_pointer(win, job.rank), in.at, 0);
+    succeeds(gpubind_sendrecv(window_pointer(win, job.rank), WINDOW_BYTES, MPI_BYTE, next, 1, in.at,
+                              WINDOW_BYTES, MPI_BYTE, before, 1, MPI_COMM_WORLD,
+                              MPI_STATUS_IGNORE),
              "sendrecv");
-    check_zeros(in.at, BYTES);
-    discard(&win);
-    left = make(MPI_COMM_WORLD, BYTES, 1);
+    check_zeros(in.at, WINDOW_BYTES);
+    window_discard(&win);
+    left = window_make(MPI_COMM_WORLD, WINDOW_BYTES, 1);
     expect(left != GPUBIND_WIN_NULL, "no window");
     buffer_clear(&in);
     job_result();
@@ -307,17 +197,17 @@ static void again(void)
     gpubind_win win;
 
     job_test("30 windows after each other leave no memory behind");
-    win = make(MPI_COMM_WORLD, 8, 1); /* what the driver keeps is there */
-    discard(&win);
+    win = window_make(MPI_COMM_WORLD, 8, 1); /* what the driver keeps is there */
+    window_discard(&win);
     job_barrier();
     cuda.cuMemGetInfo_v2(&before, &all);
     for (int i = 0; i < 30; i++) {
-        win = make(MPI_COMM_WORLD, 4 << 20, 1);
+        win = window_make(MPI_COMM_WORLD, 4 << 20, 1);
         if (i % 3 == 0)
-            check_zeros(pointer_to(win, job.rank), 4 << 20);
-        gpu_put(pointer_to(win, job.rank), "dirt", 4);
+            check_zeros(window_pointer(win, job.rank), 4 << 20);
+        gpu_put(window_pointer(win, job.rank), "dirt", 4);
         job_barrier();
-        discard(&win);
+        window_discard(&win);
     }
     job_barrier();
     cuda.cuMemGetInfo_v2(&after, &all);
@@ -325,7 +215,7 @@ static void again(void)
     job_result();
 }
 
-/* `ranks windows [NAME]`; without a name all ranks' devices reach each other. */
+/* `ranks windows [served|refused]`; without a word all ranks' devices reach each other. */
 void test_windows(void)
 {
     if (!gpu_count) {
@@ -338,7 +228,7 @@ void test_windows(void)
         succeeds(gpubind_win_pointer(win, 0, &at, &nbytes), "win_pointer");
         expect(!at && nbytes == 0, "%zu bytes at %p", nbytes, at);
         fails(gpubind_put_on_stream(&nbytes, 8, 0, 0, win, NULL), MPI_ERR_OTHER, "no GPU", "put");
-        discard(&win);
+        window_discard(&win);
         fails(gpubind_win_allocate(MPI_COMM_WORLD, 8, 0, &win), MPI_ERR_OTHER, "no GPU",
               "win_allocate of 8 bytes");
         job_result();
@@ -346,56 +236,25 @@ void test_windows(void)
     }
     cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
     pointers();
-    if (nargs == 0) {
-        ring(false);
-        ring(true);
-        puts_and_gets();
-    }
-    order();
+    windows_on_streams(nargs == 0 || strcmp(arguments[0], "served") == 0);
     refused();
     again();
     lives();
     cuda.cuStreamDestroy_v2(stream);
 }
 
-/* `ranks windows_apart`: devices that do not reach each other. */
-void test_windows_apart(void)
-{
-    gpubind_win win;
-    void *at = NULL;
-    size_t nbytes = 0;
-    char byte = 1;
-
-    cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
-    job_test("other GPUs that cannot be reached have no pointer, and puts say so");
-    win = make(MPI_COMM_WORLD, BYTES, 1);
-    for (int rank = 0; rank < job.size; rank++) {
-        succeeds(gpubind_win_pointer(win, rank, &at, &nbytes), "win_pointer");
-        expect(!at == (rank != job.rank) && nbytes == BYTES, "rank %d: %zu bytes at %p", rank,
-               nbytes, at);
-        if (rank == job.rank)
-            continue;
-        fails(gpubind_put_on_stream(&byte, 1, rank, 0, win, stream), MPI_ERR_OTHER, "reached",
-              "put");
-        fails(gpubind_signal_on_stream(0, 1, rank, win, stream), MPI_ERR_OTHER, "reached",
-              "signal");
-        succeeds(gpubind_put_on_stream(&byte, 0, rank, 0, win, stream), "put of nothing");
-    }
-    sync();
-    discard(&win);
-    job_result();
-    test_windows();
-}
-
-/* `ranks windows_die`: the last rank is killed while the others wait in
- * gpubind_win_free. Nobody may come to the end. */
+/* `ranks windows_die [put]`: the last rank is killed while the others wait in
+ * gpubind_win_free, or their streams for what it would do. Nobody may come to the end. */
 void test_windows_die(void)
 {
-    gpubind_win win = make(MPI_COMM_WORLD, BYTES, 1);
+    gpubind_win win = window_make(MPI_COMM_WORLD, WINDOW_BYTES, 1);
+    const uint64_t word = 1;
 
     job_barrier();
     if (job.rank == job.size - 1)
         abort();
+    for (int i = 0; i < 20 && nargs; i++)
+        gpubind_put_on_stream(&word, sizeof word, job.size - 1, 0, win, NULL);
     gpubind_win_free(&win);
     for (;;)
         gpubind_progress();
@@ -408,7 +267,8 @@ void test_windows_fail(void)
 
     job_test("what one rank cannot, all say");
     for (int i = 0; i < 3; i++) {
-        expect(gpubind_win_allocate(MPI_COMM_WORLD, BYTES, 1, &win) != MPI_SUCCESS, "it can");
+        expect(gpubind_win_allocate(MPI_COMM_WORLD, WINDOW_BYTES, 1, &win) != MPI_SUCCESS,
+               "it can");
         expect(strstr(gpubind_error_text(), "rank 1: "), "'%s'", gpubind_error_text());
         expect(win == GPUBIND_WIN_NULL, "there is a window");
     }
