@@ -121,17 +121,31 @@ void gpu_leave(bool entered)
         driver.cuCtxPopCurrent_v2(&ours);
 }
 
-static int make_stream(struct gpu *gpu, struct gpubind_error *err)
+int gpu_need_stream(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (gpu->streams[stream])
+        return 0;
+    entered = gpu_enter(gpu);
+    status = driver.cuStreamCreate(&gpu->streams[stream], CUDA_STREAM_NON_BLOCKING);
+    gpu_leave(entered);
+    if (status == CUDA_OK)
+        return 0;
+    gpu->streams[stream] = NULL;
+    return gpu_error(status, "a CUDA stream cannot be made", err);
+}
+
+static int make_streams(struct gpu *gpu, struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
-    int status = CUDA_OK;
+    int status = driver.cuEventCreate(&gpu->order, CUDA_EVENT_NO_TIMING);
 
-    for (int i = 0; i < GPU_STREAMS && status == CUDA_OK; i++)
-        status = driver.cuStreamCreate(&gpu->streams[i], CUDA_STREAM_NON_BLOCKING);
-    if (status == CUDA_OK)
-        status = driver.cuEventCreate(&gpu->order, CUDA_EVENT_NO_TIMING);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
+    if (status != CUDA_OK)
+        return gpu_error(status, "a CUDA stream cannot be made", err);
+    return gpu_need_stream(gpu, GPU_IN, err) < 0 ? -1 : gpu_need_stream(gpu, GPU_OUT, err);
 }
 
 static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained,
@@ -146,7 +160,7 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     gpu->context = context;
     gpu->ordinal = ordinal;
     gpu->retained = retained;
-    if (make_stream(gpu, err) < 0) {
+    if (make_streams(gpu, err) < 0) {
         free(gpu);
         return NULL;
     }
@@ -285,7 +299,7 @@ void gpu_stop(void)
     while ((gpu = gpus)) {
         bool entered = gpu_enter(gpu);
 
-        for (int i = 0; i < GPU_STREAMS; i++) {
+        for (int i = 0; i < GPU_STREAMS && gpu->streams[i]; i++) {
             driver.cuStreamSynchronize(gpu->streams[i]);
             driver.cuStreamDestroy_v2(gpu->streams[i]);
         }

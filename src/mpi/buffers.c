@@ -5,6 +5,7 @@
 #include "mpi/shares.h"
 
 #define LEAST (64u << 10)
+#define EXCESS (64u << 20) /* kept where nobody may wait for the GPU */
 
 static struct buffer *kept; /* the latest first */
 static uint64_t kept_bytes, most_bytes;
@@ -97,8 +98,12 @@ void buffer_give(struct buffer *buffer)
     kept_bytes += buffer->memory.size;
 }
 
-void buffers_trim(void)
+void buffers_trim(bool may_wait)
 {
+    const uint64_t excess = may_wait ? 0 : most_bytes + EXCESS;
+
+    if (kept_bytes <= most_bytes + excess)
+        return;
     while (kept_bytes > most_bytes) { /* the one that was not used for longest */
         struct buffer **last = &kept;
 

@@ -20,6 +20,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
+	src/mpi/gated_sends.c src/mpi/gated_sends.h \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \

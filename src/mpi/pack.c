@@ -14,7 +14,8 @@ struct pack {
     enum order order;     /* and that of a receive's that has a dense one */
     struct buffer *dense; /* NULL: none, */
     char *on_host;        /* or it is in host memory */
-    struct flight flight; /* of a send's packing, or of what a receive comes after */
+    struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
+    struct flight flight; /* of that, or of what a receive comes after */
 };
 
 void pack_free(struct pack *pack)
@@ -66,7 +67,6 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
 
     if (!pack)
         return error_set(err, "out of memory");
-    strides_sweep();
     strides_use(shape->strides);
     pack->strides = shape->strides;
     pack->count = count;
@@ -109,6 +109,36 @@ int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubi
     return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
 }
 
+struct CUstream_st *pack_stream(const struct pack *pack)
+{
+    return pack->stream;
+}
+
+/* What has to wait for the legacy stream waits in a stream where nobody else does: messages
+ * that the work there waits for may need the other ones. */
+static int queue_packing(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    struct pack *pack = send->pack;
+    struct gpu *gpu = pack->memory.gpu;
+    const enum gpu_stream stream = send->order == ORDER_OPEN ? GPU_PACK : GPU_OUT;
+    struct gpubind_error unheard;
+    int status = gpu_need_stream(gpu, stream, err);
+
+    if (status < 0)
+        return -1;
+    pack->stream = gpu->streams[stream];
+    if (send->order == ORDER_OPEN)
+        status = gpu_order_after_legacy(gpu, stream, err);
+    if (status == 0)
+        status = move(pack, stream, send->memory.address, send->nbytes, false, err);
+    /* Also for what was queued of it before something failed. */
+    if (copies_start(gpu, stream, NULL, 0, &pack->flight, status == 0 ? err : &unheard) < 0) {
+        copies_wait(gpu, stream, NULL);
+        status = -1;
+    }
+    return status;
+}
+
 int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct pack *pack = send->pack;
@@ -119,15 +149,7 @@ int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
         strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, send->nbytes, false);
         return 0;
     }
-    if (operation_order_stream(send, GPU_OUT, err) < 0)
-        return -1;
-    if (pack_gather(send, send->memory.address, err) < 0 ||
-        copies_start(pack->memory.gpu, GPU_OUT, NULL, 0, &pack->flight, err) < 0) {
-        copies_wait(pack->memory.gpu, GPU_OUT, NULL); /* for what of it was queued */
-        return -1;
-    }
-    send->order = ORDER_QUEUED;
-    return 0;
+    return queue_packing(send, err);
 }
 
 int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)

@@ -14,14 +14,16 @@ void pack_free(struct pack *pack);
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);
 
-/* ---- a send, on a GPU in its stream GPU_OUT */
+/* ---- a send */
 
-/* Queues the copies from GPU memory to dense memory that the GPU can address. */
+/* Queues the copies from GPU memory to dense memory that the GPU can address, in GPU_OUT. */
 int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err);
 /* Queues the packing, after earlier work in the legacy stream when its order says so: the
- * operation's buffer is a dense one of the library's from now on, and its order is
- * ORDER_QUEUED. Host memory is packed at once. */
+ * operation's buffer is a dense one of the library's from now on. Host memory is packed at
+ * once. */
 int pack_start(struct gpubind_operation *send, struct gpubind_error *err);
+/* That this is in; NULL: it has not begun, or nothing is to be waited for. */
+struct CUstream_st *pack_stream(const struct pack *pack);
 /* What was queued, 1: is done; 0: not yet; -1 with a sentence: it failed. */
 int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
 

@@ -6,6 +6,7 @@
 #include "mpi/library.h"
 #include "mpi/offers.h"
 #include "mpi/pack.h"
+#include "mpi/pt2pt.h"
 
 static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes)
 {
@@ -104,6 +105,7 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
         if (!operation->done)
             engine_wait(request, 1, false);
         result = end(request, status, &err);
+        message_sweep(true);
     }
     return library_leave(comm, result, "gpubind_wait", &err);
 }
@@ -134,6 +136,8 @@ int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
             error_set(&first, "request %d of %d: %.450s", i, n, err.text);
         }
     }
+    if (library_started())
+        message_sweep(true);
     return library_leave(comm, result, "gpubind_waitall", &first);
 }
 
@@ -168,6 +172,7 @@ int gpubind_waitany(int n, gpubind_request requests[], int *index, MPI_Status *s
         *index = find_done(n, requests);
         comm = comm_of_request(requests[*index]);
         result = end(&requests[*index], status, &err);
+        message_sweep(true);
     }
     return library_leave(comm, result, "gpubind_waitany", &err);
 }

@@ -6,6 +6,8 @@
 
 #include "mpi/layouts.h"
 
+#define ORPHANS_MOST 64 /* with a table on a GPU each, where nobody may wait for it */
+
 struct strides {
     _Atomic int users;
     struct strides *next;   /* of those with a gather, and of those that nobody uses */
@@ -21,6 +23,7 @@ struct strides {
 
 static struct strides *gathered;          /* those with a gather */
 static struct strides *_Atomic orphans;   /* of these, those without users */
+static _Atomic int norphans;
 
 struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbytes,
                              MPI_Aint extent)
@@ -57,6 +60,7 @@ void strides_drop(struct strides *strides)
         destroy(strides);
         return;
     }
+    atomic_fetch_add(&norphans, 1);
     strides->orphan = atomic_load(&orphans);
     while (!atomic_compare_exchange_weak(&orphans, &strides->orphan, strides))
         ;
@@ -73,13 +77,17 @@ static void forget_gather(struct strides *strides)
     strides->gather = NULL;
 }
 
-void strides_sweep(void)
+void strides_sweep(bool may_wait)
 {
-    struct strides *strides = atomic_exchange(&orphans, NULL);
+    struct strides *strides;
 
+    if (atomic_load(&norphans) <= (may_wait ? 0 : ORPHANS_MOST))
+        return;
+    strides = atomic_exchange(&orphans, NULL);
     while (strides) {
         struct strides *next = strides->orphan;
 
+        atomic_fetch_sub(&norphans, 1);
         forget_gather(strides);
         destroy(strides);
         strides = next;
@@ -88,7 +96,7 @@ void strides_sweep(void)
 
 void strides_stop(void)
 {
-    strides_sweep();
+    strides_sweep(true);
     while (gathered)
         forget_gather(gathered);
 }
