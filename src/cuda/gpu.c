@@ -7,6 +7,7 @@ static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus;
 static int held; /* streams, or how often */
+static int late; /* messages */
 
 static struct later {
     struct later *next;
@@ -268,9 +269,13 @@ static void free_now(const struct gpu *gpu, cuda_address memory)
     gpu_leave(entered);
 }
 
-void gpu_hold(int more)
+bool gpu_puts_off(void)
 {
-    held += more;
+    return held > 0 || late > 0;
+}
+
+void gpu_free_late(void)
+{
     while (held == 0 && laters) {
         struct later *later = laters;
 
@@ -280,9 +285,23 @@ void gpu_hold(int more)
     }
 }
 
+void gpu_hold(int more)
+{
+    held += more;
+    if (!gpu_puts_off())
+        gpu_free_late();
+}
+
+void gpu_put_off(int more)
+{
+    late += more;
+    if (!gpu_puts_off())
+        gpu_free_late();
+}
+
 void gpu_free(const struct gpu *gpu, cuda_address memory)
 {
-    struct later *later = held ? malloc(sizeof *later) : NULL;
+    struct later *later = gpu_puts_off() ? malloc(sizeof *later) : NULL;
 
     if (!later) {
         free_now(gpu, memory);

@@ -64,6 +64,12 @@ int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err);
  * and stop the calls that we have to make meanwhile. They are put off until none is. */
 void gpu_hold(int more);
 bool gpu_is_held(void);
+/* The same calls are put off while messages are behind work that may be late. */
+void gpu_put_off(int more);
+/* They are, for one or the other. */
+bool gpu_puts_off(void);
+/* Memory has run out: frees what only late work put off, and waits for that. */
+void gpu_free_late(void);
 /* cuMemFree, now or then. */
 void gpu_free(const struct gpu *gpu, cuda_address memory);
 

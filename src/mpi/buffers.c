@@ -61,6 +61,7 @@ static int allocate(struct gpu *gpu, size_t size, cuda_address *address)
 
     if (status == CUDA_OUT_OF_MEMORY && kept) {
         buffers_free();
+        gpu_free_late();
         status = gpu_driver()->cuMemAlloc_v2(address, size);
     }
     gpu_leave(entered);

@@ -19,6 +19,7 @@ int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
     send->next_packing = NULL;
     *packing_end = send;
     packing_end = &send->next_packing;
+    gpu_put_off(1);
     return 0;
 }
 
@@ -33,6 +34,7 @@ void gated_send_open(struct gpubind_operation *send, bool good)
 static void end(struct gpubind_operation *send, bool good, const struct gpubind_error *err)
 {
     send->packing = false;
+    gpu_put_off(-1);
     send->order = ORDER_DONE;
     if (!good && !send->done)
         operation_end(send, MPI_ERR_OTHER, "%s", err->text);

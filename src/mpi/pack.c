@@ -93,15 +93,17 @@ static int move(const struct pack *pack, enum gpu_stream stream, cuda_address de
     const struct layout run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
     struct gpu *gpu = pack->memory.gpu;
     struct layout layout;
-    struct gather *gather;
+    struct gather_end pieces = {NULL, pack->memory.address};
+    const struct gather_end whole = {NULL, dense};
 
     if (pack_layout(pack, &layout))
         return layout_copy(gpu, gpu->streams[stream], spread ? &layout : &run,
                            spread ? &run : &layout, nbytes, err);
-    gather = strides_gather(pack->strides);
-    if (!gather)
+    pieces.gather = strides_gather(pack->strides);
+    if (!pieces.gather)
         return error_set(err, "out of memory");
-    return gather_copy(gpu, stream, gather, pack->memory.address, dense, nbytes, spread, err);
+    return gather_copy(gpu, stream, spread ? &pieces : &whole, spread ? &whole : &pieces, nbytes,
+                       err);
 }
 
 int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err)
