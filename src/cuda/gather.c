@@ -255,6 +255,15 @@ static bool fill_end(const struct gather_end *end, struct gpu *gpu, struct gathe
     return made->table;
 }
 
+bool gather_has_kernel(struct gpu *gpu)
+{
+    bool entered = gpu_enter(gpu);
+    const struct CUfunc_st *kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
+
+    gpu_leave(entered);
+    return kernel;
+}
+
 int gather_copy(struct gpu *gpu, enum gpu_stream stream, const struct gather_end *to,
                 const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err)
 {

@@ -48,6 +48,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/persistent_queue.c src/mpi/persistent_queue.h \
 	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
+	src/mpi/pieces.c src/mpi/pieces.h \
 	src/mpi/probe.c \
 	src/mpi/pt2pt.c src/mpi/pt2pt.h \
 	src/mpi/pulls.c src/mpi/pulls.h \

@@ -86,6 +86,16 @@ bool pack_layout(const struct pack *pack, struct layout *layout)
     return true;
 }
 
+uint64_t pack_name(const struct pack *pack, uint64_t *n, int64_t *extent)
+{
+    return strides_name(pack->strides, n, extent);
+}
+
+void pack_pieces(const struct pack *pack, struct gather_piece *pieces)
+{
+    strides_pieces(pack->strides, pieces);
+}
+
 /* Queues the first nbytes between where they belong and dense memory. */
 static int move(const struct pack *pack, enum gpu_stream stream, cuda_address dense,
                 uint64_t nbytes, bool spread, struct gpubind_error *err)
@@ -109,6 +119,18 @@ static int move(const struct pack *pack, enum gpu_stream stream, cuda_address de
 int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err)
 {
     return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
+}
+
+int pack_push(struct gpubind_operation *send, const struct gather_end *to,
+              struct gpubind_error *err)
+{
+    struct gather_end from = {NULL, send->memory.address};
+
+    if (send->pack)
+        from.gather = strides_gather(send->pack->strides);
+    if (send->pack && !from.gather)
+        return error_set(err, "out of memory");
+    return gather_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
 }
 
 struct CUstream_st *pack_stream(const struct pack *pack)

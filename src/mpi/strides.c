@@ -16,6 +16,7 @@ struct strides {
     int nblocks;
     size_t nbytes;
     MPI_Aint extent;
+    uint64_t name;
     enum { UNKNOWN, REGULAR, IRREGULAR } order;
     struct layout layout;   /* of one element, when REGULAR */
     struct gather *gather;
@@ -24,6 +25,7 @@ struct strides {
 static struct strides *gathered;          /* those with a gather */
 static struct strides *_Atomic orphans;   /* of these, those without users */
 static _Atomic int norphans;
+static _Atomic uint64_t names;
 
 struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbytes,
                              MPI_Aint extent)
@@ -33,6 +35,7 @@ struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbyt
     if (!strides)
         return NULL;
     strides->users = 1;
+    strides->name = atomic_fetch_add(&names, 1) + 1;
     strides->blocks = blocks;
     strides->nblocks = nblocks;
     strides->nbytes = nbytes;
@@ -138,6 +141,19 @@ bool strides_layout(struct strides *strides, uint64_t count, struct layout *layo
     return strides->order == REGULAR && repeat(layout, count, strides->extent);
 }
 
+uint64_t strides_name(const struct strides *strides, uint64_t *n, int64_t *extent)
+{
+    *n = (uint64_t)strides->nblocks;
+    *extent = strides->extent;
+    return strides->name;
+}
+
+void strides_pieces(const struct strides *strides, struct gather_piece *pieces)
+{
+    for (int b = 0; b < strides->nblocks; b++)
+        pieces[b] = (struct gather_piece){strides->blocks[b].at, strides->blocks[b].nbytes};
+}
+
 struct gather *strides_gather(struct strides *strides)
 {
     struct gather_piece *pieces;
@@ -147,8 +163,7 @@ struct gather *strides_gather(struct strides *strides)
     pieces = malloc((size_t)strides->nblocks * sizeof *pieces);
     if (!pieces)
         return NULL;
-    for (int b = 0; b < strides->nblocks; b++)
-        pieces[b] = (struct gather_piece){strides->blocks[b].at, strides->blocks[b].nbytes};
+    strides_pieces(strides, pieces);
     strides->gather = gather_make(pieces, (uint64_t)strides->nblocks, strides->extent);
     free(pieces);
     if (!strides->gather)

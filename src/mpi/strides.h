@@ -21,6 +21,9 @@ void strides_stop(void);
 
 /* The layout of count elements, as layout_of gives it; it takes long only the first time. */
 bool strides_layout(struct strides *strides, uint64_t count, struct layout *layout);
+/* Of its own in this process, never 0; *n: its pieces. */
+uint64_t strides_name(const struct strides *strides, uint64_t *n, int64_t *extent);
+void strides_pieces(const struct strides *strides, struct gather_piece *pieces);
 /* The same data as pieces; NULL: no memory. */
 struct gather *strides_gather(struct strides *strides);
 /* In host memory: nbytes from the elements at strided to dense, or back (spread). */
