@@ -12,6 +12,13 @@ on 'GPU' 2 strided 3000
 on 'GPU no eager' 2 strided
 on 'small memory' 2 strided
 
+everywhere 2 strided_isend
+for setting in 'slower copies' 'no eager' 'nothing kept' 'small memory' 'slow network' \
+    'slow shared' thread threads 'network threads' 'slow network threads' 'GPU no eager' \
+    'GPU network threads' 'GPU thread'; do
+    on "$setting" 2 strided_isend
+done
+
 # The same as in lib_failures.t: an error or the right data, and the next message right.
 failing() {
     setting=$1 what=$2

@@ -7,7 +7,8 @@
 #include "cuda/gather_kernel.h"
 #include "cuda/kernels.h"
 
-enum { PART = GATHER_KERNEL_PART, WORD = 16, BLOCKS = 32 /* as layout_copy has */ };
+enum { PART = GATHER_KERNEL_PART, TILE = GATHER_KERNEL_TILE, LEAST = GATHER_KERNEL_ELEMENT,
+       WORD = 16, BLOCKS = 32 /* as layout_copy has */ };
 
 struct table {
     struct table *next;
@@ -25,10 +26,10 @@ struct gather {
     struct table *tables;
 };
 
-/* Small elements are taken several at a time: the kernel's are larger than its parts. */
+/* Small elements are taken several at a time. */
 static uint64_t elements_at_once(uint64_t nbytes)
 {
-    return nbytes < PART ? (PART + nbytes - 1) / nbytes : 1;
+    return nbytes < LEAST ? (LEAST + nbytes - 1) / nbytes : 1;
 }
 
 static void fill(struct gather *gather, const struct gather_piece *pieces, uint64_t n,
@@ -84,20 +85,20 @@ void gather_free(struct gather *gather)
     free(gather);
 }
 
-/* The piece that each part's first byte lies in. */
-static void index_parts(struct gather *gather, uint64_t *first, uint64_t parts)
+/* The piece that each tile's first byte lies in. */
+static void index_tiles(struct gather *gather, uint64_t *first, uint64_t tiles)
 {
     uint64_t piece = 0, most = 0;
 
-    for (uint64_t part = 0; part < parts; part++) {
-        while (gather->position[piece + 1] <= part * PART)
+    for (uint64_t tile = 0; tile < tiles; tile++) {
+        while (gather->position[piece + 1] <= tile * TILE)
             piece++;
-        first[part] = piece;
+        first[tile] = piece;
     }
-    first[parts] = gather->n - 1;
-    for (uint64_t part = 0; part < parts; part++)
-        if (first[part + 1] - first[part] > most)
-            most = first[part + 1] - first[part];
+    first[tiles] = gather->n - 1;
+    for (uint64_t tile = 0; tile < tiles; tile++)
+        if (first[tile + 1] - first[tile] > most)
+            most = first[tile + 1] - first[tile];
     gather->steps = 0;
     while (most >> gather->steps)
         gather->steps++;
@@ -105,14 +106,14 @@ static void index_parts(struct gather *gather, uint64_t *first, uint64_t parts)
 
 /* As the kernel wants it; the call returns when it is there. */
 static int upload(struct gather *gather, struct gpu *gpu, cuda_address to, uint64_t *words,
-                  uint64_t nwords, uint64_t parts)
+                  uint64_t nwords, uint64_t tiles)
 {
     const struct cuda_driver *cuda = gpu_driver();
     int status;
 
     memcpy(words, gather->position, (gather->n + 1) * sizeof *words);
     memcpy(words + gather->n + 1, gather->at, gather->n * sizeof *words);
-    index_parts(gather, words + 2 * gather->n + 1, parts);
+    index_tiles(gather, words + 2 * gather->n + 1, tiles);
     status = cuda->cuMemcpyHtoDAsync_v2(to, words, nwords * sizeof *words, gpu->streams[GPU_OUT]);
     return status == CUDA_OK ? cuda->cuStreamSynchronize(gpu->streams[GPU_OUT]) : status;
 }
@@ -120,14 +121,14 @@ static int upload(struct gather *gather, struct gpu *gpu, cuda_address to, uint6
 /* The context is current. */
 static cuda_address make_table(struct gather *gather, struct gpu *gpu)
 {
-    const uint64_t parts = (gather->position[gather->n] + PART - 1) / PART;
-    const uint64_t nwords = 2 * gather->n + 1 + parts + 1;
+    const uint64_t tiles = (gather->position[gather->n] + TILE - 1) / TILE;
+    const uint64_t nwords = 2 * gather->n + 1 + tiles + 1;
     uint64_t *words = malloc(nwords * sizeof *words);
     cuda_address to = 0;
 
     if (!words || gpu_driver()->cuMemAlloc_v2(&to, nwords * sizeof *words) != CUDA_OK)
         to = 0;
-    if (to && upload(gather, gpu, to, words, nwords, parts) != CUDA_OK) {
+    if (to && upload(gather, gpu, to, words, nwords, tiles) != CUDA_OK) {
         gpu_free(gpu, to);
         to = 0;
     }
@@ -167,36 +168,65 @@ static unsigned word_of(uint64_t bits)
     return word;
 }
 
+/* Few warps go to as many blocks as there may be. */
 static int launch(const struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stream stream,
                   struct gather_kernel_job *job)
 {
-    const uint64_t warps = GATHER_KERNEL_THREADS / 32, parts = (job->nbytes + PART - 1) / PART;
-    const uint64_t wanted = (parts + warps - 1) / warps;
+    const uint64_t parts = (job->nbytes + PART - 1) / PART;
+    const unsigned blocks = parts < BLOCKS ? (unsigned)parts : BLOCKS;
+    const uint64_t threads = (parts + blocks - 1) / blocks * 32;
     void *parameters[] = {job};
 
-    return gpu_driver()->cuLaunchKernel(kernel, wanted < BLOCKS ? (unsigned)wanted : BLOCKS, 1, 1,
-                                        GATHER_KERNEL_THREADS, 1, 1, 0, gpu->streams[stream],
-                                        parameters, NULL);
+    return gpu_driver()->cuLaunchKernel(
+        kernel, blocks, 1, 1,
+        threads < GATHER_KERNEL_THREADS ? (unsigned)threads : GATHER_KERNEL_THREADS, 1, 1, 0,
+        gpu->streams[stream], parameters, NULL);
+}
+
+/* What lies together from that byte of the message on, nbytes at most. */
+struct run {
+    cuda_address address;
+    uint64_t nbytes;
+};
+
+/* byte grows from call to call, and *piece with it. */
+static struct run run_at(const struct gather_end *end, uint64_t byte, uint64_t *piece,
+                         uint64_t nbytes)
+{
+    const struct gather *gather = end->gather;
+    uint64_t size, element, in, p;
+
+    if (!gather)
+        return (struct run){end->address + byte, nbytes};
+    size = gather->position[gather->n];
+    element = byte / size;
+    in = byte % size;
+    if (*piece / gather->n < element)
+        *piece = element * gather->n;
+    while (gather->position[*piece % gather->n + 1] <= in)
+        ++*piece;
+    p = *piece % gather->n;
+    in -= gather->position[p];
+    size = gather->position[p + 1] - gather->position[p] - in;
+    return (struct run){end->address + element * (cuda_address)gather->extent +
+                            (cuda_address)gather->at[p] + in,
+                        size < nbytes ? size : nbytes};
 }
 
 /* Without the kernel: piece by piece, many to a call where the driver can. */
-static int copy_pieces(struct gpu *gpu, enum gpu_stream stream, const struct gather *gather,
-                       cuda_address strided, cuda_address dense, uint64_t nbytes, bool spread,
-                       struct gpubind_error *err)
+static int copy_pieces(struct gpu *gpu, enum gpu_stream stream, const struct gather_end *to,
+                       const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err)
 {
     struct copy copies[COPIES_MOST];
+    uint64_t to_piece = 0, from_piece = 0;
     int n = 0;
 
-    for (uint64_t done = 0, p = 0; done < nbytes; p++) {
-        const uint64_t element = p / gather->n, piece = p % gather->n;
-        uint64_t length = gather->position[piece + 1] - gather->position[piece];
-        const cuda_address there = strided + element * (cuda_address)gather->extent +
-                                   (cuda_address)gather->at[piece];
+    for (uint64_t done = 0; done < nbytes;) {
+        const struct run there = run_at(to, done, &to_piece, nbytes - done);
+        const struct run here = run_at(from, done, &from_piece, there.nbytes);
 
-        length = length < nbytes - done ? length : nbytes - done;
-        copies[n++] = (struct copy){spread ? there : dense + done, spread ? dense + done : there,
-                                    length, true};
-        done += length;
+        copies[n++] = (struct copy){there.address, here.address, here.nbytes, true};
+        done += here.nbytes;
         if (n < COPIES_MOST && done < nbytes)
             continue;
         if (copies_queue(gpu, stream, copies, n, err) < 0)
@@ -206,23 +236,50 @@ static int copy_pieces(struct gpu *gpu, enum gpu_stream stream, const struct gat
     return 0;
 }
 
-int gather_copy(struct gpu *gpu, enum gpu_stream stream, struct gather *gather,
-                cuda_address strided, cuda_address dense, uint64_t nbytes, bool spread,
-                struct gpubind_error *err)
+/* false: its table cannot be had, this time. */
+static bool fill_end(const struct gather_end *end, struct gpu *gpu, struct gather_kernel_end *made,
+                     uint64_t *all)
 {
-    struct gather_kernel_job job = {.strided = strided, .dense = dense, .n = gather->n,
-                                    .nbytes = nbytes, .element = gather->position[gather->n],
-                                    .extent = gather->extent, .spread = spread};
+    struct gather *gather = end->gather;
+
+    *made = (struct gather_kernel_end){.address = end->address};
+    *all |= end->address;
+    if (!gather)
+        return true;
+    *all |= gather->common;
+    made->table = table_of(gather, gpu);
+    made->n = gather->n;
+    made->nbytes = gather->position[gather->n];
+    made->extent = gather->extent;
+    made->steps = gather->steps;
+    return made->table;
+}
+
+bool gather_has_kernel(struct gpu *gpu)
+{
+    bool entered = gpu_enter(gpu);
+    const struct CUfunc_st *kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
+
+    gpu_leave(entered);
+    return kernel;
+}
+
+int gather_copy(struct gpu *gpu, enum gpu_stream stream, const struct gather_end *to,
+                const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err)
+{
+    struct gather_kernel_job job = {.nbytes = nbytes};
     bool entered = gpu_enter(gpu);
     struct CUfunc_st *kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
-    int status;
+    uint64_t all = nbytes;
+    int status = CUDA_OK;
 
-    job.table = kernel ? table_of(gather, gpu) : 0;
-    job.steps = gather->steps;
-    job.word = word_of(gather->common | strided | dense | nbytes);
-    status = job.table ? launch(gpu, kernel, stream, &job) : CUDA_OK;
+    if (kernel && (!fill_end(to, gpu, &job.to, &all) || !fill_end(from, gpu, &job.from, &all)))
+        kernel = NULL;
+    job.word = word_of(all);
+    if (kernel)
+        status = launch(gpu, kernel, stream, &job);
     gpu_leave(entered);
-    if (!job.table)
-        return copy_pieces(gpu, stream, gather, strided, dense, nbytes, spread, err);
+    if (!kernel)
+        return copy_pieces(gpu, stream, to, from, nbytes, err);
     return status == CUDA_OK ? 0 : gpu_error(status, "strided data cannot be copied", err);
 }

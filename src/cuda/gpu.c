@@ -9,6 +9,7 @@ static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus;
 static int held; /* streams, or how often */
+static int late; /* messages */
 
 static struct later {
     struct later *next;
@@ -123,17 +124,31 @@ void gpu_leave(bool entered)
         driver.cuCtxPopCurrent_v2(&ours);
 }
 
-static int make_stream(struct gpu *gpu, struct gpubind_error *err)
+int gpu_need_stream(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (gpu->streams[stream])
+        return 0;
+    entered = gpu_enter(gpu);
+    status = driver.cuStreamCreate(&gpu->streams[stream], CUDA_STREAM_NON_BLOCKING);
+    gpu_leave(entered);
+    if (status == CUDA_OK)
+        return 0;
+    gpu->streams[stream] = NULL;
+    return gpu_error(status, "a CUDA stream cannot be made", err);
+}
+
+static int make_streams(struct gpu *gpu, struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
-    int status = CUDA_OK;
+    int status = driver.cuEventCreate(&gpu->order, CUDA_EVENT_NO_TIMING);
 
-    for (int i = 0; i < GPU_STREAMS && status == CUDA_OK; i++)
-        status = driver.cuStreamCreate(&gpu->streams[i], CUDA_STREAM_NON_BLOCKING);
-    if (status == CUDA_OK)
-        status = driver.cuEventCreate(&gpu->order, CUDA_EVENT_NO_TIMING);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
+    if (status != CUDA_OK)
+        return gpu_error(status, "a CUDA stream cannot be made", err);
+    return gpu_need_stream(gpu, GPU_IN, err) < 0 ? -1 : gpu_need_stream(gpu, GPU_OUT, err);
 }
 
 static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained,
@@ -148,7 +163,7 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     gpu->context = context;
     gpu->ordinal = ordinal;
     gpu->retained = retained;
-    if (make_stream(gpu, err) < 0) {
+    if (make_streams(gpu, err) < 0) {
         free(gpu);
         return NULL;
     }
@@ -257,9 +272,13 @@ void gpu_free_now(const struct gpu *gpu, cuda_address memory)
     gpu_leave(entered);
 }
 
-void gpu_hold(int more)
+bool gpu_puts_off(void)
 {
-    held += more;
+    return held > 0 || late > 0;
+}
+
+void gpu_free_late(void)
+{
     while (held == 0 && laters) {
         struct later *later = laters;
 
@@ -269,9 +288,23 @@ void gpu_hold(int more)
     }
 }
 
+void gpu_hold(int more)
+{
+    held += more;
+    if (!gpu_puts_off())
+        gpu_free_late();
+}
+
+void gpu_put_off(int more)
+{
+    late += more;
+    if (!gpu_puts_off())
+        gpu_free_late();
+}
+
 void gpu_free(const struct gpu *gpu, cuda_address memory)
 {
-    struct later *later = held ? malloc(sizeof *later) : NULL;
+    struct later *later = gpu_puts_off() ? malloc(sizeof *later) : NULL;
 
     if (!later) {
         gpu_free_now(gpu, memory);
@@ -288,7 +321,7 @@ void gpu_stop(void)
     while ((gpu = gpus)) {
         bool entered = gpu_enter(gpu);
 
-        for (int i = 0; i < GPU_STREAMS; i++) {
+        for (int i = 0; i < GPU_STREAMS && gpu->streams[i]; i++) {
             driver.cuStreamSynchronize(gpu->streams[i]);
             driver.cuStreamDestroy_v2(gpu->streams[i]);
         }

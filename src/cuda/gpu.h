@@ -7,8 +7,9 @@
 
 #include "cuda/driver.h"
 
-/* What arrives and what leaves must not queue behind each other. */
-enum gpu_stream { GPU_IN, GPU_OUT, GPU_STREAMS };
+/* What arrives and what leaves must not queue behind each other, nor behind what is packed
+ * when earlier work of the application is done. */
+enum gpu_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_STREAMS };
 enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_GATHER_KERNEL,
                   GPU_KERNELS };
 
@@ -17,7 +18,8 @@ struct gpu {
     struct CUctx_st *context;
     int ordinal;
     bool retained; /* the primary context, on our account */
-    struct CUstream_st *streams[GPU_STREAMS]; /* non-blocking: the application waits for none */
+    /* non-blocking: the application waits for none; GPU_PACK: NULL before gpu_need_stream */
+    struct CUstream_st *streams[GPU_STREAMS];
     struct CUevent_st *order;
     struct CUmod_st *module;
     struct CUfunc_st *kernels[GPU_KERNELS]; /* see kernels.h */
@@ -37,6 +39,8 @@ struct gpu *gpu_current(struct gpubind_error *err);
 struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *err);
 /* One that copies were made with; NULL: none yet. */
 struct gpu *gpu_any(void);
+/* Makes the stream when it is not there yet. 0, or -1 with a sentence. */
+int gpu_need_stream(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err);
 /* Makes the GPU's context current until gpu_leave; returns what gpu_leave takes. */
 bool gpu_enter(const struct gpu *gpu);
 void gpu_leave(bool entered);
@@ -60,6 +64,12 @@ int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err);
  * and stop the calls that we have to make meanwhile. They are put off until none is. */
 void gpu_hold(int more);
 bool gpu_is_held(void);
+/* The same calls are put off while messages are behind work that may be late. */
+void gpu_put_off(int more);
+/* They are, for one or the other. */
+bool gpu_puts_off(void);
+/* Memory has run out: frees what only late work put off, and waits for that. */
+void gpu_free_late(void);
 /* cuMemFree, or what shareable.h has for its memory. */
 void gpu_free_now(const struct gpu *gpu, cuda_address memory);
 /* The same, now or then. */

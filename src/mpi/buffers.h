@@ -11,9 +11,10 @@ struct buffer {
 };
 
 /* So many bytes are kept that nobody uses, on all GPUs together; buffers_trim frees what
- * is more, the least recently used first. */
+ * is more, the least recently used first. Freeing waits for the GPU: what may not wait
+ * leaves more to those that may. */
 void buffers_limit(uint64_t nbytes);
-void buffers_trim(void);
+void buffers_trim(bool may_wait);
 /* Room for nbytes. NULL, with a sentence, when there is none even after those that are
  * kept were freed. */
 struct buffer *buffer_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err);

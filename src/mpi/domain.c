@@ -5,6 +5,7 @@
 
 #include "cuda/gpu.h"
 #include "mpi/notice.h"
+#include "mpi/pieces.h"
 
 static struct domain *domains;
 
@@ -154,6 +155,7 @@ void domain_free(struct domain *domain, bool mpi)
             break;
         }
     unpin(domain);
+    pieces_forget(domain);
     segment_clear(&domain->segment);
     if (mpi)
         PMPI_Comm_free(&domain->shadow);

@@ -38,6 +38,7 @@ struct domain {
     int *free_plain, nplain;     /* and those without */
     struct gpubind_operation *sends; /* to ranks of the node, under way */
     struct gpubind_operation *queued, **queued_end; /* until a descriptor is free */
+    const struct gpubind_operation *pieces_user; /* the receive whose pieces senders may read */
     bool *pinned;  /* by local rank: its slots and lanes are page-locked here */
     int slots;     /* 0: not asked for yet, 1: there, -1: no memory */
 };

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "mpi/gated_sends.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
@@ -117,6 +118,7 @@ void engine_progress(void)
     const bool mpi = library_may_call_mpi();
 
     on_streams_begin();
+    gated_sends_progress(mpi);
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
         read_inbox(domain);
         local_sends_progress(domain);

@@ -25,6 +25,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
+	src/mpi/gated_sends.c src/mpi/gated_sends.h \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \
@@ -53,6 +54,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/persistent_queue.c src/mpi/persistent_queue.h \
 	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
+	src/mpi/pieces.c src/mpi/pieces.h \
 	src/mpi/probe.c \
 	src/mpi/pt2pt.c src/mpi/pt2pt.h \
 	src/mpi/pulls.c src/mpi/pulls.h \
@@ -70,5 +72,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/tracks.c src/mpi/tracks.h \
 	src/mpi/tracks_queue.c \
 	src/mpi/transfers.c src/mpi/transfers.h \
+	src/mpi/type_numbers.c \
+	src/mpi/type_parts.c src/mpi/type_parts.h \
 	src/mpi/types.c src/mpi/types.h \
 	src/mpi/words.c src/mpi/words.h

@@ -174,6 +174,10 @@ static bool follow(struct gpubind_operation *send)
     case DESCRIPTOR_DONE:
         if (send->transfer) /* MPI has yet to say that its side is done */
             return false;
+        if (send->packing) { /* the buffer is read until then */
+            send->domain->look_again = true;
+            return false;
+        }
         stage_send_end(send);
         if (descriptor->mapped)
             shares_note(send->domain, descriptor->header.id, send->peer->local);
@@ -256,8 +260,6 @@ void local_send_ready(struct gpubind_operation *send, bool good)
 
     if (send->descriptor < 0)
         return;
-    if (good && send->order != ORDER_DONE)
-        return; /* when its data are packed */
     descriptor = descriptor_of(send);
     if (!good)
         atomic_store(&descriptor->failed, 1);

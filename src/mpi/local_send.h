@@ -11,8 +11,7 @@ void local_sends_progress(struct domain *domain);
 /* Somebody waits for it: makes the data ready; a small message that nobody takes is
  * stashed, so that the wait ends. */
 void local_send_nudge(struct gpubind_operation *send);
-/* The stream of its call has got there, and the send is not done. not good: its data
- * cannot be had. */
+/* It is gated no more. not good: its data cannot be had. */
 void local_send_ready(struct gpubind_operation *send, bool good);
 /* For receivers: a peer's descriptor gets a new state; the peer looks at its
  * descriptors when it is told, once for all of a pass. */

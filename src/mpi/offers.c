@@ -7,6 +7,7 @@
 #include "mpi/match.h"
 #include "mpi/notice.h"
 #include "mpi/pack.h"
+#include "mpi/pieces.h"
 #include "mpi/shares.h"
 
 /* A sender looks this long for an offer that is about to be made: its receiver may
@@ -34,10 +35,12 @@ void offer_make(struct gpubind_operation *receive)
 
     /* Nobody else may want the peer's next message. */
     if (!may_copy(receive) || receive->peer->offering || receive->comm->posted != receive ||
-        receive->next || (receive->pack && !pack_layout(receive->pack, &layout)) ||
-        !memory_share(&receive->memory, &shared))
+        receive->next || !memory_share(&receive->memory, &shared))
         return;
     offer = segment_offer(segment, segment->me, receive->peer->local);
+    offer->pieces = 0;
+    if (receive->pack && !pack_layout(receive->pack, &layout) && !pieces_offer(receive, offer))
+        return;
     offer->context = receive->comm->context;
     offer->tag = receive->tag;
     offer->sequence = receive->peer->received;
@@ -62,6 +65,7 @@ static void close_offer(struct gpubind_operation *receive)
     if (receive->offer->mapped)
         shares_note(receive->domain, receive->offer->id, receive->peer->local);
     atomic_store_explicit(&receive->offer->state, OFFER_NONE, memory_order_release);
+    pieces_withdraw(receive);
     receive->offer = NULL;
     receive->peer->offering = NULL;
 }
@@ -129,6 +133,17 @@ void offer_before(struct peer *peer, uint64_t sequence)
 
 /* ---- the sender */
 
+/* A kernel finds its way at both ends; the sender's regular ones may be very many pieces. */
+static bool can_place(const struct gpubind_operation *send)
+{
+    uint64_t n = 0;
+    int64_t extent;
+
+    if (send->pack)
+        pack_name(send->pack, &n, &extent);
+    return n <= PIECES_MOST && gather_has_kernel(send->memory.gpu);
+}
+
 static bool fits(const struct gpubind_operation *send, const struct offer *offer)
 {
     struct layout layout;
@@ -136,7 +151,8 @@ static bool fits(const struct gpubind_operation *send, const struct offer *offer
     return offer->sequence == send->peer->sent && offer->context == send->comm->context &&
            (offer->tag == MPI_ANY_TAG || offer->tag == send->tag) &&
            offer->capacity >= send->nbytes &&
-           (!offer->strided || !send->pack || pack_layout(send->pack, &layout));
+           (offer->pieces ? can_place(send)
+                          : !offer->strided || !send->pack || pack_layout(send->pack, &layout));
 }
 
 /* What is read before it is taken may be half of one offer and half of the next. */
@@ -176,8 +192,10 @@ static struct mapping *map_offer(const struct gpubind_operation *send, const str
 
 /* Strided data at either end, or both. */
 static int copy_strided(struct gpubind_operation *send, const struct offer *offer,
-                        const struct mapping *mapping, struct gpubind_error *err)
+                        const struct mapping *mapping, struct gather *pieces,
+                        struct gpubind_error *err)
 {
+    const struct gather_end there = {pieces, mapping_address(mapping, offer->address)};
     struct layout from = {.address = send->memory.address, .run = send->nbytes,
                           .count = {1, 1, 1}};
     struct layout to = offer->layout;
@@ -185,17 +203,20 @@ static int copy_strided(struct gpubind_operation *send, const struct offer *offe
     int status;
 
     to.address = mapping_address(mapping, to.address);
-    if (offer->strided && (!send->pack || pack_layout(send->pack, &from)))
+    if (pieces)
+        status = pack_push(send, &there, err);
+    else if (offer->strided && (!send->pack || pack_layout(send->pack, &from)))
         status = layout_copy(gpu, gpu->streams[GPU_OUT], &to, &from, send->nbytes, err);
     else
-        status = pack_gather(send, mapping_address(mapping, offer->address), err);
+        status = pack_gather(send, there.address, err);
     if (copies_wait(gpu, GPU_OUT, status == 0 ? err : NULL) < 0)
         status = -1;
     return status;
 }
 
 static int copy_to(struct gpubind_operation *send, struct offer *offer,
-                   const struct mapping *mapping, struct gpubind_error *err)
+                   const struct mapping *mapping, struct gather *pieces,
+                   struct gpubind_error *err)
 {
     struct copy copy = {mapping_address(mapping, offer->address), send->memory.address,
                         send->nbytes, true};
@@ -205,18 +226,19 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
         library_breathe(false);
     }
     if (offer->strided || send->pack)
-        return copy_strided(send, offer, mapping, err);
+        return copy_strided(send, offer, mapping, pieces, err);
     return copy_now(send->memory.gpu, GPU_OUT, &copy, err);
 }
 
 /* The offer is ours: the message is its. */
-static void push(struct gpubind_operation *send, struct offer *offer, struct mapping *mapping)
+static void push(struct gpubind_operation *send, struct offer *offer, struct mapping *mapping,
+                 struct gather *pieces)
 {
     struct gpubind_error err;
     int status;
 
     send->peer->sent++;
-    status = copy_to(send, offer, mapping, &err);
+    status = copy_to(send, offer, mapping, pieces, &err);
     offer->nbytes = send->nbytes;
     offer->got_tag = send->tag;
     offer->got_type = send->type;
@@ -232,6 +254,7 @@ static void push(struct gpubind_operation *send, struct offer *offer, struct map
 bool offer_use(struct gpubind_operation *send)
 {
     const struct segment *segment = &send->domain->segment;
+    struct gather *pieces = NULL;
     struct mapping *mapping;
     struct offer *offer;
     struct gpubind_error err;
@@ -246,13 +269,16 @@ bool offer_use(struct gpubind_operation *send)
             return false;
     mapping = map_offer(send, offer);
     offer->mapped = mapping != NULL;
-    if (mapping && send->order == ORDER_OPEN &&
-        gpu_order_after_legacy(send->memory.gpu, GPU_OUT, &err) < 0) {
+    if (mapping && offer->pieces)
+        pieces = pieces_of(send->domain, send->peer, offer);
+    if (mapping && ((offer->pieces && !pieces) ||
+                    (send->order == ORDER_OPEN &&
+                     gpu_order_after_legacy(send->memory.gpu, GPU_OUT, &err) < 0))) {
         mapping_done(mapping);
         mapping = NULL;
     }
     if (mapping)
-        push(send, offer, mapping);
+        push(send, offer, mapping, pieces);
     else /* as if it had never been seen; the other way says what is wrong */
         atomic_store_explicit(&offer->state, OFFER_OPEN, memory_order_release);
     return mapping;

@@ -123,7 +123,7 @@ int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream 
     const enum order order = operation->order;
 
     operation->order = ORDER_DONE;
-    if (order != ORDER_OPEN) /* packing is in that stream */
+    if (order != ORDER_OPEN) /* what a receive comes after is in that stream */
         return 0;
     return gpu_order_after_legacy(operation->memory.gpu, stream, err);
 }

@@ -14,8 +14,8 @@ enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
 enum order {
     ORDER_DONE,   /* or asked for by nobody: the call is nonblocking */
     ORDER_OPEN,   /* must be waited for before the buffer is touched */
-    ORDER_QUEUED, /* of strided data: what comes before is in GPU_OUT, a receive's in GPU_IN */
-    ORDER_GATED   /* the call's stream has not got there yet; see operation_reached */
+    ORDER_QUEUED, /* a receive of strided data: what comes before is in GPU_IN */
+    ORDER_GATED   /* the call's stream has not got there yet, or a send's data are not packed */
 };
 
 struct transfer;
@@ -57,6 +57,10 @@ struct gpubind_operation {
 
     /* a send to a rank of this node */
     int descriptor; /* -1: none yet */
+    struct gpubind_operation *next_packing; /* see gated_sends.h */
+    bool packing;
+    bool later;    /* to another node: announced, the data follow in a letter */
+    bool unwanted; /* the receiver had no room, but it is not packed yet */
     struct release *release; /* it is no message, but asks to close a mapping */
     /* a receive from one: the sender's */
     struct descriptor *from;
@@ -82,8 +86,8 @@ void operation_failed(struct gpubind_operation *operation);
 void operation_good(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
 int operation_ordered(struct gpubind_operation *operation);
-/* Later copies in the stream of the buffer's GPU come after that work; a send's are in
- * GPU_OUT. 0, or -1 with a sentence. */
+/* Later copies in the stream of the buffer's GPU come after that work. 0, or -1 with a
+ * sentence. */
 int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
                            struct gpubind_error *err);
 void operations_clear(void);

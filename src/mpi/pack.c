@@ -14,7 +14,8 @@ struct pack {
     enum order order;     /* and that of a receive's that has a dense one */
     struct buffer *dense; /* NULL: none, */
     char *on_host;        /* or it is in host memory */
-    struct flight flight; /* of a send's packing, or of what a receive comes after */
+    struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
+    struct flight flight; /* of that, or of what a receive comes after */
 };
 
 void pack_free(struct pack *pack)
@@ -66,7 +67,6 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
 
     if (!pack)
         return error_set(err, "out of memory");
-    strides_sweep();
     strides_use(shape->strides);
     pack->strides = shape->strides;
     pack->count = count;
@@ -86,6 +86,16 @@ bool pack_layout(const struct pack *pack, struct layout *layout)
     return true;
 }
 
+uint64_t pack_name(const struct pack *pack, uint64_t *n, int64_t *extent)
+{
+    return strides_name(pack->strides, n, extent);
+}
+
+void pack_pieces(const struct pack *pack, struct gather_piece *pieces)
+{
+    strides_pieces(pack->strides, pieces);
+}
+
 /* Queues the first nbytes between where they belong and dense memory. */
 static int move(const struct pack *pack, enum gpu_stream stream, cuda_address dense,
                 uint64_t nbytes, bool spread, struct gpubind_error *err)
@@ -93,20 +103,64 @@ static int move(const struct pack *pack, enum gpu_stream stream, cuda_address de
     const struct layout run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
     struct gpu *gpu = pack->memory.gpu;
     struct layout layout;
-    struct gather *gather;
+    struct gather_end pieces = {NULL, pack->memory.address};
+    const struct gather_end whole = {NULL, dense};
 
     if (pack_layout(pack, &layout))
         return layout_copy(gpu, gpu->streams[stream], spread ? &layout : &run,
                            spread ? &run : &layout, nbytes, err);
-    gather = strides_gather(pack->strides);
-    if (!gather)
+    pieces.gather = strides_gather(pack->strides);
+    if (!pieces.gather)
         return error_set(err, "out of memory");
-    return gather_copy(gpu, stream, gather, pack->memory.address, dense, nbytes, spread, err);
+    return gather_copy(gpu, stream, spread ? &pieces : &whole, spread ? &whole : &pieces, nbytes,
+                       err);
 }
 
 int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err)
 {
     return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
+}
+
+int pack_push(struct gpubind_operation *send, const struct gather_end *to,
+              struct gpubind_error *err)
+{
+    struct gather_end from = {NULL, send->memory.address};
+
+    if (send->pack)
+        from.gather = strides_gather(send->pack->strides);
+    if (send->pack && !from.gather)
+        return error_set(err, "out of memory");
+    return gather_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
+}
+
+struct CUstream_st *pack_stream(const struct pack *pack)
+{
+    return pack->stream;
+}
+
+/* What has to wait for the legacy stream waits in a stream where nobody else does: messages
+ * that the work there waits for may need the other ones. */
+static int queue_packing(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    struct pack *pack = send->pack;
+    struct gpu *gpu = pack->memory.gpu;
+    const enum gpu_stream stream = send->order == ORDER_OPEN ? GPU_PACK : GPU_OUT;
+    struct gpubind_error unheard;
+    int status = gpu_need_stream(gpu, stream, err);
+
+    if (status < 0)
+        return -1;
+    pack->stream = gpu->streams[stream];
+    if (send->order == ORDER_OPEN)
+        status = gpu_order_after_legacy(gpu, stream, err);
+    if (status == 0)
+        status = move(pack, stream, send->memory.address, send->nbytes, false, err);
+    /* Also for what was queued of it before something failed. */
+    if (copies_start(gpu, stream, NULL, 0, &pack->flight, status == 0 ? err : &unheard) < 0) {
+        copies_wait(gpu, stream, NULL);
+        status = -1;
+    }
+    return status;
 }
 
 int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
@@ -119,15 +173,7 @@ int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
         strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, send->nbytes, false);
         return 0;
     }
-    if (operation_order_stream(send, GPU_OUT, err) < 0)
-        return -1;
-    if (pack_gather(send, send->memory.address, err) < 0 ||
-        copies_start(pack->memory.gpu, GPU_OUT, NULL, 0, &pack->flight, err) < 0) {
-        copies_wait(pack->memory.gpu, GPU_OUT, NULL); /* for what of it was queued */
-        return -1;
-    }
-    send->order = ORDER_QUEUED;
-    return 0;
+    return queue_packing(send, err);
 }
 
 int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)

@@ -3,6 +3,7 @@
 #ifndef GPUBIND_MPI_PACK_H
 #define GPUBIND_MPI_PACK_H
 
+#include "cuda/gather.h"
 #include "mpi/operation.h"
 
 /* The operation's buffer has count elements of shape. A send that is gated has the dense
@@ -14,14 +15,23 @@ void pack_free(struct pack *pack);
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);
 
-/* ---- a send, on a GPU in its stream GPU_OUT */
+/* Of its type, as strides_name and strides_pieces say. */
+uint64_t pack_name(const struct pack *pack, uint64_t *n, int64_t *extent);
+void pack_pieces(const struct pack *pack, struct gather_piece *pieces);
 
-/* Queues the copies from GPU memory to dense memory that the GPU can address. */
+/* ---- a send */
+
+/* Queues the copies from GPU memory to dense memory that the GPU can address, in GPU_OUT. */
 int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err);
+/* The same to irregular pieces, also of a dense send. */
+int pack_push(struct gpubind_operation *send, const struct gather_end *to,
+              struct gpubind_error *err);
 /* Queues the packing, after earlier work in the legacy stream when its order says so: the
- * operation's buffer is a dense one of the library's from now on, and its order is
- * ORDER_QUEUED. Host memory is packed at once. */
+ * operation's buffer is a dense one of the library's from now on. Host memory is packed at
+ * once. */
 int pack_start(struct gpubind_operation *send, struct gpubind_error *err);
+/* That this is in; NULL: it has not begun, or nothing is to be waited for. */
+struct CUstream_st *pack_stream(const struct pack *pack);
 /* What was queued, 1: is done; 0: not yet; -1 with a sentence: it failed. */
 int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
 

@@ -1,6 +1,7 @@
 /* The calls that send and receive. */
 #include "mpi/buffers.h"
 #include "mpi/engine.h"
+#include "mpi/gated_sends.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
@@ -11,6 +12,7 @@
 #include "mpi/remote.h"
 #include "mpi/requests.h"
 #include "mpi/shares.h"
+#include "mpi/strides.h"
 
 static int check(const struct arguments *arguments, const struct comm *comm,
                  enum operation_kind kind, struct gpubind_error *err)
@@ -37,14 +39,16 @@ static int check(const struct arguments *arguments, const struct comm *comm,
 
 /* A blocking call comes after earlier work in the legacy stream, which cannot be while
  * that is captured. */
-static int check_order(const struct gpubind_operation *operation, struct gpubind_error *err)
+static int check_order(const struct gpubind_operation *operation, enum call_kind call,
+                       struct gpubind_error *err)
 {
     if (operation->order != ORDER_OPEN)
         return 0;
     if (gpu_is_capturing(operation->memory.gpu))
         return error_set(err, "a blocking stream is being captured: blocking calls, which come "
                          "after its work, are not possible");
-    engine_settle(operation->memory.gpu);
+    if (call == CALL_BLOCKING || operation->kind == OPERATION_RECEIVE)
+        engine_settle(operation->memory.gpu); /* packing waits in a stream that may wait */
     return 0;
 }
 
@@ -143,7 +147,7 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     }
     operation->on_stream = call == CALL_ON_STREAM;
     operation->order = order_of(operation, call, strided);
-    if (check_order(operation, err) == 0 &&
+    if (check_order(operation, call, err) == 0 &&
         (!strided || pack(operation, &shape, (uint64_t)arguments->count, call, err) == 0))
         return operation;
     *result = MPI_ERR_OTHER;
@@ -164,23 +168,12 @@ static bool is_for_nobody(struct gpubind_operation *operation)
 
 /* Memory that was sent from or into for the first time: what was freed before it may be
  * mapped by peers still. */
-static void sweep(void)
+void message_sweep(bool may_wait)
 {
-    buffers_trim();
+    strides_sweep(may_wait);
+    buffers_trim(may_wait);
     if (memory_shared_anew())
         shares_sweep();
-}
-
-/* Strided data of a send that no waiting receive took. Nonblocking: they are packed when
- * the call returns, so that the receiver needs nothing more of this rank. A message whose
- * packing failed is sent as one that failed: its receiver waits for it. The lock is kept:
- * the engine may be what makes this message, for a persistent one. */
-static void pack_now(struct gpubind_operation *send, bool blocking)
-{
-    if (pack_start(send, &send->error) < 0)
-        operation_failed(send);
-    while (!blocking && send->order == ORDER_QUEUED && operation_ordered(send) == 0)
-        ;
 }
 
 static void start_send(struct gpubind_operation *send, bool blocking)
@@ -189,13 +182,15 @@ static void start_send(struct gpubind_operation *send, bool blocking)
         return;
     if (blocking && offer_use(send))
         return;
-    if (send->pack && send->order != ORDER_GATED)
-        pack_now(send, blocking);
+    /* Strided data that no waiting receive took. A message whose packing failed is sent as
+     * one that failed: its receiver waits for it. */
+    if (send->pack && send->order != ORDER_GATED && gated_send_pack(send, &send->error) < 0)
+        operation_failed(send);
     if (send->peer->local >= 0)
         local_send(send);
     else
         remote_send(send);
-    sweep();
+    message_sweep(blocking);
 }
 
 static void start_receive(struct gpubind_operation *receive, bool blocking)
@@ -205,7 +200,7 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
     match_receive(receive);
     if (blocking && !receive->done)
         offer_make(receive);
-    sweep();
+    message_sweep(blocking);
 }
 
 void message_start(struct gpubind_operation *operation, bool blocking)

@@ -101,9 +101,9 @@ static void fill(const struct gpubind_operation *send, struct wire_header *heade
 void remote_send(struct gpubind_operation *send)
 {
     const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
-    const bool later = send->order == ORDER_GATED && small;
-    const bool eager = send->order != ORDER_GATED &&
-                       (send->nbytes == 0 || (small && send->peer->awaited <= AWAITED_MOST));
+    const bool at_once = send->nbytes == 0 || (small && send->peer->awaited <= AWAITED_MOST);
+    const bool later = send->order == ORDER_GATED && at_once;
+    const bool eager = send->order != ORDER_GATED && at_once;
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
     struct letter *letter = letter_make(nbytes);
     struct wire_header header = {0};
@@ -121,6 +121,7 @@ void remote_send(struct gpubind_operation *send)
     if (post(letter, nbytes, send->domain, send->peer) < 0) {
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
     } else if (later) {
+        send->later = true;
         send->held = true;
     } else if (failed) {
         operation_failed(send);
@@ -133,6 +134,12 @@ void remote_send(struct gpubind_operation *send)
     }
 }
 
+static void end_unwanted(struct gpubind_operation *send)
+{
+    operation_good(send);
+    operation_let_go(send);
+}
+
 void remote_send_ready(struct gpubind_operation *send, bool good)
 {
     struct wire_header header = {.context = send->comm->context, .nbytes = send->nbytes,
@@ -140,8 +147,12 @@ void remote_send_ready(struct gpubind_operation *send, bool good)
     struct letter *letter;
     bool failed;
 
-    if (send->nbytes > (uint64_t)library_settings()->eager)
-        return; /* the transfer has waited for it, or will be asked for */
+    if (send->unwanted) {
+        end_unwanted(send);
+        return;
+    }
+    if (!send->later) /* the transfer has waited for it, or will be asked for */
+        return;
     letter = letter_make(sizeof header + send->nbytes);
     failed = !good || (send->nbytes > 0 && copy_data(send, letter->bytes + sizeof header) < 0);
     wire_sign(&header, WIRE_DATA);
@@ -167,8 +178,9 @@ static void answered(const struct wire_reply *reply)
         return;
     *link = send->next;
     if (reply->chunk == 0) { /* no data wanted: the receiver had no room */
-        operation_good(send);
-        operation_let_go(send);
+        send->unwanted = true;
+        if (!send->packing)
+            end_unwanted(send);
         return;
     }
     transfer_send(send, reply->tag, reply->chunk, !send->memory.gpu || reply->direct);

@@ -6,8 +6,8 @@
 
 /* Small messages go with their announcement; others wait for the receiver's reply. */
 void remote_send(struct gpubind_operation *send);
-/* The stream of its call has got there: a small message that was announced gets its data.
- * not good: they cannot be had. */
+/* It is gated no more: a small message that was announced gets its data. not good: they
+ * cannot be had. */
 void remote_send_ready(struct gpubind_operation *send, bool good);
 void remote_receive(struct gpubind_operation *receive, const struct arrival *arrival);
 /* Tells the sender of an announced message how to send it; chunk 0: not at all. */

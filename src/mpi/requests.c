@@ -7,6 +7,7 @@
 #include "mpi/offers.h"
 #include "mpi/pack.h"
 #include "mpi/persistent.h"
+#include "mpi/pt2pt.h"
 
 static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes)
 {
@@ -107,6 +108,7 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
         if (!operation->done)
             engine_wait(request, 1, false);
         result = end(request, status, &err);
+        message_sweep(true);
     }
     return library_leave(comm, result, "gpubind_wait", &err);
 }
@@ -140,6 +142,8 @@ int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
             error_set(&first, "request %d of %d: %.450s", i, n, err.text);
         }
     }
+    if (library_started())
+        message_sweep(true);
     return library_leave(comm, result, "gpubind_waitall", &first);
 }
 
@@ -174,6 +178,7 @@ int gpubind_waitany(int n, gpubind_request requests[], int *index, MPI_Status *s
         *index = find_done(n, requests);
         comm = comm_of_request(requests[*index]);
         result = end(&requests[*index], status, &err);
+        message_sweep(true);
     }
     return library_leave(comm, result, "gpubind_waitany", &err);
 }

@@ -37,6 +37,11 @@ static size_t slots_at(const struct segment *segment)
            whole_pages((size_t)segment->ndescriptors * sizeof(struct descriptor));
 }
 
+static size_t pieces_bytes(uint64_t n)
+{
+    return whole_pages(sizeof(struct pieces) + n * sizeof(struct gather_piece));
+}
+
 static void measure(struct segment *segment)
 {
     segment->ndescriptors = segment->n <= 8 ? 8192 : 1024;
@@ -45,8 +50,9 @@ static void measure(struct segment *segment)
     while (segment->inbox_entries < (uint64_t)segment->n * (uint64_t)segment->ndescriptors)
         segment->inbox_entries *= 2;
     segment->lanes_at = slots_at(segment) + (size_t)segment->nslots * EAGER_BYTES;
-    segment->part_bytes = segment->lanes_at + (size_t)LANES * LANE_BYTES +
-                          (size_t)segment->n * SPARE_BYTES;
+    segment->pieces_at = segment->lanes_at + (size_t)LANES * LANE_BYTES +
+                         (size_t)segment->n * SPARE_BYTES;
+    segment->part_bytes = segment->pieces_at + pieces_bytes(PIECES_MOST);
     segment->nbytes = segment->part_bytes * (size_t)segment->n;
 }
 
@@ -114,6 +120,16 @@ bool segment_reserve_slots(const struct segment *segment)
 {
     return populate(segment_slot(segment, segment->me, 0),
                     (size_t)segment->nslots * EAGER_BYTES);
+}
+
+struct pieces *segment_pieces(const struct segment *segment, int rank)
+{
+    return (struct pieces *)(void *)(part(segment, rank) + segment->pieces_at);
+}
+
+bool segment_reserve_pieces(const struct segment *segment, uint64_t n)
+{
+    return populate(part(segment, segment->me) + segment->pieces_at, pieces_bytes(n));
 }
 
 bool segment_reserve_spare(const struct segment *segment, int to, uint64_t *offset)

@@ -8,6 +8,7 @@
  *   offers       one for each sender: a buffer that a waiting receive offers to it
  *   lanes        chunks of messages on the shared path
  *   spares       a small lane for each rank, for when the lanes are held by others
+ *   pieces       of an irregular type that a waiting receive has
  *
  * Pages that nobody touches take no memory. The file has lost its name before the
  * library is used, so that nothing can be left behind.
@@ -24,11 +25,13 @@
 #include "core/error.h"
 #include "core/wire.h"
 #include "cuda/exchange.h"
+#include "cuda/gather.h"
 
 #define EAGER_BYTES 16384
 #define LANES 2
 #define LANE_BYTES (6u << 20)
 #define SPARE_BYTES (2u << 20) /* the largest chunk */
+#define PIECES_MOST 65536
 
 enum descriptor_state {
     DESCRIPTOR_FREE,
@@ -71,10 +74,18 @@ struct offer {
     uint64_t address, id, start, size;
     char handle[64];
     struct layout layout;
+    uint64_t pieces;         /* or to the pieces of that name; 0: to layout */
+    uint64_t npieces;
+    int64_t extent;
     uint64_t nbytes;         /* written by the sender, with */
     int32_t got_tag;
     uint32_t got_type;
     uint32_t mapped;         /* and: it maps the allocation now */
+};
+
+struct pieces {
+    uint64_t name; /* 0: none yet */
+    struct gather_piece piece[];
 };
 
 struct station {
@@ -91,7 +102,7 @@ struct segment {
     int n, me;              /* ranks, mine among them */
     int ndescriptors, nslots; /* of each rank */
     uint64_t inbox_entries; /* a power of 2 */
-    size_t part_bytes, lanes_at;
+    size_t part_bytes, lanes_at, pieces_at;
 };
 
 /* Collective over node, whose ranks are those of the segment. 0, or -1 on all ranks
@@ -104,6 +115,7 @@ _Atomic uint64_t *segment_inbox(const struct segment *segment, int rank);
 struct descriptor *segment_descriptor(const struct segment *segment, int rank, int number);
 char *segment_slot(const struct segment *segment, int rank, int number);
 struct offer *segment_offer(const struct segment *segment, int receiver, int sender);
+struct pieces *segment_pieces(const struct segment *segment, int rank);
 /* The rank's lanes; the page-locked part starts with its slots. */
 char *segment_lanes(const struct segment *segment, int rank);
 /* The rank's slots and lanes, which are one piece. */
@@ -111,6 +123,7 @@ char *segment_data(const struct segment *segment, int rank, size_t *nbytes);
 /* Make sure of memory for my lanes or slots; false: none left. */
 bool segment_reserve_lanes(const struct segment *segment);
 bool segment_reserve_slots(const struct segment *segment);
+bool segment_reserve_pieces(const struct segment *segment, uint64_t n);
 /* The spare of my lanes for local rank to, as an offset from them; false: no memory. */
 bool segment_reserve_spare(const struct segment *segment, int to, uint64_t *offset);
 

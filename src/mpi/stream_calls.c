@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mpi/engine.h"
+#include "mpi/gated_sends.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
@@ -17,14 +18,6 @@
 
 /* ---- what a stream does to a message */
 
-static void make_ready(struct gpubind_operation *send, bool good)
-{
-    if (send->peer->local < 0)
-        remote_send_ready(send, good);
-    else
-        local_send_ready(send, good);
-}
-
 static void start_send(struct gpubind_operation *send)
 {
     struct gpubind_error err;
@@ -32,10 +25,11 @@ static void start_send(struct gpubind_operation *send)
 
     if (send->done) /* the receiver had no room for it */
         return;
-    good = !send->pack || pack_start(send, &err) == 0;
+    good = !send->pack || gated_send_pack(send, &err) == 0;
     if (!good)
         operation_end(send, MPI_ERR_OTHER, "%s", err.text);
-    make_ready(send, good);
+    if (!send->packing)
+        gated_send_open(send, good);
 }
 
 void stream_message_start(void *what)
@@ -58,7 +52,7 @@ void stream_message_fail(void *what)
     operation->order = ORDER_DONE;
     if (operation->kind == OPERATION_SEND && !operation->done) {
         operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
-        make_ready(operation, false);
+        gated_send_open(operation, false);
     } else if (operation->kind == OPERATION_RECEIVE && match_withdraw(operation)) {
         operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
     } else if (operation->kind == OPERATION_RECEIVE) {

@@ -6,6 +6,8 @@
 
 #include "mpi/layouts.h"
 
+#define ORPHANS_MOST 64 /* with a table on a GPU each, where nobody may wait for it */
+
 struct strides {
     _Atomic int users;
     struct strides *next;   /* of those with a gather, and of those that nobody uses */
@@ -14,6 +16,7 @@ struct strides {
     int nblocks;
     size_t nbytes;
     MPI_Aint extent;
+    uint64_t name;
     enum { UNKNOWN, REGULAR, IRREGULAR } order;
     struct layout layout;   /* of one element, when REGULAR */
     struct gather *gather;
@@ -21,6 +24,8 @@ struct strides {
 
 static struct strides *gathered;          /* those with a gather */
 static struct strides *_Atomic orphans;   /* of these, those without users */
+static _Atomic int norphans;
+static _Atomic uint64_t names;
 
 struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbytes,
                              MPI_Aint extent)
@@ -30,6 +35,7 @@ struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbyt
     if (!strides)
         return NULL;
     strides->users = 1;
+    strides->name = atomic_fetch_add(&names, 1) + 1;
     strides->blocks = blocks;
     strides->nblocks = nblocks;
     strides->nbytes = nbytes;
@@ -57,6 +63,7 @@ void strides_drop(struct strides *strides)
         destroy(strides);
         return;
     }
+    atomic_fetch_add(&norphans, 1);
     strides->orphan = atomic_load(&orphans);
     while (!atomic_compare_exchange_weak(&orphans, &strides->orphan, strides))
         ;
@@ -73,13 +80,17 @@ static void forget_gather(struct strides *strides)
     strides->gather = NULL;
 }
 
-void strides_sweep(void)
+void strides_sweep(bool may_wait)
 {
-    struct strides *strides = atomic_exchange(&orphans, NULL);
+    struct strides *strides;
 
+    if (atomic_load(&norphans) <= (may_wait ? 0 : ORPHANS_MOST))
+        return;
+    strides = atomic_exchange(&orphans, NULL);
     while (strides) {
         struct strides *next = strides->orphan;
 
+        atomic_fetch_sub(&norphans, 1);
         forget_gather(strides);
         destroy(strides);
         strides = next;
@@ -88,7 +99,7 @@ void strides_sweep(void)
 
 void strides_stop(void)
 {
-    strides_sweep();
+    strides_sweep(true);
     while (gathered)
         forget_gather(gathered);
 }
@@ -130,6 +141,19 @@ bool strides_layout(struct strides *strides, uint64_t count, struct layout *layo
     return strides->order == REGULAR && repeat(layout, count, strides->extent);
 }
 
+uint64_t strides_name(const struct strides *strides, uint64_t *n, int64_t *extent)
+{
+    *n = (uint64_t)strides->nblocks;
+    *extent = strides->extent;
+    return strides->name;
+}
+
+void strides_pieces(const struct strides *strides, struct gather_piece *pieces)
+{
+    for (int b = 0; b < strides->nblocks; b++)
+        pieces[b] = (struct gather_piece){strides->blocks[b].at, strides->blocks[b].nbytes};
+}
+
 struct gather *strides_gather(struct strides *strides)
 {
     struct gather_piece *pieces;
@@ -139,8 +163,7 @@ struct gather *strides_gather(struct strides *strides)
     pieces = malloc((size_t)strides->nblocks * sizeof *pieces);
     if (!pieces)
         return NULL;
-    for (int b = 0; b < strides->nblocks; b++)
-        pieces[b] = (struct gather_piece){strides->blocks[b].at, strides->blocks[b].nbytes};
+    strides_pieces(strides, pieces);
     strides->gather = gather_make(pieces, (uint64_t)strides->nblocks, strides->extent);
     free(pieces);
     if (!strides->gather)

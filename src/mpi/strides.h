@@ -13,14 +13,17 @@ struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbyt
                              MPI_Aint extent);
 void strides_use(struct strides *strides);
 /* One user less. Of any thread, also inside MPI; what the last one leaves on GPUs is freed
- * by the next strides_sweep. */
+ * by a strides_sweep, which waits for the GPU then; what may not wait frees only many. */
 void strides_drop(struct strides *strides);
-void strides_sweep(void);
+void strides_sweep(bool may_wait);
 /* All GPUs go: no table of any type is left on them. */
 void strides_stop(void);
 
 /* The layout of count elements, as layout_of gives it; it takes long only the first time. */
 bool strides_layout(struct strides *strides, uint64_t count, struct layout *layout);
+/* Of its own in this process, never 0; *n: its pieces. */
+uint64_t strides_name(const struct strides *strides, uint64_t *n, int64_t *extent);
+void strides_pieces(const struct strides *strides, struct gather_piece *pieces);
 /* The same data as pieces; NULL: no memory. */
 struct gather *strides_gather(struct strides *strides);
 /* In host memory: nbytes from the elements at strided to dense, or back (spread). */

@@ -185,8 +185,13 @@ static bool copy_is_over(struct transfer *transfer, uint64_t chunk)
 static void move_straight(struct transfer *transfer)
 {
     /* What MPI copies knows nothing of our streams. */
-    if (transfer->operation->order != ORDER_DONE && operation_ordered(transfer->operation) == 0)
-        return;
+    if (transfer->operation->order != ORDER_DONE) {
+        const int ordered = operation_ordered(transfer->operation);
+
+        if (ordered == 0)
+            return;
+        transfer->failed = transfer->failed || ordered < 0;
+    }
     transfer->operation->order = ORDER_DONE;
     while (transfer->begun < transfer->nchunks &&
            transfer->begun < transfer->over + transfer->ahead)

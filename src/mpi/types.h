@@ -29,6 +29,13 @@ struct type_shape {
 /* 0, or -1 with a sentence: MPI_DATATYPE_NULL, or of a kind that is not taken apart here
  * (distributed arrays). */
 int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err);
+
+/* ---- predefined types: type_numbers.c */
+
+/* The same on all ranks; -1: it is none of them. */
+int type_number(MPI_Datatype type);
+/* It may be one of the pairs. */
+bool type_may_have_holes(int number);
 /* The predefined type of that number here; MPI_BYTE for what this MPI does not have. */
 MPI_Datatype type_numbered(uint32_t number);
 /* Bytes of an element of it. */

@@ -70,23 +70,23 @@ static void put_or_get(char *at, char *dense, size_t nbytes, MPI_Datatype type, 
     free(image);
 }
 
-static void fill(size_t nbytes, int i, MPI_Datatype type)
+static void fill(char *at, size_t nbytes, int i, MPI_Datatype type)
 {
     char *dense = malloc(nbytes);
 
     bytes_of_seed(dense, nbytes, (uint64_t)i);
-    put_or_get(out.at, dense, nbytes, type, true);
+    put_or_get(at, dense, nbytes, type, true);
     free(dense);
 }
 
-static void compare(size_t nbytes, int i, MPI_Datatype type)
+static void compare(char *at, size_t nbytes, int i, MPI_Datatype type)
 {
     char *dense = malloc(2 * nbytes), *wanted = dense + nbytes;
 
     if (!strided)
         received(&in, nbytes, (uint64_t)i, "a receive that succeeded");
     bytes_of_seed(wanted, nbytes, (uint64_t)i);
-    put_or_get(in.at, dense, nbytes, type, false);
+    put_or_get(at, dense, nbytes, type, false);
     expect(memcmp(dense, wanted, nbytes) == 0, "a receive of %zu bytes succeeded, the data are "
            "wrong", nbytes);
     free(dense);
@@ -101,7 +101,7 @@ static void pass(int i, int sender)
     int status = MPI_SUCCESS;
 
     if (job.rank == sender) {
-        fill(nbytes, i, type);
+        fill(out.at, nbytes, i, type);
         if (i % 4 < 2) {
             proper(MPI_GPUSend(out.at, 1, type, !sender, i, MPI_COMM_WORLD), "send");
         } else {
@@ -126,8 +126,41 @@ static void pass(int i, int sender)
         }
     }
     if (status == MPI_SUCCESS)
-        compare(nbytes, i, type);
+        compare(in.at, nbytes, i, type);
     MPI_Type_free(&type);
+}
+
+/* Several strided messages of one sender under way at once. */
+static void burst(int i, int sender)
+{
+    enum { N = 3, APART = LARGEST / 2 };
+    static const size_t lengths[N] = {64, 300000, 70001};
+    gpubind_request requests[N];
+    int started[N];
+
+    for (int k = 0; k < N; k++) {
+        const struct buffer *buffer = job.rank == sender ? &out : &in;
+        char *at = buffer->at + k * APART;
+        MPI_Datatype type = make_type(lengths[k], i + k);
+
+        if (job.rank == sender)
+            fill(at, lengths[k], i + k, type);
+        started[k] = job.rank == sender
+                         ? gpubind_isend(at, 1, type, !sender, 100 + k, MPI_COMM_WORLD, &requests[k])
+                         : gpubind_irecv(at, 1, type, sender, 100 + k, MPI_COMM_WORLD, &requests[k]);
+        proper(started[k], "isend or irecv");
+        MPI_Type_free(&type);
+    }
+    for (int k = 0; k < N; k++) {
+        MPI_Datatype type = make_type(lengths[k], i + k);
+        int status = started[k];
+
+        if (status == MPI_SUCCESS)
+            proper(status = gpubind_wait(&requests[k], MPI_STATUS_IGNORE), "wait in a burst");
+        if (job.rank != sender && status == MPI_SUCCESS)
+            compare(in.at + k * APART, lengths[k], i + k, type);
+        MPI_Type_free(&type);
+    }
 }
 
 /* What all ranks reported since the last time. */
@@ -166,6 +199,8 @@ void test_failures(void)
     job_test("an error or the right data");
     for (int i = 0; i < next; i++)
         pass(i, i / 6 % 2);
+    for (int i = 0; i < 6 && strided; i++)
+        burst(i, i % 2);
     sum = failures_of_all();
     if (some)
         expect(sum > 0, "no message failed");

@@ -49,6 +49,7 @@ static const struct {
     {"pt2pt", test_pt2pt, 2, 2, MPI_THREAD_SINGLE},
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},
     {"strided", test_strided, 2, 1, MPI_THREAD_SINGLE},
+    {"strided_isend", test_strided_isend, 2, 1, MPI_THREAD_SINGLE},
     {"stress", test_stress, 2, 1, MPI_THREAD_MULTIPLE},
     {"threads", test_threads, 2, 2, MPI_THREAD_MULTIPLE},
     {"truncation", test_truncation, 2, 1, MPI_THREAD_SINGLE},

@@ -41,6 +41,7 @@ void test_probe(void);
 void test_pt2pt(void);
 void test_requests(void);
 void test_strided(void);
+void test_strided_isend(void);
 void test_stress(void);
 void test_threads(void);
 void test_truncation(void);

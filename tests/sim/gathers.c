@@ -1,68 +1,95 @@
-/* The gather kernel: searches the table as the kernel does, from piece to piece. */
+/* The gather kernel: searches the tables as the kernel does, from piece to piece. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/gather_kernel.h"
 #include "tests/sim/kernels.h"
 
-struct gathering {
-    const struct gather_kernel_job *job;
-    const uint64_t *position, *first;
+struct end {
+    const struct gather_kernel_end *told;
+    const uint64_t *position, *first; /* NULL: it is dense */
     const int64_t *at;
-    const struct CUctx_st *context;
 };
 
-/* The table in the device's memory; its size follows from the job. */
-static bool read_table(struct gathering *gathering)
+struct gathering {
+    const struct gather_kernel_job *job;
+    const struct CUctx_st *context;
+    struct end to, from;
+};
+
+/* The table in the device's memory; its size follows from what is told. */
+static bool read_table(struct end *end, const struct gather_kernel_end *told,
+                       const struct CUctx_st *context)
 {
-    const struct gather_kernel_job *job = gathering->job;
-    const uint64_t parts = (job->element + GATHER_KERNEL_PART - 1) / GATHER_KERNEL_PART;
-    const uint64_t nbytes = 8 * (2 * job->n + 1 + parts + 1);
+    const uint64_t tiles = (told->nbytes + GATHER_KERNEL_TILE - 1) / GATHER_KERNEL_TILE;
+    const uint64_t nbytes = 8 * (2 * told->n + 1 + tiles + 1);
     struct place place;
 
-    if (job->element < GATHER_KERNEL_PART ||
-        place_find(CALL_cuLaunchKernel, job->table, nbytes, &place) != CUDA_OK ||
-        !place_reached(gathering->context, &place))
+    *end = (struct end){.told = told};
+    if (!told->table)
+        return true;
+    if (told->nbytes < GATHER_KERNEL_ELEMENT ||
+        place_find(CALL_cuLaunchKernel, told->table, nbytes, &place) != CUDA_OK ||
+        !place_reached(context, &place))
         return false;
-    gathering->position = (const uint64_t *)(const void *)place.bytes;
-    gathering->at = (const int64_t *)(gathering->position + job->n + 1);
-    gathering->first = gathering->position + 2 * job->n + 1;
-    return gathering->position[job->n] == job->element;
+    end->position = (const uint64_t *)(const void *)place.bytes;
+    end->at = (const int64_t *)(end->position + told->n + 1);
+    end->first = end->position + 2 * told->n + 1;
+    return end->position[told->n] == told->nbytes;
 }
 
-static uint64_t find_piece(const struct gathering *gathering, uint64_t in)
+static uint64_t find_piece(const struct end *end, uint64_t in)
 {
-    const uint64_t part = in / GATHER_KERNEL_PART, high = gathering->first[part + 1];
-    uint64_t low = gathering->first[part];
+    const uint64_t tile = in / GATHER_KERNEL_TILE, high = end->first[tile + 1];
+    uint64_t low = end->first[tile];
 
-    for (unsigned step = gathering->job->steps; step-- > 0;)
-        if (low + (1ull << step) <= high && gathering->position[low + (1ull << step)] <= in)
+    for (unsigned step = (unsigned)end->told->steps; step-- > 0;)
+        if (low + (1ull << step) <= high && end->position[low + (1ull << step)] <= in)
             low += 1ull << step;
     return low;
 }
 
-/* What lies together from that byte of the dense data on; false: it would fault. */
+/* Where that byte of the message lies; *length is made less when less lies together. false:
+ * the table is wrong. */
+static bool find_byte(const struct end *end, uint64_t byte, uint64_t *address, uint64_t *length)
+{
+    const struct gather_kernel_end *told = end->told;
+    uint64_t in, piece;
+
+    *address = told->address + byte;
+    if (!end->position)
+        return true;
+    in = byte % told->nbytes;
+    piece = find_piece(end, in);
+    if (in < end->position[piece] || in >= end->position[piece + 1])
+        return false;
+    *address = told->address + byte / told->nbytes * (uint64_t)told->extent +
+               (uint64_t)end->at[piece] + (in - end->position[piece]);
+    if (*length > end->position[piece + 1] - in)
+        *length = end->position[piece + 1] - in;
+    return true;
+}
+
+static bool find_place(const struct gathering *gathering, uint64_t address, uint64_t length,
+                       struct place *place)
+{
+    return (address | length) % gathering->job->word == 0 &&
+           place_find(CALL_cuLaunchKernel, address, length, place) == CUDA_OK &&
+           place_reached(gathering->context, place);
+}
+
+/* What lies together at both ends from that byte on; false: it would fault. */
 static bool read_piece(const struct gathering *gathering, uint64_t byte, struct copy *copy)
 {
-    const struct gather_kernel_job *job = gathering->job;
-    const uint64_t in = byte % job->element, piece = find_piece(gathering, in);
-    const uint64_t strided = job->strided + byte / job->element * (uint64_t)job->extent +
-                             (uint64_t)gathering->at[piece] + (in - gathering->position[piece]);
-    uint64_t length;
+    uint64_t to, from, length = gathering->job->nbytes - byte;
 
-    if (in < gathering->position[piece] || in >= gathering->position[piece + 1])
+    if (!find_byte(&gathering->to, byte, &to, &length) ||
+        !find_byte(&gathering->from, byte, &from, &length))
         return false;
-    length = gathering->position[piece + 1] - in;
-    length = length < job->nbytes - byte ? length : job->nbytes - byte;
     copy->rows = 1;
     copy->width = length;
-    return (strided | (job->dense + byte) | length) % job->word == 0 &&
-           place_find(CALL_cuLaunchKernel, job->spread ? strided : job->dense + byte, length,
-                      &copy->to) == CUDA_OK &&
-           place_find(CALL_cuLaunchKernel, job->spread ? job->dense + byte : strided, length,
-                      &copy->from) == CUDA_OK &&
-           place_reached(gathering->context, &copy->to) &&
-           place_reached(gathering->context, &copy->from);
+    return find_place(gathering, to, length, &copy->to) &&
+           find_place(gathering, from, length, &copy->from);
 }
 
 static bool read_pieces(const struct gathering *gathering, struct operation *op)
@@ -91,7 +118,9 @@ void launch_gather(const void *parameter, unsigned blocks, struct CUstream_st *s
     struct operation *op = operation_new(CALL_cuLaunchKernel, 0);
 
     (void)blocks;
-    if (!read_table(&gathering) || !read_pieces(&gathering, op)) {
+    if (!read_table(&gathering.to, &gathering.job->to, stream->context) ||
+        !read_table(&gathering.from, &gathering.job->from, stream->context) ||
+        !read_pieces(&gathering, op)) {
         op->error = SIM_ILLEGAL_ADDRESS;
         op->ncopies = 0; /* nothing is kept yet */
     }
