@@ -86,16 +86,20 @@ static struct state state_of(void)
 static void left_behind(void)
 {
     struct state old, new;
-    gpubind_win win = make(MPI_COMM_WORLD); /* what is made once is there */
+    gpubind_win win;
 
     job_test("windows leave no descriptor, mapping or memory behind");
-    discard(&win);
+    if (!gpu_is_simulated()) { /* what a driver makes once is there */
+        win = make(MPI_COMM_WORLD);
+        discard(&win);
+    }
     job_barrier();
     old = state_of();
     job_barrier();
     for (int i = 0; i < 5; i++) {
         win = make(MPI_COMM_WORLD);
         is_int(descriptors(), old.descriptors, "descriptors beside a window");
+        job_barrier();
         discard(&win);
     }
     job_barrier();
