@@ -47,5 +47,8 @@ on 'network path' 2 stress 1 1 1
 on thread 2 stress 1 1 1
 on simulated 2 on_stream
 on 'network threads' 2 on_stream
+for setting in 'no peers' 'network threads'; do
+    on "$setting" 2 windows_apart served
+done
 nothing_left 'nothing is left behind'
 done_testing

@@ -1,4 +1,5 @@
-/* Commands to ranks whose windows streams of this one do not reach: the origin's side. */
+/* Commands to ranks whose windows streams of this one do not reach: the origin's side, and
+ * its waits for what commands of others set. */
 #include <stdlib.h>
 
 #include "cuda/copies.h"
@@ -226,8 +227,8 @@ static int put_wait_in(const struct gpubind_window *win, cuda_address word, uint
 static int hold(const struct gpubind_window *win, cuda_address word, uint64_t value,
                 struct CUstream_st *handle, struct gpubind_error *err)
 {
-    static char what;
-    void *whats[] = {&what};
+    static char unused;
+    void *what = &unused;
     int result;
     struct on_stream *stream = on_stream_open(handle, &result, err);
 
@@ -236,7 +237,7 @@ static int hold(const struct gpubind_window *win, cuda_address word, uint64_t va
     gpu_hold(1);
     result = put_wait_in(win, word, value, handle, err);
     if (result == MPI_SUCCESS)
-        result = on_stream_queue(stream, &holds, whats, 1, ON_STREAM_NEVER, err);
+        result = on_stream_queue(stream, &holds, &what, 1, ON_STREAM_NEVER, err);
     else
         gpu_hold(-1);
     on_stream_close(stream);
