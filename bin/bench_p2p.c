@@ -128,8 +128,8 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     if (status == 0 && !p2p.n)
         status = error_set(err, "no GPU is visible: there is nothing to measure");
     if (status == 0) {
-        p2p_describe(&p2p, "p2p", "one GPU is visible, and pairs need two: what is measured is copies "
-                       "within its memory");
+        p2p_describe(&p2p, "p2p", "one GPU is visible, and pairs need two: what is measured is "
+                                  "copies within its memory");
         status = measure_all(&p2p, err);
     }
     p2p_close(&p2p);

@@ -204,8 +204,8 @@ static void add_verdict(const struct sheet *verdicts, int row, struct text *text
         text_add(text, " GB/s; its ceiling is not known</li>\n");
         return;
     }
-    text_add(text, " GB/s, %.0f %% %s the ceiling of ", percent > 100 ? percent - 100 : 100 - percent,
-             percent > 100 ? "above" : "below");
+    text_add(text, " GB/s, %.0f %% %s the ceiling of ",
+             percent > 100 ? percent - 100 : 100 - percent, percent > 100 ? "above" : "below");
     add_cell(verdicts, row, VERDICT_CEILING, text);
     text_add(text, " GB/s (");
     add_cell(verdicts, row, VERDICT_WHY, text);

@@ -9,6 +9,7 @@
 #define HALF 480
 #define TOP 84
 #define MARGIN 22
+#define HALF_WIDTH (HALF - 1.5 * MARGIN)
 
 void draw_cell(const struct sheet *sheet, int row, int column, struct text *text)
 {
@@ -61,11 +62,32 @@ static void add_bar_name(const struct sheet *sheet, const struct sheet_part *par
     }
 }
 
+/* Room for the names of all rows. */
+static double bars_left(const struct sheet *sheet, const struct sheet_part *part)
+{
+    double left = 0;
+
+    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row)) {
+        struct text name = {0};
+
+        add_bar_name(sheet, part, row, &name);
+        left = fmax(left, SVG_LETTER * (double)name.length + 16);
+        text_clear(&name);
+    }
+    return left;
+}
+
+bool bars_are_wide(const struct sheet *sheet, const struct sheet_part *part)
+{
+    return bars_left(sheet, part) > 0.5 * HALF_WIDTH;
+}
+
 double bars_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
                  struct text *text)
 {
     double most = draw_largest(sheet, part), y = place.top + BAR_TOP;
-    double left = place.left + 0.5 * place.width, room = 0.5 * place.width - 64;
+    double names = fmax(bars_left(sheet, part), 0.5 * HALF_WIDTH);
+    double left = place.left + names, room = place.width - names - 64;
     int n = 0;
 
     if (text && sheet_next(sheet, part, -1) >= 0)
@@ -154,15 +176,21 @@ static double draw_part(const struct sheet *sheet, const struct sheet_part *part
     }
 }
 
+static bool is_wide(const struct sheet *sheet, const struct sheet_part *part)
+{
+    return (part->picture == SHEET_HEAT && heat_is_wide(sheet, part)) ||
+           (part->picture == SHEET_BARS && bars_are_wide(sheet, part));
+}
+
 /* Returns how high the picture is, 0 where it shows nothing. */
 static double draw_parts(const struct sheet *sheet, struct text *text)
 {
-    struct svg_place place = {MARGIN, TOP, HALF - 1.5 * MARGIN};
+    struct svg_place place = {MARGIN, TOP, HALF_WIDTH};
     double highest = 0;
 
     for (int i = 0; i < sheet->form->nparts; i++) {
         const struct sheet_part *part = &sheet->form->parts[i];
-        bool wide = part->picture == SHEET_HEAT && heat_is_wide(sheet, part), right = place.left > MARGIN;
+        bool wide = is_wide(sheet, part), right = place.left > MARGIN;
         double height;
 
         if (wide && right) {
@@ -171,7 +199,7 @@ static double draw_parts(const struct sheet *sheet, struct text *text)
             right = false;
             place.left = MARGIN;
         }
-        place.width = wide ? WIDTH - 2 * MARGIN : HALF - 1.5 * MARGIN;
+        place.width = wide ? WIDTH - 2 * MARGIN : HALF_WIDTH;
         height = draw_part(sheet, part, place, text);
         if (height <= 0)
             continue;

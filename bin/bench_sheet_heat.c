@@ -6,7 +6,6 @@
 #define MAX_KEYS 64
 #define HEAT_TOP 52 /* the title, and the names of the columns */
 #define HEAT_LEFT 52 /* at least */
-#define LETTER 6.2
 #define HEAT_HALF 10 /* columns that fit into half of the width */
 #define HEAT_NARROW 64 /* a cell has room for three digits, its column for a number */
 
@@ -28,7 +27,7 @@ static double heat_left(const struct sheet *sheet, const struct sheet_part *part
         struct text name = {0};
 
         add_key(sheet, down[i], part->down, &name);
-        left = fmax(left, LETTER * (double)name.length + 12);
+        left = fmax(left, SVG_LETTER * (double)name.length + 12);
         text_clear(&name);
     }
     return left;

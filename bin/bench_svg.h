@@ -51,6 +51,8 @@ void plot_draw(const struct plot *plot, struct text *text);
 
 /* ---- of a sheet: parts, each in its place. They return how high they are. */
 
+#define SVG_LETTER 6.2 /* width of small text, about */
+
 struct svg_place {
     double left, top, width;
 };
@@ -60,6 +62,8 @@ double heat_draw(const struct sheet *sheet, const struct sheet_part *part, struc
                  struct text *text);
 /* It has more columns than half of a picture has room for. */
 bool heat_is_wide(const struct sheet *sheet, const struct sheet_part *part);
+/* Its names are longer than half of half a picture. */
+bool bars_are_wide(const struct sheet *sheet, const struct sheet_part *part);
 double bars_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
                  struct text *text);
 double lines_draw(const struct sheet *sheet, const struct sheet_part *part,

@@ -89,8 +89,8 @@ static const struct rule rules[] = {
      .rows = ROWS(HOST_WAY, "down", HOST_WHEN, "all at once, sum"), .source = OF_ROW, .times = 1,
      .ceilings = 1, .other = ROWS(HOST_WAY, "down", HOST_WHEN, "alone, sum"), .same = HOST_WAY,
      .why = "the sum of the ranks alone"},
-    {.subcommand = "host", .what = "up from a far NUMA node", .rows = ROWS(HOST_WAY, "up", HOST_NEAR, "far"),
-     .source = OF_ROW, .times = 1, .ceilings = 1,
+    {.subcommand = "host", .what = "up from a far NUMA node",
+     .rows = ROWS(HOST_WAY, "up", HOST_NEAR, "far"), .source = OF_ROW, .times = 1, .ceilings = 1,
      .other = ROWS(HOST_WAY, "up", HOST_NEAR, "near"), .same = HOST_WAY, .why = "the near node"},
     {.subcommand = "host", .what = "down to a far NUMA node",
      .rows = ROWS(HOST_WAY, "down", HOST_NEAR, "far"), .source = OF_ROW, .times = 1, .ceilings = 1,
@@ -98,22 +98,25 @@ static const struct rule rules[] = {
     {.subcommand = "pt2pt", .what = "messages, at their best size",
      .rows = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "gpubind"), .source = OF_PARTNER,
      .times = 1, .ceilings = 1, .best = true},
-    {.subcommand = "pt2pt", .what = "messages, at their best size",
+    {.subcommand = "pt2pt", .what = "messages beside a bare copy",
      .rows = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "gpubind"), .source = OF_ROW,
      .times = 1, .ceilings = 1, .best = true,
      .other = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "copy"), .same = PT2PT_BYTES,
      .why = "the bare copy of as many bytes"},
-    {.subcommand = "pt2pt", .what = "messages, at their best size",
+    {.subcommand = "pt2pt", .what = "messages beside a bare copy",
      .rows = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "gpubind"), .source = OF_ROW,
      .times = 1, .ceilings = 1, .best = true,
      .other = ROWS(PT2PT_MEASURE, "bandwidth", PT2PT_METHOD, "staged"), .same = PT2PT_BYTES,
      .why = "a copy through the host of as many bytes"},
-    {.subcommand = "halo", .what = "all that rank 0 sends, best grid", .rows = ROWS(HALO_DATA, NULL, 0, NULL),
-     .source = OF_ALL, .times = 1, .ceilings = 1, .best = true, .most = HALO_RANKS},
-    {.subcommand = "put", .what = "put by kernels, best way", .rows = ROWS(PUT_WHAT, "put", 0, NULL),
-     .source = OF_NEXT, .times = 1, .ceilings = 1, .best = true},
-    {.subcommand = "put", .what = "get by kernels, best way", .rows = ROWS(PUT_WHAT, "get", 0, NULL),
-     .source = OF_NEXT, .times = 1, .ceilings = 1, .best = true},
+    {.subcommand = "halo", .what = "all that rank 0 sends, best grid",
+     .rows = ROWS(HALO_DATA, NULL, 0, NULL), .source = OF_ALL, .times = 1, .ceilings = 1,
+     .best = true, .most = HALO_RANKS},
+    {.subcommand = "put", .what = "put by kernels, best way",
+     .rows = ROWS(PUT_WHAT, "put", 0, NULL), .source = OF_NEXT, .times = 1, .ceilings = 1,
+     .best = true},
+    {.subcommand = "put", .what = "get by kernels, best way",
+     .rows = ROWS(PUT_WHAT, "get", 0, NULL), .source = OF_NEXT, .times = 1, .ceilings = 1,
+     .best = true},
 };
 
 /* GB/s of the row; every form has a column of that name. */
@@ -225,7 +228,8 @@ static void apply(const struct rule *rule, const struct sheet *sheet, const stru
         double ceiling = find_ceiling(rule, sheet, limits, row, &why);
         double rank = rule->best ? -value : ceiling > 0 ? value / ceiling : value;
 
-        if (!counts(rule, sheet, row) || (rule->source == OF_ROW && ceiling <= 0) || (chosen >= 0 && rank >= worst))
+        if (!counts(rule, sheet, row) || (rule->source == OF_ROW && ceiling <= 0) ||
+            (chosen >= 0 && rank >= worst))
             continue;
         chosen = row;
         worst = rank;
