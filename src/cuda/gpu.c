@@ -6,13 +6,6 @@
 static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus;
-static int held; /* streams, or how often */
-
-static struct later {
-    struct later *next;
-    const struct gpu *gpu;
-    cuda_address memory;
-} *laters;
 
 static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
 {
@@ -239,43 +232,6 @@ int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err)
     if (status == CUDA_OK)
         return 1;
     return status == CUDA_NOT_READY ? 0 : gpu_error(status, "earlier GPU work", err);
-}
-
-bool gpu_is_held(void)
-{
-    return held > 0;
-}
-
-static void free_now(const struct gpu *gpu, cuda_address memory)
-{
-    bool entered = gpu_enter(gpu);
-
-    driver.cuMemFree_v2(memory);
-    gpu_leave(entered);
-}
-
-void gpu_hold(int more)
-{
-    held += more;
-    while (held == 0 && laters) {
-        struct later *later = laters;
-
-        laters = later->next;
-        free_now(later->gpu, later->memory);
-        free(later);
-    }
-}
-
-void gpu_free(const struct gpu *gpu, cuda_address memory)
-{
-    struct later *later = held ? malloc(sizeof *later) : NULL;
-
-    if (!later) {
-        free_now(gpu, memory);
-        return;
-    }
-    *later = (struct later){laters, gpu, memory};
-    laters = later;
 }
 
 void gpu_stop(void)

@@ -62,6 +62,8 @@ void gpu_hold(int more);
 bool gpu_is_held(void);
 /* cuMemFree, now or then. */
 void gpu_free(const struct gpu *gpu, cuda_address memory);
+/* What was put off and has to wait no more; see holds.h for what nobody says the end of. */
+void gpu_free_laters(void);
 
 /* -1, and "WHAT: CUDA_ERROR_NAME" in err. */
 int gpu_error(int status, const char *what, struct gpubind_error *err);

@@ -130,6 +130,7 @@ void engine_progress(void)
         persistent_progress();
     if (closings)
         close_mappings();
+    gpu_free_laters();
     on_streams_end();
     engine_tell_peers();
 }
