@@ -49,6 +49,13 @@ for setting in 'no peers' 'shared path' 'network path' 'no driver' 'GPU network'
     on "$setting" 2 persistent_over freed
 done
 
+for setting in simulated 'slow copies' kernels GPU; do
+    on "$setting" 2 persistent_held
+done
+export GPUBIND_SIM_QUEUE=16
+on threads 2 persistent_held full
+unset GPUBIND_SIM_QUEUE
+
 # Calls of the driver that fail, once or always. Not what they queued, later: a context
 # with an error does nothing more, but the simulated driver copies behind a failed wait.
 for fault in cuStreamBatchMemOp_v2:9=700 cuMemcpyDtoDAsync_v2:7=719 cuEventRecord:8=700 \

@@ -3,19 +3,9 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "cuda/shareable.h"
-
 static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus;
-static int held; /* streams, or how often */
-static int late; /* messages */
-
-static struct later {
-    struct later *next;
-    const struct gpu *gpu;
-    cuda_address memory;
-} *laters;
 
 static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
 {
@@ -151,6 +141,13 @@ static int make_streams(struct gpu *gpu, struct gpubind_error *err)
     return gpu_need_stream(gpu, GPU_IN, err) < 0 ? -1 : gpu_need_stream(gpu, GPU_OUT, err);
 }
 
+static int attribute_of(int ordinal, int attribute)
+{
+    int value = 0;
+
+    return driver.cuDeviceGetAttribute(&value, attribute, ordinal) == CUDA_OK ? value : 0;
+}
+
 static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained,
                             struct gpubind_error *err)
 {
@@ -163,6 +160,9 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     gpu->context = context;
     gpu->ordinal = ordinal;
     gpu->retained = retained;
+    gpu->multiprocessors = attribute_of(ordinal, CUDA_ATTRIBUTE_MULTIPROCESSORS);
+    gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
+    gpu->waits_for_64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
     if (make_streams(gpu, err) < 0) {
         free(gpu);
         return NULL;
@@ -256,62 +256,6 @@ int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err)
     if (status == CUDA_OK)
         return 1;
     return status == CUDA_NOT_READY ? 0 : gpu_error(status, "earlier GPU work", err);
-}
-
-bool gpu_is_held(void)
-{
-    return held > 0;
-}
-
-void gpu_free_now(const struct gpu *gpu, cuda_address memory)
-{
-    bool entered = gpu_enter(gpu);
-
-    if (!shareable_close(memory))
-        driver.cuMemFree_v2(memory);
-    gpu_leave(entered);
-}
-
-bool gpu_puts_off(void)
-{
-    return held > 0 || late > 0;
-}
-
-void gpu_free_late(void)
-{
-    while (held == 0 && laters) {
-        struct later *later = laters;
-
-        laters = later->next;
-        gpu_free_now(later->gpu, later->memory);
-        free(later);
-    }
-}
-
-void gpu_hold(int more)
-{
-    held += more;
-    if (!gpu_puts_off())
-        gpu_free_late();
-}
-
-void gpu_put_off(int more)
-{
-    late += more;
-    if (!gpu_puts_off())
-        gpu_free_late();
-}
-
-void gpu_free(const struct gpu *gpu, cuda_address memory)
-{
-    struct later *later = gpu_puts_off() ? malloc(sizeof *later) : NULL;
-
-    if (!later) {
-        gpu_free_now(gpu, memory);
-        return;
-    }
-    *later = (struct later){laters, gpu, memory};
-    laters = later;
 }
 
 void gpu_stop(void)

@@ -17,6 +17,9 @@ struct gpu {
     struct gpu *next;
     struct CUctx_st *context;
     int ordinal;
+    int multiprocessors; /* 0: the driver does not say */
+    bool flushes;        /* its streams can wait for a word with CUDA_WAIT_FLUSH, */
+    bool waits_for_64;   /* and for words of 64 bits */
     bool retained; /* the primary context, on our account */
     /* non-blocking: the application waits for none; GPU_PACK: NULL before gpu_need_stream */
     struct CUstream_st *streams[GPU_STREAMS];
@@ -74,6 +77,8 @@ void gpu_free_late(void);
 void gpu_free_now(const struct gpu *gpu, cuda_address memory);
 /* The same, now or then. */
 void gpu_free(const struct gpu *gpu, cuda_address memory);
+/* What was put off and has to wait no more; see holds.h for what nobody says the end of. */
+void gpu_free_laters(void);
 
 /* -1, and "WHAT: CUDA_ERROR_NAME" in err. */
 int gpu_error(int status, const char *what, struct gpubind_error *err);

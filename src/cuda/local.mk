@@ -15,6 +15,7 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/exchange_word.h \
 	src/cuda/gather.c src/cuda/gather.h src/cuda/gather_kernel.h \
 	src/cuda/gpu.c src/cuda/gpu.h \
+	src/cuda/holds.c src/cuda/holds.h \
 	src/cuda/kernel_image.h \
 	src/cuda/kernels.c src/cuda/kernels.h \
 	src/cuda/layout_copy.c \

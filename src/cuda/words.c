@@ -163,12 +163,7 @@ bool words_are_set(const struct words *words)
 
 unsigned words_wait_flush(const struct gpu *gpu)
 {
-    int can = 0;
-
-    if (gpu_driver()->cuDeviceGetAttribute(&can, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES,
-                                           gpu->ordinal) != CUDA_OK)
-        can = 0;
-    return can ? CUDA_WAIT_FLUSH : 0;
+    return gpu->flushes ? CUDA_WAIT_FLUSH : 0;
 }
 
 void words_stop(void)

@@ -76,30 +76,39 @@ static int check(struct pair *pair, const struct CUctx_st *context, bool capturi
     return result;
 }
 
-static int queue(struct pair *linked, struct CUstream_st *stream, struct gpubind_error *err)
+/* They are in no stream of the library's, or in one of the application's. */
+static void leave_track(struct pair *pairs)
 {
-    int capturing = 0;
+    while (pairs) {
+        struct pair *pair = pairs;
 
-    if (tracks_queue(linked->request->memory.gpu, stream, linked, false, err) == 0)
-        return MPI_SUCCESS;
-    if (gpu_driver()->cuStreamIsCapturing(stream, &capturing) != CUDA_OK || capturing)
-        return MPI_ERR_OTHER; /* nothing of it has run */
-    while (linked) { /* a part of it may be queued: nobody knows what the words say */
-        struct pair *pair = linked;
-
-        linked = pair->follows;
-        pair->place = PAIR_ON_TRACK;
-        pair_break(pair, err->text);
-        pair->unsaid = false;
+        pairs = pair->follows;
         pair->place = PAIR_NOWHERE;
         pair_settle(pair);
     }
-    return MPI_ERR_OTHER;
+}
+
+/* What others tell meanwhile leaves the pairs as they are. */
+static int queue(struct pair *linked, struct CUstream_st *stream, bool capturing,
+                 struct gpubind_error *err)
+{
+    int status;
+
+    for (struct pair *pair = linked; pair; pair = pair->follows)
+        pair->place = PAIR_ON_TRACK;
+    status = tracks_queue_beside(linked->request->memory.gpu, stream, capturing, linked, err);
+    if (status < 0 && !capturing) /* a part of it may be queued; of a capture nothing runs */
+        for (struct pair *pair = linked; pair; pair = pair->follows) {
+            pair_break(pair, err->text);
+            pair->unsaid = false;
+        }
+    leave_track(linked);
+    return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
 /* Those that still are linked: what was queued before them let go of the lock. */
 static int queue_linked(struct gpubind_operation *const *requests, int n,
-                        struct CUstream_st *stream, struct gpubind_error *err)
+                        struct CUstream_st *stream, bool capturing, struct gpubind_error *err)
 {
     struct pair *linked = NULL, **linked_end = &linked;
     int result = MPI_SUCCESS, queued;
@@ -120,7 +129,7 @@ static int queue_linked(struct gpubind_operation *const *requests, int n,
         *linked_end = pair;
         linked_end = &pair->follows;
     }
-    queued = linked ? queue(linked, stream, err) : MPI_SUCCESS;
+    queued = linked ? queue(linked, stream, capturing, err) : MPI_SUCCESS;
     return result == MPI_SUCCESS ? queued : result;
 }
 
@@ -156,7 +165,7 @@ static int queue_all(struct gpubind_operation *const *requests, int n, struct CU
                                          count(requests, n, PAIR_LINKED) > 0 ? ON_STREAM_LATER
                                                                              : ON_STREAM_AT_ONCE,
                                          &why[0]);
-    results[1] = queue_linked(requests, n, handle, &why[1]);
+    results[1] = queue_linked(requests, n, handle, capturing, &why[1]);
     if (stream)
         results[2] = on_stream_await(stream, &why[2]);
     for (int i = 0; i < 3; i++)

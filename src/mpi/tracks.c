@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "cuda/holds.h"
+
 /* With the library's other two streams fewer than the 8 queues that CUDA has by default. */
 #define TRACKS 4
 #define SURE 0 /* of the tracks: the one where nothing waits */
@@ -141,10 +143,12 @@ static void launch(struct tracks *tracks, struct track *track, struct pair *pair
         pair->place = PAIR_ON_TRACK;
         track->parts += pair_parts(pair);
     }
-    if (queue(tracks, track, pairs, ready, &err) < 0)
+    if (queue(tracks, track, pairs, ready, &err) < 0) {
         fail(tracks->gpu, track->stream, pairs, &err);
-    else
-        track->pairs = pairs;
+        return;
+    }
+    track->pairs = pairs;
+    gpu_hold(1);
 }
 
 static void look_at(const struct tracks *tracks, struct track *track)
@@ -165,6 +169,7 @@ static void look_at(const struct tracks *tracks, struct track *track)
     if (status == CUDA_OK && !pairs_hear())
         return;
     track->pairs = NULL;
+    gpu_hold(-1);
     if (status == CUDA_OK) {
         end(pairs);
         return;
@@ -268,6 +273,8 @@ static void look_at_patient(struct tracks *tracks)
         pairs = tracks->patient;
         tracks->patient = NULL;
         tracks->patient_end = &tracks->patient;
+        for (struct pair *pair = pairs; pair; pair = pair->follows)
+            pair->place = PAIR_ON_TRACK; /* they are in the list no more */
         fail(tracks->gpu, NULL, pairs, &err);
         return;
     }
@@ -328,6 +335,7 @@ void tracks_drop(struct pair *pair)
 void tracks_stop(void)
 {
     tracks_queue_stop();
+    holds_stop();
     while (all) {
         struct tracks *tracks = all;
         bool entered = gpu_enter(tracks->gpu);
@@ -335,6 +343,8 @@ void tracks_stop(void)
         for (int i = 0; i < TRACKS; i++)
             gpu_driver()->cuStreamSynchronize(tracks->tracks[i].stream);
         gpu_leave(entered);
+        for (int i = 0; i < TRACKS; i++)
+            gpu_hold(tracks->tracks[i].pairs ? -1 : 0);
         all = tracks->next;
         clear(tracks);
     }

@@ -16,10 +16,15 @@
 /* Starts linked pairs of one GPU, a list by follows, as one exchange; ends their requests
  * in the course of time. */
 void tracks_start(struct gpu *gpu, struct pair *pairs);
-/* Queues them in any stream of the GPU's context, in which they end. ready: the receives
- * have said already that their buffers are free. 0, or -1 with a sentence. */
+/* Queues them in a track's stream, in which they end. ready: the receives have said already
+ * that their buffers are free. 0, or -1 with a sentence. */
 int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs, bool ready,
                  struct gpubind_error *err);
+/* The same in a stream of the application's, of the GPU's context. Lets go of the library's
+ * lock: where the stream is full, the driver waits until others make room. The stream is
+ * held meanwhile and until it is through, but not of what it captures. */
+int tracks_queue_beside(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
+                        struct pair *pairs, struct gpubind_error *err);
 /* Frees what it keeps for that. */
 void tracks_queue_stop(void);
 /* Looks at what is under way. */

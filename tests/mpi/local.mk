@@ -37,6 +37,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/persistent.c \
 	tests/mpi/persistent_ends.c \
 	tests/mpi/persistent_failures.c \
+	tests/mpi/persistent_held.c \
 	tests/mpi/persistent_over.c \
 	tests/mpi/persistent_queue.c \
 	tests/mpi/persistent_stream.c \

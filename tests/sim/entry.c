@@ -31,6 +31,8 @@
  *   GPUBIND_SIM_CUMEM=no      there is no memory of cuMemCreate
  *   GPUBIND_SIM_LATENCY=US    mean time that work waits in a stream; default 0: what
  *                             can be done is done by the call that queues it
+ *   GPUBIND_SIM_QUEUE=N       a stream takes so much work; the call with more waits; default
+ *                             all
  *   GPUBIND_SIM_SEED=N        of the random part of it and of batched copies' order
  *   GPUBIND_SIM_KERNELS=1     modules load; they have the library's kernels
  *   GPUBIND_SIM_FLUSH=1       a wait for a word may flush remote writes; default: not supported

@@ -10,10 +10,12 @@
 static struct CUstream_st *streams; /* those that live, or have work */
 static uint64_t last_serial;        /* of errors that work left */
 static uint64_t latency;            /* ns, the mean */
+static uint64_t most;               /* work in a stream */
 
 void queue_load(void)
 {
     latency = 1000 * sim_number("GPUBIND_SIM_LATENCY", 0, 10000000);
+    most = sim_number("GPUBIND_SIM_QUEUE", UINT32_MAX, UINT32_MAX);
 }
 
 static uint64_t clock_now(void)
@@ -213,12 +215,24 @@ static void *work(void *unused)
     return NULL;
 }
 
+static void wait_for_room(const struct CUstream_st *stream)
+{
+    uint64_t next = streams_advance();
+
+    while (stream->submitted - stream->done >= most) {
+        sim_wait(next);
+        next = streams_advance();
+    }
+}
+
 uint64_t stream_submit(struct CUstream_st *stream, struct operation *op)
 {
     static bool working;
     uint64_t ticket;
 
     operation_keep(op);
+    if (stream->submitted - stream->done >= most && !stream->capture)
+        wait_for_room(stream);
     if (stream->capture) { /* captured work is never done */
         operation_free(op);
         return stream->done;
