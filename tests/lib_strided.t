@@ -12,11 +12,13 @@ on 'GPU' 2 strided 3000
 on 'GPU no eager' 2 strided
 on 'small memory' 2 strided
 
-everywhere 2 strided_isend
+everywhere 2 strided_bursts
+everywhere 2 strided_late
 for setting in 'slower copies' 'no eager' 'nothing kept' 'small memory' 'slow network' \
     'slow shared' thread threads 'network threads' 'slow network threads' 'GPU no eager' \
     'GPU network threads' 'GPU thread'; do
-    on "$setting" 2 strided_isend
+    on "$setting" 2 strided_bursts 30
+    on "$setting" 2 strided_late
 done
 
 # The same as in lib_failures.t: an error or the right data, and the next message right.

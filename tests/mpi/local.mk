@@ -50,7 +50,8 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
 	tests/mpi/strided.c \
-	tests/mpi/strided_isend.c \
+	tests/mpi/strided_bursts.c \
+	tests/mpi/strided_late.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
