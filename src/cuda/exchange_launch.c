@@ -124,14 +124,11 @@ static int launch(const struct exchange *exchange, struct CUfunc_st *kernel,
 {
     const unsigned wanted = filling->parts > filling->job.nreceives ? filling->parts
                                                                     : filling->job.nreceives;
-    unsigned most = EXCHANGE_KERNEL_BLOCKS;
-    int multiprocessors = 0;
+    const unsigned multiprocessors = (unsigned)exchange->gpu->multiprocessors;
+    const unsigned most = multiprocessors > 0 && multiprocessors < EXCHANGE_KERNEL_BLOCKS
+                              ? multiprocessors : EXCHANGE_KERNEL_BLOCKS;
     void *parameters[] = {&filling->job};
 
-    if (gpu_driver()->cuDeviceGetAttribute(&multiprocessors, CUDA_ATTRIBUTE_MULTIPROCESSORS,
-                                           exchange->gpu->ordinal) == CUDA_OK &&
-        multiprocessors > 0 && (unsigned)multiprocessors < most)
-        most = (unsigned)multiprocessors;
     return gpu_driver()->cuLaunchKernel(kernel, wanted < most ? wanted : most, 1, 1,
                                         EXCHANGE_KERNEL_THREADS, 1, 1, 0, exchange->stream,
                                         parameters, NULL);

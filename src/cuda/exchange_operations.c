@@ -42,27 +42,6 @@ static void await(struct batch *batch, cuda_address words, unsigned n)
     set(batch, words, n, 0);
 }
 
-static unsigned wait_flags(const struct gpu *gpu)
-{
-    int can = 0;
-
-    if (gpu_driver()->cuDeviceGetAttribute(&can, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES,
-                                           gpu->ordinal) != CUDA_OK)
-        can = 0;
-    return CUDA_WAIT_GEQ | (can ? CUDA_WAIT_FLUSH : 0);
-}
-
-/* A whole word, which is more than 1 when the pair is broken. */
-static int wait_operation(const struct gpu *gpu)
-{
-    int can = 0;
-
-    if (gpu_driver()->cuDeviceGetAttribute(&can, CUDA_ATTRIBUTE_WORDS_OF_64,
-                                           gpu->ordinal) != CUDA_OK)
-        can = 0;
-    return can ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT;
-}
-
 static int copy(const struct exchange *exchange, const struct exchange_send *send)
 {
     struct shape to, from;
@@ -74,8 +53,11 @@ static int copy(const struct exchange *exchange, const struct exchange_send *sen
 
 int exchange_by_operations(const struct exchange *exchange)
 {
-    struct batch batch = {.stream = exchange->stream, .wait_flags = wait_flags(exchange->gpu),
-                          .wait = wait_operation(exchange->gpu)};
+    const struct gpu *gpu = exchange->gpu;
+    /* A whole word is more than 1 when the pair is broken. */
+    struct batch batch = {.stream = exchange->stream,
+                          .wait = gpu->waits_for_64 ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT,
+                          .wait_flags = CUDA_WAIT_GEQ | (gpu->flushes ? CUDA_WAIT_FLUSH : 0)};
     const struct exchange_send *sends = exchange->sends;
     const struct exchange_receive *receives = exchange->receives;
 

@@ -127,6 +127,13 @@ static int make_stream(struct gpu *gpu, struct gpubind_error *err)
     return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
 }
 
+static int attribute_of(int ordinal, int attribute)
+{
+    int value = 0;
+
+    return driver.cuDeviceGetAttribute(&value, attribute, ordinal) == CUDA_OK ? value : 0;
+}
+
 static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained,
                             struct gpubind_error *err)
 {
@@ -139,6 +146,9 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     gpu->context = context;
     gpu->ordinal = ordinal;
     gpu->retained = retained;
+    gpu->multiprocessors = attribute_of(ordinal, CUDA_ATTRIBUTE_MULTIPROCESSORS);
+    gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
+    gpu->waits_for_64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
     if (make_stream(gpu, err) < 0) {
         free(gpu);
         return NULL;

@@ -16,6 +16,9 @@ struct gpu {
     struct gpu *next;
     struct CUctx_st *context;
     int ordinal;
+    int multiprocessors; /* 0: the driver does not say */
+    bool flushes;        /* its streams can wait for a word with CUDA_WAIT_FLUSH, */
+    bool waits_for_64;   /* and for words of 64 bits */
     bool retained; /* the primary context, on our account */
     struct CUstream_st *streams[GPU_STREAMS]; /* non-blocking: the application waits for none */
     struct CUevent_st *order;

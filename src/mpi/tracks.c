@@ -273,6 +273,8 @@ static void look_at_patient(struct tracks *tracks)
         pairs = tracks->patient;
         tracks->patient = NULL;
         tracks->patient_end = &tracks->patient;
+        for (struct pair *pair = pairs; pair; pair = pair->follows)
+            pair->place = PAIR_ON_TRACK; /* they are in the list no more */
         fail(tracks->gpu, NULL, pairs, &err);
         return;
     }
