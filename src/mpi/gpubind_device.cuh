@@ -25,7 +25,7 @@ struct gpubind_device_part {
 /* In GPU memory; n parts follow. */
 struct gpubind_device_win {
     int rank, n;
-    unsigned long long unused; /* the parts lie at a multiple of 16 */
+    unsigned long long *signals; /* this rank's own */
 };
 
 #define gpubind_device_win_size(n) \
@@ -42,21 +42,14 @@ enum gpubind_compare { GPUBIND_GE, GPUBIND_EQ };
 #define GPUBIND_DEVICE_CHECKS 0
 #endif
 
-/* What the table says does not change while a kernel runs, so that one load does for a
- * whole loop, whatever waits and fences are in it. */
-static __device__ __forceinline__ unsigned long long gpubind_device_fixed(const void *at)
-{
-    return __ldg(static_cast<const unsigned long long *>(at));
-}
-
 static __device__ __forceinline__ int gpubind_rank(const gpubind_device_win *win)
 {
-    return __ldg(&win->rank);
+    return win->rank;
 }
 
 static __device__ __forceinline__ int gpubind_size(const gpubind_device_win *win)
 {
-    return __ldg(&win->n);
+    return win->n;
 }
 
 /* ---- where things are */
@@ -65,7 +58,7 @@ static __device__ __forceinline__ const gpubind_device_part *
 gpubind_device_part_of(const gpubind_device_win *win, int target)
 {
 #if GPUBIND_DEVICE_CHECKS
-    if (target < 0 || target >= gpubind_size(win)) {
+    if (target < 0 || target >= win->n) {
         printf("gpubind: rank %d: target %d is not from 0 to %d\n", win->rank, target, win->n - 1);
         __trap();
     }
@@ -80,43 +73,38 @@ static __device__ __forceinline__ void *gpubind_at(const gpubind_device_win *win
                                                    unsigned long long nbytes = 0)
 {
     const gpubind_device_part *part = gpubind_device_part_of(win, target);
-    char *data = reinterpret_cast<char *>(gpubind_device_fixed(&part->data));
 
 #if GPUBIND_DEVICE_CHECKS
-    const unsigned long long most = gpubind_device_fixed(&part->nbytes);
-
-    if (offset > most || nbytes > most - offset) {
+    if (offset > part->nbytes || nbytes > part->nbytes - offset) {
         printf("gpubind: rank %d: %llu bytes at %llu leave the %llu bytes of rank %d\n", win->rank,
-               nbytes, offset, most, target);
+               nbytes, offset, part->nbytes, target);
         __trap();
     }
-    if (!data && nbytes > 0) {
+    if (!part->data && nbytes > 0) {
         printf("gpubind: rank %d: kernels cannot reach rank %d\n", win->rank, target);
         __trap();
     }
 #endif
-    return data ? data + offset : 0;
+    return part->data ? part->data + offset : 0;
 }
 
 static __device__ __forceinline__ unsigned long long *
 gpubind_signal_at(const gpubind_device_win *win, int target, int signal)
 {
     const gpubind_device_part *part = gpubind_device_part_of(win, target);
-    unsigned long long *signals =
-        reinterpret_cast<unsigned long long *>(gpubind_device_fixed(&part->signals));
 
 #if GPUBIND_DEVICE_CHECKS
-    if (signal < 0 || signal >= (long long)gpubind_device_fixed(&part->nsignals)) {
+    if (signal < 0 || signal >= (long long)part->nsignals) {
         printf("gpubind: rank %d: signal %d is none of the %llu of rank %d\n", win->rank, signal,
                part->nsignals, target);
         __trap();
     }
-    if (!signals) {
+    if (!part->signals) {
         printf("gpubind: rank %d: kernels cannot reach rank %d\n", win->rank, target);
         __trap();
     }
 #endif
-    return signals ? signals + signal : 0;
+    return part->signals ? part->signals + signal : 0;
 }
 
 /* ---- who copies: a thread's number among those that share the work, and how many do */
@@ -357,11 +345,22 @@ gpubind_put_signal_block(const gpubind_device_win *win, int target, unsigned lon
     gpubind_put_signal_by<gpubind_by_block>(win, target, offset, from, nbytes, signal, value, op);
 }
 
+/* One load, where gpubind_signal_at takes two, one after the other. */
+static __device__ __forceinline__ const unsigned long long *
+gpubind_device_own_signal(const gpubind_device_win *win, int signal)
+{
+#if GPUBIND_DEVICE_CHECKS
+    return gpubind_signal_at(win, win->rank, signal);
+#else
+    return win->signals + signal;
+#endif
+}
+
 /* A signal word of this rank. What was put before the value that it has is seen. */
 static __device__ __forceinline__ unsigned long long
 gpubind_signal_fetch(const gpubind_device_win *win, int signal)
 {
-    const unsigned long long *word = gpubind_signal_at(win, gpubind_rank(win), signal);
+    const unsigned long long *word = gpubind_device_own_signal(win, signal);
     unsigned long long value;
 
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
@@ -375,7 +374,7 @@ static __device__ __forceinline__ unsigned long long
 gpubind_wait_signal(const gpubind_device_win *win, int signal, gpubind_compare compare,
                     unsigned long long value)
 {
-    const unsigned long long *word = gpubind_signal_at(win, gpubind_rank(win), signal);
+    const unsigned long long *word = gpubind_device_own_signal(win, signal);
     unsigned long long got;
 
     do

@@ -158,6 +158,7 @@ static int upload(const struct gpubind_window *win, struct gpubind_error *err)
     parts = (struct gpubind_device_part *)(table + 1);
     table->rank = win->rank;
     table->n = win->n;
+    table->signals = (unsigned long long *)(uintptr_t)win->parts[win->rank].signals;
     for (int rank = 0; rank < win->n; rank++) {
         const struct window_part *part = &win->parts[rank];
 
