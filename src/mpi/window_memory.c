@@ -68,8 +68,6 @@ static int prepare(struct making *making, bool willing, struct gpubind_error *er
         return error_set(err, "the settings say so");
     if (given_up[0])
         return error_set(err, "before, %.140s", given_up);
-    if (gpu_is_held()) /* changing what is accessible might wait for a stream that waits for us */
-        return error_set(err, "messages are under way in streams");
     if (!shareable_possible(win->gpu))
         return error_set(err, "the GPU or its driver gives no descriptors");
     making->mine.network = network_space();
