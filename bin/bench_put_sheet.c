@@ -101,10 +101,11 @@ void put_sheet_enough(struct sheet *sheet, bool put, int by)
         if (!is_of(sheet, row, put, by) || speed < NEARLY * best)
             continue;
         text_add(&sheet->notes, "%s by %s: 95 %% of the best, %.0f GB/s, takes %.0f block%s (of "
-                 "%.0f warps: %.0f GB/s)\n", put ? "put" : "get", by_words[by], best,
+                 "%.0f warp%s: %.0f GB/s)\n", put ? "put" : "get", by_words[by], best,
                  sheet_cell(sheet, row, PUT_BLOCKS)->number,
                  sheet_cell(sheet, row, PUT_BLOCKS)->number == 1 ? "" : "s",
-                 sheet_cell(sheet, row, PUT_WARPS)->number, speed);
+                 sheet_cell(sheet, row, PUT_WARPS)->number,
+                 sheet_cell(sheet, row, PUT_WARPS)->number == 1 ? "" : "s", speed);
         return;
     }
 }

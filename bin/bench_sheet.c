@@ -92,7 +92,7 @@ int sheet_next(const struct sheet *sheet, const struct sheet_part *part, int row
 static void show_number(double number, struct text *text)
 {
     double size = number < 0 ? -number : number;
-    int digits = size < 0.1 ? 6 : size < 10 ? 3 : size < 1000 ? 2 : size < 100000 ? 1 : 0;
+    int digits = size < 0.01 ? 6 : size < 10 ? 3 : size < 1000 ? 2 : size < 100000 ? 1 : 0;
 
     text_add(text, "%.*f", size > 0 ? digits : 0, number);
 }
