@@ -4,8 +4,9 @@
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 if [ -n "$quick" ]; then
-    on simulated 2 on_stream
-    on 'network threads' 2 on_stream
+    for setting in simulated 'no peers' 'network threads'; do
+        on "$setting" 2 on_stream
+    done
 else
     for setting in simulated 'slow copies' 'slower copies' 'no peers' 'no IPC' 'one device' \
         kernels 'shared path' 'slow shared' 'no eager' threads thread 'network threads' \

@@ -13,7 +13,7 @@ ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"
 # lib.sh unset it; what this shell was started with is still there.
 asked() { tr '\0' '\n' <"/proc/$$/environ" | sed -n "s/^$1=//p"; }
 real_gpu=$(asked GPUBIND_TEST_GPU)
-quick=$(asked GPUBIND_TEST_QUICK) # two settings in place of all
+quick=$(asked GPUBIND_TEST_QUICK) # a few settings in place of all
 
 # NAME | what the ranks find in their environment. "GPU" in a name: on real ones.
 settings="
@@ -111,8 +111,9 @@ on() {
 # everywhere N NAME [ARGUMENT...]: in the settings that move data by different ways.
 everywhere() {
     if [ -n "$quick" ]; then
-        on simulated "$@"
-        on 'network path' "$@"
+        for setting in simulated 'no peers' kernels 'network path'; do
+            on "$setting" "$@"
+        done
         return
     fi
     for setting in simulated 'slow copies' 'no peers' 'no IPC' 'one device' kernels \
