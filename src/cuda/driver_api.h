@@ -175,6 +175,7 @@ struct CUgraphExec_st;
     X(cuDevicePrimaryCtxRelease_v2, (int))                                                  \
     X(cuDevicePrimaryCtxGetState, (int, unsigned *, int *))                                 \
     X(cuCtxGetCurrent, (struct CUctx_st **))                                                \
+    X(cuCtxSynchronize, (void))                                                             \
     X(cuCtxPushCurrent_v2, (struct CUctx_st *))                                             \
     X(cuCtxPopCurrent_v2, (struct CUctx_st **))                                             \
     X(cuCtxGetDevice, (int *))                                                              \

@@ -78,8 +78,10 @@ static int make(struct gpu *gpu, uint64_t nbytes, cuda_address *at, uint64_t *si
     status = cuda->cuMemExportToShareableHandle(fd, handle, CUDA_FILE_DESCRIPTOR, 0);
     if (status == CUDA_OK) {
         status = map(gpu, handle, *size, at);
-        if (status != CUDA_OK)
+        if (status != CUDA_OK) {
             close(*fd);
+            *fd = -1;
+        }
     }
     cuda->cuMemRelease(handle); /* the mapping keeps the memory */
     return status;
@@ -127,6 +129,8 @@ bool shareable_close(cuda_address at)
         return false;
     *link = shareable->next;
     entered = gpu_enter(shareable->gpu);
+    if (!gpu_is_held()) /* cuMemFree waits for all work; cuMemUnmap, for none */
+        gpu_driver()->cuCtxSynchronize();
     gpu_driver()->cuMemUnmap(at, shareable->size);
     gpu_driver()->cuMemAddressFree(at, shareable->size);
     gpu_leave(entered);

@@ -291,7 +291,7 @@ bool engine_wait_for(bool (*done)(const void *), const void *argument, double se
 
 static bool is_settled(const void *gpu)
 {
-    return !gpu_is_held() || gpu_legacy_is_idle(gpu, NULL) != 0;
+    return !(gpu_is_held() || window_may_be_asked()) || gpu_legacy_is_idle(gpu, NULL) != 0;
 }
 
 void engine_settle(const struct gpu *gpu)

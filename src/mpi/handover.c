@@ -102,7 +102,7 @@ static int take(int socket, struct handover *others, int n, uint64_t token,
     struct iovec part = {&letter, sizeof letter};
     union control control = {{0}};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = sizeof control.bytes};
+                             .msg_controllen = CMSG_LEN(sizeof(int))}; /* one, no more */
     ssize_t nbytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int fd;
 
@@ -125,11 +125,11 @@ static int take(int socket, struct handover *others, int n, uint64_t token,
 static int step(int socket, struct handover *others, int n, int me, uint64_t token, int fd,
                 struct gpubind_error *err)
 {
-    int status, left = 0;
+    int status, left = 0, most = n + 64; /* a stranger may write faster than we read */
 
     do
         status = take(socket, others, n, token, err);
-    while (status > 0);
+    while (status > 0 && --most > 0);
     for (int i = 0; i < n && status >= 0; i++) {
         if (others[i].takes)
             status = give(socket, &others[i], me, fd, err);

@@ -54,6 +54,9 @@ int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verb
 int on_stream_await(struct on_stream *stream, struct gpubind_error *err);
 /* Later work in the stream comes after the ends of all that was queued. */
 int on_stream_quiet(struct on_stream *stream, struct gpubind_error *err);
+/* The stream was given one more wait (-1: and is past it) that is not for the end of what was
+ * queued here, but for what the library does all the same. */
+void on_stream_waits(struct on_stream *stream, int more);
 void on_stream_close(struct on_stream *stream);
 
 /* ---- for the engine: before and after the messages' own steps */

@@ -46,6 +46,12 @@ struct entry *list_take(struct list *list, struct entry **link)
     return entry;
 }
 
+void on_stream_waits(struct on_stream *stream, int more)
+{
+    stream->waits += more;
+    gpu_hold(more);
+}
+
 struct gate *gate_make(struct on_stream *stream, int left, struct gpubind_error *err)
 {
     struct gate *gate = calloc(1, sizeof *gate);
@@ -60,8 +66,7 @@ struct gate *gate_make(struct on_stream *stream, int left, struct gpubind_error 
     }
     gate->left = left;
     gate->word->value++;
-    stream->waits++;
-    gpu_hold(1);
+    on_stream_waits(stream, 1);
     return gate;
 }
 
@@ -70,8 +75,7 @@ void gate_open(struct on_stream *stream, struct gate *gate)
     word_open(gate->word);
     word_give(gate->word);
     free(gate);
-    stream->waits--;
-    gpu_hold(-1);
+    on_stream_waits(stream, -1);
 }
 
 static void begin(struct on_stream *stream)

@@ -194,10 +194,9 @@ int window_ask(struct gpubind_window *win, int target, const struct window_comma
 /* ---- waits for signals */
 
 /* A stream that waits for what this library has to do is held until it goes on. */
-static void let_go(void *unused)
+static void let_go(void *stream)
 {
-    (void)unused;
-    gpu_hold(-1);
+    on_stream_waits(stream, -1);
 }
 
 static bool is_past(void *unused, int *result, struct gpubind_error *err)
@@ -227,19 +226,18 @@ static int put_wait_in(const struct gpubind_window *win, cuda_address word, uint
 static int hold(const struct gpubind_window *win, cuda_address word, uint64_t value,
                 struct CUstream_st *handle, struct gpubind_error *err)
 {
-    static char unused;
-    void *what = &unused;
     int result;
     struct on_stream *stream = on_stream_open(handle, &result, err);
+    void *what = stream;
 
     if (!stream)
         return result;
-    gpu_hold(1);
+    on_stream_waits(stream, 1);
     result = put_wait_in(win, word, value, handle, err);
     if (result == MPI_SUCCESS)
         result = on_stream_queue(stream, &holds, &what, 1, ON_STREAM_NEVER, err);
     else
-        gpu_hold(-1);
+        on_stream_waits(stream, -1);
     on_stream_close(stream);
     return result;
 }

@@ -259,6 +259,9 @@ struct gpubind_window *window_make(struct comm *comm, size_t nbytes, int nsignal
     window_detach(win);
     library_unlock();
     PMPI_Barrier(win->together); /* nobody maps what is freed now */
+    library_lock();
+    window_remote_end(win); /* before its channel goes with the communicator */
+    library_unlock();
     PMPI_Comm_free(&win->together);
     library_lock();
     window_clear(win, false);

@@ -154,14 +154,21 @@ int window_remote_begin(struct gpubind_window *win, struct gpubind_error *err)
     return learn(win, err);
 }
 
+void window_remote_give_up(struct gpubind_window *win)
+{
+    if (!win->remote || win->remote->origins == 0)
+        return;
+    win->remote->origins = 0;
+    window_serve_stop();
+}
+
 void window_remote_end(struct gpubind_window *win)
 {
     struct window_remote *remote = win->remote;
 
     if (!remote)
         return;
-    if (remote->origins > 0)
-        window_serve_stop();
+    window_remote_give_up(win);
     if (remote->channel)
         remote->channel->window = NULL;
     free(remote);

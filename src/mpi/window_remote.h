@@ -45,6 +45,8 @@ struct window_remote {
 /* Collective: which ranks need each other for this; nothing when none does. An MPI error
  * class. */
 int window_remote_begin(struct gpubind_window *win, struct gpubind_error *err);
+/* Nobody is served any more: a rank is gone. */
+void window_remote_give_up(struct gpubind_window *win);
 /* All ranks have come to the window's end, and it is idle. */
 void window_remote_end(struct gpubind_window *win);
 /* Nothing of either side is under way. */

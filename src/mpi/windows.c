@@ -115,8 +115,9 @@ void windows_clear(void)
         struct gpubind_window *win = windows;
 
         windows = win->next;
-        engine_wait_for(is_idle, win, 1); /* what is under way are answers that came */
-        window_clear(win, true);
+        /* What is under way are answers that came. If not, it still refers to the window. */
+        if (engine_wait_for(is_idle, win, 1))
+            window_clear(win, true);
     }
 }
 
@@ -227,7 +228,6 @@ static int meet(struct gpubind_window *win, struct gpubind_error *err)
     struct meeting meeting = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
                               .looked = operation_clock()};
 
-    win->held = gpu_is_held();
     if (engine_wait_for(all_are_there, &meeting, 3600) && meeting.gone < 0 && !meeting.failed)
         return MPI_SUCCESS;
     if (meeting.failed)
@@ -252,6 +252,7 @@ int gpubind_win_free(gpubind_win *handle)
     if (win != GPUBIND_WIN_NULL && result == MPI_SUCCESS) {
         user = win->comm->user;
         take_out(win);
+        win->held = gpu_puts_off(); /* then mappings are closed later */
         window_detach(win);
         result = meet(win, &err);
         if (result == MPI_SUCCESS) { /* else others may map it: the memory stays */
@@ -260,6 +261,8 @@ int gpubind_win_free(gpubind_win *handle)
             PMPI_Comm_free(&win->together);
             library_lock();
             window_clear(win, false);
+        } else {
+            window_remote_give_up(win);
         }
         *handle = GPUBIND_WIN_NULL;
     }

@@ -13,7 +13,6 @@ struct CUgraph_st;
     X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                       \
     X(cuCtxDestroy_v2, (struct CUctx_st *))                                      \
     X(cuCtxSetCurrent, (struct CUctx_st *))                                      \
-    X(cuCtxSynchronize, (void))                                                  \
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))        \
     X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))           \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                     \
