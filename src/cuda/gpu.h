@@ -67,6 +67,8 @@ int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err);
  * and stop the calls that we have to make meanwhile. They are put off until none is. */
 void gpu_hold(int more);
 bool gpu_is_held(void);
+/* Held by what this process has to do; the others wait for other GPUs alone. */
+bool gpu_is_awaited(void);
 /* The same calls are put off while messages are behind work that may be late. */
 void gpu_put_off(int more);
 /* They are, for one or the other. */

@@ -43,6 +43,11 @@ bool gpu_is_held(void)
     return false;
 }
 
+bool gpu_is_awaited(void)
+{
+    return held > 0;
+}
+
 bool gpu_puts_off(void)
 {
     return late > 0 || gpu_is_held();

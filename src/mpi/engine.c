@@ -179,6 +179,8 @@ void engine_look_after(struct gpubind_operation *operation)
         return;
     }
     if (engine_peer_is_gone(operation)) {
+        if (operation->packing) /* its buffer is being read */
+            return;
         match_withdraw(operation);
         offer_withdraw(operation);
         operation_end(operation, MPI_ERR_OTHER, "rank %d is gone", operation->rank);
@@ -294,8 +296,15 @@ static bool is_settled(const void *gpu)
     return !(gpu_is_held() || window_may_be_asked()) || gpu_legacy_is_idle(gpu, NULL) != 0;
 }
 
-void engine_settle(const struct gpu *gpu)
+static bool is_served(const void *gpu)
 {
-    while (!is_settled(gpu))
-        engine_wait_for(is_settled, gpu, 3600);
+    return !gpu_is_awaited() || gpu_legacy_is_idle(gpu, NULL) != 0;
+}
+
+void engine_settle(const struct gpu *gpu, bool blocking)
+{
+    bool (*done)(const void *) = blocking ? is_settled : is_served;
+
+    while (!done(gpu))
+        engine_wait_for(done, gpu, 3600);
 }

@@ -35,6 +35,7 @@ int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubin
         buffers_free();
         shares_sweep();
         engine_wait_for(nothing_waits, NULL, PATIENCE);
+        gpu_free_late();
         status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
     }
     gpu_leave(entered);

@@ -215,9 +215,9 @@ static int copy_strided(struct gpubind_operation *send, const struct offer *offe
 }
 
 static int copy_to(struct gpubind_operation *send, struct offer *offer,
-                   const struct mapping *mapping, struct gather *pieces,
-                   struct gpubind_error *err)
+                   const struct mapping *mapping, bool in_pieces, struct gpubind_error *err)
 {
+    struct gather *pieces = NULL;
     struct copy copy = {mapping_address(mapping, offer->address), send->memory.address,
                         send->nbytes, true};
 
@@ -225,20 +225,24 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
         engine_progress(); /* the work it waits for may need another message */
         library_breathe(false);
     }
+    if (in_pieces) { /* others may have had theirs in place of these meanwhile */
+        pieces = pieces_of(send->domain, send->peer, offer);
+        if (!pieces)
+            return error_set(err, "there is no memory for the receiver's datatype");
+    }
     if (offer->strided || send->pack)
         return copy_strided(send, offer, mapping, pieces, err);
     return copy_now(send->memory.gpu, GPU_OUT, &copy, err);
 }
 
 /* The offer is ours: the message is its. */
-static void push(struct gpubind_operation *send, struct offer *offer, struct mapping *mapping,
-                 struct gather *pieces)
+static void push(struct gpubind_operation *send, struct offer *offer, struct mapping *mapping)
 {
     struct gpubind_error err;
     int status;
 
     send->peer->sent++;
-    status = copy_to(send, offer, mapping, pieces, &err);
+    status = copy_to(send, offer, mapping, offer->pieces != 0, &err);
     offer->nbytes = send->nbytes;
     offer->got_tag = send->tag;
     offer->got_type = send->type;
@@ -254,7 +258,6 @@ static void push(struct gpubind_operation *send, struct offer *offer, struct map
 bool offer_use(struct gpubind_operation *send)
 {
     const struct segment *segment = &send->domain->segment;
-    struct gather *pieces = NULL;
     struct mapping *mapping;
     struct offer *offer;
     struct gpubind_error err;
@@ -269,16 +272,14 @@ bool offer_use(struct gpubind_operation *send)
             return false;
     mapping = map_offer(send, offer);
     offer->mapped = mapping != NULL;
-    if (mapping && offer->pieces)
-        pieces = pieces_of(send->domain, send->peer, offer);
-    if (mapping && ((offer->pieces && !pieces) ||
+    if (mapping && ((offer->pieces && !pieces_of(send->domain, send->peer, offer)) ||
                     (send->order == ORDER_OPEN &&
                      gpu_order_after_legacy(send->memory.gpu, GPU_OUT, &err) < 0))) {
         mapping_done(mapping);
         mapping = NULL;
     }
     if (mapping)
-        push(send, offer, mapping, pieces);
+        push(send, offer, mapping);
     else /* as if it had never been seen; the other way says what is wrong */
         atomic_store_explicit(&offer->state, OFFER_OPEN, memory_order_release);
     return mapping;

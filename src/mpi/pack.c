@@ -248,7 +248,7 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
         return 0;
     }
     if (pack->order == ORDER_OPEN) {
-        engine_settle(gpu);
+        engine_settle(gpu, true);
         status = gpu_order_after_legacy(gpu, GPU_IN, err);
     }
     if (status == 0)
@@ -260,10 +260,18 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
 
 /* A send that its receiver refused may still be packed: the buffer is the application's
  * again only after that. */
+static bool is_packed(const void *send)
+{
+    return !((const struct gpubind_operation *)send)->packing;
+}
+
+/* Never with a gated one from within the engine, which asks first. */
 static int finish_send(struct gpubind_operation *send)
 {
     struct gpubind_error unheard;
 
+    while (!is_packed(send)) /* maybe after work that waits for another message */
+        engine_wait_for(is_packed, send, 3600);
     while (pack_landed(send, &unheard) == 0)
         ;
     return 0;

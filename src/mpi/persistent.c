@@ -64,7 +64,7 @@ static void start_message(struct pair *pair)
         return;
     }
     message_start(pair->inner, false);
-    if (pair->inner->done)
+    if (pair->inner->done && !pair->inner->packing)
         end_inner(pair);
 }
 
@@ -266,7 +266,7 @@ void persistent_progress(void)
 
 struct gpubind_operation *persistent_nudge(struct gpubind_operation *request)
 {
-    if (request->pair->inner && request->pair->inner->done)
+    if (request->pair->inner && request->pair->inner->done && !request->pair->inner->packing)
         end_inner(request->pair);
     return request->pair->inner;
 }

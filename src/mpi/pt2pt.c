@@ -48,7 +48,7 @@ static int check_order(const struct gpubind_operation *operation, enum call_kind
         return error_set(err, "a blocking stream is being captured: blocking calls, which come "
                          "after its work, are not possible");
     if (call == CALL_BLOCKING || operation->kind == OPERATION_RECEIVE)
-        engine_settle(operation->memory.gpu); /* packing waits in a stream that may wait */
+        engine_settle(operation->memory.gpu, call == CALL_BLOCKING); /* packing waits in a stream that may wait */
     return 0;
 }
 

@@ -120,6 +120,7 @@ void remote_send(struct gpubind_operation *send)
     memcpy(letter->bytes, &header, sizeof header);
     if (post(letter, nbytes, send->domain, send->peer) < 0) {
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+        send->held = send->unwanted = send->packing;
     } else if (later) {
         send->later = true;
         send->held = true;

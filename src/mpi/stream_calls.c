@@ -66,7 +66,7 @@ bool stream_message_is_over(void *what, int *result, struct gpubind_error *err)
 
     if (!operation->done && operation->kind == OPERATION_SEND)
         local_send_nudge(operation);
-    if (!operation->done)
+    if (!operation->done || operation->packing) /* its buffer is being read */
         return false;
     *result = operation->result;
     *err = operation->error;
