@@ -7,7 +7,7 @@
 typedef unsigned long long u64;
 
 /* One thread, one warp or the whole block puts or gets; not the first of them. */
-extern "C" __global__ void move(const gpubind_device_win *win, int target, u64 offset, char *at,
+extern "C" __global__ void __launch_bounds__(1024) move(const gpubind_device_win *win, int target, u64 offset, char *at,
                                 u64 nbytes, int by, int put)
 {
     const unsigned me = threadIdx.x;
@@ -39,7 +39,8 @@ static __device__ void put_signal(const gpubind_device_win *win, int target, con
 /* Turn after turn the words change, are put to the other rank, and are compared when the
  * signal says that they are there; signal 1 says that the next may come. *wrong counts
  * words. One block; from and win hold n words. */
-extern "C" __global__ void turns(const gpubind_device_win *win, int other, unsigned *from,
+/* Checks take registers, of which a block of 1024 threads has 64 each. */
+extern "C" __global__ void __launch_bounds__(1024) turns(const gpubind_device_win *win, int other, unsigned *from,
                                  unsigned n, int nturns, int by, unsigned *wrong)
 {
     const unsigned *mine =
