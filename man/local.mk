@@ -70,4 +70,4 @@ linked_pages = \
 	man/gpubind_win_pointer.3
 # The pictures in README.md.
 EXTRA_DIST += man/placement.svg man/plan.svg man/pt2pt.svg
-EXTRA_DIST += man/jacobi.svg man/put.svg man/timeline.svg
+EXTRA_DIST += man/jacobi.svg man/put.svg man/report-2-h200.html man/timeline.svg
