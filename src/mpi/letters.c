@@ -12,7 +12,12 @@ struct post { /* a letter on its way */
     struct pair_letter letter;
 };
 
+/* Seconds that a letter takes once it was announced, unless its sender has to help: that
+ * one may be in a call of MPI for long. */
+#define PATIENCE 1e-3
+
 static struct post *leaving, *coming, **coming_end = &coming;
+static double announced; /* the latest of them */
 
 static struct post *make(enum operation_kind kind, struct comm *companion, int rank)
 {
@@ -49,6 +54,7 @@ void letter_arrived(struct comm *companion, const struct arrival *arrival)
 {
     struct post *post = make(OPERATION_RECEIVE, companion, arrival->header.source);
 
+    announced = operation_clock();
     *coming_end = post;
     coming_end = &post->next;
     receive_start(post->operation, arrival);
@@ -95,5 +101,5 @@ bool letters_busy(void)
 
 bool letters_coming(void)
 {
-    return coming;
+    return coming && operation_clock() - announced < PATIENCE;
 }

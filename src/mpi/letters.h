@@ -42,7 +42,7 @@ void letter_arrived(struct comm *companion, const struct arrival *arrival);
 /* Gives away what has come, in the order of each sender. */
 void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter *));
 bool letters_busy(void);
-/* One has been announced, and is not here yet. */
+/* One was announced a moment ago, and is not here yet. */
 bool letters_coming(void);
 
 #endif
