@@ -3,25 +3,9 @@
 #include "mpi/local_send.h"
 #include "mpi/pack.h"
 #include "mpi/remote.h"
-#include "mpi/stream_thread.h"
 
 /* Those that are being packed. */
 static struct gpubind_operation *packing, **packing_end = &packing;
-static _Atomic int npacking;
-
-bool gated_sends_pending(void)
-{
-    return npacking > 0;
-}
-
-/* So that a sender in MPI_Barrier serves its receiver. */
-static void be_served(void)
-{
-    struct gpubind_error unheard;
-
-    if (stream_thread_start(&unheard) == 0)
-        stream_thread_wake();
-}
 
 int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
 {
@@ -35,10 +19,7 @@ int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
     send->next_packing = NULL;
     *packing_end = send;
     packing_end = &send->next_packing;
-    npacking++;
     gpu_put_off(1);
-    if (send->peer->local >= 0)
-        be_served();
     return 0;
 }
 
@@ -53,7 +34,6 @@ void gated_send_open(struct gpubind_operation *send, bool good)
 static void end(struct gpubind_operation *send, bool good, const struct gpubind_error *err)
 {
     send->packing = false;
-    npacking--;
     gpu_put_off(-1);
     send->order = ORDER_DONE;
     if (!good && !send->done)

@@ -11,7 +11,6 @@
 
 #include "cuda/gpu.h"
 #include "mpi/engine.h"
-#include "mpi/gated_sends.h"
 #include "mpi/library.h"
 #include "mpi/on_stream.h"
 #include "mpi/operation.h"
@@ -56,7 +55,7 @@ static void rest(double since)
 
 static bool has_work(void)
 {
-    return on_streams_busy() || window_may_be_asked() || gated_sends_pending();
+    return on_streams_busy() || window_may_be_asked();
 }
 
 static unsigned count_events(void)
