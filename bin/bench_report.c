@@ -40,7 +40,7 @@ struct report_run {
     struct sheet sheets[SECTIONS], verdicts;
     struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
     bool failed[SECTIONS];                 /* of those that could have been measured */
-    bool library;                          /* it has been started */
+    bool started;                          /* the library has been, for a section */
     FILE *page, *svg;
 };
 
@@ -79,9 +79,9 @@ static int fill(struct report_run *run, const struct section *section, struct sh
     }
     if (read_options(section, run->options, &options, err) < 0)
         return -1;
-    if (subject->library && !run->library && bench_library_start(err) < 0)
+    if (subject->library && !run->started && bench_library_start(err) < 0)
         return -1;
-    run->library |= subject->library;
+    run->started |= subject->library;
     return subject->fill(&options, sheet, err);
 }
 
@@ -248,7 +248,7 @@ int bench_report(const struct bench_options *options)
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     clear(&run);
-    if (run.library)
+    if (run.started)
         bench_library_end();
     ranks_end(true);
     return status;
