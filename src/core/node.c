@@ -49,10 +49,13 @@ static void locate_gpu(const struct node *node, struct gpu *gpu)
     int core = idset_next(&gpu->cores, -1);
 
     gpu->numa = core < 0 ? -1 : node->cores[core].numa;
+    gpu->domain = core < 0 ? -1 : node->cores[core].domain;
     gpu->package = core < 0 ? -1 : node->cores[core].package;
     for (; core >= 0; core = idset_next(&gpu->cores, core)) {
         if (node->cores[core].numa != gpu->numa)
             gpu->numa = -1;
+        if (node->cores[core].domain != gpu->domain)
+            gpu->domain = -1;
         if (node->cores[core].package != gpu->package)
             gpu->package = -1;
     }
@@ -81,7 +84,7 @@ int node_distance(const struct node *node, int gpu, int core)
 
     if (idset_has(&g->cores, core))
         return 0;
-    if (g->numa >= 0 && g->numa == c->numa)
+    if (g->domain >= 0 && g->domain == c->domain)
         return 1;
     if (g->package >= 0 && g->package == c->package)
         return 2;
@@ -139,13 +142,20 @@ int node_restrict(struct node *node, const struct idset *allowed, struct gpubind
     }
     node->ncores = kept;
     /* A GPU keeps its place in the machine when its own cores are withheld:
-     * numa and package still say where it is. */
+     * numa, domain and package still say where it is. */
     for (int g = 0; g < node->ngpus; g++)
         renumber(&node->gpus[g].cores, to);
     for (int n = 0; n < node->nnics; n++)
         renumber(&node->nics[n].cores, to);
     free(to);
     return 0;
+}
+
+void node_withhold(struct node *node, const bool *flags)
+{
+    for (int g = 0; g < node->ngpus; g++)
+        for (int c = 0; c < node->ncores && !flags[g]; c++)
+            node->cores[c].withheld |= node_distance(node, g, c) <= 1;
 }
 
 void node_keep_gpus(struct node *node, const bool *flags)

@@ -9,6 +9,7 @@ fuzz_targets = \
 	plugin/settings.c plugin/settings.h \
 	plugin/slurm.c plugin/slurm.h \
 	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
+	src/core/node_from_hwloc_cores.c src/core/node_from_hwloc_gpus.c \
 	src/core/node_from_hwloc_parts.c src/core/node_from_hwloc_parts.h \
 	tests/cases.c tests/cases.h \
 	tests/fuzz/bind.c \
