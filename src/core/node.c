@@ -7,11 +7,14 @@ int node_make(struct node *node, int ncores, int ngpus, int nnics, struct gpubin
 {
     memset(node, 0, sizeof *node);
     if (ncores < 1 || ncores > IDSET_MAX)
-        return error_set(err, "a node with %d cores cannot be planned for (1 to %d)", ncores,
+        return error_set(err, "a node with %d cores cannot be planned for: 1 to %d", ncores,
                          IDSET_MAX);
-    if (ngpus < 0 || ngpus > NODE_MAX_GPUS || nnics < 0 || nnics > NODE_MAX_NICS)
-        return error_set(err, "a node with %d GPUs and %d NICs cannot be planned for (%d, %d)",
-                         ngpus, nnics, NODE_MAX_GPUS, NODE_MAX_NICS);
+    if (ngpus < 0 || ngpus > NODE_MAX_GPUS)
+        return error_set(err, "a node with %d GPUs cannot be planned for: at most %d", ngpus,
+                         NODE_MAX_GPUS);
+    if (nnics < 0 || nnics > NODE_MAX_NICS)
+        return error_set(err, "a node with %d NICs cannot be planned for: at most %d", nnics,
+                         NODE_MAX_NICS);
     node->ncores = ncores;
     node->ngpus = ngpus;
     node->nnics = nnics;

@@ -12,8 +12,8 @@
 #include "core/idlist.h"
 
 #define NODE_MAX_SMT 8
-#define NODE_MAX_GPUS 256
-#define NODE_MAX_NICS 64
+#define NODE_MAX_GPUS 1024
+#define NODE_MAX_NICS 4096
 #define NODE_NAME_SIZE 256
 
 struct core {

@@ -10,6 +10,12 @@ struct front {
 
 #define NPIECES 6
 
+_Static_assert(sizeof(struct front) + IDSET_MAX * sizeof(struct core) +
+                       NODE_MAX_GPUS * (sizeof(struct gpu) + 2 * NODE_MAX_GPUS * sizeof(unsigned)) +
+                       NODE_MAX_NICS * (sizeof(struct nic) + NODE_MAX_GPUS * sizeof(unsigned)) <=
+                   NODE_PACK_MAX,
+               "the largest node");
+
 /* The node's arrays, in the order in which they travel. */
 struct piece {
     void *at;
