@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hwloc_names.h"
 #include "core/text.h"
 
 static const char *nic_name(hwloc_obj_t pci)
 {
     for (hwloc_obj_t os = pci->io_first_child; os; os = os->next_sibling)
-        if (os->type == HWLOC_OBJ_OS_DEVICE &&
-            os->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS)
+        if (os->type == HWLOC_OBJ_OS_DEVICE && is_openfabrics(os))
             return os->name;
     return NULL;
 }
@@ -133,7 +133,7 @@ static int split(hwloc_topology_t topology, hwloc_obj_t *gpus, struct node *node
 static int describe(hwloc_topology_t topology, const struct vendor *vendor, hwloc_obj_t *gpus,
                     hwloc_obj_t *nics, struct node *node, struct gpubind_error *err)
 {
-    const char *name = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology), "HostName");
+    const char *name = machine_info(topology, "HostName");
 
     if (node_read_cores(topology, node, err) < 0)
         return -1;

@@ -3,14 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hwloc_names.h"
 #include "core/node_from_hwloc_parts.h"
-
-/* hwloc 3 gave the kind another name. */
-#if HWLOC_API_VERSION >= 0x00030000
-#define KIND_LATENCY HWLOC_DISTANCES_KIND_VALUE_LATENCY
-#else
-#define KIND_LATENCY HWLOC_DISTANCES_KIND_MEANS_LATENCY
-#endif
 
 struct memories {
     hwloc_topology_t topology;
@@ -38,7 +32,7 @@ static void open_memories(hwloc_topology_t topology, struct memories *memories)
          (numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa));)
         memories->sized |= !is_of_gpu(numa) && numa->attr->numanode.local_memory > 0;
     if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &n, &memories->matrix,
-                                    KIND_LATENCY, 0) < 0 ||
+                                    DISTANCES_LATENCY, 0) < 0 ||
         n < 1)
         memories->matrix = NULL;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hwloc_names.h"
 #include "core/node_from_hwloc_parts.h"
 #include "core/text.h"
 
@@ -355,11 +356,13 @@ void node_drop_common_uuids(struct node *node)
  * attributes of the PCI device. */
 static int find_instances(hwloc_obj_t pci, char (*uuids)[96], int max)
 {
+    unsigned ninfos;
+    const struct hwloc_info_s *infos = infos_of(pci, &ninfos);
     int n = 0;
 
-    for (unsigned i = 0; i < pci->infos_count && n < max; i++)
-        if (strcmp(pci->infos[i].name, "MIGUUID") == 0)
-            text_copy(uuids[n++], sizeof uuids[0], pci->infos[i].value);
+    for (unsigned i = 0; i < ninfos && n < max; i++)
+        if (strcmp(infos[i].name, "MIGUUID") == 0)
+            text_copy(uuids[n++], sizeof uuids[0], infos[i].value);
     return n;
 }
 
