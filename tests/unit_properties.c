@@ -231,6 +231,31 @@ static const char *near_first(const struct trial *t)
     return NULL;
 }
 
+/* Cores next to GPUs that are not on the map are not grown into. */
+static const char *others_cores(const struct trial *t)
+{
+    for (int r = 0; r < t->plan.nranks && t->policy.nmap && !t->bound; r++) {
+        int taken = 0;
+
+        for (int c = 0; c < t->node.ncores && t->policy.bind == BIND_GPU; c++) {
+            bool others = false;
+
+            for (int g = 0; g < t->node.ngpus; g++) {
+                bool listed = false;
+
+                for (int i = 0; i < t->policy.nmap; i++)
+                    listed |= t->policy.map[i] == g;
+                others |= !listed && node_distance(&t->node, g, c) < 2;
+            }
+            taken += others && t->plan.ranks[r].ngpus && distance_of(t, r, c) > 1 &&
+                     idset_has(&t->plan.ranks[r].cpus, t->node.cores[c].pu[0]);
+        }
+        if (taken > 1 && enough_cores(t, true))
+            return "a rank has cores next to a GPU that is not on the map";
+    }
+    return NULL;
+}
+
 static const char *again(const struct trial *t)
 {
     struct plan plan;
@@ -343,6 +368,7 @@ static const struct property {
     {"cores are disjoint while there are enough, inside the launcher's binding", cores},
     {"all cores are dealt out while there are enough", all_cores},
     {"cores near a GPU go to ranks that have it", near_first},
+    {"cores near GPUs that are left to others are left, too", others_cores},
     {"same input, same plan and hash", again},
     {"other numbers of ranks, same plan", renumbered},
 };
@@ -362,10 +388,30 @@ static void roll_map(struct dice *dice, struct trial *t)
     }
 }
 
+/* A cgroup that leaves some of the threads, and dies without memory of their own. */
+static void make_uneven(struct dice *dice, struct node *node)
+{
+    struct idset allowed;
+
+    idset_clear(&allowed);
+    for (int c = 0; c < node->ncores; c++)
+        for (int p = 0; p < node->cores[c].npus; p++)
+            if (!dice_once_in(dice, 3))
+                idset_add(&allowed, node->cores[c].pu[p]);
+    idset_add(&allowed, node->cores[dice_below(dice, node->ncores)].pu[0]);
+    for (int c = 0; c < node->ncores; c++)
+        node->cores[c].numa = node->cores[c].domain / 2 * 2;
+    node_locate(node);
+    if (node_restrict(node, &allowed, NULL) < 0)
+        exit(1);
+}
+
 static void roll(struct dice *dice, struct trial *t)
 {
     memset(t, 0, sizeof *t);
     node_random(dice, &t->node);
+    if (dice_once_in(dice, 4))
+        make_uneven(dice, &t->node);
     job_unbound(&t->node, 1 + dice_below(dice, dice_once_in(dice, 10) ? 60 : 20), &t->job);
     t->bound = dice_once_in(dice, 2);
     if (t->bound)
