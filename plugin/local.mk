@@ -28,7 +28,7 @@ plugin_pmix_mca_pmdl_gpubind_la_SOURCES = \
 	plugin/space_plan.c plugin/space_plan.h \
 	plugin/space_taken.c \
 	plugin/spaces.c plugin/spaces.h \
-	src/core/hwloc_names.h \
+	src/core/node_from_hwloc_names.h \
 	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
 	src/core/node_from_hwloc_cores.c src/core/node_from_hwloc_gpus.c \
 	src/core/node_from_hwloc_parts.c src/core/node_from_hwloc_parts.h

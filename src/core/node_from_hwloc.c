@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/hwloc_names.h"
+#include "core/node_from_hwloc_names.h"
 #include "core/text.h"
 
 static const char *nic_name(hwloc_obj_t pci)

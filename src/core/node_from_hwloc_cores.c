@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/hwloc_names.h"
+#include "core/node_from_hwloc_names.h"
 #include "core/node_from_hwloc_parts.h"
 
 struct memories {
