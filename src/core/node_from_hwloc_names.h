@@ -1,6 +1,6 @@
 /* What hwloc 2 and hwloc 3 call differently. */
-#ifndef GPUBIND_CORE_HWLOC_NAMES_H
-#define GPUBIND_CORE_HWLOC_NAMES_H
+#ifndef GPUBIND_CORE_NODE_FROM_HWLOC_NAMES_H
+#define GPUBIND_CORE_NODE_FROM_HWLOC_NAMES_H
 
 #include <hwloc.h>
 #include <stdbool.h>

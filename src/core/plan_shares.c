@@ -10,6 +10,7 @@ struct shares {
     int *order;   /* ranks, as their shares follow each other */
     int *anchor;  /* of each rank: the first core of the nearest cell that it has */
     int *members; /* scratch: cores */
+    int *owner;   /* of each core, before they are taken side by side */
     bool *owns;   /* nranks * ncores */
     bool *before; /* scratch: as owns, of the cores of one NUMA node */
 };
@@ -158,34 +159,30 @@ static void lay_out(const struct shares *s, int nmembers)
     }
 }
 
-/* The ranks that have the core: their number, the last one in *owner. */
-static int count_owners(const struct shares *s, int core, int *owner)
+/* The rank that has each core; -1 nobody, -2 several. */
+static void find_owners(const struct shares *s)
 {
-    int n = 0;
-
-    for (int r = 0; r < s->nranks; r++)
-        if (s->owns[r * s->ncores + core]) {
-            *owner = r;
-            n++;
-        }
-    return n;
+    for (int c = 0; c < s->ncores; c++) {
+        s->owner[c] = -1;
+        for (int r = 0; r < s->nranks; r++)
+            if (s->owns[r * s->ncores + c])
+                s->owner[c] = s->owner[c] == -1 ? r : -2;
+    }
 }
 
 /* The cores of a NUMA node that ranks have, or with kind >= 0, those anywhere that ranks of
- * the kind have: into members. Returns their number, 0 where two ranks share one. */
+ * the kind have: into members. Returns their number, 0 where two ranks share one. Moving
+ * cores within members changes who owns them, but neither whether nor the kind. */
 static int find_members(const struct shares *s, int domain, int kind)
 {
-    int n = 0, owner = 0;
+    int n = 0;
 
     for (int c = 0; c < s->ncores; c++) {
-        int owners;
-
         if (kind < 0 && s->cells->work->node->cores[c].domain != domain)
             continue;
-        owners = count_owners(s, c, &owner);
-        if (owners > 1)
+        if (s->owner[c] == -2)
             return 0;
-        if (owners && (kind < 0 || s->cells->kind_of[owner] == kind))
+        if (s->owner[c] >= 0 && (kind < 0 || s->cells->kind_of[s->owner[c]] == kind))
             s->members[n++] = c;
     }
     return n;
@@ -223,6 +220,7 @@ static void share_all(struct shares *s)
     find_order(s);
     for (int cell = 0; cell < s->cells->ncells; cell++)
         carve_cell(s, cell);
+    find_owners(s);
     straighten_all(s);
 }
 
@@ -235,13 +233,17 @@ int cells_share(const struct cells *cells, bool *owns, struct gpubind_error *err
     s.order = calloc((size_t)s.nranks, sizeof *s.order);
     s.anchor = calloc((size_t)s.nranks, sizeof *s.anchor);
     s.members = calloc((size_t)s.ncores, sizeof *s.members);
+    s.owner = calloc((size_t)s.ncores, sizeof *s.owner);
     s.before = calloc((size_t)s.nranks * (size_t)s.ncores, sizeof *s.before);
-    status = s.order && s.anchor && s.members && s.before ? 0 : error_set(err, "out of memory");
+    status = s.order && s.anchor && s.members && s.owner && s.before
+                 ? 0
+                 : error_set(err, "out of memory");
     if (status == 0)
         share_all(&s);
     free(s.order);
     free(s.anchor);
     free(s.members);
+    free(s.owner);
     free(s.before);
     return status;
 }
