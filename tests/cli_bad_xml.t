@@ -59,6 +59,14 @@ both 'a CPU set wider than the machine' "$tmp/wide.xml"
 sed 's/ cpuset="[^"]*"/ cpuset="0xf...f"/' "$demo" >"$tmp/endless.xml"
 both 'a CPU set without an end' "$tmp/endless.xml"
 
+# Of another version of hwloc.
+sed 's/<topology version="2.0">/<topology version="3.0">/' "$demo" >"$tmp/three.xml"
+said='XML of hwloc 3, and the hwloc here reads that of hwloc 2: .*lstopo --export-xml-flags v2'
+run bounded gpubind --plan --topology "$tmp/three.xml"
+refused 'XML of hwloc 3' "topology file $tmp/three.xml is $said"
+run bounded env HWLOC_XMLFILE="$tmp/three.xml" gpubind --plan
+refused '... in place of this machine' "topology file $tmp/three.xml is $said"
+
 # What a machine says does not reach the terminal as it is.
 run bounded gpubind --plan --topology "$kept/escapes"
 check 'a name of two lines is one' sh -c "grep -q '^node a??b: ' '$tmp/out'"
@@ -87,6 +95,6 @@ wait
 status=$(cat "$tmp/fifo.status")
 cp "$tmp/fifo.out" "$tmp/out"
 cp "$tmp/fifo.err" "$tmp/err"
-refused 'a pipe that nobody writes to' 'more than 30 s'
+refused 'a pipe that nobody writes to' 'nothing to read within 30 s'
 nothing_left 'nothing is left behind'
 done_testing

@@ -78,19 +78,42 @@ is 'what --list shows is what --plan uses' \
 
 # ---- many
 
-{
+# many GPUS NICS: a machine of so many; the last GPU and the last NIC are behind one bridge.
+many() {
     sed '/<object type="Bridge"/q' "$machines/small-4c2g.xml"
-    awk 'BEGIN {
-        for (i = 0; i < 256; i++)
-            printf "<object type=\"PCIDev\" gp_index=\"%d\" pci_busid=\"0000:%02x:00.0\" pci_type=\"0302 [10de:2330] [10de:16c1] a1\" pci_link_speed=\"31.5\"/>\n", 101 + i, i
-        print "</object></object></object></topology>" }'
-} >"$tmp/many.xml"
+    awk -v gpus="$1" -v nics="$2" '
+        function gpu(i) {
+            printf "<object type=\"PCIDev\" gp_index=\"%d\" pci_busid=\"%04x:%02x:00.0\" pci_type=\"0302 [10de:2330] [10de:16c1] a1\" pci_link_speed=\"31.5\"/>\n", 100001 + i, int(i / 128), i % 128
+        }
+        function nic(i) {
+            printf "<object type=\"PCIDev\" gp_index=\"%d\" pci_busid=\"%04x:%02x:00.0\" pci_type=\"0207 [15b3:1021] [15b3:0023] 00\" pci_link_speed=\"31.5\"><object type=\"OSDev\" gp_index=\"%d\" name=\"mlx5_%d\" osdev_type=\"3\"/></object>\n", 200001 + i, int(i / 120), 128 + i % 120, 300001 + i, i
+        }
+        BEGIN {
+            for (i = 0; i < gpus - 1; i++) gpu(i)
+            for (i = 0; i < nics - 1; i++) nic(i)
+            print "<object type=\"Bridge\" gp_index=\"100000\" bridge_type=\"1-1\" depth=\"1\" bridge_pci=\"0000:[fa-fb]\" pci_busid=\"0000:fa:00.0\" pci_type=\"0604 [1000:c030] [1000:c030] 00\" pci_link_speed=\"31.5\">"
+            gpu(gpus - 1); if (nics) nic(nics - 1)
+            print "</object></object></object></object></topology>"
+        }'
+}
+many 300 0 >"$tmp/many.xml"
 run bounded gpubind --list --topology "$tmp/many.xml"
-is '256 GPUs' "$status $(rows | wc -l)" '0 256'
+is '300 GPUs' "$status $(rows | wc -l)" '0 300'
 # Each X stands below the name of its GPU.
 is '... their matrix is aligned' "$(awk '/^ +GPU0 +GPU1 / { head = $0 " "; next }
     head && /^ +GPU[0-9]/ && index($0 " ", " X ") == index(head, " " $1 " ") { n++ }
-    END { print n }' "$tmp/out")" 256
+    END { print n }' "$tmp/out")" 300
+run bounded gpubind --quiet --plan --ranks 300 --topology "$tmp/many.xml"
+is '... are planned for' "$status $(awk '$3 == "gpu" { print $4 }' "$tmp/out" | sort -un | wc -l)" '0 300'
+many 100 100 >"$tmp/many.xml"
+run bounded gpubind --quiet --plan --ranks 100 --topology "$tmp/many.xml"
+is '100 NICs: the nearest is given' \
+    "$status $(awk '$4 == 99 { print $(NF - 2) }' "$tmp/out")" '0 mlx5_99'
+is '... and every rank has one of its own' \
+    "$(awk '$3 == "gpu" { print $(NF - 2) }' "$tmp/out" | sort -u | wc -l)" 100
+many 1025 0 >"$tmp/many.xml"
+run bounded gpubind --list --topology "$tmp/many.xml"
+refused 'more GPUs than can be' 'a node with 1025 GPUs cannot be planned for: at most 1024'
 
 # ---- wrong
 

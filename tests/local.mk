@@ -117,7 +117,8 @@ check_PROGRAMS += \
 	tests/unit_xml
 # Parts of discover.so.
 tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
-	src/core/node_from_hwloc.c src/core/node_from_hwloc_parts.c src/host/hwloc_complete.c
+	src/core/node_from_hwloc.c src/core/node_from_hwloc_cores.c \
+	src/core/node_from_hwloc_gpus.c src/core/node_from_hwloc_parts.c src/host/hwloc_complete.c
 tests_unit_complete_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_complete_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)

@@ -53,12 +53,12 @@ shown() { python3 "$tmp/shown.py" "$xml" 2>&1; }
 
 plan --topology "$demo" --ranks 7 --master 0 --overflow idle --xml "$xml" >"$tmp/out"
 is 'ranks, a master, idle ones' "$(shown)" 'rank 1 0,16,1,17,2,18,3,19 #33689e
-rank 2 4,20,5,21,6,22,7,23 #a9501c
+rank 2 4,20,5,21,6,22 #a9501c
+rank 0 (master) 7,23 #5c5c5c
 GPU 0: rank 1 17:00.0 #33689e
 GPU 1: rank 2 2a:00.0 #a9501c
 rank 3 8,24,9,25,10,26 #39774a
-rank 4 11,27,12,28 #75499b
-rank 0 (master) 13,29 #5c5c5c
+rank 4 11,27,12,28,13,29 #75499b
 rank 5 (idle) 14,30 #5c5c5c
 rank 6 (idle) 15,31 #5c5c5c
 GPU 2: rank 3 9a:00.0 #39774a
@@ -71,7 +71,7 @@ rank 2 4,20,5,21 #a9501c
 rank 3 6,22,7,23 #a9501c
 GPU 0: ranks 0-1 17:00.0 #33689e
 GPU 1: ranks 2-3 2a:00.0 #a9501c'
-plan --topology "$demo" --ranks 1 --gpus-per-rank 2 --smt 1 --xml "$xml" >"$tmp/out"
+plan --topology "$demo" --ranks 1 --gpus-per-rank 2 --smt 1 --policy pack --xml "$xml" >"$tmp/out"
 is 'a set of GPUs has one colour, GPUs and threads without rank have none' "$(shown)" \
     'rank 0 0,16,1,17,2,18,3,19,4,20,5,21,6,22,7,23 #33689e none
 GPU 0: rank 0 17:00.0 #33689e

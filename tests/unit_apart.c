@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/node_pack.h"
+#include "host/apart.h"
 #include "host/discover_apart.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
@@ -55,7 +57,8 @@ DISCOVER(time_out)
 
     UNUSED;
     getrlimit(RLIMIT_CPU, &cpu);
-    raise(cpu.rlim_cur <= 30 ? SIGXCPU : SIGKILL);
+    /* At the second of these the kernel kills, and nobody knows why. */
+    raise(cpu.rlim_cur <= 30 && cpu.rlim_max > cpu.rlim_cur ? SIGXCPU : SIGKILL);
     return 0;
 }
 
@@ -99,7 +102,7 @@ static const struct way {
     {"a crash, without a core file", crash, true,
      "that is nothing that hwloc can read: it died (Segmentation fault)"},
     {"an exit", leave, true, "that is nothing that hwloc can read"},
-    {"the end of its time", time_out, true, "that takes hwloc more than 30 s"},
+    {"the end of its time", time_out, true, "that takes hwloc more than 30 s of CPU time"},
     {"the end of its memory", eat, true, "no more"},
     {"a node that cannot be", lie, true, "that describes no node that can be planned for"},
     {"the text of the file", chatter, true, "the text"},
@@ -118,6 +121,46 @@ static void try_way(const struct way *way, const char *path)
                way->title);
         node_clear(&node);
     }
+}
+
+/* With limits of a second. */
+static int spin(void *context, const char *xml, char **bytes, size_t *size,
+                struct gpubind_error *err)
+{
+    (void)context, (void)xml, (void)bytes, (void)size;
+    while (clock() != (clock_t)-1)
+        continue;
+    return error_set(err, "no clock");
+}
+
+static int wait_for_long(void *context, const char *xml, char **bytes, size_t *size,
+                         struct gpubind_error *err)
+{
+    const int *seconds = context;
+
+    (void)xml, (void)size, (void)bytes;
+    sleep((unsigned)*seconds);
+    return error_set(err, "waited");
+}
+
+static void try_limits(void)
+{
+    int two = 2, sixty = 60;
+    struct apart_work spinning = {.run = spin, .what = "that", .most = 1, .cpu_s = 1};
+    struct apart_work waiting = {.run = wait_for_long, .context = &two, .what = "that",
+                                 .most = 1, .cpu_s = 1};
+    struct apart_work stuck = {.run = wait_for_long, .context = &sixty, .what = "that",
+                               .most = 1, .wall_s = 1};
+    struct gpubind_error err = {""};
+    char *bytes;
+    size_t size;
+
+    apart_run(&spinning, &bytes, &size, &err);
+    tap_is(err.text, "that takes hwloc more than 1 s of CPU time", "CPU time is counted");
+    apart_run(&waiting, &bytes, &size, &err);
+    tap_is(err.text, "that: waited", "time in which it does nothing is not");
+    apart_run(&stuck, &bytes, &size, &err);
+    tap_is(err.text, "that: hwloc is not done within 1 s", "one that hangs is ended");
 }
 
 int main(void)
@@ -141,5 +184,6 @@ int main(void)
     unlink(path);
     snprintf(sentence, sizeof sentence, "topology file %s: No such file or directory", path);
     try_way(&(struct way){"a file that is not there", find, true, sentence}, path);
+    try_limits();
     return tap_done();
 }

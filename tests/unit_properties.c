@@ -174,6 +174,88 @@ static const char *cores(const struct trial *t)
     return NULL;
 }
 
+/* Where the plan deals out all cores that anybody may use, one rank a core. */
+static bool deals_all(const struct trial *t)
+{
+    return t->policy.bind == BIND_GPU && t->policy.gpus != POLICY_PACK && !t->policy.nmap &&
+           enough_cores(t, true);
+}
+
+static const char *all_cores(const struct trial *t)
+{
+    struct idset may, have;
+
+    idset_clear(&may);
+    idset_clear(&have);
+    for (int r = 0; r < t->plan.nranks; r++) {
+        idset_union(&may, &t->job.ranks[r].cpus);
+        idset_union(&have, &t->plan.ranks[r].cpus);
+    }
+    for (int c = 0; deals_all(t) && c < t->node.ncores; c++)
+        if (idset_has(&may, t->node.cores[c].pu[0]) && !idset_has(&have, t->node.cores[c].pu[0]))
+            return "a core that ranks may use is left over";
+    return NULL;
+}
+
+static int distance_of(const struct trial *t, int r, int core)
+{
+    const struct plan_rank *rank = &t->plan.ranks[r];
+    int nearest = 3;
+
+    for (int i = 0; i < rank->ngpus; i++) {
+        int distance = node_distance(&t->node, rank->gpus[i], core);
+
+        nearest = distance < nearest ? distance : nearest;
+    }
+    return nearest;
+}
+
+/* Cores next to others' GPUs, and not to its own, are at most a rank's first. */
+static const char *near_first(const struct trial *t)
+{
+    for (int r = 0; r < t->plan.nranks && !t->bound && deals_all(t); r++) {
+        int taken = 0;
+
+        for (int c = 0; c < t->node.ncores; c++) {
+            bool others = false;
+
+            if (!idset_has(&t->plan.ranks[r].cpus, t->node.cores[c].pu[0]))
+                continue;
+            for (int q = 0; q < t->plan.nranks; q++)
+                others |= distance_of(t, q, c) < 2;
+            taken += others && distance_of(t, r, c) > 1;
+        }
+        if (taken > 1)
+            return "a rank has cores that are nearer to another's GPU";
+    }
+    return NULL;
+}
+
+/* Cores next to GPUs that are not on the map are not grown into. */
+static const char *others_cores(const struct trial *t)
+{
+    for (int r = 0; r < t->plan.nranks && t->policy.nmap && !t->bound; r++) {
+        int taken = 0;
+
+        for (int c = 0; c < t->node.ncores && t->policy.bind == BIND_GPU; c++) {
+            bool others = false;
+
+            for (int g = 0; g < t->node.ngpus; g++) {
+                bool listed = false;
+
+                for (int i = 0; i < t->policy.nmap; i++)
+                    listed |= t->policy.map[i] == g;
+                others |= !listed && node_distance(&t->node, g, c) < 2;
+            }
+            taken += others && t->plan.ranks[r].ngpus && distance_of(t, r, c) > 1 &&
+                     idset_has(&t->plan.ranks[r].cpus, t->node.cores[c].pu[0]);
+        }
+        if (taken > 1 && enough_cores(t, true))
+            return "a rank has cores next to a GPU that is not on the map";
+    }
+    return NULL;
+}
+
 static const char *again(const struct trial *t)
 {
     struct plan plan;
@@ -284,6 +366,9 @@ static const struct property {
     {"the first ranks get GPUs, the rest is idle", first_ranks},
     {"the map's order is kept", map_order},
     {"cores are disjoint while there are enough, inside the launcher's binding", cores},
+    {"all cores are dealt out while there are enough", all_cores},
+    {"cores near a GPU go to ranks that have it", near_first},
+    {"cores near GPUs that are left to others are left, too", others_cores},
     {"same input, same plan and hash", again},
     {"other numbers of ranks, same plan", renumbered},
 };
@@ -303,10 +388,30 @@ static void roll_map(struct dice *dice, struct trial *t)
     }
 }
 
+/* A cgroup that leaves some of the threads, and dies without memory of their own. */
+static void make_uneven(struct dice *dice, struct node *node)
+{
+    struct idset allowed;
+
+    idset_clear(&allowed);
+    for (int c = 0; c < node->ncores; c++)
+        for (int p = 0; p < node->cores[c].npus; p++)
+            if (!dice_once_in(dice, 3))
+                idset_add(&allowed, node->cores[c].pu[p]);
+    idset_add(&allowed, node->cores[dice_below(dice, node->ncores)].pu[0]);
+    for (int c = 0; c < node->ncores; c++)
+        node->cores[c].numa = node->cores[c].domain / 2 * 2;
+    node_locate(node);
+    if (node_restrict(node, &allowed, NULL) < 0)
+        exit(1);
+}
+
 static void roll(struct dice *dice, struct trial *t)
 {
     memset(t, 0, sizeof *t);
     node_random(dice, &t->node);
+    if (dice_once_in(dice, 4))
+        make_uneven(dice, &t->node);
     job_unbound(&t->node, 1 + dice_below(dice, dice_once_in(dice, 10) ? 60 : 20), &t->job);
     t->bound = dice_once_in(dice, 2);
     if (t->bound)

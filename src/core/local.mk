@@ -44,6 +44,7 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/plan_pack.c \
 	src/core/plan_parts.h \
 	src/core/plan_sets.c \
+	src/core/plan_shares.c \
 	src/core/render.h \
 	src/core/render_env.c src/core/render_env.h \
 	src/core/render_json.c \

@@ -7,11 +7,14 @@ int node_make(struct node *node, int ncores, int ngpus, int nnics, struct gpubin
 {
     memset(node, 0, sizeof *node);
     if (ncores < 1 || ncores > IDSET_MAX)
-        return error_set(err, "a node with %d cores cannot be planned for (1 to %d)", ncores,
+        return error_set(err, "a node with %d cores cannot be planned for: 1 to %d", ncores,
                          IDSET_MAX);
-    if (ngpus < 0 || ngpus > NODE_MAX_GPUS || nnics < 0 || nnics > NODE_MAX_NICS)
-        return error_set(err, "a node with %d GPUs and %d NICs cannot be planned for (%d, %d)",
-                         ngpus, nnics, NODE_MAX_GPUS, NODE_MAX_NICS);
+    if (ngpus < 0 || ngpus > NODE_MAX_GPUS)
+        return error_set(err, "a node with %d GPUs cannot be planned for: at most %d", ngpus,
+                         NODE_MAX_GPUS);
+    if (nnics < 0 || nnics > NODE_MAX_NICS)
+        return error_set(err, "a node with %d NICs cannot be planned for: at most %d", nnics,
+                         NODE_MAX_NICS);
     node->ncores = ncores;
     node->ngpus = ngpus;
     node->nnics = nnics;
@@ -49,10 +52,13 @@ static void locate_gpu(const struct node *node, struct gpu *gpu)
     int core = idset_next(&gpu->cores, -1);
 
     gpu->numa = core < 0 ? -1 : node->cores[core].numa;
+    gpu->domain = core < 0 ? -1 : node->cores[core].domain;
     gpu->package = core < 0 ? -1 : node->cores[core].package;
     for (; core >= 0; core = idset_next(&gpu->cores, core)) {
         if (node->cores[core].numa != gpu->numa)
             gpu->numa = -1;
+        if (node->cores[core].domain != gpu->domain)
+            gpu->domain = -1;
         if (node->cores[core].package != gpu->package)
             gpu->package = -1;
     }
@@ -81,7 +87,7 @@ int node_distance(const struct node *node, int gpu, int core)
 
     if (idset_has(&g->cores, core))
         return 0;
-    if (g->numa >= 0 && g->numa == c->numa)
+    if (g->domain >= 0 && g->domain == c->domain)
         return 1;
     if (g->package >= 0 && g->package == c->package)
         return 2;
@@ -139,13 +145,20 @@ int node_restrict(struct node *node, const struct idset *allowed, struct gpubind
     }
     node->ncores = kept;
     /* A GPU keeps its place in the machine when its own cores are withheld:
-     * numa and package still say where it is. */
+     * numa, domain and package still say where it is. */
     for (int g = 0; g < node->ngpus; g++)
         renumber(&node->gpus[g].cores, to);
     for (int n = 0; n < node->nnics; n++)
         renumber(&node->nics[n].cores, to);
     free(to);
     return 0;
+}
+
+void node_withhold(struct node *node, const bool *flags)
+{
+    for (int g = 0; g < node->ngpus; g++)
+        for (int c = 0; c < node->ncores && !flags[g]; c++)
+            node->cores[c].withheld |= node_distance(node, g, c) <= 1;
 }
 
 void node_keep_gpus(struct node *node, const bool *flags)

@@ -12,8 +12,8 @@
 #include "core/idlist.h"
 
 #define NODE_MAX_SMT 8
-#define NODE_MAX_GPUS 256
-#define NODE_MAX_NICS 64
+#define NODE_MAX_GPUS 1024
+#define NODE_MAX_NICS 4096
 #define NODE_NAME_SIZE 256
 
 struct core {
@@ -21,7 +21,10 @@ struct core {
     int pu[NODE_MAX_SMT]; /* operating system numbers of the allowed PUs */
     int l3;               /* logical number, -1 where there is none */
     int numa;             /* operating system number of the nearest memory */
+    int domain;           /* cores of one NUMA node, or of one part of the machine that
+                             has no memory of its own, have the same number */
     int package;          /* logical number */
+    bool withheld;        /* NUMA-local to a GPU that no rank of the job may use */
 };
 
 enum gpu_vendor { GPU_NVIDIA, GPU_AMD, GPU_INTEL };
@@ -48,6 +51,7 @@ struct gpu {
     char card_uuid[96]; /* of the GPU that it is an instance of; "" unknown */
     struct idset cores; /* positions of the nearest cores; all when unknown */
     int numa;           /* of those cores when they share one, else -1 */
+    int domain;         /* likewise */
     int package;        /* likewise */
 };
 
@@ -83,7 +87,7 @@ void node_clear(struct node *node);
 /* The copy is the caller's to clear; empty on failure. */
 int node_copy(const struct node *from, struct node *to, struct gpubind_error *err);
 
-/* Fills numa and package of every GPU from its cores. */
+/* Fills numa, domain and package of every GPU from its cores. */
 void node_locate(struct node *node);
 
 /* Numbers the GPUs and their cards as they stand: index becomes the position. */
@@ -98,6 +102,10 @@ void node_pus(const struct node *node, struct idset *pus);
 
 /* Keeps only the PUs in `allowed`; cores that lose all are dropped. */
 int node_restrict(struct node *node, const struct idset *allowed, struct gpubind_error *err);
+
+/* Marks the cores near GPUs that are others': those whose flag is not set; flags has ngpus
+ * entries. */
+void node_withhold(struct node *node, const bool *flags);
 
 /* Keeps the GPUs whose flag is set; flags has ngpus entries. */
 void node_keep_gpus(struct node *node, const bool *flags);

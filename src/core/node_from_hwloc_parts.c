@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/node_from_hwloc_names.h"
 #include "core/node_from_hwloc_parts.h"
 #include "core/text.h"
 
@@ -32,33 +33,49 @@ int hwloc_by_address(const void *a, const void *b)
     return 0;
 }
 
-/* The tile that the device "ze1.0", or "ze1" where its card has several such, is of its
- * card; -1 where it is all of a card. */
-static int tile_of_object(hwloc_obj_t obj)
+/* The devices below parent whose names are this prefix and a number: how many there are,
+ * and how many have a smaller number. */
+static int count_devices(hwloc_obj_t parent, const char *prefix, int number, int *before)
+{
+    int all = 0;
+
+    *before = 0;
+    for (hwloc_obj_t os = parent->io_first_child; os; os = os->next_sibling) {
+        int other = hwloc_device_number(os->name, prefix);
+
+        *before += other >= 0 && other < number;
+        all += other >= 0;
+    }
+    return all;
+}
+
+/* "rsmi3" is of the family "rsmi", "opencl0d3" of "opencl0d", in whose names devices of
+ * one platform differ. */
+static const char *const families[] = {"rsmi", "opencl0d", "opencl1d", "opencl2d", "opencl3d"};
+#define NFAMILIES (sizeof families / sizeof families[0])
+
+/* The tile or partition that the device "ze1.0", or "ze1" and "rsmi1" where its card has
+ * several such, is of its card; -1 where it is all of a card. */
+static int part_of_object(hwloc_obj_t obj)
 {
     const char *dot = obj->name ? strchr(obj->name, '.') : NULL;
-    int number = hwloc_device_number(obj->name, "ze"), before = 0, all = 0;
+    const char *family = obj->name && strncmp(obj->name, "ze", 2) == 0 ? "ze" : families[0];
+    int number = hwloc_device_number(obj->name, family), before;
 
     if (dot && strncmp(obj->name, "ze", 2) == 0)
         return atoi(dot + 1);
-    if (!obj->parent)
+    if (!obj->parent || number < 0)
         return -1;
-    for (hwloc_obj_t os = obj->parent->io_first_child; os; os = os->next_sibling) {
-        int other = hwloc_device_number(os->name, "ze");
-
-        before += other >= 0 && other < number;
-        all += other >= 0;
-    }
-    return number >= 0 && all > 1 ? before : -1;
+    return count_devices(obj->parent, family, number, &before) > 1 ? before : -1;
 }
 
 static int gpu_of_object(hwloc_obj_t obj, hwloc_obj_t *gpus, const struct node *node)
 {
-    int tile = tile_of_object(obj);
+    int part = part_of_object(obj);
 
     for (; obj && hwloc_obj_type_is_io(obj->type); obj = obj->parent)
         for (int g = 0; g < node->ngpus; g++)
-            if (gpus[g] == obj && node->gpus[g].part == tile)
+            if (gpus[g] == obj && node->gpus[g].part == part)
                 return g;
     return -1;
 }
@@ -225,9 +242,24 @@ static hwloc_obj_t tile_device(const struct card *card, int tile)
                                            : card->device->io_first_child;
 
     for (hwloc_obj_t os = first; os; os = os->next_sibling)
-        if (tile_of_object(os) == tile)
+        if (part_of_object(os) == tile)
             return os;
     return NULL;
+}
+
+/* Replaces the GPU by so many parts, in gpus too. */
+static int split_gpu(int gpu, int nparts, hwloc_obj_t *gpus, struct node *node,
+                     struct gpubind_error *err)
+{
+    hwloc_obj_t pci = gpus[gpu];
+
+    if (nparts > 1 && node_split(node, gpu, nparts, err) < 0)
+        return -1;
+    memmove(&gpus[gpu + nparts], &gpus[gpu + 1],
+            (size_t)(node->ngpus - gpu - nparts) * sizeof *gpus);
+    for (int i = 0; i < nparts; i++)
+        gpus[gpu + i] = pci;
+    return 0;
 }
 
 static int split_card(const struct cards *cards, int which, int gpu, hwloc_obj_t *gpus,
@@ -237,17 +269,14 @@ static int split_card(const struct cards *cards, int which, int gpu, hwloc_obj_t
     int ntiles = count_tiles(card);
     struct ze_number number[2];
 
-    if (ntiles > 1 && node_split(node, gpu, ntiles, err) < 0)
+    if (split_gpu(gpu, ntiles, gpus, node, err) < 0)
         return -1;
     number_card(cards, which, number);
-    memmove(&gpus[gpu + ntiles], &gpus[gpu + 1],
-            (size_t)(node->ngpus - gpu - ntiles) * sizeof *gpus);
     for (int t = 0; t < ntiles; t++) {
         struct gpu *tile = &node->gpus[gpu + t];
         hwloc_obj_t device = ntiles > 1 ? tile_device(card, t) : NULL;
         const char *uuid = device ? hwloc_obj_get_info_by_name(device, "LevelZeroUUID") : NULL;
 
-        gpus[gpu + t] = card->parent;
         for (int order = 0; order < 2; order++)
             tile->ze[order] = (struct ze_number){number[order].card, number[order].tile + t};
         if (ntiles > 1)
@@ -274,15 +303,66 @@ int node_split_tiles(hwloc_topology_t topology, hwloc_obj_t *gpus, struct node *
     return 0;
 }
 
+/* The number and the UUID of each partition are those of its own device. */
+static void describe_partitions(hwloc_obj_t pci, const char *family, struct gpu *parts)
+{
+    for (hwloc_obj_t os = pci->io_first_child; os; os = os->next_sibling) {
+        int number = hwloc_device_number(os->name, family), part;
+
+        if (number < 0)
+            continue;
+        count_devices(pci, family, number, &part);
+        parts[part].vendor_index = family == families[0] ? number : -1;
+        parts[part].uuid[0] = '\0';
+        node_write_uuid(hwloc_obj_get_info_by_name(os, "AMDUUID"), &parts[part]);
+    }
+}
+
+int node_split_partitions(hwloc_obj_t *gpus, struct node *node, struct gpubind_error *err)
+{
+    if (!node->ngpus || node->gpus[0].vendor != GPU_AMD)
+        return 0;
+    for (int g = node->ngpus - 1; g >= 0; g--) {
+        size_t f = 0;
+        int before, n = 0;
+
+        while (f < NFAMILIES && (n = count_devices(gpus[g], families[f], 0, &before)) == 0)
+            f++;
+        if (n < 2)
+            continue;
+        if (split_gpu(g, n, gpus, node, err) < 0)
+            return -1;
+        describe_partitions(gpus[g], families[f], &node->gpus[g]);
+    }
+    return 0;
+}
+
+void node_drop_common_uuids(struct node *node)
+{
+    for (int g = 0; g < node->ngpus; g++) {
+        bool common = false;
+
+        for (int h = g + 1; h < node->ngpus && node->gpus[g].uuid[0]; h++)
+            if (strcmp(node->gpus[h].uuid, node->gpus[g].uuid) == 0) {
+                common = true;
+                node->gpus[h].uuid[0] = '\0';
+            }
+        if (common)
+            node->gpus[g].uuid[0] = '\0';
+    }
+}
+
 /* hwloc does not know of instances; recorded machines name them in info
  * attributes of the PCI device. */
 static int find_instances(hwloc_obj_t pci, char (*uuids)[96], int max)
 {
+    unsigned ninfos;
+    const struct hwloc_info_s *infos = infos_of(pci, &ninfos);
     int n = 0;
 
-    for (unsigned i = 0; i < pci->infos_count && n < max; i++)
-        if (strcmp(pci->infos[i].name, "MIGUUID") == 0)
-            text_copy(uuids[n++], sizeof uuids[0], pci->infos[i].value);
+    for (unsigned i = 0; i < ninfos && n < max; i++)
+        if (strcmp(infos[i].name, "MIGUUID") == 0)
+            text_copy(uuids[n++], sizeof uuids[0], infos[i].value);
     return n;
 }
 

@@ -10,6 +10,12 @@ struct front {
 
 #define NPIECES 6
 
+_Static_assert(sizeof(struct front) + IDSET_MAX * sizeof(struct core) +
+                       NODE_MAX_GPUS * (sizeof(struct gpu) + 2 * NODE_MAX_GPUS * sizeof(unsigned)) +
+                       NODE_MAX_NICS * (sizeof(struct nic) + NODE_MAX_GPUS * sizeof(unsigned)) <=
+                   NODE_PACK_MAX,
+               "the largest node");
+
 /* The node's arrays, in the order in which they travel. */
 struct piece {
     void *at;
@@ -71,12 +77,14 @@ static bool are_cores(const struct node *node, const struct idset *set)
 
 static bool core_is_good(const struct core *core)
 {
-    if (core->npus < 1 || core->npus > NODE_MAX_SMT)
+    /* A bool with another value must not even be read. */
+    if (*(const unsigned char *)&core->withheld > 1 || core->npus < 1 || core->npus > NODE_MAX_SMT)
         return false;
     for (int p = 0; p < core->npus; p++)
         if (core->pu[p] < 0 || core->pu[p] >= IDSET_MAX)
             return false;
-    return core->l3 >= -1 && core->package >= 0;
+    return core->l3 >= -1 && core->package >= 0 && core->numa >= 0 && core->numa < IDSET_MAX &&
+           core->domain >= 0 && core->domain < IDSET_MAX;
 }
 
 static bool are_numbers(const struct ze_number number[2])
@@ -89,7 +97,6 @@ static bool are_numbers(const struct ze_number number[2])
 
 static bool gpu_is_good(const struct node *node, const struct gpu *gpu)
 {
-    /* A bool with another value must not even be read. */
     unsigned char mig = *(const unsigned char *)&gpu->mig;
 
     return (unsigned)gpu->vendor <= GPU_INTEL && mig <= 1 && is_text(gpu->pci, sizeof gpu->pci) &&

@@ -7,7 +7,7 @@
 #include "core/node.h"
 
 /* More than the largest node takes. */
-#define NODE_PACK_MAX ((size_t)4 << 20)
+#define NODE_PACK_MAX ((size_t)64 << 20)
 
 /* The caller frees; NULL without memory. */
 void *node_pack(const struct node *node, size_t *size);

@@ -27,22 +27,41 @@ static void find_kinds(struct cells *cells, int *first)
     }
 }
 
-static unsigned char core_look(const struct plan_work *work, int r, int core)
+/* GPUs that are not on the map, and those that other jobs have, are not this job's. */
+static void find_withheld(struct cells *cells)
 {
+    const struct plan_work *work = cells->work;
+    const struct node *node = work->node;
+
+    for (int c = 0; c < node->ncores; c++)
+        cells->withheld[c] = node->cores[c].withheld;
+    for (int g = 0; g < node->ngpus; g++) {
+        bool listed = !work->policy->nmap;
+
+        for (int i = 0; i < work->policy->nmap; i++)
+            listed |= work->policy->map[i] == g;
+        for (int c = 0; c < node->ncores && (!listed || work->job->busy[g]); c++)
+            cells->withheld[c] |= node_distance(node, g, c) <= 1;
+    }
+}
+
+static unsigned char core_look(const struct cells *cells, int r, int core)
+{
+    const struct plan_work *work = cells->work;
     const struct plan_rank *rank = &work->plan->ranks[r];
     int nearest = 3;
 
     if (!work->usable[work->class_of[r] * work->node->ncores + core])
         return CELL_FORBIDDEN;
     if (!rank->ngpus)
-        return 0;
+        return cells->withheld[core] ? CELL_WITHHELD : 0;
     for (int i = 0; i < rank->ngpus && nearest > 0; i++) {
         int distance = node_distance(work->node, rank->gpus[i], core);
 
         if (distance < nearest)
             nearest = distance;
     }
-    return (unsigned char)nearest;
+    return nearest > 1 && cells->withheld[core] ? CELL_WITHHELD : (unsigned char)nearest;
 }
 
 static void find_cells(struct cells *cells, const int *first)
@@ -55,7 +74,7 @@ static void find_cells(struct cells *cells, const int *first)
         int cell = 0;
 
         for (int k = 0; k < cells->nkinds; k++)
-            look[k] = core_look(cells->work, first[k], c);
+            look[k] = core_look(cells, first[k], c);
         while (memcmp(&cells->look[(size_t)cell * row], look, row) != 0)
             cell++;
         cells->ncells += cell == cells->ncells;
@@ -64,17 +83,17 @@ static void find_cells(struct cells *cells, const int *first)
     }
 }
 
-/* A rank reaches the cores of its GPU's NUMA node; when it may use none of them,
- * the nearest that it may use; without a GPU, all. */
+/* A rank first reaches the cores of its GPU's NUMA node; when it may use none of them,
+ * the nearest that it may use. */
 static void find_limits(struct cells *cells)
 {
     for (int k = 0; k < cells->nkinds; k++) {
-        int nearest = 3;
+        int nearest = CELL_WITHHELD;
 
         for (int cell = 0; cell < cells->ncells; cell++)
             if (cells_look(cells, cell, k) < nearest)
                 nearest = cells_look(cells, cell, k);
-        cells->limit[k] = !cells->has_gpu[k] ? 3 : nearest > 1 ? nearest : 1;
+        cells->limit[k] = nearest > 1 ? nearest : 1;
     }
 }
 
@@ -88,21 +107,24 @@ int cells_make(struct plan_work *work, struct cells *cells, struct gpubind_error
     cells->kind_of = malloc(nranks * sizeof *cells->kind_of);
     cells->has_gpu = malloc(nranks * sizeof *cells->has_gpu);
     cells->limit = malloc(nranks * sizeof *cells->limit);
+    cells->withheld = malloc(ncores * sizeof *cells->withheld);
     cells->cell_of = malloc(ncores * sizeof *cells->cell_of);
     cells->size = calloc(ncores, sizeof *cells->size);
-    if (first && cells->kind_of && cells->has_gpu && cells->limit && cells->cell_of &&
-        cells->size) {
+    if (first && cells->kind_of && cells->has_gpu && cells->limit && cells->withheld &&
+        cells->cell_of && cells->size) {
         find_kinds(cells, first);
         cells->look = malloc((ncores + 1) * (size_t)cells->nkinds);
     }
     if (cells->look) {
+        find_withheld(cells);
         find_cells(cells, first);
         find_limits(cells);
         cells->count = calloc(nranks * (size_t)cells->ncells, sizeof *cells->count);
         cells->taken = calloc((size_t)cells->ncells, sizeof *cells->taken);
+        cells->total = calloc(nranks, sizeof *cells->total);
     }
     free(first);
-    return cells->count && cells->taken ? 0 : error_set(err, "out of memory");
+    return cells->count && cells->taken && cells->total ? 0 : error_set(err, "out of memory");
 }
 
 void cells_clear(struct cells *cells)
@@ -110,10 +132,12 @@ void cells_clear(struct cells *cells)
     free(cells->kind_of);
     free(cells->has_gpu);
     free(cells->limit);
+    free(cells->withheld);
     free(cells->cell_of);
     free(cells->size);
     free(cells->look);
     free(cells->count);
     free(cells->taken);
+    free(cells->total);
     memset(cells, 0, sizeof *cells);
 }

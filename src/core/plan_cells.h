@@ -5,6 +5,8 @@
 #include "core/plan_parts.h"
 
 #define CELL_FORBIDDEN 255
+/* As far as can be: cores that are others', beside those that a rank may use. */
+#define CELL_WITHHELD 4
 
 struct cells {
     struct plan_work *work;
@@ -12,14 +14,16 @@ struct cells {
     int nkinds;
     int *kind_of;   /* of each rank */
     bool *has_gpu;  /* of each kind */
-    int *limit;     /* of each kind: how far its ranks reach when they grow */
+    int *limit;     /* of each kind: how far its ranks reach before all cores are dealt out */
+    bool *withheld; /* of each core: near GPUs that the job leaves to others */
     /* Cores of a cell look alike to every kind. */
     int ncells;
     int *cell_of;   /* of each core */
     int *size;      /* cores of each cell */
-    unsigned char *look; /* ncells * nkinds: distance, or CELL_FORBIDDEN */
+    unsigned char *look; /* ncells * nkinds: distance, or one of the above */
     int *count;     /* nranks * ncells: cores of the cell that a rank gets */
     int *taken;     /* of each cell: the sum of its counts */
+    int *total;     /* of each rank: the sum of its counts */
 };
 
 /* GPUs are assigned already; counts are zero. The caller clears, also after a
@@ -32,6 +36,15 @@ static inline void cells_give(struct cells *cells, int rank, int cell)
 {
     cells->count[rank * cells->ncells + cell]++;
     cells->taken[cell]++;
+    cells->total[rank]++;
+}
+
+/* Takes it back. */
+static inline void cells_take(struct cells *cells, int rank, int cell)
+{
+    cells->count[rank * cells->ncells + cell]--;
+    cells->taken[cell]--;
+    cells->total[rank]--;
 }
 
 /* Cores of the cell that no rank has yet. */
@@ -50,5 +63,9 @@ static inline int cells_look(const struct cells *cells, int cell, int kind)
 {
     return cells->look[cell * cells->nkinds + kind];
 }
+
+/* plan_shares.c: from counts to cores. owns: nranks * ncores, false; becomes true where
+ * the rank has the core. */
+int cells_share(const struct cells *cells, bool *owns, struct gpubind_error *err);
 
 #endif

@@ -1,92 +1,97 @@
-/* Cores for every rank. Each has a first one (plan_deal.c); then the ranks with
- * GPUs grow in turn inside their GPU's NUMA node, the others take what is left,
- * and each takes its cores side by side. */
+/* Cores for every rank. Each has a first one (plan_deal.c); then the ranks with GPUs
+ * grow in turn inside their GPU's NUMA node, then all ranks over what is left, the
+ * nearest first; plan_shares.c makes cores of the counts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/plan_cells.h"
 
-/* The cell that the rank grows into next, or -1. */
-static int next_cell(const struct cells *cells, int r)
+/* How unwilling the rank is to have cores of the cell. Those without a GPU keep away from
+ * the GPUs that others have. */
+static int reluctance(const struct cells *cells, int cell, int kind)
 {
-    int kind = cells->kind_of[r], best = -1;
+    int nearest = 3;
+
+    if (cells_look(cells, cell, kind) >= CELL_WITHHELD || cells->has_gpu[kind])
+        return cells_look(cells, cell, kind);
+    for (int k = 0; k < cells->nkinds; k++)
+        if (cells->has_gpu[k] && cells_look(cells, cell, k) < nearest)
+            nearest = cells_look(cells, cell, k);
+    return 3 - nearest;
+}
+
+/* Whether the rank may grow into the cell in that round. Round 1 is for ranks with GPUs, up
+ * to their limits; in round 2 the others grow where they are; in round 3 all do anywhere.
+ * To pack is to use as few NUMA nodes as will do. */
+static bool is_open(const struct cells *cells, int r, int cell, int round)
+{
+    int kind = cells->kind_of[r], look = cells_look(cells, cell, kind);
+    bool has_gpu = cells->has_gpu[kind];
+
+    if (look == CELL_FORBIDDEN || !cells_free(cells, cell) || (round == 1 && !has_gpu))
+        return false;
+    if (round == 2 && !has_gpu && !cells->count[r * cells->ncells + cell])
+        return false;
+    if (look <= cells->limit[kind])
+        return true;
+    return look <= round && cells->work->policy->gpus != POLICY_PACK;
+}
+
+/* The cell that the rank grows into next, or -1. */
+static int next_cell(const struct cells *cells, int r, int round)
+{
+    int kind = cells->kind_of[r], best = -1, best_value = CELL_FORBIDDEN;
     const int *count = &cells->count[r * cells->ncells];
 
     for (int cell = 0; cell < cells->ncells; cell++) {
-        int look = cells_look(cells, cell, kind), best_look;
+        int value;
 
-        if (look > cells->limit[kind] || !cells_free(cells, cell))
+        if (!is_open(cells, r, cell, round))
             continue;
-        best_look = best < 0 ? CELL_FORBIDDEN : cells_look(cells, best, kind);
-        if (look < best_look || (look == best_look && count[cell] && !count[best]))
+        value = reluctance(cells, cell, kind);
+        if (value < best_value || (value == best_value && count[cell] && !count[best])) {
             best = cell;
+            best_value = value;
+        }
     }
     return best;
 }
 
-/* One core a turn, until no rank of this sort finds another. */
-static void grow(struct cells *cells, bool with_gpu)
+static int count_free(const struct cells *cells)
 {
-    bool grown = true;
+    int left = 0;
 
-    while (grown) {
-        grown = false;
+    for (int cell = 0; cell < cells->ncells; cell++)
+        left += cells_free(cells, cell);
+    return left;
+}
+
+/* A round of growth, one core a turn, those with the fewest first, until no rank finds
+ * another. */
+static void grow(struct cells *cells, int round)
+{
+    int left = count_free(cells);
+
+    for (int turn = 0; left && turn <= cells->work->node->ncores; turn++)
         for (int r = 0; r < cells->work->plan->nranks; r++) {
-            int cell = cells->has_gpu[cells->kind_of[r]] == with_gpu ? next_cell(cells, r) : -1;
+            int cell = -1;
 
+            if (cells->total[r] <= turn)
+                cell = next_cell(cells, r, round);
             if (cell >= 0) {
                 cells_give(cells, r, cell);
-                grown = true;
+                left--;
             }
         }
-    }
-}
-
-/* The ranks with GPUs, or those without, take their cores from the members of the
- * cell that begin at first; returns where the next may begin. */
-static int carve(const struct cells *cells, int cell, bool with_gpu, const int *members, int first,
-                 bool *owns)
-{
-    const struct plan *plan = cells->work->plan;
-    int ncores = cells->work->node->ncores, left = cells->size[cell] - first, wanted = 0, done = 0;
-
-    for (int r = 0; r < plan->nranks; r++)
-        if ((plan->ranks[r].ngpus > 0) == with_gpu)
-            wanted += cells->count[r * cells->ncells + cell];
-    for (int r = 0; r < plan->nranks && left > 0; r++) {
-        int count = cells->count[r * cells->ncells + cell];
-
-        if ((plan->ranks[r].ngpus > 0) != with_gpu)
-            continue;
-        for (; count > 0; count--, done++) {
-            int at = wanted > left ? (int)((long)done * left / wanted) : done;
-
-            owns[r * ncores + members[first + at]] = true;
-        }
-    }
-    return first + (wanted < left ? wanted : left);
-}
-
-/* Ranks with GPUs stand before the others, so that a master's core does not
- * shift everybody's. members is scratch for the cell's cores. */
-static void carve_cell(const struct cells *cells, int cell, int *members, bool *owns)
-{
-    int first;
-
-    for (int c = 0, n = 0; c < cells->work->node->ncores; c++)
-        if (cells->cell_of[c] == cell)
-            members[n++] = c;
-    first = carve(cells, cell, true, members, 0, owns);
-    carve(cells, cell, false, members, first, owns);
 }
 
 static bool same_object(const struct core *a, const struct core *b, enum bind_level level)
 {
     switch (level) {
     case BIND_L3:
-        return a->l3 >= 0 ? a->l3 == b->l3 : a->numa == b->numa;
+        return a->l3 >= 0 ? a->l3 == b->l3 : a->domain == b->domain;
     case BIND_NUMA:
-        return a->numa == b->numa;
+        return a->domain == b->domain;
     case BIND_PACKAGE:
         return a->package == b->package;
     default:
@@ -113,16 +118,32 @@ static void add_core(const struct plan_work *work, int r, const struct core *cor
     idset_add(&rank->numas, core->numa);
 }
 
-/* From the share that the rank owns to what it is bound to. */
-static void bind_rank(const struct plan_work *work, int r, const bool *owns)
+/* The first of the cores that the rank owns, of those nearest to its GPUs; ncores when
+ * it has none. */
+static int find_first(const struct cells *cells, int r, const bool *owns)
 {
+    int ncores = cells->work->node->ncores, first = ncores, nearest = CELL_FORBIDDEN;
+
+    for (int c = 0; c < ncores; c++) {
+        int look = cells_look(cells, cells->cell_of[c], cells->kind_of[r]);
+
+        if (owns[c] && look < nearest) {
+            first = c;
+            nearest = look;
+        }
+    }
+    return first;
+}
+
+/* From the share that the rank owns to what it is bound to. */
+static void bind_rank(const struct cells *cells, int r, const bool *owns)
+{
+    const struct plan_work *work = cells->work;
     const struct node *node = work->node;
     const bool *usable = &work->usable[work->class_of[r] * node->ncores];
     enum bind_level level = work->policy->bind;
-    int first = 0;
+    int first = find_first(cells, r, owns);
 
-    while (first < node->ncores && !owns[first])
-        first++;
     for (int c = 0; c < node->ncores; c++) {
         bool take = owns[c];
 
@@ -136,15 +157,13 @@ static void bind_rank(const struct plan_work *work, int r, const bool *owns)
     }
 }
 
-static int share_cores(struct cells *cells, int *members, bool *owns, struct gpubind_error *err)
+static int share_cores(struct cells *cells, bool *owns, struct gpubind_error *err)
 {
     if (cells_deal(cells, err) < 0)
         return -1;
-    grow(cells, true);
-    grow(cells, false);
-    for (int cell = 0; cell < cells->ncells; cell++)
-        carve_cell(cells, cell, members, owns);
-    return 0;
+    for (int round = 1; round <= 3; round++)
+        grow(cells, round);
+    return cells_share(cells, owns, err);
 }
 
 int plan_cpus(struct plan_work *work, struct gpubind_error *err)
@@ -152,17 +171,13 @@ int plan_cpus(struct plan_work *work, struct gpubind_error *err)
     struct cells cells;
     size_t ncores = (size_t)work->node->ncores;
     bool *owns = calloc((size_t)work->plan->nranks * ncores, sizeof *owns);
-    int *members = malloc(ncores * sizeof *members);
     int status = cells_make(work, &cells, err);
 
-    if (status == 0 && owns && members)
-        status = share_cores(&cells, members, owns, err);
-    else
-        status = error_set(err, "out of memory");
+    if (status == 0)
+        status = owns ? share_cores(&cells, owns, err) : error_set(err, "out of memory");
     for (int r = 0; status == 0 && r < work->plan->nranks; r++)
-        bind_rank(work, r, &owns[(size_t)r * ncores]);
+        bind_rank(&cells, r, &owns[(size_t)r * ncores]);
     cells_clear(&cells);
     free(owns);
-    free(members);
     return status;
 }

@@ -15,7 +15,7 @@ struct deal {
 /* Ranks without GPU keep away from the cores that are near somebody's GPU. */
 static long first_core_cost(const struct cells *cells, int kind, int cell)
 {
-    if (cells->has_gpu[kind])
+    if (cells->has_gpu[kind] || cells_look(cells, cell, kind) == CELL_WITHHELD)
         return cells_look(cells, cell, kind);
     for (int k = 0; k < cells->nkinds; k++)
         if (cells->has_gpu[k] && cells_look(cells, cell, k) <= cells->limit[k])
@@ -139,6 +139,38 @@ static int deal_in_turn(struct cells *cells, struct deal *deal, struct gpubind_e
     return done;
 }
 
+/* The cell that is as good as the one that the rank without GPU has its first core of, and
+ * has the most free cores. */
+static int roomiest_cell(const struct cells *cells, int kind, int from)
+{
+    int best = from;
+
+    for (int cell = 0; cell < cells->ncells; cell++)
+        if (cells_look(cells, cell, kind) != CELL_FORBIDDEN &&
+            first_core_cost(cells, kind, cell) <= first_core_cost(cells, kind, from) &&
+            cells_free(cells, cell) > cells_free(cells, best) + (best == from))
+            best = cell;
+    return best;
+}
+
+/* To the flow such cells are equal; ranks that are to grow in them had better not all be
+ * in one. */
+static void spread_others(struct cells *cells)
+{
+    for (int r = 0; r < cells->work->plan->nranks; r++) {
+        int *count = &cells->count[r * cells->ncells], kind = cells->kind_of[r];
+
+        for (int from = 0; from < cells->ncells && !cells->has_gpu[kind]; from++)
+            if (count[from]) {
+                int to = roomiest_cell(cells, kind, from);
+
+                cells_take(cells, r, from);
+                cells_give(cells, r, to);
+                break;
+            }
+    }
+}
+
 int cells_deal(struct cells *cells, struct gpubind_error *err)
 {
     struct deal deal = {.per_core = 1};
@@ -151,5 +183,7 @@ int cells_deal(struct cells *cells, struct gpubind_error *err)
         deal.plays[k] = true;
     status = deal_in_turn(cells, &deal, err);
     free(deal.plays);
+    if (status >= 0)
+        spread_others(cells);
     return status;
 }

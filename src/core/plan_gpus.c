@@ -148,7 +148,7 @@ static bool same_place(const struct plan_work *work, bool packages, int a, int b
     const struct gpu *x = &work->node->gpus[set_members(work, a)[0]];
     const struct gpu *y = &work->node->gpus[set_members(work, b)[0]];
 
-    return x->package == y->package && (packages || x->numa == y->numa);
+    return x->package == y->package && (packages || x->domain == y->domain);
 }
 
 static void find_places(const struct assignment *a, bool packages, struct places *places)

@@ -194,10 +194,11 @@ int plan_sets(struct plan_work *work, struct gpubind_error *err)
         if (node->link[i] > groups.best_link)
             groups.best_link = node->link[i];
     for (int g = 0; g < node->ngpus; g++)
-        set_of[g] = groups.nsets;
-    group_greedily(&groups);
-    if (groups.size > 1)
+        set_of[g] = groups.size > 1 ? groups.nsets : g;
+    if (groups.size > 1) {
+        group_greedily(&groups);
         improve(&groups);
+    }
     list_sets(&groups, work->sets);
     return 0;
 }

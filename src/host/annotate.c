@@ -123,9 +123,10 @@ static int load(hwloc_topology_t topology, const char *file, const char *from,
         return error_set(err, "topology file %s is read twice for --xml, and cannot be a pipe", file);
     /* hwloc counts the NUL. */
     if (file && hwloc_topology_set_xmlbuffer(topology, from, (int)strlen(from) + 1) < 0)
-        return error_set(err, "topology file %s is no hwloc XML", file);
+        return refuse_xml(file, from, err);
     if (hwloc_topology_load(topology) < 0)
-        return error_set(err, "hwloc cannot read the topology: %s", strerror(errno));
+        return file ? refuse_xml(file, from, err)
+                    : error_set(err, "hwloc cannot read the topology: %s", strerror(errno));
     if (hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology), plan_key))
         return error_set(err, "%s has a plan drawn in it already: --xml wants the topology that "
                               "it was made from",

@@ -12,9 +12,18 @@
 #include "host/child.h"
 #include "host/file.h"
 
-/* A file of a large machine takes a tenth of a second and less than 100 MiB. */
-#define TIME_LIMIT_S 30
+/* A file of a large machine takes less than 100 MiB. */
 #define MEMORY_LIMIT ((rlim_t)1 << 30)
+
+static int cpu_limit(const struct apart_work *work)
+{
+    return work->cpu_s ? work->cpu_s : APART_CPU_S;
+}
+
+static int wall_limit(const struct apart_work *work)
+{
+    return work->wall_s ? work->wall_s : APART_WALL_S;
+}
 
 /* The child's answer; the bytes follow. */
 struct answer {
@@ -22,17 +31,17 @@ struct answer {
     struct gpubind_error why;
 };
 
-static void lower(int resource, rlim_t limit)
+static void lower(int resource, rlim_t soft, rlim_t hard)
 {
     struct rlimit now;
 
     if (getrlimit(resource, &now) < 0)
         return;
     /* RLIM_INFINITY is the largest number. */
-    if (limit < now.rlim_max)
-        now.rlim_max = limit;
-    if (limit < now.rlim_cur)
-        now.rlim_cur = limit;
+    if (hard < now.rlim_max)
+        now.rlim_max = hard;
+    if (soft < now.rlim_cur)
+        now.rlim_cur = soft;
     setrlimit(resource, &now);
 }
 
@@ -51,17 +60,18 @@ static rlim_t address_space(void)
 }
 
 /* To die is expected here, without a core file. */
-static void limit_myself(void)
+static void limit_myself(int cpu_s)
 {
     rlim_t space = address_space();
     sigset_t none;
 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    lower(RLIMIT_CORE, 0);
-    lower(RLIMIT_CPU, TIME_LIMIT_S);
+    lower(RLIMIT_CORE, 0, 0);
+    /* At the hard limit the kernel kills, and nobody could tell why. */
+    lower(RLIMIT_CPU, (rlim_t)cpu_s, (rlim_t)cpu_s + 1);
     if (space)
-        lower(RLIMIT_AS, space + MEMORY_LIMIT);
+        lower(RLIMIT_AS, space + MEMORY_LIMIT, space + MEMORY_LIMIT);
 }
 
 static void send_all(int fd, const void *bytes, size_t size)
@@ -89,8 +99,8 @@ static void serve(int out, void *context)
     char *xml, *bytes = NULL;
     size_t size = 0;
 
-    limit_myself();
-    xml = work->file ? file_read(work->file, &why) : NULL;
+    limit_myself(cpu_limit(work));
+    xml = work->file ? file_read_within(work->file, APART_READ_S, &why) : NULL;
     if (work->file && !xml)
         error_set(&answer.why, "topology file %s", why.text);
     else
@@ -108,8 +118,11 @@ static int judge_end(const struct apart_work *work, const struct child_end *end,
 {
     int status = end->status;
 
-    if (!end->in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-        return error_set(err, "%s takes hwloc more than %d s", work->what, TIME_LIMIT_S);
+    if (!end->in_time)
+        return error_set(err, "%s: hwloc is not done within %d s", work->what, wall_limit(work));
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        return error_set(err, "%s takes hwloc more than %d s of CPU time", work->what,
+                         cpu_limit(work));
     if (WIFSIGNALED(status))
         return error_set(err, "%s is nothing that hwloc can read: it died (%s)", work->what,
                          strsignal(WTERMSIG(status)));
@@ -142,7 +155,7 @@ int apart_run(const struct apart_work *work, char **bytes, size_t *size,
 
     if (!all)
         return error_set(err, "out of memory");
-    if (child_take(serve, (void *)(size_t)work, TIME_LIMIT_S, all, room, &got, &end, err) == 0)
+    if (child_take(serve, (void *)(size_t)work, wall_limit(work), all, room, &got, &end, err) == 0)
         status = judge_end(work, &end, err);
     if (status == 0)
         status = understand(work, all, got, err);

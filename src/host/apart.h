@@ -7,6 +7,12 @@
 
 #include "core/error.h"
 
+/* A file of a large machine takes a tenth of a second of CPU time. */
+#define APART_CPU_S 30
+#define APART_WALL_S 300
+/* Until there is something to read. */
+#define APART_READ_S 30
+
 struct apart_work {
     /* In the child: 0 with bytes, or -1 with a sentence. xml: what is in file, NULL
      * when that is. */
@@ -16,6 +22,8 @@ struct apart_work {
     const char *file; /* read in the child, once; NULL: none */
     const char *what; /* is looked at, for sentences */
     size_t most;      /* bytes at most */
+    int cpu_s;        /* CPU time at most; 0: APART_CPU_S */
+    int wall_s;       /* time at most, be the machine as busy as it may; 0: APART_WALL_S */
 };
 
 /* Sets *bytes, which the caller frees, and *size. */

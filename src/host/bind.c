@@ -36,9 +36,10 @@ int bind_memory(const struct idset *nodes)
         mask[(size_t)n / WORD_BITS] |= 1UL << ((size_t)n % WORD_BITS);
     if (syscall(SYS_set_mempolicy, mode, mask, (unsigned long)MAX_NODES) == 0)
         return 0;
-    /* Older kernels prefer one node only: the first of the mask. */
+    /* Older kernels prefer one node only. Their default is memory next to the core that
+     * asks for it, and these are cores next to the nodes. */
     return mode == PREFERRED_MANY && errno == EINVAL
-               ? (int)syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask, (unsigned long)MAX_NODES)
+               ? (int)syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0UL)
                : -1;
 }
 

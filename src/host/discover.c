@@ -50,6 +50,51 @@ static void filter(hwloc_topology_t topology)
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
 }
 
+/* The X of <topology version="X.Y">; 1 where there is none, as in those of hwloc 1; 0 where
+ * it is another text. */
+static int xml_version(const char *xml)
+{
+    const char *tag = strstr(xml, "<topology"), *version, *end;
+
+    end = tag ? strchr(tag, '>') : NULL;
+    if (!end)
+        return 0;
+    version = strstr(tag, "version=");
+    return version && version < end ? atoi(version + strlen("version=") + 1) : 1;
+}
+
+int refuse_xml(const char *file, const char *xml, struct gpubind_error *err)
+{
+    int version = xml_version(xml), own = (int)(hwloc_get_api_version() >> 16);
+
+    if (version > own)
+        return error_set(err, "topology file %s is XML of hwloc %d, and the hwloc here reads that "
+                              "of hwloc %d: have it written by lstopo --export-xml-flags v%d",
+                         file, version, own, own);
+    if (version && version + 1 < own)
+        return error_set(err, "topology file %s is XML of hwloc %d, which the hwloc %d here does "
+                              "not read: lstopo of hwloc 2 rewrites it",
+                         file, version, own);
+    return error_set(err, "topology file %s is no hwloc XML", file);
+}
+
+/* Why hwloc does not load this machine, or what stands in its place. */
+static int refuse_machine(struct gpubind_error *err)
+{
+    int why = errno;
+    const char *path = getenv("HWLOC_XMLFILE");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char xml[1024];
+    size_t length = file ? fread(xml, 1, sizeof xml - 1, file) : 0;
+
+    if (file)
+        fclose(file);
+    xml[length] = '\0';
+    if (xml_version(xml) > (int)(hwloc_get_api_version() >> 16))
+        return refuse_xml(path, xml, err);
+    return error_set(err, "hwloc cannot read this machine's topology: %s", strerror(why));
+}
+
 static int load(hwloc_topology_t topology, const char *file, const char *xml,
                 struct gpubind_error *err)
 {
@@ -57,11 +102,9 @@ static int load(hwloc_topology_t topology, const char *file, const char *xml,
     errno = 0;
     /* hwloc counts the NUL. */
     if (file && hwloc_topology_set_xmlbuffer(topology, xml, (int)strlen(xml) + 1) < 0)
-        return error_set(err, "topology file %s is no hwloc XML", file);
+        return refuse_xml(file, xml, err);
     if (hwloc_topology_load(topology) < 0)
-        return file ? error_set(err, "topology file %s is no hwloc XML", file)
-                    : error_set(err, "hwloc cannot read this machine's topology: %s",
-                                strerror(errno));
+        return file ? refuse_xml(file, xml, err) : refuse_machine(err);
     return 0;
 }
 

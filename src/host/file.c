@@ -1,10 +1,13 @@
 #include "host/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_SIZE ((size_t)16 << 20)
 
@@ -40,9 +43,9 @@ static char *read_stream(FILE *file, const char *path, struct gpubind_error *err
     return NULL;
 }
 
-char *file_read(const char *path, struct gpubind_error *err)
+/* Closes file, which is NULL where errno tells why. */
+static char *read_and_close(FILE *file, const char *path, struct gpubind_error *err)
 {
-    FILE *file = fopen(path, "re");
     char *bytes;
 
     if (!file) {
@@ -52,6 +55,32 @@ char *file_read(const char *path, struct gpubind_error *err)
     bytes = read_stream(file, path, err);
     fclose(file);
     return bytes;
+}
+
+char *file_read(const char *path, struct gpubind_error *err)
+{
+    return read_and_close(fopen(path, "re"), path, err);
+}
+
+char *file_read_within(const char *path, int seconds, struct gpubind_error *err)
+{
+    /* Without O_NONBLOCK opening a pipe waits for one who writes to it. */
+    struct pollfd ready = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .events = POLLIN};
+    int status;
+
+    if (ready.fd < 0)
+        return read_and_close(NULL, path, err);
+    do
+        status = poll(&ready, 1, seconds * 1000);
+    while (status < 0 && errno == EINTR);
+    if (status == 0)
+        error_set(err, "%s: nothing to read within %d s", path, seconds);
+    else if (status > 0 && fcntl(ready.fd, F_SETFL, 0) == 0)
+        return read_and_close(fdopen(ready.fd, "r"), path, err);
+    else
+        error_set(err, "%s: %s", path, strerror(errno));
+    close(ready.fd);
+    return NULL;
 }
 
 char *file_read_list(const char *path, struct gpubind_error *err)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/node_from_hwloc_names.h"
+
 static bool has_info(hwloc_obj_t pci, const char *key)
 {
     bool found = hwloc_obj_get_info_by_name(pci, key) != NULL;
@@ -43,7 +45,7 @@ static void add_links(hwloc_topology_t topology, const struct node *node, hwloc_
     else if (values)
         handle = hwloc_distances_add_create(
             topology, "NVLinkBandwidth",
-            HWLOC_DISTANCES_KIND_FROM_USER | HWLOC_DISTANCES_KIND_MEANS_BANDWIDTH, 0);
+            HWLOC_DISTANCES_KIND_FROM_USER | DISTANCES_BANDWIDTH, 0);
     for (size_t i = 0; handle && i < n * n; i++)
         values[i] = node->link[i];
     /* A failure frees the handle. */
@@ -64,7 +66,7 @@ void hwloc_complete(hwloc_topology_t topology, const struct node *node)
     hwloc_obj_t root = hwloc_get_root_obj(topology);
     bool whole = true, linked = false;
 
-    if (node->name[0] && !hwloc_obj_get_info_by_name(root, "HostName"))
+    if (node->name[0] && !machine_info(topology, "HostName"))
         hwloc_obj_add_info(root, "HostName", node->name);
     for (int g = 0; g < node->ngpus; g++) {
         const struct gpu *gpu = &node->gpus[g];

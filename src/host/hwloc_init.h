@@ -4,7 +4,12 @@
 #include <hwloc.h>
 #include <stdbool.h>
 
+#include "core/error.h"
+
 /* hwloc_topology_init, and hwloc's GPU backends are left out. */
 int init_without_gpu_backends(hwloc_topology_t *topology, bool reads_xml);
+
+/* Says why this hwloc does not read xml, the text of that file: -1. */
+int refuse_xml(const char *file, const char *xml, struct gpubind_error *err);
 
 #endif

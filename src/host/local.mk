@@ -60,7 +60,9 @@ src_host_discover_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 src_host_discover_la_LDFLAGS = -module -avoid-version -shared -export-symbols-regex '^gpubind_(discover|annotate)$$'
 src_host_discover_la_LIBADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 src_host_discover_la_SOURCES = \
+	src/core/node_from_hwloc_names.h \
 	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
+	src/core/node_from_hwloc_cores.c src/core/node_from_hwloc_gpus.c \
 	src/core/node_from_hwloc_parts.c src/core/node_from_hwloc_parts.h \
 	src/host/annotate.c \
 	src/host/discover.c \

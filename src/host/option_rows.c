@@ -25,7 +25,7 @@ const struct row option_rows[] = {
      "prefer near GPUs, many packages, or few packages (closest)", "closest|spread|pack",
      AT(rules.policy.gpus), 0, 0},
     {PLACEMENT, KIND_WORD, 0, "bind", "gpu|core|l3|numa|package|none",
-     "bind ranks to a fair share of the cores near their GPU, or to one core, or to the "
+     "bind ranks to a fair share of the cores, near their GPU first, or to one core, or to the "
      "object that holds it, or not at all (gpu)",
      "gpu|core|l3|numa|package|none", AT(rules.policy.bind), 0, 0},
     {PLACEMENT, KIND_NUMBER, 0, "smt", "N", "hardware threads to use of each core (all)", NULL,

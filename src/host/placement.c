@@ -122,7 +122,7 @@ static bool is_whole(const struct node *node, const struct idset *cpus)
         const struct core *core = &node->cores[c];
         bool inside = idset_has(cpus, core->pu[0]);
 
-        idset_add(&numas[inside], core->numa);
+        idset_add(&numas[inside], core->domain);
         idset_add(&packages[inside], core->package);
     }
     return !idset_intersects(&numas[0], &numas[1]) ||

@@ -150,6 +150,7 @@ static void keep_common(struct node *node, const struct idset *seen)
 
     for (int g = 0; g < node->ngpus; g++)
         keep[g] = idset_has(seen, g);
+    node_withhold(node, keep);
     node_keep_gpus(node, keep);
 }
 
@@ -167,11 +168,23 @@ static void drop_hidden(struct node *node, const struct facts *facts, int n, str
             keep[g] |= idset_has(&facts[r].minors, minor);
         hidden += !keep[g];
     }
+    node_withhold(node, keep);
     node_keep_gpus(node, keep);
     node_number(node);
     if (hidden)
         text_add(notes, "%s: %d GPU%s may not be opened by this job\n", node->name, hidden,
                  hidden == 1 ? "" : "s");
+}
+
+/* Where each rank was given GPUs of its own, those that nobody was given are others'. */
+static void withhold_rest(struct node *node, const struct job *job)
+{
+    bool seen[NODE_MAX_GPUS] = {false};
+
+    for (int r = 0; r < job->nranks; r++)
+        for (int g = 0; g < node->ngpus; g++)
+            seen[g] |= idset_has(&job->ranks[r].gpus, g);
+    node_withhold(node, seen);
 }
 
 static int compare(struct node *node, const struct facts *facts, struct job *job,
@@ -189,6 +202,8 @@ static int compare(struct node *node, const struct facts *facts, struct job *job
     }
     for (int r = 0; differ && r < job->nranks && status == 0; r++)
         status = keep_rank(node, &looks[r].list, &job->ranks[r], err);
+    if (differ && status == 0)
+        withhold_rest(node, job);
     if (differ)
         return status;
     note_sight(node, &looks[0], notes);
