@@ -7,8 +7,8 @@
  *
  * Results were compared with those of the real driver (580, H200), call by call. Where
  * that leaves something undefined, the simulator is unkind: what an owner frees while
- * a peer has it mapped is overwritten; closing a mapping and unregistering host memory
- * do not wait for the work that uses them; work on memory that is gone, and a device
+ * a peer has it mapped is overwritten; work on memory that is gone, also when the call that
+ * took it away has waited, and a device
  * address that is no memory, end the process by abort with a line on stderr. Unlike
  * the real driver's, an error that work leaves in a stream is reported once and then
  * gone, so that a test can go on in the same process.

@@ -123,7 +123,9 @@ void launch_layout(const void *job, unsigned blocks, struct CUstream_st *stream)
     memcpy(&state->job, job, sizeof state->job);
     if (state->job.copy.parts != blocks)
         sim_die("a copy in %u parts by %u blocks", state->job.copy.parts, blocks);
-    if (!find_ends(stream->context, &state->job.copy, state->job.shapes, op->places,
+    if (!state->job.copy.nbytes)
+        op->step = NULL;
+    else if (!find_ends(stream->context, &state->job.copy, state->job.shapes, op->places,
                    &state->ends))
         op->error = SIM_ILLEGAL_ADDRESS;
     stream_submit(stream, op);

@@ -1,5 +1,6 @@
 /* Modules and kernels. Without GPUBIND_SIM_KERNELS=1 no module loads. With it, every
- * module has the library's kernels, done by the CPU. */
+ * module has the library's kernels, done by the CPU. Loading waits for all streams of the
+ * context, and so does a kernel's first launch: the driver loads lazily. */
 #include <string.h>
 
 #include "cuda/copy_kernel.h"
@@ -21,6 +22,7 @@ struct kernel {
 struct CUfunc_st {
     struct CUmod_st *module;
     const struct kernel *kernel;
+    bool launched;
 };
 
 static const struct kernel *find_kernel(const char *name);
@@ -39,6 +41,7 @@ int cuModuleLoadData(struct CUmod_st **module, const void *image)
         result = SIM_NOT_SUPPORTED;
     if (result)
         return sim_leave(result);
+    context_wait(context);
     *module = sim_new(sizeof **module);
     **module = (struct CUmod_st){context, true};
     return sim_leave(CUDA_OK);
@@ -57,6 +60,7 @@ int cuModuleUnload(struct CUmod_st *module)
         return result;
     if (!is_module(module))
         return sim_leave(SIM_INVALID_HANDLE);
+    context_wait(module->context);
     module->loaded = false;
     return sim_leave(CUDA_OK);
 }
@@ -149,6 +153,9 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
         result = CUDA_INVALID_VALUE;
     if (result)
         return sim_leave(result);
+    if (!function->launched) /* it is loaded now */
+        context_wait(stream->context);
+    function->launched = true;
     function->kernel->launch(parameters[0], grid_x * grid_y * grid_z, stream);
     return sim_leave(CUDA_OK);
 }
