@@ -8,6 +8,7 @@
 /* Above this a copy engine moves a message as fast as a kernel would (two H200:
  * 16 x 1 MiB in a batch 300 GB/s, by a kernel 286; 64 x 64 KiB 95 and 195). */
 #define KERNEL_MEAN (512u << 10)
+#define EVENTS 64 /* made with a GPU; two messages in chunks have 24 flights each */
 
 static struct spare {
     struct spare *next;
@@ -20,14 +21,6 @@ void copies_set_blocks(int n)
 {
     blocks = n < 0 ? 0 : (unsigned)n;
     kernels_allow(blocks > 0);
-}
-
-void copies_prepare(struct gpu *gpu)
-{
-    bool entered = gpu_enter(gpu);
-
-    kernel_of(gpu, GPU_COPY_KERNEL);
-    gpu_leave(entered);
 }
 
 static int launch(struct CUfunc_st *kernel, struct CUstream_st *stream,
@@ -128,6 +121,15 @@ static void give_event(const struct flight *flight)
     spares = spare;
 }
 
+void copies_prepare(struct gpu *gpu)
+{
+    struct flight flight = {.gpu = gpu};
+
+    for (int i = 0; i < EVENTS; i++)
+        if (gpu_driver()->cuEventCreate(&flight.event, CUDA_EVENT_NO_TIMING) == CUDA_OK)
+            give_event(&flight);
+}
+
 int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
                  struct flight *flight, struct gpubind_error *err)
 {
@@ -162,6 +164,49 @@ int flight_landed(struct flight *flight, struct gpubind_error *err)
         return 0;
     flight->gpu = NULL;
     return status == CUDA_OK ? 1 : gpu_error(status, "a copy failed", err);
+}
+
+int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err)
+{
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuStreamQuery(CUDA_LEGACY_STREAM);
+    const bool late = status == CUDA_NOT_READY;
+
+    flight->gpu = gpu;
+    if (late) {
+        status = take_event(flight);
+        if (status == CUDA_OK) {
+            status = gpu_driver()->cuEventRecord(flight->event, CUDA_LEGACY_STREAM);
+            if (status != CUDA_OK)
+                give_event(flight);
+        }
+    }
+    gpu_leave(entered);
+    if (!late || status != CUDA_OK)
+        flight->gpu = NULL;
+    return status == CUDA_OK ? !late : gpu_error(status, "earlier GPU work", err);
+}
+
+void flight_drop(struct flight *flight)
+{
+    bool entered;
+
+    if (!flight->gpu)
+        return;
+    entered = gpu_enter(flight->gpu);
+    give_event(flight);
+    gpu_leave(entered);
+    flight->gpu = NULL;
+}
+
+int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind_error *err)
+{
+    bool entered = gpu_enter(flight->gpu);
+    int status = gpu_driver()->cuStreamWaitEvent(flight->gpu->streams[stream], flight->event, 0);
+
+    gpu_leave(entered);
+    flight_drop(flight);
+    return status == CUDA_OK ? 0 : gpu_error(status, "earlier GPU work", err);
 }
 
 int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,

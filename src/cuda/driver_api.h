@@ -217,6 +217,8 @@ struct CUgraphExec_st;
     X(cuMemcpyBatchAsync_v2, (cuda_address *, cuda_address *, size_t *, size_t,             \
                               struct cuda_copy_attributes *, size_t *, size_t,              \
                               struct CUstream_st *))                                        \
+    X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))                      \
+    X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                                 \
     X(cuStreamWaitValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))     \
     X(cuStreamWriteValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))    \
     X(cuStreamWaitValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))     \

@@ -126,8 +126,8 @@ static cuda_address make_table(struct gather *gather, struct gpu *gpu)
     uint64_t *words = malloc(nwords * sizeof *words);
     cuda_address to = 0;
 
-    if (!words || gpu_driver()->cuMemAlloc_v2(&to, nwords * sizeof *words) != CUDA_OK)
-        to = 0;
+    if (words)
+        to = gpu_allocate(gpu, nwords * sizeof *words);
     if (to && upload(gather, gpu, to, words, nwords, tiles) != CUDA_OK) {
         gpu_free(gpu, to);
         to = 0;

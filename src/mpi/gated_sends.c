@@ -3,9 +3,25 @@
 #include "mpi/local_send.h"
 #include "mpi/pack.h"
 #include "mpi/remote.h"
+#include "mpi/stream_thread.h"
 
 /* Those that are being packed. */
 static struct gpubind_operation *packing, **packing_end = &packing;
+static _Atomic int npacking;
+
+bool gated_sends_pending(void)
+{
+    return npacking > 0;
+}
+
+/* The receiver need not wait until this rank is in the library again. */
+static void be_served(void)
+{
+    struct gpubind_error unheard;
+
+    if (stream_thread_start(&unheard) == 0)
+        stream_thread_wake();
+}
 
 int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
 {
@@ -19,7 +35,9 @@ int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
     send->next_packing = NULL;
     *packing_end = send;
     packing_end = &send->next_packing;
-    gpu_put_off(1);
+    npacking++;
+    if (send->peer->local >= 0)
+        be_served();
     return 0;
 }
 
@@ -34,7 +52,7 @@ void gated_send_open(struct gpubind_operation *send, bool good)
 static void end(struct gpubind_operation *send, bool good, const struct gpubind_error *err)
 {
     send->packing = false;
-    gpu_put_off(-1);
+    npacking--;
     send->order = ORDER_DONE;
     if (!good && !send->done)
         operation_end(send, MPI_ERR_OTHER, "%s", err->text);

@@ -9,13 +9,12 @@
 struct pack {
     struct strides *strides;
     uint64_t count;
-    struct memory memory; /* the application's buffer, */
+    struct memory memory; /* the application's buffer */
     char *buffer;
-    enum order order;     /* and that of a receive's that has a dense one */
     struct buffer *dense; /* NULL: none, */
     char *on_host;        /* or it is in host memory */
     struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
-    struct flight flight; /* of that, or of what a receive comes after */
+    struct flight flight; /* of that */
 };
 
 void pack_free(struct pack *pack)
@@ -138,21 +137,19 @@ struct CUstream_st *pack_stream(const struct pack *pack)
     return pack->stream;
 }
 
-/* What has to wait for the legacy stream waits in a stream where nobody else does: messages
- * that the work there waits for may need the other ones. */
+/* What comes after work of the application waits in a stream where nothing else does that
+ * messages need. */
 static int queue_packing(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct pack *pack = send->pack;
     struct gpu *gpu = pack->memory.gpu;
     const enum gpu_stream stream = send->order == ORDER_OPEN ? GPU_PACK : GPU_OUT;
     struct gpubind_error unheard;
-    int status = gpu_need_stream(gpu, stream, err);
+    int status = 0;
 
-    if (status < 0)
-        return -1;
     pack->stream = gpu->streams[stream];
     if (send->order == ORDER_OPEN)
-        status = gpu_order_after_legacy(gpu, stream, err);
+        status = flight_precede(&send->before, stream, err);
     if (status == 0)
         status = move(pack, stream, send->memory.address, send->nbytes, false, err);
     /* Also for what was queued of it before something failed. */
@@ -183,17 +180,6 @@ int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
     return flight->gpu ? flight_landed(flight, err) : 1;
 }
 
-int pack_order(struct gpubind_operation *receive, struct gpubind_error *err)
-{
-    struct pack *pack = receive->pack;
-
-    if (operation_order_stream(receive, GPU_IN, err) < 0 ||
-        copies_start(pack->memory.gpu, GPU_IN, NULL, 0, &pack->flight, err) < 0)
-        return -1;
-    receive->order = ORDER_QUEUED;
-    return 0;
-}
-
 int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
 {
     return move(receive->pack, GPU_IN, dense, receive->got_bytes, true, err);
@@ -212,7 +198,7 @@ int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubi
         return 0;
     }
     pack->dense = buffer_take(gpu, receive->got_bytes, err);
-    if (!pack->dense || operation_order_stream(receive, GPU_IN, err) < 0)
+    if (!pack->dense)
         return -1;
     copy.to = pack->dense->memory.address;
     status = copies_queue(gpu, GPU_IN, &copy, 1, err);
@@ -227,10 +213,6 @@ int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubi
 
 int pack_dense(struct gpubind_operation *receive, struct gpubind_error *err)
 {
-    struct pack *pack = receive->pack;
-
-    pack->order = receive->order;
-    receive->order = ORDER_DONE; /* of the library's buffer; spreading has its own */
     return take_dense(receive, err);
 }
 
@@ -238,7 +220,7 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
 {
     struct pack *pack = receive->pack;
     struct gpu *gpu = pack->memory.gpu;
-    int status = 0;
+    int status;
 
     if (receive->result != MPI_SUCCESS || receive->got_bytes == 0 ||
         (!pack->dense && !pack->on_host)) /* it is there */
@@ -247,12 +229,7 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
         strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, receive->got_bytes, true);
         return 0;
     }
-    if (pack->order == ORDER_OPEN) {
-        engine_settle(gpu, true);
-        status = gpu_order_after_legacy(gpu, GPU_IN, err);
-    }
-    if (status == 0)
-        status = pack_spread(receive, receive->memory.address, err);
+    status = pack_spread(receive, receive->memory.address, err);
     if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
         status = -1;
     return status;

@@ -37,9 +37,6 @@ int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
 
 /* ---- a receive */
 
-/* It comes after what is in the legacy stream now, and not after what the application, or
- * a call on a stream, puts there before the data come: its order is ORDER_QUEUED. */
-int pack_order(struct gpubind_operation *receive, struct gpubind_error *err);
 /* Queues the copies from dense memory that the GPU can address, in GPU_IN. */
 int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err);
 /* The data lie in host memory: puts them where they belong. Returns when they are there. */

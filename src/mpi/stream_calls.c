@@ -139,8 +139,6 @@ static int put_in(struct on_stream *stream, struct gpubind_operation *operation,
         return MPI_ERR_OTHER;
     }
     operation->waited = waits;
-    if (operation->memory.gpu)
-        copies_prepare(operation->memory.gpu);
     message_start(operation, false);
     if (operation->rank == MPI_PROC_NULL) {
         operation_forget(operation);

@@ -14,9 +14,7 @@ struct CUgraph_st;
     X(cuCtxDestroy_v2, (struct CUctx_st *))                                      \
     X(cuCtxSetCurrent, (struct CUctx_st *))                                      \
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))        \
-    X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))           \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                     \
-    X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                      \
     X(cuMemFreeHost, (void *))                                                   \
     X(cuMemGetInfo_v2, (size_t *, size_t *))                                     \
     X(cuMemHostAlloc, (void **, size_t, unsigned))                               \
