@@ -138,7 +138,7 @@ void gpu_leave(bool entered)
         driver.cuCtxPopCurrent_v2(&ours);
 }
 
-/* All that this GPU will need, and that may wait for streams when it is made. */
+/* What the driver does not make while a thread of the application waits in it. */
 static int prepare(struct gpu *gpu, struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
@@ -146,10 +146,8 @@ static int prepare(struct gpu *gpu, struct gpubind_error *err)
 
     for (int i = 0; i < GPU_STREAMS && status == CUDA_OK; i++)
         status = driver.cuStreamCreate(&gpu->streams[i], CUDA_STREAM_NON_BLOCKING);
-    if (status == CUDA_OK) {
-        kernels_load(gpu);
+    if (status == CUDA_OK)
         copies_prepare(gpu);
-    }
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
 }
@@ -182,6 +180,7 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     }
     gpu->next = gpus;
     gpus = gpu;
+    kernels_load(gpu);
     return gpu;
 }
 
@@ -227,8 +226,10 @@ struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *
     if (!context)
         return of_primary(ordinal, err);
     for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
-        if (gpu->context == context)
+        if (gpu->context == context) {
+            kernels_load(gpu);
             return gpu;
+        }
     return gpu_make(context, ordinal, false, err);
 }
 

@@ -24,7 +24,8 @@ struct gpu {
     /* non-blocking: the application waits for none */
     struct CUstream_st *streams[GPU_STREAMS];
     struct CUmod_st *module;
-    struct CUfunc_st *kernels[GPU_KERNELS]; /* see kernels.h */
+    struct CUfunc_st *_Atomic kernels[GPU_KERNELS]; /* see kernels.h */
+    bool kernels_tried;
 };
 
 /* The driver, once this process uses CUDA; else NULL. Loads nothing: before the

@@ -46,11 +46,16 @@ static struct CUfunc_st *load(const struct gpu *gpu, enum gpu_kernel which)
 
 void kernels_load(struct gpu *gpu)
 {
-    if (!allowed || !kernel_image ||
-        gpu_driver()->cuModuleLoadData(&gpu->module, kernel_image) != CUDA_OK)
+    bool entered;
+
+    if (gpu->kernels_tried || !allowed || !kernel_image || !gpu_may_wait())
         return;
-    for (int i = 0; i < GPU_KERNELS; i++)
-        gpu->kernels[i] = load(gpu, (enum gpu_kernel)i);
+    gpu->kernels_tried = true;
+    entered = gpu_enter(gpu);
+    if (gpu_driver()->cuModuleLoadData(&gpu->module, kernel_image) == CUDA_OK)
+        for (int i = 0; i < GPU_KERNELS; i++)
+            gpu->kernels[i] = load(gpu, (enum gpu_kernel)i);
+    gpu_leave(entered);
 }
 
 void kernels_unload(struct gpu *gpu)

@@ -6,11 +6,13 @@
 
 /* false: none is to be used, and the SMs are the application's alone. */
 void kernels_allow(bool allowed);
-/* Loads all of them into the GPU's context, which is current: loading, and the first launch of
- * each, wait for all streams of the context, and a stream may wait for us later. */
+/* Loads all of them into the GPU's context, as soon as that may be: loading, and the first
+ * launch of each, wait for all streams of the context. */
 void kernels_load(struct gpu *gpu);
+/* The context is current. */
 void kernels_unload(struct gpu *gpu);
-/* NULL: not in this build, not for this GPU, or not allowed. Of any thread, without the lock. */
+/* NULL: not in this build, not for this GPU, not allowed, or not loaded yet. Of any thread,
+ * without the lock. */
 struct CUfunc_st *kernel_of(const struct gpu *gpu, enum gpu_kernel kernel);
 
 #endif

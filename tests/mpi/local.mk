@@ -56,6 +56,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
+	tests/mpi/waits.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
 	tests/mpi/windows_remote.c \
@@ -106,6 +107,7 @@ mpi_tests = \
 	tests/lib_strided.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
+	tests/lib_waits.t \
 	tests/lib_where.t \
 	tests/lib_windows.t \
 	tests/lib_windows_memory.t \
