@@ -27,7 +27,7 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/words.c src/cuda/words.h
 kernel_code = src/cuda/kernels.cu src/cuda/copy_kernel.cu src/cuda/exchange_kernel.cu \
 	src/cuda/gather_kernel.cu
-EXTRA_DIST += $(kernel_code)
+EXTRA_DIST += $(kernel_code) src/cuda/README.md
 
 if HAVE_NVCC
 nodist_src_cuda_libgpubind_cuda_la_SOURCES = src/cuda/kernel_built.c

@@ -37,8 +37,11 @@ static uint64_t submit_linear(struct CUstream_st *stream, struct operation *op)
         copy->from.bytes = op->staged;
     }
     ticket = stream_submit(stream, op);
-    if (waits)
+    if (waits) {
+        lock_take(stream->legacy);
         stream_wait(stream, ticket);
+        lock_give(stream->legacy);
+    }
     return ticket;
 }
 
@@ -125,7 +128,9 @@ static int copy_and_wait(enum sim_call call, cuda_address to, enum side to_side,
         result = queue_linear(call, to, to_side, from, from_side, nbytes, stream, &ticket);
     if (result || !nbytes)
         return sim_leave(result);
+    lock_take(true);
     stream_wait(stream, ticket);
+    lock_give(true);
     return sim_leave(stream_take_error(stream));
 }
 

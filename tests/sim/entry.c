@@ -37,6 +37,7 @@
  *   GPUBIND_SIM_KERNELS=1     modules load; they have the library's kernels
  *   GPUBIND_SIM_FLUSH=1       a wait for a word may flush remote writes; default: not supported
  *   GPUBIND_SIM_WORDS_OF_64=0 says that streams wait for words of 32 bits only
+ *   GPUBIND_SIM_LOCKS=1       calls wait for threads that wait in the driver, see locks.c
  *   GPUBIND_SIM_FAIL=LIST     failures, see faults.c; GPUBIND_SIM_RANK=N: only in the
  *                             process that its launcher calls rank N
  *
@@ -199,8 +200,9 @@ int sim_enter(enum sim_call call)
     calls[call]++;
     result = check_call(call);
     if (result)
-        sim_leave(result);
-    return result;
+        return sim_leave(result);
+    lock_pass(call);
+    return CUDA_OK;
 }
 
 int sim_leave(int result)

@@ -41,7 +41,9 @@ int cuModuleLoadData(struct CUmod_st **module, const void *image)
         result = SIM_NOT_SUPPORTED;
     if (result)
         return sim_leave(result);
+    lock_take(true);
     context_wait(context);
+    lock_give(true);
     *module = sim_new(sizeof **module);
     **module = (struct CUmod_st){context, true};
     return sim_leave(CUDA_OK);

@@ -15,6 +15,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/job.c \
 	tests/sim/job_file.c \
 	tests/sim/kernels.c tests/sim/kernels.h \
+	tests/sim/locks.c \
 	tests/sim/memory.c \
 	tests/sim/operations.c \
 	tests/sim/pointers.c \

@@ -119,8 +119,11 @@ int cuMemFree_v2(cuda_address address)
     if (!range || range->start != address || !range_on_device(range) ||
         range->kind == RANGE_IMPORTED || range->kind == RANGE_MAPPED)
         return sim_leave(CUDA_INVALID_VALUE);
-    if (range->kind != RANGE_POOL)
+    if (range->kind != RANGE_POOL) {
+        lock_take(true);
         context_wait(range->context);
+        lock_give(true);
+    }
     range_release(range);
     return sim_leave(CUDA_OK);
 }

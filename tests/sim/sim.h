@@ -79,6 +79,14 @@ __attribute__((format(printf, 1, 2), noreturn)) void sim_die(const char *format,
 /* The variable's whole number; fallback when it is not set. */
 uint64_t sim_number(const char *variable, uint64_t fallback, uint64_t most);
 
+/* ---- locks.c */
+
+/* Around what a call waits for in the driver: work of the legacy stream, or of others. */
+void lock_take(bool legacy);
+void lock_give(bool legacy);
+/* Waits until the call may go on. */
+void lock_pass(enum sim_call call);
+
 /* ---- faults.c */
 
 void faults_load(void);
