@@ -180,8 +180,16 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     }
     gpu->next = gpus;
     gpus = gpu;
-    kernels_load(gpu);
+    if (!gpu_is_held())
+        kernels_load(gpu);
     return gpu;
+}
+
+void gpus_complete(void)
+{
+    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
+        if (!gpu->kernels_tried && gpu_may_wait())
+            kernels_load(gpu);
 }
 
 static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
@@ -226,10 +234,8 @@ struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *
     if (!context)
         return of_primary(ordinal, err);
     for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
-        if (gpu->context == context) {
-            kernels_load(gpu);
+        if (gpu->context == context)
             return gpu;
-        }
     return gpu_make(context, ordinal, false, err);
 }
 

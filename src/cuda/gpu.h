@@ -41,6 +41,8 @@ struct gpu *gpu_current(struct gpubind_error *err);
 struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *err);
 /* One that copies were made with, the first of all by `next`; NULL: none yet. */
 struct gpu *gpu_any(void);
+/* Loads the kernels of those that were first seen when streams were held, if it may be. */
+void gpus_complete(void);
 /* Makes the GPU's context current until gpu_leave; returns what gpu_leave takes. */
 bool gpu_enter(const struct gpu *gpu);
 void gpu_leave(bool entered);

@@ -133,11 +133,16 @@ void gpu_free_laters(void)
 
 bool gpu_frees_are_done(void)
 {
+    bool done = true;
+
     gpu_free_laters();
-    for (const struct gpu *gpu = gpu_any(); gpu; gpu = gpu->next)
-        if (gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) == CUDA_NOT_READY)
-            return false;
-    return !laters;
+    for (const struct gpu *gpu = gpu_any(); gpu && done; gpu = gpu->next) {
+        bool entered = gpu_enter(gpu);
+
+        done = gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != CUDA_NOT_READY;
+        gpu_leave(entered);
+    }
+    return done && !laters;
 }
 
 void gpu_await_frees(void)

@@ -48,9 +48,9 @@ void kernels_load(struct gpu *gpu)
 {
     bool entered;
 
-    if (gpu->kernels_tried || !allowed || !kernel_image || !gpu_may_wait())
-        return;
     gpu->kernels_tried = true;
+    if (!allowed || !kernel_image)
+        return;
     entered = gpu_enter(gpu);
     if (gpu_driver()->cuModuleLoadData(&gpu->module, kernel_image) == CUDA_OK)
         for (int i = 0; i < GPU_KERNELS; i++)

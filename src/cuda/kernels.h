@@ -6,8 +6,8 @@
 
 /* false: none is to be used, and the SMs are the application's alone. */
 void kernels_allow(bool allowed);
-/* Loads all of them into the GPU's context, as soon as that may be: loading, and the first
- * launch of each, wait for all streams of the context. */
+/* Loads all of them into the GPU's context: which waits for all its streams, as does the first
+ * launch of each kernel. */
 void kernels_load(struct gpu *gpu);
 /* The context is current. */
 void kernels_unload(struct gpu *gpu);

@@ -134,6 +134,7 @@ void engine_progress(void)
     window_serve_progress();
     if (closings)
         close_mappings();
+    gpus_complete();
     gpu_free_laters();
     on_streams_end();
     engine_tell_peers();

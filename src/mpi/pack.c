@@ -137,13 +137,13 @@ struct CUstream_st *pack_stream(const struct pack *pack)
     return pack->stream;
 }
 
-/* What comes after work of the application waits in a stream where nothing else does that
- * messages need. */
+/* What may come after work of the application is in a stream of its own; what the
+ * application's stream has got to comes after nothing. */
 static int queue_packing(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct pack *pack = send->pack;
     struct gpu *gpu = pack->memory.gpu;
-    const enum gpu_stream stream = send->order == ORDER_OPEN ? GPU_PACK : GPU_OUT;
+    const enum gpu_stream stream = send->on_stream ? GPU_OUT : GPU_PACK;
     struct gpubind_error unheard;
     int status = 0;
 

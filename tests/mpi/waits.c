@@ -381,6 +381,10 @@ static void make_all(void)
                             &released, &shared);
     MPI_Win_shared_query(shared, 0, &size, &unit, &released);
     MPI_Comm_free(&node);
+    if (job.rank == 0) /* the library knows the GPU from now on */
+        send(&rows, 1, strided, 0);
+    if (job.rank == 1)
+        receive(&rows, 1, strided, 0);
 }
 
 /* `ranks waits [reached]`; reached: receivers need no help of their senders. */
