@@ -69,7 +69,8 @@ bool gpu_is_held(void);
 bool gpu_may_wait(void);
 /* From now on gpu_may_wait leaves work out: the library ends, and nothing waits for us. */
 void gpu_wait_from_now_on(void);
-/* Memory of the library's own, which is not exported; 0: none. The context is current. */
+/* Memory of the library's own, which is not exported, for work in GPU_OUT, and elsewhere after
+ * that; 0: none. The context is current. */
 cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes);
 /* What cuMemAlloc, gpu_allocate or shareable.h gave is free after the work that is in the
  * legacy and blocking streams now. Waits for nothing. */

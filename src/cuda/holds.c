@@ -68,12 +68,10 @@ void gpu_hold(int more)
 cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    struct CUstream_st *stream = gpu->streams[GPU_OUT];
     cuda_address memory = 0;
 
     if (cuda->cuMemAllocAsync && cuda->cuMemFreeAsync &&
-        cuda->cuMemAllocAsync(&memory, nbytes, stream) == CUDA_OK &&
-        cuda->cuStreamSynchronize(stream) == CUDA_OK)
+        cuda->cuMemAllocAsync(&memory, nbytes, gpu->streams[GPU_OUT]) == CUDA_OK)
         return memory;
     return cuda->cuMemAlloc_v2(&memory, nbytes) == CUDA_OK ? memory : 0;
 }

@@ -14,12 +14,11 @@ bool gated_sends_pending(void)
     return npacking > 0;
 }
 
-/* The receiver need not wait until this rank is in the library again. */
-static void be_served(void)
+void gated_send_serve(const struct gpubind_operation *send)
 {
     struct gpubind_error unheard;
 
-    if (stream_thread_start(&unheard) == 0)
+    if (send->packing && send->peer->local >= 0 && stream_thread_start(&unheard) == 0)
         stream_thread_wake();
 }
 
@@ -36,8 +35,6 @@ int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
     *packing_end = send;
     packing_end = &send->next_packing;
     npacking++;
-    if (send->peer->local >= 0)
-        be_served();
     return 0;
 }
 

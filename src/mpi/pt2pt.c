@@ -192,6 +192,8 @@ static void start_send(struct gpubind_operation *send, bool blocking)
         local_send(send);
     else
         start_remote_send(send);
+    if (!blocking)
+        gated_send_serve(send);
     message_sweep();
 }
 
