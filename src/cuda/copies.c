@@ -201,8 +201,13 @@ void flight_drop(struct flight *flight)
 
 int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind_error *err)
 {
-    bool entered = gpu_enter(flight->gpu);
-    int status = gpu_driver()->cuStreamWaitEvent(flight->gpu->streams[stream], flight->event, 0);
+    bool entered;
+    int status;
+
+    if (!flight->gpu)
+        return -1;
+    entered = gpu_enter(flight->gpu);
+    status = gpu_driver()->cuStreamWaitEvent(flight->gpu->streams[stream], flight->event, 0);
 
     gpu_leave(entered);
     flight_drop(flight);

@@ -36,7 +36,8 @@ int flight_landed(struct flight *flight, struct gpubind_error *err);
  * of the library's waits meanwhile. 1: there is no such work, and no flight; 0: it is under
  * way; -1 with a sentence. */
 int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err);
-/* Later work in the stream comes after it; the flight is over. 0, or -1 with a sentence. */
+/* Later work in the stream comes after it; the flight is over. 0, or -1 with a sentence; -1
+ * and err as it is where there is no flight. */
 int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind_error *err);
 /* Nobody asks any more whether it has landed, if it is one. */
 void flight_drop(struct flight *flight);

@@ -108,15 +108,15 @@ void offer_nudge(struct gpubind_operation *receive)
     }
     if (receive->order == ORDER_DONE)
         return;
-    if (operation_ordered(receive) < 0) { /* it ends; nobody may write to the buffer */
+    if (operation_ordered(receive) < 0) { /* nobody may write to the buffer */
+        receive->done = false;
         state = OFFER_OPEN;
         if (atomic_compare_exchange_strong(&receive->offer->state, &state, OFFER_NONE)) {
-            match_withdraw(receive);
+            receive->order = ORDER_OPEN; /* it ends with its message, whose sender waits */
             offer_withdraw(receive);
             return;
         }
-        receive->done = false; /* taken: the sender waits for us to be ready */
-        receive->order = ORDER_DONE;
+        receive->order = ORDER_DONE; /* taken: the sender waits for us to be ready */
     }
     if (receive->order == ORDER_DONE)
         atomic_store_explicit(&receive->offer->ready, 1, memory_order_release);

@@ -102,12 +102,12 @@ void operation_good(struct gpubind_operation *operation)
     operation->done = true;
 }
 
-int operation_order(struct gpubind_operation *operation, struct gpubind_error *err)
+void operation_order(struct gpubind_operation *operation)
 {
-    const int idle = flight_of_earlier(operation->memory.gpu, &operation->before, err);
+    const int idle = flight_of_earlier(operation->memory.gpu, &operation->before,
+                                       &operation->error);
 
-    operation->order = idle == 0 ? ORDER_OPEN : ORDER_DONE;
-    return idle < 0 ? -1 : 0;
+    operation->order = idle == 1 ? ORDER_DONE : ORDER_OPEN;
 }
 
 int operation_ordered(struct gpubind_operation *operation)
@@ -117,7 +117,8 @@ int operation_ordered(struct gpubind_operation *operation)
 
     if (operation->order != ORDER_OPEN)
         return operation->order == ORDER_DONE;
-    landed = flight_landed(&operation->before, &err);
+    err = operation->error; /* no flight: it could not be asked for */
+    landed = operation->before.gpu ? flight_landed(&operation->before, &err) : -1;
     if (landed < 0)
         operation_end(operation, MPI_ERR_OTHER, "%s", err.text);
     if (landed != 0)

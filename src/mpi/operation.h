@@ -84,8 +84,9 @@ void operation_end(struct gpubind_operation *operation, int result, const char *
 /* With MPI_ERR_OTHER and the sentence that is in its error already. */
 void operation_failed(struct gpubind_operation *operation);
 void operation_good(struct gpubind_operation *operation);
-/* It comes after what is in the legacy stream now. 0, or -1 with a sentence. */
-int operation_order(struct gpubind_operation *operation, struct gpubind_error *err);
+/* It comes after what is in the legacy stream now. What goes wrong is its error when its
+ * message is known, so that the other side hears of it. */
+void operation_order(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
 int operation_ordered(struct gpubind_operation *operation);
 void operations_clear(void);

@@ -48,7 +48,8 @@ static int come_after(struct gpubind_operation *operation, struct gpubind_error 
         return error_set(err, "a blocking stream is being captured: blocking calls, which come "
                          "after its work, are not possible");
     }
-    return operation_order(operation, err);
+    operation_order(operation);
+    return 0;
 }
 
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
