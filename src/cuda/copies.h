@@ -14,7 +14,8 @@ struct copy {
 
 struct flight { /* copies under way */
     struct gpu *gpu; /* NULL: none */
-    struct CUevent_st *event;
+    struct CUevent_st *event; /* or, when it is NULL, */
+    uint32_t ticket;          /* a command of the copy agent; 0: nothing was under way */
 };
 
 /* Blocks of the copy kernel: the SMs that it takes from the application; 0: none, and no

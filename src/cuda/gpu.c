@@ -3,6 +3,7 @@
 #include <link.h>
 #include <stdlib.h>
 
+#include "cuda/agent.h"
 #include "cuda/copies.h"
 #include "cuda/kernels.h"
 
@@ -263,6 +264,7 @@ void gpu_stop(void)
     while ((gpu = gpus)) {
         bool entered = gpu_enter(gpu);
 
+        agent_stop(gpu);
         for (int i = 0; i < GPU_STREAMS; i++) {
             driver.cuStreamSynchronize(gpu->streams[i]);
             driver.cuStreamDestroy_v2(gpu->streams[i]);

@@ -8,9 +8,10 @@
 #include "cuda/driver.h"
 
 /* What arrives and what leaves must not queue behind each other. GPU_PACK alone may wait for
- * work of the application: what is packed, and freed, after that. */
-enum gpu_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_STREAMS };
+ * work of the application: what is packed, and freed, after that. GPU_AGENT: see agent.h. */
+enum gpu_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_AGENT, GPU_STREAMS };
 enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_GATHER_KERNEL,
+                  GPU_AGENT_KERNEL,
                   GPU_KERNELS };
 
 struct gpu {
@@ -26,6 +27,7 @@ struct gpu {
     struct CUmod_st *module;
     struct CUfunc_st *_Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;
+    struct agent *agent; /* see agent.h; NULL: no stream was ever held */
 };
 
 /* The driver, once this process uses CUDA; else NULL. Loads nothing: before the

@@ -24,7 +24,7 @@ static struct hold *holds;
 
 static struct later {
     struct later *next;
-    const struct gpu *gpu;
+    struct gpu *gpu;
     cuda_address memory;
 } *laters;
 
@@ -108,7 +108,9 @@ void gpu_free(struct gpu *gpu, cuda_address memory)
 {
     struct later *later;
 
-    if (free_in_stream(gpu, memory))
+    /* Held by us, a thread of the application may sit in a call of the driver that keeps
+     * ours from being made. */
+    if (!gpu_is_held() && free_in_stream(gpu, memory))
         return;
     later = malloc(sizeof *later);
     if (!later) /* it is lost */
@@ -120,11 +122,15 @@ void gpu_free(struct gpu *gpu, cuda_address memory)
 
 void gpu_free_laters(void)
 {
-    while (laters && gpu_may_wait()) {
+    while (laters && !gpu_is_held()) {
         struct later *later = laters;
 
+        if (!free_in_stream(later->gpu, later->memory)) {
+            if (!gpu_may_wait())
+                return;
+            gpu_free_now(later->gpu, later->memory);
+        }
         laters = later->next;
-        gpu_free_now(later->gpu, later->memory);
         free(later);
     }
 }

@@ -1,5 +1,6 @@
 #include "cuda/kernels.h"
 
+#include "cuda/agent_kernel.h"
 #include "cuda/copy_kernel.h"
 #include "cuda/exchange_kernel.h"
 #include "cuda/gather_kernel.h"
@@ -10,6 +11,7 @@ static const char *const names[GPU_KERNELS] = {
     [GPU_EXCHANGE_KERNEL] = EXCHANGE_KERNEL_NAME,
     [GPU_LAYOUT_KERNEL] = LAYOUT_KERNEL_NAME,
     [GPU_GATHER_KERNEL] = GATHER_KERNEL_NAME,
+    [GPU_AGENT_KERNEL] = AGENT_KERNEL_NAME,
 };
 static bool allowed = true;
 
@@ -24,6 +26,7 @@ static const union {
     struct exchange_kernel_job exchange;
     struct layout_kernel_job layout;
     struct gather_kernel_job gather;
+    struct agent_kernel_job agent;
 } nothing[GPU_KERNELS] = {
     [GPU_LAYOUT_KERNEL].layout.copy = {.parts = 1, .to_shape = KERNEL_CONTIGUOUS,
                                        .from_shape = KERNEL_CONTIGUOUS},
