@@ -2,18 +2,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cuda/kernels.h"
 #include "cuda/page_locked.h"
 
 #define LOOKS_PER_QUERY 4096 /* in vain, until the driver is asked whether the context is good */
-#define LOADED_WITHIN_MS 2000 /* earlier work of the application that loading has to wait for */
 
 struct agent {
     struct agent_ring *ring; /* NULL: not started, and copies are the driver's */
     cuda_address state;
-    bool tried, waited; /* to start it; for the kernels to be loaded */
+    bool tried;         /* to start it */
     int held;           /* streams that wait */
     uint32_t launched;  /* instances */
     bool ready;         /* the latest lies behind the doorbell, */
@@ -125,26 +123,12 @@ static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *er
            gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == CUDA_OK;
 }
 
-/* Loading waits for what the application's streams have, which must not wait for us. */
-static bool has_kernel(struct gpu *gpu, struct agent *agent)
-{
-    kernels_load(gpu);
-    for (int i = 0; i < LOADED_WITHIN_MS && !gpu->kernels_tried && !agent->waited; i++) {
-        if (gpu_is_held())
-            return false;
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-        kernels_load(gpu);
-    }
-    agent->waited = true;
-    return kernel_of(gpu, GPU_AGENT_KERNEL);
-}
-
 static void try_start(struct gpu *gpu, struct agent *agent)
 {
     struct gpubind_error unheard;
     bool entered;
 
-    if (agent->tried || !gpu_driver()->cuStreamWaitValue32_v2 || !has_kernel(gpu, agent))
+    if (agent->tried || !gpu_driver()->cuStreamWaitValue32_v2 || !kernel_of(gpu, GPU_AGENT_KERNEL))
         return;
     agent->tried = true;
     entered = gpu_enter(gpu);
