@@ -88,7 +88,7 @@ bool gpu_is_capturing(const struct gpu *gpu)
 }
 
 /* Asking a stream for its work would spoil a capture. */
-static bool is_idle(const struct gpu *gpu)
+bool gpu_is_idle(const struct gpu *gpu)
 {
     bool entered, idle;
 
@@ -103,7 +103,7 @@ static bool is_idle(const struct gpu *gpu)
 bool gpus_are_idle(void)
 {
     for (const struct gpu *gpu = gpus; gpu; gpu = gpu->next)
-        if (!is_idle(gpu))
+        if (!gpu_is_idle(gpu))
             return false;
     return true;
 }

@@ -27,6 +27,7 @@ struct gpu {
     struct CUmod_st *module;
     struct CUfunc_st *_Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;
+    bool synchronous; /* the context, see synchronous.h */
     struct agent *agent; /* see agent.h; NULL: no stream was ever held */
 };
 
@@ -52,7 +53,9 @@ void gpu_leave(bool entered);
 /* true: a blocking stream is being captured into a graph, so that nothing may be asked
  * of the legacy stream; asking would spoil the capture. */
 bool gpu_is_capturing(const struct gpu *gpu);
-/* No legacy or blocking stream of any context has work, or is being captured. */
+/* Neither the legacy stream nor a blocking one has work, or is being captured. */
+bool gpu_is_idle(const struct gpu *gpu);
+/* The same of all contexts. */
 bool gpus_are_idle(void);
 /* While a stream is captured, elsewhere or by this thread, our calls are not part of it.
  * Returns what gpu_resume_capture takes, in the same thread. */

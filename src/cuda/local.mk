@@ -26,6 +26,7 @@ src_cuda_libgpubind_cuda_la_SOURCES = \
 	src/cuda/shape.c src/cuda/shape.h \
 	src/cuda/shareable.c src/cuda/shareable.h \
 	src/cuda/shape_copy.c src/cuda/shape_copy.h \
+	src/cuda/synchronous.c src/cuda/synchronous.h \
 	src/cuda/words.c src/cuda/words.h
 kernel_code = src/cuda/kernels.cu src/cuda/copy_kernel.cu src/cuda/exchange_kernel.cu \
 	src/cuda/gather_kernel.cu src/cuda/agent_kernel.cu

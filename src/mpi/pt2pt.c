@@ -1,4 +1,5 @@
 /* The calls that send and receive. */
+#include "cuda/synchronous.h"
 #include "mpi/buffers.h"
 #include "mpi/engine.h"
 #include "mpi/gated_sends.h"
@@ -50,6 +51,17 @@ static int come_after(struct gpubind_operation *operation, struct gpubind_error 
     }
     operation_order(operation);
     return 0;
+}
+
+/* Of the application, that have returned and may be under way all the same. */
+static void come_after_copies(struct gpubind_operation *operation, enum call_kind call)
+{
+    if (operation->order == ORDER_OPEN)
+        return;
+    if (call == CALL_ON_STREAM || gpu_is_held() || gpu_is_capturing(operation->memory.gpu))
+        synchronous_settle(&operation->memory);
+    else
+        operation->order = ORDER_OPEN;
 }
 
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
@@ -137,6 +149,8 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     }
     operation->on_stream = call == CALL_ON_STREAM;
     operation->order = order_of(operation, call, strided);
+    if (operation->nbytes > 0 && synchronous_make(&operation->memory))
+        come_after_copies(operation, call);
     if (come_after(operation, err) == 0 &&
         (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
         return operation;

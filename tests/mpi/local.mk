@@ -52,6 +52,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/strided.c \
 	tests/mpi/strided_bursts.c \
 	tests/mpi/strided_late.c \
+	tests/mpi/synchronous.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \

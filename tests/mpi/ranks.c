@@ -36,6 +36,7 @@ static const struct {
     {"on_stream", test_on_stream, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_mixed", test_on_stream_mixed, 2, 1, MPI_THREAD_SINGLE},
     {"order", test_order, 2, 1, MPI_THREAD_SINGLE},
+    {"synchronous", test_synchronous, 2, 2, MPI_THREAD_SINGLE},
     {"persistent", test_persistent, 1, 1, MPI_THREAD_SINGLE},
     {"persistent_die", test_persistent_die, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_ends", test_persistent_ends, 2, 1, MPI_THREAD_SINGLE},

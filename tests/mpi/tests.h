@@ -28,6 +28,7 @@ void test_matching(void);
 void test_on_stream(void);
 void test_on_stream_mixed(void);
 void test_order(void);
+void test_synchronous(void);
 void test_persistent(void);
 void test_persistent_die(void);
 void test_persistent_ends(void);

@@ -18,6 +18,7 @@ struct CUgraph_st;
     X(cuMemFreeHost, (void *))                                                   \
     X(cuMemGetInfo_v2, (size_t *, size_t *))                                     \
     X(cuMemHostAlloc, (void **, size_t, unsigned))                               \
+    X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))                     \
     X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                           \
     X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))                     \
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                      \
