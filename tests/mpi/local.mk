@@ -53,6 +53,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/strided_bursts.c \
 	tests/mpi/strided_late.c \
 	tests/mpi/synchronous.c \
+	tests/mpi/in_driver.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
@@ -95,6 +96,7 @@ mpi_tests = \
 	tests/lib_errors.t \
 	tests/lib_failures.t \
 	tests/lib_halo.t \
+	tests/lib_in_driver.t \
 	tests/lib_matching.t \
 	tests/lib_memory.t \
 	tests/lib_mpich.t \

@@ -35,6 +35,7 @@ static const struct {
     {"matching", test_matching, 3, 1, MPI_THREAD_SINGLE},
     {"on_stream", test_on_stream, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_mixed", test_on_stream_mixed, 2, 1, MPI_THREAD_SINGLE},
+    {"in_driver", test_in_driver, 2, 2, MPI_THREAD_SINGLE},
     {"order", test_order, 2, 1, MPI_THREAD_SINGLE},
     {"synchronous", test_synchronous, 2, 2, MPI_THREAD_SINGLE},
     {"persistent", test_persistent, 1, 1, MPI_THREAD_SINGLE},

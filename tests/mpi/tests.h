@@ -27,6 +27,7 @@ void test_mappings(void);
 void test_matching(void);
 void test_on_stream(void);
 void test_on_stream_mixed(void);
+void test_in_driver(void);
 void test_order(void);
 void test_synchronous(void);
 void test_persistent(void);
