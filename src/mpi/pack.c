@@ -11,11 +11,20 @@ struct pack {
     uint64_t count;
     struct memory memory; /* the application's buffer */
     char *buffer;
+    struct buffer *reserve; /* a receive's, that may become: */
     struct buffer *dense; /* NULL: none, */
     char *on_host;        /* or it is in host memory */
     struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
     struct flight flight; /* of that */
 };
+
+static struct buffer *take_buffer(struct pack *pack, uint64_t nbytes, struct gpubind_error *err)
+{
+    struct buffer *buffer = pack->reserve;
+
+    pack->reserve = NULL;
+    return buffer ? buffer : buffer_take(pack->memory.gpu, nbytes, err);
+}
 
 void pack_free(struct pack *pack)
 {
@@ -27,6 +36,8 @@ void pack_free(struct pack *pack)
         ;
     if (pack->dense)
         buffer_give(pack->dense);
+    if (pack->reserve)
+        buffer_give(pack->reserve);
     free(pack->on_host);
     strides_drop(pack->strides);
     free(pack);
@@ -51,7 +62,7 @@ static int take_dense(struct gpubind_operation *operation, struct gpubind_error 
 
     if (!pack->memory.gpu)
         return make_on_host(operation, err);
-    pack->dense = buffer_take(pack->memory.gpu, operation->nbytes, err);
+    pack->dense = take_buffer(pack, operation->nbytes, err);
     if (!pack->dense)
         return -1;
     operation->memory = pack->dense->memory;
@@ -75,6 +86,22 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
     if (operation->kind == OPERATION_SEND && operation->order == ORDER_GATED)
         return take_dense(operation, err);
     return 0;
+}
+
+void pack_prepare(const struct gpubind_operation *operation)
+{
+    struct pack *pack = operation->pack;
+    struct gather *gather;
+    struct layout layout;
+    struct gpubind_error unheard;
+
+    if (!pack || !pack->memory.gpu)
+        return;
+    gather = pack_layout(pack, &layout) ? NULL : strides_gather(pack->strides);
+    if (gather)
+        gather_prepare(gather, pack->memory.gpu);
+    if (operation->kind == OPERATION_RECEIVE && !pack->reserve)
+        pack->reserve = buffer_take(pack->memory.gpu, operation->nbytes, &unheard);
 }
 
 bool pack_layout(const struct pack *pack, struct layout *layout)
@@ -197,7 +224,7 @@ int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubi
                              receive->got_bytes, true);
         return 0;
     }
-    pack->dense = buffer_take(gpu, receive->got_bytes, err);
+    pack->dense = take_buffer(pack, receive->got_bytes, err);
     if (!pack->dense)
         return -1;
     copy.to = pack->dense->memory.address;

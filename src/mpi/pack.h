@@ -11,6 +11,9 @@
 int pack_make(struct gpubind_operation *operation, const struct type_shape *shape, uint64_t count,
               struct gpubind_error *err);
 void pack_free(struct pack *pack);
+/* Has what moving the data will need of the GPU, so that it need not be got while a stream is
+ * held. The operation may have no pack. */
+void pack_prepare(const struct gpubind_operation *operation);
 
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);

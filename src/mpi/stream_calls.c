@@ -153,6 +153,7 @@ static void prepare(const struct gpubind_operation *operation)
 {
     if (!operation->memory.gpu || operation->rank == MPI_PROC_NULL)
         return;
+    pack_prepare(operation);
     for (int i = 0; i < operation->domain->size && !operation->peer; i++)
         prepare_peer(operation, &operation->domain->peers[i]);
     if (operation->peer)
