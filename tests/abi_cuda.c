@@ -26,6 +26,9 @@ SAME("CUDA_CAPTURE_UNSUPPORTED", CUDA_CAPTURE_UNSUPPORTED,
 SAME("CUDA_CAPTURE_IMPLICIT", CUDA_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 
 SAME("CUDA_POINTER_CONTEXT", CUDA_POINTER_CONTEXT, CU_POINTER_ATTRIBUTE_CONTEXT);
+SAME("CUDA_POINTER_SYNC_MEMOPS", CUDA_POINTER_SYNC_MEMOPS,
+     CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+SAME("CUDA_CONTEXT_SYNC_MEMOPS", CUDA_CONTEXT_SYNC_MEMOPS, CU_CTX_SYNC_MEMOPS);
 SAME("CUDA_POINTER_MEMORY_TYPE", CUDA_POINTER_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 SAME("CUDA_POINTER_BUFFER_ID", CUDA_POINTER_BUFFER_ID, CU_POINTER_ATTRIBUTE_BUFFER_ID);
 SAME("CUDA_POINTER_IS_MANAGED", CUDA_POINTER_IS_MANAGED, CU_POINTER_ATTRIBUTE_IS_MANAGED);
@@ -210,6 +213,10 @@ CUresult int_DeviceGetP2PAttribute(int *, int, int, int);
 FUNCTION(cuPointerGetAttributes, (unsigned, CUpointer_attribute *, void **, CUdeviceptr))
 CUresult int_PointerGetAttributes(unsigned, int *, void **, CUdeviceptr);
 #define cuPointerGetAttributes int_PointerGetAttributes
+
+FUNCTION(cuPointerSetAttribute, (const void *, CUpointer_attribute, CUdeviceptr))
+CUresult int_PointerSetAttribute(const void *, int, CUdeviceptr);
+#define cuPointerSetAttribute int_PointerSetAttribute
 
 FUNCTION(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus *))
 CUresult int_StreamIsCapturing(CUstream, int *);

@@ -7,6 +7,10 @@ for setting in simulated 'slow copies' 'slower copies' 'no peers' 'one device' k
     'shared path' 'network path' GPU 'GPU shared' 'GPU network'; do
     on "$setting" 2 order
 done
+for setting in simulated 'slow copies' 'slower copies' 'slow network' 'slow shared' kernels GPU \
+    'GPU shared' 'GPU network'; do
+    on "$setting" 2 synchronous
+done
 for setting in simulated 'slow copies' 'no peers' 'network path' GPU 'GPU shared' 'GPU network'; do
     on "$setting" 2 contexts
 done

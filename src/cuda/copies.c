@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 
+#include "cuda/agent.h"
 #include "cuda/copy_kernel.h"
 #include "cuda/kernels.h"
 
 /* Above this a copy engine moves a message as fast as a kernel would (two H200:
  * 16 x 1 MiB in a batch 300 GB/s, by a kernel 286; 64 x 64 KiB 95 and 195). */
 #define KERNEL_MEAN (512u << 10)
+#define EVENTS 64 /* made with a GPU; two messages in chunks have 24 flights each */
 
 static struct spare {
     struct spare *next;
@@ -19,34 +21,35 @@ static unsigned blocks = 8;
 void copies_set_blocks(int n)
 {
     blocks = n < 0 ? 0 : (unsigned)n;
+    if (blocks > 0)
+        agent_set_blocks(blocks);
     kernels_allow(blocks > 0);
 }
 
-void copies_prepare(struct gpu *gpu)
+static void fill_job(struct copy_kernel_job *job, const struct copy *copies, int n)
 {
-    bool entered = gpu_enter(gpu);
+    unsigned pieces = 0;
 
-    kernel_of(gpu, GPU_COPY_KERNEL);
-    gpu_leave(entered);
+    for (int i = 0; i < n; i++) {
+        job->to[i] = copies[i].to;
+        job->from[i] = copies[i].from;
+        job->nbytes[i] = copies[i].nbytes;
+        job->pieces_before[i] = pieces;
+        pieces += (unsigned)((copies[i].nbytes + COPY_KERNEL_PIECE - 1) / COPY_KERNEL_PIECE);
+    }
+    job->pieces_before[n] = pieces;
+    job->n = (unsigned)n;
 }
 
 static int launch(struct CUfunc_st *kernel, struct CUstream_st *stream,
                   const struct copy *copies, int n)
 {
     struct copy_kernel_job job;
-    unsigned pieces = 0, grid;
+    unsigned grid;
     void *parameters[] = {&job};
 
-    for (int i = 0; i < n; i++) {
-        job.to[i] = copies[i].to;
-        job.from[i] = copies[i].from;
-        job.nbytes[i] = copies[i].nbytes;
-        job.pieces_before[i] = pieces;
-        pieces += (unsigned)((copies[i].nbytes + COPY_KERNEL_PIECE - 1) / COPY_KERNEL_PIECE);
-    }
-    job.pieces_before[n] = pieces;
-    job.n = (unsigned)n;
-    grid = blocks < pieces ? blocks : pieces;
+    fill_job(&job, copies, n);
+    grid = blocks < job.pieces_before[n] ? blocks : job.pieces_before[n];
     return gpu_driver()->cuLaunchKernel(kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0,
                                         stream, parameters, NULL);
 }
@@ -102,6 +105,29 @@ static int start(struct gpu *gpu, struct CUstream_st *stream, const struct copy 
     return one_by_one(stream, copies, n);
 }
 
+/* Pageable memory is the driver's alone. */
+static bool agent_can(const struct gpu *gpu, enum gpu_stream stream, const struct copy *copies,
+                      int n)
+{
+    if (!agent_serves(gpu, stream))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!copies[i].device && !(agent_reaches(copies[i].to) && agent_reaches(copies[i].from)))
+            return false;
+    return true;
+}
+
+/* The ticket; 0: there is nothing to wait for. */
+static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
+{
+    struct copy_kernel_job job;
+
+    if (n == 0)
+        return agent_latest(gpu);
+    fill_job(&job, copies, n);
+    return agent_post(gpu, AGENT_COPY, &job, sizeof job);
+}
+
 static int take_event(struct flight *flight)
 {
     for (struct spare **link = &spares; *link; link = &(*link)->next)
@@ -128,13 +154,28 @@ static void give_event(const struct flight *flight)
     spares = spare;
 }
 
+void copies_prepare(struct gpu *gpu)
+{
+    struct flight flight = {.gpu = gpu};
+
+    for (int i = 0; i < EVENTS; i++)
+        if (gpu_driver()->cuEventCreate(&flight.event, CUDA_EVENT_NO_TIMING) == CUDA_OK)
+            give_event(&flight);
+}
+
 int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
                  struct flight *flight, struct gpubind_error *err)
 {
-    bool entered = gpu_enter(gpu);
+    bool entered;
     int status;
 
     flight->gpu = gpu;
+    if (agent_can(gpu, stream, copies, n)) {
+        flight->event = NULL;
+        flight->ticket = post(gpu, copies, n);
+        return 0;
+    }
+    entered = gpu_enter(gpu);
     status = take_event(flight);
     if (status == CUDA_OK) {
         status = start(gpu, gpu->streams[stream], copies, n);
@@ -150,11 +191,24 @@ int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *cop
     return gpu_error(status, "a copy cannot be started", err);
 }
 
+static int command_landed(struct flight *flight, struct gpubind_error *err)
+{
+    int done = flight->ticket ? agent_done(flight->gpu, flight->ticket, err) : 1;
+
+    if (done != 0)
+        flight->gpu = NULL;
+    return done;
+}
+
 int flight_landed(struct flight *flight, struct gpubind_error *err)
 {
-    bool entered = gpu_enter(flight->gpu);
-    int status = gpu_driver()->cuEventQuery(flight->event);
+    bool entered;
+    int status;
 
+    if (!flight->event)
+        return command_landed(flight, err);
+    entered = gpu_enter(flight->gpu);
+    status = gpu_driver()->cuEventQuery(flight->event);
     if (status != CUDA_NOT_READY)
         give_event(flight);
     gpu_leave(entered);
@@ -164,21 +218,79 @@ int flight_landed(struct flight *flight, struct gpubind_error *err)
     return status == CUDA_OK ? 1 : gpu_error(status, "a copy failed", err);
 }
 
+int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err)
+{
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuStreamQuery(CUDA_LEGACY_STREAM);
+    const bool late = status == CUDA_NOT_READY;
+
+    flight->gpu = gpu;
+    if (late) {
+        status = take_event(flight);
+        if (status == CUDA_OK) {
+            status = gpu_driver()->cuEventRecord(flight->event, CUDA_LEGACY_STREAM);
+            if (status != CUDA_OK)
+                give_event(flight);
+        }
+    }
+    gpu_leave(entered);
+    if (!late || status != CUDA_OK)
+        flight->gpu = NULL;
+    return status == CUDA_OK ? !late : gpu_error(status, "earlier GPU work", err);
+}
+
+void flight_drop(struct flight *flight)
+{
+    bool entered;
+
+    if (!flight->gpu)
+        return;
+    entered = gpu_enter(flight->gpu);
+    give_event(flight);
+    gpu_leave(entered);
+    flight->gpu = NULL;
+}
+
+int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (!flight->gpu)
+        return -1;
+    entered = gpu_enter(flight->gpu);
+    status = gpu_driver()->cuStreamWaitEvent(flight->gpu->streams[stream], flight->event, 0);
+
+    gpu_leave(entered);
+    flight_drop(flight);
+    return status == CUDA_OK ? 0 : gpu_error(status, "earlier GPU work", err);
+}
+
 int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err)
 {
-    bool entered = gpu_enter(gpu);
-    int status = start(gpu, gpu->streams[stream], copies, n);
+    bool entered;
+    int status;
 
+    if (agent_can(gpu, stream, copies, n)) {
+        post(gpu, copies, n);
+        return 0;
+    }
+    entered = gpu_enter(gpu);
+    status = start(gpu, gpu->streams[stream], copies, n);
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
 }
 
 int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
 {
-    bool entered = gpu_enter(gpu);
-    int status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
+    bool entered;
+    int status;
 
+    if (agent_drain(gpu, err) < 0)
+        return -1;
+    entered = gpu_enter(gpu);
+    status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "a copy failed", err);
 }
@@ -186,9 +298,15 @@ int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *e
 int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
              struct gpubind_error *err)
 {
-    bool entered = gpu_enter(gpu);
-    int status = one_by_one(gpu->streams[stream], copy, 1);
+    bool entered;
+    int status;
 
+    if (agent_can(gpu, stream, copy, 1)) {
+        post(gpu, copy, 1);
+        return agent_drain(gpu, err);
+    }
+    entered = gpu_enter(gpu);
+    status = one_by_one(gpu->streams[stream], copy, 1);
     if (status == CUDA_OK)
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);

@@ -57,8 +57,7 @@ static __device__ void copy_piece(unsigned long long to, unsigned long long from
         copy_as<char>(to, from, nbytes, lane);
 }
 
-extern "C" __global__ void __launch_bounds__(COPY_KERNEL_THREADS, 1)
-gpubind_copy(const __grid_constant__ struct copy_kernel_job job)
+static __device__ void copy_job(const struct copy_kernel_job &job)
 {
     const unsigned lane = threadIdx.x % 32;
     const unsigned warps = gridDim.x * (blockDim.x / 32);
@@ -76,4 +75,10 @@ gpubind_copy(const __grid_constant__ struct copy_kernel_job job)
         copy_piece(job.to[at] + skip, job.from[at] + skip,
                    left < COPY_KERNEL_PIECE ? (unsigned)left : COPY_KERNEL_PIECE, lane);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(COPY_KERNEL_THREADS, 1)
+gpubind_copy(const __grid_constant__ struct copy_kernel_job job)
+{
+    copy_job(job);
 }

@@ -25,6 +25,7 @@ enum cuda_result {
 
 enum cuda_pointer_attribute {
     CUDA_POINTER_CONTEXT = 1,
+    CUDA_POINTER_SYNC_MEMOPS = 6,
     CUDA_POINTER_MEMORY_TYPE = 2,
     CUDA_POINTER_BUFFER_ID = 7,
     CUDA_POINTER_IS_MANAGED = 8,
@@ -46,6 +47,7 @@ enum cuda_constant {
     CUDA_PAIR_RANK = 1, /* of cuDeviceGetP2PAttribute: 0 is the best, */
     CUDA_PAIR_ATOMICS = 3,
     CUDA_STREAM_NON_BLOCKING = 1,
+    CUDA_CONTEXT_SYNC_MEMOPS = 0x80,
     CUDA_EVENT_NO_TIMING = 2,
     CUDA_REGISTER_PORTABLE = 1,
     CUDA_IPC_LAZY_PEER = 1,
@@ -217,6 +219,11 @@ struct CUgraphExec_st;
     X(cuMemcpyBatchAsync_v2, (cuda_address *, cuda_address *, size_t *, size_t,             \
                               struct cuda_copy_attributes *, size_t *, size_t,              \
                               struct CUstream_st *))                                        \
+    X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))                      \
+    X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                                 \
+    X(cuCtxGetFlags, (unsigned *))                                                          \
+    X(cuCtxSetFlags, (unsigned))                                                            \
+    X(cuPointerSetAttribute, (const void *, int, cuda_address))                             \
     X(cuStreamWaitValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))     \
     X(cuStreamWriteValue32_v2, (struct CUstream_st *, cuda_address, uint32_t, unsigned))    \
     X(cuStreamWaitValue64_v2, (struct CUstream_st *, cuda_address, uint64_t, unsigned))     \

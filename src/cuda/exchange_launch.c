@@ -177,21 +177,28 @@ int exchange_by_kernel(const struct exchange *exchange, struct CUfunc_st *kernel
     return launch(exchange, kernel, &filling);
 }
 
-int layout_launch(struct CUfunc_st *kernel, struct CUstream_st *stream, const struct shape *to,
-                  const struct shape *from, uint64_t nbytes)
+void layout_job(struct layout_kernel_job *job, const struct shape *to, const struct shape *from,
+                uint64_t nbytes)
 {
     const unsigned unit = shape_unit(to, from, nbytes);
     const uint64_t blocks = (nbytes / unit + LAYOUT_KERNEL_THREADS - 1) / LAYOUT_KERNEL_THREADS;
+
+    job->copy = copy_of(to, from, nbytes, blocks < LAYOUT_BLOCKS ? (unsigned)blocks
+                                                                : LAYOUT_BLOCKS);
+    job->copy.unit = (unsigned char)unit;
+    job->copy.to_shape = 0;
+    job->copy.from_shape = 1;
+    kernel_shape_of(to, unit, &job->shapes[0]);
+    kernel_shape_of(from, unit, &job->shapes[1]);
+}
+
+int layout_launch(struct CUfunc_st *kernel, struct CUstream_st *stream, const struct shape *to,
+                  const struct shape *from, uint64_t nbytes)
+{
     struct layout_kernel_job job;
     void *parameters[] = {&job};
 
-    job.copy = copy_of(to, from, nbytes, blocks < LAYOUT_BLOCKS ? (unsigned)blocks
-                                                                : LAYOUT_BLOCKS);
-    job.copy.unit = (unsigned char)unit;
-    job.copy.to_shape = 0;
-    job.copy.from_shape = 1;
-    kernel_shape_of(to, unit, &job.shapes[0]);
-    kernel_shape_of(from, unit, &job.shapes[1]);
+    layout_job(&job, to, from, nbytes);
     return gpu_driver()->cuLaunchKernel(kernel, job.copy.parts, 1, 1, LAYOUT_KERNEL_THREADS, 1, 1,
                                         0, stream, parameters, NULL);
 }

@@ -12,7 +12,10 @@ void kernel_shape_of(const struct shape *shape, unsigned unit, struct kernel_sha
 
 /* Both return the driver's result, with the GPU's context current. */
 int exchange_by_kernel(const struct exchange *exchange, struct CUfunc_st *kernel);
-/* One copy by a kernel of its own, without words. */
+/* What the kernel for one copy without words is told. */
+void layout_job(struct layout_kernel_job *job, const struct shape *to, const struct shape *from,
+                uint64_t nbytes);
+/* That copy by a kernel of its own. */
 int layout_launch(struct CUfunc_st *kernel, struct CUstream_st *stream, const struct shape *to,
                   const struct shape *from, uint64_t nbytes);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/agent.h"
 #include "cuda/copies.h"
 #include "cuda/gather_kernel.h"
 #include "cuda/kernels.h"
@@ -126,8 +127,8 @@ static cuda_address make_table(struct gather *gather, struct gpu *gpu)
     uint64_t *words = malloc(nwords * sizeof *words);
     cuda_address to = 0;
 
-    if (!words || gpu_driver()->cuMemAlloc_v2(&to, nwords * sizeof *words) != CUDA_OK)
-        to = 0;
+    if (words)
+        to = gpu_allocate(gpu, nwords * sizeof *words);
     if (to && upload(gather, gpu, to, words, nwords, tiles) != CUDA_OK) {
         gpu_free(gpu, to);
         to = 0;
@@ -159,6 +160,15 @@ static cuda_address table_of(struct gather *gather, struct gpu *gpu)
     return address;
 }
 
+void gather_prepare(struct gather *gather, struct gpu *gpu)
+{
+    bool entered = gpu_enter(gpu);
+
+    if (kernel_of(gpu, GPU_GATHER_KERNEL))
+        table_of(gather, gpu);
+    gpu_leave(entered);
+}
+
 static unsigned word_of(uint64_t bits)
 {
     unsigned word = WORD;
@@ -169,7 +179,7 @@ static unsigned word_of(uint64_t bits)
 }
 
 /* Few warps go to as many blocks as there may be. */
-static int launch(const struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stream stream,
+static int launch(struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stream stream,
                   struct gather_kernel_job *job)
 {
     const uint64_t parts = (job->nbytes + PART - 1) / PART;
@@ -177,6 +187,10 @@ static int launch(const struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stre
     const uint64_t threads = (parts + blocks - 1) / blocks * 32;
     void *parameters[] = {job};
 
+    if (agent_serves(gpu, stream)) {
+        agent_post(gpu, AGENT_GATHER, job, sizeof *job);
+        return CUDA_OK;
+    }
     return gpu_driver()->cuLaunchKernel(
         kernel, blocks, 1, 1,
         threads < GATHER_KERNEL_THREADS ? (unsigned)threads : GATHER_KERNEL_THREADS, 1, 1, 0,

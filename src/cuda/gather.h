@@ -19,6 +19,8 @@ struct gather_piece { /* of an element, in the order of the dense data */
 struct gather *gather_make(const struct gather_piece *pieces, uint64_t n, int64_t extent);
 /* Its copies must have ended. */
 void gather_free(struct gather *gather);
+/* Makes its table for that GPU, if it can be had, so that no copy has to. */
+void gather_prepare(struct gather *gather, struct gpu *gpu);
 /* A kernel does it, rather than a call for each piece or some of them. */
 bool gather_has_kernel(struct gpu *gpu);
 

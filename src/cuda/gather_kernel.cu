@@ -95,8 +95,7 @@ static __device__ void gather_part(const struct gather_kernel_job &job, unsigned
     }
 }
 
-extern "C" __global__ void __launch_bounds__(GATHER_KERNEL_THREADS, 1)
-gpubind_gather(const __grid_constant__ struct gather_kernel_job job)
+static __device__ void gather_job(const struct gather_kernel_job &job)
 {
     const unsigned lane = threadIdx.x % 32;
     const unsigned long long warps = (unsigned long long)gridDim.x * (blockDim.x / 32);
@@ -118,4 +117,10 @@ gpubind_gather(const __grid_constant__ struct gather_kernel_job job)
         else
             gather_part<char>(job, begin, nbytes, lane);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(GATHER_KERNEL_THREADS, 1)
+gpubind_gather(const __grid_constant__ struct gather_kernel_job job)
+{
+    gather_job(job);
 }

@@ -3,6 +3,10 @@
 #include <link.h>
 #include <stdlib.h>
 
+#include "cuda/agent.h"
+#include "cuda/copies.h"
+#include "cuda/kernels.h"
+
 static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus;
@@ -83,6 +87,27 @@ bool gpu_is_capturing(const struct gpu *gpu)
     return status == CUDA_CAPTURE_IMPLICIT || capturing;
 }
 
+/* Asking a stream for its work would spoil a capture. */
+bool gpu_is_idle(const struct gpu *gpu)
+{
+    bool entered, idle;
+
+    if (gpu_is_capturing(gpu))
+        return false;
+    entered = gpu_enter(gpu);
+    idle = driver.cuStreamQuery(CUDA_LEGACY_STREAM) != CUDA_NOT_READY;
+    gpu_leave(entered);
+    return idle;
+}
+
+bool gpus_are_idle(void)
+{
+    for (const struct gpu *gpu = gpus; gpu; gpu = gpu->next)
+        if (!gpu_is_idle(gpu))
+            return false;
+    return true;
+}
+
 int gpu_suspend_capture(void)
 {
     int mode = CUDA_CAPTURE_RELAXED;
@@ -114,31 +139,18 @@ void gpu_leave(bool entered)
         driver.cuCtxPopCurrent_v2(&ours);
 }
 
-int gpu_need_stream(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
-{
-    bool entered;
-    int status;
-
-    if (gpu->streams[stream])
-        return 0;
-    entered = gpu_enter(gpu);
-    status = driver.cuStreamCreate(&gpu->streams[stream], CUDA_STREAM_NON_BLOCKING);
-    gpu_leave(entered);
-    if (status == CUDA_OK)
-        return 0;
-    gpu->streams[stream] = NULL;
-    return gpu_error(status, "a CUDA stream cannot be made", err);
-}
-
-static int make_streams(struct gpu *gpu, struct gpubind_error *err)
+/* What the driver does not make while a thread of the application waits in it. */
+static int prepare(struct gpu *gpu, struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
-    int status = driver.cuEventCreate(&gpu->order, CUDA_EVENT_NO_TIMING);
+    int status = CUDA_OK;
 
+    for (int i = 0; i < GPU_STREAMS && status == CUDA_OK; i++)
+        status = driver.cuStreamCreate(&gpu->streams[i], CUDA_STREAM_NON_BLOCKING);
+    if (status == CUDA_OK)
+        copies_prepare(gpu);
     gpu_leave(entered);
-    if (status != CUDA_OK)
-        return gpu_error(status, "a CUDA stream cannot be made", err);
-    return gpu_need_stream(gpu, GPU_IN, err) < 0 ? -1 : gpu_need_stream(gpu, GPU_OUT, err);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
 }
 
 static int attribute_of(int ordinal, int attribute)
@@ -163,13 +175,22 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     gpu->multiprocessors = attribute_of(ordinal, CUDA_ATTRIBUTE_MULTIPROCESSORS);
     gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
     gpu->waits_for_64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
-    if (make_streams(gpu, err) < 0) {
+    if (prepare(gpu, err) < 0) {
         free(gpu);
         return NULL;
     }
     gpu->next = gpus;
     gpus = gpu;
+    if (!gpu_is_held())
+        kernels_load(gpu);
     return gpu;
+}
+
+void gpus_complete(void)
+{
+    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
+        if (!gpu->kernels_tried && gpu_may_wait())
+            kernels_load(gpu);
 }
 
 static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
@@ -236,28 +257,6 @@ struct gpu *gpu_current(struct gpubind_error *err)
     return of_primary(0, err);
 }
 
-int gpu_order_after_legacy(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
-{
-    bool entered = gpu_enter(gpu);
-    int status = driver.cuEventRecord(gpu->order, CUDA_LEGACY_STREAM);
-
-    if (status == CUDA_OK)
-        status = driver.cuStreamWaitEvent(gpu->streams[stream], gpu->order, 0);
-    gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "earlier GPU work", err);
-}
-
-int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err)
-{
-    bool entered = gpu_enter(gpu);
-    int status = driver.cuStreamQuery(CUDA_LEGACY_STREAM);
-
-    gpu_leave(entered);
-    if (status == CUDA_OK)
-        return 1;
-    return status == CUDA_NOT_READY ? 0 : gpu_error(status, "earlier GPU work", err);
-}
-
 void gpu_stop(void)
 {
     struct gpu *gpu;
@@ -265,13 +264,12 @@ void gpu_stop(void)
     while ((gpu = gpus)) {
         bool entered = gpu_enter(gpu);
 
-        for (int i = 0; i < GPU_STREAMS && gpu->streams[i]; i++) {
+        agent_stop(gpu);
+        for (int i = 0; i < GPU_STREAMS; i++) {
             driver.cuStreamSynchronize(gpu->streams[i]);
             driver.cuStreamDestroy_v2(gpu->streams[i]);
         }
-        driver.cuEventDestroy_v2(gpu->order);
-        if (gpu->module)
-            driver.cuModuleUnload(gpu->module);
+        kernels_unload(gpu);
         gpu_leave(entered);
         if (gpu->retained)
             driver.cuDevicePrimaryCtxRelease_v2(gpu->ordinal);

@@ -7,10 +7,11 @@
 
 #include "cuda/driver.h"
 
-/* What arrives and what leaves must not queue behind each other, nor behind what is packed
- * when earlier work of the application is done. */
-enum gpu_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_STREAMS };
+/* What arrives and what leaves must not queue behind each other. GPU_PACK alone may wait for
+ * work of the application: what is packed, and freed, after that. GPU_AGENT: see agent.h. */
+enum gpu_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_AGENT, GPU_STREAMS };
 enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_GATHER_KERNEL,
+                  GPU_AGENT_KERNEL,
                   GPU_KERNELS };
 
 struct gpu {
@@ -21,12 +22,13 @@ struct gpu {
     bool flushes;        /* its streams can wait for a word with CUDA_WAIT_FLUSH, */
     bool waits_for_64;   /* and for words of 64 bits */
     bool retained; /* the primary context, on our account */
-    /* non-blocking: the application waits for none; GPU_PACK: NULL before gpu_need_stream */
+    /* non-blocking: the application waits for none */
     struct CUstream_st *streams[GPU_STREAMS];
-    struct CUevent_st *order;
     struct CUmod_st *module;
-    struct CUfunc_st *kernels[GPU_KERNELS]; /* see kernels.h */
+    struct CUfunc_st *_Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;
+    bool synchronous; /* the context, see synchronous.h */
+    struct agent *agent; /* see agent.h; NULL: no stream was ever held */
 };
 
 /* The driver, once this process uses CUDA; else NULL. Loads nothing: before the
@@ -40,10 +42,10 @@ struct gpu *gpu_current(struct gpubind_error *err);
 /* The GPU that a pointer's context and ordinal name; context may be NULL (memory of
  * a pool), then the current one if it is of that device, else the primary. */
 struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *err);
-/* One that copies were made with; NULL: none yet. */
+/* One that copies were made with, the first of all by `next`; NULL: none yet. */
 struct gpu *gpu_any(void);
-/* Makes the stream when it is not there yet. 0, or -1 with a sentence. */
-int gpu_need_stream(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err);
+/* Loads the kernels of those that were first seen when streams were held, if it may be. */
+void gpus_complete(void);
 /* Makes the GPU's context current until gpu_leave; returns what gpu_leave takes. */
 bool gpu_enter(const struct gpu *gpu);
 void gpu_leave(bool entered);
@@ -51,36 +53,41 @@ void gpu_leave(bool entered);
 /* true: a blocking stream is being captured into a graph, so that nothing may be asked
  * of the legacy stream; asking would spoil the capture. */
 bool gpu_is_capturing(const struct gpu *gpu);
+/* Neither the legacy stream nor a blocking one has work, or is being captured. */
+bool gpu_is_idle(const struct gpu *gpu);
+/* The same of all contexts. */
+bool gpus_are_idle(void);
 /* While a stream is captured, elsewhere or by this thread, our calls are not part of it.
  * Returns what gpu_resume_capture takes, in the same thread. */
 int gpu_suspend_capture(void);
 void gpu_resume_capture(int mode);
 
-/* Later work in the stream comes after all earlier work in the context's legacy
- * stream, and so in its blocking streams, as if the copy were a cudaMemcpy. */
-int gpu_order_after_legacy(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err);
-/* 1: that work is done; 0: not yet; -1 with a sentence. */
-int gpu_legacy_is_idle(const struct gpu *gpu, struct gpubind_error *err);
+/* Some calls of the driver (README in this folder) wait until all streams of a context are
+ * idle. Streams of the application may wait for us: such calls are made when none does. */
 
-/* While streams of the application are held until the library has done something, calls
- * of the driver that wait for all work of a context (to free, to unmap) would wait for us,
- * and stop the calls that we have to make meanwhile. They are put off until none is. */
+/* So many streams more are held until the library, here or in another process, has done
+ * something. */
 void gpu_hold(int more);
 bool gpu_is_held(void);
-/* Held by what this process has to do; the others wait for other GPUs alone. */
-bool gpu_is_awaited(void);
-/* The same calls are put off while messages are behind work that may be late. */
-void gpu_put_off(int more);
-/* They are, for one or the other. */
-bool gpu_puts_off(void);
-/* Memory has run out: frees what only late work put off, and waits for that. */
-void gpu_free_late(void);
-/* cuMemFree, or what shareable.h has for its memory. */
-void gpu_free_now(const struct gpu *gpu, cuda_address memory);
-/* The same, now or then. */
-void gpu_free(const struct gpu *gpu, cuda_address memory);
-/* What was put off and has to wait no more; see holds.h for what nobody says the end of. */
+/* No stream is held, and none of the legacy and blocking ones has work, which might wait for
+ * us without our knowing. */
+bool gpu_may_wait(void);
+/* From now on gpu_may_wait leaves work out: the library ends, and nothing waits for us. */
+void gpu_wait_from_now_on(void);
+/* Memory of the library's own, which is not exported, for work in GPU_OUT, and elsewhere after
+ * that; 0: none. The context is current. */
+cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes);
+/* What cuMemAlloc, gpu_allocate or shareable.h gave is free after the work that is in the
+ * legacy and blocking streams now. Waits for nothing. */
+void gpu_free(struct gpu *gpu, cuda_address memory);
+/* What could not be given to a stream to free, if that may be waited for. */
 void gpu_free_laters(void);
+/* All that gpu_free was called for is free. */
+bool gpu_frees_are_done(void);
+/* Memory has run out: until it is so, for a moment at most. */
+void gpu_await_frees(void);
+/* At the end: at once, and waits. */
+void gpu_free_now(const struct gpu *gpu, cuda_address memory);
 
 /* -1, and "WHAT: CUDA_ERROR_NAME" in err. */
 int gpu_error(int status, const char *what, struct gpubind_error *err);

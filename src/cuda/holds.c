@@ -1,8 +1,12 @@
 #include "cuda/holds.h"
 
 #include <stdlib.h>
+#include <time.h>
 
+#include "cuda/copies.h"
 #include "cuda/shareable.h"
+
+#define MOMENT_MS 500
 
 struct hold {
     struct hold *next;
@@ -15,12 +19,12 @@ struct hold {
 };
 
 static int held; /* streams, or how often */
-static int late; /* messages */
+static bool ending;
 static struct hold *holds;
 
 static struct later {
     struct later *next;
-    const struct gpu *gpu;
+    struct gpu *gpu;
     cuda_address memory;
 } *laters;
 
@@ -43,14 +47,33 @@ bool gpu_is_held(void)
     return false;
 }
 
-bool gpu_is_awaited(void)
+bool gpu_may_wait(void)
 {
-    return held > 0;
+    return !gpu_is_held() && (ending || gpus_are_idle());
 }
 
-bool gpu_puts_off(void)
+void gpu_wait_from_now_on(void)
 {
-    return late > 0 || gpu_is_held();
+    ending = true;
+}
+
+void gpu_hold(int more)
+{
+    held += more;
+    gpu_free_laters();
+}
+
+/* ---- memory */
+
+cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+    cuda_address memory = 0;
+
+    if (cuda->cuMemAllocAsync && cuda->cuMemFreeAsync &&
+        cuda->cuMemAllocAsync(&memory, nbytes, gpu->streams[GPU_OUT]) == CUDA_OK)
+        return memory;
+    return cuda->cuMemAlloc_v2(&memory, nbytes) == CUDA_OK ? memory : 0;
 }
 
 void gpu_free_now(const struct gpu *gpu, cuda_address memory)
@@ -62,45 +85,74 @@ void gpu_free_now(const struct gpu *gpu, cuda_address memory)
     gpu_leave(entered);
 }
 
-void gpu_free_late(void)
+/* false: it is to be freed otherwise. */
+static bool free_in_stream(struct gpu *gpu, cuda_address memory)
 {
-    while (laters && !gpu_is_held()) {
-        struct later *later = laters;
+    const struct cuda_driver *cuda = gpu_driver();
+    struct flight before;
+    bool entered;
+    int idle, status;
 
-        laters = later->next;
-        gpu_free_now(later->gpu, later->memory);
-        free(later);
-    }
+    if (!cuda->cuMemFreeAsync || shareable_gpu(memory) || gpu_is_capturing(gpu))
+        return false;
+    idle = flight_of_earlier(gpu, &before, NULL);
+    if (idle < 0 || (idle == 0 && flight_precede(&before, GPU_PACK, NULL) < 0))
+        return false;
+    entered = gpu_enter(gpu);
+    status = cuda->cuMemFreeAsync(memory, gpu->streams[GPU_PACK]);
+    gpu_leave(entered);
+    return status == CUDA_OK;
+}
+
+void gpu_free(struct gpu *gpu, cuda_address memory)
+{
+    struct later *later;
+
+    /* Held by us, a thread of the application may sit in a call of the driver that keeps
+     * ours from being made. */
+    if (!gpu_is_held() && free_in_stream(gpu, memory))
+        return;
+    later = malloc(sizeof *later);
+    if (!later) /* it is lost */
+        return;
+    *later = (struct later){laters, gpu, memory};
+    laters = later;
+    gpu_free_laters();
 }
 
 void gpu_free_laters(void)
 {
-    if (late == 0)
-        gpu_free_late();
-}
+    while (laters && !gpu_is_held()) {
+        struct later *later = laters;
 
-void gpu_hold(int more)
-{
-    held += more;
-    gpu_free_laters();
-}
-
-void gpu_put_off(int more)
-{
-    late += more;
-    gpu_free_laters();
-}
-
-void gpu_free(const struct gpu *gpu, cuda_address memory)
-{
-    struct later *later = gpu_puts_off() ? malloc(sizeof *later) : NULL;
-
-    if (!later) {
-        gpu_free_now(gpu, memory);
-        return;
+        if (!free_in_stream(later->gpu, later->memory)) {
+            if (!gpu_may_wait())
+                return;
+            gpu_free_now(later->gpu, later->memory);
+        }
+        laters = later->next;
+        free(later);
     }
-    *later = (struct later){laters, gpu, memory};
-    laters = later;
+}
+
+bool gpu_frees_are_done(void)
+{
+    bool done = true;
+
+    gpu_free_laters();
+    for (const struct gpu *gpu = gpu_any(); gpu && done; gpu = gpu->next) {
+        bool entered = gpu_enter(gpu);
+
+        done = gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != CUDA_NOT_READY;
+        gpu_leave(entered);
+    }
+    return done && !laters;
+}
+
+void gpu_await_frees(void)
+{
+    for (int i = 0; i < MOMENT_MS && !gpu_frees_are_done(); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
 /* ---- streams */

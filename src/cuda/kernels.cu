@@ -2,3 +2,4 @@
 #include "cuda/copy_kernel.cu"
 #include "cuda/exchange_kernel.cu"
 #include "cuda/gather_kernel.cu"
+#include "cuda/agent_kernel.cu"

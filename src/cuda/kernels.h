@@ -1,4 +1,4 @@
-/* The library's kernels, loaded into a context the first time that one is wanted. */
+/* The library's kernels. */
 #ifndef GPUBIND_CUDA_KERNELS_H
 #define GPUBIND_CUDA_KERNELS_H
 
@@ -6,7 +6,13 @@
 
 /* false: none is to be used, and the SMs are the application's alone. */
 void kernels_allow(bool allowed);
-/* NULL: not in this build, not for this GPU, or not allowed. The GPU's context is current. */
-struct CUfunc_st *kernel_of(struct gpu *gpu, enum gpu_kernel kernel);
+/* Loads all of them into the GPU's context: which waits for all its streams, as does the first
+ * launch of each kernel. */
+void kernels_load(struct gpu *gpu);
+/* The context is current. */
+void kernels_unload(struct gpu *gpu);
+/* NULL: not in this build, not for this GPU, not allowed, or not loaded yet. Of any thread,
+ * without the lock. */
+struct CUfunc_st *kernel_of(const struct gpu *gpu, enum gpu_kernel kernel);
 
 #endif

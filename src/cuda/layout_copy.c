@@ -1,6 +1,15 @@
+#include "cuda/agent.h"
 #include "cuda/exchange_launch.h"
 #include "cuda/kernels.h"
 #include "cuda/shape_copy.h"
+
+static bool agent_can(const struct gpu *gpu, const struct CUstream_st *stream)
+{
+    for (int i = 0; i < GPU_STREAMS; i++)
+        if (gpu->streams[i] == stream)
+            return agent_serves(gpu, (enum gpu_stream)i);
+    return false;
+}
 
 int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct shape *to,
                        const struct shape *from, uint64_t nbytes)
@@ -9,6 +18,13 @@ int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct
 
     if (nbytes == 0)
         return CUDA_OK;
+    if (agent_can(gpu, stream) && kernel_can_copy(to, from, nbytes)) {
+        struct layout_kernel_job job;
+
+        layout_job(&job, to, from, nbytes);
+        agent_post(gpu, AGENT_LAYOUT, &job, sizeof job);
+        return CUDA_OK;
+    }
     if (!shape_copy_is_quick(to, from, nbytes) && kernel_can_copy(to, from, nbytes))
         kernel = kernel_of(gpu, GPU_LAYOUT_KERNEL);
     return kernel ? layout_launch(kernel, stream, to, from, nbytes)

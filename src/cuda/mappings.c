@@ -51,7 +51,7 @@ static void sweep(bool (*wanted)(const struct mapping *, const void *, uint64_t)
             continue;
         }
         mapping->dropped = true;
-        if (mapping->users > 0 || gpu_puts_off()) {
+        if (mapping->users > 0 || !gpu_may_wait()) {
             link = &mapping->next;
             continue;
         }
@@ -92,8 +92,7 @@ bool mappings_hold(const void *owner, uint64_t id)
 /* Makes room for nbytes more, least recently used first. */
 static void make_room(uint64_t nbytes)
 {
-    while (!gpu_puts_off() &&
-           (count >= most || (count > 0 && bytes + nbytes > most_bytes))) {
+    while ((count >= most || (count > 0 && bytes + nbytes > most_bytes)) && gpu_may_wait()) {
         struct mapping **last = NULL;
 
         for (struct mapping **link = &mappings; *link; link = &(*link)->next)

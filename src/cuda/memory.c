@@ -30,14 +30,15 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
     static int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_CONTEXT,
                                CUDA_POINTER_ORDINAL,     CUDA_POINTER_BUFFER_ID,
                                CUDA_POINTER_START,       CUDA_POINTER_SIZE,
-                               CUDA_POINTER_IS_MANAGED,  CUDA_POINTER_IPC_CAPABLE};
+                               CUDA_POINTER_IS_MANAGED,  CUDA_POINTER_IPC_CAPABLE,
+                               CUDA_POINTER_SYNC_MEMOPS};
     const struct cuda_driver *cuda = gpu_driver();
-    unsigned type = 0, managed = 0, capable = 0;
+    unsigned type = 0, managed = 0, capable = 0, synchronous = 0;
     struct CUctx_st *context = NULL;
     int ordinal = 0;
     unsigned long long id = 0;
     void *values[] = {&type, &context, &ordinal, &id, &memory->start, &memory->size,
-                      &managed, &capable};
+                      &managed, &capable, &synchronous};
 
     memset(memory, 0, sizeof *memory);
     memory->address = (cuda_address)(uintptr_t)pointer;
@@ -49,12 +50,17 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
         return 0;
     memory->id = id;
     capable &= 0xff;
+    memory->capable = capable && !managed;
     memory->shareable = (capable || is_kept(id)) && !managed;
     /* Memory without a context may lie on a device that this process does not use. */
     memory->gpu = capable ? NULL : shareable_gpu(memory->address);
     if (!memory->gpu)
         memory->gpu = gpu_of(context, ordinal, err);
-    return memory->gpu ? 0 : -1;
+    if (!memory->gpu)
+        return -1;
+    memory->synchronous = managed || memory->gpu->synchronous ||
+                          (memory->capable && (synchronous & 0xff));
+    return 0;
 }
 
 static bool make_room(void)

@@ -15,6 +15,8 @@ struct memory {
     cuda_address start;  /* the allocation that address lies in, */
     size_t size;         /* its bytes, */
     uint64_t id;         /* and its number, never given twice in a process */
+    bool capable;        /* it is cuMemAlloc's, of this process */
+    bool synchronous;    /* see synchronous.h */
 };
 
 /* Asks the driver; takes 0.1 us. Host memory (also page-locked) has gpu NULL. -1 only

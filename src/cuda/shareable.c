@@ -129,8 +129,6 @@ bool shareable_close(cuda_address at)
         return false;
     *link = shareable->next;
     entered = gpu_enter(shareable->gpu);
-    if (!gpu_is_held()) /* cuMemFree waits for all work; cuMemUnmap, for none */
-        gpu_driver()->cuCtxSynchronize();
     gpu_driver()->cuMemUnmap(at, shareable->size);
     gpu_driver()->cuMemAddressFree(at, shareable->size);
     gpu_leave(entered);

@@ -5,7 +5,6 @@
 #include "mpi/shares.h"
 
 #define LEAST (64u << 10)
-#define EXCESS (64u << 20) /* kept where nobody may wait for the GPU */
 
 static struct buffer *kept; /* the latest first */
 static uint64_t kept_bytes, most_bytes;
@@ -61,7 +60,7 @@ static int allocate(struct gpu *gpu, size_t size, cuda_address *address)
 
     if (status == CUDA_OUT_OF_MEMORY && kept) {
         buffers_free();
-        gpu_free_late();
+        gpu_await_frees();
         status = gpu_driver()->cuMemAlloc_v2(address, size);
     }
     gpu_leave(entered);
@@ -99,12 +98,8 @@ void buffer_give(struct buffer *buffer)
     kept_bytes += buffer->memory.size;
 }
 
-void buffers_trim(bool may_wait)
+void buffers_trim(void)
 {
-    const uint64_t excess = may_wait ? 0 : most_bytes + EXCESS;
-
-    if (kept_bytes <= most_bytes + excess)
-        return;
     while (kept_bytes > most_bytes) { /* the one that was not used for longest */
         struct buffer **last = &kept;
 

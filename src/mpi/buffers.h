@@ -1,5 +1,5 @@
 /* GPU memory of the library's own for packed data, kept for the next message: allocating
- * takes long, freeing waits for the GPU, and other ranks would have to map it anew. */
+ * takes long, and other ranks would have to map it anew. */
 #ifndef GPUBIND_MPI_BUFFERS_H
 #define GPUBIND_MPI_BUFFERS_H
 
@@ -11,10 +11,9 @@ struct buffer {
 };
 
 /* So many bytes are kept that nobody uses, on all GPUs together; buffers_trim frees what
- * is more, the least recently used first. Freeing waits for the GPU: what may not wait
- * leaves more to those that may. */
+ * is more, the least recently used first. */
 void buffers_limit(uint64_t nbytes);
-void buffers_trim(bool may_wait);
+void buffers_trim(void);
 /* Room for nbytes. NULL, with a sentence, when there is none even after those that are
  * kept were freed. */
 struct buffer *buffer_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err);

@@ -134,6 +134,7 @@ void engine_progress(void)
     window_serve_progress();
     if (closings)
         close_mappings();
+    gpus_complete();
     gpu_free_laters();
     on_streams_end();
     engine_tell_peers();
@@ -289,22 +290,4 @@ bool engine_wait_for(bool (*done)(const void *), const void *argument, double se
             return false;
         breathe(&pause);
     }
-}
-
-static bool is_settled(const void *gpu)
-{
-    return !(gpu_is_held() || window_may_be_asked()) || gpu_legacy_is_idle(gpu, NULL) != 0;
-}
-
-static bool is_served(const void *gpu)
-{
-    return !gpu_is_awaited() || gpu_legacy_is_idle(gpu, NULL) != 0;
-}
-
-void engine_settle(const struct gpu *gpu, bool blocking)
-{
-    bool (*done)(const void *) = blocking ? is_settled : is_served;
-
-    while (!done(gpu))
-        engine_wait_for(done, gpu, 3600);
 }

@@ -19,10 +19,6 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any);
 bool engine_peer_is_gone(const struct gpubind_operation *operation);
 /* What a thread that waits for it sees from time to time: its peer is gone, nobody comes. */
 void engine_look_after(struct gpubind_operation *operation);
-/* While streams are held by messages, what comes after their work in the legacy stream has
- * to wait for that without the lock, and before it is put into a stream of ours. A call that
- * does not block waits only for what this process has to do for those streams. */
-void engine_settle(const struct gpu *gpu, bool blocking);
 /* Until *done, polling with pauses; false after seconds. */
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
 /* The rank's process, on this node, has ended. */

@@ -3,9 +3,24 @@
 #include "mpi/local_send.h"
 #include "mpi/pack.h"
 #include "mpi/remote.h"
+#include "mpi/stream_thread.h"
 
 /* Those that are being packed. */
 static struct gpubind_operation *packing, **packing_end = &packing;
+static _Atomic int npacking;
+
+bool gated_sends_pending(void)
+{
+    return npacking > 0;
+}
+
+void gated_send_serve(const struct gpubind_operation *send)
+{
+    struct gpubind_error unheard;
+
+    if (send->packing && send->peer->local >= 0 && stream_thread_start(&unheard) == 0)
+        stream_thread_wake();
+}
 
 int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
 {
@@ -19,7 +34,7 @@ int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
     send->next_packing = NULL;
     *packing_end = send;
     packing_end = &send->next_packing;
-    gpu_put_off(1);
+    npacking++;
     return 0;
 }
 
@@ -34,7 +49,7 @@ void gated_send_open(struct gpubind_operation *send, bool good)
 static void end(struct gpubind_operation *send, bool good, const struct gpubind_error *err)
 {
     send->packing = false;
-    gpu_put_off(-1);
+    npacking--;
     send->order = ORDER_DONE;
     if (!good && !send->done)
         operation_end(send, MPI_ERR_OTHER, "%s", err->text);

@@ -108,6 +108,22 @@ static struct lane *free_one(struct pool *pool)
     return NULL;
 }
 
+static void need(struct domain *domain, struct gpu *gpu, int use)
+{
+    if (!find(pools, domain, gpu, use))
+        make(domain, gpu, use);
+}
+
+void lanes_prepare(struct domain *domain, struct gpu *gpu)
+{
+    if (domain)
+        need(domain, NULL, -1);
+    if (gpu)
+        need(NULL, gpu, -1);
+    for (int use = LANE_OF_SENDS; use <= LANE_OF_RECEIVES && !domain && !gpu; use++)
+        need(NULL, NULL, use);
+}
+
 struct lane *lane_take(struct domain *domain, struct gpu *gpu, bool *none)
 {
     struct pool *pool = find(pools, gpu ? NULL : domain, gpu, -1);

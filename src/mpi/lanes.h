@@ -18,6 +18,9 @@ struct lane {
     cuda_address whole;   /* that allocation */
 };
 
+/* Makes those of the domain's segment, those on that GPU, or (both NULL) those of this process,
+ * unless they are there: while a stream is held no memory can be had, see cuda/README.md. */
+void lanes_prepare(struct domain *domain, struct gpu *gpu);
 /* A free one: on gpu, or (NULL) in the domain's segment. NULL: all are taken, ask
  * again; or, with *none, there is no memory for them. */
 struct lane *lane_take(struct domain *domain, struct gpu *gpu, bool *none);

@@ -228,6 +228,7 @@ void library_stop(void)
     meet(world);
     match_close();
     stream_thread_stop();
+    gpu_wait_from_now_on();
     pairs_stop();
     windows_detach();
     mappings_drop_all();

@@ -278,7 +278,7 @@ void local_send_nudge(struct gpubind_operation *send)
             atomic_store(&descriptor->failed, 1);
             atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
         }
-        if (send->order != ORDER_DONE)
+        if (send->order != ORDER_DONE || send->done)
             return;
         atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
     }

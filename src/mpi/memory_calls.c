@@ -13,7 +13,7 @@
 static bool nothing_waits(const void *unused)
 {
     (void)unused;
-    return releases_pending() == 0;
+    return releases_pending() == 0 && gpu_frees_are_done();
 }
 
 int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err)
@@ -35,7 +35,6 @@ int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubin
         buffers_free();
         shares_sweep();
         engine_wait_for(nothing_waits, NULL, PATIENCE);
-        gpu_free_late();
         status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
     }
     gpu_leave(entered);

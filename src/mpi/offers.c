@@ -108,15 +108,15 @@ void offer_nudge(struct gpubind_operation *receive)
     }
     if (receive->order == ORDER_DONE)
         return;
-    if (operation_ordered(receive) < 0) { /* it ends; nobody may write to the buffer */
+    if (operation_ordered(receive) < 0) { /* nobody may write to the buffer */
+        receive->done = false;
         state = OFFER_OPEN;
         if (atomic_compare_exchange_strong(&receive->offer->state, &state, OFFER_NONE)) {
-            match_withdraw(receive);
+            receive->order = ORDER_OPEN; /* it ends with its message, whose sender waits */
             offer_withdraw(receive);
             return;
         }
-        receive->done = false; /* taken: the sender waits for us to be ready */
-        receive->order = ORDER_DONE;
+        receive->order = ORDER_DONE; /* taken: the sender waits for us to be ready */
     }
     if (receive->order == ORDER_DONE)
         atomic_store_explicit(&receive->offer->ready, 1, memory_order_release);
@@ -225,6 +225,14 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
         engine_progress(); /* the work it waits for may need another message */
         library_breathe(false);
     }
+    while (operation_ordered(send) == 0) {
+        engine_progress();
+        library_breathe(false);
+    }
+    if (send->result != MPI_SUCCESS) {
+        *err = send->error;
+        return -1;
+    }
     if (in_pieces) { /* others may have had theirs in place of these meanwhile */
         pieces = pieces_of(send->domain, send->peer, offer);
         if (!pieces)
@@ -260,7 +268,6 @@ bool offer_use(struct gpubind_operation *send)
     const struct segment *segment = &send->domain->segment;
     struct mapping *mapping;
     struct offer *offer;
-    struct gpubind_error err;
     double until;
 
     if (!may_copy(send) || send->nbytes == 0 || send->domain->queued)
@@ -272,9 +279,7 @@ bool offer_use(struct gpubind_operation *send)
             return false;
     mapping = map_offer(send, offer);
     offer->mapped = mapping != NULL;
-    if (mapping && ((offer->pieces && !pieces_of(send->domain, send->peer, offer)) ||
-                    (send->order == ORDER_OPEN &&
-                     gpu_order_after_legacy(send->memory.gpu, GPU_OUT, &err) < 0))) {
+    if (mapping && offer->pieces && !pieces_of(send->domain, send->peer, offer)) {
         mapping_done(mapping);
         mapping = NULL;
     }

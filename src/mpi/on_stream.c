@@ -38,6 +38,17 @@ static struct CUctx_st *context_of(struct CUstream_st *handle, struct gpubind_er
     return context;
 }
 
+static int ordinal_of(struct CUctx_st *context)
+{
+    const struct gpu place = {.context = context};
+    bool entered = gpu_enter(&place);
+    int ordinal = 0;
+
+    gpu_driver()->cuCtxGetDevice(&ordinal);
+    gpu_leave(entered);
+    return ordinal;
+}
+
 static bool is_idle(const struct on_stream *stream)
 {
     return !stream->open && !stream->wanted && !stream->queued.first && !stream->gated.first && !stream->loose.first &&
@@ -64,6 +75,7 @@ static struct on_stream *make(struct CUstream_st *handle, struct CUctx_st *conte
                               const void *thread, struct gpubind_error *err)
 {
     struct on_stream *stream;
+    struct gpubind_error unheard;
 
     if (nstreams >= STREAMS_KEPT)
         forget_one();
@@ -80,6 +92,7 @@ static struct on_stream *make(struct CUstream_st *handle, struct CUctx_st *conte
     stream->handle = handle;
     stream->thread = thread;
     stream->place.context = context;
+    stream->gpu = gpu_of(context, ordinal_of(context), &unheard);
     stream->queued.end = &stream->queued.first;
     stream->gated.end = &stream->gated.first;
     stream->loose.end = &stream->loose.first;

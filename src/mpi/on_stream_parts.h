@@ -32,6 +32,7 @@ struct on_stream {
     struct CUstream_st *handle;
     const void *thread;   /* of a per-thread default stream */
     struct gpu place;     /* its context alone */
+    struct gpu *gpu;      /* whose streams the library copies in; NULL: cannot be had */
     bool open;            /* a call is using it, */
     int wanted;           /* or so many wait for it */
     struct word *reached; /* the number of the call that it has got to */

@@ -40,6 +40,7 @@ struct gpubind_operation *operation_make(enum operation_kind kind)
 static void put_back(struct gpubind_operation *operation)
 {
     pack_free(operation->pack);
+    flight_drop(&operation->before);
     if (operation->comm)
         comm_leave(operation->comm);
     operation->next = spare;
@@ -101,29 +102,26 @@ void operation_good(struct gpubind_operation *operation)
     operation->done = true;
 }
 
+void operation_order(struct gpubind_operation *operation)
+{
+    const int idle = flight_of_earlier(operation->memory.gpu, &operation->before,
+                                       &operation->error);
+
+    operation->order = idle == 1 ? ORDER_DONE : ORDER_OPEN;
+}
+
 int operation_ordered(struct gpubind_operation *operation)
 {
     struct gpubind_error err;
-    int idle;
+    int landed;
 
-    if (operation->order == ORDER_DONE || operation->order == ORDER_GATED)
+    if (operation->order != ORDER_OPEN)
         return operation->order == ORDER_DONE;
-    idle = operation->order == ORDER_QUEUED ? pack_landed(operation, &err)
-                                            : gpu_legacy_is_idle(operation->memory.gpu, &err);
-    if (idle < 0)
+    err = operation->error; /* no flight: it could not be asked for */
+    landed = operation->before.gpu ? flight_landed(&operation->before, &err) : -1;
+    if (landed < 0)
         operation_end(operation, MPI_ERR_OTHER, "%s", err.text);
-    if (idle == 1)
+    if (landed != 0)
         operation->order = ORDER_DONE;
-    return idle;
-}
-
-int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
-                           struct gpubind_error *err)
-{
-    const enum order order = operation->order;
-
-    operation->order = ORDER_DONE;
-    if (order != ORDER_OPEN) /* what a receive comes after is in that stream */
-        return 0;
-    return gpu_order_after_legacy(operation->memory.gpu, stream, err);
+    return landed;
 }

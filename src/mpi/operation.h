@@ -13,8 +13,7 @@ enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
  * call was given. */
 enum order {
     ORDER_DONE,   /* or asked for by nobody: the call is nonblocking */
-    ORDER_OPEN,   /* must be waited for before the buffer is touched */
-    ORDER_QUEUED, /* a receive of strided data: what comes before is in GPU_IN */
+    ORDER_OPEN,   /* must be waited for before the buffer is touched: `before` */
     ORDER_GATED   /* the call's stream has not got there yet, or a send's data are not packed */
 };
 
@@ -45,6 +44,7 @@ struct gpubind_operation {
     uint64_t nbytes;   /* to send; room to receive */
     uint32_t type;
     enum order order;
+    struct flight before; /* ORDER_OPEN: that work */
     bool on_stream;    /* may be served by a thread that may not call MPI */
     struct arrival *early; /* a receive: its message, until both are ready */
     struct pack *pack; /* strided data: see pack.h for whose the buffer above is */
@@ -84,12 +84,11 @@ void operation_end(struct gpubind_operation *operation, int result, const char *
 /* With MPI_ERR_OTHER and the sentence that is in its error already. */
 void operation_failed(struct gpubind_operation *operation);
 void operation_good(struct gpubind_operation *operation);
+/* It comes after what is in the legacy stream now. What goes wrong is its error when its
+ * message is known, so that the other side hears of it. */
+void operation_order(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
 int operation_ordered(struct gpubind_operation *operation);
-/* Later copies in the stream of the buffer's GPU come after that work. 0, or -1 with a
- * sentence. */
-int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
-                           struct gpubind_error *err);
 void operations_clear(void);
 double operation_clock(void);
 

@@ -9,14 +9,22 @@
 struct pack {
     struct strides *strides;
     uint64_t count;
-    struct memory memory; /* the application's buffer, */
+    struct memory memory; /* the application's buffer */
     char *buffer;
-    enum order order;     /* and that of a receive's that has a dense one */
+    struct buffer *reserve; /* a receive's, that may become: */
     struct buffer *dense; /* NULL: none, */
     char *on_host;        /* or it is in host memory */
     struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
-    struct flight flight; /* of that, or of what a receive comes after */
+    struct flight flight; /* of that */
 };
+
+static struct buffer *take_buffer(struct pack *pack, uint64_t nbytes, struct gpubind_error *err)
+{
+    struct buffer *buffer = pack->reserve;
+
+    pack->reserve = NULL;
+    return buffer ? buffer : buffer_take(pack->memory.gpu, nbytes, err);
+}
 
 void pack_free(struct pack *pack)
 {
@@ -28,6 +36,8 @@ void pack_free(struct pack *pack)
         ;
     if (pack->dense)
         buffer_give(pack->dense);
+    if (pack->reserve)
+        buffer_give(pack->reserve);
     free(pack->on_host);
     strides_drop(pack->strides);
     free(pack);
@@ -52,7 +62,7 @@ static int take_dense(struct gpubind_operation *operation, struct gpubind_error 
 
     if (!pack->memory.gpu)
         return make_on_host(operation, err);
-    pack->dense = buffer_take(pack->memory.gpu, operation->nbytes, err);
+    pack->dense = take_buffer(pack, operation->nbytes, err);
     if (!pack->dense)
         return -1;
     operation->memory = pack->dense->memory;
@@ -76,6 +86,22 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
     if (operation->kind == OPERATION_SEND && operation->order == ORDER_GATED)
         return take_dense(operation, err);
     return 0;
+}
+
+void pack_prepare(const struct gpubind_operation *operation)
+{
+    struct pack *pack = operation->pack;
+    struct gather *gather;
+    struct layout layout;
+    struct gpubind_error unheard;
+
+    if (!pack || !pack->memory.gpu)
+        return;
+    gather = pack_layout(pack, &layout) ? NULL : strides_gather(pack->strides);
+    if (gather)
+        gather_prepare(gather, pack->memory.gpu);
+    if (operation->kind == OPERATION_RECEIVE && !pack->reserve)
+        pack->reserve = buffer_take(pack->memory.gpu, operation->nbytes, &unheard);
 }
 
 bool pack_layout(const struct pack *pack, struct layout *layout)
@@ -138,21 +164,19 @@ struct CUstream_st *pack_stream(const struct pack *pack)
     return pack->stream;
 }
 
-/* What has to wait for the legacy stream waits in a stream where nobody else does: messages
- * that the work there waits for may need the other ones. */
+/* What may come after work of the application is in a stream of its own; what the
+ * application's stream has got to comes after nothing. */
 static int queue_packing(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct pack *pack = send->pack;
     struct gpu *gpu = pack->memory.gpu;
-    const enum gpu_stream stream = send->order == ORDER_OPEN ? GPU_PACK : GPU_OUT;
+    const enum gpu_stream stream = send->on_stream ? GPU_OUT : GPU_PACK;
     struct gpubind_error unheard;
-    int status = gpu_need_stream(gpu, stream, err);
+    int status = 0;
 
-    if (status < 0)
-        return -1;
     pack->stream = gpu->streams[stream];
     if (send->order == ORDER_OPEN)
-        status = gpu_order_after_legacy(gpu, stream, err);
+        status = flight_precede(&send->before, stream, err);
     if (status == 0)
         status = move(pack, stream, send->memory.address, send->nbytes, false, err);
     /* Also for what was queued of it before something failed. */
@@ -183,17 +207,6 @@ int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
     return flight->gpu ? flight_landed(flight, err) : 1;
 }
 
-int pack_order(struct gpubind_operation *receive, struct gpubind_error *err)
-{
-    struct pack *pack = receive->pack;
-
-    if (operation_order_stream(receive, GPU_IN, err) < 0 ||
-        copies_start(pack->memory.gpu, GPU_IN, NULL, 0, &pack->flight, err) < 0)
-        return -1;
-    receive->order = ORDER_QUEUED;
-    return 0;
-}
-
 int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
 {
     return move(receive->pack, GPU_IN, dense, receive->got_bytes, true, err);
@@ -211,8 +224,8 @@ int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubi
                              receive->got_bytes, true);
         return 0;
     }
-    pack->dense = buffer_take(gpu, receive->got_bytes, err);
-    if (!pack->dense || operation_order_stream(receive, GPU_IN, err) < 0)
+    pack->dense = take_buffer(pack, receive->got_bytes, err);
+    if (!pack->dense)
         return -1;
     copy.to = pack->dense->memory.address;
     status = copies_queue(gpu, GPU_IN, &copy, 1, err);
@@ -227,10 +240,6 @@ int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubi
 
 int pack_dense(struct gpubind_operation *receive, struct gpubind_error *err)
 {
-    struct pack *pack = receive->pack;
-
-    pack->order = receive->order;
-    receive->order = ORDER_DONE; /* of the library's buffer; spreading has its own */
     return take_dense(receive, err);
 }
 
@@ -238,7 +247,7 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
 {
     struct pack *pack = receive->pack;
     struct gpu *gpu = pack->memory.gpu;
-    int status = 0;
+    int status;
 
     if (receive->result != MPI_SUCCESS || receive->got_bytes == 0 ||
         (!pack->dense && !pack->on_host)) /* it is there */
@@ -247,12 +256,7 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
         strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, receive->got_bytes, true);
         return 0;
     }
-    if (pack->order == ORDER_OPEN) {
-        engine_settle(gpu, true);
-        status = gpu_order_after_legacy(gpu, GPU_IN, err);
-    }
-    if (status == 0)
-        status = pack_spread(receive, receive->memory.address, err);
+    status = pack_spread(receive, receive->memory.address, err);
     if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
         status = -1;
     return status;

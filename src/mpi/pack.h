@@ -11,6 +11,9 @@
 int pack_make(struct gpubind_operation *operation, const struct type_shape *shape, uint64_t count,
               struct gpubind_error *err);
 void pack_free(struct pack *pack);
+/* Has what moving the data will need of the GPU, so that it need not be got while a stream is
+ * held. The operation may have no pack. */
+void pack_prepare(const struct gpubind_operation *operation);
 
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);
@@ -37,9 +40,6 @@ int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
 
 /* ---- a receive */
 
-/* It comes after what is in the legacy stream now, and not after what the application, or
- * a call on a stream, puts there before the data come: its order is ORDER_QUEUED. */
-int pack_order(struct gpubind_operation *receive, struct gpubind_error *err);
 /* Queues the copies from dense memory that the GPU can address, in GPU_IN. */
 int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err);
 /* The data lie in host memory: puts them where they belong. Returns when they are there. */

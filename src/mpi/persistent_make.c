@@ -1,4 +1,5 @@
 /* Persistent requests, set up. */
+#include "cuda/synchronous.h"
 #include "mpi/layouts.h"
 #include "mpi/persistent.h"
 
@@ -43,6 +44,8 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
     if (*result != MPI_SUCCESS)
         return NULL;
     request = message_describe(arguments, comm, kind, &shape, result, err);
+    if (request && synchronous_make(&request->memory))
+        synchronous_settle(&request->memory);
     if (!request)
         return NULL;
     regular = layout_of(&shape, (uint64_t)arguments->count, &layout);

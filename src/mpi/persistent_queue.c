@@ -115,8 +115,6 @@ int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream
         start->number = start->pair->starts;
         start->message->waited = true;
         start->pair->streamed++;
-        if (start->message->memory.gpu)
-            copies_prepare(start->message->memory.gpu);
         message_start(start->message, false);
     }
     queue->n = 0;

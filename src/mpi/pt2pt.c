@@ -1,4 +1,5 @@
 /* The calls that send and receive. */
+#include "cuda/synchronous.h"
 #include "mpi/buffers.h"
 #include "mpi/engine.h"
 #include "mpi/gated_sends.h"
@@ -39,17 +40,28 @@ static int check(const struct arguments *arguments, const struct comm *comm,
 
 /* A blocking call comes after earlier work in the legacy stream, which cannot be while
  * that is captured. */
-static int check_order(const struct gpubind_operation *operation, enum call_kind call,
-                       struct gpubind_error *err)
+static int come_after(struct gpubind_operation *operation, struct gpubind_error *err)
 {
     if (operation->order != ORDER_OPEN)
         return 0;
-    if (gpu_is_capturing(operation->memory.gpu))
+    if (gpu_is_capturing(operation->memory.gpu)) {
+        operation->order = ORDER_DONE;
         return error_set(err, "a blocking stream is being captured: blocking calls, which come "
                          "after its work, are not possible");
-    if (call == CALL_BLOCKING || operation->kind == OPERATION_RECEIVE)
-        engine_settle(operation->memory.gpu, call == CALL_BLOCKING); /* packing waits in a stream that may wait */
+    }
+    operation_order(operation);
     return 0;
+}
+
+/* Of the application, that have returned and may be under way all the same. */
+static void come_after_copies(struct gpubind_operation *operation, enum call_kind call)
+{
+    if (operation->order == ORDER_OPEN)
+        return;
+    if (call == CALL_ON_STREAM || gpu_is_held() || gpu_is_capturing(operation->memory.gpu))
+        synchronous_settle(&operation->memory);
+    else
+        operation->order = ORDER_OPEN;
 }
 
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
@@ -118,16 +130,6 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
     return operation;
 }
 
-static int pack(struct gpubind_operation *operation, const struct type_shape *shape,
-                uint64_t count, enum call_kind call, struct gpubind_error *err)
-{
-    if (pack_make(operation, shape, count, err) < 0)
-        return -1;
-    if (call == CALL_NONBLOCKING && operation->kind == OPERATION_RECEIVE && operation->memory.gpu)
-        return pack_order(operation, err);
-    return 0;
-}
-
 struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
                                           enum operation_kind kind, enum call_kind call,
                                           int *result, struct gpubind_error *err)
@@ -147,8 +149,10 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     }
     operation->on_stream = call == CALL_ON_STREAM;
     operation->order = order_of(operation, call, strided);
-    if (check_order(operation, call, err) == 0 &&
-        (!strided || pack(operation, &shape, (uint64_t)arguments->count, call, err) == 0))
+    if (operation->nbytes > 0 && synchronous_make(&operation->memory))
+        come_after_copies(operation, call);
+    if (come_after(operation, err) == 0 &&
+        (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
         return operation;
     *result = MPI_ERR_OTHER;
     operation_forget(operation);
@@ -168,12 +172,25 @@ static bool is_for_nobody(struct gpubind_operation *operation)
 
 /* Memory that was sent from or into for the first time: what was freed before it may be
  * mapped by peers still. */
-void message_sweep(bool may_wait)
+void message_sweep(void)
 {
-    strides_sweep(may_wait);
-    buffers_trim(may_wait);
+    strides_sweep();
+    buffers_trim();
     if (memory_shared_anew())
         shares_sweep();
+}
+
+static bool is_ordered(const void *send)
+{
+    return operation_ordered((struct gpubind_operation *)(uintptr_t)send) != 0; /* the caller's */
+}
+
+/* Its data may go with the announcement. */
+static void start_remote_send(struct gpubind_operation *send)
+{
+    while (send->order == ORDER_OPEN)
+        engine_wait_for(is_ordered, send, 3600);
+    remote_send(send);
 }
 
 static void start_send(struct gpubind_operation *send, bool blocking)
@@ -189,8 +206,10 @@ static void start_send(struct gpubind_operation *send, bool blocking)
     if (send->peer->local >= 0)
         local_send(send);
     else
-        remote_send(send);
-    message_sweep(blocking);
+        start_remote_send(send);
+    if (!blocking)
+        gated_send_serve(send);
+    message_sweep();
 }
 
 static void start_receive(struct gpubind_operation *receive, bool blocking)
@@ -200,7 +219,7 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
     match_receive(receive);
     if (blocking && !receive->done)
         offer_make(receive);
-    message_sweep(blocking);
+    message_sweep();
 }
 
 void message_start(struct gpubind_operation *operation, bool blocking)

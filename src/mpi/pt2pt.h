@@ -26,7 +26,7 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
                                           int *result, struct gpubind_error *err);
 /* Announces a send, posts a receive; what is gated waits from then on. */
 void message_start(struct gpubind_operation *operation, bool blocking);
-/* Frees what is not needed any more, for which a call that may wait waits for the GPU. */
-void message_sweep(bool may_wait);
+/* Frees what is not needed any more. */
+void message_sweep(void);
 
 #endif

@@ -74,11 +74,11 @@ static void finish(struct pull *pull, int status, const struct gpubind_error *er
 static void run_alone(struct pull *pull)
 {
     struct gpubind_error err;
-    int status = operation_order_stream(pull->receive, GPU_IN, &err);
+    int status;
 
-    if (status == 0 && !pull->strided) {
+    if (!pull->strided) {
         status = copy_now(pull->gpu, GPU_IN, &pull->copy, &err);
-    } else if (status == 0) {
+    } else {
         status = pack_spread(pull->receive, pull->copy.from, &err);
         if (copies_wait(pull->gpu, GPU_IN, status == 0 ? &err : NULL) < 0)
             status = -1;
@@ -121,8 +121,6 @@ static void start(struct batch *batch)
         }
         *link = pull->next;
         pull->next = NULL;
-        if (status == 0)
-            status = operation_order_stream(pull->receive, GPU_IN, &err);
         if (status == 0 && pull->strided)
             status = pack_spread(pull->receive, pull->copy.from, &err);
         else if (status == 0)

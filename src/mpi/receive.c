@@ -16,6 +16,8 @@
 
 /* Receives whose sender is not ready yet. */
 static struct gpubind_operation *waiting;
+/* Receives with a message that come after work of the GPU which is under way. */
+static struct gpubind_operation *late, **late_end = &late;
 
 void receive_finish(struct gpubind_operation *receive, int status,
                     const struct gpubind_error *err)
@@ -67,11 +69,8 @@ static void copy_from(struct gpubind_operation *receive, const char *slot)
     const struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)slot,
                               receive->got_bytes, false};
     struct gpubind_error err;
-    int status = operation_order_stream(receive, GPU_IN, &err);
 
-    if (status == 0)
-        status = copy_now(receive->memory.gpu, GPU_IN, &copy, &err);
-    receive_finish(receive, status, &err);
+    receive_finish(receive, copy_now(receive->memory.gpu, GPU_IN, &copy, &err), &err);
 }
 
 /* The data are in the sender's slot. */
@@ -211,6 +210,49 @@ void receive_again(struct gpubind_operation *receive)
     free(early);
 }
 
+static void append_late(struct gpubind_operation *receive)
+{
+    receive->next = NULL;
+    *late_end = receive;
+    late_end = &receive->next;
+}
+
+static void keep_late(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    keep_early(receive, arrival);
+    receive->held = true;
+    append_late(receive);
+}
+
+static void drop_early(struct gpubind_operation *receive)
+{
+    receive_drop(receive->early);
+    free(receive->early);
+    receive->early = NULL;
+    operation_let_go(receive);
+}
+
+static void start_late(void)
+{
+    struct gpubind_operation *all = late;
+
+    late = NULL;
+    late_end = &late;
+    while (all) {
+        struct gpubind_operation *receive = all;
+
+        all = receive->next;
+        if (!receive->done && operation_ordered(receive) == 0) {
+            append_late(receive);
+        } else if (receive->done) { /* its peer is gone, or that work has failed */
+            drop_early(receive);
+        } else {
+            receive->held = false;
+            receive_again(receive);
+        }
+    }
+}
+
 void receive_start(struct gpubind_operation *receive, const struct arrival *arrival)
 {
     const struct wire_header *header = &arrival->header;
@@ -230,6 +272,8 @@ void receive_start(struct gpubind_operation *receive, const struct arrival *arri
     receive->from = arrival->from;
     if (header->nbytes > receive->nbytes)
         truncate_it(receive, arrival);
+    else if (receive->order == ORDER_OPEN)
+        keep_late(receive, arrival);
     else if (arrival->from)
         local_receive(receive);
     else
@@ -238,8 +282,10 @@ void receive_start(struct gpubind_operation *receive, const struct arrival *arri
 
 void receives_progress(void)
 {
-    struct gpubind_operation *all = waiting;
+    struct gpubind_operation *all;
 
+    start_late();
+    all = waiting;
     waiting = NULL;
     while (all) {
         struct gpubind_operation *receive = all;

@@ -75,14 +75,11 @@ static int post(struct letter *letter, size_t nbytes, struct domain *domain, str
 static int copy_data(struct gpubind_operation *send, char *to)
 {
     struct copy copy = {(cuda_address)(uintptr_t)to, send->memory.address, send->nbytes, false};
-    int status;
 
-    if (!send->memory.gpu) {
-        memcpy(to, send->buffer, send->nbytes);
-        return 0;
-    }
-    status = operation_order_stream(send, GPU_OUT, &send->error);
-    return status < 0 ? status : copy_now(send->memory.gpu, GPU_OUT, &copy, &send->error);
+    if (send->memory.gpu)
+        return copy_now(send->memory.gpu, GPU_OUT, &copy, &send->error);
+    memcpy(to, send->buffer, send->nbytes);
+    return 0;
 }
 
 static void fill(const struct gpubind_operation *send, struct wire_header *header, bool eager)
@@ -220,9 +217,7 @@ static void take_data(struct gpubind_operation *receive, const struct arrival *a
     } else if (receive->got_bytes > 0 && !receive->memory.gpu) {
         memcpy(receive->buffer, arrival->data, receive->got_bytes);
     } else if (receive->got_bytes > 0) {
-        status = operation_order_stream(receive, GPU_IN, &err);
-        if (status == 0)
-            status = copy_now(receive->memory.gpu, GPU_IN, &copy, &err);
+        status = copy_now(receive->memory.gpu, GPU_IN, &copy, &err);
     }
     free(arrival->data);
     if (status < 0)

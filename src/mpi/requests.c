@@ -108,7 +108,7 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
         if (!operation->done)
             engine_wait(request, 1, false);
         result = end(request, status, &err);
-        message_sweep(true);
+        message_sweep();
     }
     return library_leave(comm, result, "gpubind_wait", &err);
 }
@@ -143,7 +143,7 @@ int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
         }
     }
     if (library_started())
-        message_sweep(true);
+        message_sweep();
     return library_leave(comm, result, "gpubind_waitall", &first);
 }
 
@@ -178,7 +178,7 @@ int gpubind_waitany(int n, gpubind_request requests[], int *index, MPI_Status *s
         *index = find_done(n, requests);
         comm = comm_of_request(requests[*index]);
         result = end(&requests[*index], status, &err);
-        message_sweep(true);
+        message_sweep();
     }
     return library_leave(comm, result, "gpubind_waitany", &err);
 }

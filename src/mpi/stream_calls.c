@@ -5,6 +5,7 @@
 #include "mpi/engine.h"
 #include "mpi/gated_sends.h"
 #include "mpi/gpubind.h"
+#include "mpi/lanes.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
 #include "mpi/match.h"
@@ -129,6 +130,36 @@ int stream_message_check(const struct gpubind_operation *operation, struct gpubi
     return 0;
 }
 
+static void prepare_peer(const struct gpubind_operation *operation, const struct peer *peer)
+{
+    const enum path path = library_settings()->path;
+    const bool ipc = path == PATH_ANY || path == PATH_IPC;
+    struct domain *domain = operation->domain;
+
+    if (peer->local < 0) {
+        lanes_prepare(NULL, NULL);
+        return;
+    }
+    domain_pin(domain, domain->segment.me);
+    domain_pin(domain, peer->local);
+    if (!ipc || !peer->ipc_works || peer->no_ipc || !operation->memory.shareable)
+        lanes_prepare(domain, NULL);
+    if (ipc && !operation->memory.shareable)
+        lanes_prepare(NULL, operation->memory.gpu);
+}
+
+/* What may be needed when the stream waits, and cannot be had then. */
+static void prepare(const struct gpubind_operation *operation)
+{
+    if (!operation->memory.gpu || operation->rank == MPI_PROC_NULL)
+        return;
+    pack_prepare(operation);
+    for (int i = 0; i < operation->domain->size && !operation->peer; i++)
+        prepare_peer(operation, &operation->domain->peers[i]);
+    if (operation->peer)
+        prepare_peer(operation, operation->peer);
+}
+
 static int put_in(struct on_stream *stream, struct gpubind_operation *operation, bool waits,
                   struct gpubind_error *err)
 {
@@ -139,8 +170,7 @@ static int put_in(struct on_stream *stream, struct gpubind_operation *operation,
         return MPI_ERR_OTHER;
     }
     operation->waited = waits;
-    if (operation->memory.gpu)
-        copies_prepare(operation->memory.gpu);
+    prepare(operation);
     message_start(operation, false);
     if (operation->rank == MPI_PROC_NULL) {
         operation_forget(operation);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "cuda/agent.h"
 #include "mpi/notice.h"
 #include "mpi/on_stream_parts.h"
 #include "mpi/operation.h"
@@ -49,6 +50,8 @@ struct entry *list_take(struct list *list, struct entry **link)
 void on_stream_waits(struct on_stream *stream, int more)
 {
     stream->waits += more;
+    if (stream->gpu)
+        agent_hold(stream->gpu, more);
     gpu_hold(more);
 }
 

@@ -11,6 +11,7 @@
 
 #include "cuda/gpu.h"
 #include "mpi/engine.h"
+#include "mpi/gated_sends.h"
 #include "mpi/library.h"
 #include "mpi/on_stream.h"
 #include "mpi/operation.h"
@@ -55,7 +56,7 @@ static void rest(double since)
 
 static bool has_work(void)
 {
-    return on_streams_busy() || window_may_be_asked();
+    return on_streams_busy() || window_may_be_asked() || gated_sends_pending();
 }
 
 static unsigned count_events(void)

@@ -6,8 +6,6 @@
 
 #include "mpi/layouts.h"
 
-#define ORPHANS_MOST 64 /* with a table on a GPU each, where nobody may wait for it */
-
 struct strides {
     _Atomic int users;
     struct strides *next;   /* of those with a gather, and of those that nobody uses */
@@ -24,7 +22,6 @@ struct strides {
 
 static struct strides *gathered;          /* those with a gather */
 static struct strides *_Atomic orphans;   /* of these, those without users */
-static _Atomic int norphans;
 static _Atomic uint64_t names;
 
 struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbytes,
@@ -63,7 +60,6 @@ void strides_drop(struct strides *strides)
         destroy(strides);
         return;
     }
-    atomic_fetch_add(&norphans, 1);
     strides->orphan = atomic_load(&orphans);
     while (!atomic_compare_exchange_weak(&orphans, &strides->orphan, strides))
         ;
@@ -80,17 +76,16 @@ static void forget_gather(struct strides *strides)
     strides->gather = NULL;
 }
 
-void strides_sweep(bool may_wait)
+void strides_sweep(void)
 {
     struct strides *strides;
 
-    if (atomic_load(&norphans) <= (may_wait ? 0 : ORPHANS_MOST))
+    if (!atomic_load(&orphans))
         return;
     strides = atomic_exchange(&orphans, NULL);
     while (strides) {
         struct strides *next = strides->orphan;
 
-        atomic_fetch_sub(&norphans, 1);
         forget_gather(strides);
         destroy(strides);
         strides = next;
@@ -99,7 +94,7 @@ void strides_sweep(bool may_wait)
 
 void strides_stop(void)
 {
-    strides_sweep(true);
+    strides_sweep();
     while (gathered)
         forget_gather(gathered);
 }

@@ -13,9 +13,9 @@ struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbyt
                              MPI_Aint extent);
 void strides_use(struct strides *strides);
 /* One user less. Of any thread, also inside MPI; what the last one leaves on GPUs is freed
- * by a strides_sweep, which waits for the GPU then; what may not wait frees only many. */
+ * by a strides_sweep. */
 void strides_drop(struct strides *strides);
-void strides_sweep(bool may_wait);
+void strides_sweep(void);
 /* All GPUs go: no table of any type is left on them. */
 void strides_stop(void);
 

@@ -142,8 +142,6 @@ static void begin_copy(struct transfer *transfer, uint64_t chunk)
 
     if (!transfer->sending)
         copy = (struct copy){copy.from, copy.to, copy.nbytes, false};
-    if (operation_order_stream(operation, stream, &operation->error) < 0)
-        transfer->failed = true;
     if (copies_start(operation->memory.gpu, stream, &copy, 1,
                      &transfer->flights[chunk % AHEAD_MOST], &operation->error) < 0)
         transfer->failed = true;
@@ -184,15 +182,6 @@ static bool copy_is_over(struct transfer *transfer, uint64_t chunk)
 /* After a failure the messages go on, so that the other side does not wait for ever. */
 static void move_straight(struct transfer *transfer)
 {
-    /* What MPI copies knows nothing of our streams. */
-    if (transfer->operation->order != ORDER_DONE) {
-        const int ordered = operation_ordered(transfer->operation);
-
-        if (ordered == 0)
-            return;
-        transfer->failed = transfer->failed || ordered < 0;
-    }
-    transfer->operation->order = ORDER_DONE;
     while (transfer->begun < transfer->nchunks &&
            transfer->begun < transfer->over + transfer->ahead)
         begin_message(transfer, transfer->begun++);

@@ -2,7 +2,7 @@
  * its waits for what commands of others set. */
 #include <stdlib.h>
 
-#include "cuda/copies.h"
+#include "cuda/holds.h"
 #include "cuda/words.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
@@ -153,8 +153,6 @@ static struct asking *make(struct gpubind_window *win, int target,
         free(asking);
         return NULL;
     }
-    if (asking->memory.gpu) /* not when streams are held */
-        copies_prepare(asking->memory.gpu);
     return asking;
 }
 
@@ -211,12 +209,17 @@ static const struct on_stream_verbs holds = {let_go, let_go, is_past, NULL, NULL
 static int put_wait_in(const struct gpubind_window *win, cuda_address word, uint64_t value,
                        struct CUstream_st *stream, struct gpubind_error *err)
 {
-    int status;
+    int capturing = 0, status = gpu_driver()->cuStreamIsCapturing(stream, &capturing);
+    struct hold *hold = status != CUDA_OK || capturing ? NULL : hold_begin(win->gpu, stream);
 
     library_unlock(); /* the driver may wait for the stream, which a message may hold */
     status = gpu_driver()->cuStreamWaitValue64_v2(stream, word, value,
                                                   CUDA_WAIT_GEQ | words_wait_flush(win->gpu));
+    if (hold)
+        hold_record(hold);
     library_lock();
+    if (hold)
+        hold_end(hold);
     if (status == CUDA_OK)
         return MPI_SUCCESS;
     gpu_error(status, "the work cannot be queued in the stream", err);

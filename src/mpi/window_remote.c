@@ -134,7 +134,7 @@ static int learn(struct gpubind_window *win, struct gpubind_error *err)
         remote->origins += in[rank] & NEEDS && remote->served[rank];
     }
     free(out);
-    if (remote->origins == 0 || window_serve_start(win, err) == 0)
+    if (remote->origins == 0 || window_serve_start(err) == 0)
         return MPI_SUCCESS;
     remote->origins = 0;
     return MPI_ERR_OTHER;

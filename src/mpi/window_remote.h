@@ -74,7 +74,7 @@ void window_serve_progress(void);
 bool window_may_be_asked(void);
 unsigned window_serve_events(void);
 /* This rank carries out commands from now on: 0, or -1 with a sentence. */
-int window_serve_start(const struct gpubind_window *win, struct gpubind_error *err);
+int window_serve_start(struct gpubind_error *err);
 void window_serve_stop(void);
 
 /* ---- both: messages of the window */

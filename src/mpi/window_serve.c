@@ -38,11 +38,10 @@ unsigned window_serve_events(void)
     return events;
 }
 
-int window_serve_start(const struct gpubind_window *win, struct gpubind_error *err)
+int window_serve_start(struct gpubind_error *err)
 {
     if (stream_thread_start(err) < 0)
         return -1;
-    copies_prepare(win->gpu); /* not when streams are held */
     windows++;
     stream_thread_wake();
     return 0;

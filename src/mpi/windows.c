@@ -84,7 +84,7 @@ void window_clear(struct gpubind_window *win, bool at_end)
 {
     window_remote_end(win);
     if (!at_end && win->table)
-        gpu_free(win->gpu, win->table); /* not while a stream is held */
+        gpu_free(win->gpu, win->table);
     if (at_end) {
         free_now(win, win->table);
         free_now(win, win->memory);
@@ -252,7 +252,7 @@ int gpubind_win_free(gpubind_win *handle)
     if (win != GPUBIND_WIN_NULL && result == MPI_SUCCESS) {
         user = win->comm->user;
         take_out(win);
-        win->held = gpu_puts_off(); /* then mappings are closed later */
+        win->held = !gpu_may_wait(); /* then mappings are closed later */
         window_detach(win);
         result = meet(win, &err);
         if (result == MPI_SUCCESS) { /* else others may map it: the memory stays */

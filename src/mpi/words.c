@@ -2,7 +2,8 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+
+#include "cuda/page_locked.h"
 
 #define CHUNK (256u << 10)
 #define APART 64 /* a cache line each: the CPU writes some while GPUs read others */
@@ -10,29 +11,11 @@
 
 static struct word *spare;
 
-/* Never unmapped, nor the words freed: a stream may look at one after the library has
- * ended. */
-static char *page_locked(struct gpubind_error *err)
-{
-    void *at = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int status;
-
-    if (at == MAP_FAILED) {
-        error_set(err, "out of memory");
-        return NULL;
-    }
-    status = gpu_driver()->cuMemHostRegister_v2(at, CHUNK, CUDA_REGISTER_PORTABLE);
-    if (status == CUDA_OK)
-        return at;
-    munmap(at, CHUNK);
-    gpu_error(status, "memory that streams wait for cannot be page-locked (ulimit -l?)", err);
-    return NULL;
-}
-
+/* The words are never freed: see page_locked.h. */
 static bool make_words(struct gpubind_error *err)
 {
     struct word *words = calloc(WORDS, sizeof *words);
-    char *at = words ? page_locked(err) : NULL;
+    char *at = words ? page_locked(CHUNK, err) : NULL;
 
     if (!words)
         error_set(err, "out of memory");

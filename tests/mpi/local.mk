@@ -52,10 +52,13 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/strided.c \
 	tests/mpi/strided_bursts.c \
 	tests/mpi/strided_late.c \
+	tests/mpi/synchronous.c \
+	tests/mpi/in_driver.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
+	tests/mpi/waits.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
 	tests/mpi/windows_remote.c \
@@ -93,6 +96,7 @@ mpi_tests = \
 	tests/lib_errors.t \
 	tests/lib_failures.t \
 	tests/lib_halo.t \
+	tests/lib_in_driver.t \
 	tests/lib_matching.t \
 	tests/lib_memory.t \
 	tests/lib_mpich.t \
@@ -106,6 +110,7 @@ mpi_tests = \
 	tests/lib_strided.t \
 	tests/lib_threads.t \
 	tests/lib_types.t \
+	tests/lib_waits.t \
 	tests/lib_where.t \
 	tests/lib_windows.t \
 	tests/lib_windows_memory.t \

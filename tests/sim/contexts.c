@@ -252,3 +252,32 @@ int cuCtxDisablePeerAccess(struct CUctx_st *peer)
         context->peers &= ~(1u << peer->physical);
     return sim_leave(result);
 }
+
+int cuCtxGetFlags(unsigned *flags)
+{
+    int result = sim_enter(CALL_cuCtxGetFlags);
+    struct CUctx_st *context;
+
+    if (result)
+        return result;
+    result = context_current(&context);
+    if (!result)
+        *flags = context->flags;
+    return sim_leave(result);
+}
+
+/* Waits for all streams of the context, as an H200's driver does. */
+int cuCtxSetFlags(unsigned flags)
+{
+    int result = sim_enter(CALL_cuCtxSetFlags);
+    struct CUctx_st *context;
+
+    if (result)
+        return result;
+    result = context_current(&context);
+    if (!result) {
+        context_wait(context);
+        context->flags = flags;
+    }
+    return sim_leave(result);
+}

@@ -6,6 +6,7 @@
 #include "tests/sim/sim.h"
 
 #define STAGED_MOST ((size_t)1 << 20) /* of pageable memory, without waiting */
+#define LEFT_MOST ((size_t)64 << 10)  /* that a synchronous copy leaves under way */
 
 /* What a call takes for one of its addresses: pageable memory is not SIDE_DEVICE. A
  * device's address is taken for the host's. */
@@ -37,8 +38,11 @@ static uint64_t submit_linear(struct CUstream_st *stream, struct operation *op)
         copy->from.bytes = op->staged;
     }
     ticket = stream_submit(stream, op);
-    if (waits)
+    if (waits) {
+        lock_take(stream->legacy);
         stream_wait(stream, ticket);
+        lock_give(stream->legacy);
+    }
     return ticket;
 }
 
@@ -110,7 +114,20 @@ int cuMemcpyHtoDAsync_v2(cuda_address to, const void *from, size_t nbytes,
                        nbytes, stream);
 }
 
-/* In the legacy stream, and done when the call returns. */
+/* A synchronous call returns before its end: from a little pageable memory, and within
+ * devices' memory. */
+static bool is_left(const struct CUctx_st *context, cuda_address to, cuda_address from,
+                    size_t nbytes)
+{
+    const struct range *there = range_find(to), *here = range_find(from);
+
+    if (!there || !range_on_device(there) || range_is_synchronous(there, context))
+        return false;
+    return here ? range_on_device(here) && !range_is_synchronous(here, context)
+                : nbytes <= LEFT_MOST;
+}
+
+/* In the legacy stream; what went before is done in any case. */
 static int copy_and_wait(enum sim_call call, cuda_address to, enum side to_side, cuda_address from,
                          enum side from_side, size_t nbytes)
 {
@@ -125,7 +142,9 @@ static int copy_and_wait(enum sim_call call, cuda_address to, enum side to_side,
         result = queue_linear(call, to, to_side, from, from_side, nbytes, stream, &ticket);
     if (result || !nbytes)
         return sim_leave(result);
-    stream_wait(stream, ticket);
+    lock_take(true);
+    stream_wait(stream, is_left(stream->context, to, from, nbytes) ? ticket - 1 : ticket);
+    lock_give(true);
     return sim_leave(stream_take_error(stream));
 }
 
@@ -139,6 +158,11 @@ int cuMemcpyDtoH_v2(void *to, cuda_address from, size_t nbytes)
 {
     return copy_and_wait(CALL_cuMemcpyDtoH_v2, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE,
                          nbytes);
+}
+
+int cuMemcpyDtoD_v2(cuda_address to, cuda_address from, size_t nbytes)
+{
+    return copy_and_wait(CALL_cuMemcpyDtoD_v2, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes);
 }
 
 int cuMemsetD8Async(cuda_address to, unsigned char value, size_t nbytes,

@@ -7,8 +7,8 @@
  *
  * Results were compared with those of the real driver (580, H200), call by call. Where
  * that leaves something undefined, the simulator is unkind: what an owner frees while
- * a peer has it mapped is overwritten; closing a mapping and unregistering host memory
- * do not wait for the work that uses them; work on memory that is gone, and a device
+ * a peer has it mapped is overwritten; work on memory that is gone, also when the call that
+ * took it away has waited, and a device
  * address that is no memory, end the process by abort with a line on stderr. Unlike
  * the real driver's, an error that work leaves in a stream is reported once and then
  * gone, so that a test can go on in the same process.
@@ -37,6 +37,7 @@
  *   GPUBIND_SIM_KERNELS=1     modules load; they have the library's kernels
  *   GPUBIND_SIM_FLUSH=1       a wait for a word may flush remote writes; default: not supported
  *   GPUBIND_SIM_WORDS_OF_64=0 says that streams wait for words of 32 bits only
+ *   GPUBIND_SIM_LOCKS=1       calls wait for threads that wait in the driver, see locks.c
  *   GPUBIND_SIM_FAIL=LIST     failures, see faults.c; GPUBIND_SIM_RANK=N: only in the
  *                             process that its launcher calls rank N
  *
@@ -199,8 +200,9 @@ int sim_enter(enum sim_call call)
     calls[call]++;
     result = check_call(call);
     if (result)
-        sim_leave(result);
-    return result;
+        return sim_leave(result);
+    lock_pass(call);
+    return CUDA_OK;
 }
 
 int sim_leave(int result)

@@ -114,7 +114,7 @@ static enum step do_layout(struct operation *op)
     return STEP_FINISHED;
 }
 
-void launch_layout(const void *job, unsigned blocks, struct CUstream_st *stream)
+struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_st *stream)
 {
     struct operation *op = operation_with_step(CALL_cuLaunchKernel, do_layout, 2,
                                                sizeof(struct layout_state));
@@ -123,10 +123,12 @@ void launch_layout(const void *job, unsigned blocks, struct CUstream_st *stream)
     memcpy(&state->job, job, sizeof state->job);
     if (state->job.copy.parts != blocks)
         sim_die("a copy in %u parts by %u blocks", state->job.copy.parts, blocks);
-    if (!find_ends(stream->context, &state->job.copy, state->job.shapes, op->places,
+    if (!state->job.copy.nbytes)
+        op->step = NULL;
+    else if (!find_ends(stream->context, &state->job.copy, state->job.shapes, op->places,
                    &state->ends))
         op->error = SIM_ILLEGAL_ADDRESS;
-    stream_submit(stream, op);
+    return op;
 }
 
 /* ---- exchanges */
@@ -250,7 +252,7 @@ static void add_items(struct exchange_state *state, bool receive, unsigned of, u
         state->items[state->nitems++] = (struct item){.receive = receive, .of = of, .part = part};
 }
 
-void launch_exchange(const void *parameter, unsigned blocks, struct CUstream_st *stream)
+struct operation *make_exchange(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
     const struct exchange_kernel_job *job = parameter;
     struct exchange_state *state;
@@ -276,5 +278,5 @@ void launch_exchange(const void *parameter, unsigned blocks, struct CUstream_st 
         add_items(state, true, i, job->receives[i].parts);
     if (!find_places(stream->context, op, state))
         op->error = SIM_ILLEGAL_ADDRESS;
-    stream_submit(stream, op);
+    return op;
 }

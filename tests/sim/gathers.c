@@ -112,7 +112,7 @@ static bool read_pieces(const struct gathering *gathering, struct operation *op)
     return true;
 }
 
-void launch_gather(const void *parameter, unsigned blocks, struct CUstream_st *stream)
+struct operation *make_gather(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
     struct gathering gathering = {.job = parameter, .context = stream->context};
     struct operation *op = operation_new(CALL_cuLaunchKernel, 0);
@@ -124,5 +124,5 @@ void launch_gather(const void *parameter, unsigned blocks, struct CUstream_st *s
         op->error = SIM_ILLEGAL_ADDRESS;
         op->ncopies = 0; /* nothing is kept yet */
     }
-    stream_submit(stream, op);
+    return op;
 }

@@ -120,7 +120,8 @@ int cuIpcOpenMemHandle_v2(cuda_address *address, struct cuda_ipc_handle handle, 
     return sim_leave(open_handle(&handle, flags, address));
 }
 
-/* Does not wait: work that still uses the mapping is the caller's mistake. */
+/* Waits for all streams of the context. Work that still uses the mapping is the caller's
+ * mistake all the same. */
 int cuIpcCloseMemHandle(cuda_address address)
 {
     int result = sim_enter(CALL_cuIpcCloseMemHandle);
@@ -136,8 +137,10 @@ int cuIpcCloseMemHandle(cuda_address address)
     if (!range || range->kind != RANGE_IMPORTED || range->start != address)
         return sim_leave(CUDA_INVALID_VALUE);
     range->opened--;
-    if (!range->opened)
+    if (!range->opened) {
         range_release(range);
+        context_wait(context);
+    }
     return sim_leave(CUDA_OK);
 }
 

@@ -1,7 +1,9 @@
 /* Modules and kernels. Without GPUBIND_SIM_KERNELS=1 no module loads. With it, every
- * module has the library's kernels, done by the CPU. */
+ * module has the library's kernels, done by the CPU. Loading waits for all streams of the
+ * context, and so does a kernel's first launch: the driver loads lazily. */
 #include <string.h>
 
+#include "cuda/agent_kernel.h"
 #include "cuda/copy_kernel.h"
 #include "cuda/exchange_kernel.h"
 #include "cuda/gather_kernel.h"
@@ -15,12 +17,13 @@ struct CUmod_st {
 struct kernel {
     const char *name;
     unsigned threads; /* of a block, at most */
-    void (*launch)(const void *job, unsigned blocks, struct CUstream_st *stream);
+    struct operation *(*make)(const void *job, unsigned blocks, struct CUstream_st *stream);
 };
 
 struct CUfunc_st {
     struct CUmod_st *module;
     const struct kernel *kernel;
+    bool launched;
 };
 
 static const struct kernel *find_kernel(const char *name);
@@ -39,6 +42,9 @@ int cuModuleLoadData(struct CUmod_st **module, const void *image)
         result = SIM_NOT_SUPPORTED;
     if (result)
         return sim_leave(result);
+    lock_take(true);
+    context_wait(context);
+    lock_give(true);
     *module = sim_new(sizeof **module);
     **module = (struct CUmod_st){context, true};
     return sim_leave(CUDA_OK);
@@ -57,6 +63,7 @@ int cuModuleUnload(struct CUmod_st *module)
         return result;
     if (!is_module(module))
         return sim_leave(SIM_INVALID_HANDLE);
+    context_wait(module->context);
     module->loaded = false;
     return sim_leave(CUDA_OK);
 }
@@ -96,7 +103,7 @@ static bool read_copy(const struct CUctx_st *context, const struct copy_kernel_j
            place_reached(context, &copy->to) && place_reached(context, &copy->from);
 }
 
-static void launch_copies(const void *parameter, unsigned blocks, struct CUstream_st *stream)
+struct operation *make_copies(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
     const struct copy_kernel_job *job = parameter;
     struct operation *op;
@@ -111,14 +118,15 @@ static void launch_copies(const void *parameter, unsigned blocks, struct CUstrea
             op->error = SIM_ILLEGAL_ADDRESS;
             op->ncopies = 0; /* nothing is kept yet */
         }
-    stream_submit(stream, op);
+    return op;
 }
 
 static const struct kernel kernels[] = {
-    {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, launch_copies},
-    {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, launch_exchange},
-    {LAYOUT_KERNEL_NAME, LAYOUT_KERNEL_THREADS, launch_layout},
-    {GATHER_KERNEL_NAME, GATHER_KERNEL_THREADS, launch_gather},
+    {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, make_copies},
+    {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_exchange},
+    {LAYOUT_KERNEL_NAME, LAYOUT_KERNEL_THREADS, make_layout},
+    {GATHER_KERNEL_NAME, GATHER_KERNEL_THREADS, make_gather},
+    {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent},
 };
 
 static const struct kernel *find_kernel(const char *name)
@@ -149,6 +157,10 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
         result = CUDA_INVALID_VALUE;
     if (result)
         return sim_leave(result);
-    function->kernel->launch(parameters[0], grid_x * grid_y * grid_z, stream);
+    if (!function->launched) /* it is loaded now */
+        context_wait(stream->context);
+    function->launched = true;
+    stream_submit(stream,
+                  function->kernel->make(parameters[0], grid_x * grid_y * grid_z, stream));
     return sim_leave(CUDA_OK);
 }

@@ -6,14 +6,24 @@
 
 #pragma GCC visibility push(hidden)
 
-/* ---- exchanges.c: both copy the job */
+/* make_: the work of a launch, which stream_submit takes over; they copy the job. */
 
-void launch_exchange(const void *job, unsigned blocks, struct CUstream_st *stream);
-void launch_layout(const void *job, unsigned blocks, struct CUstream_st *stream);
+/* ---- kernels.c */
+
+struct operation *make_copies(const void *job, unsigned blocks, struct CUstream_st *stream);
+
+/* ---- exchanges.c */
+
+struct operation *make_exchange(const void *job, unsigned blocks, struct CUstream_st *stream);
+struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_st *stream);
 
 /* ---- gathers.c */
 
-void launch_gather(const void *job, unsigned blocks, struct CUstream_st *stream);
+struct operation *make_gather(const void *job, unsigned blocks, struct CUstream_st *stream);
+
+/* ---- agents.c */
+
+struct operation *make_agent(const void *job, unsigned blocks, struct CUstream_st *stream);
 
 #pragma GCC visibility pop
 

@@ -2,6 +2,7 @@
 # libtool build a shared object although nothing installs it.
 check_LTLIBRARIES += tests/sim/libcudasim.la
 tests_sim_libcudasim_la_SOURCES = \
+	tests/sim/agents.c \
 	tests/sim/capture.c \
 	tests/sim/contexts.c \
 	tests/sim/copies.c \
@@ -15,6 +16,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/job.c \
 	tests/sim/job_file.c \
 	tests/sim/kernels.c tests/sim/kernels.h \
+	tests/sim/locks.c \
 	tests/sim/memory.c \
 	tests/sim/operations.c \
 	tests/sim/pointers.c \
@@ -26,6 +28,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/words.c \
 	tests/sim/sim.h \
 	tests/sim/sim_api.h \
+	src/cuda/agent_kernel.h \
 	src/cuda/copy_kernel.h \
 	src/cuda/exchange_kernel.h \
 	src/cuda/exchange_word.h \

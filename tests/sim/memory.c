@@ -104,7 +104,8 @@ int cuMemAlloc_v2(cuda_address *address, size_t nbytes)
     return sim_leave(result);
 }
 
-/* Waits for the device as the real driver does. */
+/* Waits for all streams of the context, but not with memory of a pool: work that still uses
+ * that is the caller's mistake. */
 int cuMemFree_v2(cuda_address address)
 {
     int result = sim_enter(CALL_cuMemFree_v2);
@@ -118,7 +119,11 @@ int cuMemFree_v2(cuda_address address)
     if (!range || range->start != address || !range_on_device(range) ||
         range->kind == RANGE_IMPORTED || range->kind == RANGE_MAPPED)
         return sim_leave(CUDA_INVALID_VALUE);
-    context_wait(range->context);
+    if (range->kind != RANGE_POOL) {
+        lock_take(true);
+        context_wait(range->context);
+        lock_give(true);
+    }
     range_release(range);
     return sim_leave(CUDA_OK);
 }
@@ -247,10 +252,12 @@ int cuMemHostRegister_v2(void *bytes, size_t nbytes, unsigned flags)
     return sim_leave(result);
 }
 
-/* Does not wait: work that still uses the memory is the caller's mistake. */
+/* Waits for all streams of the context. Work that still uses the memory is the caller's
+ * mistake all the same. */
 int cuMemHostUnregister(void *bytes)
 {
     int result = sim_enter(CALL_cuMemHostUnregister);
+    struct CUctx_st *context;
     struct range *range;
 
     if (result)
@@ -260,7 +267,9 @@ int cuMemHostUnregister(void *bytes)
         return sim_leave(SIM_NOT_REGISTERED);
     if (range->alias != bytes)
         return sim_leave(CUDA_INVALID_VALUE);
+    context = range->context;
     range_release(range);
+    context_wait(context);
     return sim_leave(CUDA_OK);
 }
 

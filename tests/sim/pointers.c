@@ -6,6 +6,7 @@
 /* What the driver writes for each attribute, by its number; 0: not simulated. */
 static const size_t sizes[] = {
     [CUDA_POINTER_CONTEXT] = sizeof(void *),
+    [CUDA_POINTER_SYNC_MEMOPS] = sizeof(unsigned),
     [CUDA_POINTER_MEMORY_TYPE] = sizeof(unsigned),
     [CUDA_POINTER_BUFFER_ID] = sizeof(unsigned long long),
     [CUDA_POINTER_IS_MANAGED] = sizeof(unsigned),
@@ -41,6 +42,8 @@ static union value read_attribute(int attribute, const struct range *range)
         value.ordinal = range->vmm ? device_ordinal(range->vmm->physical) : range->context->device;
     else if (attribute == CUDA_POINTER_IPC_CAPABLE)
         value.number = range->kind == RANGE_DEVICE;
+    else if (attribute == CUDA_POINTER_SYNC_MEMOPS)
+        value.number = range->synchronous || range->kind == RANGE_MANAGED;
     else if (attribute == CUDA_POINTER_START)
         value.pointer = (void *)range->start;
     else if (attribute == CUDA_POINTER_SIZE)
@@ -71,5 +74,23 @@ int cuPointerGetAttributes(unsigned n, int *attributes, void **data, cuda_addres
             continue; /* left as they are */
         memcpy(data[i], &value, sizes[attributes[i]]);
     }
+    return sim_leave(CUDA_OK);
+}
+
+/* As an H200's driver: memory of pools takes it and has nothing of it, see
+ * range_is_synchronous; that of cuMemMap does not take it. */
+int cuPointerSetAttribute(const void *value, int attribute, cuda_address address)
+{
+    int result = sim_enter(CALL_cuPointerSetAttribute);
+    struct range *range;
+
+    if (result)
+        return result;
+    range = range_find(address);
+    if (!range || attribute != CUDA_POINTER_SYNC_MEMOPS)
+        return sim_leave(CUDA_INVALID_VALUE);
+    if (range->kind == RANGE_MAPPED)
+        return sim_leave(SIM_NOT_SUPPORTED);
+    range->synchronous = *(const unsigned *)value;
     return sim_leave(CUDA_OK);
 }

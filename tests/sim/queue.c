@@ -219,10 +219,12 @@ static void wait_for_room(const struct CUstream_st *stream)
 {
     uint64_t next = streams_advance();
 
+    lock_take(stream->legacy);
     while (stream->submitted - stream->done >= most) {
         sim_wait(next);
         next = streams_advance();
     }
+    lock_give(stream->legacy);
 }
 
 uint64_t stream_submit(struct CUstream_st *stream, struct operation *op)

@@ -57,6 +57,12 @@ struct range *range_at(int nth)
     return nth < nranges ? ranges[nth] : NULL;
 }
 
+bool range_is_synchronous(const struct range *range, const struct CUctx_st *context)
+{
+    return (context->flags & CUDA_CONTEXT_SYNC_MEMOPS) || !range_on_device(range) ||
+           range->kind == RANGE_MANAGED || (range->kind == RANGE_DEVICE && range->synchronous);
+}
+
 bool range_on_device(const struct range *range)
 {
     return range->kind <= RANGE_MANAGED;

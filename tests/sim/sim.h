@@ -79,6 +79,14 @@ __attribute__((format(printf, 1, 2), noreturn)) void sim_die(const char *format,
 /* The variable's whole number; fallback when it is not set. */
 uint64_t sim_number(const char *variable, uint64_t fallback, uint64_t most);
 
+/* ---- locks.c */
+
+/* Around what a call waits for in the driver: work of the legacy stream, or of others. */
+void lock_take(bool legacy);
+void lock_give(bool legacy);
+/* Waits until the call may go on. */
+void lock_pass(enum sim_call call);
+
 /* ---- faults.c */
 
 void faults_load(void);
@@ -109,6 +117,7 @@ struct CUctx_st {
     bool primary, alive;
     unsigned peers;             /* bit by physical device: access is enabled */
     struct CUstream_st *legacy;
+    unsigned flags;
 };
 
 /* CUDA_OK, or why there is none. */
@@ -177,6 +186,7 @@ struct range {
     int opened;      /* RANGE_IMPORTED: how often */
     int uses;        /* by queued work */
     bool dead;
+    bool synchronous; /* CUDA_POINTER_SYNC_MEMOPS */
 };
 
 struct place {
@@ -196,6 +206,8 @@ void range_remove(struct range *range);
 /* The nth live range, or NULL behind the last. */
 struct range *range_at(int nth);
 bool range_on_device(const struct range *range);
+/* Do synchronous copies and fills of it by the application wait until they are done? */
+bool range_is_synchronous(const struct range *range, const struct CUctx_st *context);
 /* Bytes before an allocation of nbytes in its first page. */
 size_t range_lead(size_t nbytes);
 /* Was the address device memory once, or might it become some? */

@@ -14,12 +14,11 @@ struct CUgraph_st;
     X(cuCtxDestroy_v2, (struct CUctx_st *))                                      \
     X(cuCtxSetCurrent, (struct CUctx_st *))                                      \
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))        \
-    X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))           \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                     \
-    X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                      \
     X(cuMemFreeHost, (void *))                                                   \
     X(cuMemGetInfo_v2, (size_t *, size_t *))                                     \
     X(cuMemHostAlloc, (void **, size_t, unsigned))                               \
+    X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))                     \
     X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                           \
     X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))                     \
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                      \

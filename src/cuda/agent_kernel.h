@@ -1,0 +1,61 @@
+/* What the copy agent's kernel is told; read by the host, by nvcc and by the simulated
+ * driver. See agent.h. */
+#ifndef GPUBIND_CUDA_AGENT_KERNEL_H
+#define GPUBIND_CUDA_AGENT_KERNEL_H
+
+#include "cuda/copy_kernel.h"
+#include "cuda/exchange_kernel.h"
+#include "cuda/gather_kernel.h"
+
+#define AGENT_KERNEL_NAME "gpubind_agent"
+#define AGENT_KERNEL_THREADS 1024
+#define AGENT_COMMANDS 32u  /* in the ring; a power of 2 */
+#define AGENT_INSTANCES 64u /* launched and not known to have exited; a power of 2 */
+#define AGENT_LINE 64       /* bytes: words that different sides write lie apart */
+
+enum agent_kind { AGENT_COPY, AGENT_LAYOUT, AGENT_GATHER };
+
+/* A job of one of the other kernels. */
+struct agent_command {
+    unsigned kind;
+    unsigned nbytes; /* of the job, whole words of 4 */
+    unsigned unused[2];
+    union {
+        struct copy_kernel_job copy;
+        struct layout_kernel_job layout;
+        struct gather_kernel_job gather;
+    } job;
+};
+
+/* Page-locked memory. Commands are numbered from 0, around 2^32; number i is at i modulo
+ * AGENT_COMMANDS. Instances, the launches of the kernel, are numbered likewise. */
+struct agent_ring {
+    /* Written by the host. */
+    unsigned posted;   /* commands so far */
+    unsigned char apart0[AGENT_LINE - 4];
+    unsigned doorbell; /* instances below this number may run */
+    unsigned char apart1[AGENT_LINE - 4];
+    /* Of instance i, at i modulo AGENT_INSTANCES: (i + 1) << 32 | the number of the command
+     * before which it exits; anything else: it does not exit yet. */
+    unsigned long long ended[AGENT_INSTANCES];
+    /* Written by the kernel. */
+    unsigned done;     /* commands whose data are where they belong */
+    unsigned char apart2[AGENT_LINE - 4];
+    unsigned exited;   /* instances */
+    unsigned char apart3[AGENT_LINE - 4];
+    struct agent_command commands[AGENT_COMMANDS];
+};
+
+/* GPU memory, zeroed before the first instance. */
+struct agent_state {
+    unsigned finished; /* blocks that have done their share of a command, of all commands */
+    unsigned leaving;  /* blocks of the running instance that exit */
+    unsigned next;     /* the command that the next instance begins with */
+};
+
+struct agent_kernel_job {
+    unsigned long long ring, state; /* addresses; ring 0: there is nothing to do */
+    unsigned instance;
+};
+
+#endif

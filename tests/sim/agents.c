@@ -1,0 +1,94 @@
+/* The copy agent's kernel: executes the commands of a ring in page-locked memory, one after
+ * the other, until it is told to exit. */
+#include "cuda/agent_kernel.h"
+#include "tests/sim/kernels.h"
+
+enum { RING, STATE, PLACES };
+
+struct agent_run {
+    unsigned instance;
+    bool begun;
+    unsigned n; /* the next command */
+};
+
+static struct operation *make_job(const struct agent_command *command,
+                                  struct CUstream_st *stream)
+{
+    switch (command->kind) {
+    case AGENT_COPY:
+        return make_copies(&command->job.copy, 1, stream);
+    case AGENT_LAYOUT:
+        return make_layout(&command->job.layout, command->job.layout.copy.parts, stream);
+    case AGENT_GATHER:
+        return make_gather(&command->job.gather, 1, stream);
+    default:
+        sim_die("a copy agent's command of kind %u", command->kind);
+    }
+}
+
+static void execute(const struct agent_command *command, struct CUstream_st *stream)
+{
+    struct operation *op = make_job(command, stream);
+
+    if (op->error)
+        sim_die("a copy agent's command of kind %u reads or writes what it cannot reach",
+                command->kind);
+    operation_keep(op);
+    if (op->step)
+        op->step(op);
+    else
+        operation_copy(op);
+    operation_free(op);
+}
+
+static enum step do_nothing(struct operation *op)
+{
+    (void)op;
+    return STEP_FINISHED;
+}
+
+static enum step do_agent(struct operation *op)
+{
+    struct agent_run *run = op->state;
+    struct agent_ring *ring = (void *)operation_touch(op, &op->places[RING], "reads");
+    struct agent_state *state = (void *)operation_touch(op, &op->places[STATE], "writes");
+    unsigned posted;
+
+    if (!run->begun)
+        run->n = state->next;
+    run->begun = true;
+    posted = __atomic_load_n(&ring->posted, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&ring->ended[run->instance % AGENT_INSTANCES], __ATOMIC_ACQUIRE) ==
+        ((unsigned long long)(run->instance + 1) << 32 | run->n)) {
+        state->next = run->n;
+        __atomic_store_n(&ring->exited, run->instance + 1, __ATOMIC_RELEASE);
+        return STEP_FINISHED;
+    }
+    if (posted == run->n)
+        return STEP_STUCK;
+    execute(&ring->commands[run->n % AGENT_COMMANDS], op->stream);
+    run->n++;
+    __atomic_store_n(&ring->done, run->n, __ATOMIC_RELEASE);
+    return STEP_MOVED;
+}
+
+struct operation *make_agent(const void *parameter, unsigned blocks, struct CUstream_st *stream)
+{
+    const struct agent_kernel_job *job = parameter;
+    struct operation *op = operation_with_step(CALL_cuLaunchKernel,
+                                               job->ring ? do_agent : do_nothing, PLACES,
+                                               sizeof(struct agent_run));
+    struct agent_run *run = op->state;
+
+    if (!job->ring)
+        return op;
+    (void)blocks;
+    *run = (struct agent_run){.instance = job->instance};
+    if (place_find(CALL_cuLaunchKernel, job->ring, sizeof(struct agent_ring), &op->places[RING]) ||
+        place_find(CALL_cuLaunchKernel, job->state, sizeof(struct agent_state),
+                   &op->places[STATE]) ||
+        !place_reached(stream->context, &op->places[RING]) ||
+        !place_reached(stream->context, &op->places[STATE]))
+        op->error = SIM_ILLEGAL_ADDRESS;
+    return op;
+}
