@@ -15,6 +15,20 @@ on 'no eager' 3 persistent
 everywhere 2 persistent_types
 on 'slow copies' 3 persistent_types
 
+for setting in simulated 'slow copies' 'no peers' 'one device' kernels 'shared path' \
+    'network path' 'no driver' GPU 'GPU shared' 'GPU network'; do
+    on "$setting" 2 persistent_rules
+    on "$setting" 2 persistent_random
+done
+on simulated 3 persistent_random 2
+on 'no eager' 2 persistent_random 3
+on thread 2 persistent_rules
+for setting in simulated 'slow copies' 'no peers' kernels 'shared path' thread \
+    'network threads' GPU 'GPU shared' 'GPU network threads'; do
+    on "$setting" 2 persistent_channel
+done
+on simulated 2 persistent_channel 49
+
 for setting in simulated 'slow copies' 'slower copies' 'one device' kernels GPU; do
     on "$setting" 2 persistent_stream linked
 done
