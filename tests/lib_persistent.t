@@ -100,6 +100,19 @@ for rank in 0 1; do
 done
 unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
 
+# Open MPI goes on without a rank where it is told to.
+export OMPI_MCA_orte_enable_recovery=1
+for setting in simulated kernels 'slow copies' GPU; do
+    [ "$setting" != GPU ] || [ -n "$real_gpu" ] || continue
+    "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE' || continue
+    for what in later waiting middle host message; do
+        limit=40 start "$setting" 2 "$program" persistent_gone $what
+        is "$setting: the other side is gone ($what): what waits ends with an error" \
+            "$(grep -v '^$' "$tmp/out")" ended
+    done
+done
+unset OMPI_MCA_orte_enable_recovery
+
 for setting in simulated 'slow copies' 'shared path' 'network path'; do
     began=$(date +%s)
     limit=30 start "$setting" 3 "$program" persistent_die

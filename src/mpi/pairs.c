@@ -4,11 +4,13 @@
 
 #include "mpi/engine.h"
 #include "mpi/library.h"
+#include "mpi/stream_thread.h"
 #include "mpi/tracks.h"
 
 #define LOOK_EACH 0.1 /* seconds between two looks for ranks that are gone */
 
 static struct pair *pairs, **pairs_end = &pairs;
+static _Atomic int in_streams; /* of them; the thread reads it without the lock */
 
 struct pair *pairs_first(void)
 {
@@ -105,7 +107,57 @@ static void bury(void)
 
 void pair_enter_stream(struct pair *pair)
 {
+    struct gpubind_error ignored; /* then a call of the library sees it */
+
+    if (pair->in_stream)
+        return;
     pair->in_stream = true;
+    in_streams++;
+    if (stream_thread_start(&ignored) == 0)
+        stream_thread_wake();
+}
+
+static void leave_streams(struct pair *pair)
+{
+    in_streams -= pair->in_stream;
+    pair->in_stream = false;
+}
+
+bool pairs_watched(void)
+{
+    return in_streams > 0;
+}
+
+/* Graphs are launched without a word to the library. */
+static void watch(struct pair *pair, bool held)
+{
+    struct gpubind_error why;
+
+    if (!pair->in_stream || !pair->linked || !(held || pair->captured) ||
+        !engine_peer_is_gone(pair->request))
+        return;
+    pair->parted = true;
+    error_set(&why, "rank %d is gone", pair->request->rank);
+    if (pair->state == PAIR_OVER) /* a driver that waits for 32 bits: one wait each time */
+        link_break_here(pair);
+    else
+        pair_break(pair, why.text);
+}
+
+void pairs_watch(void)
+{
+    static double looked;
+    const double now = operation_clock();
+    bool held;
+
+    if (now - looked < LOOK_EACH)
+        return;
+    looked = now;
+    held = gpu_is_held();
+    for (struct pair *pair = pairs, *next; pair; pair = next) {
+        next = pair->next;
+        watch(pair, held);
+    }
 }
 
 /* ---- this side */
@@ -139,6 +191,7 @@ struct pair *pair_make(struct gpubind_operation *request, const struct layout *l
 void pair_free(struct pair *pair)
 {
     pair->freed = true;
+    leave_streams(pair);
     if (pair->said && pair->request->comm)
         pair_tell(pair, LETTER_DISCONNECT, false);
     if (!pair->met) /* the other side has mapped nothing, or never writes to it */
@@ -169,7 +222,8 @@ void pairs_stop(void)
         struct gpubind_operation *request = pair->request;
 
         next = pair->next;
-            pair->place = PAIR_NOWHERE;
+        leave_streams(pair);
+        pair->place = PAIR_NOWHERE;
         pair->parted = true;
         pair_drop_message(pair);
         if (!request->done)

@@ -128,6 +128,11 @@ struct pair *pairs_first(void);
 bool pairs_hold(uint64_t id);
 /* A start on the channel is put into a stream of the application's. */
 void pair_enter_stream(struct pair *pair);
+/* There are such pairs: a stream may wait for a rank that is gone while nobody is in the
+ * library. Without the lock. */
+bool pairs_watched(void);
+/* Ends such waits; looks ten times a second at most. */
+void pairs_watch(void);
 /* All ranks have come to the library's end: nothing waits, nothing is mapped. */
 void pairs_stop(void);
 

@@ -342,7 +342,7 @@ int persistent_free(struct gpubind_operation *request, struct gpubind_error *err
 
 bool persistent_busy(void)
 {
-    return letters_busy() || deferred || leaving || tracks_busy();
+    return letters_busy() || deferred || leaving || tracks_busy() || pairs_watched();
 }
 
 void persistent_progress(void)
@@ -353,6 +353,8 @@ void persistent_progress(void)
     tracks_progress();
     if (leaving)
         free_leaving();
+    if (pairs_watched())
+        pairs_watch();
 }
 
 struct gpubind_operation *persistent_nudge(struct gpubind_operation *request)

@@ -38,6 +38,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/persistent_channel.c \
 	tests/mpi/persistent_ends.c \
 	tests/mpi/persistent_failures.c \
+	tests/mpi/persistent_gone.c \
 	tests/mpi/persistent_held.c \
 	tests/mpi/persistent_over.c \
 	tests/mpi/persistent_queue.c \

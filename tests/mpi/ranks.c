@@ -41,6 +41,7 @@ static const struct {
     {"persistent_die", test_persistent_die, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_ends", test_persistent_ends, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_failures", test_persistent_failures, 2, 1, MPI_THREAD_SINGLE},
+    {"persistent_gone", test_persistent_gone, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_held", test_persistent_held, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_left", test_persistent_left, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_over", test_persistent_over, 2, 1, MPI_THREAD_SINGLE},
