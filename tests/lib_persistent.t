@@ -15,6 +15,20 @@ on 'no eager' 3 persistent
 everywhere 2 persistent_types
 on 'slow copies' 3 persistent_types
 
+for setting in simulated 'slow copies' 'no peers' 'one device' kernels 'shared path' \
+    'network path' 'no driver' GPU 'GPU shared' 'GPU network'; do
+    on "$setting" 2 persistent_rules
+    on "$setting" 2 persistent_random
+done
+on simulated 3 persistent_random 2
+on 'no eager' 2 persistent_random 3
+on thread 2 persistent_rules
+for setting in simulated 'slow copies' 'no peers' kernels 'shared path' thread \
+    'network threads' GPU 'GPU shared' 'GPU network threads'; do
+    on "$setting" 2 persistent_channel
+done
+on simulated 2 persistent_channel 49
+
 for setting in simulated 'slow copies' 'slower copies' 'one device' kernels GPU; do
     on "$setting" 2 persistent_stream linked
 done
@@ -85,6 +99,19 @@ for rank in 0 1; do
     on kernels 2 persistent_over streams $rank
 done
 unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
+
+# Open MPI goes on without a rank where it is told to.
+export OMPI_MCA_orte_enable_recovery=1
+for setting in simulated kernels 'slow copies' GPU; do
+    [ "$setting" != GPU ] || [ -n "$real_gpu" ] || continue
+    "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE' || continue
+    for what in later waiting middle host message; do
+        limit=40 start "$setting" 2 "$program" persistent_gone $what
+        is "$setting: the other side is gone ($what): what waits ends with an error" \
+            "$(grep -v '^$' "$tmp/out")" ended
+    done
+done
+unset OMPI_MCA_orte_enable_recovery
 
 for setting in simulated 'slow copies' 'shared path' 'network path'; do
     began=$(date +%s)

@@ -129,7 +129,7 @@ void engine_progress(void)
     stage_sends_progress();
     if (mpi && transfers_busy())
         transfers_progress();
-    if (mpi && persistent_busy()) /* it may start messages to other nodes */
+    if (persistent_busy())
         persistent_progress();
     window_serve_progress();
     if (closings)
@@ -175,8 +175,8 @@ bool engine_peer_is_gone(const struct gpubind_operation *operation)
 
 void engine_look_after(struct gpubind_operation *operation)
 {
-    if (engine_peer_is_gone(operation) && operation->pair) {
-        persistent_abandon(operation);
+    if (operation->pair) {
+        persistent_look_after(operation);
         return;
     }
     if (engine_peer_is_gone(operation)) {

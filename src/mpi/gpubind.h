@@ -137,23 +137,23 @@ GPUBIND_PUBLIC int gpubind_quiet_on_stream(gpubind_stream stream);
 
 /* ---- persistent: set up once, started often */
 
-/* The nth send that a rank sets up to another with a tag is paired with the nth receive
- * that is set up there from it with the tag; they meet nothing else. No wildcards. The
- * count of the receive may be larger. The request is inactive until it is started,
- * again after a wait or test found it complete, and freed by gpubind_request_free. */
+/* Arguments as for gpubind_isend and gpubind_irecv, wildcards too. The request is inactive until
+ * it is started, again after a wait or test found it complete, and freed by
+ * gpubind_request_free. */
 GPUBIND_PUBLIC int gpubind_send_init(const void *buf, int count, MPI_Datatype type, int dest,
                                      int tag, MPI_Comm comm, gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_recv_init(void *buf, int count, MPI_Datatype type, int source, int tag,
                                      MPI_Comm comm, gpubind_request *request);
-/* The buffers are ready to be sent, or filled. The first start of a request may wait
- * until the other side was set up. */
+/* The buffers are ready to be sent, or filled: a message each, which matches those of any
+ * call. Waits for nobody. */
 GPUBIND_PUBLIC int gpubind_start(gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_startall(int n, gpubind_request requests[]);
 /* Starts them after earlier work in the stream; later work in it comes after their
  * ends. They need no wait, and are inactive at once for the host; what fails later lets
- * the stream go on, as above. To and from other nodes with MPI_THREAD_MULTIPLE alone. May
- * be captured into a graph when all of them were started once before and go between GPUs
- * that reach each other. */
+ * the stream go on, as above. To and from other nodes with MPI_THREAD_MULTIPLE alone.
+ * Between GPUs that reach each other the nth send to a rank with a tag and the nth receive
+ * there are connected, and meet only each other from then on; then it may be captured into
+ * a graph, after a first start. */
 GPUBIND_PUBLIC int gpubind_startall_on_stream(int n, gpubind_request requests[],
                                               gpubind_stream stream);
 GPUBIND_PUBLIC int gpubind_request_free(gpubind_request *request);

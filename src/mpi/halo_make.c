@@ -164,7 +164,7 @@ static int make_message(const struct gpubind_halo_plan *halo, const struct halo_
         arguments.count = buffer.count;
         arguments.type = buffer.type;
         arguments.tag = send ? neighbor->send_code : neighbor->receive_code;
-        *request = persistent_make(&arguments, comm_of(halo->comm), kind, 0, halo->grid.in_turn,
+        *request = persistent_make(&arguments, comm_of(halo->comm), kind, true, halo->grid.in_turn,
                                    &result, err);
     }
     halo_buffer_clear(&buffer, element);
@@ -202,6 +202,14 @@ static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[],
                                   element, &requests[i], err);
     }
     return result;
+}
+
+/* All sides are set up; exchanges may then be started by hosts that wait for nothing. */
+static int await_messages(const struct gpubind_halo_plan *halo, struct gpubind_error *err)
+{
+    const int n = halo->grid.narrays * 2 * halo->nneighbors;
+
+    return persistent_await(halo->requests, n, err);
 }
 
 /* ---- the whole */
@@ -305,6 +313,8 @@ struct gpubind_halo_plan *halo_make(struct comm *comm, const struct gpubind_halo
         show(&mine, cards, halo->comm);
         *result = first_error(cards, halo, err);
     }
+    if (*result == MPI_SUCCESS && await_messages(halo, err) < 0)
+        *result = MPI_ERR_OTHER;
     free(cards);
     if (*result == MPI_SUCCESS)
         return halo;

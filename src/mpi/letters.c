@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "mpi/library.h"
 #include "mpi/local_send.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
@@ -9,6 +10,7 @@
 struct post { /* a letter on its way */
     struct post *next;
     struct gpubind_operation *operation;
+    uint64_t sequence;
     struct pair_letter letter;
 };
 
@@ -17,6 +19,7 @@ struct post { /* a letter on its way */
 #define PATIENCE 1e-3
 
 static struct post *leaving, *coming, **coming_end = &coming;
+static struct post *kept, **kept_end = &kept; /* for a thread that may call MPI */
 static double announced; /* the latest of them */
 
 static struct post *make(enum operation_kind kind, struct comm *companion, int rank)
@@ -37,11 +40,8 @@ static struct post *make(enum operation_kind kind, struct comm *companion, int r
     return post;
 }
 
-void letter_send(struct comm *comm, int rank, const struct pair_letter *letter)
+static void send(struct post *post)
 {
-    struct post *post = make(OPERATION_SEND, comm->companion, rank);
-
-    post->letter = *letter;
     if (post->operation->peer->local >= 0)
         local_send(post->operation);
     else
@@ -50,11 +50,37 @@ void letter_send(struct comm *comm, int rank, const struct pair_letter *letter)
     leaving = post;
 }
 
+void letter_send(struct comm *comm, int rank, const struct pair_letter *letter)
+{
+    struct post *post = make(OPERATION_SEND, comm->companion, rank);
+
+    post->letter = *letter;
+    if (post->operation->peer->local >= 0 || (library_may_call_mpi() && !kept)) {
+        send(post);
+        return;
+    }
+    *kept_end = post;
+    kept_end = &post->next;
+}
+
+static void send_kept(void)
+{
+    while (kept && library_may_call_mpi()) {
+        struct post *post = kept;
+
+        kept = post->next;
+        send(post);
+    }
+    if (!kept)
+        kept_end = &kept;
+}
+
 void letter_arrived(struct comm *companion, const struct arrival *arrival)
 {
     struct post *post = make(OPERATION_RECEIVE, companion, arrival->header.source);
 
     announced = operation_clock();
+    post->sequence = arrival->header.sequence;
     *coming_end = post;
     coming_end = &post->next;
     receive_start(post->operation, arrival);
@@ -80,6 +106,7 @@ static void drop_sent(void)
 void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter *))
 {
     drop_sent();
+    send_kept();
     while (coming && coming->operation->done) {
         struct post *post = coming;
 
@@ -88,6 +115,7 @@ void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter
         coming = post->next;
         if (!coming)
             coming_end = &coming;
+        post->letter.sequence = post->sequence;
         take(post->operation->comm->of, post->operation->rank, &post->letter);
         operation_forget(post->operation); /* the communicator may end with it */
         free(post);
@@ -96,7 +124,7 @@ void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter
 
 bool letters_busy(void)
 {
-    return leaving || coming;
+    return leaving || coming || kept;
 }
 
 bool letters_coming(void)

@@ -1,5 +1,5 @@
-/* What the two sides of persistent messages tell each other: messages of the engine on
- * the communicator's companion, which meet nothing of the application's. */
+/* What the two sides of persistent requests tell each other: messages of the engine on the
+ * communicator's companion, which match nothing of the application's. */
 #ifndef GPUBIND_MPI_LETTERS_H
 #define GPUBIND_MPI_LETTERS_H
 
@@ -8,7 +8,7 @@
 
 #define LETTER_TAG INT32_MIN
 
-/* One side of a pair, as the other has to know it. */
+/* One side of a channel, as the other has to know it. */
 struct offered {
     uint64_t nbytes;       /* to send; room to receive */
     uint32_t linkable;     /* what follows is there: GPU memory that lies regularly */
@@ -21,18 +21,21 @@ struct offered {
 };
 
 enum letter_kind {
-    LETTER_HELLO, /* a side was set up */
-    LETTER_LINK,  /* it reaches the other's memory, or (bad) does not */
-    LETTER_END    /* it was freed, or (bad) has failed */
+    LETTER_CONNECT,   /* this request is started on a stream: its counterpart may connect */
+    LETTER_LATER,     /* the answer to that, where the counterpart is not ready for it yet */
+    LETTER_READY,     /* the other's memory is mapped, or (bad) cannot be */
+    LETTER_DISCONNECT /* the request was freed or forms no channel, or (bad) has failed */
 };
 
 struct pair_letter {
     enum letter_kind kind;
-    uint32_t from, to; /* numbers of pairs; HELLO has no to */
+    uint32_t from, to; /* numbers of pairs; 0: not known */
     int32_t bad;
-    int32_t send, tag, space; /* HELLO */
-    int32_t counted;          /* END, not bad: all starts were counted, */
+    int32_t send, tag;        /* CONNECT: */
+    uint32_t index;           /* the how-manieth with that peer and tag, from 1 */
+    int32_t counted;          /* DISCONNECT, not bad: all starts were counted, */
     uint64_t starts;          /* so many */
+    uint64_t sequence;        /* of the letter among the sender's messages; set on arrival */
     struct offered offered;
 };
 

@@ -136,7 +136,7 @@ void link_break(struct pair *pair)
     const cuda_address others = pair_sends(pair) ? pair->exchange.send.done
                                                  : pair->exchange.receive.ready;
 
-    if (pair->state == PAIR_LINKED && pair->started)
+    if (pair->state == PAIR_LINKED && pair->starts + pair->captured > 0 && !pair->parted)
         words_write(pair->request->memory.gpu, others, pair_parts(pair), EXCHANGE_BROKEN, NULL);
     link_break_here(pair);
 }

@@ -46,6 +46,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/operation.c src/mpi/operation.h \
 	src/mpi/pack.c src/mpi/pack.h \
 	src/mpi/pairs.c src/mpi/pairs.h \
+	src/mpi/pairs_connect.c \
 	src/mpi/paths.c src/mpi/paths.h \
 	src/mpi/peers.c \
 	src/mpi/persistent.c src/mpi/persistent.h \

@@ -1,38 +1,20 @@
 #include "mpi/pairs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "mpi/engine.h"
+#include "mpi/library.h"
+#include "mpi/stream_thread.h"
 #include "mpi/tracks.h"
 
-#define BURY 0.1 /* seconds between two looks for pairs whose other side's process is gone */
-
-/* The other side of a pair that was not set up here yet. */
-struct hello {
-    struct hello *next;
-    struct comm *comm;
-    int rank;
-    struct pair_letter letter;
-};
+#define LOOK_EACH 0.1 /* seconds between two looks for ranks that are gone */
 
 static struct pair *pairs, **pairs_end = &pairs;
-static struct hello *hellos, **hellos_end = &hellos;
+static _Atomic int in_streams; /* of them; the thread reads it without the lock */
 
-static void tell(const struct pair *pair, enum letter_kind kind, bool bad)
+struct pair *pairs_first(void)
 {
-    struct pair_letter letter = {.kind = kind, .from = pair->number, .to = pair->others,
-                                 .bad = bad};
-
-    letter.counted = !pair->captured;
-    letter.starts = pair->starts;
-    if (kind == LETTER_HELLO) {
-        letter.send = pair_sends(pair);
-        letter.tag = pair->request->tag;
-        letter.space = pair->space;
-        letter.offered = pair->mine;
-    }
-    letter_send(pair->request->comm, pair->request->rank, &letter);
+    return pairs;
 }
 
 static void unlink_pair(struct pair *pair)
@@ -69,31 +51,18 @@ static void close_pair(struct pair *pair, const char *why)
 
 void pair_settle(struct pair *pair)
 {
-    if (pair->place == PAIR_ON_TRACK || pair->place == PAIR_PATIENT || pair->inner ||
-        pair->streamed > 0)
+    if (pair->place != PAIR_NOWHERE || pair->inner || pair->streamed > 0)
         return;
-    if (pair_is_spent(pair, 1) && pair->place == PAIR_NOWHERE)
-        pair->state = PAIR_OVER;
+    pair_decide(pair);
+    if (pair->state == PAIR_LINKED && pair_is_spent(pair, 1))
+        pair->state = PAIR_APART;
     /* Of graphs nobody knows before it is freed whether they run. */
-    if (pair->state == PAIR_OVER && (pair->freed || !pair->captured))
+    if ((pair->state == PAIR_OVER || pair->state == PAIR_APART) &&
+        (pair->freed || !pair->captured))
         link_close(pair);
-    /* The other side's GPU may write to the words until it was freed, too; and one that
-     * was not met yet must not meet the next. */
-    if (pair->freed && pair->place == PAIR_NOWHERE &&
-        (pair->parted || pair->state == PAIR_NOBODY))
+    /* The other side's GPU may write to the words until it was freed, too. */
+    if (pair->freed && pair->parted && (!pair->own_type || library_may_call_mpi()))
         destroy(pair);
-}
-
-static void drop_inner(struct pair *pair)
-{
-    struct gpubind_operation *inner = pair->inner;
-
-    pair->inner = NULL;
-    if (!inner)
-        return;
-    if (!inner->done && inner->kind == OPERATION_RECEIVE)
-        match_withdraw(inner);
-    operation_forget(inner);
 }
 
 void pair_break(struct pair *pair, const char *why)
@@ -103,233 +72,131 @@ void pair_break(struct pair *pair, const char *why)
     error_set(&text, "%s", why);
     /* First the letter: who finds words set or broken reads the letters before it believes
      * them, and an exchange that goes on may set the other side's. */
-    if (pair->met && pair->state != PAIR_OVER)
-        tell(pair, LETTER_END, true);
+    if (pair->met && !pair->parted && pair->state != PAIR_OVER)
+        pair_tell(pair, LETTER_DISCONNECT, true);
     tracks_drop(pair);
     link_break(pair);
-    pair->unsaid = pair->in_stream;
+    pair->unsaid = pair->in_stream && pair->request->done; /* else a wait says it */
     if (!pair->request->done)
         operation_end(pair->request, MPI_ERR_OTHER, "%s", text.text);
-    drop_inner(pair);
+    pair_drop_message(pair);
     close_pair(pair, text.text);
 }
 
-/* ---- what the other side tells */
+/* ---- ranks that are gone */
 
-static void meet(struct pair *pair, const struct pair_letter *letter)
-{
-    const struct offered *other = &letter->offered;
-    const uint64_t sent = pair_sends(pair) ? pair->mine.nbytes : other->nbytes;
-    const uint64_t room = pair_sends(pair) ? other->nbytes : pair->mine.nbytes;
-
-    pair->met = true;
-    pair->others = letter->from;
-    pair->others_nbytes = other->nbytes;
-    if (sent > room) {
-        pair->state = PAIR_TOO_LONG;
-    } else if (!link_may_be(pair, other)) {
-        pair->state = PAIR_MESSAGES;
-    } else {
-        pair->state = PAIR_LINKING;
-        pair->reached = !pair->freed && link_open(pair, other);
-        tell(pair, LETTER_LINK, !pair->reached);
-    }
-}
-
-static bool fits(const struct pair *pair, const struct comm *comm, int rank,
-                 const struct pair_letter *letter)
-{
-    return pair->state == PAIR_ALONE && pair->request->comm == comm &&
-           pair->request->rank == rank && pair->request->tag == letter->tag &&
-           pair->space == letter->space && pair_sends(pair) != (letter->send != 0);
-}
-
-static void take_hello(struct comm *comm, int rank, const struct pair_letter *letter)
-{
-    struct pair *pair = pairs;
-    struct hello *hello;
-
-    while (pair && !fits(pair, comm, rank, letter))
-        pair = pair->next;
-    if (pair) {
-        meet(pair, letter);
-        if (pair->freed) { /* it was kept for this */
-            tell(pair, LETTER_END, false);
-            pair->state = PAIR_OVER;
-            pair_settle(pair);
-        }
-        return;
-    }
-    hello = calloc(1, sizeof *hello);
-    if (!hello)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    *hello = (struct hello){NULL, comm, rank, *letter};
-    *hellos_end = hello;
-    hellos_end = &hello->next;
-}
-
-static void take_link(struct pair *pair, bool bad)
-{
-    if (pair->state != PAIR_LINKING)
-        return;
-    pair->state = pair->reached && !bad ? PAIR_LINKED : PAIR_MESSAGES;
-    pair->linked = pair->state == PAIR_LINKED;
-    if (!pair->linked)
-        link_close(pair);
-}
-
-/* Streams of the application, or an exchange of the library's, wait in vain. */
-static void let_go(struct pair *pair)
-{
-    struct gpubind_operation *request = pair->request;
-
-    tracks_drop(pair);
-    link_break_here(pair);
-    pair->unsaid = pair->in_stream;
-    if (!request->done) {
-        operation_end(request, MPI_ERR_OTHER, "%s", pair->why.text);
-        drop_inner(pair);
-    }
-}
-
-static void take_failure(struct pair *pair)
-{
-    const struct gpubind_operation *request = pair->request;
-
-    error_set(&pair->why, "the persistent message with rank %d and tag %d has failed there",
-              request->rank, request->tag);
-    let_go(pair);
-    pair->state = PAIR_OVER;
-}
-
-/* What it has started is done, or on its way as messages; later starts have nothing to
- * meet. Where graphs made uncounted ones, all until now are taken for good. */
-static void take_farewell(struct pair *pair, const struct pair_letter *letter)
-{
-    const struct gpubind_operation *request = pair->request;
-
-    error_set(&pair->why, "rank %d has freed its side of the persistent message with tag %d",
-              request->rank, request->tag);
-    pair->limited = true;
-    pair->last = letter->counted && !pair->captured ? letter->starts : pair->starts;
-    if (pair_is_spent(pair, 0))
-        let_go(pair);
-}
-
-static void take_end(struct pair *pair, const struct pair_letter *letter)
-{
-    pair->parted |= !letter->bad;
-    if (pair->state != PAIR_OVER) { /* what was said first counts */
-        if (letter->bad)
-            take_failure(pair);
-        else
-            take_farewell(pair, letter);
-    }
-    pair_settle(pair);
-}
-
-static void take(struct comm *comm, int rank, const struct pair_letter *letter)
-{
-    struct pair *pair = pairs;
-
-    if (letter->kind == LETTER_HELLO) {
-        take_hello(comm, rank, letter);
-        return;
-    }
-    while (pair && pair->number != letter->to)
-        pair = pair->next;
-    if (!pair) /* freed meanwhile */
-        return;
-    if (letter->kind == LETTER_LINK)
-        take_link(pair, letter->bad);
-    else
-        take_end(pair, letter);
-}
-
-void pairs_listen(void)
-{
-    letters_read(take);
-}
-
-bool pairs_hear(void)
-{
-    engine_read_inboxes();
-    pairs_listen();
-    return !letters_coming();
-}
-
-/* ---- this side */
-
-/* The oldest hello that is for it. */
-static void find_hello(struct pair *pair)
-{
-    for (struct hello **link = &hellos; *link; link = &(*link)->next) {
-        struct hello *hello = *link;
-
-        if (!fits(pair, hello->comm, hello->rank, &hello->letter))
-            continue;
-        *link = hello->next;
-        if (!hello->next)
-            hellos_end = link;
-        meet(pair, &hello->letter);
-        free(hello);
-        return;
-    }
-}
-
-/* Those whose other side was not freed when its process ended. */
+/* Those whose other side was not freed when its process ended, or that are still here because
+ * the thread that could end them may not call MPI. */
 static void bury(void)
 {
     static double looked;
     const double now = operation_clock();
     struct pair *pair, *next;
 
-    if (now - looked < BURY)
+    if (now - looked < LOOK_EACH)
         return;
     looked = now;
     for (pair = pairs; pair; pair = next) {
         next = pair->next;
-        if (!pair->freed || !pair->met || !engine_peer_is_gone(pair->request))
+        if (!pair->freed || !(pair->parted || engine_peer_is_gone(pair->request)))
             continue;
         pair->parted = true;
         pair_settle(pair);
     }
 }
 
-struct pair *pair_make(struct gpubind_operation *request, const struct layout *layout, int space,
-                       bool sure)
+void pair_enter_stream(struct pair *pair)
 {
-    static uint32_t given;
+    struct gpubind_error ignored; /* then a call of the library sees it */
+
+    if (pair->in_stream)
+        return;
+    pair->in_stream = true;
+    in_streams++;
+    if (stream_thread_start(&ignored) == 0)
+        stream_thread_wake();
+}
+
+static void leave_streams(struct pair *pair)
+{
+    in_streams -= pair->in_stream;
+    pair->in_stream = false;
+}
+
+bool pairs_watched(void)
+{
+    return in_streams > 0;
+}
+
+/* Graphs are launched without a word to the library. */
+static void watch(struct pair *pair, bool held)
+{
+    struct gpubind_error why;
+
+    if (!pair->in_stream || !pair->linked || !(held || pair->captured) ||
+        !engine_peer_is_gone(pair->request))
+        return;
+    pair->parted = true;
+    error_set(&why, "rank %d is gone", pair->request->rank);
+    if (pair->state == PAIR_OVER) /* a driver that waits for 32 bits: one wait each time */
+        link_break_here(pair);
+    else
+        pair_break(pair, why.text);
+}
+
+void pairs_watch(void)
+{
+    static double looked;
+    const double now = operation_clock();
+    bool held;
+
+    if (now - looked < LOOK_EACH)
+        return;
+    looked = now;
+    held = gpu_is_held();
+    for (struct pair *pair = pairs, *next; pair; pair = next) {
+        next = pair->next;
+        watch(pair, held);
+    }
+}
+
+/* ---- this side */
+
+struct pair *pair_make(struct gpubind_operation *request, const struct layout *layout,
+                       bool internal, bool sure)
+{
     struct pair *pair = calloc(1, sizeof *pair);
 
     if (!pair)
         return NULL;
     bury();
     pair->request = request;
-    pair->space = space;
+    pair->internal = internal;
     pair->sure = sure;
-    pair->number = ++given & INT32_MAX;
-    pair->state = request->rank == MPI_PROC_NULL ? PAIR_NOBODY : PAIR_ALONE;
     request->pair = pair;
     request->inactive = true;
     request->done = true;
     *pairs_end = pair;
     pairs_end = &pair->next;
-    if (pair->state == PAIR_NOBODY)
-        return pair;
-    link_offer(pair, layout);
-    tell(pair, LETTER_HELLO, false);
-    find_hello(pair);
+    if (request->rank >= 0 && request->tag != MPI_ANY_TAG)
+        link_offer(pair, layout);
+    if (internal || pair->mine.linkable)
+        pair->state = PAIR_ALONE;
+    pair_introduce(pair);
+    if (internal)
+        pair_connect(pair);
     return pair;
 }
 
 void pair_free(struct pair *pair)
 {
     pair->freed = true;
-    if (pair->met && pair->request->comm)
-        tell(pair, LETTER_END, false);
-    if (pair->met)
-        pair->state = PAIR_OVER;
+    leave_streams(pair);
+    if (pair->said && pair->request->comm)
+        pair_tell(pair, LETTER_DISCONNECT, false);
+    if (!pair->met) /* the other side has mapped nothing, or never writes to it */
+        pair->parted = true;
+    pair->state = PAIR_OVER;
     pair_settle(pair);
 }
 
@@ -340,23 +207,6 @@ bool pairs_hold(uint64_t id)
             pair->state != PAIR_OVER)
             return true;
     return false;
-}
-
-void pairs_forget(const struct comm *comm)
-{
-    struct hello **link = &hellos;
-
-    while (*link) {
-        struct hello *hello = *link;
-
-        if (hello->comm != comm) {
-            link = &hello->next;
-            continue;
-        }
-        *link = hello->next;
-        free(hello);
-    }
-    hellos_end = link;
 }
 
 /* What the application holds still stays, and may be freed after the end. */
@@ -372,9 +222,10 @@ void pairs_stop(void)
         struct gpubind_operation *request = pair->request;
 
         next = pair->next;
+        leave_streams(pair);
         pair->place = PAIR_NOWHERE;
         pair->parted = true;
-        drop_inner(pair);
+        pair_drop_message(pair);
         if (!request->done)
             operation_end(request, MPI_ERR_OTHER, "the library has ended");
         if (request->comm)

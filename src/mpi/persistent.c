@@ -6,30 +6,60 @@
 #include "mpi/tracks.h"
 
 static struct pair *deferred, **deferred_end = &deferred;
+static struct pair *leaving; /* freed while active */
 
-/* ---- started */
+/* ---- a start as a message */
 
-static void begin(struct gpubind_operation *request, uint64_t call)
+/* A message of dense data differs from the request by what is its own. */
+static struct gpubind_operation *copy(const struct pair *pair, enum call_kind call,
+                                      struct gpubind_error *err)
 {
-    request->pair->call = call;
-    request->pair->starts++;
-    request->inactive = false;
-    request->done = false;
-    request->waited = false;
-    request->result = MPI_SUCCESS;
-    request->error.text[0] = '\0';
-    request->started = 0;
-    request->source = request->rank;
-    request->got_tag = request->rank == MPI_PROC_NULL ? MPI_ANY_TAG : request->tag;
-    request->got_bytes = request->pair->others_nbytes;
-    request->pair->started = true;
+    const struct gpubind_operation *request = pair->request;
+    struct gpubind_operation *message = operation_make(request->kind);
+
+    if (!message) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    operation_join(message, pair->internal ? request->comm->companion : request->comm);
+    message->rank = request->rank;
+    message->tag = request->tag;
+    message->peer = request->peer;
+    message->memory = request->memory;
+    message->buffer = request->buffer;
+    message->nbytes = request->nbytes;
+    message->type = request->type;
+    message->on_stream = call == CALL_ON_STREAM;
+    message->order = call == CALL_ON_STREAM ? ORDER_GATED : ORDER_DONE;
+    return message;
 }
 
-static void end_inner(struct pair *pair)
+/* Halos have one tag for a direction of all their arrays, whose starts are not ordered: the
+ * number of the receiver's side tells them apart. */
+struct gpubind_operation *persistent_message(const struct pair *pair, enum call_kind call,
+                                             int *result, struct gpubind_error *err)
+{
+    const struct gpubind_operation *request = pair->request;
+    const struct arguments arguments = {request->buffer, pair->count, pair->type, request->rank,
+                                        pair->internal ? 0 : request->tag, MPI_COMM_NULL};
+    struct comm *comm = pair->internal ? request->comm->companion : request->comm;
+    struct gpubind_operation *message;
+
+    *result = MPI_ERR_OTHER;
+    message = pair->dense ? copy(pair, call, err)
+                          : message_prepare(&arguments, comm, request->kind, call, result, err);
+    if (message && pair->internal)
+        message->tag = (int)(pair_sends(pair) ? pair->others : pair->number);
+    return message;
+}
+
+static void end_message(struct pair *pair)
 {
     struct gpubind_operation *request = pair->request, *inner = pair->inner;
     struct gpubind_error err;
 
+    request->source = inner->source;
+    request->got_tag = pair->internal ? request->tag : inner->got_tag;
     request->got_bytes = inner->got_bytes;
     pair->inner = NULL;
     request->result = request_finish(inner, MPI_STATUS_IGNORE, &err);
@@ -38,89 +68,82 @@ static void end_inner(struct pair *pair)
     pair_settle(pair);
 }
 
-struct gpubind_operation *persistent_message(const struct pair *pair, enum call_kind call,
-                                             int *result, struct gpubind_error *err)
-{
-    const struct gpubind_operation *request = pair->request;
-    const struct arguments arguments = {request->buffer, pair->count, pair->type, request->rank,
-                                        0, MPI_COMM_NULL};
-    struct gpubind_operation *message = message_prepare(&arguments, request->comm->companion,
-                                                        request->kind, call, result, err);
-
-    if (message)
-        message->tag = (int)(pair_sends(pair) ? pair->others : pair->number);
-    return message;
-}
-
+/* READY is not said between the decision and the announcement. */
 static void start_message(struct pair *pair)
 {
+    struct gpubind_operation *request = pair->request;
     struct gpubind_error err;
     int result;
 
+    pair->starting++;
     pair->inner = persistent_message(pair, CALL_NONBLOCKING, &result, &err);
-    if (!pair->inner) {
-        pair->starts--; /* the other side's goes with the next */
-        operation_end(pair->request, result, "%s", err.text);
-        return;
-    }
-    message_start(pair->inner, false);
-    if (pair->inner->done && !pair->inner->packing)
-        end_inner(pair);
+    if (pair->inner)
+        message_start(pair->inner, false);
+    else
+        operation_end(request, result, "%s", err.text);
+    pair->starting--;
+    pair_decide(pair);
+    if (pair->inner && pair->inner->done && !pair->inner->packing)
+        end_message(pair);
 }
 
-static void refuse_long(struct pair *pair)
+/* ---- a start on the channel */
+
+static void begin(struct gpubind_operation *request)
+{
+    request->inactive = false;
+    request->done = false;
+    request->waited = false;
+    request->result = MPI_SUCCESS;
+    request->error.text[0] = '\0';
+    request->started = 0;
+}
+
+static void begin_on_channel(struct pair *pair)
 {
     struct gpubind_operation *request = pair->request;
 
-    if (pair_sends(pair))
-        operation_good(request);
-    else
-        operation_end(request, MPI_ERR_TRUNCATE,
-                      "%llu bytes from rank %d with tag %d do not fit the buffer of %llu bytes",
-                      (unsigned long long)pair->others_nbytes, request->rank, request->tag,
-                      (unsigned long long)request->nbytes);
+    pair->starts++;
+    request->source = request->rank;
+    request->got_tag = request->tag;
+    request->got_bytes = pair->others_nbytes;
 }
 
-static void defer(struct pair *pair)
+/* A message from before the channel goes first. */
+bool persistent_has_channel(struct pair *pair)
 {
-    pair->place = PAIR_DEFERRED;
-    pair->follows = NULL;
-    *deferred_end = pair;
-    deferred_end = &pair->follows;
+    const struct gpubind_operation *request = pair->request;
+    const struct arrival *older;
+
+    if (pair->state != PAIR_LINKED || pair_is_spent(pair, 1))
+        return false;
+    if (pair_sends(pair) || pair->internal || pair->caught_up)
+        return true;
+    older = match_look(request->comm, request->rank, request->tag);
+    pair->caught_up = !older || older->header.sequence >= pair->since;
+    return pair->caught_up;
 }
 
 /* true: it goes with the exchange that the caller makes. */
 static bool start_pair(struct pair *pair)
 {
-    if (pair_is_spent(pair, 0))
-        pair->state = PAIR_OVER;
-    switch (pair->state) {
-    case PAIR_NOBODY:
-        operation_good(pair->request);
-        return false;
-    case PAIR_ALONE:
-    case PAIR_LINKING:
-        defer(pair);
-        return false;
-    case PAIR_LINKED:
-        return true;
-    case PAIR_MESSAGES:
-        start_message(pair);
-        return false;
-    case PAIR_TOO_LONG:
-        refuse_long(pair);
-        return false;
-    case PAIR_OVER:
+    pair->started = true;
+    if (pair->state == PAIR_OVER) {
         operation_end(pair->request, MPI_ERR_OTHER, "%s", pair->why.text);
         pair->unsaid = false;
         pair_settle(pair);
         return false;
     }
-    return false;
+    if (!persistent_has_channel(pair)) {
+        start_message(pair);
+        return false;
+    }
+    begin_on_channel(pair);
+    return true;
 }
 
-/* Linked pairs by follows: an exchange for each GPU. */
-static void start_linked(struct pair *linked)
+/* Pairs on channels by follows: an exchange for each GPU. */
+static void start_on_channels(struct pair *linked)
 {
     while (linked) {
         struct gpu *gpu = linked->request->memory.gpu;
@@ -139,6 +162,46 @@ static void start_linked(struct pair *linked)
         linked = rest;
     }
 }
+
+/* Not at once: this may be in the middle of what exchanges do. */
+void persistent_move(struct pair *pair)
+{
+    struct gpubind_operation *inner = pair->inner;
+
+    if (inner->offer || !match_withdraw(inner))
+        return;
+    pair->inner = NULL;
+    operation_forget(inner);
+    begin_on_channel(pair);
+    pair->place = PAIR_DEFERRED;
+    pair->follows = NULL;
+    *deferred_end = pair;
+    deferred_end = &pair->follows;
+}
+
+/* Each by itself: calls of their own have started them, which may not wait for each other. */
+static void start_deferred(void)
+{
+    struct pair *all = deferred;
+
+    deferred = NULL;
+    deferred_end = &deferred;
+    while (all) {
+        struct pair *pair = all;
+
+        all = pair->follows;
+        pair->follows = NULL;
+        pair->place = PAIR_NOWHERE;
+        if (pair->request->done) { /* the other side is gone */
+            pair_settle(pair);
+            continue;
+        }
+        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
+        start_on_channels(pair);
+    }
+}
+
+/* ---- calls */
 
 static int check_inactive(const struct gpubind_operation *request, int i, int n,
                           struct gpubind_error *err)
@@ -179,18 +242,16 @@ void persistent_unclaim(struct gpubind_operation *const *requests, int n)
 
 int persistent_start(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
-    static uint64_t calls;
     struct pair *linked = NULL, **linked_end = &linked;
     const int result = persistent_claim(requests, n, err);
 
     if (result != MPI_SUCCESS)
         return result;
     pairs_hear();
-    calls++;
     for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
 
-        begin(requests[i], calls);
+        begin(requests[i]);
         if (!start_pair(pair))
             continue;
         pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
@@ -198,86 +259,24 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
         *linked_end = pair;
         linked_end = &pair->follows;
     }
-    start_linked(linked);
+    start_on_channels(linked);
     return MPI_SUCCESS;
 }
 
-/* Its other side was gone before it was known. */
-static bool is_over(struct pair *pair)
+static bool is_connected(const void *argument)
 {
-    if (!pair->request->done)
-        return false;
-    pair->place = PAIR_NOWHERE;
-    pair_settle(pair);
-    return true;
+    const struct pair *pair = argument;
+
+    return pair->state != PAIR_ALONE && pair->state != PAIR_LINKING && !letters_busy();
 }
 
-/* What was started before the other side was known; what calls of their own started may
- * not wait for each other, and is no common exchange. */
-static void start_deferred(void)
+int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
-    struct pair *all = deferred, *linked = NULL, **linked_end = &linked;
-    uint64_t call = 0;
-
-    deferred = NULL;
-    deferred_end = &deferred;
-    while (all) {
-        struct pair *pair = all;
-
-        all = pair->follows;
-        if (is_over(pair))
-            continue;
-        if (!pair_is_known(pair)) {
-            defer(pair);
-            continue;
-        }
-        if (pair->call != call) {
-            start_linked(linked);
-            linked = NULL;
-            linked_end = &linked;
-            call = pair->call;
-        }
-        pair->place = PAIR_NOWHERE;
-        pair->request->got_bytes = pair->others_nbytes;
-        if (!start_pair(pair))
-            continue;
-        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
-        pair->follows = NULL;
-        *linked_end = pair;
-        linked_end = &pair->follows;
-    }
-    start_linked(linked);
-}
-
-/* ---- for the engine */
-
-bool persistent_busy(void)
-{
-    return letters_busy() || deferred || tracks_busy();
-}
-
-void persistent_progress(void)
-{
-    pairs_listen();
-    if (deferred)
-        start_deferred();
-    tracks_progress();
-}
-
-struct gpubind_operation *persistent_nudge(struct gpubind_operation *request)
-{
-    if (request->pair->inner && request->pair->inner->done && !request->pair->inner->packing)
-        end_inner(request->pair);
-    return request->pair->inner;
-}
-
-void persistent_abandon(struct gpubind_operation *request)
-{
-    struct gpubind_error why;
-
-    error_set(&why, "rank %d is gone", request->rank);
-    request->pair->parted = true;
-    pair_break(request->pair, why.text);
+    for (int i = 0; i < n; i++)
+        while (!engine_wait_for(is_connected, requests[i]->pair, 0.1))
+            if (engine_peer_is_gone(requests[i]))
+                return error_set(err, "rank %d is gone", requests[i]->rank);
+    return 0;
 }
 
 int persistent_unsaid(const struct gpubind_operation *request, struct gpubind_error *err)
@@ -294,24 +293,92 @@ int persistent_unsaid(const struct gpubind_operation *request, struct gpubind_er
     return MPI_ERR_OTHER;
 }
 
-static bool is_through(const void *pair)
+/* ---- freed */
+
+static bool is_over(struct gpubind_operation *request)
 {
-    return ((const struct pair *)pair)->streamed == 0;
+    persistent_nudge(request);
+    return request->done;
+}
+
+/* Nobody asks for their ends. */
+static void free_leaving(void)
+{
+    struct pair **link = &leaving;
+
+    while (*link) {
+        struct pair *pair = *link;
+        struct gpubind_error ignored;
+
+        if (!is_over(pair->request)) {
+            link = &pair->next_leaving;
+            continue;
+        }
+        *link = pair->next_leaving;
+        request_finish(pair->request, MPI_STATUS_IGNORE, &ignored);
+        pair_free(pair);
+    }
 }
 
 int persistent_free(struct gpubind_operation *request, struct gpubind_error *err)
 {
+    struct pair *pair = request->pair;
     int result = MPI_SUCCESS;
 
-    if (!request->inactive) {
-        if (!request->done)
-            engine_wait(&request, 1, false);
-        result = request_finish(request, MPI_STATUS_IGNORE, err);
-    } else {
-        result = persistent_unsaid(request, err);
+    if (!request->inactive && !is_over(request)) {
+        pair->next_leaving = leaving;
+        leaving = pair;
+        return MPI_SUCCESS;
     }
-    while (!is_through(request->pair))
-        engine_wait_for(is_through, request->pair, 3600);
-    pair_free(request->pair);
+    if (request->inactive)
+        result = persistent_unsaid(request, err);
+    else
+        result = request_finish(request, MPI_STATUS_IGNORE, err);
+    pair_free(pair);
     return result;
+}
+
+/* ---- for the engine */
+
+bool persistent_busy(void)
+{
+    return letters_busy() || deferred || leaving || tracks_busy() || pairs_watched();
+}
+
+void persistent_progress(void)
+{
+    pairs_listen();
+    if (deferred)
+        start_deferred();
+    tracks_progress();
+    if (leaving)
+        free_leaving();
+    if (pairs_watched())
+        pairs_watch();
+}
+
+struct gpubind_operation *persistent_nudge(struct gpubind_operation *request)
+{
+    struct pair *pair = request->pair;
+
+    if (pair->inner && pair->inner->done && !pair->inner->packing)
+        end_message(pair);
+    return pair->inner;
+}
+
+void persistent_look_after(struct gpubind_operation *request)
+{
+    struct pair *pair = request->pair;
+    struct gpubind_error why;
+
+    if (pair->inner) {
+        pair->inner->started = request->started;
+        engine_look_after(pair->inner);
+        return;
+    }
+    if (request->done || !engine_peer_is_gone(request))
+        return;
+    error_set(&why, "rank %d is gone", request->rank);
+    pair->parted = true;
+    pair_break(pair, why.text);
 }

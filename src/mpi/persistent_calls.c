@@ -14,7 +14,7 @@ static int init(const struct arguments *arguments, enum operation_kind kind,
     *request = GPUBIND_REQUEST_NULL;
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        *request = persistent_make(arguments, comm, kind, 0, false, &result, &err);
+        *request = persistent_make(arguments, comm, kind, false, false, &result, &err);
     return library_leave(arguments->comm, result, call, &err);
 }
 

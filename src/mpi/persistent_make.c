@@ -3,20 +3,6 @@
 #include "mpi/layouts.h"
 #include "mpi/persistent.h"
 
-static int check(const struct arguments *arguments, enum operation_kind kind,
-                 struct gpubind_error *err)
-{
-    if (kind == OPERATION_RECEIVE && arguments->rank == MPI_ANY_SOURCE) {
-        error_set(err, "a persistent receive is from one rank, not from MPI_ANY_SOURCE");
-        return MPI_ERR_RANK;
-    }
-    if (kind == OPERATION_RECEIVE && arguments->tag == MPI_ANY_TAG) {
-        error_set(err, "a persistent receive has a tag, not MPI_ANY_TAG");
-        return MPI_ERR_TAG;
-    }
-    return MPI_SUCCESS;
-}
-
 /* The application may free its type at once. */
 static int keep_type(struct pair *pair, MPI_Datatype type)
 {
@@ -31,7 +17,7 @@ static int keep_type(struct pair *pair, MPI_Datatype type)
 }
 
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
-                                          enum operation_kind kind, int space, bool sure,
+                                          enum operation_kind kind, bool internal, bool sure,
                                           int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *request;
@@ -40,17 +26,15 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
     struct pair *pair;
     bool regular;
 
-    *result = check(arguments, kind, err);
-    if (*result != MPI_SUCCESS)
-        return NULL;
     request = message_describe(arguments, comm, kind, &shape, result, err);
     if (request && synchronous_make(&request->memory))
         synchronous_settle(&request->memory);
     if (!request)
         return NULL;
     regular = layout_of(&shape, (uint64_t)arguments->count, &layout);
-    pair = pair_make(request, regular ? &layout : NULL, space, sure);
+    pair = pair_make(request, regular ? &layout : NULL, internal, sure);
     if (pair) {
+        pair->dense = shape.dense || request->nbytes == 0;
         pair->count = arguments->count;
         *result = keep_type(pair, arguments->type);
         if (*result == MPI_SUCCESS)

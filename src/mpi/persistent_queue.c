@@ -11,7 +11,6 @@
 struct start {
     struct pair *pair;
     struct gpubind_operation *message;
-    uint64_t number; /* of the pair's starts */
 };
 
 /* ---- what a stream does to it */
@@ -39,25 +38,11 @@ static bool is_over(void *what, int *result, struct gpubind_error *err)
     return true;
 }
 
-/* The other side was freed before it started as many. */
-static void end_unmatched(const struct start *start)
-{
-    struct gpubind_operation *message = start->message;
-
-    if (message->done || !start->pair->limited || start->number <= start->pair->last)
-        return;
-    if (message->kind == OPERATION_SEND ||
-        (!message->early && !message->held && match_withdraw(message)))
-        operation_end(message, MPI_ERR_OTHER, "%s", start->pair->why.text);
-}
-
-/* Of the tag that the message has beside the application's nothing is said. */
 static void look_after(void *what)
 {
     struct gpubind_operation *message = ((struct start *)what)->message;
 
-    end_unmatched(what);
-    if (!message->done && message->order == ORDER_DONE && engine_peer_is_gone(message))
+    if (!message->done && message->order != ORDER_GATED)
         engine_look_after(message);
 }
 
@@ -100,8 +85,59 @@ int persistent_queue_add(struct persistent_queue *queue, struct pair *pair,
         free(start);
         return result;
     }
+    if (start->message->memory.gpu)
+        copies_prepare(start->message->memory.gpu);
     queue->starts[queue->n++] = start;
     return MPI_SUCCESS;
+}
+
+static void drop(struct start *start)
+{
+    operation_forget(start->message);
+    free(start);
+}
+
+static bool is_answered(const void *pair)
+{
+    return !pair_awaits(pair);
+}
+
+/* Another thread has taken the message that there was for it. */
+static void wait_for_answer(struct pair *pair)
+{
+    pair->starting--;
+    pair_decide(pair);
+    while (pair_awaits(pair) && !engine_wait_for(is_answered, pair, 0.1) &&
+           !engine_peer_is_gone(pair->request))
+        ;
+    pair->starting++;
+}
+
+/* Since the message was prepared the channel may have come. */
+void persistent_queue_announce(struct persistent_queue *queue)
+{
+    int n = 0;
+
+    for (int i = 0; i < queue->n; i++) {
+        struct start *start = queue->starts[i];
+        struct pair *pair = start->pair;
+
+        if (pair_awaits(pair) && !pair_sends(pair))
+            wait_for_answer(pair);
+        pair->starting++;
+        pair->by_message = !persistent_has_channel(pair);
+        if (pair->by_message) {
+            start->message->waited = true;
+            pair->streamed++;
+            message_start(start->message, false);
+            queue->starts[n++] = start;
+        } else {
+            drop(start);
+        }
+        pair->starting--;
+        pair_decide(pair);
+    }
+    queue->n = n;
 }
 
 int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream,
@@ -109,25 +145,13 @@ int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream
 {
     const int n = queue->n;
 
-    for (int i = 0; i < n; i++) {
-        struct start *start = queue->starts[i];
-
-        start->number = start->pair->starts;
-        start->message->waited = true;
-        start->pair->streamed++;
-        message_start(start->message, false);
-    }
     queue->n = 0;
-    return on_stream_queue(stream, &verbs, queue->starts, n, wait, err);
+    return n > 0 ? on_stream_queue(stream, &verbs, queue->starts, n, wait, err) : MPI_SUCCESS;
 }
 
 void persistent_queue_clear(struct persistent_queue *queue)
 {
-    for (int i = 0; i < queue->n; i++) {
-        struct start *start = queue->starts[i];
-
-        operation_forget(start->message);
-        free(start);
-    }
+    for (int i = 0; i < queue->n; i++)
+        drop(queue->starts[i]);
     free(queue->starts);
 }

@@ -1,4 +1,4 @@
-/* Starts of pairs that go as messages, in the order of a stream. */
+/* Starts that go as messages, in the order of a stream. */
 #ifndef GPUBIND_MPI_PERSISTENT_QUEUE_H
 #define GPUBIND_MPI_PERSISTENT_QUEUE_H
 
@@ -16,7 +16,9 @@ int persistent_queue_make(struct persistent_queue *queue, int n, struct gpubind_
 /* Prepares a start of the pair, for a stream that was opened. An MPI error class. */
 int persistent_queue_add(struct persistent_queue *queue, struct pair *pair,
                          struct gpubind_error *err);
-/* Announces them all and puts them into the stream. An MPI error class. */
+/* Announces them, but those whose pairs have come to a channel since: they go over that. */
+void persistent_queue_announce(struct persistent_queue *queue);
+/* Puts what was announced into the stream. An MPI error class. */
 int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream,
                         enum on_stream_wait wait, struct gpubind_error *err);
 /* What did not go is forgotten. */

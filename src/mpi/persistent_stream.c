@@ -11,15 +11,15 @@ static int fail(struct gpubind_error *err, const struct pair *pair, const char *
                      why);
 }
 
-static bool is_known(const void *pair)
+static bool is_answered(const void *pair)
 {
-    return pair_is_known(pair);
+    return !pair_awaits(pair);
 }
 
-/* Both sides have to know how it goes. */
-static int wait_until_known(const struct pair *pair, struct gpubind_error *err)
+/* What takes only progress of the other side is waited for. */
+static int wait_for_answer(const struct pair *pair, struct gpubind_error *err)
 {
-    while (!engine_wait_for(is_known, pair, 0.1))
+    while (pair_awaits(pair) && !engine_wait_for(is_answered, pair, 0.1))
         if (engine_peer_is_gone(pair->request))
             return error_set(err, "rank %d is gone", pair->request->rank);
     return 0;
@@ -40,20 +40,38 @@ static int look_at_stream(struct CUstream_st *stream, struct CUctx_st **context,
     return status == CUDA_OK ? 0 : gpu_error(status, "the stream", err);
 }
 
-/* How the pairs go; nothing may be queued yet. 0, or -1 with a sentence. */
-static int learn(struct gpubind_operation *const *requests, int n, bool capturing,
-                 struct gpubind_error *err)
+static struct pair *find_awaiting(struct gpubind_operation *const *requests, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (pair_awaits(requests[i]->pair))
+            return requests[i]->pair;
+    return NULL;
+}
+
+/* Connects the pairs that can be; nothing may be queued yet. A receive that is not connected
+ * then stays so until release_all. 0, or -1 with a sentence. */
+static int connect_all(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
+{
+    const struct pair *pair;
+
+    for (int i = 0; i < n; i++)
+        pair_connect(requests[i]->pair);
+    while ((pair = find_awaiting(requests, n)))
+        if (wait_for_answer(pair, err) < 0)
+            return -1;
+    for (int i = 0; i < n; i++)
+        requests[i]->pair->starting += !pair_sends(requests[i]->pair);
+    return 0;
+}
+
+static void release_all(struct gpubind_operation *const *requests, int n)
 {
     for (int i = 0; i < n; i++) {
-        const struct pair *pair = requests[i]->pair;
+        struct pair *pair = requests[i]->pair;
 
-        if (capturing && pair->state != PAIR_NOBODY && (!pair_is_known(pair) || !pair->started))
-            return fail(err, pair, "was not started yet, which the first time has to be outside "
-                        "of a capture");
-        if (!pair_is_known(pair) && wait_until_known(pair, err) < 0)
-            return -1;
+        pair->starting -= !pair_sends(pair);
+        pair_decide(pair);
     }
-    return 0;
 }
 
 /* An MPI error class. */
@@ -62,13 +80,17 @@ static int check(struct pair *pair, const struct CUctx_st *context, bool capturi
 {
     int result = MPI_ERR_OTHER;
 
-    if (pair->state == PAIR_OVER || pair_is_spent(pair, 1))
+    if (pair->state == PAIR_OVER)
         error_set(err, "%s", pair->why.text);
-    else if (pair->state == PAIR_TOO_LONG && !pair_sends(pair))
-        result = fail(err, pair, "does not fit the buffer") ? MPI_ERR_TRUNCATE : result;
-    else if (pair->state == PAIR_MESSAGES && capturing)
-        fail(err, pair, "cannot be captured: it does not go between GPUs that reach each other");
-    else if (pair->state == PAIR_LINKED && pair->request->memory.gpu->context != context)
+    else if (capturing && pair->request->rank == MPI_PROC_NULL)
+        result = MPI_SUCCESS;
+    else if (capturing && !pair->started)
+        fail(err, pair, "was not started yet, which the first time has to be outside of a "
+             "capture");
+    else if (capturing && pair->by_message)
+        fail(err, pair, "cannot be captured: it does not go between GPUs that reach each other, "
+             "or its other side is not set up yet");
+    else if (!pair->by_message && pair->request->memory.gpu->context != context)
         fail(err, pair, "has its buffer in another context, or on another GPU, than the stream");
     else
         result = MPI_SUCCESS;
@@ -116,15 +138,17 @@ static int queue_linked(struct gpubind_operation *const *requests, int n,
     for (int i = 0; i < n; i++) {
         struct pair *pair = requests[i]->pair;
 
-        const bool over = pair->state == PAIR_OVER || pair_is_spent(pair, 0);
+        const bool over = pair->state != PAIR_LINKED || pair_is_spent(pair, 0);
 
+        if (pair->by_message)
+            continue;
         if (over && result == MPI_SUCCESS) {
             error_set(err, "%s", pair->why.text);
             result = MPI_ERR_OTHER;
         }
-        if (over || pair->state != PAIR_LINKED)
+        if (over)
             continue;
-        pair->in_stream = true;
+        pair_enter_stream(pair);
         pair->follows = NULL;
         *linked_end = pair;
         linked_end = &pair->follows;
@@ -133,18 +157,20 @@ static int queue_linked(struct gpubind_operation *const *requests, int n,
     return result == MPI_SUCCESS ? queued : result;
 }
 
-static int count(struct gpubind_operation *const *requests, int n, enum pair_state state)
+static int count_messages(struct gpubind_operation *const *requests, int n)
 {
     int found = 0;
 
     for (int i = 0; i < n; i++)
-        found += requests[i]->pair->state == state;
+        found += requests[i]->pair->by_message;
     return found;
 }
 
 static void note_start(struct pair *pair, bool capturing)
 {
     pair->started = true;
+    if (pair->by_message)
+        return;
     pair->captured |= capturing;
     pair->starts += !capturing;
 }
@@ -157,14 +183,14 @@ static int queue_all(struct gpubind_operation *const *requests, int n, struct CU
 {
     struct gpubind_error why[3];
     int results[3] = {MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS};
+    bool alone;
 
+    persistent_queue_announce(messages);
     for (int i = 0; i < n; i++)
         note_start(requests[i]->pair, capturing);
-    if (messages->n > 0)
-        results[0] = persistent_queue_go(messages, stream,
-                                         count(requests, n, PAIR_LINKED) > 0 ? ON_STREAM_LATER
-                                                                             : ON_STREAM_AT_ONCE,
-                                         &why[0]);
+    alone = count_messages(requests, n) == n;
+    results[0] = persistent_queue_go(messages, stream, alone ? ON_STREAM_AT_ONCE : ON_STREAM_LATER,
+                                     &why[0]);
     results[1] = queue_linked(requests, n, handle, capturing, &why[1]);
     if (stream)
         results[2] = on_stream_await(stream, &why[2]);
@@ -176,6 +202,11 @@ static int queue_all(struct gpubind_operation *const *requests, int n, struct CU
     return MPI_SUCCESS;
 }
 
+static bool is_for_somebody(const struct pair *pair)
+{
+    return pair->by_message && pair->request->rank != MPI_PROC_NULL;
+}
+
 /* What can be said before anything is queued is. */
 static int start(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
                  struct on_stream *stream, const struct CUctx_st *context, bool capturing,
@@ -184,12 +215,12 @@ static int start(struct gpubind_operation *const *requests, int n, struct CUstre
     struct persistent_queue messages;
     int result = MPI_SUCCESS;
 
-    if (persistent_queue_make(&messages, count(requests, n, PAIR_MESSAGES), err) < 0)
+    if (persistent_queue_make(&messages, count_messages(requests, n), err) < 0)
         return MPI_ERR_OTHER;
     for (int i = 0; i < n && result == MPI_SUCCESS; i++)
         result = check(requests[i]->pair, context, capturing, err);
     for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        if (requests[i]->pair->state == PAIR_MESSAGES)
+        if (is_for_somebody(requests[i]->pair))
             result = persistent_queue_add(&messages, requests[i]->pair, err);
     if (result == MPI_SUCCESS)
         result = queue_all(requests, n, handle, stream, &messages, capturing, err);
@@ -197,11 +228,40 @@ static int start(struct gpubind_operation *const *requests, int n, struct CUstre
     return result;
 }
 
+/* The stream, opened where one of them is a message; NULL: none is, or with *result. */
+static struct on_stream *open_stream(struct gpubind_operation *const *requests, int n,
+                                     struct CUstream_st *handle, bool capturing, int *result,
+                                     struct gpubind_error *err)
+{
+    bool any = false;
+
+    for (int i = 0; i < n; i++) {
+        struct pair *pair = requests[i]->pair;
+
+        pair->by_message = !persistent_has_channel(pair);
+        any |= is_for_somebody(pair) && pair->state != PAIR_OVER;
+    }
+    return any && !capturing ? on_stream_open(handle, result, err) : NULL;
+}
+
+static int start_connected(struct gpubind_operation *const *requests, int n,
+                           struct CUstream_st *handle, const struct CUctx_st *context,
+                           bool capturing, struct gpubind_error *err)
+{
+    int result = MPI_SUCCESS;
+    struct on_stream *stream = open_stream(requests, n, handle, capturing, &result, err);
+
+    if (result == MPI_SUCCESS)
+        result = start(requests, n, handle, stream, context, capturing, err);
+    if (stream)
+        on_stream_close(stream);
+    return result;
+}
+
 int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
                                struct CUstream_st *handle, struct gpubind_error *err)
 {
     struct CUctx_st *context = NULL;
-    struct on_stream *stream = NULL;
     int capturing = 0, result;
 
     result = persistent_claim(requests, n, err);
@@ -209,14 +269,12 @@ int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
         return result;
     pairs_hear();
     if (look_at_stream(handle, &context, &capturing, err) < 0 ||
-        learn(requests, n, capturing, err) < 0)
+        connect_all(requests, n, err) < 0) {
         result = MPI_ERR_OTHER;
-    if (result == MPI_SUCCESS && !capturing && count(requests, n, PAIR_MESSAGES) > 0)
-        stream = on_stream_open(handle, &result, err);
-    if (result == MPI_SUCCESS)
-        result = start(requests, n, handle, stream, context, capturing, err);
-    if (stream)
-        on_stream_close(stream);
+    } else {
+        result = start_connected(requests, n, handle, context, capturing, err);
+        release_all(requests, n);
+    }
     persistent_unclaim(requests, n);
     return result;
 }

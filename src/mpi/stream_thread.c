@@ -15,9 +15,11 @@
 #include "mpi/library.h"
 #include "mpi/on_stream.h"
 #include "mpi/operation.h"
+#include "mpi/pairs.h"
 #include "mpi/window_remote.h"
 
 #define ON_ITS_WAY 0.3 /* seconds, of a message */
+#define WATCH_EACH 100000000 /* nanoseconds */
 
 /* With work, but nothing happening: how long a pause between two looks is (0: it gives
  * way to others), by the time since something happened. What a look finds late costs a
@@ -64,6 +66,22 @@ static unsigned count_events(void)
     return on_streams_events() + window_serve_events();
 }
 
+/* Where streams wait for other GPUs, somebody has to look whether their processes live. */
+static void wait_for_work(void)
+{
+    struct timespec until;
+
+    if (!pairs_watched()) {
+        sem_wait(&work);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WATCH_EACH;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    sem_timedwait(&work, &until);
+}
+
 static void *serve(void *unused)
 {
     double happened = operation_clock();
@@ -75,7 +93,7 @@ static void *serve(void *unused)
     gpu_suspend_capture();
     while (!stopping) {
         if (!has_work())
-            sem_wait(&work);
+            wait_for_work();
         step();
         if (count_events() != events) {
             events = count_events();

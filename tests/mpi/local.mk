@@ -35,11 +35,15 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/on_stream_strided.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
+	tests/mpi/persistent_channel.c \
 	tests/mpi/persistent_ends.c \
 	tests/mpi/persistent_failures.c \
+	tests/mpi/persistent_gone.c \
 	tests/mpi/persistent_held.c \
 	tests/mpi/persistent_over.c \
 	tests/mpi/persistent_queue.c \
+	tests/mpi/persistent_random.c \
+	tests/mpi/persistent_rules.c \
 	tests/mpi/persistent_stream.c \
 	tests/mpi/persistent_types.c \
 	tests/mpi/probe.c \

@@ -199,13 +199,13 @@ static void one_after_the_other(int n)
     job_result();
 }
 
-/* The nth send meets the nth receive, also when one was freed before it was met. */
-static void nth_meets_nth(void)
+/* Starts match in their order, whenever the requests were set up. */
+static void one_tag(void)
 {
     struct both boths[3];
     gpubind_request gone;
 
-    job_test("the nth send of a tag meets the nth receive, whenever they are set up");
+    job_test("messages of one tag match in the order of their starts");
     for (int i = 0; i < 3; i++)
         need_both(&boths[i], MEMORY_DEVICE, MEMORY_DEVICE, (size_t)100 * (size_t)(i + 1), 9);
     for (int i = 0; i < 3; i++) {
@@ -261,41 +261,6 @@ static void before_the_other_side(void)
     job_result();
 }
 
-/* The same tags, wildcards: nothing meets the other kind. */
-static void beside_messages(void)
-{
-    struct both both;
-    struct buffer out, in;
-    gpubind_request any;
-    MPI_Status status;
-    int flag = 1;
-
-    job_test("persistent messages and others of the same tag do not meet");
-    need_both(&both, MEMORY_DEVICE, MEMORY_DEVICE, 300, 6);
-    need_filled(&out, MEMORY_DEVICE, 300, 77);
-    need_buffer(&in, MEMORY_DEVICE, 300);
-    buffer_reset(&in);
-    succeeds(gpubind_irecv(in.at, 300, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any),
-             "irecv");
-    init_send(&both);
-    init_receive(&both);
-    fill(&both, 0);
-    succeeds(gpubind_startall(2, both.requests), "startall");
-    succeeds(gpubind_waitall(2, both.requests, MPI_STATUSES_IGNORE), "waitall");
-    check(&both, 0, NULL);
-    succeeds(gpubind_test(&any, &flag, MPI_STATUS_IGNORE), "test");
-    expect(!flag, "a receive from anybody took a persistent message");
-    job_barrier();
-    succeeds(MPI_GPUSend(out.at, 300, MPI_BYTE, next_rank, 6, MPI_COMM_WORLD), "send");
-    succeeds(gpubind_wait(&any, &status), "wait");
-    status_is(&status, previous_rank, 6, 300, "the receive from anybody");
-    received(&in, 300, 77, "the receive from anybody");
-    end_both(&both);
-    buffer_clear(&out);
-    buffer_clear(&in);
-    job_result();
-}
-
 void test_persistent(void)
 {
     static const size_t sizes[] = {0, 1, 1000, 65536, LARGEST + 3};
@@ -311,9 +276,8 @@ void test_persistent(void)
     in_any_order(3, 100);
     in_any_order(MOST, 20000);
     one_after_the_other(MOST);
-    nth_meets_nth();
+    one_tag();
     before_the_other_side();
-    beside_messages();
     next_rank = previous_rank = job.rank; /* to itself */
     ring(MEMORY_DEVICE, MEMORY_DEVICE, 1000, 3);
     ring(MEMORY_HOST, MEMORY_DEVICE, 100000, 3);

@@ -10,6 +10,7 @@
 
 static struct buffer out, in;
 static gpubind_request requests[2];
+static struct CUstream_st *stream;
 static int failures;
 
 static bool is_good(int status, const char *what)
@@ -28,6 +29,12 @@ static void set_up(void)
              "recv_init");
     succeeds(gpubind_send_init(out.at, BYTES, MPI_BYTE, other, 1, MPI_COMM_WORLD, &requests[1]),
              "send_init");
+    if (gpu_count == 0)
+        return;
+    job_barrier(); /* both sides are set up: the first start, on a stream, connects them */
+    is_good(gpubind_startall_on_stream(2, requests, stream), "startall_on_stream");
+    cuda.cuStreamSynchronize(stream);
+    job_barrier();
 }
 
 static void pass(int round)
@@ -62,6 +69,8 @@ void test_persistent_failures(void)
 
     need_buffer(&out, MEMORY_DEVICE, BYTES);
     need_buffer(&in, MEMORY_DEVICE, BYTES);
+    if (gpu_count > 0)
+        cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
     job_test("an error or the right data, of persistent messages");
     set_up();
     for (int round = 0; round < ROUNDS; round++)
@@ -76,6 +85,8 @@ void test_persistent_failures(void)
         expect(all == 0, "the last one failed, too");
     for (int i = 0; i < 2; i++)
         gpubind_request_free(&requests[i]);
+    if (gpu_count > 0)
+        cuda.cuStreamDestroy_v2(stream);
     buffer_clear(&out);
     buffer_clear(&in);
     job_result();

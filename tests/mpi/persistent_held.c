@@ -26,6 +26,7 @@ static void begin(void)
     else
         succeeds(gpubind_recv_init(buffer.at, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request),
                  "recv_init");
+    job_barrier();
     succeeds(gpubind_startall_on_stream(1, &request, stream), "startall_on_stream");
     cuda.cuStreamSynchronize(stream);
 }

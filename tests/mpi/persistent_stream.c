@@ -182,6 +182,51 @@ static void into_graphs(void)
     job_result();
 }
 
+/* Three requests of a tag, which either side starts on its stream in an order of its own. */
+static void nth_meets_nth(void)
+{
+    static const int orders[2][3] = {{2, 0, 1}, {1, 2, 0}};
+    struct CUstream_st *streams[3];
+    struct buffer buffers[3];
+    gpubind_request all[3];
+
+    job_test("on streams the nth send of a tag meets the nth receive");
+    for (int i = 0; i < 3; i++) {
+        cuda.cuStreamCreate(&streams[i], CUDA_STREAM_NON_BLOCKING);
+        need_buffer(&buffers[i], MEMORY_DEVICE, 1000);
+        if (job.rank == 0)
+            buffer_fill(&buffers[i], 0, 1000, (uint64_t)i);
+        if (job.rank == 0)
+            succeeds(gpubind_send_init(buffers[i].at, 1000, MPI_BYTE, 1, 9, MPI_COMM_WORLD,
+                                       &all[i]),
+                     "send_init");
+        else if (job.rank == 1)
+            succeeds(gpubind_recv_init(buffers[i].at, 1000, MPI_BYTE, 0, 9, MPI_COMM_WORLD,
+                                       &all[i]),
+                     "recv_init");
+    }
+    job_barrier(); /* they are set up, so that the first starts connect them */
+    for (int i = 0; i < 3 && job.rank < 2; i++) {
+        const int which = orders[job.rank][i];
+
+        succeeds(gpubind_startall_on_stream(1, &all[which], streams[which]),
+                 "startall_on_stream");
+    }
+    for (int i = 0; i < 3; i++) {
+        cuda.cuStreamSynchronize(streams[i]);
+        if (job.rank == 1)
+            received(&buffers[i], 1000, (uint64_t)i, "a request's message");
+    }
+    job_barrier();
+    for (int i = 0; i < 3; i++) {
+        if (job.rank < 2)
+            succeeds(gpubind_request_free(&all[i]), "request_free");
+        buffer_clear(&buffers[i]);
+        cuda.cuStreamDestroy_v2(streams[i]);
+    }
+    job_result();
+}
+
 static void refused(bool linked)
 {
     struct CUstream_st *other = NULL;
@@ -220,6 +265,8 @@ void test_persistent_stream(void)
     mixed();
     if (nargs > 0)
         into_graphs();
+    if (nargs > 0)
+        nth_meets_nth();
     refused(nargs > 0);
     cuda.cuStreamDestroy_v2(stream);
 }
