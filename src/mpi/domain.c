@@ -7,6 +7,8 @@
 #include "mpi/notice.h"
 #include "mpi/pieces.h"
 
+#define RESERVED_EACH 512 /* descriptors without a slot, when there are none left */
+
 static struct domain *domains;
 
 struct domain *domain_first(void)
@@ -82,8 +84,23 @@ void domain_give_descriptor(struct domain *domain, int descriptor)
         domain->free_plain[domain->nplain++] = descriptor;
 }
 
+/* Memory for some more descriptors, while there are any. */
+static void reserve_more(struct domain *domain)
+{
+    const int all = domain->segment.ndescriptors, first = domain->nreserved;
+    const int end = first + RESERVED_EACH < all ? first + RESERVED_EACH : all;
+
+    if (first == end)
+        return;
+    domain->nreserved = segment_reserve_descriptors(&domain->segment, first, end) ? end : all;
+    for (int i = end; i > first && domain->nreserved == end; i--)
+        domain_give_descriptor(domain, i - 1);
+}
+
 int domain_take_descriptor(struct domain *domain, bool slotted)
 {
+    if (domain->nplain == 0 && (!slotted || domain->nslotted == 0))
+        reserve_more(domain);
     if (domain->nslotted > 0 && (slotted || domain->nplain == 0))
         return domain->free_slotted[--domain->nslotted];
     return domain->nplain > 0 ? domain->free_plain[--domain->nplain] : -1;
@@ -103,7 +120,8 @@ static int allocate(struct domain *domain)
     if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_slotted ||
         !domain->free_plain)
         return -1;
-    for (int i = segment->base ? segment->ndescriptors : 0; i > 0; i--)
+    domain->nreserved = segment->base ? segment->nslots : 0;
+    for (int i = domain->nreserved; i > 0; i--)
         domain_give_descriptor(domain, i - 1);
     return 0;
 }
@@ -142,8 +160,9 @@ static void unpin(struct domain *domain)
         return;
     entered = gpu_enter(gpu);
     for (int i = 0; i < domain->segment.n; i++)
-        if (domain->pinned[i])
-            gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, &nbytes));
+        for (int data = 0; data < SEGMENT_DATA; data++)
+            if (domain->pinned[i][data])
+                gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, data, &nbytes));
     gpu_leave(entered);
 }
 
@@ -205,20 +224,20 @@ struct domain *domain_around(MPI_Comm comm, int **ranks)
     return domain;
 }
 
-void domain_pin(struct domain *domain, int local)
+void domain_pin(struct domain *domain, int local, enum segment_data data)
 {
     const struct gpu *gpu = gpu_any();
     size_t nbytes;
-    char *data;
+    char *at;
     bool entered;
 
-    if (domain->pinned[local] || !gpu)
+    if (domain->pinned[local][data] || !gpu)
         return;
-    domain->pinned[local] = true;
-    data = segment_data(&domain->segment, local, &nbytes);
+    domain->pinned[local][data] = true;
+    at = segment_data(&domain->segment, local, data, &nbytes);
     entered = gpu_enter(gpu);
     /* Copies work without, only slower, so a refusal is no error. */
-    if (gpu_driver()->cuMemHostRegister_v2(data, nbytes, CUDA_REGISTER_PORTABLE) != CUDA_OK)
+    if (gpu_driver()->cuMemHostRegister_v2(at, nbytes, CUDA_REGISTER_PORTABLE) != CUDA_OK)
         notice_once(NOTICE_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
                     "through host memory are slower");
     gpu_leave(entered);

@@ -35,11 +35,12 @@ struct domain {
     bool look_again; /* at the descriptors, although acks says nothing new */
     struct peer *unacked; /* peers whose descriptors changed, to be told */
     int *free_slotted, nslotted; /* descriptors that are free: those with a slot, */
-    int *free_plain, nplain;     /* and those without */
+    int *free_plain, nplain;     /* and those without, */
+    int nreserved;               /* descriptors below this have memory */
     struct gpubind_operation *sends; /* to ranks of the node, under way */
     struct gpubind_operation *queued, **queued_end; /* until a descriptor is free */
     const struct gpubind_operation *pieces_user; /* the receive whose pieces senders may read */
-    bool *pinned;  /* by local rank: its slots and lanes are page-locked here */
+    bool (*pinned)[SEGMENT_DATA]; /* by local rank: what is page-locked here */
     int slots;     /* 0: not asked for yet, 1: there, -1: no memory */
 };
 
@@ -60,7 +61,7 @@ struct domain *domain_around(MPI_Comm comm, int **ranks);
  * all are in use. */
 int domain_take_descriptor(struct domain *domain, bool slotted);
 void domain_give_descriptor(struct domain *domain, int descriptor);
-/* Page-locks a local rank's slots and lanes for the GPUs of this process, once. */
-void domain_pin(struct domain *domain, int local);
+/* Page-locks a local rank's slots or lanes for the GPUs of this process, once. */
+void domain_pin(struct domain *domain, int local, enum segment_data data);
 
 #endif

@@ -75,7 +75,7 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
             whole = 0;
     } else if (domain) {
         if (segment_reserve_lanes(&domain->segment)) {
-            domain_pin(domain, domain->segment.me);
+            domain_pin(domain, domain->segment.me, SEGMENT_LANES);
             host = segment_lanes(&domain->segment, domain->segment.me);
         }
     } else {

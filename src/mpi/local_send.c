@@ -242,7 +242,7 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
     if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_STASHING))
         return;
     if (send->memory.gpu && send->nbytes > 0)
-        domain_pin(send->domain, send->domain->segment.me);
+        domain_pin(send->domain, send->domain->segment.me, SEGMENT_SLOTS);
     if (!send->memory.gpu) {
         memcpy(slot_of(send), send->buffer, send->nbytes);
     } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {

@@ -270,7 +270,7 @@ static int find_lane(struct staging *staging)
     struct memory_export shared = {from->lane_id, from->lane_start, from->lane_size, {{0}}};
 
     if (!from->lane_on_gpu) {
-        domain_pin(receive->domain, receive->peer->local);
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_LANES);
         staging->chunks = segment_lanes(&receive->domain->segment, receive->peer->local) +
                            from->lane_offset;
         staging->lane_address = (cuda_address)(uintptr_t)staging->chunks;

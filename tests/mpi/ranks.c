@@ -49,6 +49,7 @@ static const struct {
     {"probe", test_probe, 2, 1, MPI_THREAD_SINGLE},
     {"pt2pt", test_pt2pt, 2, 2, MPI_THREAD_SINGLE},
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},
+    {"room", test_room, 4, 1, MPI_THREAD_SINGLE},
     {"strided", test_strided, 2, 1, MPI_THREAD_SINGLE},
     {"strided_bursts", test_strided_bursts, 2, 1, MPI_THREAD_SINGLE},
     {"strided_late", test_strided_late, 2, 1, MPI_THREAD_SINGLE},
