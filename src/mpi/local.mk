@@ -73,6 +73,8 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/tracks.c src/mpi/tracks.h \
 	src/mpi/tracks_queue.c \
 	src/mpi/transfers.c src/mpi/transfers.h \
+	src/mpi/type_contents.c src/mpi/type_contents.h \
+	src/mpi/type_nest.c src/mpi/type_nest.h \
 	src/mpi/type_numbers.c \
 	src/mpi/type_parts.c src/mpi/type_parts.h \
 	src/mpi/types.c src/mpi/types.h \

@@ -1,5 +1,5 @@
 /* Persistent requests, set up. */
-#include "mpi/layouts.h"
+#include "mpi/strides.h"
 #include "mpi/persistent.h"
 
 static int check(const struct arguments *arguments, enum operation_kind kind,
@@ -45,7 +45,7 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
     request = message_describe(arguments, comm, kind, &shape, result, err);
     if (!request)
         return NULL;
-    regular = layout_of(&shape, (uint64_t)arguments->count, &layout);
+    regular = type_layout(&shape, (uint64_t)arguments->count, &layout);
     pair = pair_make(request, regular ? &layout : NULL, space, sure);
     if (pair) {
         pair->count = arguments->count;

@@ -46,6 +46,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/pt2pt.c \
 	tests/mpi/random_type.c tests/mpi/random_type.h \
 	tests/mpi/ranks.c \
+	tests/mpi/regular.c \
 	tests/mpi/requests.c \
 	tests/mpi/room.c \
 	tests/mpi/stress.c tests/mpi/stress.h \

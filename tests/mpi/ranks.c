@@ -48,6 +48,7 @@ static const struct {
     {"persistent_types", test_persistent_types, 1, 1, MPI_THREAD_SINGLE},
     {"probe", test_probe, 2, 1, MPI_THREAD_SINGLE},
     {"pt2pt", test_pt2pt, 2, 2, MPI_THREAD_SINGLE},
+    {"regular", test_regular, 2, 1, MPI_THREAD_SINGLE},
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},
     {"room", test_room, 4, 1, MPI_THREAD_SINGLE},
     {"strided", test_strided, 2, 1, MPI_THREAD_SINGLE},
