@@ -76,6 +76,21 @@ void mappings_drop(const void *owner, uint64_t id)
     sweep(is_that, owner, id);
 }
 
+static bool is_of(const struct mapping *mapping, const void *owner, uint64_t id)
+{
+    (void)id;
+    return mapping->owner == owner;
+}
+
+bool mappings_drop_owner(const void *owner)
+{
+    sweep(is_of, owner, 0);
+    for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+        if (mapping->owner == owner)
+            return true;
+    return false;
+}
+
 void mappings_drop_all(void)
 {
     sweep(is_any, NULL, 0);

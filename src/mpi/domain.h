@@ -25,6 +25,9 @@ struct peer {
 
 struct domain {
     struct domain *next;
+    uint64_t name; /* the same on all its ranks, and theirs alone */
+    int users;     /* attached communicators, */
+    bool abandoned; /* of which there were some, and are none */
     MPI_Comm shadow;
     int rank, size;
     struct peer *peers;
@@ -53,9 +56,14 @@ void domain_free(struct domain *domain, bool mpi);
 
 /* The newest first. */
 struct domain *domain_first(void);
-/* The domain all of whose ranks comm lies in, and where: ranks[i] is rank i of comm.
- * NULL when there is none. The caller frees *ranks. */
+/* Collective over comm: a domain that all of its ranks have, and where they are in it: ranks[i]
+ * is rank i of comm. NULL on all when there is none. It counts as used by comm from now on,
+ * until domain_leave. The caller frees *ranks. */
 struct domain *domain_around(MPI_Comm comm, int **ranks);
+/* One communicator less is attached to it. */
+void domain_leave(struct domain *domain);
+/* Frees those without communicators, once nothing of theirs is under way. Calls MPI. */
+void domains_sweep(void);
 
 /* A free descriptor of this rank, with a slot if that is wanted and there is one; -1:
  * all are in use. */

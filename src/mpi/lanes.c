@@ -142,6 +142,20 @@ bool lane_share(const struct lane *lane, struct memory_export *shared)
            memory_share(&memory, shared);
 }
 
+void lanes_forget(const struct domain *domain)
+{
+    for (struct pool **link = &pools; *link;) {
+        struct pool *pool = *link;
+
+        if (pool->domain != domain) {
+            link = &pool->next;
+            continue;
+        }
+        *link = pool->next;
+        free(pool);
+    }
+}
+
 void lanes_clear(void)
 {
     while (pools) {

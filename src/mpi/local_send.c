@@ -194,8 +194,9 @@ static bool follow(struct gpubind_operation *send)
         atomic_store_explicit(&descriptor->state, DESCRIPTOR_TAKEN, memory_order_relaxed);
         transfer_send(send, descriptor->mpi_tag, TRANSFER_WHOLE, true);
         return false;
-    default:
-        return false;
+    default: /* a receiver that has left has closed its mappings, and takes nothing more */
+        return (send->done || send->release) &&
+               segment_has_left(&send->domain->segment, send->peer->local);
     }
 }
 

@@ -190,6 +190,18 @@ int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *e
     return 0;
 }
 
+void segment_leave(const struct segment *segment)
+{
+    atomic_store(&segment_station(segment, segment->me)->left, 1);
+    for (int rank = 0; rank < segment->n; rank++)
+        atomic_fetch_add(&segment_station(segment, rank)->acks, 1);
+}
+
+bool segment_has_left(const struct segment *segment, int rank)
+{
+    return atomic_load_explicit(&segment_station(segment, rank)->left, memory_order_acquire);
+}
+
 void segment_clear(struct segment *segment)
 {
     if (segment->base)

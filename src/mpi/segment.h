@@ -91,6 +91,7 @@ struct pieces {
 struct station {
     int32_t pid;
     uint64_t pid_space;               /* pids compare within one */
+    _Atomic uint32_t left;            /* it uses the segment no more, and maps nobody's memory */
     _Atomic uint32_t noticed;         /* of rank 0: notices that the node has had, by bit */
     _Alignas(128) _Atomic uint64_t tail; /* entries ever put into the inbox */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
@@ -110,6 +111,10 @@ struct segment {
  * with a sentence when it cannot be had on one of them. */
 int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *err);
 void segment_clear(struct segment *segment);
+
+/* I use it no more; the others' sends to me end with that. */
+void segment_leave(const struct segment *segment);
+bool segment_has_left(const struct segment *segment, int rank);
 
 struct station *segment_station(const struct segment *segment, int rank);
 _Atomic uint64_t *segment_inbox(const struct segment *segment, int rank);

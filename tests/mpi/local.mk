@@ -49,6 +49,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/regular.c \
 	tests/mpi/requests.c \
 	tests/mpi/room.c \
+	tests/mpi/spawn.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
 	tests/mpi/strided.c \

@@ -51,6 +51,7 @@ static const struct {
     {"regular", test_regular, 2, 1, MPI_THREAD_SINGLE},
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},
     {"room", test_room, 4, 1, MPI_THREAD_SINGLE},
+    {"spawn", test_spawn, 2, 1, MPI_THREAD_SINGLE},
     {"strided", test_strided, 2, 1, MPI_THREAD_SINGLE},
     {"strided_bursts", test_strided_bursts, 2, 1, MPI_THREAD_SINGLE},
     {"strided_late", test_strided_late, 2, 1, MPI_THREAD_SINGLE},

@@ -43,6 +43,7 @@ void test_pt2pt(void);
 void test_regular(void);
 void test_requests(void);
 void test_room(void);
+void test_spawn(void);
 void test_strided(void);
 void test_strided_bursts(void);
 void test_strided_late(void);
