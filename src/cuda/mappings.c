@@ -27,11 +27,13 @@ void mappings_limit(int n, uint64_t nbytes)
 
 static void close_mapping(struct mapping *mapping)
 {
-    bool entered = gpu_enter(mapping->gpu);
+    if (!gpu_is_dead(mapping->gpu)) {
+        bool entered = gpu_enter(mapping->gpu);
 
-    if (!shareable_close(mapping->start))
-        gpu_driver()->cuIpcCloseMemHandle(mapping->start);
-    gpu_leave(entered);
+        if (!shareable_close(mapping->start))
+            gpu_driver()->cuIpcCloseMemHandle(mapping->start);
+        gpu_leave(entered);
+    }
     count--;
     bytes -= mapping->size;
     free(mapping);

@@ -175,18 +175,18 @@ struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
 
 static void unpin(struct domain *domain)
 {
-    const struct gpu *gpu = gpu_any();
-    size_t nbytes;
-    bool entered;
+    for (int i = 0; domain->pinned && i < domain->segment.n; i++)
+        for (int data = 0; data < SEGMENT_DATA; data++) {
+            const struct gpu *gpu = domain->pinned[i][data];
+            size_t nbytes;
+            bool entered;
 
-    if (!gpu || !domain->pinned)
-        return;
-    entered = gpu_enter(gpu);
-    for (int i = 0; i < domain->segment.n; i++)
-        for (int data = 0; data < SEGMENT_DATA; data++)
-            if (domain->pinned[i][data])
-                gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, data, &nbytes));
-    gpu_leave(entered);
+            if (!gpu || gpu_is_dead(gpu))
+                continue;
+            entered = gpu_enter(gpu);
+            gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, data, &nbytes));
+            gpu_leave(entered);
+        }
 }
 
 void domain_free(struct domain *domain, bool mpi)
@@ -329,16 +329,27 @@ void domains_sweep(void)
     }
 }
 
+void domains_unpinned(const struct gpu *gpu)
+{
+    for (struct domain *domain = domains; domain; domain = domain->next)
+        for (int i = 0; i < domain->size; i++)
+            for (int data = 0; data < SEGMENT_DATA; data++)
+                if (domain->pinned[i][data] == gpu)
+                    domain->pinned[i][data] = NULL;
+}
+
 void domain_pin(struct domain *domain, int local, enum segment_data data)
 {
-    const struct gpu *gpu = gpu_any();
+    const struct gpu *gpu = domain->pinned[local][data];
     size_t nbytes;
     char *at;
     bool entered;
 
-    if (domain->pinned[local][data] || !gpu)
+    if (!gpu)
+        domain->pinned[local][data] = gpu_any();
+    if (gpu || !domain->pinned[local][data])
         return;
-    domain->pinned[local][data] = true;
+    gpu = domain->pinned[local][data];
     at = segment_data(&domain->segment, local, data, &nbytes);
     entered = gpu_enter(gpu);
     /* Copies work without, only slower, so a refusal is no error. */

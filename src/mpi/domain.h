@@ -7,6 +7,7 @@
 #include "mpi/segment.h"
 #include "mpi/settings.h"
 
+struct gpu;
 struct gpubind_operation;
 
 struct peer {
@@ -43,7 +44,8 @@ struct domain {
     struct gpubind_operation *sends; /* to ranks of the node, under way */
     struct gpubind_operation *queued, **queued_end; /* until a descriptor is free */
     const struct gpubind_operation *pieces_user; /* the receive whose pieces senders may read */
-    bool (*pinned)[SEGMENT_DATA]; /* by local rank: what is page-locked here */
+    const struct gpu *(*pinned)[SEGMENT_DATA]; /* by local rank: what is page-locked here, and
+                                                  in whose context */
     int slots;     /* 0: not asked for yet, 1: there, -1: no memory */
 };
 
@@ -60,6 +62,8 @@ struct domain *domain_first(void);
  * is rank i of comm. NULL on all when there is none. It counts as used by comm from now on,
  * until domain_leave. The caller frees *ranks. */
 struct domain *domain_around(MPI_Comm comm, int **ranks);
+/* Its context is no more, and what was page-locked in it is not. */
+void domains_unpinned(const struct gpu *gpu);
 /* One communicator less is attached to it. */
 void domain_leave(struct domain *domain);
 /* Frees those without communicators, once nothing of theirs is under way. Calls MPI. */

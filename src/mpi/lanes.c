@@ -164,10 +164,7 @@ void lanes_clear(void)
 
         pools = pool->next;
         if (pool->gpu) {
-            bool entered = gpu_enter(pool->gpu);
-
-            gpu_driver()->cuMemFree_v2(first->whole);
-            gpu_leave(entered);
+            gpu_free_now(pool->gpu, first->whole);
         } else if (!pool->domain) {
             free_private(first->host);
         }

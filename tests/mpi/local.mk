@@ -48,6 +48,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/ranks.c \
 	tests/mpi/regular.c \
 	tests/mpi/requests.c \
+	tests/mpi/reset.c \
 	tests/mpi/room.c \
 	tests/mpi/spawn.c \
 	tests/mpi/stress.c tests/mpi/stress.h \

@@ -50,6 +50,7 @@ static const struct {
     {"pt2pt", test_pt2pt, 2, 2, MPI_THREAD_SINGLE},
     {"regular", test_regular, 2, 1, MPI_THREAD_SINGLE},
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},
+    {"reset", test_reset, 2, 1, MPI_THREAD_SINGLE},
     {"room", test_room, 4, 1, MPI_THREAD_SINGLE},
     {"spawn", test_spawn, 2, 1, MPI_THREAD_SINGLE},
     {"strided", test_strided, 2, 1, MPI_THREAD_SINGLE},

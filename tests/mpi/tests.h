@@ -42,6 +42,7 @@ void test_probe(void);
 void test_pt2pt(void);
 void test_regular(void);
 void test_requests(void);
+void test_reset(void);
 void test_room(void);
 void test_spawn(void);
 void test_strided(void);
