@@ -9,6 +9,11 @@ for setting in simulated 'slow copies' 'no peers' 'no IPC' 'one device' kernels 
     on "$setting" 2 kinds
     on "$setting" 2 lifetimes
 done
+for setting in simulated 'slow copies' 'no peers' 'no IPC' kernels 'shared path' 'no driver' GPU \
+    'GPU shared'; do
+    on "$setting" 2 reset streams
+done
+on 'network path' 2 reset
 on 'three devices' 3 kinds
 on 'slower copies' 2 lifetimes
 

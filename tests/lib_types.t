@@ -4,4 +4,7 @@
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 everywhere 3 types
+for setting in simulated 'no peers' kernels 'network path' 'no driver' GPU; do
+    on "$setting" 2 regular
+done
 done_testing

@@ -8,7 +8,7 @@
 #define BLOCKS_MOST 1024
 
 static struct type_block blocks[BLOCKS_MOST];
-static struct type_shape shape;
+static struct type_blocks shape;
 static uint64_t state = 1;
 
 static int any(int least, int most)
@@ -31,7 +31,7 @@ static void add(MPI_Aint at, size_t nbytes)
 
 static void begin(void)
 {
-    shape = (struct type_shape){.blocks = blocks};
+    shape = (struct type_blocks){.blocks = blocks};
 }
 
 /* The distance of each byte from the buffer; their number. */
@@ -157,8 +157,8 @@ static void refuses(uint64_t count, const char *what)
 static void known(void)
 {
     begin();
-    shape.nbytes = 8;
-    shape.dense = true;
+    add(0, 8);
+    shape.extent = 8;
     is_layout((uint64_t)1 << 40, (uint64_t)1 << 43, 1, 1, 1, "a dense type is a run");
     is_layout(0, 0, 1, 1, 1, "no element: no data");
     begin();

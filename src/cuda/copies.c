@@ -318,10 +318,12 @@ void copies_stop(void)
     struct spare *spare;
 
     while ((spare = spares)) {
-        bool entered = gpu_enter(spare->gpu);
+        if (!gpu_is_dead(spare->gpu)) {
+            bool entered = gpu_enter(spare->gpu);
 
-        gpu_driver()->cuEventDestroy_v2(spare->event);
-        gpu_leave(entered);
+            gpu_driver()->cuEventDestroy_v2(spare->event);
+            gpu_leave(entered);
+        }
         spares = spare->next;
         free(spare);
     }

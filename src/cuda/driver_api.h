@@ -216,6 +216,7 @@ struct CUgraphExec_st;
                        unsigned, unsigned, struct CUstream_st *, void **, void **))
 
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                          \
+    X(cuCtxGetId, (struct CUctx_st *, unsigned long long *))                                \
     X(cuMemcpyBatchAsync_v2, (cuda_address *, cuda_address *, size_t *, size_t,             \
                               struct cuda_copy_attributes *, size_t *, size_t,              \
                               struct CUstream_st *))                                        \

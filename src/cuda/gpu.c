@@ -9,7 +9,8 @@
 
 static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
-static struct gpu *gpus;
+static struct gpu *gpus, *dead;
+static void (*tell_of_death)(const struct gpu *);
 
 static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
 {
@@ -73,8 +74,46 @@ int gpu_start(struct gpubind_error *err)
     return 0;
 }
 
+/* Drivers before CUDA 12 give contexts no numbers. */
+static bool is_same(const struct gpu *gpu)
+{
+    unsigned long long id = 0;
+
+    return gpu->id == 0 ||
+           (driver.cuCtxGetId(gpu->context, &id) == CUDA_OK && id == gpu->id);
+}
+
+bool gpu_is_dead(const struct gpu *gpu)
+{
+    return gpu->dead || !is_same(gpu);
+}
+
+void gpu_at_death(void (*tell)(const struct gpu *gpu))
+{
+    tell_of_death = tell;
+}
+
+void gpu_look_after(void)
+{
+    for (struct gpu **link = &gpus; *link;) {
+        struct gpu *gpu = *link;
+
+        if (is_same(gpu)) {
+            link = &gpu->next;
+            continue;
+        }
+        *link = gpu->next;
+        gpu->dead = true;
+        gpu->next = dead;
+        dead = gpu;
+        if (tell_of_death)
+            tell_of_death(gpu);
+    }
+}
+
 struct gpu *gpu_any(void)
 {
+    gpu_look_after();
     return gpus;
 }
 
@@ -172,6 +211,8 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     gpu->context = context;
     gpu->ordinal = ordinal;
     gpu->retained = retained;
+    if (driver.cuCtxGetId && driver.cuCtxGetId(context, &gpu->id) != CUDA_OK)
+        gpu->id = 0;
     gpu->multiprocessors = attribute_of(ordinal, CUDA_ATTRIBUTE_MULTIPROCESSORS);
     gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
     gpu->waits_for_64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
@@ -199,6 +240,7 @@ static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
     struct gpu *gpu;
     int status;
 
+    gpu_look_after();
     for (gpu = gpus; gpu; gpu = gpu->next)
         if (gpu->ordinal == ordinal && gpu->retained)
             return gpu;
@@ -234,10 +276,25 @@ struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *
         context = current_of(ordinal, &device);
     if (!context)
         return of_primary(ordinal, err);
+    gpu_look_after();
     for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
         if (gpu->context == context)
             return gpu;
     return gpu_make(context, ordinal, false, err);
+}
+
+struct gpu *gpu_of_memory(struct CUctx_st *context, int ordinal, uint64_t id,
+                          struct gpubind_error *err)
+{
+    struct gpu *gpu;
+
+    for (gpu = gpus; gpu; gpu = gpu->next)
+        if (context && gpu->context == context && id <= gpu->newest)
+            return gpu;
+    gpu = gpu_of(context, ordinal, err);
+    if (gpu && id > gpu->newest)
+        gpu->newest = id;
+    return gpu;
 }
 
 struct gpu *gpu_current(struct gpubind_error *err)
@@ -261,6 +318,13 @@ void gpu_stop(void)
 {
     struct gpu *gpu;
 
+    gpu_look_after();
+    while ((gpu = dead)) {
+        if (gpu->retained)
+            driver.cuDevicePrimaryCtxRelease_v2(gpu->ordinal);
+        dead = gpu->next;
+        free(gpu);
+    }
     while ((gpu = gpus)) {
         bool entered = gpu_enter(gpu);
 

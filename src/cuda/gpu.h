@@ -4,6 +4,7 @@
 #define GPUBIND_CUDA_GPU_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cuda/driver.h"
 
@@ -22,6 +23,10 @@ struct gpu {
     bool flushes;        /* its streams can wait for a word with CUDA_WAIT_FLUSH, */
     bool waits_for_64;   /* and for words of 64 bits */
     bool retained; /* the primary context, on our account */
+    unsigned long long id; /* of the context: the address of one that was destroyed, or reset,
+                              may be another's */
+    uint64_t newest;       /* memory with a number up to this was seen while it was alive */
+    bool dead;
     /* non-blocking: the application waits for none */
     struct CUstream_st *streams[GPU_STREAMS];
     struct CUmod_st *module;
@@ -46,6 +51,18 @@ struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *
 struct gpu *gpu_any(void);
 /* Loads the kernels of those that were first seen when streams were held, if it may be. */
 void gpus_complete(void);
+/* The same of memory with that number, never given twice in a process. Costs no call of the
+ * driver for memory that is older than what was asked for before. */
+struct gpu *gpu_of_memory(struct CUctx_st *context, int ordinal, uint64_t id,
+                          struct gpubind_error *err);
+/* The application has reset the device, or destroyed the context: its streams, events, modules,
+ * memory, mappings and page locks are no more, and their handles must not be used. A struct gpu
+ * is kept until the end, so that what was made with it is not taken for another's. */
+bool gpu_is_dead(const struct gpu *gpu);
+/* Looks for contexts that are no more; gpu_of finds those that it is asked for. */
+void gpu_look_after(void);
+/* To be told of each. */
+void gpu_at_death(void (*tell)(const struct gpu *gpu));
 /* Makes the GPU's context current until gpu_leave; returns what gpu_leave takes. */
 bool gpu_enter(const struct gpu *gpu);
 void gpu_leave(bool entered);

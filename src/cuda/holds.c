@@ -30,8 +30,12 @@ static struct later {
 
 static bool is_over(struct hold *hold)
 {
-    bool entered = gpu_enter(hold->gpu);
+    bool entered;
 
+    hold->pending = false;
+    if (gpu_is_dead(hold->gpu))
+        return true;
+    entered = gpu_enter(hold->gpu);
     hold->pending = gpu_driver()->cuEventQuery(hold->event) == CUDA_NOT_READY;
     gpu_leave(entered);
     return !hold->pending;
@@ -78,8 +82,11 @@ cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes)
 
 void gpu_free_now(const struct gpu *gpu, cuda_address memory)
 {
-    bool entered = gpu_enter(gpu);
+    bool entered;
 
+    if (gpu_is_dead(gpu))
+        return;
+    entered = gpu_enter(gpu);
     if (!shareable_close(memory))
         gpu_driver()->cuMemFree_v2(memory);
     gpu_leave(entered);
@@ -224,10 +231,13 @@ void holds_stop(void)
 {
     while (holds) {
         struct hold *hold = holds;
-        bool entered = gpu_enter(hold->gpu);
 
-        gpu_driver()->cuEventDestroy_v2(hold->event);
-        gpu_leave(entered);
+        if (!gpu_is_dead(hold->gpu)) {
+            bool entered = gpu_enter(hold->gpu);
+
+            gpu_driver()->cuEventDestroy_v2(hold->event);
+            gpu_leave(entered);
+        }
         holds = hold->next;
         free(hold);
     }

@@ -27,11 +27,13 @@ void mappings_limit(int n, uint64_t nbytes)
 
 static void close_mapping(struct mapping *mapping)
 {
-    bool entered = gpu_enter(mapping->gpu);
+    if (!gpu_is_dead(mapping->gpu)) {
+        bool entered = gpu_enter(mapping->gpu);
 
-    if (!shareable_close(mapping->start))
-        gpu_driver()->cuIpcCloseMemHandle(mapping->start);
-    gpu_leave(entered);
+        if (!shareable_close(mapping->start))
+            gpu_driver()->cuIpcCloseMemHandle(mapping->start);
+        gpu_leave(entered);
+    }
     count--;
     bytes -= mapping->size;
     free(mapping);
@@ -74,6 +76,21 @@ static bool is_any(const struct mapping *mapping, const void *owner, uint64_t id
 void mappings_drop(const void *owner, uint64_t id)
 {
     sweep(is_that, owner, id);
+}
+
+static bool is_of(const struct mapping *mapping, const void *owner, uint64_t id)
+{
+    (void)id;
+    return mapping->owner == owner;
+}
+
+bool mappings_drop_owner(const void *owner)
+{
+    sweep(is_of, owner, 0);
+    for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+        if (mapping->owner == owner)
+            return true;
+    return false;
 }
 
 void mappings_drop_all(void)

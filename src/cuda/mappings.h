@@ -29,6 +29,8 @@ void mapping_done(struct mapping *mapping);
 void mapping_drop(struct mapping *mapping);
 /* Closes owner's allocation id, at once or when it is no longer in use. */
 void mappings_drop(const void *owner, uint64_t id);
+/* Closes all of owner's. true while one is still in use. */
+bool mappings_drop_owner(const void *owner);
 /* true while a dropped mapping of it is still in use. */
 bool mappings_hold(const void *owner, uint64_t id);
 void mappings_drop_all(void);

@@ -55,7 +55,7 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
     /* Memory without a context may lie on a device that this process does not use. */
     memory->gpu = capable ? NULL : shareable_gpu(memory->address);
     if (!memory->gpu)
-        memory->gpu = gpu_of(context, ordinal, err);
+        memory->gpu = gpu_of_memory(context, ordinal, id, err);
     if (!memory->gpu)
         return -1;
     memory->synchronous = managed || memory->gpu->synchronous ||

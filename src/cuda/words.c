@@ -170,10 +170,8 @@ void words_stop(void)
 {
     while (arenas) {
         struct words_arena *arena = arenas;
-        bool entered = gpu_enter(arena->memory.gpu);
 
-        gpu_driver()->cuMemFree_v2(arena->memory.address);
-        gpu_leave(entered);
+        gpu_free_now(arena->memory.gpu, arena->memory.address);
         arenas = arena->next;
         free(arena);
     }

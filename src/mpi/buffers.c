@@ -127,10 +127,7 @@ void buffers_clear(void)
     struct buffer *buffer;
 
     while ((buffer = kept)) {
-        bool entered = gpu_enter(buffer->memory.gpu);
-
-        gpu_driver()->cuMemFree_v2(buffer->memory.start);
-        gpu_leave(entered);
+        gpu_free_now(buffer->memory.gpu, buffer->memory.start);
         kept = buffer->next;
         free(buffer);
     }

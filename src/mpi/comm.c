@@ -26,6 +26,7 @@ static void comm_free(struct comm *comm)
     match_clear(comm->companion);
     free(comm->companion);
     places_clear(comm->places);
+    domain_leave(comm->domain);
     free(comm->domain_ranks);
     free(comm);
 }
@@ -150,6 +151,7 @@ static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
     if (comm->companion)
         return comm;
     error_set(err, "out of memory");
+    domain_leave(comm->domain);
     free(comm->domain_ranks);
     free(comm);
     return NULL;

@@ -2,12 +2,25 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cuda/gpu.h"
+#include "cuda/mappings.h"
+#include "mpi/engine.h"
+#include "mpi/lanes.h"
+#include "mpi/library.h"
+#include "mpi/match.h"
 #include "mpi/notice.h"
 #include "mpi/pieces.h"
+#include "mpi/shares.h"
+#include "mpi/stage.h"
+
+#define RESERVED_EACH 512 /* descriptors without a slot, when there are none left */
 
 static struct domain *domains;
+static int abandoned; /* domains without a communicator */
 
 struct domain *domain_first(void)
 {
@@ -82,8 +95,23 @@ void domain_give_descriptor(struct domain *domain, int descriptor)
         domain->free_plain[domain->nplain++] = descriptor;
 }
 
+/* Memory for some more descriptors, while there are any. */
+static void reserve_more(struct domain *domain)
+{
+    const int all = domain->segment.ndescriptors, first = domain->nreserved;
+    const int end = first + RESERVED_EACH < all ? first + RESERVED_EACH : all;
+
+    if (first == end)
+        return;
+    domain->nreserved = segment_reserve_descriptors(&domain->segment, first, end) ? end : all;
+    for (int i = end; i > first && domain->nreserved == end; i--)
+        domain_give_descriptor(domain, i - 1);
+}
+
 int domain_take_descriptor(struct domain *domain, bool slotted)
 {
+    if (domain->nplain == 0 && (!slotted || domain->nslotted == 0))
+        reserve_more(domain);
     if (domain->nslotted > 0 && (slotted || domain->nplain == 0))
         return domain->free_slotted[--domain->nslotted];
     return domain->nplain > 0 ? domain->free_plain[--domain->nplain] : -1;
@@ -103,9 +131,21 @@ static int allocate(struct domain *domain)
     if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_slotted ||
         !domain->free_plain)
         return -1;
-    for (int i = segment->base ? segment->ndescriptors : 0; i > 0; i--)
+    domain->nreserved = segment->base ? segment->nslots : 0;
+    for (int i = domain->nreserved; i > 0; i--)
         domain_give_descriptor(domain, i - 1);
     return 0;
+}
+
+static uint64_t make_name(const struct domain *domain)
+{
+    uint64_t name = 0;
+
+    while (domain->rank == 0 && name == 0)
+        if (getrandom(&name, sizeof name, 0) != sizeof name)
+            name = (uint64_t)getpid() << 32 | (uint32_t)clock();
+    PMPI_Bcast(&name, 1, MPI_UINT64_T, 0, domain->shadow);
+    return name;
 }
 
 struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
@@ -127,6 +167,7 @@ struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
         domain_free(domain, false);
         return NULL;
     }
+    domain->name = make_name(domain);
     domain->next = domains;
     domains = domain;
     return domain;
@@ -134,17 +175,18 @@ struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
 
 static void unpin(struct domain *domain)
 {
-    const struct gpu *gpu = gpu_any();
-    size_t nbytes;
-    bool entered;
+    for (int i = 0; domain->pinned && i < domain->segment.n; i++)
+        for (int data = 0; data < SEGMENT_DATA; data++) {
+            const struct gpu *gpu = domain->pinned[i][data];
+            size_t nbytes;
+            bool entered;
 
-    if (!gpu || !domain->pinned)
-        return;
-    entered = gpu_enter(gpu);
-    for (int i = 0; i < domain->segment.n; i++)
-        if (domain->pinned[i])
-            gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, &nbytes));
-    gpu_leave(entered);
+            if (!gpu || gpu_is_dead(gpu))
+                continue;
+            entered = gpu_enter(gpu);
+            gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, data, &nbytes));
+            gpu_leave(entered);
+        }
 }
 
 void domain_free(struct domain *domain, bool mpi)
@@ -156,6 +198,10 @@ void domain_free(struct domain *domain, bool mpi)
         }
     unpin(domain);
     pieces_forget(domain);
+    lanes_forget(domain);
+    shares_forget(domain);
+    if (domain->segment.base)
+        segment_leave(&domain->segment);
     segment_clear(&domain->segment);
     if (mpi)
         PMPI_Comm_free(&domain->shadow);
@@ -182,43 +228,132 @@ static bool covers(const struct domain *domain, MPI_Group group, int n, int *own
     return true;
 }
 
+/* The oldest one in use, so that ranks agree where they can. */
+static struct domain *find_around(MPI_Group group, int n, int *own, int *ranks)
+{
+    struct domain *found = NULL;
+
+    for (struct domain *domain = domains; domain; domain = domain->next)
+        if (!domain->abandoned && covers(domain, group, n, own, ranks))
+            found = domain;
+    if (found) /* the others have written their own */
+        covers(found, group, n, own, ranks);
+    return found;
+}
+
+/* Have all found the same one? A rank may have given up a domain that others still use. */
+static bool agree_on(MPI_Comm comm, const struct domain *domain)
+{
+    const uint64_t name = domain ? domain->name : 0;
+    uint64_t mine[2] = {name, ~name}, most[2];
+
+    PMPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, comm);
+    return name != 0 && most[0] == ~most[1];
+}
+
 struct domain *domain_around(MPI_Comm comm, int **ranks)
 {
     struct domain *domain = NULL;
     MPI_Group group;
     int n, *own;
+    bool agreed;
 
     PMPI_Comm_size(comm, &n);
     PMPI_Comm_group(comm, &group);
     own = calloc((size_t)n, sizeof *own);
     *ranks = calloc((size_t)n, sizeof **ranks);
     if (own && *ranks)
-        for (domain = domains; domain; domain = domain->next)
-            if (covers(domain, group, n, own, *ranks))
-                break;
+        domain = find_around(group, n, own, *ranks);
     PMPI_Group_free(&group);
     free(own);
-    if (!domain) {
-        free(*ranks);
-        *ranks = NULL;
-    }
-    return domain;
+    if (domain)
+        domain->users++;
+    library_unlock(); /* two threads may attach, in another order elsewhere */
+    agreed = agree_on(comm, domain);
+    library_lock();
+    if (agreed)
+        return domain;
+    if (domain)
+        domain_leave(domain);
+    free(*ranks);
+    *ranks = NULL;
+    return NULL;
 }
 
-void domain_pin(struct domain *domain, int local)
+/* ---- the end of one that no communicator uses */
+
+void domain_leave(struct domain *domain)
 {
-    const struct gpu *gpu = gpu_any();
+    if (--domain->users > 0)
+        return;
+    domain->abandoned = true;
+    abandoned++;
+}
+
+/* Other ranks' memory that was mapped here is closed first. */
+static bool maps_any(struct domain *domain)
+{
+    bool any = false;
+
+    for (int i = 0; i < domain->size; i++)
+        any |= mappings_drop_owner(&domain->peers[i]);
+    return any;
+}
+
+static bool is_busy(struct domain *domain)
+{
+    if (domain->sends || domain->queued || domain->unacked || maps_any(domain) ||
+        engine_closes_for(domain) || stage_busy(domain) || gpu_puts_off())
+        return true;
+    for (int i = 0; i < domain->size; i++)
+        if (domain->peers[i].awaited > 0)
+            return true;
+    return false;
+}
+
+void domains_sweep(void)
+{
+    struct domain *next;
+
+    if (abandoned == 0)
+        return;
+    for (struct domain *domain = domains; domain; domain = next) {
+        next = domain->next;
+        if (!domain->abandoned)
+            continue;
+        match_forget(domain);
+        if (is_busy(domain))
+            continue;
+        abandoned--;
+        domain_free(domain, true);
+    }
+}
+
+void domains_unpinned(const struct gpu *gpu)
+{
+    for (struct domain *domain = domains; domain; domain = domain->next)
+        for (int i = 0; i < domain->size; i++)
+            for (int data = 0; data < SEGMENT_DATA; data++)
+                if (domain->pinned[i][data] == gpu)
+                    domain->pinned[i][data] = NULL;
+}
+
+void domain_pin(struct domain *domain, int local, enum segment_data data)
+{
+    const struct gpu *gpu = domain->pinned[local][data];
     size_t nbytes;
-    char *data;
+    char *at;
     bool entered;
 
-    if (domain->pinned[local] || !gpu)
+    if (!gpu)
+        domain->pinned[local][data] = gpu_any();
+    if (gpu || !domain->pinned[local][data])
         return;
-    domain->pinned[local] = true;
-    data = segment_data(&domain->segment, local, &nbytes);
+    gpu = domain->pinned[local][data];
+    at = segment_data(&domain->segment, local, data, &nbytes);
     entered = gpu_enter(gpu);
     /* Copies work without, only slower, so a refusal is no error. */
-    if (gpu_driver()->cuMemHostRegister_v2(data, nbytes, CUDA_REGISTER_PORTABLE) != CUDA_OK)
+    if (gpu_driver()->cuMemHostRegister_v2(at, nbytes, CUDA_REGISTER_PORTABLE) != CUDA_OK)
         notice_once(NOTICE_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
                     "through host memory are slower");
     gpu_leave(entered);

@@ -7,6 +7,7 @@
 #include "mpi/segment.h"
 #include "mpi/settings.h"
 
+struct gpu;
 struct gpubind_operation;
 
 struct peer {
@@ -25,6 +26,9 @@ struct peer {
 
 struct domain {
     struct domain *next;
+    uint64_t name; /* the same on all its ranks, and theirs alone */
+    int users;     /* attached communicators, */
+    bool abandoned; /* of which there were some, and are none */
     MPI_Comm shadow;
     int rank, size;
     struct peer *peers;
@@ -35,11 +39,13 @@ struct domain {
     bool look_again; /* at the descriptors, although acks says nothing new */
     struct peer *unacked; /* peers whose descriptors changed, to be told */
     int *free_slotted, nslotted; /* descriptors that are free: those with a slot, */
-    int *free_plain, nplain;     /* and those without */
+    int *free_plain, nplain;     /* and those without, */
+    int nreserved;               /* descriptors below this have memory */
     struct gpubind_operation *sends; /* to ranks of the node, under way */
     struct gpubind_operation *queued, **queued_end; /* until a descriptor is free */
     const struct gpubind_operation *pieces_user; /* the receive whose pieces senders may read */
-    bool *pinned;  /* by local rank: its slots and lanes are page-locked here */
+    const struct gpu *(*pinned)[SEGMENT_DATA]; /* by local rank: what is page-locked here, and
+                                                  in whose context */
     int slots;     /* 0: not asked for yet, 1: there, -1: no memory */
 };
 
@@ -52,15 +58,22 @@ void domain_free(struct domain *domain, bool mpi);
 
 /* The newest first. */
 struct domain *domain_first(void);
-/* The domain all of whose ranks comm lies in, and where: ranks[i] is rank i of comm.
- * NULL when there is none. The caller frees *ranks. */
+/* Collective over comm: a domain that all of its ranks have, and where they are in it: ranks[i]
+ * is rank i of comm. NULL on all when there is none. It counts as used by comm from now on,
+ * until domain_leave. The caller frees *ranks. */
 struct domain *domain_around(MPI_Comm comm, int **ranks);
+/* Its context is no more, and what was page-locked in it is not. */
+void domains_unpinned(const struct gpu *gpu);
+/* One communicator less is attached to it. */
+void domain_leave(struct domain *domain);
+/* Frees those without communicators, once nothing of theirs is under way. Calls MPI. */
+void domains_sweep(void);
 
 /* A free descriptor of this rank, with a slot if that is wanted and there is one; -1:
  * all are in use. */
 int domain_take_descriptor(struct domain *domain, bool slotted);
 void domain_give_descriptor(struct domain *domain, int descriptor);
-/* Page-locks a local rank's slots and lanes for the GPUs of this process, once. */
-void domain_pin(struct domain *domain, int local);
+/* Page-locks a local rank's slots or lanes for the GPUs of this process, once. */
+void domain_pin(struct domain *domain, int local, enum segment_data data);
 
 #endif

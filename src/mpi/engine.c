@@ -55,6 +55,14 @@ static void close_mapping(struct domain *domain, struct peer *peer, struct descr
         closings = closing;
 }
 
+bool engine_closes_for(const struct domain *domain)
+{
+    for (const struct closing *closing = closings; closing; closing = closing->next)
+        if (closing->domain == domain)
+            return true;
+    return false;
+}
+
 static void close_mappings(void)
 {
     struct closing **link = &closings;
@@ -138,6 +146,8 @@ void engine_progress(void)
     gpu_free_laters();
     on_streams_end();
     engine_tell_peers();
+    if (mpi)
+        domains_sweep();
 }
 
 void engine_tell_peers(void)

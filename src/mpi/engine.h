@@ -21,6 +21,8 @@ bool engine_peer_is_gone(const struct gpubind_operation *operation);
 void engine_look_after(struct gpubind_operation *operation);
 /* Until *done, polling with pauses; false after seconds. */
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
+/* A mapping that one of its ranks wants closed is still used. */
+bool engine_closes_for(const struct domain *domain);
 /* The rank's process, on this node, has ended. */
 bool engine_is_gone(const struct domain *domain, const struct peer *peer);
 

@@ -75,7 +75,7 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
             whole = 0;
     } else if (domain) {
         if (segment_reserve_lanes(&domain->segment)) {
-            domain_pin(domain, domain->segment.me);
+            domain_pin(domain, domain->segment.me, SEGMENT_LANES);
             host = segment_lanes(&domain->segment, domain->segment.me);
         }
     } else {
@@ -158,6 +158,20 @@ bool lane_share(const struct lane *lane, struct memory_export *shared)
            memory_share(&memory, shared);
 }
 
+void lanes_forget(const struct domain *domain)
+{
+    for (struct pool **link = &pools; *link;) {
+        struct pool *pool = *link;
+
+        if (pool->domain != domain) {
+            link = &pool->next;
+            continue;
+        }
+        *link = pool->next;
+        free(pool);
+    }
+}
+
 void lanes_clear(void)
 {
     while (pools) {
@@ -166,10 +180,7 @@ void lanes_clear(void)
 
         pools = pool->next;
         if (pool->gpu) {
-            bool entered = gpu_enter(pool->gpu);
-
-            gpu_driver()->cuMemFree_v2(first->whole);
-            gpu_leave(entered);
+            gpu_free_now(pool->gpu, first->whole);
         } else if (!pool->domain) {
             free_private(first->host);
         }

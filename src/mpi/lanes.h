@@ -33,6 +33,8 @@ struct lane *lane_take_private(enum lane_use use, bool more);
 void lane_give(struct lane *lane);
 /* The handle of a lane on a GPU. */
 bool lane_share(const struct lane *lane, struct memory_export *shared);
+/* Those in its segment; none is taken. */
+void lanes_forget(const struct domain *domain);
 void lanes_clear(void);
 
 #endif

@@ -31,24 +31,24 @@ static size_t common_divisor(size_t a, size_t b)
 }
 
 /* Blocks that touch are one in a shape, which makes some longer than others. */
-static bool split(struct pieces *pieces, const struct type_shape *shape)
+static bool split(struct pieces *pieces, const struct type_blocks *element)
 {
     uint64_t n = 0;
 
-    *pieces = (struct pieces){.blocks = shape->blocks, .nbytes = shape->blocks[0].nbytes};
-    for (int b = 1; b < shape->nblocks; b++)
-        pieces->nbytes = common_divisor(pieces->nbytes, shape->blocks[b].nbytes);
-    pieces->n = shape->nbytes / pieces->nbytes;
-    if (pieces->n == (uint64_t)shape->nblocks)
+    *pieces = (struct pieces){.blocks = element->blocks, .nbytes = element->blocks[0].nbytes};
+    for (int b = 1; b < element->nblocks; b++)
+        pieces->nbytes = common_divisor(pieces->nbytes, element->blocks[b].nbytes);
+    pieces->n = element->nbytes / pieces->nbytes;
+    if (pieces->n == (uint64_t)element->nblocks)
         return true;
-    if (pieces->n > SPLITS_MOST * (uint64_t)shape->nblocks)
+    if (pieces->n > SPLITS_MOST * (uint64_t)element->nblocks)
         return false;
     pieces->starts = malloc(pieces->n * sizeof *pieces->starts);
     if (!pieces->starts)
         return false;
-    for (int b = 0; b < shape->nblocks; b++)
-        for (size_t at = 0; at < shape->blocks[b].nbytes; at += pieces->nbytes)
-            pieces->starts[n++] = shape->blocks[b].at + (MPI_Aint)at;
+    for (int b = 0; b < element->nblocks; b++)
+        for (size_t at = 0; at < element->blocks[b].nbytes; at += pieces->nbytes)
+            pieces->starts[n++] = element->blocks[b].at + (MPI_Aint)at;
     return true;
 }
 
@@ -133,23 +133,23 @@ static bool fill(struct layout *layout, size_t nbytes, const struct level *level
     return true;
 }
 
-bool layout_of(const struct type_shape *shape, uint64_t count, struct layout *layout)
+bool layout_of(const struct type_blocks *element, uint64_t count, struct layout *layout)
 {
     struct level levels[LEVELS_MOST];
     struct pieces pieces;
     int n = 0;
     bool regular;
 
-    *layout = (struct layout){.run = count * shape->nbytes, .count = {1, 1, 1}};
-    if (layout->run == 0 || shape->dense)
+    *layout = (struct layout){.run = count * element->nbytes, .count = {1, 1, 1}};
+    if (layout->run == 0)
         return true;
-    layout->address = (cuda_address)shape->blocks[0].at;
-    regular = split(&pieces, shape);
+    layout->address = (cuda_address)element->blocks[0].at;
+    regular = split(&pieces, element);
     if (regular)
         n = find_levels(&pieces, levels);
     free(pieces.starts);
     if (!regular || n == 0)
         return false;
-    levels[n++] = (struct level){count, shape->extent};
+    levels[n++] = (struct level){count, element->extent};
     return fill(layout, pieces.nbytes, levels, n);
 }

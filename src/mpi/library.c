@@ -15,12 +15,14 @@
 #include "mpi/lanes.h"
 #include "mpi/match.h"
 #include "mpi/notice.h"
+#include "mpi/on_stream.h"
 #include "mpi/pairs.h"
 #include "mpi/paths.h"
 #include "mpi/shares.h"
 #include "mpi/strides.h"
 #include "mpi/stream_thread.h"
 #include "mpi/windows.h"
+#include "mpi/words.h"
 
 static _Thread_local char latest_error[1024];
 static _Thread_local int capture_mode;
@@ -155,6 +157,13 @@ static int start_helper(struct gpubind_error *err)
     return MPI_SUCCESS;
 }
 
+static void forget_context(const struct gpu *gpu)
+{
+    domains_unpinned(gpu);
+    on_streams_forget(gpu->context);
+    words_unpinned();
+}
+
 int library_start(struct gpubind_error *err)
 {
     const double before = operation_clock();
@@ -176,6 +185,7 @@ int library_start(struct gpubind_error *err)
     mappings_limit((int)settings.mappings, UINT64_MAX);
     buffers_limit((uint64_t)settings.pack_memory << 20);
     notice_start();
+    gpu_at_death(forget_context);
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
         result = comm_attach(MPI_COMM_SELF, &settings, err);

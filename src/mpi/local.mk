@@ -40,6 +40,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
 	src/mpi/memory_calls.c src/mpi/memory_calls.h \
+	src/mpi/node_memory.c src/mpi/node_memory.h \
 	src/mpi/notice.c src/mpi/notice.h \
 	src/mpi/offers.c src/mpi/offers.h \
 	src/mpi/on_stream.c src/mpi/on_stream.h src/mpi/on_stream_parts.h \
@@ -73,6 +74,8 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/tracks.c src/mpi/tracks.h \
 	src/mpi/tracks_queue.c \
 	src/mpi/transfers.c src/mpi/transfers.h \
+	src/mpi/type_contents.c src/mpi/type_contents.h \
+	src/mpi/type_nest.c src/mpi/type_nest.h \
 	src/mpi/type_numbers.c \
 	src/mpi/type_parts.c src/mpi/type_parts.h \
 	src/mpi/types.c src/mpi/types.h \

@@ -194,8 +194,9 @@ static bool follow(struct gpubind_operation *send)
         atomic_store_explicit(&descriptor->state, DESCRIPTOR_TAKEN, memory_order_relaxed);
         transfer_send(send, descriptor->mpi_tag, TRANSFER_WHOLE, true);
         return false;
-    default:
-        return false;
+    default: /* a receiver that has left has closed its mappings, and takes nothing more */
+        return (send->done || send->release) &&
+               segment_has_left(&send->domain->segment, send->peer->local);
     }
 }
 
@@ -242,7 +243,7 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
     if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_STASHING))
         return;
     if (send->memory.gpu && send->nbytes > 0)
-        domain_pin(send->domain, send->domain->segment.me);
+        domain_pin(send->domain, send->domain->segment.me, SEGMENT_SLOTS);
     if (!send->memory.gpu) {
         memcpy(slot_of(send), send->buffer, send->nbytes);
     } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {

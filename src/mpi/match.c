@@ -104,6 +104,24 @@ static void drop(struct arrival **first, struct arrival ***end)
     *end = first;
 }
 
+void match_forget(const struct domain *domain)
+{
+    struct arrival **link = &orphans;
+
+    while (*link) {
+        struct arrival *arrival = *link;
+
+        if (arrival->domain != domain) {
+            link = &arrival->next;
+            continue;
+        }
+        *link = arrival->next;
+        receive_drop(arrival);
+        free(arrival);
+    }
+    orphans_end = link;
+}
+
 void match_close(void)
 {
     closed = true;

@@ -30,6 +30,8 @@ void match_close(void);
 bool match_withdraw(struct gpubind_operation *receive);
 /* Messages that came before their communicator was attached here: now it may be. */
 void match_adopt(void);
+/* The domain ends, and all its communicators are gone. */
+void match_forget(const struct domain *domain);
 void match_clear(struct comm *comm);
 
 #endif

@@ -71,6 +71,21 @@ static void forget_one(void)
         }
 }
 
+void on_streams_forget(const struct CUctx_st *context)
+{
+    for (struct on_stream **link = &on_streams; *link;) {
+        struct on_stream *stream = *link;
+
+        if (stream->place.context != context || !is_idle(stream)) {
+            link = &stream->next;
+            continue;
+        }
+        *link = stream->next; /* its word goes with the page lock */
+        free(stream);
+        nstreams--;
+    }
+}
+
 static struct on_stream *make(struct CUstream_st *handle, struct CUctx_st *context,
                               const void *thread, struct gpubind_error *err)
 {
@@ -111,6 +126,7 @@ static struct on_stream *find(struct CUstream_st *handle, struct gpubind_error *
 
     if (!context)
         return NULL;
+    gpu_look_after();
     if (!handle)
         handle = CUDA_LEGACY_STREAM;
     for (struct on_stream *stream = on_streams; stream; stream = stream->next)

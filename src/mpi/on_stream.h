@@ -39,6 +39,8 @@ struct on_stream_verbs {
  * said once. */
 struct on_stream *on_stream_open(struct CUstream_st *handle, int *result,
                                  struct gpubind_error *err);
+/* The context is no more: a stream of another one may get its streams' handles. */
+void on_streams_forget(const struct CUctx_st *context);
 /* When the stream waits for the ends of what it is given. */
 enum on_stream_wait {
     ON_STREAM_NEVER,

@@ -1,7 +1,7 @@
 /* Persistent requests, set up. */
 #include "cuda/synchronous.h"
-#include "mpi/layouts.h"
 #include "mpi/persistent.h"
+#include "mpi/strides.h"
 
 /* The application may free its type at once. */
 static int keep_type(struct pair *pair, MPI_Datatype type)
@@ -31,7 +31,7 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
         synchronous_settle(&request->memory);
     if (!request)
         return NULL;
-    regular = layout_of(&shape, (uint64_t)arguments->count, &layout);
+    regular = type_layout(&shape, (uint64_t)arguments->count, &layout);
     pair = pair_make(request, regular ? &layout : NULL, internal, sure);
     if (pair) {
         pair->dense = shape.dense || request->nbytes == 0;

@@ -67,7 +67,7 @@ static void come_after_copies(struct gpubind_operation *operation, enum call_kin
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
 static bool is_run(const struct type_shape *shape, MPI_Count count)
 {
-    return shape->dense || (shape->nblocks == 1 &&
+    return shape->dense || (shape->together &&
                             (count == 1 || shape->extent == (MPI_Aint)shape->nbytes));
 }
 
@@ -97,9 +97,7 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
     if (type_look(arguments->type, shape, err) < 0)
         return NULL;
     *result = MPI_ERR_BUFFER;
-    first = (const char *)arguments->buf + (shape->dense || shape->nblocks == 0
-                                                ? 0
-                                                : shape->blocks[0].at);
+    first = (const char *)arguments->buf + shape->first;
     if (arguments->rank != MPI_PROC_NULL && (uint64_t)arguments->count * shape->nbytes > 0 &&
         !first) {
         error_set(err, "the buffer is NULL, with %lld elements", (long long)arguments->count);
@@ -143,9 +141,9 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     if (!operation || operation->rank == MPI_PROC_NULL)
         return operation;
     strided = operation->nbytes > 0 && !is_run(&shape, arguments->count);
-    if (!strided && !shape.dense && shape.nblocks > 0) {
-        operation->buffer = (char *)operation->buffer + shape.blocks[0].at;
-        operation->memory.address += (cuda_address)shape.blocks[0].at;
+    if (!strided) {
+        operation->buffer = (char *)operation->buffer + shape.first;
+        operation->memory.address += (cuda_address)shape.first;
     }
     operation->on_stream = call == CALL_ON_STREAM;
     operation->order = order_of(operation, call, strided);

@@ -84,10 +84,10 @@ static void take_slot(struct gpubind_operation *receive)
     if (receive->got_bytes == 0) {
         receive_finish(receive, 0, NULL);
     } else if (receive->pack) {
-        domain_pin(receive->domain, receive->peer->local);
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_SLOTS);
         receive_finish(receive, pack_take(receive, slot, &err), &err);
     } else if (receive->memory.gpu) {
-        domain_pin(receive->domain, receive->peer->local);
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_SLOTS);
         copy_from(receive, slot);
     } else {
         memcpy(receive->buffer, slot, receive->got_bytes);

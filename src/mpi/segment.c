@@ -1,13 +1,12 @@
 #include "mpi/segment.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "mpi/node_memory.h"
 
 #define PAGE 4096u
 
@@ -91,35 +90,38 @@ char *segment_lanes(const struct segment *segment, int rank)
     return part(segment, rank) + segment->lanes_at;
 }
 
-char *segment_data(const struct segment *segment, int rank, size_t *nbytes)
+char *segment_data(const struct segment *segment, int rank, enum segment_data data,
+                   size_t *nbytes)
 {
-    *nbytes = segment->lanes_at + (size_t)LANES * LANE_BYTES - slots_at(segment);
-    return part(segment, rank) + slots_at(segment);
+    if (data == SEGMENT_LANES) {
+        *nbytes = (size_t)LANES * LANE_BYTES;
+        return segment_lanes(segment, rank);
+    }
+    *nbytes = (size_t)segment->nslots * EAGER_BYTES;
+    return segment_slot(segment, rank, 0);
 }
 
-/* A page that the file system cannot give is SIGBUS later; so it is asked now. The
- * file has no name by then, but the mapping can be asked through madvise. */
-static bool populate(char *from, size_t nbytes)
+/* Of my part. */
+static bool reserve(const struct segment *segment, size_t from, size_t nbytes)
 {
-#ifdef MADV_POPULATE_WRITE
-    if (madvise(from, nbytes, MADV_POPULATE_WRITE) == 0)
-        return true;
-    if (errno != EINVAL && errno != ENOSYS)
-        return false;
-#endif
-    (void)from, (void)nbytes;
-    return true;
+    return node_memory_reserve(segment->fd, segment->part_bytes * (size_t)segment->me + from,
+                               nbytes);
 }
 
 bool segment_reserve_lanes(const struct segment *segment)
 {
-    return populate(segment_lanes(segment, segment->me), (size_t)LANES * LANE_BYTES);
+    return reserve(segment, segment->lanes_at, (size_t)LANES * LANE_BYTES);
 }
 
 bool segment_reserve_slots(const struct segment *segment)
 {
-    return populate(segment_slot(segment, segment->me, 0),
-                    (size_t)segment->nslots * EAGER_BYTES);
+    return reserve(segment, slots_at(segment), (size_t)segment->nslots * EAGER_BYTES);
+}
+
+bool segment_reserve_descriptors(const struct segment *segment, int from, int to)
+{
+    return reserve(segment, descriptors_at(segment) + (size_t)from * sizeof(struct descriptor),
+                   (size_t)(to - from) * sizeof(struct descriptor));
 }
 
 struct pieces *segment_pieces(const struct segment *segment, int rank)
@@ -129,42 +131,18 @@ struct pieces *segment_pieces(const struct segment *segment, int rank)
 
 bool segment_reserve_pieces(const struct segment *segment, uint64_t n)
 {
-    return populate(part(segment, segment->me) + segment->pieces_at, pieces_bytes(n));
+    return reserve(segment, segment->pieces_at, pieces_bytes(n));
 }
 
 bool segment_reserve_spare(const struct segment *segment, int to, uint64_t *offset)
 {
     *offset = (uint64_t)LANES * LANE_BYTES + (uint64_t)to * SPARE_BYTES;
-    return populate(segment_lanes(segment, segment->me) + *offset, SPARE_BYTES);
+    return reserve(segment, segment->lanes_at + *offset, SPARE_BYTES);
 }
 
-/* A name that nobody else has, known to the leader alone until it is broadcast. */
-static int create(char *name, size_t room, size_t nbytes, struct gpubind_error *err)
+static bool map(struct segment *segment)
 {
-    struct timespec now;
-    int fd = -1;
-
-    for (int i = 0; i < 100 && fd < 0; i++) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(name, room, "/gpubind.%ld.%lx%d", (long)getpid(), (unsigned long)now.tv_nsec, i);
-        fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    if (fd < 0)
-        return error_set(err, "shared memory cannot be made: %s", strerror(errno));
-    if (ftruncate(fd, (off_t)nbytes) < 0) {
-        error_set(err, "%zu bytes of shared memory cannot be had: %s", nbytes, strerror(errno));
-        shm_unlink(name);
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static bool map(struct segment *segment, int fd)
-{
-    void *at = mmap(NULL, segment->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = mmap(NULL, segment->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
 
     segment->base = at == MAP_FAILED ? NULL : at;
     return segment->base;
@@ -177,53 +155,32 @@ static uint64_t pid_space(void)
     return stat("/proc/self/ns/pid", &stat_of) == 0 ? (uint64_t)stat_of.st_ino : 0;
 }
 
-/* The sentence of the first rank that has one, on all. */
-static void share_error(MPI_Comm node, const struct segment *segment, bool good,
-                        struct gpubind_error *err)
+/* What the ranks use sooner or later when they send all kinds of messages. */
+static size_t expected_bytes(const struct segment *segment)
 {
-    int mine = good ? segment->n : segment->me, first;
-    struct gpubind_error text = {{0}};
+    const size_t each = descriptors_at(segment) +
+                        (size_t)segment->nslots * (sizeof(struct descriptor) + EAGER_BYTES) +
+                        (size_t)LANES * LANE_BYTES + pieces_bytes(PIECES_MOST);
 
-    PMPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, node);
-    if (first == segment->n)
-        return;
-    if (first == segment->me && err)
-        text = *err;
-    PMPI_Bcast(text.text, sizeof text.text, MPI_CHAR, first, node);
-    if (err)
-        *err = text;
+    return each * (size_t)segment->n;
 }
 
 int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *err)
 {
-    char name[64] = "";
-    int fd = -1, good, all;
+    bool good;
 
     memset(segment, 0, sizeof *segment);
     PMPI_Comm_rank(node, &segment->me);
     PMPI_Comm_size(node, &segment->n);
     measure(segment);
-    if (segment->me == 0) {
-        fd = create(name, sizeof name, segment->nbytes, err);
-        if (fd < 0)
-            name[0] = '\0';
-    }
-    PMPI_Bcast(name, sizeof name, MPI_CHAR, 0, node);
-    if (segment->me > 0 && name[0])
-        fd = shm_open(name, O_RDWR | O_CLOEXEC, 0600);
-    good = fd >= 0 && map(segment, fd) &&
-           populate(part(segment, segment->me), descriptors_at(segment)) &&
-           populate(part(segment, segment->me) + descriptors_at(segment),
-                    (size_t)segment->nslots * sizeof(struct descriptor));
-    if (!good && (segment->me > 0 || name[0]))
+    segment->fd = node_memory_open(node, segment->nbytes, expected_bytes(segment), err);
+    if (segment->fd < 0)
+        return -1;
+    good = map(segment) && reserve(segment, 0, descriptors_at(segment)) &&
+           segment_reserve_descriptors(segment, 0, segment->nslots);
+    if (!good)
         error_set(err, "shared memory of this node cannot be used: %s", strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    PMPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, node);
-    if (segment->me == 0 && name[0])
-        shm_unlink(name);
-    if (!all) {
-        share_error(node, segment, good, err);
+    if (node_agree(node, good, err) < 0) {
         segment_clear(segment);
         return -1;
     }
@@ -233,9 +190,24 @@ int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *e
     return 0;
 }
 
+void segment_leave(const struct segment *segment)
+{
+    atomic_store(&segment_station(segment, segment->me)->left, 1);
+    for (int rank = 0; rank < segment->n; rank++)
+        atomic_fetch_add(&segment_station(segment, rank)->acks, 1);
+}
+
+bool segment_has_left(const struct segment *segment, int rank)
+{
+    return atomic_load_explicit(&segment_station(segment, rank)->left, memory_order_acquire);
+}
+
 void segment_clear(struct segment *segment)
 {
     if (segment->base)
         munmap(segment->base, segment->nbytes);
+    if (segment->fd >= 0)
+        close(segment->fd);
     segment->base = NULL;
+    segment->fd = -1;
 }

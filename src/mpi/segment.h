@@ -10,8 +10,8 @@
  *   spares       a small lane for each rank, for when the lanes are held by others
  *   pieces       of an irregular type that a waiting receive has
  *
- * Pages that nobody touches take no memory. The file has lost its name before the
- * library is used, so that nothing can be left behind.
+ * Pages that nobody touches take no memory, and each part of it is reserved before its
+ * first use: see node_memory.h.
  */
 #ifndef GPUBIND_MPI_SEGMENT_H
 #define GPUBIND_MPI_SEGMENT_H
@@ -91,6 +91,7 @@ struct pieces {
 struct station {
     int32_t pid;
     uint64_t pid_space;               /* pids compare within one */
+    _Atomic uint32_t left;            /* it uses the segment no more, and maps nobody's memory */
     _Atomic uint32_t noticed;         /* of rank 0: notices that the node has had, by bit */
     _Alignas(128) _Atomic uint64_t tail; /* entries ever put into the inbox */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
@@ -98,6 +99,7 @@ struct station {
 
 struct segment {
     char *base;
+    int fd;
     size_t nbytes;
     int n, me;              /* ranks, mine among them */
     int ndescriptors, nslots; /* of each rank */
@@ -110,19 +112,26 @@ struct segment {
 int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *err);
 void segment_clear(struct segment *segment);
 
+/* I use it no more; the others' sends to me end with that. */
+void segment_leave(const struct segment *segment);
+bool segment_has_left(const struct segment *segment, int rank);
+
 struct station *segment_station(const struct segment *segment, int rank);
 _Atomic uint64_t *segment_inbox(const struct segment *segment, int rank);
 struct descriptor *segment_descriptor(const struct segment *segment, int rank, int number);
 char *segment_slot(const struct segment *segment, int rank, int number);
 struct offer *segment_offer(const struct segment *segment, int receiver, int sender);
 struct pieces *segment_pieces(const struct segment *segment, int rank);
-/* The rank's lanes; the page-locked part starts with its slots. */
 char *segment_lanes(const struct segment *segment, int rank);
-/* The rank's slots and lanes, which are one piece. */
-char *segment_data(const struct segment *segment, int rank, size_t *nbytes);
+/* What is page-locked of a rank's part, each when it is first used. */
+enum segment_data { SEGMENT_SLOTS, SEGMENT_LANES, SEGMENT_DATA };
+char *segment_data(const struct segment *segment, int rank, enum segment_data data,
+                   size_t *nbytes);
 /* Make sure of memory for my lanes or slots; false: none left. */
 bool segment_reserve_lanes(const struct segment *segment);
 bool segment_reserve_slots(const struct segment *segment);
+/* Descriptors from..to - 1; those that have a slot are there from the start. */
+bool segment_reserve_descriptors(const struct segment *segment, int from, int to);
 bool segment_reserve_pieces(const struct segment *segment, uint64_t n);
 /* The spare of my lanes for local rank to, as an offset from them; false: no memory. */
 bool segment_reserve_spare(const struct segment *segment, int to, uint64_t *offset);

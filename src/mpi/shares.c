@@ -74,7 +74,7 @@ static void ask(struct release *release, const struct share *share)
     for (int local = 0; local < share->nlocal; local++) {
         struct gpubind_operation *operation;
 
-        if (!share->told[local])
+        if (!share->told[local] || segment_has_left(&share->domain->segment, local))
             continue;
         operation = operation_make(OPERATION_SEND);
         if (!operation)
@@ -158,6 +158,20 @@ void shares_sweep(void)
 int releases_pending(void)
 {
     return waiting;
+}
+
+void shares_forget(const struct domain *domain)
+{
+    for (struct share **link = &shares; *link;) {
+        struct share *share = *link;
+
+        if (share->domain != domain) {
+            link = &share->next;
+            continue;
+        }
+        *link = share->next;
+        free(share);
+    }
 }
 
 void shares_clear(void)

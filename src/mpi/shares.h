@@ -24,6 +24,8 @@ int releases_pending(void);
 /* For local_send. */
 void release_fill(const struct release *release, struct wire_header *header);
 void release_answered(struct release *release);
+/* Its ranks have closed what they had mapped, or do so when they leave it. */
+void shares_forget(const struct domain *domain);
 void shares_clear(void);
 
 #endif

@@ -238,6 +238,19 @@ void stage_sends_progress(void)
     }
 }
 
+static bool has_any(const struct staging *staging, const struct domain *domain)
+{
+    for (; staging; staging = staging->next)
+        if (staging->peer >= domain->peers && staging->peer < domain->peers + domain->size)
+            return true;
+    return false;
+}
+
+bool stage_busy(const struct domain *domain)
+{
+    return has_any(sends, domain) || has_any(receives, domain);
+}
+
 /* Copies that a failed receiver no longer wants may still be under way. */
 void stage_send_end(struct gpubind_operation *send)
 {
@@ -270,7 +283,7 @@ static int find_lane(struct staging *staging)
     struct memory_export shared = {from->lane_id, from->lane_start, from->lane_size, {{0}}};
 
     if (!from->lane_on_gpu) {
-        domain_pin(receive->domain, receive->peer->local);
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_LANES);
         staging->chunks = segment_lanes(&receive->domain->segment, receive->peer->local) +
                            from->lane_offset;
         staging->lane_address = (cuda_address)(uintptr_t)staging->chunks;

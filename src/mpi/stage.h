@@ -17,6 +17,8 @@ void stage_receives_progress(void);
 /* The receiver has asked. Waits for a lane if need be. */
 void stage_send_start(struct gpubind_operation *send, struct descriptor *descriptor);
 void stage_sends_progress(void);
+/* Copies of its messages are under way. */
+bool stage_busy(const struct domain *domain);
 /* The receiver has all of it. */
 void stage_send_end(struct gpubind_operation *send);
 

@@ -10,8 +10,8 @@ struct strides {
     _Atomic int users;
     struct strides *next;   /* of those with a gather, and of those that nobody uses */
     struct strides *orphan;
-    struct type_block *blocks;
-    int nblocks;
+    struct type_block *blocks; /* NULL: as layout says */
+    uint64_t nblocks;
     size_t nbytes;
     MPI_Aint extent;
     uint64_t name;
@@ -34,9 +34,22 @@ struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbyt
     strides->users = 1;
     strides->name = atomic_fetch_add(&names, 1) + 1;
     strides->blocks = blocks;
-    strides->nblocks = nblocks;
+    strides->nblocks = (uint64_t)nblocks;
     strides->nbytes = nbytes;
     strides->extent = extent;
+    return strides;
+}
+
+struct strides *strides_make_regular(const struct layout *element, size_t nbytes,
+                                     MPI_Aint extent)
+{
+    struct strides *strides = strides_make(NULL, 0, nbytes, extent);
+
+    if (!strides)
+        return NULL;
+    strides->order = REGULAR;
+    strides->layout = *element;
+    strides->nblocks = nbytes / element->run;
     return strides;
 }
 
@@ -127,26 +140,57 @@ static bool repeat(struct layout *layout, uint64_t count, int64_t extent)
 bool strides_layout(struct strides *strides, uint64_t count, struct layout *layout)
 {
     if (strides->order == UNKNOWN) {
-        const struct type_shape shape = {.nbytes = strides->nbytes, .extent = strides->extent,
-                                         .nblocks = strides->nblocks, .blocks = strides->blocks};
+        const struct type_blocks element = {strides->nbytes, strides->extent,
+                                            (int)strides->nblocks, strides->blocks};
 
-        strides->order = layout_of(&shape, 1, &strides->layout) ? REGULAR : IRREGULAR;
+        strides->order = layout_of(&element, 1, &strides->layout) ? REGULAR : IRREGULAR;
     }
     *layout = strides->layout;
     return strides->order == REGULAR && repeat(layout, count, strides->extent);
 }
 
+bool type_layout(const struct type_shape *shape, uint64_t count, struct layout *layout)
+{
+    *layout = (struct layout){.run = count * shape->nbytes, .count = {1, 1, 1}};
+    return layout->run == 0 || shape->dense || strides_layout(shape->strides, count, layout);
+}
+
 uint64_t strides_name(const struct strides *strides, uint64_t *n, int64_t *extent)
 {
-    *n = (uint64_t)strides->nblocks;
+    *n = strides->nblocks;
     *extent = strides->extent;
     return strides->name;
 }
 
+/* The runs of a layout, in their order. */
+struct runs {
+    const struct layout *layout;
+    int64_t at; /* of the next one, from the buffer */
+    uint32_t index[3];
+};
+
+static int64_t next_run(struct runs *runs)
+{
+    const int64_t at = runs->at;
+
+    for (int l = 0; l < 3; l++) {
+        runs->at += runs->layout->stride[l];
+        if (++runs->index[l] < runs->layout->count[l])
+            break;
+        runs->at -= runs->layout->stride[l] * (int64_t)runs->index[l];
+        runs->index[l] = 0;
+    }
+    return at;
+}
+
 void strides_pieces(const struct strides *strides, struct gather_piece *pieces)
 {
-    for (int b = 0; b < strides->nblocks; b++)
-        pieces[b] = (struct gather_piece){strides->blocks[b].at, strides->blocks[b].nbytes};
+    struct runs runs = {&strides->layout, (int64_t)strides->layout.address, {0}};
+
+    for (uint64_t b = 0; b < strides->nblocks; b++)
+        pieces[b] = strides->blocks ? (struct gather_piece){strides->blocks[b].at,
+                                                            strides->blocks[b].nbytes}
+                                    : (struct gather_piece){next_run(&runs), strides->layout.run};
 }
 
 struct gather *strides_gather(struct strides *strides)
@@ -155,11 +199,11 @@ struct gather *strides_gather(struct strides *strides)
 
     if (strides->gather)
         return strides->gather;
-    pieces = malloc((size_t)strides->nblocks * sizeof *pieces);
+    pieces = malloc(strides->nblocks * sizeof *pieces);
     if (!pieces)
         return NULL;
     strides_pieces(strides, pieces);
-    strides->gather = gather_make(pieces, (uint64_t)strides->nblocks, strides->extent);
+    strides->gather = gather_make(pieces, strides->nblocks, strides->extent);
     free(pieces);
     if (!strides->gather)
         return NULL;
@@ -168,16 +212,23 @@ struct gather *strides_gather(struct strides *strides)
     return strides->gather;
 }
 
+static void copy(char *place, char *dense, uint64_t nbytes, bool spread)
+{
+    memcpy(spread ? place : dense, spread ? dense : place, nbytes);
+}
+
 void strides_copy_on_host(const struct strides *strides, char *strided, char *dense,
                           uint64_t nbytes, bool spread)
 {
-    for (uint64_t done = 0; done < nbytes; strided += strides->extent)
-        for (int b = 0; b < strides->nblocks && done < nbytes; b++) {
-            char *place = strided + strides->blocks[b].at;
-            uint64_t n = strides->blocks[b].nbytes;
+    struct runs runs = {&strides->layout, (int64_t)strides->layout.address, {0}};
 
-            n = n < nbytes - done ? n : nbytes - done;
-            memcpy(spread ? place : dense + done, spread ? dense + done : place, n);
+    for (uint64_t done = 0; done < nbytes; strided += strides->extent)
+        for (uint64_t b = 0; b < strides->nblocks && done < nbytes; b++) {
+            const int64_t at = strides->blocks ? strides->blocks[b].at : next_run(&runs);
+            const uint64_t run = strides->blocks ? strides->blocks[b].nbytes : strides->layout.run;
+            const uint64_t n = run < nbytes - done ? run : nbytes - done;
+
+            copy(strided + at, dense + done, n, spread);
             done += n;
         }
 }

@@ -11,6 +11,9 @@
  * blocks are still the caller's. */
 struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbytes,
                              MPI_Aint extent);
+/* Of an element that has a layout: no list of its blocks is made. */
+struct strides *strides_make_regular(const struct layout *element, size_t nbytes,
+                                     MPI_Aint extent);
 void strides_use(struct strides *strides);
 /* One user less. Of any thread, also inside MPI; what the last one leaves on GPUs is freed
  * by a strides_sweep. */
@@ -21,6 +24,8 @@ void strides_stop(void);
 
 /* The layout of count elements, as layout_of gives it; it takes long only the first time. */
 bool strides_layout(struct strides *strides, uint64_t count, struct layout *layout);
+/* The same of a type, dense or not. */
+bool type_layout(const struct type_shape *shape, uint64_t count, struct layout *layout);
 /* Of its own in this process, never 0; *n: its pieces. */
 uint64_t strides_name(const struct strides *strides, uint64_t *n, int64_t *extent);
 void strides_pieces(const struct strides *strides, struct gather_piece *pieces);

@@ -45,9 +45,10 @@ static int make_streams(struct tracks *tracks, struct gpubind_error *err)
 static void clear(struct tracks *tracks)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    bool entered = gpu_enter(tracks->gpu);
+    const bool dead = gpu_is_dead(tracks->gpu);
+    bool entered = !dead && gpu_enter(tracks->gpu);
 
-    for (int i = 0; i < TRACKS; i++) {
+    for (int i = 0; i < TRACKS && !dead; i++) {
         struct track *track = &tracks->tracks[i];
 
         if (track->event)
@@ -338,9 +339,10 @@ void tracks_stop(void)
     holds_stop();
     while (all) {
         struct tracks *tracks = all;
-        bool entered = gpu_enter(tracks->gpu);
+        const bool dead = gpu_is_dead(tracks->gpu);
+        bool entered = !dead && gpu_enter(tracks->gpu);
 
-        for (int i = 0; i < TRACKS; i++)
+        for (int i = 0; i < TRACKS && !dead; i++)
             gpu_driver()->cuStreamSynchronize(tracks->tracks[i].stream);
         gpu_leave(entered);
         for (int i = 0; i < TRACKS; i++)

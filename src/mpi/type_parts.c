@@ -1,6 +1,9 @@
 #include "mpi/type_parts.h"
 
+#include <limits.h>
 #include <stdlib.h>
+
+#include "mpi/type_contents.h"
 
 static int add_block(struct type_parts *parts, MPI_Aint at, size_t nbytes)
 {
@@ -14,7 +17,9 @@ static int add_block(struct type_parts *parts, MPI_Aint at, size_t nbytes)
     }
     if (parts->nblocks == parts->room) {
         int room = parts->room ? 2 * parts->room : 8;
-        struct type_block *more = realloc(parts->blocks, (size_t)room * sizeof *more);
+        struct type_block *more = parts->room > INT_MAX / 2
+                                      ? NULL
+                                      : realloc(parts->blocks, (size_t)room * sizeof *more);
 
         if (!more)
             return -1;
@@ -70,16 +75,9 @@ static int walk_array(struct type_parts *parts, MPI_Datatype type, int n, MPI_Ai
     return status;
 }
 
-struct contents {
-    int nintegers, naddresses, ntypes, combiner;
-    int *integers;
-    MPI_Aint *addresses;
-    MPI_Datatype *types;
-};
-
 /* Subarrays: MPI_TYPE_CREATE_SUBARRAY's integers are ndims, sizes, subsizes, starts,
  * order. */
-static int walk_subarray(struct type_parts *parts, const struct contents *c, MPI_Aint at)
+static int walk_subarray(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
 {
     const int ndims = c->integers[0], *sizes = c->integers + 1, *lengths = sizes + ndims,
               *starts = lengths + ndims;
@@ -115,7 +113,7 @@ static int walk_subarray(struct type_parts *parts, const struct contents *c, MPI
     return status;
 }
 
-static int walk_vector(struct type_parts *parts, const struct contents *c, MPI_Aint at)
+static int walk_vector(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
 {
     MPI_Aint lower, extent, stride;
     int status = 0;
@@ -128,32 +126,25 @@ static int walk_vector(struct type_parts *parts, const struct contents *c, MPI_A
 }
 
 /* indexed, hindexed, their block forms, struct */
-static int walk_listed(struct type_parts *parts, const struct contents *c, MPI_Aint at)
+static int walk_listed(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
 {
-    const int n = c->integers[0];
-    const bool blocks = c->combiner == MPI_COMBINER_INDEXED_BLOCK ||
-                        c->combiner == MPI_COMBINER_HINDEXED_BLOCK;
     MPI_Aint lower, extent;
     int status = 0;
 
-    for (int i = 0; i < n && status == 0; i++) {
+    for (int i = 0; i < c->integers[0] && status == 0; i++) {
         MPI_Datatype type = c->types[c->combiner == MPI_COMBINER_STRUCT ? i : 0];
-        MPI_Aint place;
 
         PMPI_Type_get_extent(type, &lower, &extent);
-        if (c->combiner == MPI_COMBINER_INDEXED)
-            place = c->integers[1 + n + i] * extent;
-        else if (c->combiner == MPI_COMBINER_INDEXED_BLOCK)
-            place = c->integers[2 + i] * extent;
-        else
-            place = c->addresses[i];
-        status = walk_array(parts, type, blocks ? c->integers[1] : c->integers[1 + i], at + place);
+        status = walk_array(parts, type, type_contents_length(c, i),
+                            at + type_contents_place(c, i, extent));
     }
     return status;
 }
 
-static int walk_contents(struct type_parts *parts, const struct contents *c, MPI_Aint at)
+static int walk_contents(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
 {
+    if (type_contents_are_listed(c))
+        return walk_listed(parts, c, at);
     switch (c->combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
@@ -163,12 +154,6 @@ static int walk_contents(struct type_parts *parts, const struct contents *c, MPI
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
         return walk_vector(parts, c, at);
-    case MPI_COMBINER_INDEXED:
-    case MPI_COMBINER_HINDEXED:
-    case MPI_COMBINER_INDEXED_BLOCK:
-    case MPI_COMBINER_HINDEXED_BLOCK:
-    case MPI_COMBINER_STRUCT:
-        return walk_listed(parts, c, at);
     case MPI_COMBINER_SUBARRAY:
         return walk_subarray(parts, c, at);
     default:
@@ -176,37 +161,17 @@ static int walk_contents(struct type_parts *parts, const struct contents *c, MPI
     }
 }
 
-static void free_types(struct contents *c)
-{
-    int integers, addresses, types, combiner;
-
-    for (int i = 0; i < c->ntypes; i++) {
-        PMPI_Type_get_envelope(c->types[i], &integers, &addresses, &types, &combiner);
-        if (combiner != MPI_COMBINER_NAMED && type_number(c->types[i]) < 0)
-            PMPI_Type_free(&c->types[i]);
-    }
-}
-
 static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
 {
-    struct contents c;
-    int status = -1;
+    struct type_contents contents;
+    int status;
 
-    PMPI_Type_get_envelope(type, &c.nintegers, &c.naddresses, &c.ntypes, &c.combiner);
-    if (c.combiner == MPI_COMBINER_NAMED || type_number(type) >= 0)
+    if (type_is_basic(type))
         return walk_predefined(parts, type, at);
-    c.integers = calloc((size_t)c.nintegers + 1, sizeof *c.integers);
-    c.addresses = calloc((size_t)c.naddresses + 1, sizeof *c.addresses);
-    c.types = calloc((size_t)c.ntypes + 1, sizeof(MPI_Datatype));
-    if (c.integers && c.addresses && c.types) {
-        PMPI_Type_get_contents(type, c.nintegers, c.naddresses, c.ntypes, c.integers, c.addresses,
-                               c.types);
-        status = walk_contents(parts, &c, at);
-        free_types(&c);
-    }
-    free(c.integers);
-    free(c.addresses);
-    free(c.types);
+    if (!type_contents_get(type, &contents))
+        return -1;
+    status = walk_contents(parts, &contents, at);
+    type_contents_clear(&contents);
     return status;
 }
 

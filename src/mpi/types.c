@@ -3,59 +3,78 @@
 #include <stdlib.h>
 
 #include "mpi/strides.h"
+#include "mpi/type_nest.h"
 #include "mpi/type_parts.h"
-
-struct known { /* kept with a derived type, as an attribute of it */
-    struct type_parts parts; /* its blocks, when not dense, are those of strides */
-    bool dense;
-    MPI_Aint extent;
-    struct strides *strides;
-};
 
 static int known_key = MPI_KEYVAL_INVALID;
 
+/* The shape is kept with a derived type, as an attribute of it. */
 static int forget(MPI_Datatype type, int key, void *value, void *unused)
 {
-    struct known *known = value;
+    struct type_shape *known = value;
 
     (void)type, (void)key, (void)unused;
-    if (known->strides)
-        strides_drop(known->strides);
-    else
-        free(known->parts.blocks);
+    strides_drop(known->strides);
     free(known);
     return MPI_SUCCESS;
 }
 
-static bool is_dense(const struct known *known)
+/* A type with a rule; false: it has none. */
+static bool study_nest(MPI_Datatype type, struct type_shape *known, bool *good)
 {
-    const struct type_parts *parts = &known->parts;
+    struct type_nest nest;
 
-    return parts->nblocks == 0 || (parts->nblocks == 1 && parts->blocks[0].at == 0 &&
-                                   known->extent == (MPI_Aint)parts->nbytes);
+    if (!type_nest(type, &nest))
+        return false;
+    known->number = nest.number;
+    known->nbytes = nest.nbytes;
+    known->first = nest.nbytes ? (MPI_Aint)nest.layout.address : 0;
+    known->together = nest.nbytes == nest.layout.run;
+    known->dense = nest.nbytes == 0 || (known->together && known->first == 0 &&
+                                        known->extent == (MPI_Aint)nest.nbytes);
+    if (!known->dense)
+        known->strides = strides_make_regular(&nest.layout, nest.nbytes, known->extent);
+    *good = known->dense || known->strides;
+    return true;
 }
 
-static struct known *study(MPI_Datatype type, struct gpubind_error *err)
+/* One without, as a list of its blocks. */
+static bool study_parts(MPI_Datatype type, struct type_shape *known)
 {
-    struct known *known = calloc(1, sizeof *known);
-    struct type_parts *parts = known ? &known->parts : NULL;
-    MPI_Aint lower;
+    struct type_parts parts = {0};
 
-    if (!known || type_take_apart(parts, type) < 0) {
-        if (known)
-            forget(type, 0, known, NULL);
-        error_set(err, "this kind of datatype cannot be sent (a distributed array, perhaps)");
-        return NULL;
+    if (type_take_apart(&parts, type) < 0) {
+        free(parts.blocks);
+        return false;
     }
-    if (parts->mixed)
-        parts->number = 0;
-    PMPI_Type_get_extent(type, &lower, &known->extent);
-    known->dense = is_dense(known);
+    known->number = parts.mixed ? 0 : parts.number;
+    known->nbytes = parts.nbytes;
+    known->first = parts.nblocks ? parts.blocks[0].at : 0;
+    known->together = parts.nblocks <= 1;
+    known->dense = parts.nblocks == 0 || (known->together && known->first == 0 &&
+                                          known->extent == (MPI_Aint)parts.nbytes);
     if (!known->dense)
-        known->strides = strides_make(parts->blocks, parts->nblocks, parts->nbytes, known->extent);
-    if (!known->dense && !known->strides) {
-        forget(type, 0, known, NULL);
-        error_set(err, "out of memory");
+        known->strides = strides_make(parts.blocks, parts.nblocks, parts.nbytes, known->extent);
+    if (!known->strides)
+        free(parts.blocks);
+    return known->dense || known->strides;
+}
+
+static struct type_shape *study(MPI_Datatype type, struct gpubind_error *err)
+{
+    struct type_shape *known = calloc(1, sizeof *known);
+    MPI_Aint lower;
+    bool good = false;
+
+    if (known) {
+        PMPI_Type_get_extent(type, &lower, &known->extent);
+        if (!study_nest(type, known, &good))
+            good = study_parts(type, known);
+    }
+    if (!good) {
+        free(known);
+        error_set(err, "this kind of datatype cannot be sent (a distributed array, perhaps), or "
+                  "there is no memory for its description");
         return NULL;
     }
     if (known_key == MPI_KEYVAL_INVALID)
@@ -66,13 +85,13 @@ static struct known *study(MPI_Datatype type, struct gpubind_error *err)
 
 int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err)
 {
-    const struct known *known = NULL;
+    const struct type_shape *known = NULL;
     int number = type == MPI_DATATYPE_NULL ? -1 : type_number(type), size, found = 0;
 
     if (number >= 0) {
         PMPI_Type_size(type, &size);
         *shape = (struct type_shape){.number = (uint32_t)number, .nbytes = (size_t)size,
-                                     .dense = true, .extent = size};
+                                     .dense = true, .together = true, .extent = size};
         if (!type_may_have_holes(number))
             return 0;
     }
@@ -84,9 +103,6 @@ int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error 
         known = study(type, err);
     if (!known)
         return -1;
-    *shape = (struct type_shape){.number = known->parts.number, .nbytes = known->parts.nbytes,
-                                 .dense = known->dense, .extent = known->extent,
-                                 .nblocks = known->parts.nblocks, .blocks = known->parts.blocks,
-                                 .strides = known->strides};
+    *shape = *known;
     return 0;
 }

@@ -20,10 +20,11 @@ struct type_shape {
     uint32_t number; /* the predefined type that all of it consists of; see type_numbered */
     size_t nbytes;   /* of data in an element */
     bool dense;      /* an array of them is its data and nothing else */
+    bool together;   /* the data of one element lie together */
+    MPI_Aint first;  /* where its data begin, in bytes from the buffer's address */
     MPI_Aint extent;
-    int nblocks;
-    const struct type_block *blocks; /* when not dense; live as long as the type */
-    struct strides *strides; /* when not dense: the same, for as long as it is used */
+    struct strides *strides; /* when not dense: where they lie; lives as long as the type or
+                                its users */
 };
 
 /* 0, or -1 with a sentence: MPI_DATATYPE_NULL, or of a kind that is not taken apart here

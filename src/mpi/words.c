@@ -30,6 +30,11 @@ static bool make_words(struct gpubind_error *err)
     return true;
 }
 
+void words_unpinned(void)
+{
+    spare = NULL;
+}
+
 struct word *word_take(struct gpubind_error *err)
 {
     struct word *word;

@@ -10,6 +10,9 @@ struct word {
     uint32_t value; /* the latest that was promised; it only grows, around its end */
 };
 
+/* The context that they are page-locked in is no more: those that nobody has are not given
+ * out again. */
+void words_unpinned(void);
 /* NULL with a sentence. The current context is the stream's. */
 struct word *word_take(struct gpubind_error *err);
 /* Others may have it, also while a stream still waits for a value that it has had. */

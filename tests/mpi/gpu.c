@@ -65,6 +65,33 @@ int gpu_use(int device)
     return status == CUDA_OK ? cuda.cuCtxSetCurrent(context) : status;
 }
 
+static void use_anew(int device)
+{
+    must(gpu_use(device), "cuCtxSetCurrent");
+    must(cuda.cuStreamCreate(&copies, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+void gpu_reset(int device)
+{
+    must(cuda.cuDevicePrimaryCtxReset_v2(device), "cuDevicePrimaryCtxReset");
+    use_anew(device);
+}
+
+struct CUctx_st *gpu_make_context(int device)
+{
+    struct CUctx_st *context = NULL;
+
+    must(cuda.cuCtxCreate_v2(&context, 0, device), "cuCtxCreate");
+    must(cuda.cuStreamCreate(&copies, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+    return context;
+}
+
+void gpu_end_context(struct CUctx_st *context, int device)
+{
+    must(cuda.cuCtxDestroy_v2(context), "cuCtxDestroy");
+    use_anew(device);
+}
+
 void gpu_start(int local)
 {
     const char *wanted = getenv("TEST_DEVICE");

@@ -18,6 +18,9 @@ struct vmm_properties;
 /* What the tests call beside what the library calls; NULL where it is missing. */
 #define GPU_TEST_FUNCTIONS(X)                                                           \
     X(cuCtxSetCurrent, (struct CUctx_st *))                                             \
+    X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                              \
+    X(cuCtxDestroy_v2, (struct CUctx_st *))                                             \
+    X(cuDevicePrimaryCtxReset_v2, (int))                                                \
     X(cuMemGetInfo_v2, (size_t *, size_t *))                                            \
     X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                                  \
     X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))                            \
@@ -62,6 +65,12 @@ void gpu_start(int local);
 void gpu_end(void);
 /* Makes the context of that device current; 0, or what the driver says. */
 int gpu_use(int device);
+/* What cudaDeviceReset does, and the first call after it. */
+void gpu_reset(int device);
+/* A context of the program's own instead, current; gpu_end_context destroys it, and makes
+ * the primary one current again. */
+struct CUctx_st *gpu_make_context(int device);
+void gpu_end_context(struct CUctx_st *context, int device);
 
 enum memory {
     MEMORY_HOST,

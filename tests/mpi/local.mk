@@ -50,7 +50,11 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/pt2pt.c \
 	tests/mpi/random_type.c tests/mpi/random_type.h \
 	tests/mpi/ranks.c \
+	tests/mpi/regular.c \
 	tests/mpi/requests.c \
+	tests/mpi/reset.c \
+	tests/mpi/room.c \
+	tests/mpi/spawn.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
 	tests/mpi/strided.c \
@@ -95,6 +99,13 @@ tests_bench_strided_SOURCES = \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c
 
+# Loaded before the C library: see there.
+if HAVE_MPI
+check_LTLIBRARIES += tests/mpi/librefuse_memfd.la
+endif
+tests_mpi_librefuse_memfd_la_SOURCES = tests/mpi/refuse_memfd.c
+tests_mpi_librefuse_memfd_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
 mpi_tests = \
 	tests/lib_comms.t \
 	tests/lib_errors.t \
@@ -109,6 +120,7 @@ mpi_tests = \
 	tests/lib_probe.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
+	tests/lib_shm.t \
 	tests/lib_stream.t \
 	tests/lib_stress.t \
 	tests/lib_strided.t \

@@ -69,6 +69,25 @@ static MPI_Datatype listed(uint64_t *state, MPI_Datatype part)
     return type;
 }
 
+/* The same with one length and one distance, which is a vector by another name. */
+static MPI_Datatype listed_evenly(uint64_t *state, MPI_Datatype part)
+{
+    const int n = any(state, 1, BLOCKS), length = any(state, 1, 3);
+    const int step = (length + any(state, 0, 3)) * (any(state, 0, 3) ? 1 : -1);
+    int lengths[BLOCKS], places[BLOCKS];
+    MPI_Datatype type;
+
+    for (int i = 0; i < n; i++) {
+        lengths[i] = length;
+        places[i] = 2 + i * step;
+    }
+    if (any(state, 0, 1))
+        MPI_Type_create_indexed_block(n, length, places, part, &type);
+    else
+        MPI_Type_indexed(n, lengths, places, part, &type);
+    return type;
+}
+
 static MPI_Datatype subarray_of(uint64_t *state, MPI_Datatype part)
 {
     const int n = any(state, 1, 3);
@@ -101,7 +120,7 @@ static MPI_Datatype around(uint64_t *state, MPI_Datatype part)
 {
     MPI_Datatype type;
 
-    switch (any(state, 0, 6)) {
+    switch (any(state, 0, 8)) {
     case 0:
         MPI_Type_contiguous(any(state, 1, 20), part, &type);
         return type;
@@ -113,6 +132,11 @@ static MPI_Datatype around(uint64_t *state, MPI_Datatype part)
         return listed(state, part);
     case 5:
         return subarray_of(state, part);
+    case 6:
+        return listed_evenly(state, part);
+    case 7:
+        MPI_Type_dup(part, &type);
+        return type;
     default:
         return resized(state, part);
     }

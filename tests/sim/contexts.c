@@ -17,7 +17,10 @@ int context_current(struct CUctx_st **context)
 
 static void start(struct CUctx_st *context)
 {
+    static unsigned long long ids;
+
     context->alive = true;
+    context->id = ++ids;
     context->peers = 0;
     context->legacy = stream_new(context, false, true);
 }
@@ -56,7 +59,7 @@ int cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
         primary[device] = new_context(device);
         primary[device]->primary = true;
     }
-    if (!primary[device]->retained)
+    if (!primary[device]->alive)
         start(primary[device]);
     primary[device]->retained++;
     *context = primary[device];
@@ -74,9 +77,38 @@ int cuDevicePrimaryCtxRelease_v2(int device)
     if (!primary[device] || !primary[device]->retained)
         return sim_leave(SIM_INVALID_CONTEXT);
     primary[device]->retained--;
-    if (!primary[device]->retained)
+    if (!primary[device]->retained && primary[device]->alive)
         end(primary[device]);
     return sim_leave(CUDA_OK);
+}
+
+/* Who has retained it has it again, with nothing in it, when somebody retains it next. */
+int cuDevicePrimaryCtxReset_v2(int device)
+{
+    int result = sim_enter(CALL_cuDevicePrimaryCtxReset_v2);
+
+    if (result)
+        return result;
+    if (!is_device(device))
+        return sim_leave(SIM_INVALID_DEVICE);
+    if (primary[device] && primary[device]->alive)
+        end(primary[device]);
+    return sim_leave(CUDA_OK);
+}
+
+int cuCtxGetId(struct CUctx_st *context, unsigned long long *id)
+{
+    int result = sim_enter(CALL_cuCtxGetId);
+
+    if (result)
+        return result;
+    if (!context)
+        result = context_current(&context);
+    if (!result && !context->alive)
+        result = SIM_CONTEXT_DESTROYED;
+    if (!result)
+        *id = context->id;
+    return sim_leave(result);
 }
 
 int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)

@@ -11,6 +11,7 @@
 
 struct CUmod_st {
     struct CUctx_st *context;
+    unsigned long long context_id;
     bool loaded;
 };
 
@@ -46,13 +47,14 @@ int cuModuleLoadData(struct CUmod_st **module, const void *image)
     context_wait(context);
     lock_give(true);
     *module = sim_new(sizeof **module);
-    **module = (struct CUmod_st){context, true};
+    **module = (struct CUmod_st){context, context->id, true};
     return sim_leave(CUDA_OK);
 }
 
 static bool is_module(const struct CUmod_st *module)
 {
-    return module && module->loaded && module->context->alive;
+    return module && module->loaded && module->context->alive &&
+           module->context_id == module->context->id;
 }
 
 int cuModuleUnload(struct CUmod_st *module)

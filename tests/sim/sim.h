@@ -115,6 +115,7 @@ struct CUctx_st {
     int device, physical;
     int retained;
     bool primary, alive;
+    unsigned long long id;      /* never given twice; the handle may be */
     unsigned peers;             /* bit by physical device: access is enabled */
     struct CUstream_st *legacy;
     unsigned flags;
@@ -308,6 +309,7 @@ struct CUstream_st {
 
 struct CUevent_st {
     struct CUctx_st *context;
+    unsigned long long context_id;
     struct CUstream_st *stream; /* of the latest record, NULL before */
     uint64_t ticket;
     uint64_t reached; /* ns: when its work was done */

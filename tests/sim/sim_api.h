@@ -13,6 +13,7 @@ struct CUgraph_st;
     X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                       \
     X(cuCtxDestroy_v2, (struct CUctx_st *))                                      \
     X(cuCtxSetCurrent, (struct CUctx_st *))                                      \
+    X(cuDevicePrimaryCtxReset_v2, (int))                                         \
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))        \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                     \
     X(cuMemFreeHost, (void *))                                                   \

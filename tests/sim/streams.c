@@ -164,13 +164,15 @@ int cuEventCreate(struct CUevent_st **event, unsigned flags)
         return sim_leave(result);
     *event = sim_new(sizeof **event);
     (*event)->context = context;
+    (*event)->context_id = context->id;
     (*event)->untimed = flags & CUDA_EVENT_NO_TIMING;
     return sim_leave(CUDA_OK);
 }
 
 static bool is_event(const struct CUevent_st *event)
 {
-    return event && !event->destroyed && event->context->alive;
+    return event && !event->destroyed && event->context->alive &&
+           event->context_id == event->context->id;
 }
 
 int cuEventDestroy_v2(struct CUevent_st *event)
