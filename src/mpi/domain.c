@@ -46,7 +46,7 @@ static int exchange(struct domain *domain)
     if (!all)
         return -1;
     if (shared) { /* the leader writes its rank where all of the segment read it */
-        _Atomic uint64_t *place = segment_inbox(&domain->segment, 0);
+        _Atomic uint64_t *place = segment_ring(&domain->segment, 0, 0);
 
         if (domain->segment.me == 0)
             atomic_store(place, (uint64_t)domain->rank + 1);
@@ -74,6 +74,11 @@ static int exchange(struct domain *domain)
     return 0;
 }
 
+int domain_share(const struct domain *domain)
+{
+    return domain->segment.ndescriptors / (4 * domain->segment.n);
+}
+
 void domain_give_descriptor(struct domain *domain, int descriptor)
 {
     if (descriptor < domain->segment.nslots)
@@ -96,10 +101,10 @@ static int allocate(struct domain *domain)
 
     domain->peers = calloc(n, sizeof *domain->peers);
     domain->of_local = calloc(n, sizeof *domain->of_local);
+    domain->owed = domain_share(domain) * segment->n;
     domain->pinned = calloc(n, sizeof *domain->pinned);
     domain->free_slotted = calloc((size_t)segment->nslots + 1, sizeof(int));
     domain->free_plain = calloc((size_t)segment->ndescriptors + 1, sizeof(int));
-    domain->queued_end = &domain->queued;
     if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_slotted ||
         !domain->free_plain)
         return -1;
@@ -159,6 +164,8 @@ void domain_free(struct domain *domain, bool mpi)
     segment_clear(&domain->segment);
     if (mpi)
         PMPI_Comm_free(&domain->shadow);
+    for (int i = 0; domain->peers && i < domain->size; i++)
+        free(domain->peers[i].unexpected);
     free(domain->peers);
     free(domain->of_local);
     free(domain->pinned);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "mpi/gated_sends.h"
+#include "mpi/inbox.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
@@ -16,6 +17,7 @@
 #include "mpi/shares.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
+#include "mpi/unexpected.h"
 #include "mpi/window_remote.h"
 
 #define SPINS_BEFORE_YIELD 2000
@@ -71,12 +73,15 @@ static void close_mappings(void)
     }
 }
 
-static void arrive(struct domain *domain, int local, int number)
+static void arrive(struct domain *domain, struct peer *peer, int number, enum inbox_word word)
 {
-    struct descriptor *descriptor = segment_descriptor(&domain->segment, local, number);
-    struct peer *peer = &domain->peers[domain->of_local[local]];
+    struct descriptor *descriptor = segment_descriptor(&domain->segment, peer->local, number);
     struct arrival arrival = {.domain = domain, .peer = peer, .from = descriptor};
 
+    if (word == INBOX_STASHED) {
+        unexpected_stashed(peer, number);
+        return;
+    }
     if (wire_kind(&descriptor->header) == WIRE_RELEASE) {
         close_mapping(domain, peer, descriptor);
         return;
@@ -87,30 +92,10 @@ static void arrive(struct domain *domain, int local, int number)
     match_arrival(&arrival);
 }
 
-static void read_inbox(struct domain *domain)
-{
-    const struct segment *segment = &domain->segment;
-    _Atomic uint64_t *inbox;
-
-    if (!segment->base)
-        return;
-    inbox = segment_inbox(segment, segment->me);
-    for (;;) {
-        _Atomic uint64_t *place = &inbox[domain->inbox_read & (segment->inbox_entries - 1)];
-        uint64_t entry = atomic_load_explicit(place, memory_order_acquire);
-
-        if (entry == 0)
-            return;
-        atomic_store_explicit(place, 0, memory_order_relaxed);
-        domain->inbox_read++;
-        arrive(domain, (int)(entry >> 32) - 1, (int)(entry & 0xffffffff));
-    }
-}
-
 void engine_read_inboxes(void)
 {
     for (struct domain *domain = domain_first(); domain; domain = domain->next)
-        read_inbox(domain);
+        inbox_read(domain, arrive);
 }
 
 void engine_progress(void)
@@ -120,7 +105,7 @@ void engine_progress(void)
     on_streams_begin();
     gated_sends_progress(mpi);
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
-        read_inbox(domain);
+        inbox_read(domain, arrive);
         local_sends_progress(domain);
         if (mpi && (domain->nremote > 0 || remote_busy()))
             remote_progress(domain);

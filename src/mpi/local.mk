@@ -12,6 +12,7 @@ src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-c
 src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind_device.cuh \
 	src/mpi/handover.c src/mpi/handover.h \
+	src/mpi/unexpected.c src/mpi/unexpected.h \
 	src/mpi/window_ask.c \
 	src/mpi/window_make.c \
 	src/mpi/window_memory.c src/mpi/window_memory.h \
@@ -29,6 +30,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \
+	src/mpi/inbox.c src/mpi/inbox.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
 	src/mpi/later.c src/mpi/later.h \

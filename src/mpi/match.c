@@ -4,6 +4,7 @@
 
 #include "mpi/letters.h"
 #include "mpi/receive.h"
+#include "mpi/unexpected.h"
 #include "mpi/window_remote.h"
 
 static bool closed;
@@ -40,6 +41,7 @@ static void keep(struct arrival ***end, const struct arrival *arrival, bool wind
     kept->next = NULL;
     **end = kept;
     *end = &kept->next;
+    unexpected_add(kept);
 }
 
 void match_arrival(const struct arrival *arrival)
@@ -98,6 +100,7 @@ static void drop(struct arrival **first, struct arrival ***end)
         struct arrival *arrival = *first;
 
         *first = arrival->next;
+        unexpected_remove(arrival);
         receive_drop(arrival);
         free(arrival);
     }
@@ -126,6 +129,7 @@ void match_receive(struct gpubind_operation *receive)
     *link = arrival->next;
     if (comm->kept_end == &arrival->next)
         comm->kept_end = link;
+    unexpected_remove(arrival);
     receive_start(receive, arrival);
     free(arrival);
 }
@@ -150,6 +154,7 @@ void match_adopt(void)
         struct arrival *arrival = all;
 
         all = arrival->next;
+        unexpected_remove(arrival);
         match_arrival(arrival);
         free(arrival);
     }
@@ -161,6 +166,7 @@ void match_clear(struct comm *comm)
         struct arrival *arrival = comm->kept;
 
         comm->kept = arrival->next;
+        unexpected_remove(arrival);
         free(arrival->data);
         free(arrival);
     }

@@ -263,7 +263,7 @@ bool offer_use(struct gpubind_operation *send)
     struct gpubind_error err;
     double until;
 
-    if (!may_copy(send) || send->nbytes == 0 || send->domain->queued)
+    if (!may_copy(send) || send->nbytes == 0 || send->peer->queued)
         return false;
     offer = segment_offer(segment, send->peer->local, segment->me);
     until = operation_clock() + LOOK_FOR;

@@ -57,6 +57,7 @@ struct gpubind_operation {
 
     /* a send to a rank of this node */
     int descriptor; /* -1: none yet */
+    int slot;       /* that has its data, the descriptor's own or another's; -1: none */
     struct gpubind_operation *next_packing; /* see gated_sends.h */
     bool packing;
     bool later;    /* to another node: announced, the data follow in a letter */

@@ -78,8 +78,7 @@ static void copy_from(struct gpubind_operation *receive, const char *slot)
 static void take_slot(struct gpubind_operation *receive)
 {
     const struct segment *segment = &receive->domain->segment;
-    const struct descriptor *first = segment_descriptor(segment, receive->peer->local, 0);
-    const char *slot = segment_slot(segment, receive->peer->local, (int)(receive->from - first));
+    const char *slot = segment_slot(segment, receive->peer->local, receive->from->slot);
     struct gpubind_error err;
 
     if (receive->got_bytes == 0) {

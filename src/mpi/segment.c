@@ -16,14 +16,15 @@ static size_t whole_pages(size_t nbytes)
     return (nbytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-static size_t inbox_at(void)
+static size_t rings_at(void)
 {
     return whole_pages(sizeof(struct station));
 }
 
 static size_t offers_at(const struct segment *segment)
 {
-    return inbox_at() + whole_pages(segment->inbox_entries * sizeof(uint64_t));
+    return rings_at() +
+           whole_pages((size_t)segment->n * segment->ring_entries * sizeof(uint64_t));
 }
 
 static size_t descriptors_at(const struct segment *segment)
@@ -46,9 +47,7 @@ static void measure(struct segment *segment)
 {
     segment->ndescriptors = segment->n <= 8 ? 8192 : 1024;
     segment->nslots = segment->n <= 8 ? 512 : 128;
-    segment->inbox_entries = 1;
-    while (segment->inbox_entries < (uint64_t)segment->n * (uint64_t)segment->ndescriptors)
-        segment->inbox_entries *= 2;
+    segment->ring_entries = (uint64_t)segment->ndescriptors;
     segment->lanes_at = slots_at(segment) + (size_t)segment->nslots * EAGER_BYTES;
     segment->pieces_at = segment->lanes_at + (size_t)LANES * LANE_BYTES +
                          (size_t)segment->n * SPARE_BYTES;
@@ -66,9 +65,10 @@ struct station *segment_station(const struct segment *segment, int rank)
     return (struct station *)(void *)part(segment, rank);
 }
 
-_Atomic uint64_t *segment_inbox(const struct segment *segment, int rank)
+_Atomic uint64_t *segment_ring(const struct segment *segment, int receiver, int sender)
 {
-    return (_Atomic uint64_t *)(void *)(part(segment, rank) + inbox_at());
+    return (_Atomic uint64_t *)(void *)(part(segment, receiver) + rings_at()) +
+           segment->ring_entries * (size_t)sender;
 }
 
 struct offer *segment_offer(const struct segment *segment, int receiver, int sender)

@@ -17,6 +17,7 @@ struct settings {
     long order;           /* GPUBIND_ORDER: blocking calls come after legacy streams */
     long pack_memory;     /* GPUBIND_PACK_MEMORY: MiB that are kept for strided data */
     long progress_thread; /* GPUBIND_PROGRESS_THREAD */
+    long unexpected;      /* GPUBIND_UNEXPECTED: MiB of small messages without a receive */
     long verbose;         /* GPUBIND_VERBOSE */
     bool windows_by_ipc;  /* GPUBIND_WINDOWS=ipc */
 };

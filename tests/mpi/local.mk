@@ -56,6 +56,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
+	tests/mpi/unexpected.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
 	tests/mpi/windows_remote.c \

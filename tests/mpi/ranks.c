@@ -57,6 +57,7 @@ static const struct {
     {"truncation", test_truncation, 2, 1, MPI_THREAD_SINGLE},
     {"types", test_types, 2, 1, MPI_THREAD_SINGLE},
     {"unaided", test_unaided, 2, 1, MPI_THREAD_SINGLE},
+    {"unexpected", test_unexpected, 2, 1, MPI_THREAD_SINGLE},
     {"where", test_where, 1, 1, MPI_THREAD_SINGLE},
     {"windows", test_windows, 1, 1, MPI_THREAD_SINGLE},
     {"windows_apart", test_windows_apart, 2, 1, MPI_THREAD_SINGLE},

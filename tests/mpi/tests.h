@@ -49,6 +49,7 @@ void test_threads(void);
 void test_truncation(void);
 void test_types(void);
 void test_unaided(void);
+void test_unexpected(void);
 void test_where(void);
 void test_windows(void);
 void test_windows_apart(void);
