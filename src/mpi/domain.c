@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/gpu.h"
+#include "mpi/crowd.h"
 #include "mpi/notice.h"
 #include "mpi/pieces.h"
 
@@ -24,6 +25,8 @@ static int make_segment(struct domain *domain, const struct settings *settings)
     int status;
 
     PMPI_Comm_split_type(domain->shadow, MPI_COMM_TYPE_SHARED, domain->rank, MPI_INFO_NULL, &node);
+    if (!domains) /* the first is that of MPI_COMM_WORLD */
+        crowd_look(node);
     if (alone) {
         PMPI_Comm_free(&node);
         PMPI_Comm_dup(MPI_COMM_SELF, &node);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "mpi/crowd.h"
 #include "mpi/gated_sends.h"
 #include "mpi/inbox.h"
 #include "mpi/library.h"
@@ -21,6 +22,7 @@
 #include "mpi/window_remote.h"
 
 #define SPINS_BEFORE_YIELD 2000
+#define SPINS_IN_A_CROWD 0 /* the same with more ranks than CPUs */
 #define SPINS_PER_MPI_CALL 500
 #define NUDGES 4 /* of a long list; both of a sendrecv */
 #define LONELY_AFTER 10.0 /* seconds until a send says that nobody receives it */
@@ -212,7 +214,7 @@ struct pause {
 /* Between two looks: lets other threads and processes run. */
 static void breathe(struct pause *pause)
 {
-    library_breathe(++pause->spins > SPINS_BEFORE_YIELD);
+    library_breathe(++pause->spins > (crowd_is_here() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
     if (pause->spins % SPINS_PER_MPI_CALL == 0)
         call_mpi();
 }
@@ -236,9 +238,29 @@ static int count_done(struct gpubind_operation *const *operations, int n, bool a
     return done;
 }
 
+/* It is done, or nobody started it. */
+static bool is_over(const struct gpubind_operation *operation)
+{
+    return !operation || operation->inactive || operation->done;
+}
+
+/* Some of them are over now: no pause before they are looked at. */
+static bool has_news(struct gpubind_operation *const *operations, int n, bool any, int *first)
+{
+    const int before = *first;
+
+    while (!any && *first < n && is_over(operations[*first]))
+        ++*first;
+    for (int i = 0; any && i < n; i++)
+        if (operations[i] && !operations[i]->inactive && operations[i]->done)
+            return true;
+    return *first > before;
+}
+
 void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
 {
     struct pause pause = {0, operation_clock()};
+    int first = 0; /* of a wait for all: those before it are over */
 
     for (int i = 0; i < n; i++)
         if (operations[i]) {
@@ -246,11 +268,13 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
             operations[i]->started = pause.looked;
         }
     for (;;) {
-        int done = count_done(operations, n, any);
+        int done = first + count_done(operations + first, n - first, any);
 
         if (any ? done > 0 : done == n)
             return;
         engine_progress();
+        if (has_news(operations, n, any, &first))
+            continue;
         breathe(&pause);
         if (pause.spins % 1024 || operation_clock() - pause.looked < 0.1)
             continue;

@@ -23,6 +23,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/aware.c src/mpi/aware.h \
 	src/mpi/buffers.c src/mpi/buffers.h \
 	src/mpi/comm.c src/mpi/comm.h \
+	src/mpi/crowd.c src/mpi/crowd.h \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
