@@ -24,8 +24,10 @@ static void comm_free(struct comm *comm)
     match_clear(comm);
     pairs_forget(comm);
     match_clear(comm->companion);
+    free(comm->companion->told);
     free(comm->companion);
     places_clear(comm->places);
+    free(comm->told);
     free(comm->domain_ranks);
     free(comm);
 }

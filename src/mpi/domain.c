@@ -5,6 +5,7 @@
 
 #include "cuda/gpu.h"
 #include "mpi/crowd.h"
+#include "mpi/life.h"
 #include "mpi/notice.h"
 #include "mpi/pieces.h"
 
@@ -38,12 +39,17 @@ static int make_segment(struct domain *domain, const struct settings *settings)
     return status;
 }
 
-/* Tells all where each rank is: its place in its segment, and who leads it. */
+struct place {
+    int local, lead; /* in its segment, and the rank that leads it */
+    struct life life;
+};
+
+/* Tells all where each rank is. */
 static int exchange(struct domain *domain)
 {
     const bool shared = domain->segment.base;
-    int mine[2] = {shared ? domain->segment.me : -1, 0};
-    int (*all)[2] = calloc((size_t)domain->size, sizeof *all);
+    struct place mine = {.local = shared ? domain->segment.me : -1};
+    struct place *all = calloc((size_t)domain->size, sizeof *all);
     int lead = domain->rank;
 
     if (!all)
@@ -62,13 +68,15 @@ static int exchange(struct domain *domain)
         PMPI_Barrier(domain->shadow);
         PMPI_Barrier(domain->shadow);
     }
-    mine[1] = lead;
-    PMPI_Allgather(mine, 2, MPI_INT, all, 2, MPI_INT, domain->shadow);
+    mine.lead = lead;
+    life_describe(&mine.life);
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, domain->shadow);
     for (int i = 0; i < domain->size; i++) {
         struct peer *peer = &domain->peers[i];
 
         peer->domain_rank = i;
-        peer->local = shared && all[i][1] == lead ? all[i][0] : -1;
+        peer->local = shared && all[i].lead == lead ? all[i].local : -1;
+        peer->pid = life_pid(&mine.life, &all[i].life);
         domain->nremote += peer->local < 0;
         if (peer->local >= 0)
             domain->of_local[peer->local] = i;

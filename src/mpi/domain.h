@@ -13,6 +13,8 @@ struct gpubind_operation;
 struct peer {
     int local;         /* its rank in the segment; -1: reached by MPI */
     int domain_rank;
+    int pid;           /* of its process, where that can be seen; else 0 */
+    bool gone;         /* its process was seen to have ended */
     uint64_t sent;     /* messages to it so far */
     int letters;       /* to it, since the last that MPI said was received; */
     int awaited;       /* those of which MPI will say so */

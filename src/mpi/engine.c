@@ -1,17 +1,17 @@
 #include "mpi/engine.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "mpi/crowd.h"
 #include "mpi/gated_sends.h"
 #include "mpi/inbox.h"
 #include "mpi/library.h"
+#include "mpi/life.h"
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
 #include "mpi/offers.h"
 #include "mpi/on_stream.h"
+#include "mpi/patience.h"
 #include "mpi/persistent.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
@@ -25,7 +25,6 @@
 #define SPINS_IN_A_CROWD 0 /* the same with more ranks than CPUs */
 #define SPINS_PER_MPI_CALL 500
 #define NUDGES 4 /* of a long list; both of a sendrecv */
-#define LONELY_AFTER 10.0 /* seconds until a send says that nobody receives it */
 
 /* Mappings that a peer wants closed, but that a copy still uses. */
 static struct closing {
@@ -100,6 +99,26 @@ void engine_read_inboxes(void)
         inbox_read(domain, arrive);
 }
 
+#define LOOK_EACH 0.1 /* seconds */
+#define STEPS_PER_CLOCK 128
+
+/* At processes that may have ended, and at what waits for long. */
+static void look_around(void)
+{
+    static unsigned steps;
+    static double looked;
+    double now;
+
+    if (++steps % STEPS_PER_CLOCK)
+        return;
+    now = operation_clock();
+    if (now - looked < LOOK_EACH)
+        return;
+    looked = now;
+    life_look();
+    patience_look_at_sent();
+}
+
 void engine_progress(void)
 {
     const bool mpi = library_may_call_mpi();
@@ -124,6 +143,7 @@ void engine_progress(void)
     gpu_free_laters();
     on_streams_end();
     engine_tell_peers();
+    look_around();
 }
 
 void engine_tell_peers(void)
@@ -143,41 +163,56 @@ static void call_mpi(void)
         PMPI_Iprobe(MPI_ANY_SOURCE, 0, domain->shadow, &flag, MPI_STATUS_IGNORE);
 }
 
-bool engine_is_gone(const struct domain *domain, const struct peer *peer)
+bool engine_is_gone(struct domain *domain, const struct peer *peer)
 {
-    const struct station *its = segment_station(&domain->segment, peer->local);
-    const struct station *mine = segment_station(&domain->segment, domain->segment.me);
-
-    return its->pid_space == mine->pid_space && its->pid > 0 && kill(its->pid, 0) < 0 &&
-           errno == ESRCH;
+    return life_is_over(domain, peer);
 }
 
 bool engine_peer_is_gone(const struct gpubind_operation *operation)
 {
-    const struct peer *peer = operation->peer;
+    return operation->peer && life_is_over(operation->domain, operation->peer);
+}
 
-    return peer && peer->local >= 0 && engine_is_gone(operation->domain, peer);
+/* Its peer is gone, which may have sent a message before. */
+static void abandon(struct gpubind_operation *operation)
+{
+    engine_read_inboxes();
+    if (operation->done || operation->packing) /* packing: its buffer is being read */
+        return;
+    if (operation->pair)
+        persistent_abandon(operation);
+    else if (operation->kind == OPERATION_RECEIVE)
+        receive_abandon(operation);
+    else if (operation->peer->local >= 0)
+        local_sends_progress(operation->domain);
+    else
+        remote_abandon(operation);
+}
+
+/* A receive from any rank: each rank that is gone ends one, on each communicator, since nobody
+ * knows whether it would have sent. */
+static void look_after_any(struct gpubind_operation *receive)
+{
+    const int lost = receive->comm ? life_lost_rank(receive->comm) : -1;
+
+    if (lost < 0)
+        return;
+    engine_read_inboxes();
+    if (receive->done || !match_withdraw(receive))
+        return;
+    life_told(receive->comm, lost);
+    operation_end(receive, MPI_ERR_OTHER, "rank %d is gone, while a message from any rank was "
+                  "waited for", lost);
 }
 
 void engine_look_after(struct gpubind_operation *operation)
 {
-    if (engine_peer_is_gone(operation) && operation->pair) {
-        persistent_abandon(operation);
-        return;
-    }
-    if (engine_peer_is_gone(operation)) {
-        if (operation->packing) /* its buffer is being read */
-            return;
-        match_withdraw(operation);
-        offer_withdraw(operation);
-        operation_end(operation, MPI_ERR_OTHER, "rank %d is gone", operation->rank);
-        return;
-    }
-    if (operation->kind == OPERATION_SEND && operation->comm &&
-        operation_clock() - operation->started > LONELY_AFTER)
-        notice_once(NOTICE_WAITING, "a message to rank %d with tag %d waits since %.0f s for "
-                    "MPI_GPURecv or another receive of gpubind", operation->rank, operation->tag,
-                    LONELY_AFTER);
+    if (engine_peer_is_gone(operation))
+        abandon(operation);
+    else if (!operation->peer && operation->kind == OPERATION_RECEIVE && !operation->pair)
+        look_after_any(operation);
+    if (!operation->done)
+        patience_look(operation);
 }
 
 static void nudge(struct gpubind_operation *operation)
@@ -202,8 +237,13 @@ void engine_test(struct gpubind_operation *operation)
     engine_progress();
     if (operation->started == 0)
         operation->started = operation_clock();
-    if (!operation->done)
-        nudge(operation);
+    if (operation->done)
+        return;
+    nudge(operation);
+    if (operation_clock() - operation->looked > LOOK_EACH) {
+        operation->looked = operation_clock();
+        engine_look_after(operation);
+    }
 }
 
 struct pause {
@@ -276,7 +316,7 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
         if (has_news(operations, n, any, &first))
             continue;
         breathe(&pause);
-        if (pause.spins % 1024 || operation_clock() - pause.looked < 0.1)
+        if (pause.spins % STEPS_PER_CLOCK || operation_clock() - pause.looked < LOOK_EACH)
             continue;
         pause.looked = operation_clock();
         for (int i = 0; i < n; i++)

@@ -25,7 +25,7 @@ void engine_look_after(struct gpubind_operation *operation);
 void engine_settle(const struct gpu *gpu, bool blocking);
 /* Until *done, polling with pauses; false after seconds. */
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
-/* The rank's process, on this node, has ended. */
-bool engine_is_gone(const struct domain *domain, const struct peer *peer);
+/* The rank's process has ended. */
+bool engine_is_gone(struct domain *domain, const struct peer *peer);
 
 #endif

@@ -39,6 +39,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/library.c src/mpi/library.h \
 	src/mpi/library_lock.c \
 	src/mpi/letters.c src/mpi/letters.h \
+	src/mpi/life.c src/mpi/life.h \
 	src/mpi/links.c \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
@@ -50,6 +51,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/pack.c src/mpi/pack.h \
 	src/mpi/pairs.c src/mpi/pairs.h \
 	src/mpi/paths.c src/mpi/paths.h \
+	src/mpi/patience.c src/mpi/patience.h \
 	src/mpi/peers.c \
 	src/mpi/persistent.c src/mpi/persistent.h \
 	src/mpi/persistent_calls.c \

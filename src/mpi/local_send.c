@@ -175,8 +175,24 @@ static bool publish(struct gpubind_operation *send)
     inbox_put(domain, send->peer, send->descriptor, INBOX_MESSAGE);
     send->next = domain->sends;
     domain->sends = send;
+    domain->look_again |= send->peer->gone;
     if (at_once)
         operation_good(send);
+    return true;
+}
+
+/* Its receiver is gone. true, as follow: nothing of it is under way any more. */
+static bool abandon(struct gpubind_operation *send)
+{
+    if (send->packing || (send->staging && !stage_send_rests(send))) {
+        send->domain->look_again = true;
+        return false;
+    }
+    if (!send->done)
+        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (send->transfer) /* MPI has its data; nobody can take them back */
+        return false;
+    stage_send_end(send);
     return true;
 }
 
@@ -185,6 +201,8 @@ static bool follow(struct gpubind_operation *send)
 {
     struct descriptor *descriptor = descriptor_of(send);
 
+    if (send->peer->gone)
+        return abandon(send);
     switch (atomic_load_explicit(&descriptor->state, memory_order_acquire)) {
     case DESCRIPTOR_DONE:
         if (send->transfer) /* MPI has yet to say that its side is done */
@@ -267,15 +285,37 @@ static void queue(struct gpubind_operation *send)
     peer->queued_end = &send->next;
 }
 
+/* Its receiver is gone, and it was not announced. */
+static void refuse(struct gpubind_operation *send)
+{
+    if (!send->done)
+        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (send->release)
+        release_answered(send->release);
+    operation_let_go(send);
+}
+
 void local_send(struct gpubind_operation *send)
 {
     struct domain *domain = send->domain;
 
     send->held = true;
+    if (send->peer->gone && !send->packing) {
+        refuse(send);
+        return;
+    }
     if (domain->nslotted == 0 && may_be_stashed(send))
         reclaim(domain);
     if (send->peer->queued || !publish(send))
         queue(send);
+}
+
+static bool is_refused(struct gpubind_operation *send)
+{
+    if (!send->peer->gone || send->packing)
+        return false;
+    refuse(send);
+    return true;
 }
 
 /* In their order, for each rank. */
@@ -286,7 +326,7 @@ static void publish_queued(struct domain *domain)
     while ((peer = *link)) {
         struct gpubind_operation *send = peer->queued, *next = send ? send->next : NULL;
 
-        while (send && publish(send)) {
+        while (send && (is_refused(send) || publish(send))) {
             send = next;
             next = send ? send->next : NULL;
         }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mpi/letters.h"
+#include "mpi/patience.h"
 #include "mpi/receive.h"
 #include "mpi/unexpected.h"
 #include "mpi/window_remote.h"
@@ -107,12 +108,24 @@ static void drop(struct arrival **first, struct arrival ***end)
     *end = first;
 }
 
+static void tell(const struct comm *comm)
+{
+    int n = 0;
+
+    for (const struct arrival *arrival = comm->kept; arrival; arrival = arrival->next)
+        n++;
+    if (n > 0)
+        patience_left(comm, n, comm->kept->header.source, comm->kept->header.tag);
+}
+
 void match_close(void)
 {
     closed = true;
     for (struct comm *comm = comm_first(); comm; comm = comm->next)
-        if (!comm->window)
+        if (!comm->window) {
+            tell(comm);
             drop(&comm->kept, &comm->kept_end);
+        }
     drop(&orphans, &orphans_end);
 }
 

@@ -35,6 +35,7 @@ struct gpubind_operation {
     int result;     /* MPI error class */
     struct gpubind_error error;
     double started; /* when somebody began to wait for it, seconds; 0: not yet */
+    double looked;  /* when a test last looked after it */
 
     struct domain *domain;
     struct comm *comm;

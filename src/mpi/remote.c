@@ -208,6 +208,32 @@ void remote_send_ready(struct gpubind_operation *send, bool good)
     operation_let_go(send);
 }
 
+static bool unlink_from(struct gpubind_operation **link, const struct gpubind_operation *send)
+{
+    while (*link && *link != send)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    *link = send->next;
+    return true;
+}
+
+void remote_abandon(struct gpubind_operation *send)
+{
+    struct peer *peer = send->peer;
+
+    operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (peer->queued && unlink_from(&peer->queued, send)) {
+        nqueued -= !peer->queued;
+        peer->queued_end = &peer->queued;
+        while (*peer->queued_end)
+            peer->queued_end = &(*peer->queued_end)->next;
+    } else if (!unlink_from(&unanswered, send)) {
+        return; /* MPI has its data, or they wait for a stream here */
+    }
+    operation_let_go(send);
+}
+
 static void answered(const struct wire_reply *reply)
 {
     struct gpubind_operation **link = &unanswered, *send;
@@ -374,8 +400,7 @@ static void empty_outbox(void)
         struct letter *letter = *link;
         int over = 1;
 
-        PMPI_Test(&letter->request, &over, MPI_STATUS_IGNORE);
-        if (!over) {
+        if (PMPI_Test(&letter->request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && !over) {
             link = &letter->next;
             continue;
         }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -170,13 +169,6 @@ static bool map(struct segment *segment, int fd)
     return segment->base;
 }
 
-static uint64_t pid_space(void)
-{
-    struct stat stat_of;
-
-    return stat("/proc/self/ns/pid", &stat_of) == 0 ? (uint64_t)stat_of.st_ino : 0;
-}
-
 /* The sentence of the first rank that has one, on all. */
 static void share_error(MPI_Comm node, const struct segment *segment, bool good,
                         struct gpubind_error *err)
@@ -227,8 +219,6 @@ int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *e
         segment_clear(segment);
         return -1;
     }
-    segment_station(segment, segment->me)->pid = (int32_t)getpid();
-    segment_station(segment, segment->me)->pid_space = pid_space();
     PMPI_Barrier(node);
     return 0;
 }

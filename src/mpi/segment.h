@@ -90,8 +90,6 @@ struct pieces {
 };
 
 struct station {
-    int32_t pid;
-    uint64_t pid_space;               /* pids compare within one */
     _Atomic uint32_t noticed;         /* of rank 0: notices that the node has had, by bit */
     _Alignas(128) _Atomic uint32_t senders; /* ranks that have ever sent to it */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */

@@ -18,6 +18,7 @@ struct settings {
     long pack_memory;     /* GPUBIND_PACK_MEMORY: MiB that are kept for strided data */
     long progress_thread; /* GPUBIND_PROGRESS_THREAD */
     long unexpected;      /* GPUBIND_UNEXPECTED: MiB of small messages without a receive */
+    long wait_notice;     /* GPUBIND_WAIT_NOTICE: seconds; 0: never */
     long verbose;         /* GPUBIND_VERBOSE */
     bool windows_by_ipc;  /* GPUBIND_WINDOWS=ipc */
 };

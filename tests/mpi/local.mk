@@ -16,6 +16,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/arguments.c \
 	tests/mpi/comms.c \
 	tests/mpi/contexts.c \
+	tests/mpi/deaths.c \
 	tests/mpi/ends.c \
 	tests/mpi/failures.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
@@ -91,6 +92,7 @@ tests_bench_strided_SOURCES = \
 
 mpi_tests = \
 	tests/lib_comms.t \
+	tests/lib_deaths.t \
 	tests/lib_errors.t \
 	tests/lib_failures.t \
 	tests/lib_halo.t \

@@ -20,6 +20,7 @@ static const struct {
     {"churn", test_churn, 2, 1, MPI_THREAD_SINGLE},
     {"comms", test_comms, 3, 1, MPI_THREAD_SINGLE},
     {"contexts", test_contexts, 2, 1, MPI_THREAD_SERIALIZED},
+    {"deaths", test_deaths, 3, 1, MPI_THREAD_SINGLE},
     {"die", test_die, 2, 1, MPI_THREAD_SINGLE},
     {"failures", test_failures, 2, 1, MPI_THREAD_SINGLE},
     {"finalize", test_finalize, 2, 1, MPI_THREAD_SINGLE},
