@@ -29,6 +29,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
+	tests/mpi/mixed.c \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_mixed.c \

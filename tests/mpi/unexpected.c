@@ -136,3 +136,34 @@ void test_unexpected(void)
     if (job.size > 2)
         past_a_rank_that_waits(9000);
 }
+
+/* With GPUBIND_UNEXPECTED=0: rank 1 gets no further than it has slots, until rank 0 receives. */
+void test_unexpected_limit(void)
+{
+    enum { N = 2000 };
+    gpubind_request request;
+    struct buffer in, last;
+    int there = 0;
+
+    job_test("%d small sends, of which the receiver keeps none", N);
+    need_filled(&in, MEMORY_HOST, LARGEST, seed_of(0));
+    need_buffer(&last, MEMORY_HOST, LARGEST);
+    for (int i = 0; i < N && job.rank == 1; i++)
+        succeeds(MPI_GPUSend(in.at, 8, MPI_BYTE, 0, i, MPI_COMM_WORLD), "send");
+    if (job.rank == 0) {
+        const double until = MPI_Wtime() + 3;
+
+        succeeds(gpubind_irecv(last.at, 8, MPI_BYTE, 1, N - 1, MPI_COMM_WORLD, &request), "irecv");
+        while (!there && MPI_Wtime() < until)
+            succeeds(gpubind_test(&request, &there, MPI_STATUS_IGNORE), "test");
+        expect(!there, "all were kept");
+        for (int i = 0; i < N - 1; i++)
+            succeeds(MPI_GPURecv(in.at, 8, MPI_BYTE, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     "receive");
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+        received(&last, 8, seed_of(0), "the last");
+    }
+    buffer_clear(&in);
+    buffer_clear(&last);
+    job_result();
+}
