@@ -73,7 +73,7 @@ for setting in simulated 'network path'; do
     waiting "$setting" by_mpi 'rank 1: a receive waits since 1 s for MPI_GPUSend or another send of gpubind, and rank 0 has sent a message with tag 3 by MPI'
     waiting "$setting" receive_first 'rank 1: a receive from rank 0 with tag 4 waits since 1 s'
     waiting "$setting" probe_first 'rank 1: a receive from any rank with any tag waits since 1 s'
-    waiting "$setting" left 'rank 1: 1 message was never received, the first from rank 0 with tag 8'
+    waiting "$setting" left 'rank 1: messages that were never received: 1, the first from rank 0 with tag 8'
 done
 waiting simulated not_received 'rank 0: a message to rank 1 with tag 6 was sent 1 s ago, and nobody'
 

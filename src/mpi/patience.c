@@ -88,7 +88,6 @@ void patience_look_at_sent(void)
 void patience_left(const struct comm *comm, int n, int source, int tag)
 {
     if (n > 0 && limit() > 0 && is_of_application(comm, tag))
-        notice_once(NOTICE_LEFT, "%d message%s never received, the first from rank %d with tag %d: "
-                    "MPI_Recv does not receive what MPI_GPUSend sent", n, n == 1 ? " was" : "s were",
-                    source, tag);
+        notice_once(NOTICE_LEFT, "messages that were never received: %d, the first from rank %d "
+                    "with tag %d; MPI_Recv does not receive what MPI_GPUSend sent", n, source, tag);
 }
