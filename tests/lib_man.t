@@ -123,13 +123,11 @@ slots=$(sed -nE 's/.*nslots = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/
             "$top_srcdir/src/mpi/segment.c")
 most=$(sed -nE 's/.*ndescriptors = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
            "$top_srcdir/src/mpi/segment.c")
-patience=$(define engine.c LONELY_AFTER)
 says "the largest small message" "$eager" "memory of at most $eager bytes always"
 says "the lanes of the shared path" "$lane" "two lanes of $lane MiB"
 says "the lanes of the network path" "$private" "two of $private MiB"
-says "the slots" "$slots" "slot of its sender until it is received, of which there are $slots where"
+says "the slots" "$slots" "slot of its sender, of which there are $slots where"
 says "the descriptors" "$most" "descriptor, of which there are $most where"
-says "when a send says that it waits" "$patience" "for ${patience%.*} seconds says so"
 
 # Notices: the longest part of each without what varies is in the sources.
 cat "$top_srcdir"/src/mpi/*.c | tr '\n' ' ' | sed -E 's/" +"//g' >"$tmp/strings"

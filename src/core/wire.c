@@ -27,6 +27,7 @@ static size_t smallest(enum wire_kind kind)
     case WIRE_DATA:
         return sizeof(struct wire_header);
     case WIRE_REPLY:
+    case WIRE_CREDIT:
         return sizeof(struct wire_reply);
     }
     return SIZE_MAX;
@@ -49,7 +50,7 @@ int wire_check(const void *message, size_t nbytes, struct gpubind_error *err)
     if (nbytes < wanted)
         return error_set(err, "a message of kind %u with %zu bytes arrived", (unsigned)front.kind,
                          nbytes);
-    if (front.kind == WIRE_REPLY)
+    if (front.kind == WIRE_REPLY || front.kind == WIRE_CREDIT)
         return 0;
     memcpy(&header, message, sizeof header);
     if (header.flags & WIRE_EAGER && header.nbytes != nbytes - sizeof header)

@@ -18,6 +18,7 @@ enum wire_kind {
     WIRE_REPLY,       /* wire_reply: the receiver says how it wants the data */
     WIRE_RELEASE,     /* wire_header: whoever maps allocation id closes it */
     WIRE_DATA,        /* wire_header and data: those of a WIRE_LATER message */
+    WIRE_CREDIT,      /* wire_reply: small messages may come with their data (chunk 1) or not */
 };
 
 enum wire_flag {

@@ -24,9 +24,11 @@ static void comm_free(struct comm *comm)
     match_clear(comm);
     pairs_forget(comm);
     match_clear(comm->companion);
+    free(comm->companion->told);
     free(comm->companion);
     places_clear(comm->places);
     domain_leave(comm->domain);
+    free(comm->told);
     free(comm->domain_ranks);
     free(comm);
 }

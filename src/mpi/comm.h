@@ -21,6 +21,7 @@ struct comm {
     struct places *places; /* see places.h; NULL: not asked yet */
     struct gpubind_window *window; /* it is that one's own, see window_remote.h */
     int operations; /* that are under way on it, or whose end nobody has heard of; */
+    bool *told;     /* ranks that are gone, as waits for any rank have told; NULL: none */
     bool freed;     /* the application's communicator is gone, ours goes with the last */
     struct comm *companion; /* for the library's own messages on it, its context is 1 more; */
     struct comm *of;        /* of that one: whose companion it is, else NULL */

@@ -12,6 +12,8 @@
 #include "mpi/lanes.h"
 #include "mpi/library.h"
 #include "mpi/match.h"
+#include "mpi/crowd.h"
+#include "mpi/life.h"
 #include "mpi/notice.h"
 #include "mpi/pieces.h"
 #include "mpi/shares.h"
@@ -37,6 +39,8 @@ static int make_segment(struct domain *domain, const struct settings *settings)
     int status;
 
     PMPI_Comm_split_type(domain->shadow, MPI_COMM_TYPE_SHARED, domain->rank, MPI_INFO_NULL, &node);
+    if (!domains) /* the first is that of MPI_COMM_WORLD */
+        crowd_look(node);
     if (alone) {
         PMPI_Comm_free(&node);
         PMPI_Comm_dup(MPI_COMM_SELF, &node);
@@ -48,18 +52,23 @@ static int make_segment(struct domain *domain, const struct settings *settings)
     return status;
 }
 
-/* Tells all where each rank is: its place in its segment, and who leads it. */
+struct place {
+    int local, lead; /* in its segment, and the rank that leads it */
+    struct life life;
+};
+
+/* Tells all where each rank is. */
 static int exchange(struct domain *domain)
 {
     const bool shared = domain->segment.base;
-    int mine[2] = {shared ? domain->segment.me : -1, 0};
-    int (*all)[2] = calloc((size_t)domain->size, sizeof *all);
+    struct place mine = {.local = shared ? domain->segment.me : -1};
+    struct place *all = calloc((size_t)domain->size, sizeof *all);
     int lead = domain->rank;
 
     if (!all)
         return -1;
     if (shared) { /* the leader writes its rank where all of the segment read it */
-        _Atomic uint64_t *place = segment_inbox(&domain->segment, 0);
+        _Atomic uint64_t *place = segment_ring(&domain->segment, 0, 0);
 
         if (domain->segment.me == 0)
             atomic_store(place, (uint64_t)domain->rank + 1);
@@ -72,19 +81,26 @@ static int exchange(struct domain *domain)
         PMPI_Barrier(domain->shadow);
         PMPI_Barrier(domain->shadow);
     }
-    mine[1] = lead;
-    PMPI_Allgather(mine, 2, MPI_INT, all, 2, MPI_INT, domain->shadow);
+    mine.lead = lead;
+    life_describe(&mine.life);
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, domain->shadow);
     for (int i = 0; i < domain->size; i++) {
         struct peer *peer = &domain->peers[i];
 
         peer->domain_rank = i;
-        peer->local = shared && all[i][1] == lead ? all[i][0] : -1;
+        peer->local = shared && all[i].lead == lead ? all[i].local : -1;
+        peer->pid = life_pid(&mine.life, &all[i].life);
         domain->nremote += peer->local < 0;
         if (peer->local >= 0)
             domain->of_local[peer->local] = i;
     }
     free(all);
     return 0;
+}
+
+int domain_share(const struct domain *domain)
+{
+    return domain->segment.ndescriptors / (4 * domain->segment.n);
 }
 
 void domain_give_descriptor(struct domain *domain, int descriptor)
@@ -124,10 +140,10 @@ static int allocate(struct domain *domain)
 
     domain->peers = calloc(n, sizeof *domain->peers);
     domain->of_local = calloc(n, sizeof *domain->of_local);
+    domain->owed = domain_share(domain) * segment->n;
     domain->pinned = calloc(n, sizeof *domain->pinned);
     domain->free_slotted = calloc((size_t)segment->nslots + 1, sizeof(int));
     domain->free_plain = calloc((size_t)segment->ndescriptors + 1, sizeof(int));
-    domain->queued_end = &domain->queued;
     if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_slotted ||
         !domain->free_plain)
         return -1;
@@ -205,6 +221,8 @@ void domain_free(struct domain *domain, bool mpi)
     segment_clear(&domain->segment);
     if (mpi)
         PMPI_Comm_free(&domain->shadow);
+    for (int i = 0; domain->peers && i < domain->size; i++)
+        free(domain->peers[i].unexpected);
     free(domain->peers);
     free(domain->of_local);
     free(domain->pinned);

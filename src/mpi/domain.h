@@ -8,20 +8,32 @@
 #include "mpi/settings.h"
 
 struct gpu;
+struct arrival;
 struct gpubind_operation;
 
 struct peer {
     int local;         /* its rank in the segment; -1: reached by MPI */
     int domain_rank;
+    int pid;           /* of its process, where that can be seen; else 0 */
+    bool gone;         /* its process was seen to have ended */
     uint64_t sent;     /* messages to it so far */
     int letters;       /* to it, since the last that MPI said was received; */
     int awaited;       /* those of which MPI will say so */
+    bool stopped, stopping; /* by MPI: it asked for no small messages, or was asked so */
     uint64_t received; /* messages of it, in order, that are matched or kept */
     bool no_ipc;       /* its GPU memory could not be mapped, */
     bool ipc_works;    /* or it was */
     bool unacked;      /* in the domain's list */
     struct peer *next_unacked;
     struct gpubind_operation *offering; /* the receive behind my open offer to it */
+    uint64_t put, got; /* entries of the rings between us: see inbox.h */
+    bool sends;        /* it is in the domain's list of those who have sent here */
+    struct peer *next_sender;
+    struct arrival **unexpected; /* its messages that wait for a receive, by descriptor; */
+    int in_slots;                /* so many of them have their data in its slots */
+    int used;          /* my descriptors with messages to it */
+    struct gpubind_operation *queued, **queued_end; /* to it, until there is a descriptor */
+    struct peer *next_queued;
 };
 
 struct domain {
@@ -32,17 +44,21 @@ struct domain {
     MPI_Comm shadow;
     int rank, size;
     struct peer *peers;
-    int nremote;
+    int nremote, nstopping;
     struct segment segment; /* base NULL: none */
     int *of_local;          /* local rank -> domain rank */
-    uint64_t inbox_read, acks_seen;
+    struct peer *senders; /* ranks that have ever sent here, */
+    uint32_t nsenders;    /* so many */
+    uint64_t acks_seen;
     bool look_again; /* at the descriptors, although acks says nothing new */
     struct peer *unacked; /* peers whose descriptors changed, to be told */
     int *free_slotted, nslotted; /* descriptors that are free: those with a slot, */
     int *free_plain, nplain;     /* and those without, */
     int nreserved;               /* descriptors below this have memory */
     struct gpubind_operation *sends; /* to ranks of the node, under way */
-    struct gpubind_operation *queued, **queued_end; /* until a descriptor is free */
+    int used;                       /* my descriptors that have messages */
+    int owed;                       /* of the others, so many are kept for certain ranks */
+    struct peer *queued;            /* ranks to which messages wait for a descriptor */
     const struct gpubind_operation *pieces_user; /* the receive whose pieces senders may read */
     const struct gpu *(*pinned)[SEGMENT_DATA]; /* by local rank: what is page-locked here, and
                                                   in whose context */
@@ -69,6 +85,9 @@ void domain_leave(struct domain *domain);
 /* Frees those without communicators, once nothing of theirs is under way. Calls MPI. */
 void domains_sweep(void);
 
+/* Descriptors that are kept for messages to each rank of the node: what is under way to one
+ * that does not receive must not stop messages to the others. */
+int domain_share(const struct domain *domain);
 /* A free descriptor of this rank, with a slot if that is wanted and there is one; -1:
  * all are in use. */
 int domain_take_descriptor(struct domain *domain, bool slotted);

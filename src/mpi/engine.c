@@ -1,27 +1,30 @@
 #include "mpi/engine.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
+#include "mpi/crowd.h"
 #include "mpi/gated_sends.h"
+#include "mpi/inbox.h"
 #include "mpi/library.h"
+#include "mpi/life.h"
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
 #include "mpi/offers.h"
 #include "mpi/on_stream.h"
+#include "mpi/patience.h"
 #include "mpi/persistent.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
 #include "mpi/shares.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
+#include "mpi/unexpected.h"
 #include "mpi/window_remote.h"
 
 #define SPINS_BEFORE_YIELD 2000
+#define SPINS_IN_A_CROWD 0 /* the same with more ranks than CPUs */
 #define SPINS_PER_MPI_CALL 500
 #define NUDGES 4 /* of a long list; both of a sendrecv */
-#define LONELY_AFTER 10.0 /* seconds until a send says that nobody receives it */
 
 /* Mappings that a peer wants closed, but that a copy still uses. */
 static struct closing {
@@ -79,12 +82,15 @@ static void close_mappings(void)
     }
 }
 
-static void arrive(struct domain *domain, int local, int number)
+static void arrive(struct domain *domain, struct peer *peer, int number, enum inbox_word word)
 {
-    struct descriptor *descriptor = segment_descriptor(&domain->segment, local, number);
-    struct peer *peer = &domain->peers[domain->of_local[local]];
+    struct descriptor *descriptor = segment_descriptor(&domain->segment, peer->local, number);
     struct arrival arrival = {.domain = domain, .peer = peer, .from = descriptor};
 
+    if (word == INBOX_STASHED) {
+        unexpected_stashed(peer, number);
+        return;
+    }
     if (wire_kind(&descriptor->header) == WIRE_RELEASE) {
         close_mapping(domain, peer, descriptor);
         return;
@@ -95,30 +101,30 @@ static void arrive(struct domain *domain, int local, int number)
     match_arrival(&arrival);
 }
 
-static void read_inbox(struct domain *domain)
-{
-    const struct segment *segment = &domain->segment;
-    _Atomic uint64_t *inbox;
-
-    if (!segment->base)
-        return;
-    inbox = segment_inbox(segment, segment->me);
-    for (;;) {
-        _Atomic uint64_t *place = &inbox[domain->inbox_read & (segment->inbox_entries - 1)];
-        uint64_t entry = atomic_load_explicit(place, memory_order_acquire);
-
-        if (entry == 0)
-            return;
-        atomic_store_explicit(place, 0, memory_order_relaxed);
-        domain->inbox_read++;
-        arrive(domain, (int)(entry >> 32) - 1, (int)(entry & 0xffffffff));
-    }
-}
-
 void engine_read_inboxes(void)
 {
     for (struct domain *domain = domain_first(); domain; domain = domain->next)
-        read_inbox(domain);
+        inbox_read(domain, arrive);
+}
+
+#define LOOK_EACH 0.1 /* seconds */
+#define STEPS_PER_CLOCK 128
+
+/* At processes that may have ended, and at what waits for long. */
+static void look_around(void)
+{
+    static unsigned steps;
+    static double looked;
+    double now;
+
+    if (++steps % STEPS_PER_CLOCK)
+        return;
+    now = operation_clock();
+    if (now - looked < LOOK_EACH)
+        return;
+    looked = now;
+    life_look();
+    patience_look_at_sent();
 }
 
 void engine_progress(void)
@@ -128,7 +134,7 @@ void engine_progress(void)
     on_streams_begin();
     gated_sends_progress(mpi);
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
-        read_inbox(domain);
+        inbox_read(domain, arrive);
         local_sends_progress(domain);
         if (mpi && (domain->nremote > 0 || remote_busy()))
             remote_progress(domain);
@@ -146,6 +152,7 @@ void engine_progress(void)
     gpu_free_laters();
     on_streams_end();
     engine_tell_peers();
+    look_around();
     if (mpi)
         domains_sweep();
 }
@@ -167,20 +174,46 @@ static void call_mpi(void)
         PMPI_Iprobe(MPI_ANY_SOURCE, 0, domain->shadow, &flag, MPI_STATUS_IGNORE);
 }
 
-bool engine_is_gone(const struct domain *domain, const struct peer *peer)
+bool engine_is_gone(struct domain *domain, const struct peer *peer)
 {
-    const struct station *its = segment_station(&domain->segment, peer->local);
-    const struct station *mine = segment_station(&domain->segment, domain->segment.me);
-
-    return its->pid_space == mine->pid_space && its->pid > 0 && kill(its->pid, 0) < 0 &&
-           errno == ESRCH;
+    return life_is_over(domain, peer);
 }
 
 bool engine_peer_is_gone(const struct gpubind_operation *operation)
 {
-    const struct peer *peer = operation->peer;
+    return operation->peer && life_is_over(operation->domain, operation->peer);
+}
 
-    return peer && peer->local >= 0 && engine_is_gone(operation->domain, peer);
+/* Its peer is gone, which may have sent a message before. */
+static void abandon(struct gpubind_operation *operation)
+{
+    engine_read_inboxes();
+    if (operation->done || operation->packing) /* packing: its buffer is being read */
+        return;
+    if (operation->pair)
+        persistent_abandon(operation);
+    else if (operation->kind == OPERATION_RECEIVE)
+        receive_abandon(operation);
+    else if (operation->peer->local >= 0)
+        local_sends_progress(operation->domain);
+    else
+        remote_abandon(operation);
+}
+
+/* A receive from any rank: each rank that is gone ends one, on each communicator, since nobody
+ * knows whether it would have sent. */
+static void look_after_any(struct gpubind_operation *receive)
+{
+    const int lost = receive->comm ? life_lost_rank(receive->comm) : -1;
+
+    if (lost < 0)
+        return;
+    engine_read_inboxes();
+    if (receive->done || !match_withdraw(receive))
+        return;
+    life_told(receive->comm, lost);
+    operation_end(receive, MPI_ERR_OTHER, "rank %d is gone, while a message from any rank was "
+                  "waited for", lost);
 }
 
 void engine_look_after(struct gpubind_operation *operation)
@@ -189,19 +222,12 @@ void engine_look_after(struct gpubind_operation *operation)
         persistent_look_after(operation);
         return;
     }
-    if (engine_peer_is_gone(operation)) {
-        if (operation->packing) /* its buffer is being read */
-            return;
-        match_withdraw(operation);
-        offer_withdraw(operation);
-        operation_end(operation, MPI_ERR_OTHER, "rank %d is gone", operation->rank);
-        return;
-    }
-    if (operation->kind == OPERATION_SEND && operation->comm &&
-        operation_clock() - operation->started > LONELY_AFTER)
-        notice_once(NOTICE_WAITING, "a message to rank %d with tag %d waits since %.0f s for "
-                    "MPI_GPURecv or another receive of gpubind", operation->rank, operation->tag,
-                    LONELY_AFTER);
+    if (engine_peer_is_gone(operation))
+        abandon(operation);
+    else if (!operation->peer && operation->kind == OPERATION_RECEIVE)
+        look_after_any(operation);
+    if (!operation->done)
+        patience_look(operation);
 }
 
 static void nudge(struct gpubind_operation *operation)
@@ -226,8 +252,13 @@ void engine_test(struct gpubind_operation *operation)
     engine_progress();
     if (operation->started == 0)
         operation->started = operation_clock();
-    if (!operation->done)
-        nudge(operation);
+    if (operation->done)
+        return;
+    nudge(operation);
+    if (operation_clock() - operation->looked > LOOK_EACH) {
+        operation->looked = operation_clock();
+        engine_look_after(operation);
+    }
 }
 
 struct pause {
@@ -238,7 +269,7 @@ struct pause {
 /* Between two looks: lets other threads and processes run. */
 static void breathe(struct pause *pause)
 {
-    library_breathe(++pause->spins > SPINS_BEFORE_YIELD);
+    library_breathe(++pause->spins > (crowd_is_here() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
     if (pause->spins % SPINS_PER_MPI_CALL == 0)
         call_mpi();
 }
@@ -262,9 +293,29 @@ static int count_done(struct gpubind_operation *const *operations, int n, bool a
     return done;
 }
 
+/* It is done, or nobody started it. */
+static bool is_over(const struct gpubind_operation *operation)
+{
+    return !operation || operation->inactive || operation->done;
+}
+
+/* Some of them are over now: no pause before they are looked at. */
+static bool has_news(struct gpubind_operation *const *operations, int n, bool any, int *first)
+{
+    const int before = *first;
+
+    while (!any && *first < n && is_over(operations[*first]))
+        ++*first;
+    for (int i = 0; any && i < n; i++)
+        if (operations[i] && !operations[i]->inactive && operations[i]->done)
+            return true;
+    return *first > before;
+}
+
 void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
 {
     struct pause pause = {0, operation_clock()};
+    int first = 0; /* of a wait for all: those before it are over */
 
     for (int i = 0; i < n; i++)
         if (operations[i]) {
@@ -272,13 +323,15 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
             operations[i]->started = pause.looked;
         }
     for (;;) {
-        int done = count_done(operations, n, any);
+        int done = first + count_done(operations + first, n - first, any);
 
         if (any ? done > 0 : done == n)
             return;
         engine_progress();
+        if (has_news(operations, n, any, &first))
+            continue;
         breathe(&pause);
-        if (pause.spins % 1024 || operation_clock() - pause.looked < 0.1)
+        if (pause.spins % STEPS_PER_CLOCK || operation_clock() - pause.looked < LOOK_EACH)
             continue;
         pause.looked = operation_clock();
         for (int i = 0; i < n; i++)

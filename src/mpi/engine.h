@@ -23,7 +23,7 @@ void engine_look_after(struct gpubind_operation *operation);
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
 /* A mapping that one of its ranks wants closed is still used. */
 bool engine_closes_for(const struct domain *domain);
-/* The rank's process, on this node, has ended. */
-bool engine_is_gone(const struct domain *domain, const struct peer *peer);
+/* The rank's process has ended. */
+bool engine_is_gone(struct domain *domain, const struct peer *peer);
 
 #endif

@@ -12,6 +12,19 @@ void later_expect(struct gpubind_operation *receive)
     expecting = receive;
 }
 
+void later_withdraw(struct gpubind_operation *receive)
+{
+    struct gpubind_operation **link = &expecting;
+
+    while (*link && *link != receive)
+        link = &(*link)->next;
+    if (*link)
+        *link = receive->next;
+    free(receive->early->data);
+    free(receive->early);
+    receive->early = NULL;
+}
+
 static void attach(struct arrival *arrival, const struct wire_header *header, char *data)
 {
     arrival->header.flags &= (uint8_t)~WIRE_LATER;

@@ -10,4 +10,7 @@ void later_expect(struct gpubind_operation *receive);
 /* They are here, malloc'ed, and change hands; the message may be consumed already. */
 void later_take(const struct peer *peer, const struct wire_header *header, char *data);
 
+/* It is expected no more: its sender is gone. */
+void later_withdraw(struct gpubind_operation *receive);
+
 #endif

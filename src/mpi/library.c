@@ -13,6 +13,7 @@
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/lanes.h"
+#include "mpi/life.h"
 #include "mpi/match.h"
 #include "mpi/notice.h"
 #include "mpi/on_stream.h"
@@ -216,9 +217,15 @@ static bool nothing_to_free(const void *unused)
 static void meet(MPI_Comm comm)
 {
     MPI_Request request;
+    int lost = -1;
 
-    if (PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
-        engine_wait_for(barrier_is_over, &request, 3600);
+    if (PMPI_Ibarrier(comm, &request) != MPI_SUCCESS)
+        return;
+    while (!engine_wait_for(barrier_is_over, &request, 1) && lost < 0)
+        lost = life_any_lost(); /* who was here may be gone, too: it is over soon then */
+    if (lost >= 0 && !barrier_is_over(&request))
+        notice_once(NOTICE_GONE, "rank %d is gone; the end of the library does not wait for it, "
+                    "MPI_Finalize may", lost);
 }
 
 void library_stop(void)

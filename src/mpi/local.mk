@@ -12,6 +12,7 @@ src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-c
 src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind_device.cuh \
 	src/mpi/handover.c src/mpi/handover.h \
+	src/mpi/unexpected.c src/mpi/unexpected.h \
 	src/mpi/window_ask.c \
 	src/mpi/window_make.c \
 	src/mpi/window_memory.c src/mpi/window_memory.h \
@@ -22,6 +23,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/aware.c src/mpi/aware.h \
 	src/mpi/buffers.c src/mpi/buffers.h \
 	src/mpi/comm.c src/mpi/comm.h \
+	src/mpi/crowd.c src/mpi/crowd.h \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
@@ -29,6 +31,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \
+	src/mpi/inbox.c src/mpi/inbox.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
 	src/mpi/later.c src/mpi/later.h \
@@ -36,6 +39,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/library.c src/mpi/library.h \
 	src/mpi/library_lock.c \
 	src/mpi/letters.c src/mpi/letters.h \
+	src/mpi/life.c src/mpi/life.h \
 	src/mpi/links.c \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
@@ -49,6 +53,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/pairs.c src/mpi/pairs.h \
 	src/mpi/pairs_connect.c \
 	src/mpi/paths.c src/mpi/paths.h \
+	src/mpi/patience.c src/mpi/patience.h \
 	src/mpi/peers.c \
 	src/mpi/persistent.c src/mpi/persistent.h \
 	src/mpi/persistent_calls.c \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/inbox.h"
 #include "mpi/library.h"
 #include "mpi/shares.h"
 #include "mpi/stage.h"
@@ -23,7 +24,7 @@ static char *slot_of(const struct gpubind_operation *send)
 {
     const struct segment *segment = &send->domain->segment;
 
-    return segment_slot(segment, segment->me, send->descriptor);
+    return segment_slot(segment, segment->me, send->slot);
 }
 
 void local_acknowledge(struct domain *domain, struct peer *peer, struct descriptor *descriptor,
@@ -46,15 +47,6 @@ void local_tell_peers(struct domain *domain)
         peer->unacked = false;
         atomic_fetch_add(&segment_station(&domain->segment, peer->local)->acks, 1);
     }
-}
-
-/* The receiver's inbox takes every descriptor there is, so there is always room. */
-static _Atomic uint64_t *reserve_in_inbox(const struct domain *domain, const struct peer *peer)
-{
-    const struct segment *segment = &domain->segment;
-    uint64_t at = atomic_fetch_add(&segment_station(segment, peer->local)->tail, 1);
-
-    return &segment_inbox(segment, peer->local)[at & (segment->inbox_entries - 1)];
 }
 
 static void fill_header(const struct gpubind_operation *send, struct wire_header *header)
@@ -88,38 +80,85 @@ static bool have_slots(struct domain *domain)
     return domain->slots > 0;
 }
 
-static bool has_slot(const struct gpubind_operation *send)
+/* A slot for its data, which another descriptor lends it if need be. */
+static bool take_slot(struct gpubind_operation *send)
 {
-    return send->descriptor < send->domain->segment.nslots && have_slots(send->domain);
+    struct domain *domain = send->domain;
+
+    if (send->slot < 0 && have_slots(domain)) {
+        if (send->descriptor < domain->segment.nslots)
+            send->slot = send->descriptor;
+        else if (domain->nslotted > 0)
+            send->slot = domain_take_descriptor(domain, true);
+    }
+    return send->slot >= 0;
 }
 
 static bool may_be_stashed(const struct gpubind_operation *send)
 {
-    return (send->memory.gpu || send->on_stream) &&
-           send->nbytes <= (uint64_t)library_settings()->eager;
+    return !send->release &&
+           send->nbytes <= (send->memory.gpu ? (uint64_t)library_settings()->eager : EAGER_BYTES);
 }
 
 /* Host data that fit are given away at once. */
-static bool goes_at_once(const struct gpubind_operation *send)
+static bool goes_at_once(struct gpubind_operation *send)
 {
     return !send->release && send->order != ORDER_GATED &&
            (send->nbytes == 0 ||
-            (!send->memory.gpu && has_slot(send) && send->nbytes <= EAGER_BYTES));
+            (!send->memory.gpu && send->nbytes <= EAGER_BYTES && take_slot(send)));
 }
 
-/* false: no descriptor is free. */
+static int take_descriptor(struct domain *domain, struct peer *peer, bool slotted)
+{
+    const int left = domain->segment.ndescriptors - domain->used, share = domain_share(domain);
+    int number = -1;
+
+    if (peer->used < share || left > domain->owed)
+        number = domain_take_descriptor(domain, slotted);
+    if (number < 0)
+        return -1;
+    domain->owed -= peer->used++ < share;
+    domain->used++;
+    return number;
+}
+
+static void give_descriptor(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+
+    if (send->slot >= 0 && send->slot != send->descriptor)
+        domain_give_descriptor(domain, send->slot);
+    domain_give_descriptor(domain, send->descriptor);
+    domain->owed += --send->peer->used < domain_share(domain);
+    domain->used--;
+}
+
+static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
+{
+    struct descriptor *descriptor = descriptor_of(send);
+    const bool failed = send->result != MPI_SUCCESS; /* its packing */
+
+    atomic_store_explicit(&descriptor->ready, send->order == ORDER_DONE || failed,
+                          memory_order_relaxed);
+    atomic_store_explicit(&descriptor->filled, 0, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->drained, 0, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
+    descriptor->mapped = 0;
+    descriptor->slot = send->slot < 0 ? 0 : send->slot;
+    atomic_store_explicit(&descriptor->state, at_once ? DESCRIPTOR_STASHED : DESCRIPTOR_SENT,
+                          memory_order_release);
+}
+
+/* false: no descriptor is free for it, or its receiver's ring is full. */
 static bool publish(struct gpubind_operation *send)
 {
     struct domain *domain = send->domain;
-    struct descriptor *descriptor;
     struct wire_header header = {0};
-    _Atomic uint64_t *place;
-    const bool failed = send->result != MPI_SUCCESS; /* its packing */
     bool at_once;
 
-    send->descriptor = domain_take_descriptor(domain, may_be_stashed(send) ||
-                                                          (!send->memory.gpu &&
-                                                           send->nbytes <= EAGER_BYTES));
+    if (!inbox_has_room(domain, send->peer))
+        return false;
+    send->descriptor = take_descriptor(domain, send->peer, may_be_stashed(send));
     if (send->descriptor < 0)
         return false;
     at_once = goes_at_once(send);
@@ -129,40 +168,32 @@ static bool publish(struct gpubind_operation *send)
         fill_header(send, &header);
     if (at_once)
         header.flags |= WIRE_EAGER;
-    /* Others' messages wait behind a reserved place; and reserving waits for all that
-     * was written to shared memory before. So between the two. */
-    place = reserve_in_inbox(domain, send->peer);
-    descriptor = descriptor_of(send);
-    descriptor->header = header;
-    atomic_store_explicit(&descriptor->ready, send->order == ORDER_DONE || failed,
-                          memory_order_relaxed);
-    atomic_store_explicit(&descriptor->filled, 0, memory_order_relaxed);
-    atomic_store_explicit(&descriptor->drained, 0, memory_order_relaxed);
-    atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
-    descriptor->mapped = 0;
+    descriptor_of(send)->header = header;
     if (at_once && send->nbytes > 0)
         memcpy(slot_of(send), send->buffer, send->nbytes);
-    atomic_store_explicit(&descriptor->state, at_once ? DESCRIPTOR_STASHED : DESCRIPTOR_SENT,
-                          memory_order_release);
-    atomic_store_explicit(place, (uint64_t)(domain->segment.me + 1) << 32 |
-                                     (uint64_t)send->descriptor, memory_order_release);
+    fill_descriptor(send, at_once);
+    inbox_put(domain, send->peer, send->descriptor, INBOX_MESSAGE);
     send->next = domain->sends;
     domain->sends = send;
+    domain->look_again |= send->peer->gone;
     if (at_once)
         operation_good(send);
     return true;
 }
 
-void local_send(struct gpubind_operation *send)
+/* Its receiver is gone. true, as follow: nothing of it is under way any more. */
+static bool abandon(struct gpubind_operation *send)
 {
-    struct domain *domain = send->domain;
-
-    send->held = true;
-    if (!domain->queued && publish(send))
-        return;
-    send->next = NULL;
-    *domain->queued_end = send;
-    domain->queued_end = &send->next;
+    if (send->packing || (send->staging && !stage_send_rests(send))) {
+        send->domain->look_again = true;
+        return false;
+    }
+    if (!send->done)
+        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (send->transfer) /* MPI has its data; nobody can take them back */
+        return false;
+    stage_send_end(send);
+    return true;
 }
 
 /* true: the descriptor is free again. */
@@ -170,6 +201,8 @@ static bool follow(struct gpubind_operation *send)
 {
     struct descriptor *descriptor = descriptor_of(send);
 
+    if (send->peer->gone)
+        return abandon(send);
     switch (atomic_load_explicit(&descriptor->state, memory_order_acquire)) {
     case DESCRIPTOR_DONE:
         if (send->transfer) /* MPI has yet to say that its side is done */
@@ -200,48 +233,131 @@ static bool follow(struct gpubind_operation *send)
     }
 }
 
+static void follow_all(struct domain *domain)
+{
+    static bool busy; /* memory that is freed below may be announced as freed to others */
+    struct gpubind_operation **link = &domain->sends, *send;
+
+    if (busy) {
+        domain->look_again = true;
+        return;
+    }
+    busy = true;
+    while ((send = *link)) {
+        if (!follow(send)) {
+            link = &send->next;
+            continue;
+        }
+        *link = send->next;
+        give_descriptor(send);
+        if (send->release)
+            release_answered(send->release);
+        operation_let_go(send);
+    }
+    busy = false;
+}
+
+/* What receivers have given back. */
+static void reclaim(struct domain *domain)
+{
+    const uint64_t acks = atomic_load_explicit(&segment_station(&domain->segment,
+                                                                domain->segment.me)->acks,
+                                               memory_order_acquire);
+
+    if (acks == domain->acks_seen && !domain->look_again)
+        return;
+    domain->acks_seen = acks;
+    domain->look_again = false;
+    follow_all(domain);
+}
+
+static void queue(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+    struct peer *peer = send->peer;
+
+    if (!peer->queued) {
+        peer->queued_end = &peer->queued;
+        peer->next_queued = domain->queued;
+        domain->queued = peer;
+    }
+    send->next = NULL;
+    *peer->queued_end = send;
+    peer->queued_end = &send->next;
+}
+
+/* Its receiver is gone, and it was not announced. */
+static void refuse(struct gpubind_operation *send)
+{
+    if (!send->done)
+        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (send->release)
+        release_answered(send->release);
+    operation_let_go(send);
+}
+
+void local_send(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+
+    send->held = true;
+    if (send->peer->gone && !send->packing) {
+        refuse(send);
+        return;
+    }
+    if (domain->nslotted == 0 && may_be_stashed(send))
+        reclaim(domain);
+    if (send->peer->queued || !publish(send))
+        queue(send);
+}
+
+static bool is_refused(struct gpubind_operation *send)
+{
+    if (!send->peer->gone || send->packing)
+        return false;
+    refuse(send);
+    return true;
+}
+
+/* In their order, for each rank. */
+static void publish_queued(struct domain *domain)
+{
+    struct peer **link = &domain->queued, *peer;
+
+    while ((peer = *link)) {
+        struct gpubind_operation *send = peer->queued, *next = send ? send->next : NULL;
+
+        while (send && (is_refused(send) || publish(send))) {
+            send = next;
+            next = send ? send->next : NULL;
+        }
+        peer->queued = send;
+        if (send)
+            link = &peer->next_queued;
+        else
+            *link = peer->next_queued;
+    }
+}
+
 void local_sends_progress(struct domain *domain)
 {
-    struct gpubind_operation **link = &domain->sends, *send;
-    uint64_t acks;
-
     if (!domain->segment.base)
         return;
-    acks = atomic_load_explicit(&segment_station(&domain->segment, domain->segment.me)->acks,
-                                memory_order_acquire);
-    if (acks != domain->acks_seen || domain->look_again) {
-        domain->acks_seen = acks;
-        domain->look_again = false;
-        while ((send = *link)) {
-            if (!follow(send)) {
-                link = &send->next;
-                continue;
-            }
-            *link = send->next;
-            domain_give_descriptor(domain, send->descriptor);
-            if (send->release)
-                release_answered(send->release);
-            operation_let_go(send);
-        }
-    }
-    while (domain->queued && (domain->nslotted > 0 || domain->nplain > 0)) {
-        send = domain->queued;
-        domain->queued = send->next;
-        if (!domain->queued)
-            domain->queued_end = &domain->queued;
-        publish(send);
-    }
+    reclaim(domain);
+    if (domain->queued)
+        publish_queued(domain);
 }
 
 static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
 {
-    struct copy copy = {.to = (cuda_address)(uintptr_t)slot_of(send),
-                        .from = send->memory.address, .nbytes = send->nbytes};
+    const struct copy copy = {.to = (cuda_address)(uintptr_t)slot_of(send),
+                              .from = send->memory.address, .nbytes = send->nbytes};
     uint32_t sent = DESCRIPTOR_SENT;
     struct gpubind_error err;
 
     if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_STASHING))
         return;
+    descriptor->slot = send->slot;
     if (send->memory.gpu && send->nbytes > 0)
         domain_pin(send->domain, send->domain->segment.me, SEGMENT_SLOTS);
     if (!send->memory.gpu) {
@@ -252,6 +368,7 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
         atomic_store(&descriptor->failed, 1);
     }
     atomic_store_explicit(&descriptor->state, DESCRIPTOR_STASHED, memory_order_release);
+    inbox_put(send->domain, send->peer, send->descriptor, INBOX_STASHED);
     operation_good(send);
 }
 
@@ -285,6 +402,7 @@ void local_send_nudge(struct gpubind_operation *send)
     }
     if (may_be_stashed(send) &&
         atomic_load_explicit(&descriptor->state, memory_order_relaxed) == DESCRIPTOR_SENT &&
-        operation_clock() - send->started > STASH_AFTER && has_slot(send))
+        operation_clock() - send->started > STASH_AFTER &&
+        inbox_has_room(send->domain, send->peer) && take_slot(send))
         stash(send, descriptor);
 }

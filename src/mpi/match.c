@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "mpi/letters.h"
+#include "mpi/patience.h"
 #include "mpi/receive.h"
+#include "mpi/unexpected.h"
 #include "mpi/window_remote.h"
 
 static bool closed;
@@ -40,6 +42,7 @@ static void keep(struct arrival ***end, const struct arrival *arrival, bool wind
     kept->next = NULL;
     **end = kept;
     *end = &kept->next;
+    unexpected_add(kept);
 }
 
 void match_arrival(const struct arrival *arrival)
@@ -98,6 +101,7 @@ static void drop(struct arrival **first, struct arrival ***end)
         struct arrival *arrival = *first;
 
         *first = arrival->next;
+        unexpected_remove(arrival);
         receive_drop(arrival);
         free(arrival);
     }
@@ -116,18 +120,29 @@ void match_forget(const struct domain *domain)
             continue;
         }
         *link = arrival->next;
+        unexpected_remove(arrival);
         receive_drop(arrival);
         free(arrival);
     }
     orphans_end = link;
+static void tell(const struct comm *comm)
+{
+    int n = 0;
+
+    for (const struct arrival *arrival = comm->kept; arrival; arrival = arrival->next)
+        n++;
+    if (n > 0)
+        patience_left(comm, n, comm->kept->header.source, comm->kept->header.tag);
 }
 
 void match_close(void)
 {
     closed = true;
     for (struct comm *comm = comm_first(); comm; comm = comm->next)
-        if (!comm->window)
+        if (!comm->window) {
+            tell(comm);
             drop(&comm->kept, &comm->kept_end);
+        }
     drop(&orphans, &orphans_end);
 }
 
@@ -144,6 +159,7 @@ void match_receive(struct gpubind_operation *receive)
     *link = arrival->next;
     if (comm->kept_end == &arrival->next)
         comm->kept_end = link;
+    unexpected_remove(arrival);
     receive_start(receive, arrival);
     free(arrival);
 }
@@ -168,6 +184,7 @@ void match_adopt(void)
         struct arrival *arrival = all;
 
         all = arrival->next;
+        unexpected_remove(arrival);
         match_arrival(arrival);
         free(arrival);
     }
@@ -179,6 +196,7 @@ void match_clear(struct comm *comm)
         struct arrival *arrival = comm->kept;
 
         comm->kept = arrival->next;
+        unexpected_remove(arrival);
         free(arrival->data);
         free(arrival);
     }

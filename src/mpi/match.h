@@ -12,6 +12,8 @@ struct arrival {
     struct peer *peer;
     struct descriptor *from; /* it came through shared memory; else */
     char *data;              /* what came with it by MPI, malloc'ed; NULL: nothing */
+    uint64_t kept_nbytes;    /* see unexpected.h: counted for it, */
+    bool in_slot;            /* or its data lie in the sender's slot */
 };
 
 /* Gives a new message to the oldest receive that fits, or keeps it. The arrival is

@@ -4,15 +4,18 @@
 
 #include "mpi/engine.h"
 #include "mpi/library.h"
+#include "mpi/life.h"
 #include "mpi/match.h"
 #include "mpi/notice.h"
 #include "mpi/pack.h"
 #include "mpi/pieces.h"
+#include "mpi/receive.h"
 #include "mpi/shares.h"
 
 /* A sender looks this long for an offer that is about to be made: its receiver may
  * have come from the same exchange. */
 #define LOOK_FOR 0.4e-6
+#define LOOKS_AT_LIFE 100000 /* of a wait for a copy that its sender has begun */
 
 static bool may_copy(const struct gpubind_operation *operation)
 {
@@ -125,10 +128,15 @@ void offer_nudge(struct gpubind_operation *receive)
 void offer_before(struct peer *peer, uint64_t sequence)
 {
     struct gpubind_operation *receive = peer->offering;
+    unsigned looks = 0;
 
     /* The number says that the offer was taken; its copy ends soon. */
-    while (receive && peer->offering == receive && sequence > peer->received)
+    while (receive && peer->offering == receive && sequence > peer->received) {
         offer_nudge(receive);
+        if (peer->offering == receive && ++looks % LOOKS_AT_LIFE == 0 &&
+            life_is_over(receive->domain, peer))
+            receive_abandon(receive);
+    }
 }
 
 /* ---- the sender */
@@ -214,6 +222,11 @@ static int copy_strided(struct gpubind_operation *send, const struct offer *offe
     return status;
 }
 
+static bool is_ready(const void *offer)
+{
+    return atomic_load_explicit(&((const struct offer *)offer)->ready, memory_order_acquire);
+}
+
 static int copy_to(struct gpubind_operation *send, struct offer *offer,
                    const struct mapping *mapping, bool in_pieces, struct gpubind_error *err)
 {
@@ -221,10 +234,9 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
     struct copy copy = {mapping_address(mapping, offer->address), send->memory.address,
                         send->nbytes, true};
 
-    while (!atomic_load_explicit(&offer->ready, memory_order_acquire)) {
-        engine_progress(); /* the work it waits for may need another message */
-        library_breathe(false);
-    }
+    while (!is_ready(offer) && !engine_wait_for(is_ready, offer, 0.1)) /* work that may need another message */
+        if (life_is_over(send->domain, send->peer))
+            return error_set(err, "rank %d is gone", send->rank);
     while (operation_ordered(send) == 0) {
         engine_progress();
         library_breathe(false);
@@ -270,7 +282,7 @@ bool offer_use(struct gpubind_operation *send)
     struct offer *offer;
     double until;
 
-    if (!may_copy(send) || send->nbytes == 0 || send->domain->queued)
+    if (!may_copy(send) || send->nbytes == 0 || send->peer->queued)
         return false;
     offer = segment_offer(segment, send->peer->local, segment->me);
     until = operation_clock() + LOOK_FOR;

@@ -34,6 +34,7 @@ struct gpubind_operation *operation_make(enum operation_kind kind)
            sizeof *operation - offsetof(struct gpubind_operation, started));
     operation->kind = kind;
     operation->descriptor = -1;
+    operation->slot = -1;
     return operation;
 }
 

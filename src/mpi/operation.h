@@ -34,6 +34,7 @@ struct gpubind_operation {
     int result;     /* MPI error class */
     struct gpubind_error error;
     double started; /* when somebody began to wait for it, seconds; 0: not yet */
+    double looked;  /* when a test last looked after it */
 
     struct domain *domain;
     struct comm *comm;
@@ -57,6 +58,7 @@ struct gpubind_operation {
 
     /* a send to a rank of this node */
     int descriptor; /* -1: none yet */
+    int slot;       /* that has its data, the descriptor's own or another's; -1: none */
     struct gpubind_operation *next_packing; /* see gated_sends.h */
     bool packing;
     bool later;    /* to another node: announced, the data follow in a letter */

@@ -3,12 +3,14 @@
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
+#include "mpi/life.h"
 #include "mpi/match.h"
 #include "mpi/memory_calls.h"
+#include "mpi/patience.h"
 #include "mpi/requests.h"
 
 struct looking {
-    const struct comm *comm;
+    struct comm *comm;
     int source, tag;
 };
 
@@ -49,6 +51,37 @@ static int check(const struct looking *looking, struct gpubind_error *err)
     return MPI_SUCCESS;
 }
 
+/* The rank that a message is waited for from, or one of any, is gone. */
+static bool is_lost(const struct looking *looking, struct gpubind_error *err)
+{
+    const struct comm *comm = looking->comm;
+    const bool any = looking->source == MPI_ANY_SOURCE;
+    const int lost = any ? life_lost_rank(comm) : looking->source;
+
+    if (lost < 0 || (!any && !engine_is_gone(comm->domain,
+                                             &comm->domain->peers[comm->domain_ranks[lost]])))
+        return false;
+    engine_read_inboxes();
+    if (is_there(looking))
+        return false;
+    if (any)
+        life_told(looking->comm, lost);
+    error_set(err, "rank %d is gone", lost);
+    return true;
+}
+
+static int await(const struct looking *looking, struct gpubind_error *err)
+{
+    const double since = operation_clock();
+
+    while (!engine_wait_for(is_there, looking, 0.1)) {
+        if (is_lost(looking, err))
+            return MPI_ERR_OTHER;
+        patience_look_for(looking->comm, looking->source, looking->tag, since);
+    }
+    return MPI_SUCCESS;
+}
+
 /* wait: until there is one. *flag: message was filled. */
 static int look(const struct looking *looking, bool wait, int *flag,
                 struct gpubind_message *message, struct gpubind_error *err)
@@ -64,14 +97,13 @@ static int look(const struct looking *looking, bool wait, int *flag,
         return MPI_SUCCESS;
     }
     if (wait)
-        while (!engine_wait_for(is_there, looking, 3600))
-            ;
+        result = await(looking, err);
     else
         engine_progress();
     *flag = is_there(looking);
-    if (*flag)
+    if (*flag && result == MPI_SUCCESS)
         describe(&match_look(looking->comm, looking->source, looking->tag)->header, message);
-    return MPI_SUCCESS;
+    return result;
 }
 
 static int look_in(MPI_Comm user, int source, int tag, bool wait, int *flag,

@@ -1,10 +1,12 @@
 #include "mpi/receive.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpi/later.h"
 #include "mpi/library.h"
+#include "mpi/life.h"
 #include "mpi/local_send.h"
 #include "mpi/notice.h"
 #include "mpi/offers.h"
@@ -77,8 +79,7 @@ static void copy_from(struct gpubind_operation *receive, const char *slot)
 static void take_slot(struct gpubind_operation *receive)
 {
     const struct segment *segment = &receive->domain->segment;
-    const struct descriptor *first = segment_descriptor(segment, receive->peer->local, 0);
-    const char *slot = segment_slot(segment, receive->peer->local, (int)(receive->from - first));
+    const char *slot = segment_slot(segment, receive->peer->local, receive->from->slot);
     struct gpubind_error err;
 
     if (receive->got_bytes == 0) {
@@ -170,8 +171,9 @@ void receive_drop(const struct arrival *arrival)
     if (arrival->from) {
         /* A sender that stashes it at this moment writes its state after ours. */
         if (!atomic_compare_exchange_strong(&arrival->from->state, &state, DESCRIPTOR_TAKEN))
-            while (atomic_load(&arrival->from->state) == DESCRIPTOR_STASHING)
-                ;
+            while (atomic_load(&arrival->from->state) == DESCRIPTOR_STASHING &&
+                   !life_is_over(arrival->domain, arrival->peer))
+                sched_yield();
         local_acknowledge(arrival->domain, arrival->peer, arrival->from, DESCRIPTOR_DONE);
     } else {
         remote_refuse(arrival);
@@ -278,6 +280,42 @@ void receive_start(struct gpubind_operation *receive, const struct arrival *arri
         local_receive(receive);
     else
         remote_receive(receive, arrival);
+}
+
+/* false: its data are on their way already. */
+static bool stop_waiting(struct gpubind_operation *receive)
+{
+    struct gpubind_operation **link = &waiting;
+
+    while (*link && *link != receive)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    *link = receive->next;
+    return true;
+}
+
+/* A copy from memory that is mapped here needs no sender. */
+void receive_abandon(struct gpubind_operation *receive)
+{
+    struct gpubind_error gone;
+
+    error_set(&gone, "rank %d is gone", receive->rank < 0 ? receive->source : receive->rank);
+    if (match_withdraw(receive)) {
+        offer_withdraw(receive);
+        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+    } else if (receive->from && stop_waiting(receive)) {
+        receive_finish(receive, -1, &gone);
+    } else if (receive->early) { /* without LATER it has come, and waits for a stream here */
+        if (!(receive->early->header.flags & WIRE_LATER))
+            return;
+        later_withdraw(receive);
+        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+    } else if (!receive->from || receive->transfer) {
+        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+    } else {
+        stage_receive_abandon(receive);
+    }
 }
 
 void receives_progress(void)

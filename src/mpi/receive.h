@@ -8,6 +8,8 @@
 void receive_start(struct gpubind_operation *receive, const struct arrival *arrival);
 /* The same, for one that got its message too early for one of the two. */
 void receive_again(struct gpubind_operation *receive);
+/* Its sender is gone: ends it with an error, unless it can go on alone. */
+void receive_abandon(struct gpubind_operation *receive);
 /* Nobody gets it; the sender does not notice. */
 void receive_drop(const struct arrival *arrival);
 /* Moves receives from ranks of this node on: what waits for its sender or for a copy. */

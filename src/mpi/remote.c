@@ -11,12 +11,13 @@
 #include "mpi/pack.h"
 #include "mpi/stage.h"
 #include "mpi/transfers.h"
+#include "mpi/unexpected.h"
 
 #define TAG_ANNOUNCE 1
 
 /* Every so many letters to a rank, MPI is asked to say that one was received; with more
- * than AWAITED_MOST of those under way, small messages wait for the receiver as large
- * ones do, so that what it has not received takes no memory without limit. */
+ * than AWAITED_MOST of those under way, messages are queued here, so that what it has not
+ * received takes no memory without limit. */
 #define LETTERS_EACH 64
 #define AWAITED_MOST 8
 
@@ -29,10 +30,11 @@ struct letter { /* an announcement or a reply that MPI sends */
 
 static struct letter *outbox;
 static struct gpubind_operation *unanswered; /* sends that wait for a reply */
+static int nqueued; /* peers to which sends are queued */
 
 bool remote_busy(void)
 {
-    return outbox || unanswered;
+    return outbox || unanswered || nqueued > 0;
 }
 
 static struct letter *letter_make(size_t nbytes)
@@ -95,10 +97,10 @@ static void fill(const struct gpubind_operation *send, struct wire_header *heade
     header->operation = (uint64_t)(uintptr_t)send;
 }
 
-void remote_send(struct gpubind_operation *send)
+static void announce(struct gpubind_operation *send)
 {
     const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
-    const bool at_once = send->nbytes == 0 || (small && send->peer->awaited <= AWAITED_MOST);
+    const bool at_once = send->nbytes == 0 || (small && !send->peer->stopped);
     const bool later = send->order == ORDER_GATED && at_once;
     const bool eager = send->order != ORDER_GATED && at_once;
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
@@ -129,6 +131,44 @@ void remote_send(struct gpubind_operation *send)
         send->held = true;
         send->next = unanswered;
         unanswered = send;
+    }
+}
+
+static bool has_credit(const struct peer *peer)
+{
+    return peer->awaited <= AWAITED_MOST;
+}
+
+void remote_send(struct gpubind_operation *send)
+{
+    struct peer *peer = send->peer;
+
+    if (!peer->queued && has_credit(peer)) {
+        announce(send);
+        return;
+    }
+    send->held = true;
+    if (!peer->queued) {
+        nqueued++;
+        peer->queued_end = &peer->queued;
+    }
+    send->next = NULL;
+    *peer->queued_end = send;
+    peer->queued_end = &send->next;
+}
+
+/* In their order, as far as the receiver has got. */
+static void announce_queued(struct peer *peer)
+{
+    while (peer->queued && has_credit(peer)) {
+        struct gpubind_operation *send = peer->queued;
+
+        peer->queued = send->next;
+        nqueued -= !peer->queued;
+        send->held = false;
+        announce(send);
+        if (!send->held)
+            operation_let_go(send);
     }
 }
 
@@ -165,6 +205,32 @@ void remote_send_ready(struct gpubind_operation *send, bool good)
     operation_let_go(send);
 }
 
+static bool unlink_from(struct gpubind_operation **link, const struct gpubind_operation *send)
+{
+    while (*link && *link != send)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    *link = send->next;
+    return true;
+}
+
+void remote_abandon(struct gpubind_operation *send)
+{
+    struct peer *peer = send->peer;
+
+    operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (peer->queued && unlink_from(&peer->queued, send)) {
+        nqueued -= !peer->queued;
+        peer->queued_end = &peer->queued;
+        while (*peer->queued_end)
+            peer->queued_end = &(*peer->queued_end)->next;
+    } else if (!unlink_from(&unanswered, send)) {
+        return; /* MPI has its data, or they wait for a stream here */
+    }
+    operation_let_go(send);
+}
+
 static void answered(const struct wire_reply *reply)
 {
     struct gpubind_operation **link = &unanswered, *send;
@@ -196,6 +262,27 @@ void remote_answer(struct domain *domain, struct peer *peer, uint64_t operation,
     wire_sign(&answer, WIRE_REPLY);
     memcpy(letter->bytes, &answer, sizeof answer);
     post(letter, sizeof answer, domain, peer);
+}
+
+/* Small messages that nobody receives fill the memory for them, or have left it: their senders
+ * let those that follow wait for their receives, as large ones do. */
+static void tell_sender(struct domain *domain, struct peer *peer, bool stop)
+{
+    struct wire_reply word = {.chunk = !stop};
+    struct letter *letter = letter_make(sizeof word);
+
+    wire_sign(&word, WIRE_CREDIT);
+    memcpy(letter->bytes, &word, sizeof word);
+    post(letter, sizeof word, domain, peer);
+    peer->stopping = stop;
+    domain->nstopping += stop ? 1 : -1;
+}
+
+static void tell_senders_to_go_on(struct domain *domain)
+{
+    for (int i = 0; i < domain->size && domain->nstopping > 0; i++)
+        if (domain->peers[i].stopping)
+            tell_sender(domain, &domain->peers[i], false);
 }
 
 void remote_refuse(const struct arrival *arrival)
@@ -276,11 +363,14 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
         fprintf(stderr, "gpubind: %s\n", good ? err.text : "MPI could not receive");
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
     }
-    if (wire_kind(bytes) == WIRE_REPLY) {
+    if (wire_kind(bytes) == WIRE_REPLY || wire_kind(bytes) == WIRE_CREDIT) {
         struct wire_reply answer;
 
         memcpy(&answer, bytes, sizeof answer);
-        answered(&answer);
+        if (wire_kind(bytes) == WIRE_CREDIT)
+            arrival.peer->stopped = answer.chunk == 0;
+        else
+            answered(&answer);
         free(bytes);
         return;
     }
@@ -293,6 +383,8 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
     arrival.data = bytes;
     arrival.peer->received++;
     match_arrival(&arrival);
+    if (!arrival.peer->stopping && !unexpected_has_room())
+        tell_sender(domain, arrival.peer, true);
 }
 
 static void empty_outbox(void)
@@ -303,14 +395,15 @@ static void empty_outbox(void)
         struct letter *letter = *link;
         int over = 1;
 
-        PMPI_Test(&letter->request, &over, MPI_STATUS_IGNORE);
-        if (!over) {
+        if (PMPI_Test(&letter->request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && !over) {
             link = &letter->next;
             continue;
         }
         *link = letter->next;
-        if (letter->awaited)
+        if (letter->awaited) {
             letter->awaited->awaited--;
+            announce_queued(letter->awaited);
+        }
         free(letter);
     }
 }
@@ -322,6 +415,8 @@ void remote_progress(struct domain *domain)
 
     if (outbox)
         empty_outbox();
+    if (domain->nstopping > 0 && unexpected_has_much_room())
+        tell_senders_to_go_on(domain);
     while (domain->nremote > 0 && there) {
         there = 0;
         PMPI_Iprobe(MPI_ANY_SOURCE, TAG_ANNOUNCE, domain->shadow, &there, &status);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mpi/node_memory.h"
@@ -15,14 +14,15 @@ static size_t whole_pages(size_t nbytes)
     return (nbytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-static size_t inbox_at(void)
+static size_t rings_at(void)
 {
     return whole_pages(sizeof(struct station));
 }
 
 static size_t offers_at(const struct segment *segment)
 {
-    return inbox_at() + whole_pages(segment->inbox_entries * sizeof(uint64_t));
+    return rings_at() +
+           whole_pages((size_t)segment->n * segment->ring_entries * sizeof(uint64_t));
 }
 
 static size_t descriptors_at(const struct segment *segment)
@@ -45,9 +45,7 @@ static void measure(struct segment *segment)
 {
     segment->ndescriptors = segment->n <= 8 ? 8192 : 1024;
     segment->nslots = segment->n <= 8 ? 512 : 128;
-    segment->inbox_entries = 1;
-    while (segment->inbox_entries < (uint64_t)segment->n * (uint64_t)segment->ndescriptors)
-        segment->inbox_entries *= 2;
+    segment->ring_entries = (uint64_t)segment->ndescriptors;
     segment->lanes_at = slots_at(segment) + (size_t)segment->nslots * EAGER_BYTES;
     segment->pieces_at = segment->lanes_at + (size_t)LANES * LANE_BYTES +
                          (size_t)segment->n * SPARE_BYTES;
@@ -65,9 +63,10 @@ struct station *segment_station(const struct segment *segment, int rank)
     return (struct station *)(void *)part(segment, rank);
 }
 
-_Atomic uint64_t *segment_inbox(const struct segment *segment, int rank)
+_Atomic uint64_t *segment_ring(const struct segment *segment, int receiver, int sender)
 {
-    return (_Atomic uint64_t *)(void *)(part(segment, rank) + inbox_at());
+    return (_Atomic uint64_t *)(void *)(part(segment, receiver) + rings_at()) +
+           segment->ring_entries * (size_t)sender;
 }
 
 struct offer *segment_offer(const struct segment *segment, int receiver, int sender)
@@ -148,13 +147,6 @@ static bool map(struct segment *segment)
     return segment->base;
 }
 
-static uint64_t pid_space(void)
-{
-    struct stat stat_of;
-
-    return stat("/proc/self/ns/pid", &stat_of) == 0 ? (uint64_t)stat_of.st_ino : 0;
-}
-
 /* What the ranks use sooner or later when they send all kinds of messages. */
 static size_t expected_bytes(const struct segment *segment)
 {
@@ -184,8 +176,6 @@ int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *e
         segment_clear(segment);
         return -1;
     }
-    segment_station(segment, segment->me)->pid = (int32_t)getpid();
-    segment_station(segment, segment->me)->pid_space = pid_space();
     PMPI_Barrier(node);
     return 0;
 }

@@ -1,10 +1,10 @@
 /* Memory that the ranks of a node share. Each rank has a part of its own:
  *
  *   station      who it is, and counters that others raise to be noticed
- *   inbox        descriptors that were sent to it, in the order of each sender
+ *   rings        one for each sender: the descriptors that it has sent here, in their order
  *   descriptors  one for each message that it has under way to a rank of the node
- *   slots        for the first nslots descriptors: data that need not wait for the
- *                receiver
+ *   slots        data of small messages, which need not wait for the receiver; each belongs
+ *                to one of the first nslots descriptors, which may lend it to another
  *   offers       one for each sender: a buffer that a waiting receive offers to it
  *   lanes        chunks of messages on the shared path
  *   spares       a small lane for each rank, for when the lanes are held by others
@@ -35,7 +35,7 @@
 
 enum descriptor_state {
     DESCRIPTOR_FREE,
-    DESCRIPTOR_SENT,     /* sender: in the inbox */
+    DESCRIPTOR_SENT,     /* sender: in the ring */
     DESCRIPTOR_TAKEN,    /* receiver: it copies */
     DESCRIPTOR_STAGE,    /* receiver: the sender shall move the data through a lane */
     DESCRIPTOR_BY_MPI,   /* receiver: the sender shall send the data by MPI */
@@ -58,6 +58,7 @@ struct descriptor {
     _Atomic uint64_t drained; /* receiver: chunks taken out so far */
     _Atomic uint32_t failed;  /* the sender's copies failed */
     uint32_t mapped;          /* receiver, before DONE: it maps the allocation now */
+    int32_t slot;             /* STASHED: where the data are */
 };
 
 enum offer_state { OFFER_NONE, OFFER_OPEN, OFFER_TAKEN, OFFER_DONE, OFFER_FAILED };
@@ -89,11 +90,9 @@ struct pieces {
 };
 
 struct station {
-    int32_t pid;
-    uint64_t pid_space;               /* pids compare within one */
     _Atomic uint32_t left;            /* it uses the segment no more, and maps nobody's memory */
     _Atomic uint32_t noticed;         /* of rank 0: notices that the node has had, by bit */
-    _Alignas(128) _Atomic uint64_t tail; /* entries ever put into the inbox */
+    _Alignas(128) _Atomic uint32_t senders; /* ranks that have ever sent to it */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
 };
 
@@ -103,7 +102,7 @@ struct segment {
     size_t nbytes;
     int n, me;              /* ranks, mine among them */
     int ndescriptors, nslots; /* of each rank */
-    uint64_t inbox_entries; /* a power of 2 */
+    uint64_t ring_entries;    /* a power of 2 */
     size_t part_bytes, lanes_at, pieces_at;
 };
 
@@ -117,7 +116,7 @@ void segment_leave(const struct segment *segment);
 bool segment_has_left(const struct segment *segment, int rank);
 
 struct station *segment_station(const struct segment *segment, int rank);
-_Atomic uint64_t *segment_inbox(const struct segment *segment, int rank);
+_Atomic uint64_t *segment_ring(const struct segment *segment, int receiver, int sender);
 struct descriptor *segment_descriptor(const struct segment *segment, int rank, int number);
 char *segment_slot(const struct segment *segment, int rank, int number);
 struct offer *segment_offer(const struct segment *segment, int receiver, int sender);

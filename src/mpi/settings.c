@@ -22,7 +22,9 @@ static const struct row {
     {"GPUBIND_ORDER", offsetof(struct settings, order), 1, 0, 1},
     {"GPUBIND_PACK_MEMORY", offsetof(struct settings, pack_memory), 256, 0, 1048576},
     {"GPUBIND_PROGRESS_THREAD", offsetof(struct settings, progress_thread), 0, 0, 1},
+    {"GPUBIND_UNEXPECTED", offsetof(struct settings, unexpected), 256, 0, 1048576},
     {"GPUBIND_VERBOSE", offsetof(struct settings, verbose), 0, 0, 1},
+    {"GPUBIND_WAIT_NOTICE", offsetof(struct settings, wait_notice), 10, 0, 86400},
 };
 
 const char *path_name(enum path path)

@@ -17,6 +17,8 @@ struct settings {
     long order;           /* GPUBIND_ORDER: blocking calls come after legacy streams */
     long pack_memory;     /* GPUBIND_PACK_MEMORY: MiB that are kept for strided data */
     long progress_thread; /* GPUBIND_PROGRESS_THREAD */
+    long unexpected;      /* GPUBIND_UNEXPECTED: MiB of small messages without a receive */
+    long wait_notice;     /* GPUBIND_WAIT_NOTICE: seconds; 0: never */
     long verbose;         /* GPUBIND_VERBOSE */
     bool windows_by_ipc;  /* GPUBIND_WINDOWS=ipc */
 };

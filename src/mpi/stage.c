@@ -249,6 +249,9 @@ static bool has_any(const struct staging *staging, const struct domain *domain)
 bool stage_busy(const struct domain *domain)
 {
     return has_any(sends, domain) || has_any(receives, domain);
+bool stage_send_rests(const struct gpubind_operation *send)
+{
+    return send->staging->ended == send->staging->started;
 }
 
 /* Copies that a failed receiver no longer wants may still be under way. */
@@ -316,6 +319,17 @@ static void drain(struct staging *staging)
         start_chunk(staging, receive->memory.gpu, receive->got_bytes, false);
     land(staging);
     atomic_store_explicit(&from->drained, staging->ended, memory_order_release);
+}
+
+bool stage_receive_abandon(const struct gpubind_operation *receive)
+{
+    for (struct staging *staging = receives; staging; staging = staging->next)
+        if (staging->operation == receive) {
+            error_set(&staging->operation->error, "rank %d is gone", receive->source);
+            staging->failed = true;
+            return true;
+        }
+    return false;
 }
 
 void stage_receives_progress(void)

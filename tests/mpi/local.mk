@@ -16,6 +16,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/arguments.c \
 	tests/mpi/comms.c \
 	tests/mpi/contexts.c \
+	tests/mpi/deaths.c \
 	tests/mpi/ends.c \
 	tests/mpi/failures.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
@@ -28,6 +29,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
 	tests/mpi/matching.c \
+	tests/mpi/mixed.c \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_mixed.c \
@@ -67,6 +69,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
 	tests/mpi/waits.c \
+	tests/mpi/unexpected.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
 	tests/mpi/windows_remote.c \
@@ -108,6 +111,7 @@ tests_mpi_librefuse_memfd_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 mpi_tests = \
 	tests/lib_comms.t \
+	tests/lib_deaths.t \
 	tests/lib_errors.t \
 	tests/lib_failures.t \
 	tests/lib_halo.t \
