@@ -321,7 +321,7 @@ static bool maps_any(struct domain *domain)
 static bool is_busy(struct domain *domain)
 {
     if (domain->sends || domain->queued || domain->unacked || maps_any(domain) ||
-        engine_closes_for(domain) || stage_busy(domain) || gpu_puts_off())
+        engine_closes_for(domain) || stage_busy(domain) || !gpu_may_wait())
         return true;
     for (int i = 0; i < domain->size; i++)
         if (domain->peers[i].awaited > 0)

@@ -190,9 +190,7 @@ static void abandon(struct gpubind_operation *operation)
     engine_read_inboxes();
     if (operation->done || operation->packing) /* packing: its buffer is being read */
         return;
-    if (operation->pair)
-        persistent_abandon(operation);
-    else if (operation->kind == OPERATION_RECEIVE)
+    if (operation->kind == OPERATION_RECEIVE)
         receive_abandon(operation);
     else if (operation->peer->local >= 0)
         local_sends_progress(operation->domain);

@@ -125,6 +125,8 @@ void match_forget(const struct domain *domain)
         free(arrival);
     }
     orphans_end = link;
+}
+
 static void tell(const struct comm *comm)
 {
     int n = 0;

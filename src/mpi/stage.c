@@ -249,6 +249,8 @@ static bool has_any(const struct staging *staging, const struct domain *domain)
 bool stage_busy(const struct domain *domain)
 {
     return has_any(sends, domain) || has_any(receives, domain);
+}
+
 bool stage_send_rests(const struct gpubind_operation *send)
 {
     return send->staging->ended == send->staging->started;

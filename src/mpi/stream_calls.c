@@ -140,10 +140,12 @@ static void prepare_peer(const struct gpubind_operation *operation, const struct
         lanes_prepare(NULL, NULL);
         return;
     }
-    domain_pin(domain, domain->segment.me);
-    domain_pin(domain, peer->local);
-    if (!ipc || !peer->ipc_works || peer->no_ipc || !operation->memory.shareable)
+    domain_pin(domain, domain->segment.me, SEGMENT_SLOTS);
+    domain_pin(domain, peer->local, SEGMENT_SLOTS);
+    if (!ipc || !peer->ipc_works || peer->no_ipc || !operation->memory.shareable) {
         lanes_prepare(domain, NULL);
+        domain_pin(domain, peer->local, SEGMENT_LANES);
+    }
     if (ipc && !operation->memory.shareable)
         lanes_prepare(NULL, operation->memory.gpu);
 }
