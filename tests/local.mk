@@ -109,6 +109,7 @@ check_PROGRAMS += \
 	tests/unit_nvidia \
 	tests/unit_optimal \
 	tests/unit_order \
+	tests/unit_pci_tree \
 	tests/unit_properties \
 	tests/unit_render \
 	tests/unit_sets \
@@ -120,6 +121,10 @@ tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
 	src/core/node_from_hwloc.c src/core/node_from_hwloc_parts.c src/host/hwloc_complete.c
 tests_unit_complete_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_complete_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
+tests_unit_pci_tree_SOURCES = tests/unit_pci_tree.c tests/tap.h \
+	src/host/hwloc_pci.c src/host/hwloc_pci.h src/host/rooted.c src/host/rooted.h
+tests_unit_pci_tree_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
+tests_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.
 tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \

@@ -10,6 +10,7 @@
 #include "core/node_from_hwloc.h"
 #include "core/text.h"
 #include "host/hwloc_init.h"
+#include "host/hwloc_pci.h"
 
 /* hwloc's GPU backends initialise the vendors' libraries, which takes seconds on
  * a large node. Its plugins are loaded while a topology is made, before one can
@@ -54,6 +55,13 @@ static int load(hwloc_topology_t topology, const char *file, const char *xml,
                 struct gpubind_error *err)
 {
     filter(topology);
+    if (!file) {
+        hwloc_pci_from_sysfs(topology);
+#if HWLOC_API_VERSION >= 0x00020800
+        /* Three files of each CPU; nobody asks how fast it is. */
+        hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+#endif
+    }
     errno = 0;
     /* hwloc counts the NUL. */
     if (file && hwloc_topology_set_xmlbuffer(topology, xml, (int)strlen(xml) + 1) < 0)
