@@ -1,4 +1,5 @@
 /* What the leading rank does for its node. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,6 +165,21 @@ static int note_absence(struct run *run, const struct meet_message *said, int ca
     return 0;
 }
 
+/* Most often all ranks have the same: each line once. */
+static void note_unknown(const struct meet_message *said, int n, struct text *notes)
+{
+    for (int i = 0; i < n; i++)
+        for (const char *line = ((const struct facts *)said[i].bytes)->unknown; *line;) {
+            char one[sizeof((struct facts *)NULL)->unknown];
+            int length = (int)strcspn(line, "\n") + 1;
+
+            snprintf(one, sizeof one, "%.*s", length, line);
+            if (!notes->bytes || !strstr(notes->bytes, one))
+                text_add(notes, "%s", one);
+            line += length;
+        }
+}
+
 /* All that take part, those that cannot be asked included; the caller frees. */
 static struct facts *collect(const struct run *run, const struct meet_message *said, int came,
                              int *n, struct gpubind_error *err)
@@ -212,6 +228,8 @@ int run_decide(void *context, const struct meet_message *said, int came,
         table |= facts[i].report;
         why |= facts[i].verbose;
     }
+    if (status == 0)
+        note_unknown(said, came, &run->notes);
     if (status == 0)
         report(run, table, why);
     for (int i = 0; i < came && status == 0; i++)

@@ -66,7 +66,8 @@ shell_tests = \
 	tests/run_refused.t \
 	tests/run_slurm.t \
 	tests/run_strangers.t \
-	tests/run_vendors.t
+	tests/run_vendors.t \
+	tests/variables.t
 
 test_data = \
 	tests/launch \
@@ -113,6 +114,7 @@ check_PROGRAMS += \
 	tests/unit_properties \
 	tests/unit_render \
 	tests/unit_sets \
+	tests/unit_variables \
 	tests/unit_visible_write \
 	tests/unit_visible_read \
 	tests/unit_xml
@@ -165,6 +167,7 @@ tests_unit_order_SOURCES = tests/unit_order.c $(test_cases)
 tests_unit_properties_SOURCES = tests/unit_properties.c $(test_cases)
 tests_unit_render_SOURCES = tests/unit_render.c $(test_cases)
 tests_unit_sets_SOURCES = tests/unit_sets.c $(test_cases)
+tests_unit_variables_SOURCES = tests/unit_variables.c tests/tap.h
 tests_unit_visible_write_SOURCES = tests/unit_visible_write.c $(test_cases)
 tests_unit_visible_read_SOURCES = tests/unit_visible_read.c $(test_cases)
 tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)
