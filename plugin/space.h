@@ -20,6 +20,9 @@ struct space {
     struct placement placement;
     struct text notes; /* about the plan */
     bool reported;
+    struct text refused; /* settings that are passed over, a line each */
+    struct text unknown; /* variables of the job's, likewise */
+    bool complained;     /* of both */
 };
 
 /* The one of the list with this name, or NULL. */
