@@ -53,6 +53,7 @@ shell_tests = \
 	tests/plugin_mps.t \
 	tests/plugin_server.t \
 	tests/plugin_slurm.t \
+	tests/prefix.t \
 	tests/recipes.t \
 	tests/run_binding.t \
 	tests/run_hydra.t \
