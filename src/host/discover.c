@@ -51,17 +51,27 @@ static void filter(hwloc_topology_t topology)
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
 }
 
+/* What takes time on a large machine and tells nothing that is used here. */
+static void leave_out(hwloc_topology_t topology)
+{
+    hwloc_pci_from_sysfs(topology);
+    /* It moves this process to every CPU and asks each about itself, which a hypervisor has
+     * to answer; Linux has told what the answers are, but in some sandboxes. */
+    if (!getenv("HWLOC_COMPONENTS") &&
+        access("/sys/devices/system/cpu/cpu0/topology/core_id", R_OK) == 0)
+        hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+#if HWLOC_API_VERSION >= 0x00020800
+    /* How fast a CPU is, from three files of each. */
+    hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+#endif
+}
+
 static int load(hwloc_topology_t topology, const char *file, const char *xml,
                 struct gpubind_error *err)
 {
     filter(topology);
-    if (!file) {
-        hwloc_pci_from_sysfs(topology);
-#if HWLOC_API_VERSION >= 0x00020800
-        /* Three files of each CPU; nobody asks how fast it is. */
-        hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
-#endif
-    }
+    if (!file)
+        leave_out(topology);
     errno = 0;
     /* hwloc counts the NUL. */
     if (file && hwloc_topology_set_xmlbuffer(topology, xml, (int)strlen(xml) + 1) < 0)
