@@ -14,6 +14,7 @@ struct space {
     bool has_view; /* of a real environment, not only of what may be expected */
     bool started;  /* its first rank is about to, or has */
     bool planned, changed;
+    bool asked; /* whoever visits the devices knows that they have changed */
     bool insists; /* settings were given: without a plan the job must not start */
     struct gpubind_error why_not; /* unless planned */
     bool said;                    /* why_not: once, not by every rank */

@@ -317,11 +317,13 @@ int spaces_environment(const char *name, int rank, bool forked, char ***env,
 
 void spaces_visit_devices(const char *name, space_visitor *each, void *context)
 {
-    const struct space *space;
+    struct space *space;
 
     if (!take_lock())
         return;
     space = find(name);
+    if (space)
+        space->changed = space->asked = false;
     for (int r = 0; space && space->planned && r < space->info.nranks; r++) {
         const struct space_rank *rank = &space->info.ranks[r];
         const struct plan_rank *planned = plan_find(&space->placement.plan, rank->local);
@@ -343,8 +345,8 @@ bool spaces_changed(const char *name)
         return false;
     space = find(name);
     if (space) {
-        changed = space->changed;
-        space->changed = false;
+        changed = space->changed && !space->asked;
+        space->asked |= changed;
     }
     release_lock();
     return changed;
