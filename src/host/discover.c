@@ -41,16 +41,6 @@ int init_without_gpu_backends(hwloc_topology_t *topology, bool reads_xml)
     return status;
 }
 
-static void filter(hwloc_topology_t topology)
-{
-    hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L1CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L2CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    /* Bridges tell how far devices are from each other. */
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-}
-
 /* What takes time on a large machine and tells nothing that is used here. */
 static void leave_out(hwloc_topology_t topology)
 {
@@ -66,12 +56,20 @@ static void leave_out(hwloc_topology_t topology)
 #endif
 }
 
+static void filter(hwloc_topology_t topology)
+{
+    hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L1CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L2CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    /* Bridges tell how far devices are from each other. */
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+}
+
 static int load(hwloc_topology_t topology, const char *file, const char *xml,
                 struct gpubind_error *err)
 {
     filter(topology);
-    if (!file)
-        leave_out(topology);
     errno = 0;
     /* hwloc counts the NUL. */
     if (file && hwloc_topology_set_xmlbuffer(topology, xml, (int)strlen(xml) + 1) < 0)
@@ -109,6 +107,8 @@ int gpubind_discover(const char *version, const char *file, const char *xml,
                          PACKAGE_VERSION);
     if (init_without_gpu_backends(&topology, file || getenv("HWLOC_XMLFILE")) < 0)
         return error_set(err, "hwloc cannot be used: %s", strerror(errno));
+    if (!file)
+        leave_out(topology);
     status = load(topology, file, xml, err);
     if (status == 0)
         status = node_from_hwloc(topology, node, err);

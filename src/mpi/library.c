@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/text.h"
-#include "core/variables.h"
 #include "cuda/copies.h"
 #include "cuda/gpu.h"
 #include "cuda/mappings.h"
@@ -141,17 +139,6 @@ static void *help(void *unused)
     return NULL;
 }
 
-/* Misspelt ones, which nobody would obey. */
-static void note_unknown_variables(void)
-{
-    struct text unknown = {0};
-
-    variables_note_unknown(environ, "; ", &unknown);
-    if (unknown.length && !unknown.failed)
-        notice_once(NOTICE_VARIABLE, "%.*s", (int)unknown.length - 2, unknown.bytes);
-    text_clear(&unknown);
-}
-
 static int start_helper(struct gpubind_error *err)
 {
     int level;
@@ -195,7 +182,7 @@ int library_start(struct gpubind_error *err)
     if (result != MPI_SUCCESS)
         return result;
     phase = RUNNING;
-    note_unknown_variables();
+    notice_unknown_variables();
     if (settings.verbose)
         paths_print_settings(stderr, 1e3 * (operation_clock() - before));
     return start_helper(err);

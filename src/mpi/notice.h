@@ -12,4 +12,7 @@ void notice_start(void);
  * MPI_COMM_WORLD. */
 void notice_once(enum notice kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Of misspelt ones, which nobody would obey. After the first domain is there. */
+void notice_unknown_variables(void);
+
 #endif
