@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "bin/modes.h"
+#include "core/variables.h"
 
 int write_all(int fd, const struct text *text)
 {
@@ -94,6 +95,19 @@ static void hold_standard_files(void)
         close(fd);
 }
 
+/* Of the environment that options were read from; a command's run says it once a node. */
+static void say_unknown_variables(const struct options *options)
+{
+    struct text text = {0};
+
+    if (options->quiet || (options->action != ACTION_PLAN && options->action != ACTION_LIST &&
+                           options->action != ACTION_DOCTOR))
+        return;
+    variables_note_unknown(environ, "\n", &text);
+    say_lines(text.bytes);
+    text_clear(&text);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -102,6 +116,7 @@ int main(int argc, char **argv)
     hold_standard_files();
     if (options_read(argc, argv, &options, &err) < 0)
         return options.action == ACTION_RUN ? mode_fail(&options, &err, EXIT_OWN) : fail(&err);
+    say_unknown_variables(&options);
     switch (options.action) {
     case ACTION_PLAN:
         return mode_plan(&options);

@@ -116,7 +116,7 @@ int options_read(int argc, char **argv, struct options *options, struct gpubind_
     /* The environment is read after the options, which win. */
     if ((options->action == ACTION_RUN || options->action == ACTION_PLAN ||
          options->action == ACTION_LIST || options->action == ACTION_DOCTOR) &&
-        options_take_rest(options, values, get_variable, NULL, err) < 0)
+        options_take_rest(options, values, get_variable, NULL, NULL, err) < 0)
         return -1;
     options->rules_digest = options_digest(values, PLACEMENT);
     options->wishes_digest = options_digest(values, PROGRAM);

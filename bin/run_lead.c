@@ -1,4 +1,5 @@
 /* What the leading rank does for its node. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -121,7 +122,32 @@ static bool is_cut_off(const struct run *run, int came)
     return came == 1 && run->world.local_size > 1 && !run->world.mixed && !run->complete;
 }
 
-static int note_absence(struct run *run, int came, struct gpubind_error *err)
+/* Those of the node's ranks that did not come: by their rank in the job where all of it is
+ * here, else by their local rank. */
+static void note_missing(struct run *run, const struct meet_message *said, int came)
+{
+    const struct world *world = &run->world;
+    bool whole = world->size == world->local_size;
+    struct idset missing;
+    char *list;
+
+    idset_clear(&missing);
+    for (int i = 0; i < world->local_size && i < IDSET_MAX; i++)
+        idset_add(&missing, i);
+    for (int i = 0; i < came; i++) {
+        const struct facts *facts = said[i].bytes;
+
+        idset_remove(&missing, whole ? facts->rank : facts->local);
+    }
+    list = idlist_text(&missing);
+    text_add(&run->notes, "%d of the %d ranks on this node came here; not counted: %srank%s %s\n",
+             came, world->local_size, whole ? "" : "local ",
+             idset_count(&missing) == 1 ? "" : "s", list ? list : "");
+    free(list);
+}
+
+static int note_absence(struct run *run, const struct meet_message *said, int came,
+                        struct gpubind_error *err)
 {
     if (is_cut_off(run, came)) {
         if (run->options->rules.nmasters)
@@ -133,12 +159,25 @@ static int note_absence(struct run *run, int came, struct gpubind_error *err)
         text_add(&run->notes, "no other of the %d ranks on this node came here; planned as if all "
                               "were like this one\n",
                  run->world.local_size);
-    } else if (came < run->world.local_size && !run->world.mixed) {
-        text_add(&run->notes, "%d of the %d ranks on this node came here; the others are not "
-                              "counted\n",
-                 came, run->world.local_size);
+    } else if (came < run->world.local_size) {
+        note_missing(run, said, came);
     }
     return 0;
+}
+
+/* Most often all ranks have the same: each line once. */
+static void note_unknown(const struct meet_message *said, int n, struct text *notes)
+{
+    for (int i = 0; i < n; i++)
+        for (const char *line = ((const struct facts *)said[i].bytes)->unknown; *line;) {
+            char one[sizeof((struct facts *)NULL)->unknown];
+            int length = (int)strcspn(line, "\n") + 1;
+
+            snprintf(one, sizeof one, "%.*s", length, line);
+            if (!notes->bytes || !strstr(notes->bytes, one))
+                text_add(notes, "%s", one);
+            line += length;
+        }
 }
 
 /* All that take part, those that cannot be asked included; the caller frees. */
@@ -180,7 +219,7 @@ int run_decide(void *context, const struct meet_message *said, int came,
     if (check_said(said, came, err) == 0 &&
         (!run->world.size ||
          rules_check_masters(&run->options->rules, run->world.size, err) == 0) &&
-        note_absence(run, came, err) == 0 && (facts = collect(run, said, came, &n, err)))
+        note_absence(run, said, came, err) == 0 && (facts = collect(run, said, came, &n, err)))
         status = placement_make(&run->placement, &run->options->rules, facts, n, &run->notes, err);
     if (status == 0)
         status = mps_start(&run->placement, facts, said, came, &run->mps, &run->notes,
@@ -189,6 +228,8 @@ int run_decide(void *context, const struct meet_message *said, int came,
         table |= facts[i].report;
         why |= facts[i].verbose;
     }
+    if (status == 0)
+        note_unknown(said, came, &run->notes);
     if (status == 0)
         report(run, table, why);
     for (int i = 0; i < came && status == 0; i++)

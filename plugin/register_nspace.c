@@ -21,7 +21,6 @@ static void plan(pmix_namespace_t *nptr, struct space_info *info)
     }
     if (spaces_add(info, pmix_globals.topology.topology, told, &err) < 0)
         gpubind_say_verbose(nptr->nspace, err.text);
-    (void)spaces_changed(nptr->nspace);
     if (!slurm)
         job_info_publish(nptr);
 }

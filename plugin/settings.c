@@ -6,6 +6,8 @@
 #include "host/env_array.h"
 #include "host/option_values.h"
 
+#define PARAMETER "pmdl_gpubind_"
+
 char *settings_parameter[OPTION_MAX];
 
 struct site_setting site_settings[SITE_SETTINGS] = {
@@ -41,34 +43,83 @@ static const char *get_parameter(const void *context, const struct row *row, cha
 
     (void)context;
     settings_parameter_name(row, name, sizeof name);
-    snprintf(from, size, "pmdl_gpubind_%s", name);
+    snprintf(from, size, PARAMETER "%s", name);
     return settings_parameter[row - option_rows];
 }
 
-int settings_read(char *const *env, struct options *options, struct gpubind_error *err)
+/* Whether the site wants jobs to be refused by it; what else it asks of placement may be
+ * right on another node, or for a larger job. */
+static bool is_limit(const struct row *row)
+{
+    static const char *const limits[] = {"overflow", "ranks-per-gpu", "require-gpu"};
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (strcmp(row->name, limits[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *get_limit(const void *context, const struct row *row, char *from, size_t size)
+{
+    return row->group != PLACEMENT || is_limit(row) ? get_parameter(context, row, from, size)
+                                                    : NULL;
+}
+
+static int read_by(char *const *env, option_getter *parameter, struct options *options,
+                   struct text *refused, struct gpubind_error *err)
 {
     const char *values[OPTION_MAX] = {NULL};
 
     options_default(options);
     options->prefs.ze = visible_ze_order(env_array_get(env, "ZE_FLAT_DEVICE_HIERARCHY"),
                                          env_array_get(env, "ZE_ENABLE_PCI_ID_DEVICE_ORDER"));
-    if (options_take_rest(options, values, get_variable, env, err) < 0 ||
-        options_take_rest(options, values, get_parameter, NULL, err) < 0)
+    if (options_take_rest(options, values, get_variable, env, NULL, err) < 0 ||
+        options_take_rest(options, values, parameter, NULL, refused, err) < 0)
         return -1;
     options->rules_digest = options_digest(values, PLACEMENT);
     options->wishes_digest = options_digest(values, PROGRAM);
     return options_check(options, err);
 }
 
-int settings_exclusive(bool *exclusive, struct gpubind_error *err)
+int settings_read(char *const *env, struct options *options, struct text *refused,
+                  struct gpubind_error *err)
+{
+    return read_by(env, get_parameter, options, refused, err);
+}
+
+int settings_read_limits(char *const *env, struct options *options, struct gpubind_error *err)
+{
+    struct text refused = {0};
+    int status = read_by(env, get_limit, options, &refused, err);
+
+    text_clear(&refused);
+    return status;
+}
+
+void settings_name_parameters(char *const *env, struct text *text)
+{
+    for (int i = 0, n = 0; i < option_nrows; i++) {
+        const struct row *row = &option_rows[i];
+        char name[64], from[64];
+        const char *own = get_variable(env, row, from, sizeof from);
+
+        if (row->group != PLACEMENT || is_limit(row) || !settings_parameter[i] ||
+            !*settings_parameter[i] || (own && *own))
+            continue;
+        settings_parameter_name(row, name, sizeof name);
+        text_add(text, "%s" PARAMETER "%s", n++ ? ", " : "", name);
+    }
+}
+
+bool settings_exclusive(struct text *refused)
 {
     const char *value = site_settings[SITE_EXCLUSIVE].value;
+    struct gpubind_error err;
     int number = 0;
 
-    if (value && *value && option_flag(value, "pmdl_gpubind_exclusive", &number, err) < 0)
-        return -1;
-    *exclusive = number;
-    return 0;
+    if (value && *value && option_flag(value, PARAMETER "exclusive", &number, &err) < 0)
+        text_add(refused, "%s; passed over\n", err.text);
+    return number;
 }
 
 bool settings_off(char *const *env)

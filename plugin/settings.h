@@ -4,6 +4,7 @@
 #define GPUBIND_PLUGIN_SETTINGS_H
 
 #include "core/error.h"
+#include "core/text.h"
 #include "host/option_rows.h"
 
 /* The value of the MCA parameter of each row of the table, NULL where none is set. The
@@ -22,11 +23,20 @@ extern struct site_setting site_settings[SITE_SETTINGS];
 void settings_parameter_name(const struct row *row, char *name, size_t size);
 
 /* The job's environment (may be NULL) over the site's parameters over the defaults.
- * Texts in options point into both. */
-int settings_read(char *const *env, struct options *options, struct gpubind_error *err);
+ * Texts in options point into both. A variable of the job's that cannot be taken fails; a
+ * parameter is passed over, with a line in refused. */
+int settings_read(char *const *env, struct options *options, struct text *refused,
+                  struct gpubind_error *err);
+
+/* The same where the site's parameters of placement lead to no plan: without them, but for
+ * those by which a site has jobs refused (overflow, ranks_per_gpu, require_gpu). */
+int settings_read_limits(char *const *env, struct options *options, struct gpubind_error *err);
+
+/* The names of the parameters that make the difference. */
+void settings_name_parameters(char *const *env, struct text *text);
 
 /* Whether jobs are to keep off each other's GPUs. */
-int settings_exclusive(bool *exclusive, struct gpubind_error *err);
+bool settings_exclusive(struct text *refused);
 
 /* GPUBIND=off in the job's environment. */
 bool settings_off(char *const *env);

@@ -14,12 +14,16 @@ struct space {
     bool has_view; /* of a real environment, not only of what may be expected */
     bool started;  /* its first rank is about to, or has */
     bool planned, changed;
+    bool asked; /* whoever visits the devices knows that they have changed */
     bool insists; /* settings were given: without a plan the job must not start */
     struct gpubind_error why_not; /* unless planned */
     bool said;                    /* why_not: once, not by every rank */
     struct placement placement;
     struct text notes; /* about the plan */
     bool reported;
+    struct text refused; /* settings that are passed over, a line each */
+    struct text unknown; /* variables of the job's, likewise */
+    bool complained;     /* of both */
 };
 
 /* The one of the list with this name, or NULL. */

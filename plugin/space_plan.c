@@ -10,7 +10,8 @@
 #include "host/env_array.h"
 #include "host/nvidia.h"
 
-int job_view_read(char *const *env, struct job_view *view, struct gpubind_error *err)
+int job_view_read(char *const *env, struct job_view *view, struct text *refused,
+                  struct gpubind_error *err)
 {
     memset(view, 0, sizeof *view);
     for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++) {
@@ -23,9 +24,10 @@ int job_view_read(char *const *env, struct job_view *view, struct gpubind_error 
                              sizeof view->visible[vendor] - 1);
         snprintf(view->visible[vendor], sizeof view->visible[vendor], "%s", value ? value : "");
     }
-    if (settings_exclusive(&view->exclusive, err) < 0)
+    view->exclusive = settings_exclusive(refused);
+    if (settings_read(env, &view->options, refused, err) < 0)
         return -1;
-    return settings_read(env, &view->options, err);
+    return settings_read_limits(env, &view->limits, err);
 }
 
 bool job_view_equal(const struct job_view *a, const struct job_view *b)
@@ -72,28 +74,35 @@ static struct facts *collect_facts(const struct space_info *info, const struct j
     return facts;
 }
 
-/* Written at once, so that nothing of another process comes between. */
-static void say(const struct text *text)
+void space_say(const struct text *text)
 {
     if (!text->failed && text->length)
         fprintf(stderr, "%s", text->bytes);
+}
+
+void space_add_lines(const struct text *lines, struct text *text)
+{
+    for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n"), at += *at == '\n')
+        text_add(text, "gpubind: %.*s\n", (int)strcspn(at, "\n"), at);
 }
 
 void space_report(const struct options *options, const struct placement *placement,
                   const struct text *notes)
 {
     const struct gpu_ranks nobody = {0};
-    struct text text = {0};
+    struct text text = {0}, why = {0};
 
-    if ((options->report || options->verbose) && !options->quiet && notes->length)
-        text_add(&text, "%s", notes->bytes);
+    if ((options->report || options->verbose) && !options->quiet)
+        space_add_lines(notes, &text);
     if (options->verbose)
-        render_why(&placement->node, &placement->plan, &placement->policy, &text);
+        render_why(&placement->node, &placement->plan, &placement->policy, &why);
+    space_add_lines(&why, &text);
+    text_clear(&why);
     if (options->report) {
         render_table(&placement->node, &placement->plan, &nobody, &text);
         text_add(&text, "  planned by gpubind's plugin, CPUs bound by the daemon\n");
     }
-    say(&text);
+    space_say(&text);
     text_clear(&text);
 }
 

@@ -9,13 +9,16 @@
 /* What is seen of the job itself. */
 struct job_view {
     struct options options; /* texts are not to be looked at once planned */
+    struct options limits;  /* as settings_read_limits has them */
     char visible[VISIBLE_VARIABLES][1024]; /* as in struct facts */
     bool has_visible[VISIBLE_VARIABLES];
     bool exclusive; /* the site's wish */
 };
 
-/* env may be NULL, as when it is not known yet. */
-int job_view_read(char *const *env, struct job_view *view, struct gpubind_error *err);
+/* env may be NULL, as when it is not known yet. Parameters that are passed over add a line
+ * each to refused. */
+int job_view_read(char *const *env, struct job_view *view, struct text *refused,
+                  struct gpubind_error *err);
 bool job_view_equal(const struct job_view *a, const struct job_view *b);
 
 /* Begins a placement with its node, which may be one that cannot be planned for. The
@@ -27,6 +30,11 @@ int space_load(const struct space_info *info, hwloc_topology_t topology,
  * notes. */
 int space_plan(const struct space_info *info, const struct job_view *view,
                struct placement *placement, struct text *notes, struct gpubind_error *err);
+
+/* On stderr, at once, so that nothing of another process comes between. */
+void space_say(const struct text *text);
+/* As gpubind says lines, each with its name before it. */
+void space_add_lines(const struct text *lines, struct text *text);
 
 /* Says on stderr what the options ask for. */
 void space_report(const struct options *options, const struct placement *placement,

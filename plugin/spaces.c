@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/variables.h"
 #include "host/env_array.h"
 #include "plugin/gathering.h"
 #include "plugin/space.h"
@@ -48,6 +49,8 @@ static void free_space(struct space *space)
 {
     placement_clear(&space->placement);
     text_clear(&space->notes);
+    text_clear(&space->refused);
+    text_clear(&space->unknown);
     env_array_free(space->told);
     for (int r = 0; r < space->info.nranks; r++)
         free(space->info.ranks[r].sees);
@@ -71,13 +74,9 @@ static int plan_beside_others(struct space *space)
     return status;
 }
 
-/* Replaces the plan, and with it what the namespace has; on failure there is none, and
- * why_not says why. */
-static int plan(struct space *space)
+/* By the settings of its view; on failure there is no plan, and why_not says why. */
+static void plan_by_view(struct space *space)
 {
-    uint64_t before = space->planned ? space->placement.plan.hash : 0;
-    bool was_planned = space->planned;
-
     placement_clear(&space->placement);
     text_clear(&space->notes);
     /* A node that cannot be planned for is not insisted on, whatever the settings. */
@@ -89,6 +88,32 @@ static int plan(struct space *space)
     }
     if (!space->planned)
         placement_clear(&space->placement);
+}
+
+/* Without the site's parameters of placement, where these are in the way of a plan. */
+static void plan_by_limits(struct space *space, char *const *env)
+{
+    struct gpubind_error why_not = space->why_not;
+
+    space->view.options = space->view.limits;
+    plan_by_view(space);
+    if (!space->planned && space->insists)
+        return;
+    text_add(&space->refused, "%s; passed over: ", why_not.text);
+    settings_name_parameters(env, &space->refused);
+    text_add(&space->refused, "\n");
+}
+
+/* Replaces the plan, and with it what the namespace has. */
+static int plan(struct space *space, char *const *env)
+{
+    uint64_t before = space->planned ? space->placement.plan.hash : 0;
+    bool was_planned = space->planned;
+
+    plan_by_view(space);
+    if (!space->planned && space->insists &&
+        space->view.options.rules_digest != space->view.limits.rules_digest)
+        plan_by_limits(space, env);
     space->changed |= space->planned != was_planned ||
                       (was_planned && space->placement.plan.hash != before);
     return space->planned ? 0 : -1;
@@ -115,12 +140,13 @@ int spaces_add(struct space_info *info, hwloc_topology_t topology, char **told,
     space->has_view = told != NULL;
     space->next = spaces;
     spaces = space;
-    status = job_view_read(told, &space->view, &space->why_not);
+    status = job_view_read(told, &space->view, &space->refused, &space->why_not);
     space->insists = status < 0;
+    variables_note_unknown(told, "\n", &space->unknown);
     /* slurmstepd is root, and a setting may name a file: that is for the rank's own
      * process to read. */
     if (status == 0 && !told)
-        status = plan(space);
+        status = plan(space, told);
     if (status < 0)
         *err = space->why_not;
     release_lock();
@@ -136,14 +162,16 @@ static void look_at_job(struct space *space, char *const *env)
     if (space->has_view)
         return;
     space->has_view = true;
-    if (job_view_read(env, &view, &err) < 0) {
+    text_clear(&space->refused);
+    variables_note_unknown(env, "\n", &space->unknown);
+    if (job_view_read(env, &view, &space->refused, &err) < 0) {
         space->insists = true;
         space->planned = false;
         space->why_not = err;
     } else if (!job_view_equal(&view, &space->view) || view.exclusive) {
         /* What others have may have changed, too. */
         space->view = view;
-        plan(space);
+        plan(space, env);
     } else {
         space->view = view;
     }
@@ -186,9 +214,9 @@ static void look_at_ranks(struct space *space, int rank)
 
     if (gather_cpus(&space->info, rank, &leads, &err) < 0)
         leads = rank == space->info.ranks[0].rank;
-    plan(space);
+    plan(space, space->told);
     /* One of them speaks for all. */
-    space->reported = space->said = !leads;
+    space->reported = space->said = space->complained = !leads;
 }
 
 /* The environment to be filled does not show what the user set: only the relay does. */
@@ -208,13 +236,28 @@ static void drop_defaults(struct env_list *list, char *const *job)
     list->n = n;
 }
 
-static int fill(struct space *space, int number, bool forked, char ***env,
-                struct gpubind_error *err)
+static void complain(struct space *space)
+{
+    struct text text = {0};
+
+    if (!space->complained && !space->view.options.quiet) {
+        space_add_lines(&space->refused, &text);
+        /* Where nothing is planned, the launcher or the library says it. */
+        if (space->planned)
+            space_add_lines(&space->unknown, &text);
+        space_say(&text);
+    }
+    space->complained = true;
+    text_clear(&text);
+}
+
+/* What the rank's environment is to get goes to list. */
+static int fill(struct space *space, int number, bool forked, char *const *env,
+                struct env_list *list, struct gpubind_error *err)
 {
     struct space_rank *rank = find_rank(space, number);
     const struct plan_rank *planned = NULL;
-    struct env_list list = {0};
-    char *const *job = space->told ? space->told : *env;
+    char *const *job = space->told ? space->told : env;
 
     space->started = true;
     if (settings_off(job)) {
@@ -225,6 +268,7 @@ static int fill(struct space *space, int number, bool forked, char ***env,
         look_at_job(space, job);
     if (forked && space->told && !space->why_not.text[0])
         look_at_ranks(space, number);
+    complain(space);
     if (!space->planned) {
         /* Without settings there is nothing that the job insists on. */
         if (!space->insists)
@@ -245,19 +289,17 @@ static int fill(struct space *space, int number, bool forked, char ***env,
     if (!planned)
         return 0;
     /* Without memory for all of our variables the rank runs without them. */
-    if (space_render(&space->info, &space->placement, &space->view, planned, job, &list, err) ==
-        0) {
-        if (space->told)
-            drop_defaults(&list, job);
-        (void)env_array_apply(env, &list);
-    }
-    env_list_clear(&list);
+    if (space_render(&space->info, &space->placement, &space->view, planned, job, list, err) < 0)
+        env_list_clear(list);
+    else if (space->told)
+        drop_defaults(list, job);
     return 0;
 }
 
 int spaces_environment(const char *name, int rank, bool forked, char ***env,
                        struct gpubind_error *err)
 {
+    struct env_list list = {0};
     struct space *space;
     int status = 0;
 
@@ -265,18 +307,23 @@ int spaces_environment(const char *name, int rank, bool forked, char ***env,
         return 0;
     space = find(name);
     if (space)
-        status = fill(space, rank, forked, env, err);
+        status = fill(space, rank, forked, *env, &list, err);
     release_lock();
+    /* Daemons with many ranks start them from several threads. */
+    (void)env_array_apply(env, &list);
+    env_list_clear(&list);
     return status;
 }
 
 void spaces_visit_devices(const char *name, space_visitor *each, void *context)
 {
-    const struct space *space;
+    struct space *space;
 
     if (!take_lock())
         return;
     space = find(name);
+    if (space)
+        space->changed = space->asked = false;
     for (int r = 0; space && space->planned && r < space->info.nranks; r++) {
         const struct space_rank *rank = &space->info.ranks[r];
         const struct plan_rank *planned = plan_find(&space->placement.plan, rank->local);
@@ -298,8 +345,8 @@ bool spaces_changed(const char *name)
         return false;
     space = find(name);
     if (space) {
-        changed = space->changed;
-        space->changed = false;
+        changed = space->changed && !space->asked;
+        space->asked |= changed;
     }
     release_lock();
     return changed;

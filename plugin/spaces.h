@@ -50,7 +50,8 @@ int spaces_environment(const char *name, int rank, bool forked, char ***env,
 typedef void space_visitor(void *context, int rank, const char *device);
 void spaces_visit_devices(const char *name, space_visitor *each, void *context);
 
-/* Whether any of that may have changed since this was asked last. */
+/* Whether any of that may have changed since it was visited last, and nobody has heard so:
+ * who does is to visit. */
 bool spaces_changed(const char *name);
 
 void spaces_remove(const char *name);

@@ -101,5 +101,8 @@ done
 is '-h is --help' "$(bounded gpubind -h)" "$(bounded gpubind --help)"
 is '-V is --version' "$(bounded gpubind -V)" "$(bounded gpubind --version)"
 is 'actions are no variables' "$(GPUBIND_HELP=1 GPUBIND_VERSION=1 GPUBIND_CHECK=1 \
-    bounded gpubind --topology "$demo" echo ran 2>&1)" ran
+    bounded gpubind --topology "$demo" echo ran 2>&1)" \
+    'gpubind: GPUBIND_HELP is no variable of gpubind, and none is like it
+gpubind: GPUBIND_CHECK is no variable of gpubind, and none is like it
+ran'
 done_testing

@@ -104,6 +104,11 @@ differences() {
     diff "$tmp/a" "$tmp/b"
 }
 
+is "the table of variables has those that programs are given" \
+    "$(source_exports | grep '^GPUBIND_' | while read -r name; do
+           grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/variables.c" ||
+               case $name in GPUBIND_OUTER_*) ;; *) echo "$name" ;; esac
+       done)" ""
 is "help and gpubind(1) agree" "$(differences "$page" "$tmp/help")" ""
 
 # None of the lists may be empty, or all would agree.

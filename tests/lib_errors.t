@@ -30,5 +30,12 @@ start simulated 2 env GPUBIND_VERBOSE=yes GPUBIND_ORDER=off "$program" where
 check 'switches are words, too' test "$status" = 0 -a "$(grep -c '^gpubind: path any' "$tmp/err")" -gt 0
 start simulated 2 env GPUBIND_ORDER=perhaps "$program" where
 check 'a word that is none' grep -q '^gpubind: .*GPUBIND_ORDER=perhaps: not a number from 0 to 1' "$tmp/err"
+
+# A variable that is misspelt is named, once on the node.
+start simulated 2 env GPUBIND_EAGRE=0 "$program" where
+is 'a variable that is none' "$status $(sed -n 's/^gpubind: rank [01]: GPUBIND/GPUBIND/p' "$tmp/err")" \
+    '0 GPUBIND_EAGRE is no variable of gpubind; the nearest one is GPUBIND_EAGER'
+start simulated 2 env GPUBIND_PLAN=1 GPUBIND_EAGRE=0 "$program" where
+is 'a launcher or plugin above has said it' "$status $(grep -c 'is no variable' "$tmp/err")" '0 0'
 nothing_left 'nothing is left behind'
 done_testing

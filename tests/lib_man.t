@@ -106,6 +106,10 @@ man_defaults() {
 check "variables were found" test "$(source_defaults | wc -l)" -ge 7
 is "gpubind(7) has the variables of the library and their defaults" \
     "$(man_defaults | sort)" "$(source_defaults | sort)"
+is "the table of variables has those of the library" \
+    "$(source_defaults | while read -r name _; do
+           grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/variables.c" || echo "$name"
+       done)" ""
 is "gpubind(7) has all values of GPUBIND_PATH" \
     "$(sed -nE '/^static const char \*const names\[PATHS\]/s/.*\{(.*)\}.*/\1/p' \
            "$top_srcdir/src/mpi/settings.c" | tr -d '",' | tr ' ' '\n' |
@@ -130,7 +134,7 @@ says "the slots" "$slots" "slot of its sender, of which there are $slots where"
 says "the descriptors" "$most" "descriptor, of which there are $most where"
 
 # Notices: the longest part of each without what varies is in the sources.
-cat "$top_srcdir"/src/mpi/*.c | tr '\n' ' ' | sed -E 's/" +"//g' >"$tmp/strings"
+cat "$top_srcdir"/src/mpi/*.c "$top_srcdir/src/core/variables.c" | tr '\n' ' ' | sed -E 's/" +"//g' >"$tmp/strings"
 awk '/^\.S/ { on = $2 == "Notices" } on && sub(/^\.I /, "")' "$tmp/library" >"$tmp/notices"
 check "notices were found" test "$(wc -l <"$tmp/notices")" -ge 4
 while read -r notice; do

@@ -127,4 +127,18 @@ status=0
 bounded gpubind --list --topology "$demo" >/dev/full 2>"$tmp/err" || status=$?
 : >"$tmp/out"
 refused 'nowhere to write' 'No space'
+
+# What of hwloc is left out on this machine does not show. (A setting for hwloc's components
+# has it do as its user wants.)
+is 'this machine, as hwloc sees it by itself' \
+    "$(bounded gpubind --quiet --list --json)" \
+    "$(HWLOC_COMPONENTS=-opencl bounded gpubind --quiet --list --json)"
+run bounded env HWLOC_COMPONENTS_VERBOSE=1 gpubind --quiet --list
+components=$(sed -n 's/.*[Ff]inal list of enabled discovery components: //p' "$tmp/err")
+case $components in
+*'linux(0x'*)
+    is 'PCI from sysfs, and no CPU is asked about itself' \
+        "$(echo "$components" | tr ',' '\n' | sed 's/(.*//' | grep -x 'gpubind\|x86' | xargs)" gpubind ;;
+*) skip 'PCI from sysfs, and no CPU is asked about itself' "hwloc's components have other names" ;;
+esac
 done_testing

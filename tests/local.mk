@@ -53,6 +53,7 @@ shell_tests = \
 	tests/plugin_mps.t \
 	tests/plugin_server.t \
 	tests/plugin_slurm.t \
+	tests/prefix.t \
 	tests/recipes.t \
 	tests/run_binding.t \
 	tests/run_hydra.t \
@@ -66,7 +67,8 @@ shell_tests = \
 	tests/run_refused.t \
 	tests/run_slurm.t \
 	tests/run_strangers.t \
-	tests/run_vendors.t
+	tests/run_vendors.t \
+	tests/variables.t
 
 test_data = \
 	tests/launch \
@@ -109,9 +111,11 @@ check_PROGRAMS += \
 	tests/unit_nvidia \
 	tests/unit_optimal \
 	tests/unit_order \
+	tests/unit_pci_tree \
 	tests/unit_properties \
 	tests/unit_render \
 	tests/unit_sets \
+	tests/unit_variables \
 	tests/unit_visible_write \
 	tests/unit_visible_read \
 	tests/unit_xml
@@ -121,6 +125,10 @@ tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
 	src/core/node_from_hwloc_gpus.c src/core/node_from_hwloc_parts.c src/host/hwloc_complete.c
 tests_unit_complete_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_complete_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
+tests_unit_pci_tree_SOURCES = tests/unit_pci_tree.c tests/tap.h \
+	src/host/hwloc_pci.c src/host/hwloc_pci.h src/host/rooted.c src/host/rooted.h
+tests_unit_pci_tree_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
+tests_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.
 tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
@@ -161,6 +169,7 @@ tests_unit_order_SOURCES = tests/unit_order.c $(test_cases)
 tests_unit_properties_SOURCES = tests/unit_properties.c $(test_cases)
 tests_unit_render_SOURCES = tests/unit_render.c $(test_cases)
 tests_unit_sets_SOURCES = tests/unit_sets.c $(test_cases)
+tests_unit_variables_SOURCES = tests/unit_variables.c tests/tap.h
 tests_unit_visible_write_SOURCES = tests/unit_visible_write.c $(test_cases)
 tests_unit_visible_read_SOURCES = tests/unit_visible_read.c $(test_cases)
 tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)

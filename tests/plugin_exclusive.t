@@ -93,8 +93,8 @@ serve $on=maybe <<'S'
 nspace job size=2
 fork job all
 S
-is 'another word stops jobs' "$status $(has job) $(grep '^gpubind: ' "$tmp/err")" \
-    "1  gpubind: pmdl_gpubind_exclusive: 'maybe' is neither 1 nor 0"
+is 'another word is passed over' "$status $(has job) $(grep '^gpubind: ' "$tmp/err")" \
+    "0 17 9a gpubind: pmdl_gpubind_exclusive: 'maybe' is neither 1 nor 0; passed over"
 
 # ---- between its registration and its first rank a job knows little
 

@@ -79,9 +79,48 @@ job 2 -x GPUBIND_GPUS_PER_RANK=9 echo ran
 refused_once 'more GPUs a rank than there are' '9 GPUs a rank were asked for'
 job 2 -x GPUBIND_OVERFLOW=many echo ran
 refused_once 'a word that the setting does not know' "GPUBIND_OVERFLOW: 'many' is none of"
-with='PMIX_MCA_pmdl_gpubind_ranks_per_gpu=x' job 2 echo ran
-refused_once 'a parameter that is no number' "pmdl_gpubind_ranks_per_gpu: 'x' is not a number"
+
+# A site's parameters concern jobs that did not ask for them: none of them keeps one from
+# running but by what it says.
+# passed_over DESCRIPTION N SENTENCE [PLAN-OPTION...]: the N ranks of what was run last were
+# placed as without the parameter, and that was said once.
+passed_over() {
+    title=$1 n=$2 sentence=$3
+    shift 3
+    as_launcher "$title" --nodes "$node:$n" --ranks "$n" "$@"
+    is '... and one sentence says so' "$(grep '^gpubind: ' "$tmp/err")" "gpubind: $sentence"
+}
+with='PMIX_MCA_pmdl_gpubind_ranks_per_gpu=x PMIX_MCA_pmdl_gpubind_overflow=idle' job 5 sh -c "$seen"
+passed_over 'a parameter that is no number; another one holds' 5 \
+    "pmdl_gpubind_ranks_per_gpu: 'x' is not a number from 1 to 4096; passed over" --overflow idle
+with='PMIX_MCA_pmdl_gpubind_master=0,x' job 2 sh -c "$seen"
+passed_over 'a list with a good beginning' 2 \
+    "pmdl_gpubind_master: 'x' is not a number from 0 to 2147483647; passed over"
+with='PMIX_MCA_pmdl_gpubind_exclusive=perhaps' job 2 sh -c "$seen"
+passed_over 'a parameter of the site alone' 2 \
+    "pmdl_gpubind_exclusive: 'perhaps' is neither 1 nor 0; passed over"
+with='PMIX_MCA_pmdl_gpubind_master=9' job 2 sh -c "$seen"
+passed_over 'a master that small jobs do not have' 2 \
+    '--master: the job has no rank 9, its ranks are 0 to 1; passed over: pmdl_gpubind_master'
+with="PMIX_MCA_pmdl_gpubind_map=@$tmp/gone PMIX_MCA_pmdl_gpubind_gpus_per_rank=2" job 2 sh -c "$seen"
+passed_over 'a map that is not on this node' 2 \
+    "$tmp/gone: No such file or directory; passed over: pmdl_gpubind_gpus_per_rank, pmdl_gpubind_map"
+with='PMIX_MCA_pmdl_gpubind_gpus_per_rank=9 PMIX_MCA_pmdl_gpubind_overflow=error' job 5 echo ran
+refused_once 'what the site has jobs refused by still does' '5 ranks want a GPU'
+with='PMIX_MCA_pmdl_gpubind_gpus_per_rank=x' job 2 -x GPUBIND_GPUS_PER_RANK=2 sh -c "$seen"
+as_launcher 'a bad parameter that the job replaces' --nodes "$node:2" --ranks 2 --gpus-per-rank 2
+is '... is nobody'"'"'s trouble' "$(cat "$tmp/err")" ''
+with='PMIX_MCA_pmdl_gpubind_master=9' job 2 -x GPUBIND_QUIET=1 sh -c "$seen"
+is 'a job that wants no notices' "$status $(cat "$tmp/err")" '0 '
 with=
+
+job 4 -x GPUBIND_OVERFLO=idle sh -c "$seen"
+is 'a misspelt variable is named once' "$status $(cat "$tmp/err")" \
+    '0 gpubind: GPUBIND_OVERFLO is no variable of gpubind; the nearest one is GPUBIND_OVERFLOW'
+job 4 -x GPUBIND_OVERFLO=idle gpubind sh -c "$seen"
+is '... also with gpubind in the ranks' "$(grep -c 'is no variable' "$tmp/err")" 1
+job 4 -x GPUBIND=off -x GPUBIND_OVERFLO=idle gpubind sh -c "$seen"
+is '... and by gpubind where the plugin is off' "$(grep -c 'is no variable' "$tmp/err")" 1
 job 5 -x GPUBIND_OVERFLOW=error echo ran
 refused_once '--overflow error' '5 ranks want a GPU'
 machine=$machines/nogpu-2p8c.xml

@@ -14,7 +14,8 @@ ended 'the same names can be used again' 0 0 1 2 3
 
 for local in 0 1 3; do rank $local 4 --timeout 2; done
 ended 'one never comes: the others go on' 0 0 1 3
-is 'and say so once' "$(sentences 0 1 3 | grep -c '3 of the 4 ranks')" 1
+is 'and say so once, and which' "$(sentences 0 1 3)" \
+    'gpubind: 3 of the 4 ranks on this node came here; not counted: rank 2'
 rank 2 4 --timeout 1
 ended 'one that comes late goes on alone' 0 2
 
@@ -74,7 +75,12 @@ is 'each has its own three GPUs' "$(gpus 0 1 2) $(gpus 10 11 12) $(sentences 0 1
 # Other programs are ranks of the job as well: they never come.
 for local in 0 1; do rank $local 4 OMPI_NUM_APP_CTX=2 --timeout 600; done
 ended 'MPMD does not stall' 0 0 1
-is 'and is no reason for words' "$(gpus 0 1) $(sentences 0 1)" '2 '
+is 'and says who did not come' "$(gpus 0 1) $(sentences 0 1)" \
+    '2 gpubind: 2 of the 4 ranks on this node came here; not counted: ranks 2-3'
+for local in 1 2 3; do rank $local 4 OMPI_NUM_APP_CTX=2 OMPI_COMM_WORLD_SIZE=8 --timeout 600; done
+ended 'the same on one of several nodes' 0 1 2 3
+is 'there by the local rank' "$(sentences 1 2 3)" \
+    'gpubind: 3 of the 4 ranks on this node came here; not counted: local rank 0'
 
 # Abstract sockets belong to a network namespace.
 if unshare --net true 2>/dev/null; then

@@ -53,6 +53,7 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/render_table.c \
 	src/core/render_why.c \
 	src/core/text.c src/core/text.h \
+	src/core/variables.c src/core/variables.h \
 	src/core/visible.c src/core/visible.h \
 	src/core/visible_parse.c \
 	src/core/wire.c src/core/wire.h

@@ -10,6 +10,7 @@
 #include "core/node_from_hwloc.h"
 #include "core/text.h"
 #include "host/hwloc_init.h"
+#include "host/hwloc_pci.h"
 
 /* hwloc's GPU backends initialise the vendors' libraries, which takes seconds on
  * a large node. Its plugins are loaded while a topology is made, before one can
@@ -38,6 +39,21 @@ int init_without_gpu_backends(hwloc_topology_t *topology, bool reads_xml)
         hwloc_topology_set_components(*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
                                       backends[i]);
     return status;
+}
+
+/* What takes time on a large machine and tells nothing that is used here. */
+static void leave_out(hwloc_topology_t topology)
+{
+    hwloc_pci_from_sysfs(topology);
+    /* It moves this process to every CPU and asks each about itself, which a hypervisor has
+     * to answer; Linux has told what the answers are, but in some sandboxes. */
+    if (!getenv("HWLOC_COMPONENTS") &&
+        access("/sys/devices/system/cpu/cpu0/topology/core_id", R_OK) == 0)
+        hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+#if HWLOC_API_VERSION >= 0x00020800
+    /* How fast a CPU is, from three files of each. */
+    hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+#endif
 }
 
 static void filter(hwloc_topology_t topology)
@@ -134,6 +150,8 @@ int gpubind_discover(const char *version, const char *file, const char *xml,
                          PACKAGE_VERSION);
     if (init_without_gpu_backends(&topology, file || getenv("HWLOC_XMLFILE")) < 0)
         return error_set(err, "hwloc cannot be used: %s", strerror(errno));
+    if (!file)
+        leave_out(topology);
     status = load(topology, file, xml, err);
     if (status == 0)
         status = node_from_hwloc(topology, node, err);

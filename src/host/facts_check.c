@@ -21,7 +21,8 @@ static bool has_good_texts(const struct facts *facts)
             !is_bool(&facts->has_visible[which]))
             return false;
     return is_text(facts->made_gpus, sizeof facts->made_gpus) &&
-           is_text(facts->failure, sizeof facts->failure);
+           is_text(facts->failure, sizeof facts->failure) &&
+           is_text(facts->unknown, sizeof facts->unknown);
 }
 
 static bool has_good_prefs(const struct prefs *prefs)

@@ -67,4 +67,6 @@ src_host_discover_la_SOURCES = \
 	src/host/annotate.c \
 	src/host/discover.c \
 	src/host/hwloc_complete.c src/host/hwloc_complete.h \
-	src/host/hwloc_init.h
+	src/host/hwloc_init.h \
+	src/host/hwloc_pci.c src/host/hwloc_pci.h \
+	src/host/rooted.c src/host/rooted.h

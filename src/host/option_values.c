@@ -57,15 +57,19 @@ static int read_masters(const char *value, const char *from, struct rules *rules
 {
     char *copy = strdup(value), *rest = copy, *entry;
     int status = copy ? 0 : error_set(err, "out of memory");
+    int masters[RULES_MAX_MASTERS], n = 0;
 
-    rules->nmasters = 0;
     while (status == 0 && strcmp(value, "none") != 0 && (entry = strsep(&rest, ","))) {
-        if (rules->nmasters == RULES_MAX_MASTERS)
+        if (n == RULES_MAX_MASTERS)
             status = error_set(err, "%s: more than %d masters", from, RULES_MAX_MASTERS);
         else
-            status = read_number(entry, 0, INT_MAX, from, &rules->masters[rules->nmasters++], err);
+            status = read_number(entry, 0, INT_MAX, from, &masters[n++], err);
     }
     free(copy);
+    if (status == 0) {
+        memcpy(rules->masters, masters, (size_t)n * sizeof *masters);
+        rules->nmasters = n;
+    }
     return status;
 }
 
@@ -152,7 +156,7 @@ static bool is_beside_the_point(const struct options *options, const struct row 
 }
 
 int options_take_rest(struct options *options, const char **values, option_getter *get,
-                      const void *context, struct gpubind_error *err)
+                      const void *context, struct text *refused, struct gpubind_error *err)
 {
     for (int i = 0; i < option_nrows; i++) {
         char from[64];
@@ -163,9 +167,12 @@ int options_take_rest(struct options *options, const char **values, option_gette
         value = get(context, &option_rows[i], from, sizeof from);
         if (!value || !*value)
             continue;
-        if (option_take(options, &option_rows[i], value, from, err) < 0)
+        if (option_take(options, &option_rows[i], value, from, err) == 0)
+            values[i] = value;
+        else if (refused)
+            text_add(refused, "%s; passed over\n", err->text);
+        else
             return -1;
-        values[i] = value;
     }
     return 0;
 }

@@ -7,12 +7,14 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "host/option_rows.h"
 
 void options_default(struct options *options);
 
 /* Takes one value; NULL for an option without argument. from is where it came from,
- * for sentences: "--map", "GPUBIND_MAP". Texts are pointed to, not copied. */
+ * for sentences: "--map", "GPUBIND_MAP". Texts are pointed to, not copied. A failure leaves
+ * options as they were. */
 int option_take(struct options *options, const struct row *row, const char *value,
                 const char *from, struct gpubind_error *err);
 
@@ -25,9 +27,11 @@ typedef const char *option_getter(const void *context, const struct row *row, ch
                                   size_t size);
 
 /* Takes what was not given so far and does not contradict what was. values has
- * OPTION_MAX entries: the text that each row was given, NULL where it was not. */
+ * OPTION_MAX entries: the text that each row was given, NULL where it was not. A value that
+ * the option does not take fails, or, where refused is not NULL, is passed over with a
+ * line there. */
 int options_take_rest(struct options *options, const char **values, option_getter *get,
-                      const void *context, struct gpubind_error *err);
+                      const void *context, struct text *refused, struct gpubind_error *err);
 
 /* The row's environment variable: "GPUBIND_MAP". */
 void option_variable(const struct row *row, char *name, size_t size);

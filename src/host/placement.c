@@ -3,13 +3,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/render.h"
+#include "core/variables.h"
 #include "host/bind.h"
 #include "host/map.h"
 #include "host/nvidia.h"
 #include "host/process.h"
 #include "host/sight.h"
+
+/* Whole lines, as many as there is room for. */
+static void read_unknown(struct facts *facts)
+{
+    struct text text = {0};
+    char *end;
+
+    variables_note_unknown(environ, "\n", &text);
+    snprintf(facts->unknown, sizeof facts->unknown, "%s", text.bytes ? text.bytes : "");
+    end = strrchr(facts->unknown, '\n');
+    if (end)
+        end[1] = '\0';
+    text_clear(&text);
+}
 
 int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err)
 {
@@ -23,6 +39,7 @@ int facts_read(const struct world *world, struct facts *facts, struct gpubind_er
     facts->unnumbered = world->unnumbered;
     facts->has_memory_policy = bind_has_memory_policy();
     nvidia_minors("", &facts->minors);
+    read_unknown(facts);
     for (int which = 0; which < VISIBLE_VARIABLES; which++) {
         const char *name = visible_variable(which);
         const char *value = getenv(name);

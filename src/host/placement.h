@@ -46,6 +46,7 @@ struct facts {
     uint64_t made_hash;   /* ... a plan with this hash ... */
     char made_gpus[2048]; /* ... in which these GPUs are the rank's; "": none */
     char failure[512]; /* why the rank cannot go on; "": it can */
+    char unknown[1024]; /* a line for each variable that looks like gpubind's and is not */
     char visible[VISIBLE_VARIABLES][1024]; /* of visible_variable ... */
     bool has_visible[VISIBLE_VARIABLES];   /* ... where it is set */
 };

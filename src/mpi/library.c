@@ -193,6 +193,7 @@ int library_start(struct gpubind_error *err)
     if (result != MPI_SUCCESS)
         return result;
     phase = RUNNING;
+    notice_unknown_variables();
     if (settings.verbose)
         paths_print_settings(stderr, 1e3 * (operation_clock() - before));
     return start_helper(err);

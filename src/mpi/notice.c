@@ -4,7 +4,10 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "core/text.h"
+#include "core/variables.h"
 #include "mpi/domain.h"
 
 static int rank = -1; /* kept: the thread that says it may not ask MPI */
@@ -38,4 +41,14 @@ void notice_once(enum notice kind, const char *format, ...)
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     fprintf(stderr, "gpubind: rank %d: %s\n", rank, sentence);
+}
+
+void notice_unknown_variables(void)
+{
+    struct text unknown = {0};
+
+    variables_note_unknown(environ, "; ", &unknown);
+    if (unknown.length && !unknown.failed)
+        notice_once(NOTICE_VARIABLE, "%.*s", (int)unknown.length - 2, unknown.bytes);
+    text_clear(&unknown);
 }

@@ -141,6 +141,7 @@ void fuzz_plugin_settings(const char *bytes, size_t size)
     struct fuzz_input input = {bytes, bytes + size};
     char *parameters[MAX_LINES + 1] = {NULL}, *variables[MAX_LINES + 1];
     struct options options;
+    struct text refused = {0};
     struct gpubind_error err;
 
     for (int n = read_lines(&input, parameters), i = 0; i < option_nrows; i++)
@@ -148,10 +149,13 @@ void fuzz_plugin_settings(const char *bytes, size_t size)
     read_lines(&input, variables);
     fuzz_expect(&err);
     (void)settings_off(variables);
-    if (settings_read(variables, &options, &err) < 0)
+    if (settings_read(variables, &options, &refused, &err) < 0)
         fuzz_refused(&err);
     else
         check_options(&options);
+    if (settings_read_limits(variables, &options, &err) == 0)
+        check_options(&options);
+    text_clear(&refused);
     free_lines(parameters);
     free_lines(variables);
 }

@@ -1,0 +1,60 @@
+#!/bin/sh
+# What README says of a program that uses the library: it runs, also where gpubind is
+# installed to a prefix of one's own.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+[ -n "$MPIRUN" ] && [ -n "$MPICC" ] || skip_all 'no MPI'
+[ -z "$SANITIZED" ] || skip_all 'the program is built without the sanitizers'
+command -v pkg-config >/dev/null || skip_all 'no pkg-config'
+library=$top_builddir/src/mpi/.libs
+[ -e "$library/libgpubind.so" ] || skip_all 'no shared library was built'
+
+# configured PREFIX [OPTION...]: gpubind.pc as configure makes it for that prefix.
+configured() {
+    mkdir -p "$tmp/build"
+    (cd "$tmp/build" && limit=300 bounded sh "$top_srcdir/configure" --quiet --cache-file="$tmp/cache" \
+        --without-pmix --without-fortran --prefix="$@" MPICC="$MPICC" && cat src/mpi/gpubind.pc) \
+        2>"$tmp/err"
+}
+prefix=$tmp/own
+mkdir -p "$prefix/lib/pkgconfig" "$prefix/include"
+configured "$prefix" >"$prefix/lib/pkgconfig/gpubind.pc"
+check 'configured for a prefix of our own' test -s "$prefix/lib/pkgconfig/gpubind.pc"
+cp -P "$library"/libgpubind.so* "$prefix/lib"
+cp "$top_srcdir/src/mpi/gpubind.h" "$prefix/include"
+
+cat >"$tmp/app.c" <<'C'
+#include <gpubind.h>
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    int rank = 7, got = 7;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        MPI_GPUSend(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    else
+        MPI_GPURecv(&got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank)
+        printf("got %d\n", got);
+    MPI_Finalize();
+    return 0;
+}
+C
+unset LD_LIBRARY_PATH LD_RUN_PATH
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+cd "$tmp" || exit 1
+# shellcheck disable=SC2046 # words
+run "$MPICC" app.c -o app $(pkg-config --cflags --libs gpubind)
+is 'it links' "$status" 0
+run mpi 2 ./app
+is 'it runs' "$status $(cat "$tmp/out")" '0 got 0'
+
+for system in /usr '/usr --libdir=/usr/lib64'; do
+    # shellcheck disable=SC2086 # a prefix and an option
+    is "no such thing for the system's own: $system" "$(configured $system | grep -c 'Libs: .*rpath')" 0
+done
+nothing_left 'nothing is left behind'
+done_testing
