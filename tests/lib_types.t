@@ -4,4 +4,5 @@
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 everywhere 3 types
+everywhere 2 types_as_mpi
 done_testing

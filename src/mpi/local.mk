@@ -75,4 +75,5 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/type_numbers.c \
 	src/mpi/type_parts.c src/mpi/type_parts.h \
 	src/mpi/types.c src/mpi/types.h \
+	src/mpi/type_darray.c src/mpi/type_darray.h \
 	src/mpi/words.c src/mpi/words.h

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "mpi/type_darray.h"
+
 static int add_block(struct type_parts *parts, MPI_Aint at, size_t nbytes)
 {
     struct type_block *last = parts->nblocks ? &parts->blocks[parts->nblocks - 1] : NULL;
@@ -27,19 +29,44 @@ static int add_block(struct type_parts *parts, MPI_Aint at, size_t nbytes)
 
 static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at);
 
-static int walk_predefined(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
+static int add_predefined(struct type_parts *parts, int number, MPI_Aint at, size_t nbytes)
 {
-    int number = type_number(type), size;
+    const bool first = parts->nblocks == 0 && parts->nbytes == 0;
 
-    if (type == MPI_SHORT_INT) /* has a hole in the middle */
-        return -1;
-    PMPI_Type_size(type, &size);
-    if (parts->nblocks == 0 && parts->nbytes == 0)
+    if (first)
         parts->number = number < 0 ? 0 : (uint32_t)number;
     else if (number != (int)parts->number)
         parts->mixed = true;
-    parts->nbytes += (size_t)size;
-    return add_block(parts, at, (size_t)size);
+    if (__builtin_add_overflow(parts->nbytes, nbytes, &parts->nbytes))
+        return -1;
+    return add_block(parts, at, nbytes);
+}
+
+static int walk_predefined(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
+{
+    const int number = type_number(type);
+    size_t value, second; /* of a pair: the bytes of its value, and where its int begins */
+    int size;
+
+    PMPI_Type_size(type, &size);
+    if (!type_is_pair(number, &value, &second) || value == second)
+        return add_predefined(parts, number, at, (size_t)size);
+    if (add_predefined(parts, number, at, value) < 0)
+        return -1;
+    return add_predefined(parts, number, at + (MPI_Aint)second, sizeof(int));
+}
+
+/* One of MPI_Type_create_f90_*: its parts name no other type. */
+static int walk_f90(struct type_parts *parts, MPI_Datatype type, int class, MPI_Aint at)
+{
+    MPI_Datatype same = MPI_DATATYPE_NULL;
+    int size;
+
+    PMPI_Type_size(type, &size);
+    if (PMPI_Type_match_size(class, size, &same) != MPI_SUCCESS)
+        same = MPI_DATATYPE_NULL;
+    return add_predefined(parts, same == MPI_DATATYPE_NULL ? -1 : type_number(same), at,
+                          (size_t)size);
 }
 
 /* The element that was walked last, at `at`, is a block without holes. */
@@ -62,8 +89,12 @@ static int walk_array(struct type_parts *parts, MPI_Datatype type, int n, MPI_Ai
     if (n > 0)
         status = walk(parts, type, at);
     if (n > 1 && status == 0 && is_whole(parts, before, at, extent)) {
-        parts->nbytes += (size_t)(n - 1) * (size_t)extent;
-        return add_block(parts, at + extent, (size_t)(n - 1) * (size_t)extent);
+        size_t rest;
+
+        if (__builtin_mul_overflow((size_t)(n - 1), (size_t)extent, &rest) ||
+            __builtin_add_overflow(parts->nbytes, rest, &parts->nbytes))
+            return -1;
+        return add_block(parts, at + extent, rest);
     }
     for (int i = 1; i < n && status == 0; i++)
         status = walk(parts, type, at + i * extent);
@@ -152,6 +183,28 @@ static int walk_listed(struct type_parts *parts, const struct contents *c, MPI_A
     return status;
 }
 
+struct rows { /* of a distributed array that starts at `at` */
+    struct type_parts *parts;
+    MPI_Datatype type;
+    MPI_Aint at, extent;
+};
+
+static int walk_row(void *argument, MPI_Aint first, int n)
+{
+    const struct rows *rows = argument;
+
+    return walk_array(rows->parts, rows->type, n, rows->at + first * rows->extent);
+}
+
+static int walk_darray(struct type_parts *parts, const struct contents *c, MPI_Aint at)
+{
+    struct rows rows = {parts, c->types[0], at, 0};
+    MPI_Aint lower;
+
+    PMPI_Type_get_extent(c->types[0], &lower, &rows.extent);
+    return type_darray_rows(c->integers, walk_row, &rows);
+}
+
 static int walk_contents(struct type_parts *parts, const struct contents *c, MPI_Aint at)
 {
     switch (c->combiner) {
@@ -171,9 +224,18 @@ static int walk_contents(struct type_parts *parts, const struct contents *c, MPI
         return walk_listed(parts, c, at);
     case MPI_COMBINER_SUBARRAY:
         return walk_subarray(parts, c, at);
+    case MPI_COMBINER_DARRAY:
+        return walk_darray(parts, c, at);
     default:
         return -1;
     }
+}
+
+/* MPI does not let them be freed. */
+static bool is_f90(int combiner)
+{
+    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+           combiner == MPI_COMBINER_F90_INTEGER;
 }
 
 static void free_types(struct contents *c)
@@ -182,7 +244,7 @@ static void free_types(struct contents *c)
 
     for (int i = 0; i < c->ntypes; i++) {
         PMPI_Type_get_envelope(c->types[i], &integers, &addresses, &types, &combiner);
-        if (combiner != MPI_COMBINER_NAMED && type_number(c->types[i]) < 0)
+        if (combiner != MPI_COMBINER_NAMED && !is_f90(combiner) && type_number(c->types[i]) < 0)
             PMPI_Type_free(&c->types[i]);
     }
 }
@@ -195,6 +257,16 @@ static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
     PMPI_Type_get_envelope(type, &c.nintegers, &c.naddresses, &c.ntypes, &c.combiner);
     if (c.combiner == MPI_COMBINER_NAMED || type_number(type) >= 0)
         return walk_predefined(parts, type, at);
+    switch (c.combiner) {
+    case MPI_COMBINER_F90_REAL:
+        return walk_f90(parts, type, MPI_TYPECLASS_REAL, at);
+    case MPI_COMBINER_F90_COMPLEX:
+        return walk_f90(parts, type, MPI_TYPECLASS_COMPLEX, at);
+    case MPI_COMBINER_F90_INTEGER:
+        return walk_f90(parts, type, MPI_TYPECLASS_INTEGER, at);
+    default:
+        break;
+    }
     c.integers = calloc((size_t)c.nintegers + 1, sizeof *c.integers);
     c.addresses = calloc((size_t)c.naddresses + 1, sizeof *c.addresses);
     c.types = calloc((size_t)c.ntypes + 1, sizeof(MPI_Datatype));

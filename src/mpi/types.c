@@ -44,7 +44,8 @@ static struct known *study(MPI_Datatype type, struct gpubind_error *err)
     if (!known || type_take_apart(parts, type) < 0) {
         if (known)
             forget(type, 0, known, NULL);
-        error_set(err, "this kind of datatype cannot be sent (a distributed array, perhaps)");
+        error_set(err, "there is no memory for the description of the datatype, or it is of no "
+                  "kind that MPI has described");
         return NULL;
     }
     if (parts->mixed)

@@ -59,6 +59,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
 	tests/mpi/windows_remote.c \
+	tests/mpi/types_as_mpi.c \
 	tests/mpi/windows_remote_ends.c \
 	tests/mpi/windows_streams.c \
 	tests/mpi/windows_gpu.c \

@@ -59,6 +59,7 @@ static const struct {
     {"unaided", test_unaided, 2, 1, MPI_THREAD_SINGLE},
     {"where", test_where, 1, 1, MPI_THREAD_SINGLE},
     {"windows", test_windows, 1, 1, MPI_THREAD_SINGLE},
+    {"types_as_mpi", test_types_as_mpi, 2, 1, MPI_THREAD_SINGLE},
     {"windows_apart", test_windows_apart, 2, 1, MPI_THREAD_SINGLE},
     {"windows_die", test_windows_die, 2, 1, MPI_THREAD_SINGLE},
     {"windows_ends", test_windows_ends, 2, 1, MPI_THREAD_SINGLE},

@@ -51,6 +51,7 @@ void test_types(void);
 void test_unaided(void);
 void test_where(void);
 void test_windows(void);
+void test_types_as_mpi(void);
 void test_windows_apart(void);
 void test_windows_die(void);
 void test_windows_ends(void);
