@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "mpi/freed.h"
 #include "mpi/gated_sends.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
@@ -132,6 +133,7 @@ void engine_progress(void)
     if (mpi && persistent_busy()) /* it may start messages to other nodes */
         persistent_progress();
     window_serve_progress();
+    freed_progress();
     if (closings)
         close_mappings();
     gpu_free_laters();
@@ -210,13 +212,18 @@ static void nudge(struct gpubind_operation *operation)
         offer_nudge(operation);
 }
 
-void engine_test(struct gpubind_operation *operation)
+void engine_test(struct gpubind_operation *const *operations, int n)
 {
     engine_progress();
-    if (operation->started == 0)
-        operation->started = operation_clock();
-    if (!operation->done)
+    for (int i = 0; i < n; i++) {
+        struct gpubind_operation *operation = operations[i];
+
+        if (!operation || operation->inactive || operation->done)
+            continue;
+        if (operation->started == 0)
+            operation->started = operation_clock();
         nudge(operation);
+    }
 }
 
 struct pause {

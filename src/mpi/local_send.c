@@ -95,14 +95,14 @@ static bool has_slot(const struct gpubind_operation *send)
 
 static bool may_be_stashed(const struct gpubind_operation *send)
 {
-    return (send->memory.gpu || send->on_stream) &&
+    return !send->synchronous && (send->memory.gpu || send->on_stream) &&
            send->nbytes <= (uint64_t)library_settings()->eager;
 }
 
 /* Host data that fit are given away at once. */
 static bool goes_at_once(const struct gpubind_operation *send)
 {
-    return !send->release && send->order != ORDER_GATED &&
+    return !send->release && !send->synchronous && send->order != ORDER_GATED &&
            (send->nbytes == 0 ||
             (!send->memory.gpu && has_slot(send) && send->nbytes <= EAGER_BYTES));
 }

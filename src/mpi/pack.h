@@ -12,6 +12,9 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
               struct gpubind_error *err);
 void pack_free(struct pack *pack);
 
+/* A send's data are, or will be, in a dense buffer of the library's. */
+bool pack_is_dense(const struct pack *pack);
+
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);
 

@@ -1,16 +1,12 @@
 /* The calls that look at messages before they are received, and the one that receives
  * what it saw into new memory. */
+#include "mpi/probe.h"
+
 #include "mpi/engine.h"
-#include "mpi/gpubind.h"
 #include "mpi/library.h"
 #include "mpi/match.h"
 #include "mpi/memory_calls.h"
 #include "mpi/requests.h"
-
-struct looking {
-    const struct comm *comm;
-    int source, tag;
-};
 
 static bool is_there(const void *argument)
 {
@@ -49,9 +45,8 @@ static int check(const struct looking *looking, struct gpubind_error *err)
     return MPI_SUCCESS;
 }
 
-/* wait: until there is one. *flag: message was filled. */
-static int look(const struct looking *looking, bool wait, int *flag,
-                struct gpubind_message *message, struct gpubind_error *err)
+int probe_look(const struct looking *looking, bool wait, int *flag,
+               struct gpubind_message *message, struct gpubind_error *err)
 {
     int result = check(looking, err);
 
@@ -84,7 +79,7 @@ static int look_in(MPI_Comm user, int source, int tag, bool wait, int *flag,
     library_enter();
     looking = (struct looking){library_comm(user, &result, &err), source, tag};
     if (looking.comm)
-        result = look(&looking, wait, flag, message, &err);
+        result = probe_look(&looking, wait, flag, message, &err);
     return library_leave(user, result, call, &err);
 }
 
@@ -129,7 +124,7 @@ static int receive_seen(struct comm *comm, const struct gpubind_message *message
 static int receive_new(const struct looking *looking, struct comm *comm, void **buf,
                        struct gpubind_message *message, struct gpubind_error *err)
 {
-    int flag, result = look(looking, true, &flag, message, err);
+    int flag, result = probe_look(looking, true, &flag, message, err);
 
     if (result != MPI_SUCCESS || message->source == MPI_PROC_NULL)
         return result;

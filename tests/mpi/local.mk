@@ -27,6 +27,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/job.c tests/mpi/job.h \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
+	tests/mpi/matched.c \
 	tests/mpi/matching.c \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
 	tests/mpi/on_stream_ends.c \
@@ -47,19 +48,21 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/random_type.c tests/mpi/random_type.h \
 	tests/mpi/ranks.c \
 	tests/mpi/requests.c \
+	tests/mpi/requests_ends.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
 	tests/mpi/strided.c \
 	tests/mpi/strided_bursts.c \
 	tests/mpi/strided_late.c \
+	tests/mpi/synchronous.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
 	tests/mpi/truncation.c \
 	tests/mpi/types.c \
+	tests/mpi/types_as_mpi.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
 	tests/mpi/windows_remote.c \
-	tests/mpi/types_as_mpi.c \
 	tests/mpi/windows_remote_ends.c \
 	tests/mpi/windows_streams.c \
 	tests/mpi/windows_gpu.c \
