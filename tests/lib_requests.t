@@ -7,6 +7,7 @@ everywhere 2 requests
 everywhere 2 requests_ends
 everywhere 2 synchronous
 everywhere 3 matched
+everywhere 2 as_mpi
 on threads 2 requests_ends
 on 'no eager' 2 requests
 done_testing

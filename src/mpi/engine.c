@@ -21,6 +21,7 @@
 
 #define SPINS_BEFORE_YIELD 2000
 #define SPINS_PER_MPI_CALL 500
+#define TESTS_PER_MPI_CALL 32
 #define NUDGES 4 /* of a long list; both of a sendrecv */
 #define LONELY_AFTER 10.0 /* seconds until a send says that nobody receives it */
 
@@ -212,9 +213,18 @@ static void nudge(struct gpubind_operation *operation)
         offer_nudge(operation);
 }
 
+void engine_poll(void)
+{
+    static unsigned calls;
+
+    engine_progress();
+    if (++calls % TESTS_PER_MPI_CALL == 0)
+        call_mpi();
+}
+
 void engine_test(struct gpubind_operation *const *operations, int n)
 {
-    engine_progress();
+    engine_poll();
     for (int i = 0; i < n; i++) {
         struct gpubind_operation *operation = operations[i];
 

@@ -295,6 +295,6 @@ int gpubind_progress(void)
 {
     library_enter();
     if (phase == RUNNING)
-        engine_progress();
+        engine_poll();
     return library_leave(MPI_COMM_WORLD, MPI_SUCCESS, "gpubind_progress", NULL);
 }

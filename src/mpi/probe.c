@@ -62,7 +62,7 @@ int probe_look(const struct looking *looking, bool wait, int *flag,
         while (!engine_wait_for(is_there, looking, 3600))
             ;
     else
-        engine_progress();
+        engine_poll();
     *flag = is_there(looking);
     if (*flag)
         describe(&match_look(looking->comm, looking->source, looking->tag)->header, message);

@@ -14,6 +14,7 @@ tests_mpi_ranks_LDFLAGS = -no-install
 tests_mpi_ranks_LDADD = src/mpi/libgpubind.la $(MPI_LIBS)
 tests_mpi_ranks_SOURCES = \
 	tests/mpi/arguments.c \
+	tests/mpi/as_mpi.c \
 	tests/mpi/comms.c \
 	tests/mpi/contexts.c \
 	tests/mpi/ends.c \

@@ -17,6 +17,7 @@ static const struct {
     {"abort", test_abort, 2, 1, MPI_THREAD_SINGLE},
     {"alone", test_alone, 2, 1, MPI_THREAD_SINGLE},
     {"arguments", test_arguments, 2, 1, MPI_THREAD_SINGLE},
+    {"as_mpi", test_as_mpi, 2, 2, MPI_THREAD_SINGLE},
     {"churn", test_churn, 2, 1, MPI_THREAD_SINGLE},
     {"comms", test_comms, 3, 1, MPI_THREAD_SINGLE},
     {"contexts", test_contexts, 2, 1, MPI_THREAD_SERIALIZED},

@@ -9,6 +9,7 @@ extern int nargs;
 void test_abort(void);
 void test_alone(void);
 void test_arguments(void);
+void test_as_mpi(void);
 void test_churn(void);
 void test_comms(void);
 void test_contexts(void);
