@@ -3,6 +3,7 @@
 if HAVE_MPI
 noinst_PROGRAMS += \
 	examples/any_source \
+	examples/as_in_mpi \
 	examples/halo \
 	examples/legacy_after \
 	examples/legacy_before \
@@ -25,6 +26,11 @@ examples_any_source_CPPFLAGS = $(example_cppflags)
 examples_any_source_CFLAGS = $(example_cflags)
 examples_any_source_LDADD = $(example_libs)
 examples_any_source_SOURCES = examples/any_source.c examples/device.h
+
+examples_as_in_mpi_CPPFLAGS = $(example_cppflags)
+examples_as_in_mpi_CFLAGS = $(example_cflags)
+examples_as_in_mpi_LDADD = $(example_libs)
+examples_as_in_mpi_SOURCES = examples/as_in_mpi.c examples/device.h
 
 examples_halo_CPPFLAGS = $(example_cppflags)
 examples_halo_CFLAGS = $(example_cflags)

@@ -49,7 +49,8 @@ int main(int argc, char **argv)
     }
     gpubind_peers_clear(&peers);
 
-    /* gpubind does not watch this constructor, which ends later. */
+    /* Where the library does not see who makes a communicator, this attaches it. Duplicates
+     * are attached already, and once more does no harm. */
     MPI_Comm_idup(MPI_COMM_WORLD, &ring, &made);
     MPI_Wait(&made, MPI_STATUS_IGNORE);
     gpubind_comm_attach(ring);

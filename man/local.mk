@@ -8,11 +8,13 @@ dist_man_MANS = \
 	man/gpubind-recipes.7 \
 	man/MPI_GPUSend.3 \
 	man/gpubind_alloc.3 \
+	man/gpubind_cancel.3 \
 	man/gpubind_enable_peer_access.3 \
 	man/gpubind_error_text.3 \
 	man/gpubind_halo_create.3 \
 	man/gpubind_init.3 \
 	man/gpubind_isend.3 \
+	man/gpubind_mprobe.3 \
 	man/gpubind_neighbors.3 \
 	man/gpubind_paths_print.3 \
 	man/gpubind_probe.3 \
@@ -21,6 +23,7 @@ dist_man_MANS = \
 	man/gpubind_send_on_stream.3 \
 	man/gpubind_sendrecv.3 \
 	man/gpubind_put_on_stream.3 \
+	man/gpubind_ssend.3 \
 	man/gpubind_wait.3 \
 	man/gpubind_win_allocate.3 \
 	$(linked_pages)
@@ -40,12 +43,19 @@ linked_pages = \
 	man/gpubind_halo_start.3 \
 	man/gpubind_halo_wait.3 \
 	man/gpubind_get_on_stream.3 \
+	man/gpubind_improbe.3 \
+	man/gpubind_imrecv.3 \
+	man/gpubind_imrecv_c.3 \
 	man/gpubind_iprobe.3 \
 	man/gpubind_irecv.3 \
 	man/gpubind_irecv_c.3 \
 	man/gpubind_irecv_on_stream.3 \
 	man/gpubind_isend_c.3 \
 	man/gpubind_isend_on_stream.3 \
+	man/gpubind_issend.3 \
+	man/gpubind_issend_c.3 \
+	man/gpubind_mrecv.3 \
+	man/gpubind_mrecv_c.3 \
 	man/gpubind_peers_clear.3 \
 	man/gpubind_peers_print.3 \
 	man/gpubind_progress.3 \
@@ -53,18 +63,28 @@ linked_pages = \
 	man/gpubind_put_signal_on_stream.3 \
 	man/gpubind_rank_at.3 \
 	man/gpubind_recv_init.3 \
+	man/gpubind_recv_init_c.3 \
 	man/gpubind_recv_on_stream.3 \
 	man/gpubind_release.3 \
 	man/gpubind_request_free.3 \
+	man/gpubind_request_get_status.3 \
+	man/gpubind_send_init_c.3 \
 	man/gpubind_sendrecv_c.3 \
+	man/gpubind_sendrecv_replace.3 \
+	man/gpubind_sendrecv_replace_c.3 \
+	man/gpubind_ssend_c.3 \
 	man/gpubind_start.3 \
 	man/gpubind_startall.3 \
 	man/gpubind_startall_on_stream.3 \
 	man/gpubind_signal_on_stream.3 \
 	man/gpubind_test.3 \
+	man/gpubind_testall.3 \
+	man/gpubind_testany.3 \
+	man/gpubind_testsome.3 \
 	man/gpubind_waitall.3 \
 	man/gpubind_wait_signal_on_stream.3 \
 	man/gpubind_waitany.3 \
+	man/gpubind_waitsome.3 \
 	man/gpubind_win_device.3 \
 	man/gpubind_win_free.3 \
 	man/gpubind_win_pointer.3

@@ -34,6 +34,8 @@ is '... and the matrix' "$(grep -A 2 '^rank  *0 ' "$tmp/out")" \
 for ranks in 1 2 5 6; do
     shows $ranks halo "$ranks ranks as [0-9] x [0-9]: 0 numbers are wrong"
 done
+shows 2 as_in_mpi '2 ranks: 0 numbers are wrong'
+shows 5 as_in_mpi '5 ranks: 0 numbers are wrong'
 shows 2 overlap '2 ranks: 0 numbers are wrong'
 shows 5 overlap '5 ranks: 0 numbers are wrong'
 shows 2 on_stream '2 ranks: 0 numbers are wrong'

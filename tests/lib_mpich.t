@@ -40,6 +40,9 @@ for setting in simulated 'network path'; do
     on "$setting" 2 persistent_types
     on "$setting" 2 persistent_ends
 done
+for test in types_as_mpi synchronous requests_ends matched as_mpi; do
+    on simulated 2 $test
+done
 on simulated 2 truncation
 on simulated 3 arguments
 on simulated 2 threads

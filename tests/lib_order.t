@@ -9,7 +9,7 @@ for setting in simulated 'slow copies' 'slower copies' 'no peers' 'one device' k
 done
 for setting in simulated 'slow copies' 'slower copies' 'slow network' 'slow shared' kernels GPU \
     'GPU shared' 'GPU network'; do
-    on "$setting" 2 synchronous
+    on "$setting" 2 sync_copies
 done
 for setting in simulated 'slow copies' 'no peers' 'network path' GPU 'GPU shared' 'GPU network'; do
     on "$setting" 2 contexts

@@ -7,4 +7,5 @@ everywhere 3 types
 for setting in simulated 'no peers' kernels 'network path' 'no driver' GPU; do
     on "$setting" 2 regular
 done
+everywhere 2 types_as_mpi
 done_testing

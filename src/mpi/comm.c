@@ -1,6 +1,7 @@
 #include "mpi/comm.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "mpi/library.h"
@@ -33,6 +34,20 @@ static void comm_free(struct comm *comm)
     free(comm);
 }
 
+/* A duplicate that no call has named yet: nothing knows of it but MPI's attribute. */
+static bool is_listed(const struct comm *comm)
+{
+    return comm->user != MPI_COMM_NULL;
+}
+
+static void discard(struct comm *comm)
+{
+    domain_leave(comm->domain);
+    free(comm->companion);
+    free(comm->domain_ranks);
+    free(comm);
+}
+
 /* MPI_Comm_free of the application's communicator ends here. What is under way on it
  * comes to its end, as MPI has it. */
 static int forget(MPI_Comm user, int unused_key, void *value, void *unused)
@@ -41,6 +56,11 @@ static int forget(MPI_Comm user, int unused_key, void *value, void *unused)
 
     (void)user, (void)unused_key, (void)unused;
     library_lock();
+    if (!is_listed(comm)) {
+        discard(comm);
+        library_unlock();
+        return MPI_SUCCESS;
+    }
     comm->freed = true;
     comm->user = MPI_COMM_WORLD; /* whose handler hears of errors from now on */
     if (latest == comm)
@@ -59,6 +79,14 @@ void comm_leave(struct comm *comm)
         comm_free(comm);
 }
 
+/* Messages that came for it before are taken over in their order. */
+static void enlist(struct comm *comm)
+{
+    comm->next = comms;
+    comms = comm;
+    match_adopt();
+}
+
 struct comm *comm_of(MPI_Comm user)
 {
     struct comm *comm = NULL;
@@ -71,6 +99,10 @@ struct comm *comm_of(MPI_Comm user)
     PMPI_Comm_get_attr(user, key, &comm, &found);
     if (!found)
         return NULL;
+    if (!is_listed(comm)) {
+        comm->user = user;
+        enlist(comm);
+    }
     latest = comm;
     return comm;
 }
@@ -127,6 +159,62 @@ static struct comm *companion_make(struct comm *of)
     return comm;
 }
 
+/* The context of a duplicate, without communication: all ranks of a communicator duplicate
+ * it in the same order. A mixture of 63 bits of the original's context and the number of the
+ * duplicate; even, and never one of agree_on_context's in practice. */
+static uint64_t context_of_dup(uint64_t original, uint32_t number)
+{
+    uint64_t mixed = original + 0x9e3779b97f4a7c15u * ((uint64_t)number + 1);
+
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+    return (mixed ^ (mixed >> 31)) & ~(uint64_t)1;
+}
+
+static struct comm *comm_dup(struct comm *original)
+{
+    const size_t nbytes = (size_t)original->size * sizeof *original->domain_ranks;
+    struct comm *comm = calloc(1, sizeof *comm);
+
+    if (!comm)
+        return NULL;
+    comm->user = MPI_COMM_NULL;
+    comm->posted_end = &comm->posted;
+    comm->kept_end = &comm->kept;
+    comm->context = context_of_dup(original->context, original->ndups++);
+    comm->domain = original->domain;
+    comm->domain->users++;
+    comm->rank = original->rank;
+    comm->size = original->size;
+    comm->tag_most = original->tag_most;
+    comm->domain_ranks = malloc(nbytes);
+    if (comm->domain_ranks)
+        memcpy(comm->domain_ranks, original->domain_ranks, nbytes);
+    comm->companion = companion_make(comm);
+    if (comm->companion && comm->domain_ranks) {
+        comm->companion->context = comm->context + 1;
+        return comm;
+    }
+    discard(comm);
+    return NULL;
+}
+
+/* MPI calls this on all ranks when it duplicates an attached communicator, also where the
+ * duplicate is complete only later (MPI_Comm_idup). The duplicate has no handle yet. */
+static int duplicate(MPI_Comm user, int unused_key, void *unused, void *value, void *copy,
+                     int *wanted)
+{
+    struct comm *comm;
+
+    (void)user, (void)unused_key, (void)unused;
+    library_lock();
+    comm = comm_dup(value);
+    library_unlock();
+    *(struct comm **)copy = comm;
+    *wanted = comm != NULL;
+    return comm ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
 static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
                               struct gpubind_error *err)
 {
@@ -179,13 +267,11 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
     if (!comm)
         return MPI_ERR_OTHER;
     if (key == MPI_KEYVAL_INVALID)
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
+        PMPI_Comm_create_keyval(duplicate, forget, &key, NULL);
     comm->context = agree_on_context(comm);
     comm->companion->context = comm->context + 1;
-    comm->next = comms;
-    comms = comm;
     PMPI_Comm_set_attr(user, key, comm);
-    match_adopt();
+    enlist(comm);
     return MPI_SUCCESS;
 }
 

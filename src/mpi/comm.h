@@ -20,6 +20,7 @@ struct comm {
     struct arrival *kept, **kept_end;
     struct places *places; /* see places.h; NULL: not asked yet */
     struct gpubind_window *window; /* it is that one's own, see window_remote.h */
+    uint32_t ndups; /* copies that MPI_Comm_dup and its like have made of it */
     int operations; /* that are under way on it, or whose end nobody has heard of; */
     bool *told;     /* ranks that are gone, as waits for any rank have told; NULL: none */
     bool freed;     /* the application's communicator is gone, ours goes with the last */
@@ -27,7 +28,8 @@ struct comm {
     struct comm *of;        /* of that one: whose companion it is, else NULL */
 };
 
-/* Collective over user. Attaching again does nothing. An MPI error class, with a
+/* Collective over user; a duplicate of one that is attached, which is attached by MPI's
+ * call that made it, needs none. Attaching again does nothing. An MPI error class, with a
  * sentence. */
 int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_error *err);
 /* NULL when it is not attached. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "mpi/crowd.h"
+#include "mpi/freed.h"
 #include "mpi/gated_sends.h"
 #include "mpi/inbox.h"
 #include "mpi/library.h"
@@ -24,6 +25,7 @@
 #define SPINS_BEFORE_YIELD 2000
 #define SPINS_IN_A_CROWD 0 /* the same with more ranks than CPUs */
 #define SPINS_PER_MPI_CALL 500
+#define TESTS_PER_MPI_CALL 32
 #define NUDGES 4 /* of a long list; both of a sendrecv */
 
 /* Mappings that a peer wants closed, but that a copy still uses. */
@@ -146,6 +148,7 @@ void engine_progress(void)
     if (persistent_busy())
         persistent_progress();
     window_serve_progress();
+    freed_progress();
     if (closings)
         close_mappings();
     gpus_complete();
@@ -245,18 +248,32 @@ static void nudge(struct gpubind_operation *operation)
         offer_nudge(operation);
 }
 
-void engine_test(struct gpubind_operation *operation)
+void engine_poll(void)
 {
+    static unsigned calls;
+
     engine_progress();
+    if (++calls % TESTS_PER_MPI_CALL == 0)
+        call_mpi();
+}
+
+static void test(struct gpubind_operation *operation)
+{
     if (operation->started == 0)
         operation->started = operation_clock();
-    if (operation->done)
-        return;
     nudge(operation);
-    if (operation_clock() - operation->looked > LOOK_EACH) {
+    if (!operation->done && operation_clock() - operation->looked > LOOK_EACH) {
         operation->looked = operation_clock();
         engine_look_after(operation);
     }
+}
+
+void engine_test(struct gpubind_operation *const *operations, int n)
+{
+    engine_poll();
+    for (int i = 0; i < n; i++)
+        if (operations[i] && !operations[i]->inactive && !operations[i]->done)
+            test(operations[i]);
 }
 
 struct pause {

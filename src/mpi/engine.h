@@ -10,8 +10,11 @@ void engine_progress(void);
 void engine_read_inboxes(void);
 /* What has changed for peers is told at the end of a step, and of every call. */
 void engine_tell_peers(void);
-/* Moves everything one step, for this operation's sake. */
-void engine_test(struct gpubind_operation *operation);
+/* The same in a call that does not wait, which a program may make in a loop: MPI's own
+ * messages are moved as well, every so often. */
+void engine_poll(void);
+/* Moves everything one step, for the sake of these; NULL and inactive ones among them. */
+void engine_test(struct gpubind_operation *const *operations, int n);
 /* Until all n (or any of them) are done. NULL operations and inactive ones count as done. A peer that is
  * gone ends the wait with an error. */
 void engine_wait(struct gpubind_operation *const *operations, int n, bool any);

@@ -7,16 +7,6 @@
 /* Called from Fortran alone. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* A status of MPI's in Fortran: integers, as many as fill the one of C. */
-enum { STATUS_INTS = sizeof(MPI_Status) / sizeof(MPI_Fint) };
-
-/* gpubind_message of the module. */
-struct fortran_message {
-    MPI_Fint source, tag, datatype;
-    bool on_gpu;
-    int64_t count, nbytes;
-};
-
 /* ---- arguments */
 
 /* MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are known by where they lie. For those of
@@ -37,13 +27,13 @@ static bool all_ignored(const MPI_Fint *statuses)
            (&f08_all_ignored && statuses == f08_all_ignored);
 }
 
-static void tell_status(MPI_Fint *to, const MPI_Status *status)
+void fortran_tell_status(MPI_Fint *to, const MPI_Status *status)
 {
     if (!ignored(to))
         MPI_Status_c2f(status, to);
 }
 
-static void tell_message(struct fortran_message *to, const struct gpubind_message *message)
+void fortran_tell_message(struct fortran_message *to, const struct gpubind_message *message)
 {
     if (!to)
         return;
@@ -53,6 +43,31 @@ static void tell_message(struct fortran_message *to, const struct gpubind_messag
     to->on_gpu = message->on_gpu != 0;
     to->count = message->count;
     to->nbytes = message->nbytes;
+}
+
+MPI_Status *fortran_statuses(const MPI_Fint *statuses, int n, const char *call, int *result)
+{
+    struct gpubind_error err;
+    MPI_Status *got;
+
+    if (n <= 0 || all_ignored(statuses))
+        return MPI_STATUSES_IGNORE;
+    got = calloc((size_t)n, sizeof *got);
+    if (got)
+        return got;
+    library_enter();
+    error_set(&err, "no memory for %d statuses", n);
+    *result = library_leave(MPI_COMM_WORLD, MPI_ERR_NO_MEM, call, &err);
+    return MPI_STATUSES_IGNORE;
+}
+
+void fortran_tell_statuses(MPI_Fint *statuses, MPI_Status *got, int n)
+{
+    if (got == MPI_STATUSES_IGNORE)
+        return;
+    for (int i = 0; i < n; i++)
+        MPI_Status_c2f(&got[i], statuses + (size_t)i * STATUS_INTS);
+    free(got);
 }
 
 /* ---- point to point */
@@ -89,7 +104,7 @@ GPUBIND_PUBLIC void gpubind_fortran_recv_c(const CFI_cdesc_t *buf, const int64_t
         return;
     tell(ierror, MPI_GPURecv_c(address(buf), *count, MPI_Type_f2c(*type), *source, *tag,
                                MPI_Comm_f2c(*comm), &got));
-    tell_status(status, &got);
+    fortran_tell_status(status, &got);
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_recv(const CFI_cdesc_t *buf, const MPI_Fint *count,
@@ -117,7 +132,7 @@ GPUBIND_PUBLIC void gpubind_fortran_sendrecv_c(
                                     *sendtag, address(recvbuf), *recvcount,
                                     MPI_Type_f2c(*recvtype), *source, *recvtag,
                                     MPI_Comm_f2c(*comm), &got));
-    tell_status(status, &got);
+    fortran_tell_status(status, &got);
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_sendrecv(
@@ -187,7 +202,7 @@ GPUBIND_PUBLIC void gpubind_fortran_test(gpubind_request *request, MPI_Fint *fla
     tell(ierror, gpubind_test(request, &ended, &got));
     *flag = ended;
     if (ended)
-        tell_status(status, &got);
+        fortran_tell_status(status, &got);
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_wait(gpubind_request *request, MPI_Fint *status,
@@ -196,27 +211,20 @@ GPUBIND_PUBLIC void gpubind_fortran_wait(gpubind_request *request, MPI_Fint *sta
     MPI_Status got = {0};
 
     tell(ierror, gpubind_wait(request, &got));
-    tell_status(status, &got);
+    fortran_tell_status(status, &got);
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_waitall(const MPI_Fint *n, gpubind_request *requests,
                                             MPI_Fint *statuses, MPI_Fint *ierror)
 {
-    bool wanted = *n > 0 && !all_ignored(statuses);
-    MPI_Status *got = wanted ? calloc((size_t)*n, sizeof *got) : MPI_STATUSES_IGNORE;
-    struct gpubind_error err;
+    int result = MPI_SUCCESS;
+    MPI_Status *got = fortran_statuses(statuses, *n, "gpubind_waitall", &result);
 
-    if (wanted && !got) {
-        library_enter();
-        error_set(&err, "no memory for %d statuses", *n);
-        tell(ierror, library_leave(MPI_COMM_WORLD, MPI_ERR_NO_MEM, "gpubind_waitall", &err));
-        return;
+    if (result == MPI_SUCCESS) {
+        result = gpubind_waitall(*n, requests, got);
+        fortran_tell_statuses(statuses, got, *n);
     }
-    tell(ierror, gpubind_waitall(*n, requests, got));
-    for (int i = 0; wanted && i < *n; i++)
-        MPI_Status_c2f(&got[i], statuses + (size_t)i * STATUS_INTS);
-    if (wanted)
-        free(got);
+    tell(ierror, result);
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_waitany(const MPI_Fint *n, gpubind_request *requests,
@@ -227,7 +235,7 @@ GPUBIND_PUBLIC void gpubind_fortran_waitany(const MPI_Fint *n, gpubind_request *
 
     tell(ierror, gpubind_waitany(*n, requests, &ended, &got));
     *which = ended == MPI_UNDEFINED ? MPI_UNDEFINED : ended + 1;
-    tell_status(status, &got);
+    fortran_tell_status(status, &got);
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_progress(MPI_Fint *ierror)
@@ -245,7 +253,7 @@ GPUBIND_PUBLIC void gpubind_fortran_probe(const MPI_Fint *source, const MPI_Fint
     int result = gpubind_probe(*source, *tag, MPI_Comm_f2c(*comm), &found);
 
     if (result == MPI_SUCCESS)
-        tell_message(message, &found);
+        fortran_tell_message(message, &found);
     tell(ierror, result);
 }
 
@@ -259,7 +267,7 @@ GPUBIND_PUBLIC void gpubind_fortran_iprobe(const MPI_Fint *source, const MPI_Fin
 
     *flag = result == MPI_SUCCESS && there;
     if (*flag)
-        tell_message(message, &found);
+        fortran_tell_message(message, &found);
     tell(ierror, result);
 }
 
@@ -274,6 +282,6 @@ GPUBIND_PUBLIC void gpubind_fortran_recv_alloc(void **buf, const MPI_Fint *sourc
     *buf = NULL;
     result = gpubind_recv_alloc(buf, *source, *tag, MPI_Comm_f2c(*comm), &found);
     if (result == MPI_SUCCESS)
-        tell_message(message, &found);
+        fortran_tell_message(message, &found);
     tell(ierror, result);
 }

@@ -24,6 +24,26 @@ static inline void *address(const CFI_cdesc_t *buf)
     return buf->base_addr;
 }
 
+/* gpubind_message of the module. */
+struct fortran_message {
+    MPI_Fint source, tag, datatype;
+    bool on_gpu;
+    int64_t count, nbytes;
+};
+
+/* A status of MPI's in Fortran: integers, as many as fill the one of C. */
+enum { STATUS_INTS = sizeof(MPI_Status) / sizeof(MPI_Fint) };
+
+/* Unless it is ignored. */
+void fortran_tell_status(MPI_Fint *to, const MPI_Status *status);
+/* Unless it was left out. */
+void fortran_tell_message(struct fortran_message *to, const struct gpubind_message *message);
+/* Room for n statuses in C: MPI_STATUSES_IGNORE when these are ignored or n is not above 0.
+ * *result: MPI_ERR_NO_MEM, after the error handler was called; else it is as before. */
+MPI_Status *fortran_statuses(const MPI_Fint *statuses, int n, const char *call, int *result);
+/* Hands over the first n, and frees the room. */
+void fortran_tell_statuses(MPI_Fint *statuses, MPI_Status *got, int n);
+
 /* A section is, or not. */
 bool fortran_contiguous(const CFI_cdesc_t *buf);
 /* Elements that lie apart cannot be told by a count: MPI_ERR_BUFFER in *ierror, after the

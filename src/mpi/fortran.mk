@@ -5,6 +5,7 @@ src_mpi_libgpubind_la_SOURCES += src/mpi/intercept_fortran.c
 if HAVE_FORTRAN
 src_mpi_libgpubind_la_SOURCES += \
 	src/mpi/fortran.c src/mpi/fortran.h \
+	src/mpi/fortran_calls.c \
 	src/mpi/fortran_halo.c \
 	src/mpi/fortran_stream.c \
 	src/mpi/fortran_support.c \
@@ -14,6 +15,8 @@ endif
 
 fortran_module = \
 	src/mpi/gpubind.F90 \
+	src/mpi/gpubind_calls_f08.inc \
+	src/mpi/gpubind_calls_integer.inc \
 	src/mpi/gpubind_f08.inc \
 	src/mpi/gpubind_halo.inc \
 	src/mpi/gpubind_integer.inc \

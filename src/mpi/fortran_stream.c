@@ -6,16 +6,38 @@
 
 /* ---- persistent */
 
+GPUBIND_PUBLIC void gpubind_fortran_send_init_c(const CFI_cdesc_t *buf, const int64_t *count,
+                                                const MPI_Fint *type, const MPI_Fint *dest,
+                                                const MPI_Fint *tag, const MPI_Fint *comm,
+                                                gpubind_request *request, MPI_Fint *ierror)
+{
+    *request = GPUBIND_REQUEST_NULL;
+    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_send_init", ierror))
+        return;
+    tell(ierror, gpubind_send_init_c(address(buf), *count, MPI_Type_f2c(*type), *dest, *tag,
+                                     MPI_Comm_f2c(*comm), request));
+}
+
 GPUBIND_PUBLIC void gpubind_fortran_send_init(const CFI_cdesc_t *buf, const MPI_Fint *count,
                                               const MPI_Fint *type, const MPI_Fint *dest,
                                               const MPI_Fint *tag, const MPI_Fint *comm,
                                               gpubind_request *request, MPI_Fint *ierror)
 {
+    const int64_t wide = *count;
+
+    gpubind_fortran_send_init_c(buf, &wide, type, dest, tag, comm, request, ierror);
+}
+
+GPUBIND_PUBLIC void gpubind_fortran_recv_init_c(const CFI_cdesc_t *buf, const int64_t *count,
+                                                const MPI_Fint *type, const MPI_Fint *source,
+                                                const MPI_Fint *tag, const MPI_Fint *comm,
+                                                gpubind_request *request, MPI_Fint *ierror)
+{
     *request = GPUBIND_REQUEST_NULL;
-    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_send_init", ierror))
+    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_recv_init", ierror))
         return;
-    tell(ierror, gpubind_send_init(address(buf), *count, MPI_Type_f2c(*type), *dest, *tag,
-                                   MPI_Comm_f2c(*comm), request));
+    tell(ierror, gpubind_recv_init_c(address(buf), *count, MPI_Type_f2c(*type), *source, *tag,
+                                     MPI_Comm_f2c(*comm), request));
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_recv_init(const CFI_cdesc_t *buf, const MPI_Fint *count,
@@ -23,11 +45,9 @@ GPUBIND_PUBLIC void gpubind_fortran_recv_init(const CFI_cdesc_t *buf, const MPI_
                                               const MPI_Fint *tag, const MPI_Fint *comm,
                                               gpubind_request *request, MPI_Fint *ierror)
 {
-    *request = GPUBIND_REQUEST_NULL;
-    if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_recv_init", ierror))
-        return;
-    tell(ierror, gpubind_recv_init(address(buf), *count, MPI_Type_f2c(*type), *source, *tag,
-                                   MPI_Comm_f2c(*comm), request));
+    const int64_t wide = *count;
+
+    gpubind_fortran_recv_init_c(buf, &wide, type, source, tag, comm, request, ierror);
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_start(gpubind_request *request, MPI_Fint *ierror)

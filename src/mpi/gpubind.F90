@@ -5,7 +5,7 @@
 !
 ! Handles are integers or, with use mpi_f08, its types; a status is an integer array
 ! of MPI_STATUS_SIZE or a type(MPI_Status); counts are integers of 4 or 8 bytes, but of
-! 4 in persistent messages and those on streams; ierror may be left out.
+! 4 in messages on streams; ierror may be left out.
 !
 ! A buffer is either of
 !   - a scalar variable of type(c_ptr): the memory that it points to (gpubind_alloc,
@@ -43,6 +43,10 @@ module gpubind
     public :: gpubind_sendrecv, gpubind_probe, gpubind_iprobe, gpubind_recv_alloc
     public :: gpubind_isend, gpubind_irecv, gpubind_test, gpubind_wait, gpubind_waitall
     public :: gpubind_waitany, gpubind_progress
+    public :: gpubind_ssend, gpubind_issend, gpubind_sendrecv_replace
+    public :: gpubind_mprobe, gpubind_improbe, gpubind_mrecv, gpubind_imrecv
+    public :: gpubind_waitsome, gpubind_testall, gpubind_testany, gpubind_testsome
+    public :: gpubind_request_get_status, gpubind_cancel
     public :: gpubind_send_init, gpubind_recv_init, gpubind_request_free
     public :: gpubind_start, gpubind_startall, gpubind_startall_on_stream
     public :: gpubind_send_on_stream, gpubind_recv_on_stream
@@ -64,6 +68,7 @@ module gpubind
     type, bind(C), public :: gpubind_request
         type(c_ptr) :: operation = c_null_ptr
     end type gpubind_request
+    type(gpubind_request), parameter, public :: GPUBIND_REQUEST_NULL = gpubind_request(c_null_ptr)
 
     ! What gpubind_probe and gpubind_recv_alloc tell. With mpi_f08: MPI_Datatype(message%datatype).
     type, bind(C), public :: gpubind_message
@@ -72,6 +77,13 @@ module gpubind
         logical(c_bool) :: on_gpu
         integer(c_int64_t) :: count, nbytes
     end type gpubind_message
+
+    ! What gpubind_mprobe and gpubind_improbe take. Its message is 0 when it was received.
+    type, bind(C), public :: gpubind_matched
+        integer(c_intptr_t) :: message = 0
+    end type gpubind_matched
+    type(gpubind_matched), parameter, public :: GPUBIND_MATCHED_NULL = gpubind_matched(0)
+    type(gpubind_matched), parameter, public :: GPUBIND_MATCHED_NO_PROC = gpubind_matched(1)
 
     ! The grid of gpubind_halo_create. Dimensions are those of a Fortran array: the first lies
     ! together in memory. Ranks are numbered as MPI_Cart_create does it: the last dimension
@@ -156,6 +168,12 @@ module gpubind
             integer(c_int), intent(out), optional :: ierror
         end subroutine gpubind_request_free
 
+        subroutine gpubind_cancel(request, ierror) bind(C, name="gpubind_fortran_cancel")
+            import :: c_int, gpubind_request
+            type(gpubind_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine gpubind_cancel
+
         ! The matrix of gpubind_enable_peer_access, on standard output.
         subroutine gpubind_peers_print(access) bind(C, name="gpubind_fortran_peers_print")
             import :: c_int
@@ -221,9 +239,11 @@ module gpubind
 #include "gpubind_halo.inc"
 #include "gpubind_window.inc"
 #include "gpubind_integer.inc"
+#include "gpubind_calls_integer.inc"
 #include "gpubind_stream_integer.inc"
 #ifdef GPUBIND_MPI_F08
 #include "gpubind_f08.inc"
+#include "gpubind_calls_f08.inc"
 #include "gpubind_stream_f08.inc"
 #endif
 end module gpubind

@@ -50,6 +50,12 @@ GPUBIND_PUBLIC int MPI_GPUSend_c(const void *buf, MPI_Count count, MPI_Datatype 
 GPUBIND_PUBLIC int MPI_GPURecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source,
                                  int tag, MPI_Comm comm, MPI_Status *status);
 
+/* Returns when its receive has begun. */
+GPUBIND_PUBLIC int gpubind_ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                                 MPI_Comm comm);
+GPUBIND_PUBLIC int gpubind_ssend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
+                                   int tag, MPI_Comm comm);
+
 /* Both at once, whatever the other ranks do first. The two buffers must not overlap. */
 GPUBIND_PUBLIC int gpubind_sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                                     int dest, int sendtag, void *recvbuf, int recvcount,
@@ -60,6 +66,14 @@ GPUBIND_PUBLIC int gpubind_sendrecv_c(const void *sendbuf, MPI_Count sendcount,
                                       void *recvbuf, MPI_Count recvcount,
                                       MPI_Datatype recvtype, int source, int recvtag,
                                       MPI_Comm comm, MPI_Status *status);
+
+/* Both from one buffer: what comes takes the place of what was sent. */
+GPUBIND_PUBLIC int gpubind_sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest,
+                                            int sendtag, int source, int recvtag, MPI_Comm comm,
+                                            MPI_Status *status);
+GPUBIND_PUBLIC int gpubind_sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type,
+                                              int dest, int sendtag, int source, int recvtag,
+                                              MPI_Comm comm, MPI_Status *status);
 
 /* ---- what comes, before it is received */
 
@@ -80,6 +94,22 @@ GPUBIND_PUBLIC int gpubind_probe(int source, int tag, MPI_Comm comm,
 GPUBIND_PUBLIC int gpubind_iprobe(int source, int tag, MPI_Comm comm, int *flag,
                                   struct gpubind_message *message);
 
+/* A message that was taken: no other receive gets it, and no probe sees it. */
+typedef struct gpubind_matched_message *gpubind_matched;
+#define GPUBIND_MATCHED_NULL ((gpubind_matched)0)
+#define GPUBIND_MATCHED_NO_PROC ((gpubind_matched)1) /* of MPI_PROC_NULL */
+
+/* As gpubind_probe and gpubind_iprobe, but they take the message. message may be NULL. */
+GPUBIND_PUBLIC int gpubind_mprobe(int source, int tag, MPI_Comm comm, gpubind_matched *matched,
+                                  struct gpubind_message *message);
+GPUBIND_PUBLIC int gpubind_improbe(int source, int tag, MPI_Comm comm, int *flag,
+                                   gpubind_matched *matched, struct gpubind_message *message);
+/* Receives a message that was taken; *matched is GPUBIND_MATCHED_NULL then. */
+GPUBIND_PUBLIC int gpubind_mrecv(void *buf, int count, MPI_Datatype type,
+                                 gpubind_matched *matched, MPI_Status *status);
+GPUBIND_PUBLIC int gpubind_mrecv_c(void *buf, MPI_Count count, MPI_Datatype type,
+                                   gpubind_matched *matched, MPI_Status *status);
+
 /* Receives a message of unknown size into memory allocated for it on the current
  * GPU (the rank's first when none is current): *buf, which the caller gives to
  * gpubind_free. For an empty message *buf is NULL. message may be NULL. */
@@ -88,7 +118,7 @@ GPUBIND_PUBLIC int gpubind_recv_alloc(void **buf, int source, int tag, MPI_Comm 
 
 /* ---- nonblocking */
 
-/* Made by isend and irecv; ended, and set to GPUBIND_REQUEST_NULL, by the test or
+/* Made by isend, irecv and their like; ended, and set to GPUBIND_REQUEST_NULL, by the test or
  * wait that finds it complete. */
 typedef struct gpubind_operation *gpubind_request;
 #define GPUBIND_REQUEST_NULL ((gpubind_request)0)
@@ -101,6 +131,16 @@ GPUBIND_PUBLIC int gpubind_isend_c(const void *buf, MPI_Count count, MPI_Datatyp
                                    int tag, MPI_Comm comm, gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source,
                                    int tag, MPI_Comm comm, gpubind_request *request);
+/* Complete when its receive has begun. */
+GPUBIND_PUBLIC int gpubind_issend(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                                  MPI_Comm comm, gpubind_request *request);
+GPUBIND_PUBLIC int gpubind_issend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
+                                    int tag, MPI_Comm comm, gpubind_request *request);
+/* Of a message that was taken; *matched is GPUBIND_MATCHED_NULL then. */
+GPUBIND_PUBLIC int gpubind_imrecv(void *buf, int count, MPI_Datatype type,
+                                  gpubind_matched *matched, gpubind_request *request);
+GPUBIND_PUBLIC int gpubind_imrecv_c(void *buf, MPI_Count count, MPI_Datatype type,
+                                    gpubind_matched *matched, gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status);
 GPUBIND_PUBLIC int gpubind_wait(gpubind_request *request, MPI_Status *status);
 /* statuses: n of them, or MPI_STATUSES_IGNORE. MPI_ERR_IN_STATUS when one failed:
@@ -109,6 +149,25 @@ GPUBIND_PUBLIC int gpubind_waitall(int n, gpubind_request requests[], MPI_Status
 /* *index: which one ended, MPI_UNDEFINED when all are GPUBIND_REQUEST_NULL. */
 GPUBIND_PUBLIC int gpubind_waitany(int n, gpubind_request requests[], int *index,
                                    MPI_Status *status);
+/* *nended: how many have ended, at least one, and indices which; as many statuses. MPI_UNDEFINED
+ * when all are GPUBIND_REQUEST_NULL. */
+GPUBIND_PUBLIC int gpubind_waitsome(int n, gpubind_request requests[], int *nended, int indices[],
+                                    MPI_Status *statuses);
+/* The same without waiting: all or nothing is ended, one, or those that are complete. */
+GPUBIND_PUBLIC int gpubind_testall(int n, gpubind_request requests[], int *flag,
+                                   MPI_Status *statuses);
+GPUBIND_PUBLIC int gpubind_testany(int n, gpubind_request requests[], int *index, int *flag,
+                                   MPI_Status *status);
+GPUBIND_PUBLIC int gpubind_testsome(int n, gpubind_request requests[], int *nended, int indices[],
+                                    MPI_Status *statuses);
+/* As gpubind_test, but the request stays. What went wrong, the call says that ends it. */
+GPUBIND_PUBLIC int gpubind_request_get_status(gpubind_request request, int *flag,
+                                              MPI_Status *status);
+/* A receive that has no message yet ends, and its status says that it is cancelled; others,
+ * and sends, end as if nothing had been said. A wait or test is needed all the same. */
+GPUBIND_PUBLIC int gpubind_cancel(gpubind_request *request);
+/* Of any request. An active one comes to its end; nobody hears of it. */
+GPUBIND_PUBLIC int gpubind_request_free(gpubind_request *request);
 /* Moves what can be moved, without waiting. */
 GPUBIND_PUBLIC int gpubind_progress(void);
 
@@ -144,6 +203,10 @@ GPUBIND_PUBLIC int gpubind_send_init(const void *buf, int count, MPI_Datatype ty
                                      int tag, MPI_Comm comm, gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_recv_init(void *buf, int count, MPI_Datatype type, int source, int tag,
                                      MPI_Comm comm, gpubind_request *request);
+GPUBIND_PUBLIC int gpubind_send_init_c(const void *buf, MPI_Count count, MPI_Datatype type,
+                                       int dest, int tag, MPI_Comm comm, gpubind_request *request);
+GPUBIND_PUBLIC int gpubind_recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source,
+                                       int tag, MPI_Comm comm, gpubind_request *request);
 /* The buffers are ready to be sent, or filled: a message each, which matches those of any
  * call. Waits for nobody. */
 GPUBIND_PUBLIC int gpubind_start(gpubind_request *request);
@@ -156,7 +219,6 @@ GPUBIND_PUBLIC int gpubind_startall(int n, gpubind_request requests[]);
  * a graph, after a first start. */
 GPUBIND_PUBLIC int gpubind_startall_on_stream(int n, gpubind_request requests[],
                                               gpubind_stream stream);
-GPUBIND_PUBLIC int gpubind_request_free(gpubind_request *request);
 
 /* ---- halo exchange: the ghost cells of a grid that is spread over GPUs */
 

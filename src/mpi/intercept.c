@@ -128,3 +128,11 @@ STANDS_IN int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newcom
 {
     return made(PMPI_Intercomm_merge(intercomm, high, newcomm), newcomm);
 }
+
+#if MPI_VERSION >= 4
+STANDS_IN int MPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info,
+                                         MPI_Errhandler handler, MPI_Comm *newcomm)
+{
+    return made(PMPI_Comm_create_from_group(group, tag, info, handler, newcomm), newcomm);
+}
+#endif

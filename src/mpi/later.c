@@ -39,6 +39,13 @@ static bool is_of(const struct arrival *arrival, const struct peer *peer, uint64
            arrival->header.flags & WIRE_LATER;
 }
 
+static struct arrival *find(struct arrival *first, const struct peer *peer, uint64_t operation)
+{
+    while (first && !is_of(first, peer, operation))
+        first = first->next;
+    return first;
+}
+
 void later_take(const struct peer *peer, const struct wire_header *header, char *data)
 {
     struct gpubind_operation **link = &expecting, *receive;
@@ -53,9 +60,9 @@ void later_take(const struct peer *peer, const struct wire_header *header, char 
         receive_again(receive);
         return;
     }
-    arrival = match_kept(header->context);
-    while (arrival && !is_of(arrival, peer, header->operation))
-        arrival = arrival->next;
+    arrival = find(match_kept(header->context), peer, header->operation);
+    if (!arrival)
+        arrival = find(match_taken(), peer, header->operation);
     if (arrival)
         attach(arrival, header, data);
     else

@@ -96,11 +96,26 @@ int library_leave(MPI_Comm comm, int result, const char *call, const struct gpub
     return result;
 }
 
-struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err)
+/* Communicators without a name are known by their ranks. */
+static void refuse_comm(MPI_Comm user, const char *why, struct gpubind_error *err)
 {
     char name[MPI_MAX_OBJECT_NAME] = "";
+    int length = 0, rank = 0, size = 0;
+
+    PMPI_Comm_get_name(user, name, &length);
+    PMPI_Comm_rank(user, &rank);
+    PMPI_Comm_size(user, &size);
+    if (*name)
+        error_set(err, "the communicator '%s' %s", name, why);
+    else
+        error_set(err, "the communicator of %d ranks in which this is rank %d (it has no name) %s",
+                  size, rank, why);
+}
+
+struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err)
+{
     struct comm *comm;
-    int length = 0, inter = 0;
+    int inter = 0;
 
     *result = MPI_ERR_COMM;
     if (phase != RUNNING) {
@@ -119,13 +134,9 @@ struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err)
         return comm;
     }
     PMPI_Comm_test_inter(user, &inter);
-    PMPI_Comm_get_name(user, name, &length);
-    if (inter)
-        error_set(err, "the communicator '%s' is an intercommunicator: merge it with "
-                  "MPI_Intercomm_merge", name);
-    else
-        error_set(err, "the communicator '%s' is not attached: all its ranks must call "
-                  "gpubind_comm_attach first", name);
+    refuse_comm(user, inter ? "is an intercommunicator: merge it with MPI_Intercomm_merge"
+                            : "is not attached: all its ranks must call gpubind_comm_attach first",
+                err);
     return NULL;
 }
 
@@ -303,6 +314,6 @@ int gpubind_progress(void)
 {
     library_enter();
     if (phase == RUNNING)
-        engine_progress();
+        engine_poll();
     return library_leave(MPI_COMM_WORLD, MPI_SUCCESS, "gpubind_progress", NULL);
 }

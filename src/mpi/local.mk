@@ -27,6 +27,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/domain.c src/mpi/domain.h \
 	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
+	src/mpi/freed.c src/mpi/freed.h \
 	src/mpi/gated_sends.c src/mpi/gated_sends.h \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
@@ -43,6 +44,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/links.c \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
+	src/mpi/matched.c \
 	src/mpi/memory_calls.c src/mpi/memory_calls.h \
 	src/mpi/node_memory.c src/mpi/node_memory.h \
 	src/mpi/notice.c src/mpi/notice.h \
@@ -62,11 +64,12 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/persistent_stream.c \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/pieces.c src/mpi/pieces.h \
-	src/mpi/probe.c \
+	src/mpi/probe.c src/mpi/probe.h \
 	src/mpi/pt2pt.c src/mpi/pt2pt.h \
 	src/mpi/pulls.c src/mpi/pulls.h \
 	src/mpi/receive.c src/mpi/receive.h \
 	src/mpi/remote.c src/mpi/remote.h \
+	src/mpi/replace.c \
 	src/mpi/requests.c src/mpi/requests.h \
 	src/mpi/segment.c src/mpi/segment.h \
 	src/mpi/settings.c src/mpi/settings.h \
@@ -81,6 +84,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/transfers.c src/mpi/transfers.h \
 	src/mpi/type_contents.c src/mpi/type_contents.h \
 	src/mpi/type_nest.c src/mpi/type_nest.h \
+	src/mpi/type_darray.c src/mpi/type_darray.h \
 	src/mpi/type_numbers.c \
 	src/mpi/type_parts.c src/mpi/type_parts.h \
 	src/mpi/types.c src/mpi/types.h \

@@ -96,14 +96,14 @@ static bool take_slot(struct gpubind_operation *send)
 
 static bool may_be_stashed(const struct gpubind_operation *send)
 {
-    return !send->release &&
+    return !send->release && !send->synchronous &&
            send->nbytes <= (send->memory.gpu ? (uint64_t)library_settings()->eager : EAGER_BYTES);
 }
 
 /* Host data that fit are given away at once. */
 static bool goes_at_once(struct gpubind_operation *send)
 {
-    return !send->release && send->order != ORDER_GATED &&
+    return !send->release && !send->synchronous && send->order != ORDER_GATED &&
            (send->nbytes == 0 ||
             (!send->memory.gpu && send->nbytes <= EAGER_BYTES && take_slot(send)));
 }

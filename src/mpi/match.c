@@ -10,6 +10,7 @@
 
 static bool closed;
 static struct arrival *orphans, **orphans_end = &orphans;
+static struct arrival *taken;
 
 static bool fits(const struct wire_header *header, int source, int tag)
 {
@@ -139,6 +140,8 @@ static void tell(const struct comm *comm)
 
 void match_close(void)
 {
+    struct arrival **unused;
+
     closed = true;
     for (struct comm *comm = comm_first(); comm; comm = comm->next)
         if (!comm->window) {
@@ -146,22 +149,69 @@ void match_close(void)
             drop(&comm->kept, &comm->kept_end);
         }
     drop(&orphans, &orphans_end);
+    drop(&taken, &unused);
+}
+
+/* The oldest that fits; NULL: none. */
+static struct arrival *unlink_kept(struct comm *comm, int source, int tag)
+{
+    struct arrival **link = find(comm, source, tag), *arrival = *link;
+
+    if (!arrival)
+        return NULL;
+    *link = arrival->next;
+    if (comm->kept_end == &arrival->next)
+        comm->kept_end = link;
+    unexpected_remove(arrival);
+    return arrival;
 }
 
 void match_receive(struct gpubind_operation *receive)
 {
     struct comm *comm = receive->comm;
-    struct arrival **link = find(comm, receive->rank, receive->tag), *arrival = *link;
+    struct arrival *arrival = unlink_kept(comm, receive->rank, receive->tag);
 
     if (!arrival) {
         *comm->posted_end = receive;
         comm->posted_end = &receive->next;
         return;
     }
+    receive_start(receive, arrival);
+    free(arrival);
+}
+
+struct arrival *match_take(const struct comm *comm, int source, int tag)
+{
+    struct arrival *arrival = unlink_kept(comm_with(comm->context), source, tag);
+
+    if (arrival) {
+        arrival->next = taken;
+        taken = arrival;
+    }
+    return arrival;
+}
+
+struct arrival *match_taken(void)
+{
+    return taken;
+}
+
+bool match_is_taken(const struct arrival *arrival)
+{
+    const struct arrival *other = taken;
+
+    while (other && other != arrival)
+        other = other->next;
+    return other;
+}
+
+void match_receive_taken(struct gpubind_operation *receive, struct arrival *arrival)
+{
+    struct arrival **link = &taken;
+
+    while (*link != arrival)
+        link = &(*link)->next;
     *link = arrival->next;
-    if (comm->kept_end == &arrival->next)
-        comm->kept_end = link;
-    unexpected_remove(arrival);
     receive_start(receive, arrival);
     free(arrival);
 }

@@ -23,6 +23,13 @@ void match_arrival(const struct arrival *arrival);
 void match_receive(struct gpubind_operation *receive);
 /* The oldest kept message that a receive would take; NULL: none. */
 const struct arrival *match_look(const struct comm *comm, int source, int tag);
+/* Takes that message out of the kept ones: no other receive gets it. NULL: there is none. */
+struct arrival *match_take(const struct comm *comm, int source, int tag);
+/* It is one that was taken, and not received since. */
+bool match_is_taken(const struct arrival *arrival);
+/* Gives a taken message to the receive; it is freed. */
+void match_receive_taken(struct gpubind_operation *receive, struct arrival *arrival);
+struct arrival *match_taken(void); /* all of these */
 /* The kept messages of that communicator, oldest first. */
 struct arrival *match_kept(uint64_t context);
 /* From now on nobody receives any more: messages that nobody took are dropped, so that

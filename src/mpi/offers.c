@@ -79,6 +79,18 @@ void offer_withdraw(struct gpubind_operation *receive)
         close_offer(receive);
 }
 
+bool offer_take_back(struct gpubind_operation *receive)
+{
+    uint32_t open = OFFER_OPEN;
+
+    if (!receive->offer)
+        return true;
+    if (!atomic_compare_exchange_strong(&receive->offer->state, &open, OFFER_NONE))
+        return false;
+    close_offer(receive);
+    return true;
+}
+
 /* The sender has put a message into the buffer, or failed to. */
 static void take_message(struct gpubind_operation *receive, bool good)
 {

@@ -13,6 +13,8 @@ void offer_nudge(struct gpubind_operation *receive);
 /* Another message has come for it; the sender that it was offered to cannot take it
  * any more, since it has sent another message since. */
 void offer_withdraw(struct gpubind_operation *receive);
+/* Ends the offer, if there is one. false: the sender has taken it, and fills the buffer. */
+bool offer_take_back(struct gpubind_operation *receive);
 /* The offer to this peer, before a message of its with that number is looked at: the
  * one before it may have gone into the offered buffer. */
 void offer_before(struct peer *peer, uint64_t sequence);

@@ -31,6 +31,9 @@ struct gpubind_operation {
     bool forgotten; /* the application has no more to do with it */
     bool waited;    /* a thread waits in the library */
     bool inactive;  /* persistent, and not started */
+    bool synchronous; /* a send: it ends when its receive has begun, not before */
+    bool cancelled; /* a receive: it was taken back before a message came */
+    struct gpubind_operation *next_freed; /* see freed.h */
     int result;     /* MPI error class */
     struct gpubind_error error;
     double started; /* when somebody began to wait for it, seconds; 0: not yet */

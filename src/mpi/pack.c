@@ -104,6 +104,11 @@ void pack_prepare(const struct gpubind_operation *operation)
         pack->reserve = buffer_take(pack->memory.gpu, operation->nbytes, &unheard);
 }
 
+bool pack_is_dense(const struct pack *pack)
+{
+    return pack->dense || pack->on_host;
+}
+
 bool pack_layout(const struct pack *pack, struct layout *layout)
 {
     if (!strides_layout(pack->strides, pack->count, layout))
@@ -191,7 +196,7 @@ int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct pack *pack = send->pack;
 
-    if (!pack->dense && !pack->on_host && take_dense(send, err) < 0)
+    if (!pack_is_dense(pack) && take_dense(send, err) < 0)
         return -1;
     if (pack->on_host) {
         strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, send->nbytes, false);

@@ -15,6 +15,9 @@ void pack_free(struct pack *pack);
  * held. The operation may have no pack. */
 void pack_prepare(const struct gpubind_operation *operation);
 
+/* A send's data are, or will be, in a dense buffer of the library's. */
+bool pack_is_dense(const struct pack *pack);
+
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);
 

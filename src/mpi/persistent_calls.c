@@ -1,4 +1,5 @@
 /* The calls of persistent messages. */
+#include "mpi/freed.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
 #include "mpi/persistent.h"
@@ -18,18 +19,30 @@ static int init(const struct arguments *arguments, enum operation_kind kind,
     return library_leave(arguments->comm, result, call, &err);
 }
 
-int gpubind_send_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
-                      MPI_Comm comm, gpubind_request *request)
+int gpubind_send_init_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                        MPI_Comm comm, gpubind_request *request)
 {
     return init(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND, request,
                 "gpubind_send_init");
 }
 
-int gpubind_recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                      gpubind_request *request)
+int gpubind_send_init(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                      MPI_Comm comm, gpubind_request *request)
+{
+    return gpubind_send_init_c(buf, count, type, dest, tag, comm, request);
+}
+
+int gpubind_recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                        MPI_Comm comm, gpubind_request *request)
 {
     return init(&(struct arguments){buf, count, type, source, tag, comm}, OPERATION_RECEIVE,
                 request, "gpubind_recv_init");
+}
+
+int gpubind_recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                      gpubind_request *request)
+{
+    return gpubind_recv_init_c(buf, count, type, source, tag, comm, request);
 }
 
 /* Whose handler hears of errors: the first request's communicator. */
@@ -101,13 +114,15 @@ int gpubind_request_free(gpubind_request *request)
 
     library_enter();
     comm = comm_of_requests(1, request);
-    if (!operation || !operation->pair) {
-        error_set(&err, operation ? "the request is not persistent: a wait or test ends it"
-                                  : "the request is GPUBIND_REQUEST_NULL");
+    result = MPI_SUCCESS;
+    if (!operation) {
+        error_set(&err, "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
-    } else {
-        *request = GPUBIND_REQUEST_NULL;
+    } else if (operation->inactive) {
         result = persistent_free(operation, &err);
+    } else {
+        freed_add(operation);
     }
+    *request = GPUBIND_REQUEST_NULL;
     return library_leave(comm, result, "gpubind_request_free", &err);
 }

@@ -1,18 +1,14 @@
 /* The calls that look at messages before they are received, and the one that receives
  * what it saw into new memory. */
+#include "mpi/probe.h"
+
 #include "mpi/engine.h"
-#include "mpi/gpubind.h"
 #include "mpi/library.h"
 #include "mpi/life.h"
 #include "mpi/match.h"
 #include "mpi/memory_calls.h"
 #include "mpi/patience.h"
 #include "mpi/requests.h"
-
-struct looking {
-    struct comm *comm;
-    int source, tag;
-};
 
 static bool is_there(const void *argument)
 {
@@ -82,9 +78,8 @@ static int await(const struct looking *looking, struct gpubind_error *err)
     return MPI_SUCCESS;
 }
 
-/* wait: until there is one. *flag: message was filled. */
-static int look(const struct looking *looking, bool wait, int *flag,
-                struct gpubind_message *message, struct gpubind_error *err)
+int probe_look(const struct looking *looking, bool wait, int *flag,
+               struct gpubind_message *message, struct gpubind_error *err)
 {
     int result = check(looking, err);
 
@@ -99,7 +94,7 @@ static int look(const struct looking *looking, bool wait, int *flag,
     if (wait)
         result = await(looking, err);
     else
-        engine_progress();
+        engine_poll();
     *flag = is_there(looking);
     if (*flag && result == MPI_SUCCESS)
         describe(&match_look(looking->comm, looking->source, looking->tag)->header, message);
@@ -116,7 +111,7 @@ static int look_in(MPI_Comm user, int source, int tag, bool wait, int *flag,
     library_enter();
     looking = (struct looking){library_comm(user, &result, &err), source, tag};
     if (looking.comm)
-        result = look(&looking, wait, flag, message, &err);
+        result = probe_look(&looking, wait, flag, message, &err);
     return library_leave(user, result, call, &err);
 }
 
@@ -161,7 +156,7 @@ static int receive_seen(struct comm *comm, const struct gpubind_message *message
 static int receive_new(const struct looking *looking, struct comm *comm, void **buf,
                        struct gpubind_message *message, struct gpubind_error *err)
 {
-    int flag, result = look(looking, true, &flag, message, err);
+    int flag, result = probe_look(looking, true, &flag, message, err);
 
     if (result != MPI_SUCCESS || message->source == MPI_PROC_NULL)
         return result;

@@ -38,6 +38,23 @@ static int check(const struct arguments *arguments, const struct comm *comm,
     return MPI_SUCCESS;
 }
 
+/* All of the buffer can be counted and addressed. */
+static int check_size(const struct type_shape *shape, MPI_Count count, uint64_t *nbytes,
+                      struct gpubind_error *err)
+{
+    MPI_Count bytes, span;
+
+    if (!__builtin_mul_overflow(count, shape->nbytes, &bytes) &&
+        !__builtin_mul_overflow(count, shape->extent, &span)) {
+        *nbytes = (uint64_t)bytes;
+        return MPI_SUCCESS;
+    }
+    error_set(err, "the count is %lld, of elements of %llu bytes that are %lld bytes apart: that "
+              "is more than memory can hold", (long long)count, (unsigned long long)shape->nbytes,
+              (long long)shape->extent);
+    return MPI_ERR_COUNT;
+}
+
 /* A blocking call comes after earlier work in the legacy stream, which cannot be while
  * that is captured. */
 static int come_after(struct gpubind_operation *operation, struct gpubind_error *err)
@@ -89,6 +106,7 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
 {
     struct gpubind_operation *operation;
     const char *first; /* where its data begin */
+    uint64_t nbytes;
 
     *result = check(arguments, comm, kind, err);
     if (*result != MPI_SUCCESS)
@@ -96,10 +114,12 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
     *result = MPI_ERR_TYPE;
     if (type_look(arguments->type, shape, err) < 0)
         return NULL;
+    *result = check_size(shape, arguments->count, &nbytes, err);
+    if (*result != MPI_SUCCESS)
+        return NULL;
     *result = MPI_ERR_BUFFER;
     first = (const char *)arguments->buf + shape->first;
-    if (arguments->rank != MPI_PROC_NULL && (uint64_t)arguments->count * shape->nbytes > 0 &&
-        !first) {
+    if (arguments->rank != MPI_PROC_NULL && nbytes > 0 && !first) {
         error_set(err, "the buffer is NULL, with %lld elements", (long long)arguments->count);
         return NULL;
     }
@@ -114,7 +134,7 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
     operation->tag = arguments->tag;
     operation->type = shape->number;
     operation->buffer = (void *)(uintptr_t)arguments->buf;
-    operation->nbytes = (uint64_t)arguments->count * shape->nbytes;
+    operation->nbytes = nbytes;
     if (arguments->rank >= 0)
         operation->peer = &comm->domain->peers[comm->domain_ranks[arguments->rank]];
     if (arguments->rank != MPI_PROC_NULL) {
@@ -193,13 +213,15 @@ static void start_remote_send(struct gpubind_operation *send)
 
 static void start_send(struct gpubind_operation *send, bool blocking)
 {
+    const bool packed = send->pack && pack_is_dense(send->pack);
+
     if (is_for_nobody(send))
         return;
-    if (blocking && offer_use(send))
+    if (blocking && !packed && offer_use(send))
         return;
     /* Strided data that no waiting receive took. A message whose packing failed is sent as
      * one that failed: its receiver waits for it. */
-    if (send->pack && send->order != ORDER_GATED && gated_send_pack(send, &send->error) < 0)
+    if (send->pack && !packed && gated_send_pack(send, &send->error) < 0)
         operation_failed(send);
     if (send->peer->local >= 0)
         local_send(send);
@@ -228,8 +250,23 @@ void message_start(struct gpubind_operation *operation, bool blocking)
         start_receive(operation, blocking);
 }
 
-static int start_and_wait(const struct arguments *arguments, enum operation_kind kind,
-                          MPI_Status *status, const char *call)
+enum verb { SEND, SYNCHRONOUS_SEND, RECEIVE };
+
+static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
+                                         enum verb verb, enum call_kind call, int *result,
+                                         struct gpubind_error *err)
+{
+    const enum operation_kind kind = verb == RECEIVE ? OPERATION_RECEIVE : OPERATION_SEND;
+    struct gpubind_operation *operation = message_prepare(arguments, comm, kind, call, result,
+                                                          err);
+
+    if (operation)
+        operation->synchronous = verb == SYNCHRONOUS_SEND;
+    return operation;
+}
+
+static int start_and_wait(const struct arguments *arguments, enum verb verb, MPI_Status *status,
+                          const char *call)
 {
     struct gpubind_operation *operation = NULL;
     struct gpubind_error err;
@@ -239,7 +276,7 @@ static int start_and_wait(const struct arguments *arguments, enum operation_kind
     library_enter();
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = message_prepare(arguments, comm, kind, CALL_BLOCKING, &result, &err);
+        operation = prepare(arguments, comm, verb, CALL_BLOCKING, &result, &err);
     if (operation) {
         message_start(operation, true);
         if (!operation->done)
@@ -249,8 +286,8 @@ static int start_and_wait(const struct arguments *arguments, enum operation_kind
     return library_leave(arguments->comm, result, call, &err);
 }
 
-static int start_only(const struct arguments *arguments, enum operation_kind kind,
-                      gpubind_request *request, const char *call)
+static int start_only(const struct arguments *arguments, enum verb verb, gpubind_request *request,
+                      const char *call)
 {
     struct gpubind_operation *operation = NULL;
     struct gpubind_error err;
@@ -261,7 +298,7 @@ static int start_only(const struct arguments *arguments, enum operation_kind kin
     *request = GPUBIND_REQUEST_NULL;
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = message_prepare(arguments, comm, kind, CALL_NONBLOCKING, &result, &err);
+        operation = prepare(arguments, comm, verb, CALL_NONBLOCKING, &result, &err);
     if (operation)
         message_start(operation, false);
     *request = operation;
@@ -304,7 +341,7 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
 int MPI_GPUSend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                   MPI_Comm comm)
 {
-    return start_and_wait(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND,
+    return start_and_wait(&(struct arguments){buf, count, type, dest, tag, comm}, SEND,
                           MPI_STATUS_IGNORE, "MPI_GPUSend");
 }
 
@@ -317,7 +354,7 @@ int MPI_GPURecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int
                   MPI_Comm comm, MPI_Status *status)
 {
     return start_and_wait(&(struct arguments){buf, count, type, source, tag, comm},
-                          OPERATION_RECEIVE, status, "MPI_GPURecv");
+                          RECEIVE, status, "MPI_GPURecv");
 }
 
 int MPI_GPURecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -326,10 +363,22 @@ int MPI_GPURecv(void *buf, int count, MPI_Datatype type, int source, int tag, MP
     return MPI_GPURecv_c(buf, count, type, source, tag, comm, status);
 }
 
+int gpubind_ssend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                    MPI_Comm comm)
+{
+    return start_and_wait(&(struct arguments){buf, count, type, dest, tag, comm}, SYNCHRONOUS_SEND,
+                          MPI_STATUS_IGNORE, "gpubind_ssend");
+}
+
+int gpubind_ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return gpubind_ssend_c(buf, count, type, dest, tag, comm);
+}
+
 int gpubind_isend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                     MPI_Comm comm, gpubind_request *request)
 {
-    return start_only(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND,
+    return start_only(&(struct arguments){buf, count, type, dest, tag, comm}, SEND,
                       request, "gpubind_isend");
 }
 
@@ -339,10 +388,23 @@ int gpubind_isend(const void *buf, int count, MPI_Datatype type, int dest, int t
     return gpubind_isend_c(buf, count, type, dest, tag, comm, request);
 }
 
+int gpubind_issend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                     MPI_Comm comm, gpubind_request *request)
+{
+    return start_only(&(struct arguments){buf, count, type, dest, tag, comm}, SYNCHRONOUS_SEND,
+                      request, "gpubind_issend");
+}
+
+int gpubind_issend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                   gpubind_request *request)
+{
+    return gpubind_issend_c(buf, count, type, dest, tag, comm, request);
+}
+
 int gpubind_irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
                     MPI_Comm comm, gpubind_request *request)
 {
-    return start_only(&(struct arguments){buf, count, type, source, tag, comm}, OPERATION_RECEIVE,
+    return start_only(&(struct arguments){buf, count, type, source, tag, comm}, RECEIVE,
                       request, "gpubind_irecv");
 }
 

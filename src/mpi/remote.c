@@ -100,7 +100,8 @@ static void fill(const struct gpubind_operation *send, struct wire_header *heade
 static void announce(struct gpubind_operation *send)
 {
     const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
-    const bool at_once = send->nbytes == 0 || (small && !send->peer->stopped);
+    const bool at_once = !send->synchronous &&
+                         (send->nbytes == 0 || (small && !send->peer->stopped));
     const bool later = send->order == ORDER_GATED && at_once;
     const bool eager = send->order != ORDER_GATED && at_once;
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
@@ -322,6 +323,11 @@ void remote_receive(struct gpubind_operation *receive, const struct arrival *arr
 
     if (arrival->header.flags & WIRE_EAGER) {
         take_data(receive, arrival);
+        return;
+    }
+    if (receive->got_bytes == 0 && !(arrival->header.flags & WIRE_FAILED)) {
+        remote_refuse(arrival); /* its sender waits for an answer, and there are no data */
+        operation_good(receive);
         return;
     }
     if (receive->pack && !(arrival->header.flags & WIRE_FAILED) &&

@@ -4,41 +4,58 @@
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
+#include "mpi/match.h"
 #include "mpi/offers.h"
 #include "mpi/pack.h"
 #include "mpi/persistent.h"
 #include "mpi/pt2pt.h"
 
-static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes)
+static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes, bool cancelled)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
     status->MPI_SOURCE = source;
     status->MPI_TAG = tag;
     PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)nbytes);
-    PMPI_Status_set_cancelled(status, 0);
+    PMPI_Status_set_cancelled(status, cancelled);
 }
 
 void request_empty_status(MPI_Status *status)
 {
-    fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
     if (status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = MPI_SUCCESS;
+}
+
+static void tell_status(const struct gpubind_operation *operation, MPI_Status *status)
+{
+    if (operation->kind == OPERATION_RECEIVE && !operation->cancelled)
+        fill_status(status, operation->source, operation->got_tag, operation->got_bytes, false);
+    else
+        fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, operation->cancelled);
+}
+
+/* Strided data that were received are in their place from then on, and are not touched
+ * again. */
+static void settle(struct gpubind_operation *operation)
+{
+    if (pack_finish(operation, &operation->error) < 0)
+        operation->result = MPI_ERR_OTHER;
+    if (operation->kind == OPERATION_SEND)
+        return;
+    pack_free(operation->pack);
+    operation->pack = NULL;
 }
 
 int request_finish(struct gpubind_operation *operation, MPI_Status *status,
                    struct gpubind_error *err)
 {
-    int result = operation->result;
+    int result;
 
+    settle(operation);
+    result = operation->result;
     *err = operation->error;
-    if (pack_finish(operation, err) < 0)
-        result = MPI_ERR_OTHER;
-    if (operation->kind == OPERATION_RECEIVE) {
-        fill_status(status, operation->source, operation->got_tag, operation->got_bytes);
-    } else {
-        fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-    }
+    tell_status(operation, status);
     operation->inactive = operation->pair;
     if (!operation->pair)
         operation_forget(operation);
@@ -80,7 +97,7 @@ int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
         result = persistent_unsaid(*request, &err);
     } else {
         if (!(*request)->done)
-            engine_test(*request);
+            engine_test(request, 1);
         *flag = (*request)->done;
         if (*flag)
             result = end(request, status, &err);
@@ -113,38 +130,89 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
     return library_leave(comm, result, "gpubind_wait", &err);
 }
 
-int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
+/* ---- lists of requests */
+
+struct ends { /* what a call returns that ends several */
+    int n, result;
+    MPI_Comm comm; /* of the first that failed */
+    struct gpubind_error err;
+};
+
+static struct ends ends_begin(int n)
 {
-    struct gpubind_error err, first;
-    MPI_Comm comm = MPI_COMM_WORLD;
-    int result = MPI_SUCCESS;
+    struct ends ends = {n, MPI_SUCCESS, MPI_COMM_WORLD, {""}};
+
+    if (n < 0) {
+        error_set(&ends.err, "the number of requests is %d", n);
+        ends.result = MPI_ERR_COUNT;
+    }
+    return ends;
+}
+
+static MPI_Status *status_at(MPI_Status *statuses, int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* Ends request i, which is complete, or nothing. */
+static void end_listed(gpubind_request requests[], int i, MPI_Status *status, struct ends *ends)
+{
+    const MPI_Comm comm = comm_of_request(requests[i]);
+    struct gpubind_error err;
+    int result;
+
+    if (is_idle(requests[i])) {
+        request_empty_status(status);
+        result = persistent_unsaid(requests[i], &err);
+    } else {
+        result = end(&requests[i], status, &err);
+    }
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = result;
+    if (result == MPI_SUCCESS || ends->result != MPI_SUCCESS)
+        return;
+    ends->result = MPI_ERR_IN_STATUS;
+    ends->comm = comm;
+    error_set(&ends->err, "request %d of %d: %.450s", i, ends->n, err.text);
+}
+
+static bool are_all_done(int n, gpubind_request requests[])
+{
+    for (int i = 0; i < n; i++)
+        if (!is_idle(requests[i]) && !requests[i]->done)
+            return false;
+    return true;
+}
+
+static int end_all(int n, gpubind_request requests[], bool wait, int *flag, MPI_Status *statuses,
+                   const char *call)
+{
+    struct ends ends;
 
     library_enter();
-    engine_wait(requests, n, false);
-    for (int i = 0; i < n; i++) {
-        MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-        int ended = MPI_SUCCESS;
-
-        if (is_idle(requests[i])) {
-            request_empty_status(status);
-            ended = persistent_unsaid(requests[i], &err);
-            if (ended == MPI_SUCCESS)
-                continue;
-        }
-        if (result == MPI_SUCCESS)
-            comm = comm_of_request(requests[i]);
-        if (ended == MPI_SUCCESS)
-            ended = end(&requests[i], status, &err);
-        if (status != MPI_STATUS_IGNORE)
-            status->MPI_ERROR = ended;
-        if (ended != MPI_SUCCESS && result == MPI_SUCCESS) {
-            result = MPI_ERR_IN_STATUS;
-            error_set(&first, "request %d of %d: %.450s", i, n, err.text);
-        }
-    }
-    if (library_started())
+    ends = ends_begin(n);
+    if (ends.result == MPI_SUCCESS && wait)
+        engine_wait(requests, n, false);
+    else if (ends.result == MPI_SUCCESS && !are_all_done(n, requests))
+        engine_test(requests, n);
+    *flag = ends.result == MPI_SUCCESS && are_all_done(n, requests);
+    for (int i = 0; i < n && *flag; i++)
+        end_listed(requests, i, status_at(statuses, i), &ends);
+    if (wait && library_started())
         message_sweep();
-    return library_leave(comm, result, "gpubind_waitall", &first);
+    return library_leave(ends.comm, ends.result, call, &ends.err);
+}
+
+int gpubind_waitall(int n, gpubind_request requests[], MPI_Status *statuses)
+{
+    int flag;
+
+    return end_all(n, requests, true, &flag, statuses, "gpubind_waitall");
+}
+
+int gpubind_testall(int n, gpubind_request requests[], int *flag, MPI_Status *statuses)
+{
+    return end_all(n, requests, false, flag, statuses, "gpubind_testall");
 }
 
 static int find_done(int n, gpubind_request requests[])
@@ -163,22 +231,127 @@ static bool are_all_idle(int n, gpubind_request requests[])
     return true;
 }
 
+/* *index: which one has ended; *flag: one has, or there is none that could. */
+static int end_any(int n, gpubind_request requests[], bool wait, int *index, int *flag,
+                   MPI_Status *status, const char *call)
+{
+    struct ends ends;
+
+    library_enter();
+    ends = ends_begin(n);
+    *index = MPI_UNDEFINED;
+    *flag = ends.result == MPI_SUCCESS;
+    if (*flag && are_all_idle(n, requests)) {
+        request_empty_status(status);
+    } else if (*flag) {
+        if (wait)
+            engine_wait(requests, n, true);
+        else if (find_done(n, requests) == MPI_UNDEFINED)
+            engine_test(requests, n);
+        *index = find_done(n, requests);
+        *flag = *index != MPI_UNDEFINED;
+        if (*flag) {
+            ends.comm = comm_of_request(requests[*index]);
+            ends.result = end(&requests[*index], status, &ends.err);
+            message_sweep();
+        }
+    }
+    return library_leave(ends.comm, ends.result, call, &ends.err);
+}
+
 int gpubind_waitany(int n, gpubind_request requests[], int *index, MPI_Status *status)
 {
+    int flag;
+
+    return end_any(n, requests, true, index, &flag, status, "gpubind_waitany");
+}
+
+int gpubind_testany(int n, gpubind_request requests[], int *index, int *flag, MPI_Status *status)
+{
+    return end_any(n, requests, false, index, flag, status, "gpubind_testany");
+}
+
+static int end_some(int n, gpubind_request requests[], bool wait, int *nended, int indices[],
+                    MPI_Status *statuses, const char *call)
+{
+    struct ends ends;
+
+    library_enter();
+    ends = ends_begin(n);
+    *nended = MPI_UNDEFINED;
+    if (ends.result == MPI_SUCCESS && !are_all_idle(n, requests)) {
+        if (wait)
+            engine_wait(requests, n, true);
+        else
+            engine_test(requests, n);
+        *nended = 0;
+        for (int i = 0; i < n; i++)
+            if (!is_idle(requests[i]) && requests[i]->done) {
+                indices[*nended] = i;
+                end_listed(requests, i, status_at(statuses, *nended), &ends);
+                ++*nended;
+            }
+        message_sweep();
+    }
+    return library_leave(ends.comm, ends.result, call, &ends.err);
+}
+
+int gpubind_waitsome(int n, gpubind_request requests[], int *nended, int indices[],
+                     MPI_Status *statuses)
+{
+    return end_some(n, requests, true, nended, indices, statuses, "gpubind_waitsome");
+}
+
+int gpubind_testsome(int n, gpubind_request requests[], int *nended, int indices[],
+                     MPI_Status *statuses)
+{
+    return end_some(n, requests, false, nended, indices, statuses, "gpubind_testsome");
+}
+
+/* ---- requests that stay */
+
+int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *status)
+{
+    const MPI_Comm comm = comm_of_request(request);
+
+    library_enter();
+    if (!is_idle(request) && !request->done)
+        engine_test(&request, 1);
+    *flag = is_idle(request) || request->done;
+    if (is_idle(request)) {
+        request_empty_status(status);
+    } else if (*flag) {
+        settle(request);
+        tell_status(request, status);
+    }
+    return library_leave(comm, MPI_SUCCESS, "gpubind_request_get_status", NULL);
+}
+
+/* A receive that no message was given to is over. Whatever was matched goes on. */
+static void take_back(struct gpubind_operation *receive)
+{
+    if (receive->done || !offer_take_back(receive) || !match_withdraw(receive))
+        return;
+    receive->cancelled = true;
+    operation_good(receive);
+}
+
+int gpubind_cancel(gpubind_request *request)
+{
+    struct gpubind_operation *operation = *request;
     struct gpubind_error err;
-    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Comm comm;
     int result = MPI_SUCCESS;
 
     library_enter();
-    *index = MPI_UNDEFINED;
-    if (are_all_idle(n, requests)) {
-        request_empty_status(status);
-    } else {
-        engine_wait(requests, n, true);
-        *index = find_done(n, requests);
-        comm = comm_of_request(requests[*index]);
-        result = end(&requests[*index], status, &err);
-        message_sweep();
+    comm = comm_of_request(operation);
+    if (!operation || operation->pair) {
+        error_set(&err, operation ? "a persistent request cannot be cancelled"
+                                  : "the request is GPUBIND_REQUEST_NULL");
+        result = MPI_ERR_REQUEST;
+    } else if (operation->kind == OPERATION_RECEIVE && operation->rank != MPI_PROC_NULL) {
+        engine_progress(); /* a message that is there already is received */
+        take_back(operation);
     }
-    return library_leave(comm, result, "gpubind_waitany", &err);
+    return library_leave(comm, result, "gpubind_cancel", &err);
 }

@@ -39,10 +39,20 @@ bool type_contents_get(MPI_Datatype type, struct type_contents *c)
     return true;
 }
 
+/* MPI does not let those of MPI_Type_create_f90_* be freed. */
+static bool may_be_freed(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner;
+
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner != MPI_COMBINER_F90_REAL && combiner != MPI_COMBINER_F90_COMPLEX &&
+           combiner != MPI_COMBINER_F90_INTEGER && !type_is_basic(type);
+}
+
 void type_contents_clear(struct type_contents *c)
 {
     for (int i = 0; i < c->ntypes; i++)
-        if (!type_is_basic(c->types[i]))
+        if (may_be_freed(c->types[i]))
             PMPI_Type_free(&c->types[i]);
     free_arrays(c);
 }

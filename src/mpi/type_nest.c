@@ -97,9 +97,9 @@ static bool read_contents(struct nest *nest, const struct type_contents *c)
 {
     MPI_Aint lower, extent;
 
-    if (c->ntypes == 0 || (type_contents_are_listed(c) && c->integers[0] == 0))
+    if (type_contents_are_listed(c) && c->integers[0] == 0)
         return repeat(nest, 0, 0); /* an empty list has no element that could be read */
-    if (!read_type(nest, c->types[0]))
+    if (c->ntypes == 0 || !read_type(nest, c->types[0]))
         return false;
     PMPI_Type_get_extent(c->types[0], &lower, &extent);
     if (type_contents_are_listed(c))
@@ -124,12 +124,13 @@ static bool read_type(struct nest *nest, MPI_Datatype type)
 {
     const int number = type_number(type);
     struct type_contents contents;
+    size_t value, second;
     bool good;
     int size;
 
     if (type_is_basic(type)) {
-        if (type == MPI_SHORT_INT) /* has a hole in the middle */
-            return false;
+        if (type_is_pair(number, &value, &second) && value != second)
+            return false; /* it has a hole in the middle */
         PMPI_Type_size(type, &size);
         nest->number = number < 0 ? 0 : (uint32_t)number;
         nest->run = (uint64_t)size;

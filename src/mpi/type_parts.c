@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mpi/type_contents.h"
+#include "mpi/type_darray.h"
 
 static int add_block(struct type_parts *parts, MPI_Aint at, size_t nbytes)
 {
@@ -32,19 +33,44 @@ static int add_block(struct type_parts *parts, MPI_Aint at, size_t nbytes)
 
 static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at);
 
-static int walk_predefined(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
+static int add_predefined(struct type_parts *parts, int number, MPI_Aint at, size_t nbytes)
 {
-    int number = type_number(type), size;
+    const bool first = parts->nblocks == 0 && parts->nbytes == 0;
 
-    if (type == MPI_SHORT_INT) /* has a hole in the middle */
-        return -1;
-    PMPI_Type_size(type, &size);
-    if (parts->nblocks == 0 && parts->nbytes == 0)
+    if (first)
         parts->number = number < 0 ? 0 : (uint32_t)number;
     else if (number != (int)parts->number)
         parts->mixed = true;
-    parts->nbytes += (size_t)size;
-    return add_block(parts, at, (size_t)size);
+    if (__builtin_add_overflow(parts->nbytes, nbytes, &parts->nbytes))
+        return -1;
+    return add_block(parts, at, nbytes);
+}
+
+static int walk_predefined(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
+{
+    const int number = type_number(type);
+    size_t value, second; /* of a pair: the bytes of its value, and where its int begins */
+    int size;
+
+    PMPI_Type_size(type, &size);
+    if (!type_is_pair(number, &value, &second) || value == second)
+        return add_predefined(parts, number, at, (size_t)size);
+    if (add_predefined(parts, number, at, value) < 0)
+        return -1;
+    return add_predefined(parts, number, at + (MPI_Aint)second, sizeof(int));
+}
+
+/* One of MPI_Type_create_f90_*: its parts name no other type. */
+static int walk_f90(struct type_parts *parts, MPI_Datatype type, int class, MPI_Aint at)
+{
+    MPI_Datatype same = MPI_DATATYPE_NULL;
+    int size;
+
+    PMPI_Type_size(type, &size);
+    if (PMPI_Type_match_size(class, size, &same) != MPI_SUCCESS)
+        same = MPI_DATATYPE_NULL;
+    return add_predefined(parts, same == MPI_DATATYPE_NULL ? -1 : type_number(same), at,
+                          (size_t)size);
 }
 
 /* The element that was walked last, at `at`, is a block without holes. */
@@ -67,8 +93,12 @@ static int walk_array(struct type_parts *parts, MPI_Datatype type, int n, MPI_Ai
     if (n > 0)
         status = walk(parts, type, at);
     if (n > 1 && status == 0 && is_whole(parts, before, at, extent)) {
-        parts->nbytes += (size_t)(n - 1) * (size_t)extent;
-        return add_block(parts, at + extent, (size_t)(n - 1) * (size_t)extent);
+        size_t rest;
+
+        if (__builtin_mul_overflow((size_t)(n - 1), (size_t)extent, &rest) ||
+            __builtin_add_overflow(parts->nbytes, rest, &parts->nbytes))
+            return -1;
+        return add_block(parts, at + extent, rest);
     }
     for (int i = 1; i < n && status == 0; i++)
         status = walk(parts, type, at + i * extent);
@@ -141,7 +171,30 @@ static int walk_listed(struct type_parts *parts, const struct type_contents *c, 
     return status;
 }
 
-static int walk_contents(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
+struct rows { /* of a distributed array that starts at `at` */
+    struct type_parts *parts;
+    MPI_Datatype type;
+    MPI_Aint at, extent;
+};
+
+static int walk_row(void *argument, MPI_Aint first, int n)
+{
+    const struct rows *rows = argument;
+
+    return walk_array(rows->parts, rows->type, n, rows->at + first * rows->extent);
+}
+
+static int walk_darray(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
+{
+    struct rows rows = {parts, c->types[0], at, 0};
+    MPI_Aint lower;
+
+    PMPI_Type_get_extent(c->types[0], &lower, &rows.extent);
+    return type_darray_rows(c->integers, walk_row, &rows);
+}
+
+static int walk_contents(struct type_parts *parts, const struct type_contents *c,
+                         MPI_Datatype type, MPI_Aint at)
 {
     if (type_contents_are_listed(c))
         return walk_listed(parts, c, at);
@@ -156,6 +209,14 @@ static int walk_contents(struct type_parts *parts, const struct type_contents *c
         return walk_vector(parts, c, at);
     case MPI_COMBINER_SUBARRAY:
         return walk_subarray(parts, c, at);
+    case MPI_COMBINER_DARRAY:
+        return walk_darray(parts, c, at);
+    case MPI_COMBINER_F90_REAL:
+        return walk_f90(parts, type, MPI_TYPECLASS_REAL, at);
+    case MPI_COMBINER_F90_COMPLEX:
+        return walk_f90(parts, type, MPI_TYPECLASS_COMPLEX, at);
+    case MPI_COMBINER_F90_INTEGER:
+        return walk_f90(parts, type, MPI_TYPECLASS_INTEGER, at);
     default:
         return -1;
     }
@@ -170,7 +231,7 @@ static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
         return walk_predefined(parts, type, at);
     if (!type_contents_get(type, &contents))
         return -1;
-    status = walk_contents(parts, &contents, at);
+    status = walk_contents(parts, &contents, type, at);
     type_contents_clear(&contents);
     return status;
 }

@@ -73,8 +73,8 @@ static struct type_shape *study(MPI_Datatype type, struct gpubind_error *err)
     }
     if (!good) {
         free(known);
-        error_set(err, "this kind of datatype cannot be sent (a distributed array, perhaps), or "
-                  "there is no memory for its description");
+        error_set(err, "there is no memory for the description of the datatype, or it is of no "
+                  "kind that MPI has described");
         return NULL;
     }
     if (known_key == MPI_KEYVAL_INVALID)

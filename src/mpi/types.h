@@ -27,8 +27,7 @@ struct type_shape {
                                 its users */
 };
 
-/* 0, or -1 with a sentence: MPI_DATATYPE_NULL, or of a kind that is not taken apart here
- * (distributed arrays). */
+/* 0, or -1 with a sentence: MPI_DATATYPE_NULL, too large, or no memory. */
 int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err);
 
 /* ---- predefined types: type_numbers.c */
@@ -37,6 +36,8 @@ int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error 
 int type_number(MPI_Datatype type);
 /* It may be one of the pairs. */
 bool type_may_have_holes(int number);
+/* It is a pair of a value and an int: the value's bytes, and where the int begins. */
+bool type_is_pair(int number, size_t *value, size_t *second);
 /* The predefined type of that number here; MPI_BYTE for what this MPI does not have. */
 MPI_Datatype type_numbered(uint32_t number);
 /* Bytes of an element of it. */

@@ -6,6 +6,7 @@ AM_TESTS_ENVIRONMENT += \
 EXTRA_DIST += \
 	tests/lib_fortran.t \
 	tests/fortran/bare.f90 \
+	tests/fortran/calls.F90 \
 	tests/fortran/checks.f90 \
 	tests/fortran/halos.F90 \
 	tests/fortran/made.F90 \

@@ -16,8 +16,9 @@ program made
     COMM :: comm, part, world, halves
 #ifdef F08
     type(MPI_Group) :: everyone
+    type(MPI_Request) :: request
 #else
-    integer :: everyone
+    integer :: everyone, request
 #endif
     integer :: rank, nranks, ierr, provided, i, ring(2), weights(2) = 1
     integer, allocatable :: ends(:), edges(:)
@@ -41,6 +42,9 @@ program made
     call works(comm, 'MPI_Comm_dup')
     call MPI_Comm_dup_with_info(world, MPI_INFO_NULL, comm, ierr)
     call works(comm, 'MPI_Comm_dup_with_info')
+    call MPI_Comm_idup(world, comm, request, ierr)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+    call works(comm, 'MPI_Comm_idup')
     call MPI_Comm_split(world, modulo(rank, 2), rank, halves, ierr)
     call works(halves, 'MPI_Comm_split')
     call MPI_Comm_split(world, merge(0, MPI_UNDEFINED, rank == 0), rank, comm, ierr)

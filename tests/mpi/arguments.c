@@ -168,6 +168,7 @@ static void communicators(void)
 {
     struct call call = good();
     MPI_Comm half, inter, unseen;
+    char ranks[40];
 
     job_test("MPI_COMM_NULL");
     call.comm = MPI_COMM_NULL;
@@ -188,11 +189,13 @@ static void communicators(void)
     job_result();
 
     job_test("a communicator that nobody attached is refused by its name, then attached");
-    PMPI_Comm_dup(MPI_COMM_WORLD, &unseen);
+    PMPI_Comm_split(MPI_COMM_WORLD, 0, job.rank, &unseen);
     MPI_Comm_set_errhandler(unseen, MPI_ERRORS_RETURN);
-    MPI_Comm_set_name(unseen, "the_grid");
     call = good();
     call.comm = unseen;
+    snprintf(ranks, sizeof ranks, "of %d ranks", job.size);
+    all(SEND, VERBS, &call, MPI_ERR_COMM, ranks, "one that nobody attached or named");
+    MPI_Comm_set_name(unseen, "the_grid");
     all(SEND, VERBS, &call, MPI_ERR_COMM, "the_grid", "one that nobody attached");
     succeeds(gpubind_comm_attach(unseen), "attach");
     buffer_fill(&buffer, 0, 10, 8 + (uint64_t)job.rank);
@@ -255,7 +258,7 @@ void test_abort(void)
     receive.peer = 1;
     receive.count = 1; /* of 10 */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-    PMPI_Comm_dup(MPI_COMM_WORLD, &unseen);
+    PMPI_Comm_split(MPI_COMM_WORLD, 0, job.rank, &unseen);
     MPI_Comm_set_name(unseen, "the_grid");
     job_barrier();
     if (strcmp(what, "rank") == 0)

@@ -28,11 +28,11 @@ static void receive_in(MPI_Comm comm, int source, int sender, int tag, uint64_t 
 }
 
 /* The library's constructors do not see this one: PMPI is called. */
-static MPI_Comm unseen_dup(void)
+static MPI_Comm unseen(void)
 {
     MPI_Comm comm;
 
-    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    PMPI_Comm_split(MPI_COMM_WORLD, 0, job.rank, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     return comm;
 }
@@ -45,7 +45,7 @@ static void make_comms(MPI_Comm comms[COMMS])
     comms[0] = MPI_COMM_WORLD;
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -job.rank, &comms[2]);
-    comms[3] = unseen_dup();
+    comms[3] = unseen();
     succeeds(gpubind_comm_attach(comms[3]), "attach");
     succeeds(gpubind_comm_attach(comms[3]), "attach again");
     succeeds(gpubind_comm_attach(comms[1]), "attach one that is prepared");
@@ -112,9 +112,8 @@ static void other_constructors(void)
     MPI_Comm comm, sub;
     MPI_Group group, all;
     int dims[] = {job.size}, periods[] = {1}, left, right, ranks[] = {0, 1};
-    MPI_Request request;
 
-    job_test("Cartesian, split by type, group and idup communicators are prepared");
+    job_test("Cartesian, split by type and group communicators are prepared");
     MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm);
     MPI_Cart_shift(comm, 0, 1, &left, &right);
     buffer_fill(&out, 0, BYTES, (uint64_t)job.rank);
@@ -142,14 +141,104 @@ static void other_constructors(void)
     }
     MPI_Group_free(&group);
     MPI_Group_free(&all);
-    MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    succeeds(gpubind_comm_attach(comm), "attach what MPI_Comm_idup made");
-    if (job.rank == 0)
-        send_in(comm, 1, 2, 23);
-    if (job.rank == 1)
-        receive_in(comm, 0, 0, 2, 23);
+    job_result();
+}
+
+/* A message from rank 0 to rank 1, and back. */
+static void passes(MPI_Comm comm, uint64_t seed)
+{
+    if (job.rank == 0) {
+        send_in(comm, 1, 2, seed);
+        receive_in(comm, MPI_ANY_SOURCE, 1, 2, seed + 1);
+    }
+    if (job.rank == 1) {
+        receive_in(comm, MPI_ANY_SOURCE, 0, 2, seed);
+        send_in(comm, 0, 2, seed + 1);
+    }
+}
+
+/* Duplicates of any kind, and of duplicates; those of MPI_Comm_idup are complete in an order
+ * of each rank's own. */
+static void duplicates(void)
+{
+    enum { N = 6 };
+    MPI_Comm comms[N];
+    MPI_Request requests[2];
+
+    job_test("MPI_Comm_idup, and duplicates that the library does not see, are prepared");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+    MPI_Comm_idup(MPI_COMM_WORLD, &comms[1], &requests[0]);
+    MPI_Comm_idup(comms[0], &comms[2], &requests[1]);
+    MPI_Wait(&requests[job.rank % 2], MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[!(job.rank % 2)], MPI_STATUS_IGNORE);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &comms[3]);
+    PMPI_Comm_dup(comms[2], &comms[4]);
+    MPI_Comm_dup_with_info(comms[3], MPI_INFO_NULL, &comms[5]);
+    for (int i = 0; i < N; i++)
+        MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
+    /* All are sent in before the receiver names one of them, and in another order. */
+    for (int i = 0; i < N && job.rank == 0; i++)
+        send_in(comms[i], 1, 3, (uint64_t)(40 + i));
+    job_barrier();
+    for (int i = N - 1; i >= 0 && job.rank == 1; i--)
+        receive_in(comms[i], MPI_ANY_SOURCE, 0, 3, (uint64_t)(40 + i));
+    for (int i = 0; i < N; i++)
+        passes(comms[(i + 3) % N], (uint64_t)(60 + 2 * i));
+    for (int i = 0; i < N; i++)
+        MPI_Comm_free(&comms[i]);
+    job_result();
+
+    job_test("a duplicate that nobody uses, and one whose original is freed first");
+    MPI_Comm_idup(MPI_COMM_WORLD, &comms[0], &requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    MPI_Comm_idup(comms[1], &comms[2], &requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comms[1]);
+    MPI_Comm_free(&comms[0]);
+    passes(comms[2], 80);
+    MPI_Comm_free(&comms[2]);
+    job_result();
+}
+
+static void by_neighbours(void)
+{
+    int left = (job.rank + job.size - 1) % job.size, right = (job.rank + 1) % job.size;
+    MPI_Comm comm, half, inter;
+    int ends[64], edges[128], both[2] = {left, right};
+
+    job_test("graph, adjacent graph and merged communicators are prepared");
+    for (int i = 0; i < job.size; i++) {
+        ends[i] = 2 * i + 2;
+        edges[2 * i] = (i + job.size - 1) % job.size;
+        edges[2 * i + 1] = (i + 1) % job.size;
+    }
+    MPI_Graph_create(MPI_COMM_WORLD, job.size, ends, edges, 0, &comm);
+    passes(comm, 90);
     MPI_Comm_free(&comm);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, both, both, 2, both, both,
+                                   MPI_INFO_NULL, 0, &comm);
+    passes(comm, 92);
+    MPI_Comm_free(&comm);
+    MPI_Comm_split(MPI_COMM_WORLD, job.rank % 2, job.rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, !(job.rank % 2), 8, &inter);
+    MPI_Intercomm_merge(inter, job.rank % 2, &comm);
+    if (job.rank == 0)
+        send_in(comm, rank_in(comm, 1), 2, 96);
+    if (job.rank == 1)
+        receive_in(comm, MPI_ANY_SOURCE, rank_in(comm, 0), 2, 96);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+#if MPI_VERSION >= 4
+    MPI_Group group;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    MPI_Comm_create_from_group(group, "gpubind", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    passes(comm, 98);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+#endif
     job_result();
 }
 
@@ -238,6 +327,8 @@ void test_comms(void)
     do_not_meet(comms, true);
     subsets();
     other_constructors();
+    duplicates();
+    by_neighbours();
     not_the_applications();
     not_ours();
     made_and_freed(2500);

@@ -14,6 +14,7 @@ tests_mpi_ranks_LDFLAGS = -no-install
 tests_mpi_ranks_LDADD = src/mpi/libgpubind.la $(MPI_LIBS)
 tests_mpi_ranks_SOURCES = \
 	tests/mpi/arguments.c \
+	tests/mpi/as_mpi.c \
 	tests/mpi/comms.c \
 	tests/mpi/contexts.c \
 	tests/mpi/deaths.c \
@@ -28,6 +29,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/job.c tests/mpi/job.h \
 	tests/mpi/kinds.c \
 	tests/mpi/lifetimes.c \
+	tests/mpi/matched.c \
 	tests/mpi/matching.c \
 	tests/mpi/mixed.c \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
@@ -57,12 +59,13 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/reset.c \
 	tests/mpi/room.c \
 	tests/mpi/spawn.c \
+	tests/mpi/requests_ends.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
 	tests/mpi/strided.c \
 	tests/mpi/strided_bursts.c \
 	tests/mpi/strided_late.c \
-	tests/mpi/synchronous.c \
+	tests/mpi/sync_copies.c tests/mpi/synchronous.c \
 	tests/mpi/in_driver.c \
 	tests/mpi/tests.h \
 	tests/mpi/threads.c \
@@ -70,6 +73,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/types.c \
 	tests/mpi/waits.c \
 	tests/mpi/unexpected.c \
+	tests/mpi/types_as_mpi.c \
 	tests/mpi/where.c \
 	tests/mpi/windows.c tests/mpi/windows.h \
 	tests/mpi/windows_remote.c \

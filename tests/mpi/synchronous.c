@@ -1,96 +1,162 @@
-/* What a synchronous copy of the application has returned from is sent, and what is received is
- * not written over by it, though the driver may return from such a call before its end. */
-#include <stdlib.h>
+/* Synchronous sends, sends that replace their data, messages that are taken before they are
+ * received. For two ranks and more; rank 0 sends to rank 1. */
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/mpi/job.h"
 #include "tests/mpi/tests.h"
 
-#define NBYTES 60000 /* of pageable memory: left under way */
-#define ROUNDS 40
+#define LARGEST 3000000
 
-static const enum memory kinds[] = {MEMORY_DEVICE, MEMORY_POOL, MEMORY_MANAGED, MEMORY_VMM,
-                                    MEMORY_OURS};
-static char *host;
-static struct buffer scratch;
+static const int sizes[] = {0, 8, 5000, 16384, 70001, LARGEST};
+enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static cuda_address address(const char *at)
+static struct buffer outs[2], ins[2]; /* in host memory and on the GPU */
+static MPI_Datatype halves;           /* every other 8 bytes */
+
+/* The sends of one kind of memory and layout to each receive. */
+static void for_all(void (*test)(const struct buffer *out, const struct buffer *in, int nbytes,
+                                 bool strided))
 {
-    return (cuda_address)(uintptr_t)at;
+    for (int way = 0; way < 8; way++)
+        for (int i = 0; i < SIZES; i++)
+            if (way < 4 || sizes[i] % 8 == 0)
+                test(&outs[way & 1], &ins[way >> 1 & 1], way < 4 ? sizes[i] : sizes[i] / 2 / 8 * 8,
+                     way >= 4);
 }
 
-/* From host memory, or from other GPU memory. */
-static void copy_in(const struct buffer *buffer, uint64_t seed, bool from_gpu)
+static int send_of(const struct buffer *out, int nbytes, bool strided, int dest, int tag,
+                   gpubind_request *request)
 {
-    bytes_of_seed(host, NBYTES, seed);
-    if (!from_gpu) {
-        cuda.cuMemcpyHtoD_v2(address(buffer->at), host, NBYTES);
-        return;
-    }
-    buffer_fill(&scratch, 0, NBYTES, seed);
-    cuda.cuMemcpyDtoD_v2(address(buffer->at), address(scratch.at), NBYTES);
+    return gpubind_issend(out->at, strided ? nbytes / 8 : nbytes, strided ? halves : MPI_BYTE, dest,
+                          tag, MPI_COMM_WORLD, request);
 }
 
-/* Both ranks write into the buffer; rank 0 then sends it, and rank 1 receives over it. */
-static void message(const struct buffer *buffer, uint64_t seed, bool from_gpu, bool blocking)
+/* What a send of every other 8 bytes of a filled buffer looks like in one piece. */
+static bool arrived(const struct buffer *in, size_t nbytes, bool strided, const char *what)
+{
+    static char whole[2 * LARGEST], got[LARGEST];
+
+    if (!strided)
+        return received(in, nbytes, 9, what);
+    bytes_of_seed(whole, 2 * nbytes, 9);
+    gpu_get(got, in->at, nbytes);
+    for (size_t i = 0; i < nbytes; i += 8)
+        if (!expect(memcmp(got + i, whole + 2 * i, 8) == 0, "%s: byte %zu", what, i))
+            return false;
+    return true;
+}
+
+static void not_before_its_receive(const struct buffer *out, const struct buffer *in, int nbytes,
+                                   bool strided)
 {
     gpubind_request request;
+    MPI_Status status;
+    int flag = 0;
 
-    if (gpu_count > 0)
-        copy_in(buffer, job.rank == 0 ? seed : seed + 1, from_gpu);
-    else
-        buffer_fill(buffer, 0, NBYTES, seed);
-    if (job.rank == 0 && blocking)
-        succeeds(MPI_GPUSend(buffer->at, NBYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD), "send");
-    else if (job.rank == 0)
-        succeeds(gpubind_isend(buffer->at, NBYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request),
-                 "isend");
-    else
-        succeeds(gpubind_irecv(buffer->at, NBYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request),
-                 "irecv");
-    if (job.rank == 1 || !blocking)
-        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+    buffer_reset(in);
+    if (job.rank == 0) {
+        buffer_fill(out, 0, (size_t)nbytes * (strided ? 2 : 1), 9);
+        succeeds(send_of(out, nbytes, strided, 1, 3, &request), "issend");
+        for (int i = 0; i < 200 && !flag; i++)
+            succeeds(gpubind_test(&request, &flag, MPI_STATUS_IGNORE), "test");
+        expect(!flag, "%d bytes of %s are complete before their receive", nbytes,
+               memory_name(out->kind));
+    }
+    job_barrier();
+    if (job.rank == 0)
+        succeeds(gpubind_wait(&request, &status), "wait");
     if (job.rank == 1) {
-        cuda.cuCtxSynchronize();
-        received(buffer, NBYTES, seed, from_gpu ? "copied from GPU memory" : "copied from the host");
+        succeeds(MPI_GPURecv(in->at, LARGEST, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &status), "receive");
+        status_is(&status, 0, 3, nbytes, "receive");
+        arrived(in, (size_t)nbytes, strided, "issend");
     }
 }
 
-static int make(struct buffer *buffer, enum memory kind)
+/* Rank 1 says by MPI that its receive comes; ssend may return after that. */
+static void blocking(const struct buffer *out, const struct buffer *in, int nbytes, bool strided)
 {
-    int missing = buffer_make(buffer, kind, NBYTES) != 0;
+    int word = 0, there = 0;
 
-    MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT, MPI_MAX, job.plain);
-    return missing;
+    buffer_reset(in);
+    if (job.rank == 0) {
+        buffer_fill(out, 0, (size_t)nbytes * (strided ? 2 : 1), 9);
+        succeeds(gpubind_ssend(out->at, strided ? nbytes / 8 : nbytes, strided ? halves : MPI_BYTE,
+                               1, 4, MPI_COMM_WORLD), "ssend");
+        for (int i = 0; i < 200 && !there; i++)
+            MPI_Iprobe(1, 5, job.plain, &there, MPI_STATUS_IGNORE);
+        expect(there, "%d bytes of %s: ssend returns before the receive", nbytes,
+               memory_name(out->kind));
+        MPI_Recv(&word, 1, MPI_INT, 1, 5, job.plain, MPI_STATUS_IGNORE);
+    }
+    if (job.rank == 1) {
+        usleep(10000);
+        MPI_Send(&word, 1, MPI_INT, 0, 5, job.plain);
+        succeeds(MPI_GPURecv(in->at, LARGEST, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                 "receive");
+        arrived(in, (size_t)nbytes, strided, "ssend");
+    }
 }
 
-/* Memory that is used for the first time, and again. */
-static void test_kind(enum memory kind)
+/* To itself, to nobody, into too small a buffer; the receive waits already. */
+static void other_ends(void)
 {
-    struct buffer buffer;
-    int missing = 0;
+    gpubind_request requests[2];
+    int flag = 1;
 
-    job_test("synchronous copies into %s, then messages", memory_name(kind));
-    for (int i = 0; i < ROUNDS && !missing; i++) {
-        missing = make(&buffer, kind);
-        for (int again = 0; again < 3 && !missing; again++)
-            message(&buffer, (uint64_t)(100 * i + 10 * again + 7), i % 2, again == 1 && i % 3 == 0);
-        buffer_clear(&buffer);
-    }
-    if (missing)
-        job_skip("the driver has no such memory");
-    else
-        job_result();
+    job_test("issend to itself, to nobody, into too small a buffer, into a posted receive");
+    buffer_fill(&outs[1], 0, 5000, 9);
+    buffer_reset(&ins[1]);
+    succeeds(gpubind_issend(outs[1].at, 5000, MPI_BYTE, 0, 1, MPI_COMM_SELF, &requests[0]), "issend");
+    succeeds(gpubind_test(&requests[0], &flag, MPI_STATUS_IGNORE), "test");
+    expect(!flag, "complete before its receive, to itself");
+    succeeds(gpubind_irecv(ins[1].at, 5000, MPI_BYTE, 0, 1, MPI_COMM_SELF, &requests[1]), "irecv");
+    succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
+    received(&ins[1], 5000, 9, "to itself");
+    succeeds(gpubind_ssend(outs[1].at, 10, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD), "nobody");
+    succeeds(gpubind_ssend_c(outs[1].at, 10, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD), "nobody");
+    succeeds(gpubind_issend_c(outs[1].at, 10, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
+                              &requests[0]), "nobody");
+    succeeds(gpubind_wait(&requests[0], MPI_STATUS_IGNORE), "wait");
+    if (job.rank == 0)
+        succeeds(gpubind_ssend(outs[1].at, 5000, MPI_BYTE, 1, 1, MPI_COMM_WORLD), "too long");
+    if (job.rank == 1)
+        fails(MPI_GPURecv(ins[1].at, 50, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+              MPI_ERR_TRUNCATE, "5000", "too short");
+    if (job.rank == 1)
+        succeeds(gpubind_irecv(ins[1].at, LARGEST, MPI_BYTE, 0, 2, MPI_COMM_WORLD, &requests[0]),
+                 "irecv");
+    job_barrier();
+    if (job.rank == 0)
+        succeeds(gpubind_ssend(outs[1].at, 5000, MPI_BYTE, 1, 2, MPI_COMM_WORLD), "posted");
+    if (job.rank == 1)
+        succeeds(gpubind_wait(&requests[0], MPI_STATUS_IGNORE), "wait");
+    received(&ins[1], 5000, 9, "posted");
+    job_result();
 }
 
 void test_synchronous(void)
 {
-    host = malloc(NBYTES);
-    if (!host)
-        abort();
-    need_buffer(&scratch, MEMORY_DEVICE, NBYTES);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        test_kind(kinds[i]);
-    buffer_clear(&scratch);
-    free(host);
+    MPI_Type_vector(1, 1, 2, MPI_DOUBLE, &halves);
+    MPI_Datatype part = halves;
+
+    MPI_Type_create_resized(part, 0, 16, &halves);
+    MPI_Type_free(&part);
+    MPI_Type_commit(&halves);
+    for (int kind = 0; kind < 2; kind++) {
+        need_buffer(&outs[kind], kind ? MEMORY_DEVICE : MEMORY_HOST, LARGEST);
+        need_buffer(&ins[kind], kind ? MEMORY_DEVICE : MEMORY_HOST, LARGEST);
+    }
+    job_test("issend is not complete before its receive");
+    for_all(not_before_its_receive);
+    job_result();
+    job_test("ssend does not return before its receive");
+    for_all(blocking);
+    job_result();
+    other_ends();
+    for (int kind = 0; kind < 2; kind++) {
+        buffer_clear(&outs[kind]);
+        buffer_clear(&ins[kind]);
+    }
+    MPI_Type_free(&halves);
 }

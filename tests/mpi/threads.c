@@ -85,6 +85,48 @@ static void one_waits(struct player *player)
         receive(player, MPI_ANY_SOURCE, player->tag, 100, seed_of(1, 0, 0));
 }
 
+/* Thread 0 is in plain MPI calls that wait for the other rank, while the others exchange. */
+static void beside_mpi(struct player *player)
+{
+    if (player->number) {
+        exchange(player);
+        return;
+    }
+    for (int turn = 0; turn < TURNS / 4; turn++) {
+        int word = job.rank;
+        MPI_Comm comm;
+
+        MPI_Sendrecv_replace(&word, 1, MPI_INT, !job.rank, 5, !job.rank, 5, job.plain,
+                             MPI_STATUS_IGNORE);
+        is_int(word, !job.rank, "MPI_Sendrecv_replace");
+        MPI_Comm_dup(job.plain, &comm);
+        MPI_Comm_free(&comm);
+    }
+}
+
+/* All of rank 1 send messages of unknown sizes, and all of rank 0 take any of them. */
+static void takes(struct player *player)
+{
+    for (int turn = 0; turn < TURNS; turn++) {
+        const int nbytes = 1 + (turn * THREADS + player->number) * 7;
+        struct gpubind_message message;
+        gpubind_matched matched;
+        MPI_Status status;
+
+        if (job.rank == 1) {
+            buffer_fill(&player->out, 0, (size_t)nbytes, (uint64_t)nbytes);
+            succeeds(MPI_GPUSend(player->out.at, nbytes, MPI_BYTE, 0, 3, player->comm), "send");
+            continue;
+        }
+        buffer_reset(&player->in);
+        if (!succeeds(gpubind_mprobe(MPI_ANY_SOURCE, 3, player->comm, &matched, &message), "mprobe"))
+            return;
+        succeeds(gpubind_mrecv_c(player->in.at, message.nbytes, MPI_BYTE, &matched, &status), "mrecv");
+        status_is(&status, 1, 3, message.nbytes, "mrecv");
+        received(&player->in, (size_t)message.nbytes, (uint64_t)message.nbytes, "mrecv");
+    }
+}
+
 static void *run(void *argument)
 {
     struct player *player = argument;
@@ -138,6 +180,8 @@ void test_threads(void)
         all("exchanges of threads with communicators of their own", exchange, own);
         all("exchanges of threads in one communicator", exchange, one);
         all("a thread that waits does not hold up the others", one_waits, own);
+        all("exchanges of threads while another one is in calls of MPI", beside_mpi, own);
+        all("threads that take messages from one communicator", takes, one);
     }
     for (int t = 0; t < THREADS; t++)
         MPI_Comm_free(&own[t]);

@@ -1,0 +1,13 @@
+/* Requests that the application has freed while they were active: they come to their ends,
+ * of which nobody hears. */
+#ifndef GPUBIND_MPI_FREED_H
+#define GPUBIND_MPI_FREED_H
+
+#include "mpi/operation.h"
+
+/* The request is active, and the application's no more. */
+void freed_add(struct gpubind_operation *request);
+/* For the engine: forgets those that are complete. */
+void freed_progress(void);
+
+#endif
