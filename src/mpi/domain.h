@@ -16,6 +16,7 @@ struct peer {
     int letters;       /* to it, since the last that MPI said was received; */
     int awaited;       /* those of which MPI will say so */
     uint64_t received; /* messages of it, in order, that are matched or kept */
+    bool no_reads;     /* the kernel does not let this process read its memory */
     bool no_ipc;       /* its GPU memory could not be mapped, */
     bool ipc_works;    /* or it was */
     bool unacked;      /* in the domain's list */

@@ -11,6 +11,7 @@ src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind_device.cuh \
+	src/mpi/host_reads.c src/mpi/host_reads.h \
 	src/mpi/handover.c src/mpi/handover.h \
 	src/mpi/window_ask.c \
 	src/mpi/window_make.c \

@@ -6,7 +6,6 @@
 #include "mpi/library.h"
 #include "mpi/shares.h"
 #include "mpi/stage.h"
-#include "mpi/transfers.h"
 
 /* How long a small message waits for a receiver that copies it in one go, rather
  * than through the slot: two copies' time. */
@@ -172,8 +171,6 @@ static bool follow(struct gpubind_operation *send)
 
     switch (atomic_load_explicit(&descriptor->state, memory_order_acquire)) {
     case DESCRIPTOR_DONE:
-        if (send->transfer) /* MPI has yet to say that its side is done */
-            return false;
         if (send->packing) { /* the buffer is read until then */
             send->domain->look_again = true;
             return false;
@@ -188,11 +185,6 @@ static bool follow(struct gpubind_operation *send)
     case DESCRIPTOR_STAGE:
         if (!send->staging)
             stage_send_start(send, descriptor);
-        return false;
-    case DESCRIPTOR_BY_MPI:
-        /* Once: this is looked at again. */
-        atomic_store_explicit(&descriptor->state, DESCRIPTOR_TAKEN, memory_order_relaxed);
-        transfer_send(send, descriptor->mpi_tag, TRANSFER_WHOLE, true);
         return false;
     default:
         return false;

@@ -18,7 +18,6 @@ enum order {
     ORDER_GATED   /* the call's stream has not got there yet, or a send's data are not packed */
 };
 
-struct transfer;
 struct staging;
 struct pack;
 struct pair;
@@ -66,7 +65,6 @@ struct gpubind_operation {
     struct descriptor *from;
     struct mapping *mapping;
     struct staging *staging;   /* a send through a lane */
-    struct transfer *transfer; /* data in MPI messages */
     struct offer *offer;       /* mine, open */
     struct pair *pair;         /* it is a persistent request, which others move; see pairs.h */
 };

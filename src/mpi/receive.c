@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/host_reads.h"
 #include "mpi/later.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
@@ -12,7 +13,6 @@
 #include "mpi/pulls.h"
 #include "mpi/remote.h"
 #include "mpi/stage.h"
-#include "mpi/transfers.h"
 
 /* Receives whose sender is not ready yet. */
 static struct gpubind_operation *waiting;
@@ -122,7 +122,7 @@ static void take(struct gpubind_operation *receive)
     } else if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
         receive_finish(receive, -1, &receive->error);
     } else if (!from && host && !on_stream) {
-        transfer_receive_local(receive);
+        host_read_add(receive);
     } else if (!from) {
         stage_receive_start(receive);
     } else if (!host) {
@@ -250,6 +250,7 @@ void receives_progress(void)
             waiting = receive;
         }
     }
+    host_reads_progress();
     pulls_progress();
     stage_receives_progress();
 }

@@ -38,7 +38,6 @@ enum descriptor_state {
     DESCRIPTOR_SENT,     /* sender: in the inbox */
     DESCRIPTOR_TAKEN,    /* receiver: it copies */
     DESCRIPTOR_STAGE,    /* receiver: the sender shall move the data through a lane */
-    DESCRIPTOR_BY_MPI,   /* receiver: the sender shall send the data by MPI */
     DESCRIPTOR_STASHING, /* sender: it copies the data to the slot */
     DESCRIPTOR_STASHED,  /* sender: the data are in the slot */
     DESCRIPTOR_DONE      /* receiver: the sender may forget it */
@@ -48,7 +47,6 @@ struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct wire_header header;
-    int32_t mpi_tag;        /* BY_MPI */
     uint32_t lane_on_gpu;   /* STAGE: filled by the sender before the first chunk */
     uint64_t lane_offset;   /* in the sender's lanes, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
