@@ -39,8 +39,8 @@ static int make_segment(struct domain *domain, const struct settings *settings)
 static int exchange(struct domain *domain)
 {
     const bool shared = domain->segment.base;
-    int mine[2] = {shared ? domain->segment.me : -1, 0};
-    int (*all)[2] = calloc((size_t)domain->size, sizeof *all);
+    int mine[3] = {shared ? domain->segment.me : -1, 0, 0};
+    int (*all)[3] = calloc((size_t)domain->size, sizeof *all);
     int lead = domain->rank;
 
     if (!all)
@@ -60,13 +60,15 @@ static int exchange(struct domain *domain)
         PMPI_Barrier(domain->shadow);
     }
     mine[1] = lead;
-    PMPI_Allgather(mine, 2, MPI_INT, all, 2, MPI_INT, domain->shadow);
+    PMPI_Query_thread(&mine[2]);
+    PMPI_Allgather(mine, 3, MPI_INT, all, 3, MPI_INT, domain->shadow);
     for (int i = 0; i < domain->size; i++) {
         struct peer *peer = &domain->peers[i];
 
         peer->domain_rank = i;
         peer->local = shared && all[i][1] == lead ? all[i][0] : -1;
         domain->nremote += peer->local < 0;
+        domain->single |= all[i][2] != MPI_THREAD_MULTIPLE;
         if (peer->local >= 0)
             domain->of_local[peer->local] = i;
     }

@@ -31,6 +31,7 @@ struct domain {
     struct peer *peers;
     int nremote;
     struct segment segment; /* base NULL: none */
+    bool single;            /* a rank has MPI below MPI_THREAD_MULTIPLE */
     int *of_local;          /* local rank -> domain rank */
     uint64_t inbox_read, acks_seen;
     bool look_again; /* at the descriptors, although acks says nothing new */

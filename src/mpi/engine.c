@@ -30,6 +30,7 @@ static struct closing {
     struct peer *peer;
     struct descriptor *descriptor;
 } *closings;
+static _Atomic int nclosings;
 
 static bool closed(const struct closing *closing)
 {
@@ -49,10 +50,12 @@ static void close_mapping(struct domain *domain, struct peer *peer, struct descr
     if (!closing)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *closing = (struct closing){closings, domain, peer, descriptor};
-    if (closed(closing))
+    if (closed(closing)) {
         free(closing);
-    else
-        closings = closing;
+        return;
+    }
+    closings = closing;
+    nclosings++;
 }
 
 static void close_mappings(void)
@@ -68,6 +71,7 @@ static void close_mappings(void)
         }
         *link = closing->next;
         free(closing);
+        nclosings--;
     }
 }
 
@@ -77,6 +81,7 @@ static void arrive(struct domain *domain, int local, int number)
     struct peer *peer = &domain->peers[domain->of_local[local]];
     struct arrival arrival = {.domain = domain, .peer = peer, .from = descriptor};
 
+    operation_moved();
     if (wire_kind(&descriptor->header) == WIRE_RELEASE) {
         close_mapping(domain, peer, descriptor);
         return;
@@ -116,10 +121,12 @@ void engine_read_inboxes(void)
 void engine_progress(void)
 {
     const bool mpi = library_may_call_mpi();
+    bool remote = false; /* there are ranks that only MPI reaches */
 
     on_streams_begin();
     gated_sends_progress(mpi);
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
+        remote |= domain->nremote > 0;
         read_inbox(domain);
         local_sends_progress(domain);
         if (mpi && (domain->nremote > 0 || remote_busy()))
@@ -129,7 +136,7 @@ void engine_progress(void)
     stage_sends_progress();
     if (mpi && transfers_busy())
         transfers_progress();
-    if (mpi && persistent_busy()) /* it may start messages to other nodes */
+    if ((mpi || !remote) && persistent_busy()) /* it may start messages to other nodes */
         persistent_progress();
     window_serve_progress();
     if (closings)
@@ -137,6 +144,29 @@ void engine_progress(void)
     gpu_free_laters();
     on_streams_end();
     engine_tell_peers();
+}
+
+bool engine_busy(void)
+{
+    return operations_live() > 0 || nclosings > 0;
+}
+
+static bool inbox_waits(const struct domain *domain)
+{
+    const struct segment *segment = &domain->segment;
+
+    return segment->base &&
+           atomic_load_explicit(&segment_inbox(segment, segment->me)
+                                    [domain->inbox_read & (segment->inbox_entries - 1)],
+                                memory_order_acquire) != 0;
+}
+
+bool engine_inbox_waits(void)
+{
+    for (const struct domain *domain = domain_first(); domain; domain = domain->next)
+        if (inbox_waits(domain))
+            return true;
+    return false;
 }
 
 void engine_tell_peers(void)

@@ -58,6 +58,7 @@ static int advance(struct host_read *read)
 
     if (n <= 0)
         return n < 0 && errno == EINTR ? 0 : -1;
+    operation_moved();
     read->done += (uint64_t)n;
     return read->done == receive->got_bytes;
 }

@@ -66,7 +66,7 @@ static void started(MPI_Fint result)
     STAND_IN(name##_, name##_f08_, parameters, arguments, before, in_c, after)         \
     STAND_IN(name##_f08_, name##_, parameters, arguments, before, in_c, after)
 
-#define CONSTRUCTOR(name, parameters, arguments) \
+#define CONSTRUCTS(name, parameters, arguments) \
     STAND_INS(name, parameters, arguments, (void)0, lacking(#name), made(comm, result))
 
 STAND_INS(mpi_init, (MPI_Fint *ierror), (&result), (void)0, PMPI_Init(NULL, NULL),
@@ -77,39 +77,39 @@ STAND_INS(mpi_init_thread, (MPI_Fint *wanted, MPI_Fint *got, MPI_Fint *ierror),
 STAND_INS(mpi_finalize, (MPI_Fint *ierror), (&result), gpubind_intercept_ending(),
           PMPI_Finalize(), (void)0)
 
-CONSTRUCTOR(mpi_comm_dup, (void *old, MPI_Fint *comm, MPI_Fint *ierror), (old, comm, &result))
-CONSTRUCTOR(mpi_comm_dup_with_info, (void *old, void *info, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS(mpi_comm_dup, (void *old, MPI_Fint *comm, MPI_Fint *ierror), (old, comm, &result))
+CONSTRUCTS(mpi_comm_dup_with_info, (void *old, void *info, MPI_Fint *comm, MPI_Fint *ierror),
             (old, info, comm, &result))
-CONSTRUCTOR(mpi_comm_split,
+CONSTRUCTS(mpi_comm_split,
             (void *old, void *color, void *key, MPI_Fint *comm, MPI_Fint *ierror),
             (old, color, key, comm, &result))
-CONSTRUCTOR(mpi_comm_split_type,
+CONSTRUCTS(mpi_comm_split_type,
             (void *old, void *type, void *key, void *info, MPI_Fint *comm, MPI_Fint *ierror),
             (old, type, key, info, comm, &result))
-CONSTRUCTOR(mpi_comm_create, (void *old, void *group, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS(mpi_comm_create, (void *old, void *group, MPI_Fint *comm, MPI_Fint *ierror),
             (old, group, comm, &result))
-CONSTRUCTOR(mpi_comm_create_group,
+CONSTRUCTS(mpi_comm_create_group,
             (void *old, void *group, void *tag, MPI_Fint *comm, MPI_Fint *ierror),
             (old, group, tag, comm, &result))
-CONSTRUCTOR(mpi_cart_create,
+CONSTRUCTS(mpi_cart_create,
             (void *old, void *ndims, void *dims, void *periods, void *reorder, MPI_Fint *comm,
              MPI_Fint *ierror),
             (old, ndims, dims, periods, reorder, comm, &result))
-CONSTRUCTOR(mpi_cart_sub, (void *old, void *remain, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS(mpi_cart_sub, (void *old, void *remain, MPI_Fint *comm, MPI_Fint *ierror),
             (old, remain, comm, &result))
-CONSTRUCTOR(mpi_graph_create,
+CONSTRUCTS(mpi_graph_create,
             (void *old, void *nnodes, void *ends, void *edges, void *reorder, MPI_Fint *comm,
              MPI_Fint *ierror),
             (old, nnodes, ends, edges, reorder, comm, &result))
-CONSTRUCTOR(mpi_dist_graph_create,
+CONSTRUCTS(mpi_dist_graph_create,
             (void *old, void *n, void *sources, void *degrees, void *destinations,
              void *weights, void *info, void *reorder, MPI_Fint *comm, MPI_Fint *ierror),
             (old, n, sources, degrees, destinations, weights, info, reorder, comm, &result))
-CONSTRUCTOR(mpi_dist_graph_create_adjacent,
+CONSTRUCTS(mpi_dist_graph_create_adjacent,
             (void *old, void *nin, void *sources, void *in_weights, void *nout,
              void *destinations, void *out_weights, void *info, void *reorder, MPI_Fint *comm,
              MPI_Fint *ierror),
             (old, nin, sources, in_weights, nout, destinations, out_weights, info, reorder,
              comm, &result))
-CONSTRUCTOR(mpi_intercomm_merge, (void *inter, void *high, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS(mpi_intercomm_merge, (void *inter, void *high, MPI_Fint *comm, MPI_Fint *ierror),
             (inter, high, comm, &result))

@@ -21,6 +21,8 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/window_stream.c \
 	src/mpi/windows.c src/mpi/windows.h \
 	src/mpi/aware.c src/mpi/aware.h \
+	src/mpi/bell.c src/mpi/bell.h \
+	src/mpi/blocking.c src/mpi/blocking.h \
 	src/mpi/buffers.c src/mpi/buffers.h \
 	src/mpi/comm.c src/mpi/comm.h \
 	src/mpi/domain.c src/mpi/domain.h \
@@ -30,6 +32,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \
+	src/mpi/intercept_blocking.c src/mpi/intercept_counts.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
 	src/mpi/later.c src/mpi/later.h \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/bell.h"
 #include "mpi/library.h"
 #include "mpi/shares.h"
 #include "mpi/stage.h"
@@ -36,6 +37,15 @@ void local_acknowledge(struct domain *domain, struct peer *peer, struct descript
     domain->unacked = peer;
 }
 
+static void ring(const struct domain *domain, const struct peer *peer, enum bell_use use)
+{
+    struct bell *bell = &segment_station(&domain->segment, peer->local)->bell;
+
+    if (atomic_load_explicit(&bell->use, memory_order_relaxed) >= (uint32_t)use &&
+        atomic_load_explicit(&bell->asleep, memory_order_relaxed))
+        bell_ring(bell);
+}
+
 void local_tell_peers(struct domain *domain)
 {
     while (domain->unacked) {
@@ -44,6 +54,7 @@ void local_tell_peers(struct domain *domain)
         domain->unacked = peer->next_unacked;
         peer->unacked = false;
         atomic_fetch_add(&segment_station(&domain->segment, peer->local)->acks, 1);
+        ring(domain, peer, BELL_FOR_ALL);
     }
 }
 
@@ -106,6 +117,17 @@ static bool goes_at_once(const struct gpubind_operation *send)
             (!send->memory.gpu && has_slot(send) && send->nbytes <= EAGER_BYTES));
 }
 
+/* A rank that has messages under way looks from time to time; one that has none sleeps
+ * until it is asked for something, so that must not be missed. */
+static void tell_of(const struct gpubind_operation *send)
+{
+    const bool request = send->release || (send->comm && send->comm->of);
+
+    if (request)
+        atomic_thread_fence(memory_order_seq_cst);
+    ring(send->domain, send->peer, request ? BELL_FOR_REQUESTS : BELL_FOR_ALL);
+}
+
 /* false: no descriptor is free. */
 static bool publish(struct gpubind_operation *send)
 {
@@ -145,6 +167,7 @@ static bool publish(struct gpubind_operation *send)
                           memory_order_release);
     atomic_store_explicit(place, (uint64_t)(domain->segment.me + 1) << 32 |
                                      (uint64_t)send->descriptor, memory_order_release);
+    tell_of(send);
     send->next = domain->sends;
     domain->sends = send;
     if (at_once)

@@ -89,6 +89,15 @@ int operation_ordered(struct gpubind_operation *operation);
 int operation_order_stream(struct gpubind_operation *operation, enum gpu_stream stream,
                            struct gpubind_error *err);
 void operations_clear(void);
+/* Operations that somebody will hear of or the engine needs; persistent ones count while
+ * they are active: the n that are added. */
+void operations_count(int n);
+int operations_live(void);
+/* There has been one since the library started. */
+extern bool operations_used;
+/* Something has happened to one of them; how often it did. */
+void operation_moved(void);
+unsigned operations_moved(void);
 double operation_clock(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mpi/engine.h"
+#include "mpi/library.h"
 #include "mpi/tracks.h"
 
 #define BURY 0.1 /* seconds between two looks for pairs whose other side's process is gone */
@@ -55,6 +56,7 @@ static void destroy(struct pair *pair)
     if (pair->own_type)
         PMPI_Type_free(&pair->type);
     pair->request->pair = NULL;
+    operations_count(1);
     operation_forget(pair->request);
     free(pair);
 }
@@ -80,7 +82,8 @@ void pair_settle(struct pair *pair)
     /* The other side's GPU may write to the words until it was freed, too; and one that
      * was not met yet must not meet the next. */
     if (pair->freed && pair->place == PAIR_NOWHERE &&
-        (pair->parted || pair->state == PAIR_NOBODY))
+        (pair->parted || pair->state == PAIR_NOBODY) &&
+        (!pair->own_type || library_may_call_mpi())) /* else bury() comes back to it */
         destroy(pair);
 }
 
@@ -289,9 +292,9 @@ static void bury(void)
     looked = now;
     for (pair = pairs; pair; pair = next) {
         next = pair->next;
-        if (!pair->freed || !pair->met || !engine_peer_is_gone(pair->request))
+        if (!pair->freed)
             continue;
-        pair->parted = true;
+        pair->parted |= pair->met && engine_peer_is_gone(pair->request);
         pair_settle(pair);
     }
 }
@@ -312,6 +315,7 @@ struct pair *pair_make(struct gpubind_operation *request, const struct layout *l
     pair->state = request->rank == MPI_PROC_NULL ? PAIR_NOBODY : PAIR_ALONE;
     request->pair = pair;
     request->inactive = true;
+    operations_count(-1);
     request->done = true;
     *pairs_end = pair;
     pairs_end = &pair->next;

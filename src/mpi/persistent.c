@@ -11,6 +11,7 @@ static struct pair *deferred, **deferred_end = &deferred;
 
 static void begin(struct gpubind_operation *request, uint64_t call)
 {
+    operations_count(1);
     request->pair->call = call;
     request->pair->starts++;
     request->inactive = false;

@@ -40,6 +40,8 @@ int request_finish(struct gpubind_operation *operation, MPI_Status *status,
         fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
     }
     operation->inactive = operation->pair;
+    if (operation->pair)
+        operations_count(-1);
     if (!operation->pair)
         operation_forget(operation);
     return result;

@@ -86,12 +86,21 @@ struct pieces {
     struct gather_piece piece[];
 };
 
+/* A thread of a rank sleeps here; other ranks of the node wake it. */
+enum bell_use { BELL_IN_VAIN, BELL_FOR_REQUESTS, BELL_FOR_ALL };
+struct bell {
+    _Atomic uint32_t rung;   /* a futex */
+    _Atomic uint32_t asleep; /* it sleeps; */
+    _Atomic uint32_t use;    /* what it can serve now: enum bell_use */
+};
+
 struct station {
     int32_t pid;
     uint64_t pid_space;               /* pids compare within one */
     _Atomic uint32_t noticed;         /* of rank 0: notices that the node has had, by bit */
     _Alignas(128) _Atomic uint64_t tail; /* entries ever put into the inbox */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
+    _Alignas(128) struct bell bell;      /* of its progress thread */
 };
 
 struct segment {

@@ -42,7 +42,9 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/persistent_queue.c \
 	tests/mpi/persistent_stream.c \
 	tests/mpi/persistent_types.c \
+	tests/mpi/mpi_calls.c tests/mpi/mpi_calls.h \
 	tests/mpi/probe.c \
+	tests/mpi/progress.c \
 	tests/mpi/pt2pt.c \
 	tests/mpi/random_type.c tests/mpi/random_type.h \
 	tests/mpi/ranks.c \
@@ -99,6 +101,7 @@ mpi_tests = \
 	tests/lib_order.t \
 	tests/lib_persistent.t \
 	tests/lib_probe.t \
+	tests/lib_progress.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
 	tests/lib_stream.t \

@@ -39,6 +39,7 @@ void test_persistent_queue(void);
 void test_persistent_stream(void);
 void test_persistent_types(void);
 void test_probe(void);
+void test_progress(void);
 void test_pt2pt(void);
 void test_requests(void);
 void test_strided(void);
