@@ -36,6 +36,11 @@ void blocking_end(void)
     library_unlock();
 }
 
+void blocking_nest(int n)
+{
+    depth += n;
+}
+
 bool blocking_loops(void)
 {
     return operations_used && depth == 0 && engine_busy();

@@ -23,6 +23,9 @@
 /* Around a call that may block: false: nothing needs to be done, and no blocking_end. */
 bool blocking_begin(void);
 void blocking_end(void);
+/* Around Fortran's function, which in some MPI calls those of C that are stood in for, too:
+ * these do nothing then. 1, and -1 afterwards. */
+void blocking_nest(int n);
 /* Something is under way: a test loop moves it. */
 bool blocking_loops(void);
 /* One round of such a loop: the engine's step; n counts them. */

@@ -32,6 +32,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo.c src/mpi/halo.h \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \
+	src/mpi/intercept_fortran.h src/mpi/intercept_fortran_blocking.c \
 	src/mpi/intercept_blocking.c src/mpi/intercept_counts.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
