@@ -39,6 +39,7 @@ for setting in simulated 'network path'; do
     on "$setting" 3 persistent
     on "$setting" 2 persistent_types
     on "$setting" 2 persistent_ends
+    on "$setting" 2 progress
 done
 on simulated 2 truncation
 on simulated 3 arguments

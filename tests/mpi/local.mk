@@ -139,3 +139,12 @@ tests_bench_window_LDFLAGS = -no-install
 tests_bench_window_LDADD = $(tests_mpi_ranks_LDADD)
 tests_bench_window_SOURCES = tests/bench/window.c tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c
+
+# By hand: see there.
+EXTRA_PROGRAMS += tests/bench/blocking
+CLEANFILES += tests/bench/blocking
+tests_bench_blocking_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_bench_blocking_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_bench_blocking_LDFLAGS = -no-install
+tests_bench_blocking_LDADD = $(tests_mpi_ranks_LDADD)
+tests_bench_blocking_SOURCES = tests/bench/blocking.c
