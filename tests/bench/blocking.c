@@ -7,7 +7,7 @@
 
 #include "gpubind.h"
 
-enum { TURNS = 1000, REPEATS = 30 };
+enum { TURNS = 100, REPEATS = 30 };
 
 static int rank;
 
