@@ -84,5 +84,6 @@ CONSTRUCTS(mpi_dist_graph_create_adjacent,
              MPI_Fint *ierror),
             (old, nin, sources, in_weights, nout, destinations, out_weights, info, reorder,
              comm, &result))
-CONSTRUCTS_OVER(mpi_intercomm_merge, inter, (void *inter, void *high, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS_OVER(mpi_intercomm_merge, inter,
+                (void *inter, void *high, MPI_Fint *comm, MPI_Fint *ierror),
             (inter, high, comm, &result))

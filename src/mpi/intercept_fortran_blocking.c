@@ -13,7 +13,8 @@
 #define P6 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, MPI_Fint *ierror)
 #define P7 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, MPI_Fint *ierror)
 #define P8 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, ANY *h, MPI_Fint *ierror)
-#define P9 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, ANY *h, ANY *i, MPI_Fint *ierror)
+#define P9 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, ANY *h, ANY *i, \
+            MPI_Fint *ierror)
 #define A1 (a, &result)
 #define A2 (a, b, &result)
 #define A3 (a, b, c, &result)

@@ -54,6 +54,7 @@ static void step(void)
 {
     if (!library_try_lock())
         return;
+    gpu_suspend_capture(); /* the application may have loaded CUDA since the thread began */
     engine_progress();
     library_unlock();
 }
@@ -122,7 +123,6 @@ static void *serve(void *unused)
     prctl(PR_SET_TIMERSLACK, 1000ul);
     library_help();
     library_keep_from_mpi(level < MPI_THREAD_MULTIPLE);
-    gpu_suspend_capture();
     while (!stopping) {
         const double since = operation_clock() - happened;
 
@@ -191,7 +191,7 @@ void stream_thread_enter(void)
     if (!start_thread())
         return;
     inside++;
-    atomic_store(&bell->use, engine_busy() ? BELL_FOR_ALL : BELL_FOR_REQUESTS);
+    atomic_store(&bell->use, always || engine_busy() ? BELL_FOR_ALL : BELL_FOR_REQUESTS);
     if (!engine_busy() && !engine_inbox_waits())
         return;
     mode = gpu_suspend_capture();
