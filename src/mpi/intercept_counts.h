@@ -29,11 +29,15 @@
 SENDS(NAME(MPI_Send), NAME(PMPI_Isend))
 SENDS(NAME(MPI_Ssend), NAME(PMPI_Issend))
 SENDS(NAME(MPI_Rsend), NAME(PMPI_Irsend))
+/* Some MPI gives a request from MPI_PROC_NULL another status than its own call. */
 COMPLETES(NAME(MPI_Recv),
           (void *buffer, COUNT count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
            MPI_Status *status),
           (buffer, count, type, rank, tag, comm, status),
-          NAME(PMPI_Irecv)(buffer, count, type, rank, tag, comm, &request), status)
+          rank == MPI_PROC_NULL ? (request = MPI_REQUEST_NULL,
+                                   NAME(PMPI_Recv)(buffer, count, type, rank, tag, comm, status))
+                                : NAME(PMPI_Irecv)(buffer, count, type, rank, tag, comm, &request),
+          rank == MPI_PROC_NULL ? MPI_STATUS_IGNORE : status)
 COMPLETES(NAME(MPI_Mrecv),
           (void *buffer, COUNT count, MPI_Datatype type, MPI_Message *message,
            MPI_Status *status),
@@ -60,6 +64,8 @@ STANDS_IN int NAME(MPI_Sendrecv)(const void *out, COUNT nout, MPI_Datatype out_t
         }
         other = blocking_wait(&send, MPI_STATUS_IGNORE);
         result = blocking_wait(&receive, status);
+        if (from == MPI_PROC_NULL) /* some MPI gives its request another status */
+            NAME(PMPI_Recv)(in, nin, in_type, from, in_tag, comm, status);
         return result == MPI_SUCCESS ? other : result;
     }
     if (!blocking_begin())
