@@ -44,7 +44,7 @@ compiled bare -Wl,--as-needed "$sources/bare.f90"
 results 1 bare
 for handles in integer ${MPI_F08:+f08}; do
     [ $handles = integer ] && flag= || flag=-DF08
-    for name in messages calls made places streams halos windows; do
+    for name in messages calls made places progress streams halos windows; do
         # shellcheck disable=SC2086 # perhaps no flag
         compiled $name.$handles $flag "$sources/checks.f90" "$top_srcdir/examples/device.f90" \
             "$sources/$name.F90"
@@ -52,6 +52,10 @@ for handles in integer ${MPI_F08:+f08}; do
     results 2 messages.$handles
     results 2 calls.$handles
     results 4 made.$handles
+    results 2 progress.$handles
+    GPUBIND_PATH=network; export GPUBIND_PATH
+    results 2 progress.$handles
+    unset GPUBIND_PATH
     results 2 streams.$handles
     results 6 halos.$handles
     results 2 windows.$handles

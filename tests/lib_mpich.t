@@ -39,6 +39,7 @@ for setting in simulated 'network path'; do
     on "$setting" 3 persistent
     on "$setting" 2 persistent_types
     on "$setting" 2 persistent_ends
+    on "$setting" 2 progress
 done
 for test in types_as_mpi synchronous requests_ends matched as_mpi; do
     on simulated 2 $test

@@ -11,6 +11,7 @@
 
 static int key = MPI_KEYVAL_INVALID;
 static struct comm *comms;
+static bool gated; /* one of them is, or was */
 static struct comm *latest; /* most calls name the communicator of the call before */
 
 static void comm_free(struct comm *comm)
@@ -146,6 +147,19 @@ static void read_tag_most(struct comm *comm)
     comm->tag_most = found ? *most : 32767;
 }
 
+bool comms_gated(void)
+{
+    return gated;
+}
+
+static bool needs_gates(const struct comm *comm)
+{
+    for (int i = 0; i < comm->size && comm->domain->single; i++)
+        if (comm->domain->peers[comm->domain_ranks[i]].local < 0)
+            return true;
+    return false;
+}
+
 static struct comm *companion_make(struct comm *of)
 {
     struct comm *comm = calloc(1, sizeof *comm);
@@ -237,6 +251,9 @@ static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
         return NULL;
     }
     read_tag_most(comm);
+    comm->gate = MPI_REQUEST_NULL;
+    comm->gated = needs_gates(comm);
+    gated |= comm->gated;
     comm->companion = companion_make(comm);
     if (comm->companion)
         return comm;
@@ -279,9 +296,11 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
  * gone already. */
 void comms_clear(void)
 {
+    gated = false;
     while (comms) {
         struct comm *comm = comms;
 
+        PMPI_Wait(&comm->gate, MPI_STATUS_IGNORE); /* all ranks have come to the end */
         if (comm->freed || PMPI_Comm_delete_attr(comm->user, key) != MPI_SUCCESS)
             comm_free(comm);
     }

@@ -54,6 +54,7 @@ static int make_segment(struct domain *domain, const struct settings *settings)
 
 struct place {
     int local, lead; /* in its segment, and the rank that leads it */
+    int level;       /* of threads that MPI provides */
     struct life life;
 };
 
@@ -83,6 +84,7 @@ static int exchange(struct domain *domain)
     }
     mine.lead = lead;
     life_describe(&mine.life);
+    PMPI_Query_thread(&mine.level);
     PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, domain->shadow);
     for (int i = 0; i < domain->size; i++) {
         struct peer *peer = &domain->peers[i];
@@ -91,6 +93,7 @@ static int exchange(struct domain *domain)
         peer->local = shared && all[i].lead == lead ? all[i].local : -1;
         peer->pid = life_pid(&mine.life, &all[i].life);
         domain->nremote += peer->local < 0;
+        domain->single |= all[i].level != MPI_THREAD_MULTIPLE;
         if (peer->local >= 0)
             domain->of_local[peer->local] = i;
     }

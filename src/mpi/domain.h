@@ -21,6 +21,7 @@ struct peer {
     int awaited;       /* those of which MPI will say so */
     bool stopped, stopping; /* by MPI: it asked for no small messages, or was asked so */
     uint64_t received; /* messages of it, in order, that are matched or kept */
+    bool no_reads;     /* the kernel does not let this process read its memory */
     bool no_ipc;       /* its GPU memory could not be mapped, */
     bool ipc_works;    /* or it was */
     bool unacked;      /* in the domain's list */
@@ -46,6 +47,7 @@ struct domain {
     struct peer *peers;
     int nremote, nstopping;
     struct segment segment; /* base NULL: none */
+    bool single;            /* a rank has MPI below MPI_THREAD_MULTIPLE */
     int *of_local;          /* local rank -> domain rank */
     struct peer *senders; /* ranks that have ever sent here, */
     uint32_t nsenders;    /* so many */

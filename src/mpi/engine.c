@@ -35,6 +35,7 @@ static struct closing {
     struct peer *peer;
     struct descriptor *descriptor;
 } *closings;
+static _Atomic int nclosings;
 
 static bool closed(const struct closing *closing)
 {
@@ -54,10 +55,12 @@ static void close_mapping(struct domain *domain, struct peer *peer, struct descr
     if (!closing)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *closing = (struct closing){closings, domain, peer, descriptor};
-    if (closed(closing))
+    if (closed(closing)) {
         free(closing);
-    else
-        closings = closing;
+        return;
+    }
+    closings = closing;
+    nclosings++;
 }
 
 bool engine_closes_for(const struct domain *domain)
@@ -81,6 +84,7 @@ static void close_mappings(void)
         }
         *link = closing->next;
         free(closing);
+        nclosings--;
     }
 }
 
@@ -89,6 +93,7 @@ static void arrive(struct domain *domain, struct peer *peer, int number, enum in
     struct descriptor *descriptor = segment_descriptor(&domain->segment, peer->local, number);
     struct arrival arrival = {.domain = domain, .peer = peer, .from = descriptor};
 
+    operation_moved();
     if (word == INBOX_STASHED) {
         unexpected_stashed(peer, number);
         return;
@@ -158,6 +163,19 @@ void engine_progress(void)
     look_around();
     if (mpi)
         domains_sweep();
+}
+
+bool engine_busy(void)
+{
+    return operations_live() > 0 || nclosings > 0;
+}
+
+bool engine_inbox_waits(void)
+{
+    for (const struct domain *domain = domain_first(); domain; domain = domain->next)
+        if (inbox_waits(domain))
+            return true;
+    return false;
 }
 
 void engine_tell_peers(void)

@@ -8,6 +8,10 @@
 void engine_progress(void);
 /* Takes what ranks of this node have announced, and moves nothing. */
 void engine_read_inboxes(void);
+/* Something is under way that moves only in engine_progress. May be asked without the lock. */
+bool engine_busy(void);
+/* Another rank of the node has sent something that was not read yet. */
+bool engine_inbox_waits(void);
 /* What has changed for peers is told at the end of a step, and of every call. */
 void engine_tell_peers(void);
 /* The same in a call that does not wait, which a program may make in a loop: MPI's own

@@ -273,6 +273,7 @@ static struct gpubind_halo_plan *begin(struct comm *comm, const struct places *p
         return NULL;
     }
     halo->started = -1;
+    library_meet(comm->user);
     library_unlock();
     *result = PMPI_Comm_split(comm->user, has_gpu ? 0 : MPI_UNDEFINED, comm->rank, &halo->comm);
     library_lock();

@@ -67,6 +67,22 @@ static void read_ring(struct domain *domain, struct peer *peer,
     }
 }
 
+bool inbox_waits(const struct domain *domain)
+{
+    const struct segment *segment = &domain->segment;
+
+    if (!segment->base)
+        return false;
+    if (atomic_load_explicit(&segment_station(segment, segment->me)->senders,
+                             memory_order_acquire) > domain->nsenders)
+        return true;
+    for (const struct peer *peer = domain->senders; peer; peer = peer->next_sender)
+        if (atomic_load_explicit(place(segment, segment->me, peer->local, peer->got),
+                                 memory_order_acquire) != 0)
+            return true;
+    return false;
+}
+
 void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *, int,
                                                     enum inbox_word))
 {

@@ -15,6 +15,8 @@ enum inbox_word {
 bool inbox_has_room(const struct domain *domain, const struct peer *peer);
 /* There is room. What was written to shared memory before is seen by whoever reads the entry. */
 void inbox_put(struct domain *domain, struct peer *peer, int descriptor, enum inbox_word word);
+/* Others have put something in. */
+bool inbox_waits(const struct domain *domain);
 /* Hands over what others have put in so far, in the order of each. */
 void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *,
                                                     int descriptor, enum inbox_word word));

@@ -5,8 +5,6 @@
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
 
-#define STANDS_IN GPUBIND_PUBLIC
-
 void gpubind_intercept_started(void)
 {
     gpubind_init();
@@ -35,13 +33,6 @@ static int started(int result)
     return result;
 }
 
-static int made(int result, const MPI_Comm *comm)
-{
-    if (result == MPI_SUCCESS)
-        gpubind_intercept_made(*comm);
-    return result;
-}
-
 STANDS_IN int MPI_Init(int *argc, char ***argv)
 {
     return started(PMPI_Init(argc, argv));
@@ -58,81 +49,61 @@ STANDS_IN int MPI_Finalize(void)
     return PMPI_Finalize();
 }
 
-STANDS_IN int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
-{
-    return made(PMPI_Comm_dup(comm, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
-{
-    return made(PMPI_Comm_dup_with_info(comm, info, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
-{
-    return made(PMPI_Comm_split(comm, color, key, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
-                                  MPI_Comm *newcomm)
-{
-    return made(PMPI_Comm_split_type(comm, type, key, info, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
-{
-    return made(PMPI_Comm_create(comm, group, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
-{
-    return made(PMPI_Comm_create_group(comm, group, tag, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[],
-                              int reorder, MPI_Comm *newcomm)
-{
-    return made(PMPI_Cart_create(comm, ndims, dims, periods, reorder, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *newcomm)
-{
-    return made(PMPI_Cart_sub(comm, remain, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Graph_create(MPI_Comm comm, int nnodes, const int index[], const int edges[],
-                               int reorder, MPI_Comm *newcomm)
-{
-    return made(PMPI_Graph_create(comm, nnodes, index, edges, reorder, newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Dist_graph_create(MPI_Comm comm, int n, const int nodes[], const int degrees[],
-                                    const int targets[], const int weights[], MPI_Info info,
-                                    int reorder, MPI_Comm *newcomm)
-{
-    return made(PMPI_Dist_graph_create(comm, n, nodes, degrees, targets, weights, info, reorder,
-                                       newcomm), newcomm);
-}
-
-STANDS_IN int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
-                                             const int sourceweights[], int outdegree,
-                                             const int targets[], const int targetweights[],
-                                             MPI_Info info, int reorder, MPI_Comm *newcomm)
-{
-    return made(PMPI_Dist_graph_create_adjacent(comm, indegree, sources, sourceweights, outdegree,
-                                                targets, targetweights, info, reorder, newcomm),
-                newcomm);
-}
-
-STANDS_IN int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newcomm)
-{
-    return made(PMPI_Intercomm_merge(intercomm, high, newcomm), newcomm);
-}
-
+CONSTRUCTOR(MPI_Comm_dup, comm, (MPI_Comm comm, MPI_Comm *newcomm), (comm, newcomm))
+CONSTRUCTOR(MPI_Comm_dup_with_info, comm, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm),
+            (comm, info, newcomm))
+CONSTRUCTOR(MPI_Comm_split, comm, (MPI_Comm comm, int color, int key, MPI_Comm *newcomm),
+            (comm, color, key, newcomm))
+CONSTRUCTOR(MPI_Comm_split_type, comm,
+            (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *newcomm),
+            (comm, type, key, info, newcomm))
+CONSTRUCTOR(MPI_Comm_create, comm, (MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm),
+            (comm, group, newcomm))
+/* Not collective over comm. */
+CONSTRUCTOR(MPI_Comm_create_group, MPI_COMM_NULL,
+            (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm),
+            (comm, group, tag, newcomm))
+CONSTRUCTOR(MPI_Cart_create, comm,
+            (MPI_Comm comm, int ndims, const int dims[], const int periods[], int
+             reorder, MPI_Comm *newcomm), (comm, ndims, dims, periods, reorder, newcomm))
+CONSTRUCTOR(MPI_Cart_sub, comm, (MPI_Comm comm, const int remain[], MPI_Comm *newcomm),
+            (comm, remain, newcomm))
+CONSTRUCTOR(MPI_Graph_create, comm,
+            (MPI_Comm comm, int nnodes, const int index[], const int edges[], int
+             reorder, MPI_Comm *newcomm), (comm, nnodes, index, edges, reorder, newcomm))
+CONSTRUCTOR(MPI_Dist_graph_create, comm,
+            (MPI_Comm comm, int n, const int nodes[], const int degrees[], const int
+             targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm
+             *newcomm), (comm, n, nodes, degrees, targets, weights, info, reorder, newcomm))
+CONSTRUCTOR(MPI_Dist_graph_create_adjacent, comm,
+            (MPI_Comm comm, int indegree, const int sources[], const int
+             sourceweights[], int outdegree, const int targets[], const int
+             targetweights[], MPI_Info info, int reorder, MPI_Comm *newcomm),
+            (comm, indegree, sources, sourceweights, outdegree, targets,
+             targetweights, info, reorder, newcomm))
+CONSTRUCTOR(MPI_Intercomm_merge, intercomm, (MPI_Comm intercomm, int high, MPI_Comm *newcomm),
+            (intercomm, high, newcomm))
+CONSTRUCTOR(MPI_Intercomm_create, comm,
+            (MPI_Comm comm, int leader, MPI_Comm peer, int other, int tag, MPI_Comm *newcomm),
+            (comm, leader, peer, other, tag, newcomm))
+CONSTRUCTOR(MPI_Comm_accept, comm,
+            (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm),
+            (port, info, root, comm, newcomm))
+CONSTRUCTOR(MPI_Comm_connect, comm,
+            (const char *port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm),
+            (port, info, root, comm, newcomm))
+CONSTRUCTOR(MPI_Comm_spawn, comm,
+            (const char *command, char *argv[], int most, MPI_Info info, int root, MPI_Comm comm,
+             MPI_Comm *newcomm, int codes[]),
+            (command, argv, most, info, root, comm, newcomm, codes))
+CONSTRUCTOR(MPI_Comm_spawn_multiple, comm,
+            (int n, char *commands[], char **argvs[], const int most[], const MPI_Info infos[],
+             int root, MPI_Comm comm, MPI_Comm *newcomm, int codes[]),
+            (n, commands, argvs, most, infos, root, comm, newcomm, codes))
+CONSTRUCTOR(MPI_Comm_join, MPI_COMM_NULL, (int descriptor, MPI_Comm *newcomm),
+            (descriptor, newcomm))
 #if MPI_VERSION >= 4
-STANDS_IN int MPI_Comm_create_from_group(MPI_Group group, const char *tag, MPI_Info info,
-                                         MPI_Errhandler handler, MPI_Comm *newcomm)
-{
-    return made(PMPI_Comm_create_from_group(group, tag, info, handler, newcomm), newcomm);
-}
+CONSTRUCTOR(MPI_Comm_create_from_group, MPI_COMM_NULL,
+            (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler,
+             MPI_Comm *newcomm), (group, tag, info, handler, newcomm))
 #endif

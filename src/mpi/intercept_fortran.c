@@ -9,20 +9,16 @@
 #include <stdlib.h>
 
 #include "mpi/gpubind.h"
-#include "mpi/intercept.h"
+#include "mpi/intercept_fortran.h"
 
-/* The next function of this name: MPI's, or another library's that stands before it.
- * The other name is that of the other kind of handles; what comes by reference looks
- * alike. NULL when the linker has left out MPI's Fortran library, because the program
- * takes nothing from it but what is here. */
-static void *next(const char *name, const char *other)
+void *intercept_next(const char *name, const char *other)
 {
     void *found = dlsym(RTLD_NEXT, name);
 
     return found ? found : dlsym(RTLD_NEXT, other);
 }
 
-static MPI_Fint lacking(const char *name)
+MPI_Fint intercept_lacking(const char *name)
 {
     fprintf(stderr, "gpubind: %s was called, but MPI's Fortran library is not loaded: link "
                     "the program with -Wl,--no-as-needed\n", name);
@@ -41,33 +37,10 @@ static void started(MPI_Fint result)
         gpubind_intercept_started();
 }
 
-/* name, parameters, arguments, what comes before the call, what is called where there is
- * no MPI for Fortran, what comes after. In mpi_f08 ierror may be absent, a null pointer:
- * result is handed on in its place. */
-#define STAND_IN(name, other, parameters, arguments, before, in_c, after) \
-    GPUBIND_PUBLIC void name parameters;                                  \
-    GPUBIND_PUBLIC void name parameters                                   \
-    {                                                                     \
-        MPI_Fint result = MPI_SUCCESS;                                    \
-        void(*real) parameters;                                           \
-                                                                          \
-        *(void **)&real = next(#name, #other);                            \
-        before;                                                           \
-        if (real)                                                         \
-            real arguments;                                               \
-        else                                                              \
-            result = in_c;                                                \
-        after;                                                            \
-        if (ierror)                                                       \
-            *ierror = result;                                             \
-    }
-
-#define STAND_INS(name, parameters, arguments, before, in_c, after)                    \
-    STAND_IN(name##_, name##_f08_, parameters, arguments, before, in_c, after)         \
-    STAND_IN(name##_f08_, name##_, parameters, arguments, before, in_c, after)
-
-#define CONSTRUCTOR(name, parameters, arguments) \
-    STAND_INS(name, parameters, arguments, (void)0, lacking(#name), made(comm, result))
+#define CONSTRUCTS_OVER(name, over, parameters, arguments)                                   \
+    STAND_INS(name, parameters, arguments, GATE(over); const bool begun = blocking_begin(), \
+              intercept_lacking(#name), if (begun) blocking_end(); made(comm, result))
+#define CONSTRUCTS(name, parameters, arguments) CONSTRUCTS_OVER(name, old, parameters, arguments)
 
 STAND_INS(mpi_init, (MPI_Fint *ierror), (&result), (void)0, PMPI_Init(NULL, NULL),
           started(result))
@@ -77,39 +50,40 @@ STAND_INS(mpi_init_thread, (MPI_Fint *wanted, MPI_Fint *got, MPI_Fint *ierror),
 STAND_INS(mpi_finalize, (MPI_Fint *ierror), (&result), gpubind_intercept_ending(),
           PMPI_Finalize(), (void)0)
 
-CONSTRUCTOR(mpi_comm_dup, (void *old, MPI_Fint *comm, MPI_Fint *ierror), (old, comm, &result))
-CONSTRUCTOR(mpi_comm_dup_with_info, (void *old, void *info, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS(mpi_comm_dup, (void *old, MPI_Fint *comm, MPI_Fint *ierror), (old, comm, &result))
+CONSTRUCTS(mpi_comm_dup_with_info, (void *old, void *info, MPI_Fint *comm, MPI_Fint *ierror),
             (old, info, comm, &result))
-CONSTRUCTOR(mpi_comm_split,
+CONSTRUCTS(mpi_comm_split,
             (void *old, void *color, void *key, MPI_Fint *comm, MPI_Fint *ierror),
             (old, color, key, comm, &result))
-CONSTRUCTOR(mpi_comm_split_type,
+CONSTRUCTS(mpi_comm_split_type,
             (void *old, void *type, void *key, void *info, MPI_Fint *comm, MPI_Fint *ierror),
             (old, type, key, info, comm, &result))
-CONSTRUCTOR(mpi_comm_create, (void *old, void *group, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS(mpi_comm_create, (void *old, void *group, MPI_Fint *comm, MPI_Fint *ierror),
             (old, group, comm, &result))
-CONSTRUCTOR(mpi_comm_create_group,
+CONSTRUCTS_OVER(mpi_comm_create_group, NULL,
             (void *old, void *group, void *tag, MPI_Fint *comm, MPI_Fint *ierror),
             (old, group, tag, comm, &result))
-CONSTRUCTOR(mpi_cart_create,
+CONSTRUCTS(mpi_cart_create,
             (void *old, void *ndims, void *dims, void *periods, void *reorder, MPI_Fint *comm,
              MPI_Fint *ierror),
             (old, ndims, dims, periods, reorder, comm, &result))
-CONSTRUCTOR(mpi_cart_sub, (void *old, void *remain, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS(mpi_cart_sub, (void *old, void *remain, MPI_Fint *comm, MPI_Fint *ierror),
             (old, remain, comm, &result))
-CONSTRUCTOR(mpi_graph_create,
+CONSTRUCTS(mpi_graph_create,
             (void *old, void *nnodes, void *ends, void *edges, void *reorder, MPI_Fint *comm,
              MPI_Fint *ierror),
             (old, nnodes, ends, edges, reorder, comm, &result))
-CONSTRUCTOR(mpi_dist_graph_create,
+CONSTRUCTS(mpi_dist_graph_create,
             (void *old, void *n, void *sources, void *degrees, void *destinations,
              void *weights, void *info, void *reorder, MPI_Fint *comm, MPI_Fint *ierror),
             (old, n, sources, degrees, destinations, weights, info, reorder, comm, &result))
-CONSTRUCTOR(mpi_dist_graph_create_adjacent,
+CONSTRUCTS(mpi_dist_graph_create_adjacent,
             (void *old, void *nin, void *sources, void *in_weights, void *nout,
              void *destinations, void *out_weights, void *info, void *reorder, MPI_Fint *comm,
              MPI_Fint *ierror),
             (old, nin, sources, in_weights, nout, destinations, out_weights, info, reorder,
              comm, &result))
-CONSTRUCTOR(mpi_intercomm_merge, (void *inter, void *high, MPI_Fint *comm, MPI_Fint *ierror),
+CONSTRUCTS_OVER(mpi_intercomm_merge, inter,
+                (void *inter, void *high, MPI_Fint *comm, MPI_Fint *ierror),
             (inter, high, comm, &result))

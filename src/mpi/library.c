@@ -1,9 +1,6 @@
 #include "mpi/library.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cuda/copies.h"
 #include "cuda/gpu.h"
@@ -28,9 +25,7 @@
 static _Thread_local char latest_error[1024];
 static _Thread_local int capture_mode;
 static struct settings settings;
-static _Atomic enum { NOT_YET, RUNNING, OVER } phase; /* the helper looks at it unlocked */
-static pthread_t helper;
-static bool helped;
+static enum { NOT_YET, RUNNING, OVER } phase;
 
 void library_enter(void)
 {
@@ -80,6 +75,7 @@ int library_leave(MPI_Comm comm, int result, const char *call, const struct gpub
     int inter;
 
     engine_tell_peers();
+    stream_thread_look();
     gpu_resume_capture(capture_mode);
     library_unlock();
     if (result == MPI_SUCCESS)
@@ -140,32 +136,14 @@ struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err)
     return NULL;
 }
 
-static void *help(void *unused)
-{
-    (void)unused;
-    while (phase == RUNNING) {
-        library_lock();
-        if (phase == RUNNING)
-            engine_progress();
-        library_unlock();
-        usleep(20);
-    }
-    return NULL;
-}
-
 static int start_helper(struct gpubind_error *err)
 {
     int level;
 
     PMPI_Query_thread(&level);
-    library_unshare(level != MPI_THREAD_MULTIPLE);
-    if (!settings.progress_thread)
-        return MPI_SUCCESS;
-    if (level != MPI_THREAD_MULTIPLE) {
-        error_set(err, "GPUBIND_PROGRESS_THREAD=1 needs MPI_THREAD_MULTIPLE");
+    library_unshare(level != MPI_THREAD_MULTIPLE && !settings.progress_thread);
+    if (settings.progress_thread && stream_thread_help_always(err) < 0)
         return MPI_ERR_OTHER;
-    }
-    helped = pthread_create(&helper, NULL, help, NULL) == 0;
     return MPI_SUCCESS;
 }
 
@@ -225,8 +203,7 @@ static bool nothing_to_free(const void *unused)
     return releases_pending() == 0;
 }
 
-/* All ranks are here, and everybody's messages have moved meanwhile. */
-static void meet(MPI_Comm comm)
+void library_meet(MPI_Comm comm)
 {
     MPI_Request request;
     int lost = -1;
@@ -246,15 +223,8 @@ void library_stop(void)
 
     if (phase != RUNNING)
         return;
-    if (helped) {
-        phase = OVER;
-        library_unlock(); /* it may be waiting for that */
-        pthread_join(helper, NULL);
-        library_lock();
-        phase = RUNNING;
-    }
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
-    meet(world);
+    library_meet(world);
     match_close();
     stream_thread_stop();
     gpu_wait_from_now_on();
@@ -262,7 +232,7 @@ void library_stop(void)
     windows_detach();
     mappings_drop_all();
     engine_wait_for(nothing_to_free, NULL, 10);
-    meet(world); /* nobody maps what its owner frees now */
+    library_meet(world); /* nobody maps what its owner frees now */
     windows_clear();
     phase = OVER;
     comms_clear();
@@ -305,6 +275,8 @@ int gpubind_comm_attach(MPI_Comm comm)
 
     library_enter();
     result = library_start(&err);
+    if (result == MPI_SUCCESS && comm != MPI_COMM_NULL && !comm_of(comm))
+        library_meet(comm);
     if (result == MPI_SUCCESS)
         result = comm_attach(comm, &settings, &err);
     return library_leave(comm, result, "gpubind_comm_attach", &err);

@@ -13,18 +13,28 @@ int library_leave(MPI_Comm comm, int result, const char *call, const struct gpub
 /* The lock alone; a thread may take it again. Let go of it around MPI's collectives. */
 void library_lock(void);
 void library_unlock(void);
-/* false: another thread has it, or wants it. */
+/* The same, or false: another thread has it, or wants it. */
 bool library_try_lock(void);
+/* Around a call of MPI that may block, where the lock is not held: below
+ * MPI_THREAD_MULTIPLE the progress thread may take the lock in between only. */
+void library_lend(void);
+void library_take_back(void);
 /* At the start: does MPI's thread level let one thread call at a time only? No lock then. */
 void library_unshare(bool one_thread);
 /* From now on a second thread calls: the lock is taken at any thread level. */
 void library_share(void);
+/* This is the progress thread. */
+void library_help(void);
 /* This thread must not call MPI. */
 void library_keep_from_mpi(bool kept);
 bool library_may_call_mpi(void);
 /* Lets other threads in that wait to be, and (long: it has waited for long) other
  * processes. */
 void library_breathe(bool for_long);
+
+/* All ranks of comm are here, and everybody's messages have moved meanwhile: then calls of
+ * MPI that are collective over comm end without that. */
+void library_meet(MPI_Comm comm);
 
 const struct settings *library_settings(void);
 /* The attached communicator, or NULL with *result and a sentence. */

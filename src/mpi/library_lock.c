@@ -8,16 +8,48 @@
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
 static _Atomic unsigned waiting, turns;
-static bool alone;              /* only one thread calls at a time */
+static atomic_bool alone;       /* only one thread calls at a time */
 static _Thread_local int depth; /* times that this thread has the lock */
+
+/* While alone is true the mutex is unused: the calling thread owns the library, except
+ * where it has lent it, around a call of MPI that may block; then the progress thread may
+ * take it. A callback of MPI (of an attribute, of an error handler) recalls it. */
+enum { OWNED, LENT, TAKEN };
+static _Atomic unsigned owner;
+static _Thread_local int recalled; /* times that this thread, which had lent it, wants it */
+static _Thread_local bool helps;   /* this is the progress thread, */
+static _Thread_local int taken;    /* and has it so many times */
 static _Thread_local bool no_mpi;
+
+static bool take_lent(void)
+{
+    unsigned lent = LENT;
+
+    return atomic_compare_exchange_strong(&owner, &lent, TAKEN);
+}
+
+static void lock_alone(void)
+{
+    if (helps) {
+        while (taken == 0 && !take_lent())
+            sched_yield();
+        taken++;
+    } else if (recalled > 0) {
+        recalled++;
+    } else if (atomic_load_explicit(&owner, memory_order_relaxed) != OWNED) {
+        library_take_back();
+        recalled = 1;
+    }
+}
 
 /* Below MPI_THREAD_MULTIPLE no two threads are in the library at once, and a locked
  * operation waits for all that was written to shared memory before it. */
 void library_lock(void)
 {
-    if (alone)
+    if (alone) {
+        lock_alone();
         return;
+    }
     atomic_fetch_add(&waiting, 1);
     pthread_mutex_lock(&lock);
     atomic_fetch_sub(&waiting, 1);
@@ -25,8 +57,32 @@ void library_lock(void)
     depth++;
 }
 
+void library_lend(void)
+{
+    if (alone)
+        atomic_store(&owner, LENT);
+}
+
+void library_take_back(void)
+{
+    unsigned lent = LENT;
+
+    while (!atomic_compare_exchange_strong(&owner, &lent, OWNED)) {
+        if (lent == OWNED)
+            return;
+        lent = LENT;
+        sched_yield();
+    }
+}
+
 bool library_try_lock(void)
 {
+    if (alone && !helps)
+        library_lock();
+    if (alone && helps)
+        taken += taken > 0 || take_lent();
+    if (alone)
+        return !helps || taken > 0;
     if (atomic_load(&waiting) > 0 || pthread_mutex_trylock(&lock) != 0)
         return false;
     atomic_fetch_add(&turns, 1);
@@ -43,6 +99,7 @@ void library_share(void)
 {
     if (!alone)
         return;
+    recalled = 0;
     alone = false;
     library_lock();
 }
@@ -52,6 +109,11 @@ void library_keep_from_mpi(bool kept)
     no_mpi = kept;
 }
 
+void library_help(void)
+{
+    helps = true;
+}
+
 bool library_may_call_mpi(void)
 {
     return !no_mpi;
@@ -59,6 +121,13 @@ bool library_may_call_mpi(void)
 
 void library_unlock(void)
 {
+    if (taken > 0) {
+        if (--taken == 0)
+            atomic_store(&owner, LENT);
+        return;
+    }
+    if (recalled > 0 && --recalled == 0)
+        library_lend();
     if (depth == 0)
         return;
     depth--;

@@ -11,6 +11,7 @@ src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind_device.cuh \
+	src/mpi/host_reads.c src/mpi/host_reads.h \
 	src/mpi/handover.c src/mpi/handover.h \
 	src/mpi/unexpected.c src/mpi/unexpected.h \
 	src/mpi/window_ask.c \
@@ -21,6 +22,8 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/window_stream.c \
 	src/mpi/windows.c src/mpi/windows.h \
 	src/mpi/aware.c src/mpi/aware.h \
+	src/mpi/bell.c src/mpi/bell.h \
+	src/mpi/blocking.c src/mpi/blocking.h \
 	src/mpi/buffers.c src/mpi/buffers.h \
 	src/mpi/comm.c src/mpi/comm.h \
 	src/mpi/crowd.c src/mpi/crowd.h \
@@ -33,6 +36,8 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo_box.c src/mpi/halo_box.h \
 	src/mpi/halo_make.c \
 	src/mpi/inbox.c src/mpi/inbox.h \
+	src/mpi/intercept_fortran.h src/mpi/intercept_fortran_blocking.c \
+	src/mpi/intercept_blocking.c src/mpi/intercept_counts.h \
 	src/mpi/intercept.c src/mpi/intercept.h \
 	src/mpi/lanes.c src/mpi/lanes.h \
 	src/mpi/later.c src/mpi/later.h \

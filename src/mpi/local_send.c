@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/bell.h"
 #include "mpi/inbox.h"
 #include "mpi/library.h"
 #include "mpi/shares.h"
 #include "mpi/stage.h"
-#include "mpi/transfers.h"
 
 /* How long a small message waits for a receiver that copies it in one go, rather
  * than through the slot: two copies' time. */
@@ -38,6 +38,15 @@ void local_acknowledge(struct domain *domain, struct peer *peer, struct descript
     domain->unacked = peer;
 }
 
+static void ring(const struct domain *domain, const struct peer *peer, enum bell_use use)
+{
+    struct bell *bell = &segment_station(&domain->segment, peer->local)->bell;
+
+    if (atomic_load_explicit(&bell->use, memory_order_relaxed) >= (uint32_t)use &&
+        atomic_load_explicit(&bell->asleep, memory_order_relaxed))
+        bell_ring(bell);
+}
+
 void local_tell_peers(struct domain *domain)
 {
     while (domain->unacked) {
@@ -46,6 +55,7 @@ void local_tell_peers(struct domain *domain)
         domain->unacked = peer->next_unacked;
         peer->unacked = false;
         atomic_fetch_add(&segment_station(&domain->segment, peer->local)->acks, 1);
+        ring(domain, peer, BELL_FOR_ALL);
     }
 }
 
@@ -149,6 +159,17 @@ static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
                           memory_order_release);
 }
 
+/* A rank that has messages under way looks from time to time; one that has none sleeps
+ * until it is asked for something, so that must not be missed. */
+static void tell_of(const struct gpubind_operation *send)
+{
+    const bool request = send->release || (send->comm && send->comm->of);
+
+    if (request)
+        atomic_thread_fence(memory_order_seq_cst);
+    ring(send->domain, send->peer, request ? BELL_FOR_REQUESTS : BELL_FOR_ALL);
+}
+
 /* false: no descriptor is free for it, or its receiver's ring is full. */
 static bool publish(struct gpubind_operation *send)
 {
@@ -173,6 +194,7 @@ static bool publish(struct gpubind_operation *send)
         memcpy(slot_of(send), send->buffer, send->nbytes);
     fill_descriptor(send, at_once);
     inbox_put(domain, send->peer, send->descriptor, INBOX_MESSAGE);
+    tell_of(send);
     send->next = domain->sends;
     domain->sends = send;
     domain->look_again |= send->peer->gone;
@@ -190,8 +212,6 @@ static bool abandon(struct gpubind_operation *send)
     }
     if (!send->done)
         operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
-    if (send->transfer) /* MPI has its data; nobody can take them back */
-        return false;
     stage_send_end(send);
     return true;
 }
@@ -205,8 +225,6 @@ static bool follow(struct gpubind_operation *send)
         return abandon(send);
     switch (atomic_load_explicit(&descriptor->state, memory_order_acquire)) {
     case DESCRIPTOR_DONE:
-        if (send->transfer) /* MPI has yet to say that its side is done */
-            return false;
         if (send->packing) { /* the buffer is read until then */
             send->domain->look_again = true;
             return false;
@@ -221,11 +239,6 @@ static bool follow(struct gpubind_operation *send)
     case DESCRIPTOR_STAGE:
         if (!send->staging)
             stage_send_start(send, descriptor);
-        return false;
-    case DESCRIPTOR_BY_MPI:
-        /* Once: this is looked at again. */
-        atomic_store_explicit(&descriptor->state, DESCRIPTOR_TAKEN, memory_order_relaxed);
-        transfer_send(send, descriptor->mpi_tag, TRANSFER_WHOLE, true);
         return false;
     default: /* a receiver that has left has closed its mappings, and takes nothing more */
         return (send->done || send->release) &&

@@ -1,6 +1,7 @@
 #include "mpi/operation.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,9 @@
 #include "mpi/pack.h"
 
 static struct gpubind_operation *spare; /* kept, so that calls do not allocate */
+bool operations_used;
+static _Atomic int live;
+static _Atomic unsigned moves;
 
 double operation_clock(void)
 {
@@ -35,11 +39,38 @@ struct gpubind_operation *operation_make(enum operation_kind kind)
     operation->kind = kind;
     operation->descriptor = -1;
     operation->slot = -1;
+    operations_count(1);
+    operations_used = true;
     return operation;
+}
+
+/* By one thread at a time, which has the library. */
+void operations_count(int n)
+{
+    atomic_store_explicit(&live, atomic_load_explicit(&live, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+int operations_live(void)
+{
+    return atomic_load_explicit(&live, memory_order_relaxed);
+}
+
+void operation_moved(void)
+{
+    atomic_store_explicit(&moves, atomic_load_explicit(&moves, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+unsigned operations_moved(void)
+{
+    return atomic_load_explicit(&moves, memory_order_relaxed);
 }
 
 static void put_back(struct gpubind_operation *operation)
 {
+    operations_count(-1);
+    operation_moved();
     pack_free(operation->pack);
     flight_drop(&operation->before);
     if (operation->comm)
@@ -71,6 +102,7 @@ void operation_let_go(struct gpubind_operation *operation)
 
 void operations_clear(void)
 {
+    operations_used = false;
     while (spare) {
         struct gpubind_operation *next = spare->next;
 
@@ -88,6 +120,7 @@ void operation_end(struct gpubind_operation *operation, int result, const char *
     va_end(args);
     operation->result = result;
     operation->done = true;
+    operation_moved();
 }
 
 void operation_failed(struct gpubind_operation *operation)
@@ -96,11 +129,13 @@ void operation_failed(struct gpubind_operation *operation)
         error_set(&operation->error, "the data could not be copied");
     operation->result = MPI_ERR_OTHER;
     operation->done = true;
+    operation_moved();
 }
 
 void operation_good(struct gpubind_operation *operation)
 {
     operation->done = true;
+    operation_moved();
 }
 
 void operation_order(struct gpubind_operation *operation)

@@ -17,7 +17,6 @@ enum order {
     ORDER_GATED   /* the call's stream has not got there yet, or a send's data are not packed */
 };
 
-struct transfer;
 struct staging;
 struct pack;
 struct pair;
@@ -71,7 +70,6 @@ struct gpubind_operation {
     struct descriptor *from;
     struct mapping *mapping;
     struct staging *staging;   /* a send through a lane */
-    struct transfer *transfer; /* data in MPI messages */
     struct offer *offer;       /* mine, open */
     struct pair *pair;         /* it is a persistent request, which others move; see pairs.h */
 };
@@ -95,6 +93,15 @@ void operation_order(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
 int operation_ordered(struct gpubind_operation *operation);
 void operations_clear(void);
+/* Operations that somebody will hear of or the engine needs; persistent ones count while
+ * they are active: the n that are added. */
+void operations_count(int n);
+int operations_live(void);
+/* There has been one since the library started. */
+extern bool operations_used;
+/* Something has happened to one of them; how often it did. */
+void operation_moved(void);
+unsigned operations_moved(void);
 double operation_clock(void);
 
 #endif

@@ -37,6 +37,7 @@ static void destroy(struct pair *pair)
     if (pair->own_type)
         PMPI_Type_free(&pair->type);
     pair->request->pair = NULL;
+    operations_count(1);
     operation_forget(pair->request);
     free(pair);
 }
@@ -100,7 +101,7 @@ static void bury(void)
         next = pair->next;
         if (!pair->freed || !(pair->parted || engine_peer_is_gone(pair->request)))
             continue;
-        pair->parted = true;
+        pair->parted |= pair->met && engine_peer_is_gone(pair->request);
         pair_settle(pair);
     }
 }
@@ -175,6 +176,7 @@ struct pair *pair_make(struct gpubind_operation *request, const struct layout *l
     pair->sure = sure;
     request->pair = pair;
     request->inactive = true;
+    operations_count(-1);
     request->done = true;
     *pairs_end = pair;
     pairs_end = &pair->next;

@@ -91,6 +91,7 @@ static void start_message(struct pair *pair)
 
 static void begin(struct gpubind_operation *request)
 {
+    operations_count(1);
     request->inactive = false;
     request->done = false;
     request->waited = false;

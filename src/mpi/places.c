@@ -91,6 +91,7 @@ const struct places *places_of(struct comm *comm, struct gpubind_error *err)
     PMPI_Get_processor_name(host, &length);
     snprintf(mine.host, sizeof mine.host, "%.63s", host);
     find_gpu(&mine);
+    library_meet(comm->user);
     library_unlock();
     PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, places->place, sizeof mine, MPI_BYTE, comm->user);
     library_lock();
@@ -189,6 +190,7 @@ int gpubind_comm_gpus(MPI_Comm user, MPI_Comm *gpus)
     if (places) {
         const int color = places->place[comm->rank].has_gpu ? 0 : MPI_UNDEFINED;
 
+        library_meet(user);
         library_unlock();
         result = PMPI_Comm_split(user, color, comm->rank, gpus);
         library_lock();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/host_reads.h"
 #include "mpi/later.h"
 #include "mpi/library.h"
 #include "mpi/life.h"
@@ -14,7 +15,6 @@
 #include "mpi/pulls.h"
 #include "mpi/remote.h"
 #include "mpi/stage.h"
-#include "mpi/transfers.h"
 
 /* Receives whose sender is not ready yet. */
 static struct gpubind_operation *waiting;
@@ -122,7 +122,7 @@ static void take(struct gpubind_operation *receive)
     } else if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
         receive_finish(receive, -1, &receive->error);
     } else if (!from && host && !on_stream) {
-        transfer_receive_local(receive);
+        host_read_add(receive);
     } else if (!from) {
         stage_receive_start(receive);
     } else if (!host) {
@@ -311,7 +311,7 @@ void receive_abandon(struct gpubind_operation *receive)
             return;
         later_withdraw(receive);
         operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
-    } else if (!receive->from || receive->transfer) {
+    } else if (!receive->from) {
         operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
     } else {
         stage_receive_abandon(receive);
@@ -334,6 +334,7 @@ void receives_progress(void)
             waiting = receive;
         }
     }
+    host_reads_progress();
     pulls_progress();
     stage_receives_progress();
 }

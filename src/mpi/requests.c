@@ -57,6 +57,8 @@ int request_finish(struct gpubind_operation *operation, MPI_Status *status,
     *err = operation->error;
     tell_status(operation, status);
     operation->inactive = operation->pair;
+    if (operation->pair)
+        operations_count(-1);
     if (!operation->pair)
         operation_forget(operation);
     return result;

@@ -38,7 +38,6 @@ enum descriptor_state {
     DESCRIPTOR_SENT,     /* sender: in the ring */
     DESCRIPTOR_TAKEN,    /* receiver: it copies */
     DESCRIPTOR_STAGE,    /* receiver: the sender shall move the data through a lane */
-    DESCRIPTOR_BY_MPI,   /* receiver: the sender shall send the data by MPI */
     DESCRIPTOR_STASHING, /* sender: it copies the data to the slot */
     DESCRIPTOR_STASHED,  /* sender: the data are in the slot */
     DESCRIPTOR_DONE      /* receiver: the sender may forget it */
@@ -48,7 +47,6 @@ struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct wire_header header;
-    int32_t mpi_tag;        /* BY_MPI */
     uint32_t lane_on_gpu;   /* STAGE: filled by the sender before the first chunk */
     uint64_t lane_offset;   /* in the sender's lanes, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
@@ -89,11 +87,20 @@ struct pieces {
     struct gather_piece piece[];
 };
 
+/* A thread of a rank sleeps here; other ranks of the node wake it. */
+enum bell_use { BELL_IN_VAIN, BELL_FOR_REQUESTS, BELL_FOR_ALL };
+struct bell {
+    _Atomic uint32_t rung;   /* a futex */
+    _Atomic uint32_t asleep; /* it sleeps; */
+    _Atomic uint32_t use;    /* what it can serve now: enum bell_use */
+};
+
 struct station {
     _Atomic uint32_t left;            /* it uses the segment no more, and maps nobody's memory */
     _Atomic uint32_t noticed;         /* of rank 0: notices that the node has had, by bit */
     _Alignas(128) _Atomic uint32_t senders; /* ranks that have ever sent to it */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
+    _Alignas(128) struct bell bell;      /* of its progress thread */
 };
 
 struct segment {

@@ -87,6 +87,7 @@ static void start_chunk(struct staging *staging, struct gpu *gpu, uint64_t total
     struct flight *flight = &staging->flights[staging->started % AHEAD_MOST];
     char *host = (char *)operation->buffer + skip;
 
+    operation_moved();
     staging->started++;
     if (gpu) {
         if (copies_start(gpu, out ? GPU_OUT : GPU_IN, &copy, 1, flight, &operation->error) < 0)

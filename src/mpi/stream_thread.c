@@ -1,15 +1,18 @@
+/* The thread that drives the engine where no thread of the application does: for what
+ * streams were given, for windows, and while the application is in calls of MPI that block
+ * (or, with GPUBIND_PROGRESS_THREAD=1, anywhere else). */
 #include "mpi/stream_thread.h"
 
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "cuda/gpu.h"
+#include "mpi/bell.h"
 #include "mpi/engine.h"
 #include "mpi/gated_sends.h"
 #include "mpi/library.h"
@@ -19,7 +22,6 @@
 #include "mpi/window_remote.h"
 
 #define ON_ITS_WAY 0.3 /* seconds, of a message */
-#define WATCH_EACH 100000000 /* nanoseconds */
 
 /* With work, but nothing happening: how long a pause between two looks is (0: it gives
  * way to others), by the time since something happened. What a look finds late costs a
@@ -29,17 +31,34 @@ static const struct {
     long pause;   /* nanoseconds */
 } pauses[] = {{200e-6, 0}, {10e-3, 10000}, {1e9, 50000}};
 
+/* For messages without streams: then it sleeps so long, unless another rank of the node
+ * wakes it, which what comes by MPI cannot. */
+#define AWAKE 10e-3
+#define NAP 1e-3
+#define NAP_WITH_MPI 50e-6
+/* Where streams wait for other GPUs, somebody has to look whether their processes live. */
+#define WATCH_EACH 0.1
+
 static enum { NOT_YET, RUNNING, FAILED } state;
 static atomic_bool stopping;
 static pthread_t thread;
-static sem_t work;
+static struct bell own_bell, *bell = &own_bell; /* that of the node's ranks, if there are any */
+static bool one_bell; /* all ranks of the node have it */
 static int level;
+static bool always;        /* it helps wherever the application is */
+static _Atomic int inside; /* threads of the application in calls of MPI that block */
+
+static bool may_help(void)
+{
+    return always || inside > 0;
+}
 
 /* Somebody who has the lock makes the same steps, or is out soon. */
 static void step(void)
 {
     if (!library_try_lock())
         return;
+    gpu_suspend_capture(); /* the application may have loaded CUDA since the thread began */
     engine_progress();
     library_unlock();
 }
@@ -63,23 +82,42 @@ static bool has_work(void)
 
 static unsigned count_events(void)
 {
-    return on_streams_events() + window_serve_events();
+    return on_streams_events() + window_serve_events() + operations_moved();
 }
 
-/* Where streams wait for other GPUs, somebody has to look whether their processes live. */
-static void wait_for_work(void)
+/* How long it may sleep: 0: without end; less: not at all. */
+static double sleeps(void)
 {
-    struct timespec until;
+    bool waits;
 
-    if (!pairs_watched()) {
-        sem_wait(&work);
-        return;
-    }
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += WATCH_EACH;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    sem_timedwait(&work, &until);
+    if (stopping || has_work())
+        return -1;
+    if (!may_help())
+        return pairs_watched() ? WATCH_EACH : 0;
+    if (!library_try_lock())
+        return NAP;
+    waits = engine_inbox_waits();
+    library_unlock();
+    if (waits)
+        return -1;
+    if (engine_busy())
+        return stream_thread_has_mpi() ? NAP_WITH_MPI : NAP;
+    if (!one_bell)
+        return NAP;
+    return pairs_watched() ? WATCH_EACH : 0;
+}
+
+/* true: it was woken. */
+static bool sleep_on(void)
+{
+    const uint32_t heard = bell_lie_down(bell);
+    const double seconds = sleeps();
+
+    if (seconds < 0)
+        bell_stay_up(bell);
+    else
+        bell_sleep(bell, heard, seconds);
+    return atomic_load(&bell->rung) != heard;
 }
 
 static void *serve(void *unused)
@@ -89,45 +127,105 @@ static void *serve(void *unused)
 
     (void)unused;
     prctl(PR_SET_TIMERSLACK, 1000ul);
+    library_help();
     library_keep_from_mpi(level < MPI_THREAD_MULTIPLE);
-    gpu_suspend_capture();
     while (!stopping) {
-        if (!has_work())
-            wait_for_work();
-        step();
+        const double since = operation_clock() - happened;
+
+        if (!has_work() && !(may_help() && engine_busy() && since < AWAKE))
+            happened = sleep_on() ? operation_clock() - pauses[0].until : happened;
+        else
+            rest(since);
+        if (has_work() || may_help() || pairs_watched())
+            step();
         if (count_events() != events) {
             events = count_events();
             happened = operation_clock();
         }
-        rest(operation_clock() - happened);
     }
     return NULL;
 }
 
-int stream_thread_start(struct gpubind_error *err)
+static void find_bell(void)
+{
+    const struct domain *domain = domain_first();
+
+    while (domain && domain->next) /* the oldest */
+        domain = domain->next;
+    if (domain && domain->segment.base)
+        bell = &segment_station(&domain->segment, domain->segment.me)->bell;
+}
+
+static bool start_thread(void)
 {
     sigset_t all, before;
 
-    if (state == RUNNING)
-        return 0;
-    if (state == NOT_YET) {
-        PMPI_Query_thread(&level);
+    if (state != NOT_YET)
+        return state == RUNNING;
+    PMPI_Query_thread(&level);
+    find_bell();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    state = pthread_create(&thread, NULL, serve, NULL) == 0 ? RUNNING : FAILED;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return state == RUNNING;
+}
+
+int stream_thread_start(struct gpubind_error *err)
+{
+    if (state != FAILED)
         library_share();
-        sem_init(&work, 0, 0);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        state = pthread_create(&thread, NULL, serve, NULL) == 0 ? RUNNING : FAILED;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
-    return state == RUNNING ? 0 : error_set(err, "no thread can be made to serve streams");
+    return start_thread() ? 0 : error_set(err, "no thread can be made to serve streams");
+}
+
+int stream_thread_help_always(struct gpubind_error *err)
+{
+    if (stream_thread_start(err) < 0)
+        return -1;
+    always = true;
+    bell->use = BELL_FOR_ALL;
+    return 0;
+}
+
+/* The application's thread has the library. What others ask from here on rings; what they
+ * asked before is served first. */
+void stream_thread_enter(void)
+{
+    int mode;
+
+    one_bell = !domain_first() || !domain_first()->next;
+    if (!start_thread())
+        return;
+    inside++;
+    atomic_store(&bell->use, always || engine_busy() ? BELL_FOR_ALL : BELL_FOR_REQUESTS);
+    if (!engine_busy() && !engine_inbox_waits())
+        return;
+    mode = gpu_suspend_capture();
+    engine_progress();
+    gpu_resume_capture(mode);
+    if (!engine_busy())
+        return;
+    atomic_store(&bell->use, BELL_FOR_ALL);
+    stream_thread_wake();
+}
+
+void stream_thread_leave(void)
+{
+    if (state == RUNNING && --inside == 0 && !always)
+        atomic_store_explicit(&bell->use, BELL_IN_VAIN, memory_order_relaxed);
+}
+
+void stream_thread_look(void)
+{
+    if (may_help() && engine_busy())
+        stream_thread_wake();
 }
 
 void stream_thread_wake(void)
 {
-    int waiting = 0;
-
-    if (sem_getvalue(&work, &waiting) == 0 && waiting <= 0)
-        sem_post(&work);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&bell->asleep, memory_order_relaxed))
+        bell_ring(bell);
 }
 
 bool stream_thread_has_mpi(void)
@@ -149,9 +247,10 @@ void stream_thread_stop(void)
         on_streams_give_up();
     state = FAILED;
     stopping = true;
-    sem_post(&work);
+    bell_ring(bell);
     library_unlock();
     pthread_join(thread, NULL);
     library_lock();
+    bell = &own_bell;
     on_streams_clear();
 }

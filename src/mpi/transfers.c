@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "mpi/lanes.h"
-#include "mpi/local_send.h"
-#include "mpi/receive.h"
 #include "mpi/remote.h"
 
 #define AHEAD_MOST 24
@@ -61,7 +59,6 @@ static struct transfer *start(struct gpubind_operation *operation, bool sending,
     transfer->chunk = chunk;
     transfer->nchunks = (transfer->nbytes + chunk - 1) / chunk;
     transfer->ahead = straight ? AHEAD_MOST : PRIVATE_LANE_BYTES / chunk;
-    operation->transfer = transfer;
     *transfers_end = transfer;
     transfers_end = &transfer->next;
     return transfer;
@@ -84,15 +81,6 @@ void transfer_receive(struct gpubind_operation *receive, uint64_t asked_by, uint
     transfer->unanswered = !straight;
     if (straight)
         remote_answer(receive->domain, receive->peer, asked_by, chunk, tag, direct);
-}
-
-void transfer_receive_local(struct gpubind_operation *receive)
-{
-    int tag = transfer_tag();
-
-    start(receive, false, tag, TRANSFER_WHOLE, true);
-    receive->from->mpi_tag = tag;
-    local_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_BY_MPI);
 }
 
 static size_t chunk_nbytes(const struct transfer *transfer, uint64_t chunk)
@@ -224,16 +212,10 @@ static void end(struct transfer *transfer)
 
     if (transfer->lane)
         lane_give(transfer->lane);
-    operation->transfer = NULL;
-    operation->domain->look_again = true; /* its descriptor may be DONE already */
-    if (!transfer->sending && operation->from) {
-        receive_finish(operation, transfer->failed ? -1 : 0, &operation->error);
-    } else if (!transfer->sending || operation->peer->local < 0) {
-        if (transfer->failed)
-            operation_failed(operation);
-        operation->done = true;
-        operation_let_go(operation);
-    }
+    if (transfer->failed)
+        operation_failed(operation);
+    operation->done = true;
+    operation_let_go(operation);
     free(transfer);
 }
 

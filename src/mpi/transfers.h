@@ -8,15 +8,12 @@
 
 #define TRANSFER_WHOLE ((uint64_t)1 << 30) /* bytes of each message without chunks */
 
-/* Starts this side of it; ends the operation, except a send to a rank of this node,
- * which its descriptor ends. chunk: bytes of each MPI message, the same on both
+/* Starts this side of it; ends the operation. chunk: bytes of each MPI message, the same on both
  * sides; straight: the buffer is handed to MPI. */
 void transfer_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool straight);
 /* Answers the sender's announcement, of its operation asked_by. */
 void transfer_receive(struct gpubind_operation *receive, uint64_t asked_by, uint64_t chunk,
                       bool straight, bool direct);
-/* Host data of a rank of this node: asks the sender, and receives. */
-void transfer_receive_local(struct gpubind_operation *receive);
 void transfers_progress(void);
 /* Some are under way, so that MPI has to be called. */
 bool transfers_busy(void);

@@ -13,5 +13,6 @@ EXTRA_DIST += \
 	tests/fortran/messages.F90 \
 	tests/fortran/mpif.f90 \
 	tests/fortran/places.F90 \
+	tests/fortran/progress.F90 \
 	tests/fortran/streams.F90 \
 	tests/fortran/windows.F90

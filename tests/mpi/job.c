@@ -1,12 +1,18 @@
 #include "tests/mpi/job.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NAME_BYTES 160
@@ -35,6 +41,22 @@ static void hangs(int number)
     _exit(124);
 }
 
+/* As in some containers, no process may read another's memory. */
+static void refuse_reads(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+        fprintf(stderr, "ranks: reads cannot be refused\n");
+}
+
 void job_start(int threads)
 {
     const char *seconds = getenv("TEST_SECONDS");
@@ -42,6 +64,8 @@ void job_start(int threads)
 
     if (getenv("TEST_MULTIPLE"))
         threads = MPI_THREAD_MULTIPLE;
+    if (getenv("TEST_NO_READS"))
+        refuse_reads();
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, hangs);
     alarm(seconds ? (unsigned)atoi(seconds) : 60);

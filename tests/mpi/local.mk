@@ -50,7 +50,9 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/persistent_rules.c \
 	tests/mpi/persistent_stream.c \
 	tests/mpi/persistent_types.c \
+	tests/mpi/mpi_calls.c tests/mpi/mpi_calls.h \
 	tests/mpi/probe.c \
+	tests/mpi/progress.c \
 	tests/mpi/pt2pt.c \
 	tests/mpi/random_type.c tests/mpi/random_type.h \
 	tests/mpi/ranks.c \
@@ -126,6 +128,7 @@ mpi_tests = \
 	tests/lib_order.t \
 	tests/lib_persistent.t \
 	tests/lib_probe.t \
+	tests/lib_progress.t \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
 	tests/lib_shm.t \
@@ -165,3 +168,12 @@ tests_bench_window_LDFLAGS = -no-install
 tests_bench_window_LDADD = $(tests_mpi_ranks_LDADD)
 tests_bench_window_SOURCES = tests/bench/window.c tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c
+
+# By hand: see there.
+EXTRA_PROGRAMS += tests/bench/blocking
+CLEANFILES += tests/bench/blocking
+tests_bench_blocking_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_bench_blocking_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_bench_blocking_LDFLAGS = -no-install
+tests_bench_blocking_LDADD = $(tests_mpi_ranks_LDADD)
+tests_bench_blocking_SOURCES = tests/bench/blocking.c

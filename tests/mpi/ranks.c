@@ -57,6 +57,7 @@ static const struct {
     {"persistent_stream", test_persistent_stream, 2, 1, MPI_THREAD_SINGLE},
     {"persistent_types", test_persistent_types, 1, 1, MPI_THREAD_SINGLE},
     {"probe", test_probe, 2, 1, MPI_THREAD_SINGLE},
+    {"progress", test_progress, 2, 1, MPI_THREAD_SINGLE},
     {"pt2pt", test_pt2pt, 2, 2, MPI_THREAD_SINGLE},
     {"regular", test_regular, 2, 1, MPI_THREAD_SINGLE},
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},

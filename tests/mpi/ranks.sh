@@ -23,6 +23,7 @@ slower copies | GPUBIND_SIM_LATENCY=2000
 slowest copies | GPUBIND_SIM_LATENCY=20000
 no peers      | GPUBIND_SIM_PEERS=none
 no IPC        | GPUBIND_SIM_IPC=refuse
+no reads      | TEST_NO_READS=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 no mappings   | GPUBIND_SIM_IPC=refuse GPUBIND_SIM_CUMEM=no
 one device    | GPUBIND_SIM_DEVICES=1
 three devices | GPUBIND_SIM_DEVICES=3
@@ -42,6 +43,7 @@ no eager      | GPUBIND_EAGER=0
 no eager, no peers | GPUBIND_EAGER=0 GPUBIND_SIM_PEERS=none
 nothing kept  | GPUBIND_PACK_MEMORY=0
 thread        | GPUBIND_PROGRESS_THREAD=1 TEST_MULTIPLE=1
+one thread    | GPUBIND_PROGRESS_THREAD=1
 threads       | TEST_MULTIPLE=1
 network threads | GPUBIND_PATH=network TEST_MULTIPLE=1
 slow network threads | GPUBIND_PATH=network GPUBIND_SIM_LATENCY=30 TEST_MULTIPLE=1

@@ -49,6 +49,7 @@ void test_persistent_rules(void);
 void test_persistent_stream(void);
 void test_persistent_types(void);
 void test_probe(void);
+void test_progress(void);
 void test_pt2pt(void);
 void test_regular(void);
 void test_requests(void);
