@@ -144,7 +144,11 @@ static int take_event(struct flight *flight)
 
 static void give_event(const struct flight *flight)
 {
-    struct spare *spare = malloc(sizeof *spare);
+    struct spare *spare;
+
+    if (!flight->event) /* the copy agent's */
+        return;
+    spare = malloc(sizeof *spare);
 
     if (!spare) {
         gpu_driver()->cuEventDestroy_v2(flight->event);

@@ -153,6 +153,11 @@ int operation_ordered(struct gpubind_operation *operation)
 
     if (operation->order != ORDER_OPEN)
         return operation->order == ORDER_DONE;
+    if (operation->order_until > 0 && operation_clock() > operation->order_until) {
+        flight_drop(&operation->before);
+        operation->order = ORDER_DONE;
+        return 1;
+    }
     err = operation->error; /* no flight: it could not be asked for */
     landed = operation->before.gpu ? flight_landed(&operation->before, &err) : -1;
     if (landed < 0)

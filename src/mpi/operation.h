@@ -47,6 +47,7 @@ struct gpubind_operation {
     uint64_t nbytes;   /* to send; room to receive */
     uint32_t type;
     enum order order;
+    double order_until;  /* ORDER_OPEN: no longer than until then, seconds; 0: as long as it takes */
     struct flight before; /* ORDER_OPEN: that work */
     bool on_stream;    /* may be served by a thread that may not call MPI */
     struct arrival *early; /* a receive: its message, until both are ready */

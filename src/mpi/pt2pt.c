@@ -70,15 +70,20 @@ static int come_after(struct gpubind_operation *operation, struct gpubind_error 
     return 0;
 }
 
+/* A copy that has returned ends soon; other work there may wait for this very message. */
+#define COPIES_END_WITHIN 1.0 /* seconds */
+
 /* Of the application, that have returned and may be under way all the same. */
 static void come_after_copies(struct gpubind_operation *operation, enum call_kind call)
 {
     if (operation->order == ORDER_OPEN)
         return;
-    if (call == CALL_ON_STREAM || gpu_is_held() || gpu_is_capturing(operation->memory.gpu))
+    if (call == CALL_ON_STREAM || gpu_is_held() || gpu_is_capturing(operation->memory.gpu)) {
         synchronous_settle(&operation->memory);
-    else
-        operation->order = ORDER_OPEN;
+        return;
+    }
+    operation->order = ORDER_OPEN;
+    operation->order_until = operation_clock() + COPIES_END_WITHIN;
 }
 
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
