@@ -14,9 +14,8 @@ struct agent {
     bool tried;         /* to start it */
     int held;           /* streams that wait */
     uint32_t launched;  /* instances */
-    bool ready;         /* the latest lies behind the doorbell, */
-    bool active;        /* or it, or the one before it, takes commands */
-    uint32_t running;   /* the number of the active one */
+    uint32_t rung;      /* those below this number lie behind the doorbell no more */
+    bool active;        /* the latest of these takes commands */
     uint32_t posted;    /* as in the ring */
     unsigned looks;
     bool broken;        /* no more of it: the driver refused something */
@@ -46,6 +45,12 @@ static int zero(struct gpu *gpu, cuda_address at, size_t nbytes)
     return status == CUDA_OK ? gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) : status;
 }
 
+static void open_to(struct agent *agent, uint32_t number)
+{
+    if ((int32_t)(number - agent->ring->doorbell) > 0)
+        __atomic_store_n(&agent->ring->doorbell, number, __ATOMIC_RELEASE);
+}
+
 /* The context is current. */
 static int launch(struct gpu *gpu, struct agent *agent)
 {
@@ -57,54 +62,58 @@ static int launch(struct gpu *gpu, struct agent *agent)
         stream, (cuda_address)(uintptr_t)&agent->ring->doorbell, agent->launched + 1,
         CUDA_WAIT_GEQ);
 
-    if (status != CUDA_OK)
-        return status;
-    agent->launched++; /* what waits is there, whatever comes of the launch */
-    return gpu_driver()->cuLaunchKernel(kernel_of(gpu, GPU_AGENT_KERNEL), blocks, 1, 1,
-                                        AGENT_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
+    if (status == CUDA_OK)
+        status = gpu_driver()->cuLaunchKernel(kernel_of(gpu, GPU_AGENT_KERNEL), blocks, 1, 1,
+                                              AGENT_KERNEL_THREADS, 1, 1, 0, stream, parameters,
+                                              NULL);
+    if (status == CUDA_OK)
+        agent->launched++;
+    else /* nothing lies behind that wait; instances that run early only wait longer */
+        open_to(agent, agent->launched + 1);
+    return status;
 }
 
-static void ring_doorbell(struct agent *agent, uint32_t instance)
+static uint32_t ready(const struct agent *agent)
 {
-    agent->running = instance;
-    __atomic_store_n(&agent->ring->doorbell, instance + 1, __ATOMIC_RELEASE);
+    return agent->launched - agent->rung;
 }
 
-static void end(struct agent *agent, uint32_t instance)
+static void ring_doorbell(struct agent *agent)
 {
+    open_to(agent, ++agent->rung);
+}
+
+/* Of the latest that was rung. */
+static void end(struct agent *agent)
+{
+    const uint32_t instance = agent->rung - 1;
+
     __atomic_store_n(&agent->ring->ended[instance % AGENT_INSTANCES],
                      (uint64_t)(instance + 1) << 32 | agent->posted, __ATOMIC_RELEASE);
 }
 
-/* One more instance behind the doorbell. */
+/* One instance for each stream that waits, so that none has to run between their messages. */
 static void make_ready(struct gpu *gpu, struct agent *agent)
 {
-    bool entered;
+    const bool entered = gpu_enter(gpu);
 
-    if (agent->ready || agent->broken ||
-        agent->launched - load(&agent->ring->exited) >= AGENT_INSTANCES - 1)
-        return;
-    entered = gpu_enter(gpu);
-    agent->broken = launch(gpu, agent) != CUDA_OK;
-    agent->ready = !agent->broken;
-    if (agent->broken) /* nothing waits behind it */
-        __atomic_store_n(&agent->ring->doorbell, agent->launched, __ATOMIC_RELEASE);
+    while (!agent->broken && ready(agent) < (uint32_t)agent->held &&
+           agent->launched - load(&agent->ring->exited) < AGENT_INSTANCES - 1)
+        agent->broken = launch(gpu, agent) != CUDA_OK;
     gpu_leave(entered);
 }
 
 /* Instances that are needed no more exit. */
 static void settle(struct agent *agent)
 {
-    const bool wanted = agent->held > 0;
-
-    if (agent->active && is_idle(agent) && (agent->ready || !wanted)) {
-        end(agent, agent->running);
+    if (agent->active && is_idle(agent) &&
+        (agent->held == 0 || ready(agent) >= (uint32_t)agent->held)) {
+        end(agent);
         agent->active = false;
     }
-    if (agent->ready && !wanted && !agent->active) {
-        ring_doorbell(agent, agent->launched - 1);
-        end(agent, agent->running);
-        agent->ready = false;
+    while (agent->held == 0 && !agent->active && ready(agent) > 0) {
+        ring_doorbell(agent);
+        end(agent);
     }
 }
 
@@ -117,7 +126,9 @@ static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *er
     agent->ring = page_locked(sizeof *agent->ring, err);
     if (!agent->ring)
         return false;
+    agent->held = 1;
     make_ready(gpu, agent);
+    agent->held = 0;
     settle(agent);
     return !agent->broken &&
            gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == CUDA_OK;
@@ -159,7 +170,7 @@ bool agent_serves(const struct gpu *gpu, enum gpu_stream stream)
 {
     const struct agent *agent = gpu->agent;
 
-    return agent && stream != GPU_PACK && (agent->active || agent->ready) && (agent->held > 0 || !is_idle(agent));
+    return agent && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
 }
 
 uint32_t agent_latest(const struct gpu *gpu)
@@ -229,8 +240,7 @@ uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size
     __atomic_store_n(&agent->ring->posted, ++agent->posted, __ATOMIC_RELEASE);
     if (!agent->active) {
         agent->active = true;
-        agent->ready = false;
-        ring_doorbell(agent, agent->launched - 1);
+        ring_doorbell(agent);
     }
     return agent->posted;
 }

@@ -9,9 +9,9 @@
  * Therefore a kernel is launched before the stream is made to wait. It lies in a stream of
  * the library, behind a wait for a word of page-locked memory, the doorbell. What is to be
  * copied is posted as a command in page-locked memory; the first command rings the
- * doorbell. The instance exits when nothing is to do and another one lies ready, or no stream
- * waits any more: between bursts no multiprocessor is taken, and a call that waits for the
- * whole context is not kept waiting.
+ * doorbell. The instance exits when nothing is to do and one lies ready for each stream that
+ * waits, or none does any more: between messages no multiprocessor is taken, and a call that
+ * waits for the whole context is not kept waiting.
  *
  * As long as streams wait, all copies of the library in that context go this way, so that
  * they stay in their order. Calls are made with the library's lock. */
