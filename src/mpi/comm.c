@@ -198,6 +198,8 @@ static struct comm *comm_dup(struct comm *original)
     comm->context = context_of_dup(original->context, original->ndups++);
     comm->domain = original->domain;
     comm->domain->users++;
+    comm->gate = MPI_REQUEST_NULL;
+    comm->gated = original->gated;
     comm->rank = original->rank;
     comm->size = original->size;
     comm->tag_most = original->tag_most;
