@@ -13,7 +13,7 @@ on GPU 4 comms
 # then waits in PMIx_Init and PMIx_Lookup for ever.
 export TEST_SECONDS=30
 for setting in simulated 'shared path' 'network path' GPU; do
-    case $setting in *GPU*) [ -n "$real_gpu" ] || continue ;; esac
+    is_wanted "$setting" || continue
     start "$setting" 2 "$program" spawn
     if grep -q '# hangs: MPI_Comm_spawn$' "$tmp/err"; then
         skip "$setting: spawn" 'MPI_Comm_spawn does not come back'

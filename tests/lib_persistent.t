@@ -103,7 +103,7 @@ unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
 # Open MPI goes on without a rank where it is told to.
 export OMPI_MCA_orte_enable_recovery=1
 for setting in simulated kernels 'slow copies' GPU; do
-    [ "$setting" != GPU ] || [ -n "$real_gpu" ] || continue
+    is_wanted "$setting" || continue
     "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE' || continue
     for what in later waiting middle host message; do
         limit=40 start "$setting" 2 "$program" persistent_gone $what

@@ -26,7 +26,7 @@ for setting in 'network path' 'GPU network'; do
 done
 for setting in simulated 'slow copies' 'network threads' GPU; do
     on "$setting" 2 on_stream left
-    case $setting in *GPU*) [ -n "$real_gpu" ] || continue ;; esac
+    is_wanted "$setting" || continue
     is "$setting: what is left is said" \
         "$(grep -c '^gpubind: rank 0: a message on a stream went wrong, and no later call .*: nobody sent' "$tmp/err")" 1
 done

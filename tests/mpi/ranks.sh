@@ -1,6 +1,6 @@
 # Sourced after lib.sh by tests/lib_*.t: runs the tests of tests/mpi/ranks under mpirun,
 # each in several settings: on the simulated driver always, on real GPUs where
-# GPUBIND_TEST_GPU=1 says that there are some. By hand, from the build folder:
+# GPUBIND_TEST_GPU=1 says that there are some (only: and nowhere else). By hand, from the build folder:
 #   LD_LIBRARY_PATH=FOLDER mpirun -np 2 tests/mpi/ranks pt2pt
 # shellcheck shell=sh disable=SC2154
 
@@ -103,9 +103,17 @@ $(said)"
     fi
 }
 
+is_wanted() {
+    case $1 in
+    'no GPU') [ "$real_gpu" != only ] ;;
+    *GPU*) [ -n "$real_gpu" ] ;;
+    *) [ "$real_gpu" != only ] ;;
+    esac
+}
+
 # on SETTING N NAME [ARGUMENT...]: `ranks NAME ARGUMENT...` on N ranks.
 on() {
-    case $1 in *GPU*) [ "$1" = 'no GPU' ] || [ -n "$real_gpu" ] || return 0 ;; esac
+    is_wanted "$1" || return 0
     setting=$1 size=$2
     shift 2
     start "$setting" "$size" "$program" "$@"
