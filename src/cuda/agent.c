@@ -235,7 +235,7 @@ uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size
     while (agent->posted - load(&agent->ring->done) >= AGENT_COMMANDS && !is_lost(gpu, NULL))
         ;
     command->kind = kind;
-    command->nbytes = (unsigned)(nbytes + 3) / 4 * 4;
+    command->nbytes = (unsigned)(nbytes + 15) / 16 * 16;
     memcpy(&command->job, job, nbytes);
     __atomic_store_n(&agent->ring->posted, ++agent->posted, __ATOMIC_RELEASE);
     if (!agent->active) {

@@ -1,10 +1,10 @@
-/* The copy agent: executes commands that the host posts in page-locked memory. All blocks
- * take part in each command, one command after the other. */
+/* The copy agent: executes commands that the host posts in page-locked memory, one after the
+ * other. Block 0 takes them from there and passes them on to the other blocks. */
 #include <stddef.h>
 
 #include "cuda/agent_kernel.h"
 
-static __device__ __forceinline__ unsigned load_word(const unsigned *at)
+static __device__ __forceinline__ unsigned load_host(const unsigned *at)
 {
     unsigned value;
 
@@ -12,51 +12,134 @@ static __device__ __forceinline__ unsigned load_word(const unsigned *at)
     return value;
 }
 
-static __device__ __forceinline__ void store_word(unsigned *at, unsigned value)
+static __device__ __forceinline__ void store_host(unsigned *at, unsigned value)
 {
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
 
-/* true: command n is posted. false: the instance exits before it. The host ends an instance
- * before it posts more, and the end is read last: no block takes a command that is the next
- * instance's. */
-static __device__ bool wait_command(const struct agent_ring *ring, unsigned instance, unsigned n)
+static __device__ __forceinline__ unsigned load_gpu(const unsigned *at)
+{
+    unsigned value;
+
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_gpu(unsigned *at, unsigned value)
+{
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+
+/* n words of 16 bytes, by the first warp. */
+static __device__ void copy_command(struct agent_command *to, const struct agent_command *from,
+                                    unsigned begin, unsigned end)
+{
+    const int4 *there = reinterpret_cast<const int4 *>(from);
+    int4 *here = reinterpret_cast<int4 *>(to);
+
+    for (unsigned i = begin + threadIdx.x; i < end; i += 32)
+        asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(here[i].x), "=r"(here[i].y), "=r"(here[i].z), "=r"(here[i].w)
+                     : "l"(there + i) : "memory");
+}
+
+/* In words of 16 bytes: the header and one copy, and all of a command. */
+#define FIRST_PART 3
+static __device__ __forceinline__ unsigned whole_part(const struct agent_command *command)
+{
+    return 1 + command->nbytes / 16;
+}
+
+static __device__ __forceinline__ bool is_alone(const struct agent_command *command)
+{
+    return command->kind == AGENT_ONE && command->job.one.nbytes <= AGENT_ALONE;
+}
+
+/* Block 0, its first warp. true: command n is there, in shared memory. false: the instance exits
+ * before it. The host ends an instance before it posts more, and the end is read last. */
+static __device__ bool take_command(const struct agent_ring *ring, unsigned instance, unsigned n,
+                                    struct agent_command *command)
 {
     const unsigned long long *ended = &ring->ended[instance % AGENT_INSTANCES];
     const unsigned long long end = (unsigned long long)(instance + 1) << 32 | n;
-    unsigned long long value;
-    bool posted;
+    const struct agent_command *posted = &ring->commands[n % AGENT_COMMANDS];
+    unsigned long long value = 0;
+    bool more = false;
 
-    do {
-        posted = load_word(&ring->posted) != n;
-        asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(ended) : "memory");
-    } while (!posted && value != end);
-    return value != end;
+    if (threadIdx.x == 0)
+        do {
+            more = load_host(&ring->posted) != n;
+            asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
+                         : "=l"(value) : "l"(ended) : "memory");
+        } while (!more && value != end);
+    if (!__shfl_sync(0xffffffff, value != end, 0))
+        return false;
+    __syncwarp();
+    copy_command(command, posted, 0, FIRST_PART);
+    __syncwarp();
+    copy_command(command, posted, FIRST_PART, whole_part(command));
+    __syncwarp();
+    return true;
 }
 
-/* Earlier commands are done, by all blocks. */
+/* The command to the other blocks, which have all done the one before. */
+static __device__ void pass_on(struct agent_state *state, const struct agent_command *command,
+                               unsigned n)
+{
+    const int4 *here = reinterpret_cast<const int4 *>(command);
+    int4 *there = reinterpret_cast<int4 *>(&state->command);
+
+    for (unsigned i = threadIdx.x; i < whole_part(command); i += 32)
+        there[i] = here[i];
+    __syncwarp();
+    if (threadIdx.x == 0) {
+        state->number = n;
+        store_gpu(&state->passed, state->passed + 1);
+    }
+}
+
+/* The other blocks: the next one after so many, and its number. */
+static __device__ bool hear(const struct agent_state *state, unsigned instance, unsigned heard,
+                            unsigned *n, struct agent_command *command)
+{
+    bool more = false;
+
+    if (threadIdx.x == 0) {
+        do
+            more = load_gpu(&state->passed) != heard;
+        while (!more && load_gpu(&state->ended) != instance + 1);
+        more = more || load_gpu(&state->passed) != heard; /* passed on before the end */
+    }
+    if (!__shfl_sync(0xffffffff, more, 0))
+        return false;
+    __syncwarp();
+    *n = *static_cast<const volatile unsigned *>(&state->number);
+    copy_command(command, &state->command, 0, FIRST_PART);
+    __syncwarp();
+    copy_command(command, &state->command, FIRST_PART, whole_part(command));
+    __syncwarp();
+    return true;
+}
+
+/* All blocks have done the commands before n. */
 static __device__ __forceinline__ void wait_blocks(const struct agent_state *state, unsigned n)
 {
-    unsigned finished;
-
-    do
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                     : "=r"(finished) : "l"(&state->finished) : "memory");
-    while ((int)(finished - n * gridDim.x) < 0);
-}
-
-static __device__ void load_command(struct agent_command *to, const struct agent_command *from)
-{
-    const volatile unsigned *words = reinterpret_cast<const volatile unsigned *>(from);
-    const unsigned n = (words[1] + offsetof(struct agent_command, job)) / 4;
-
-    for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
-        reinterpret_cast<unsigned *>(to)[i] = words[i];
+    while ((int)(load_gpu(&state->finished) - n * gridDim.x) < 0)
+        ;
 }
 
 static __device__ void execute(const struct agent_command &command)
 {
     switch (command.kind) {
+    case AGENT_ONE: {
+        const unsigned parts = is_alone(&command) ? 1 : gridDim.x;
+        struct kernel_copy copy = {command.job.one.to, command.job.one.from,
+                                   command.job.one.nbytes, parts, KERNEL_CONTIGUOUS,
+                                   KERNEL_CONTIGUOUS, 1};
+
+        copy_part<4>(copy, NULL, blockIdx.x);
+        break;
+    }
     case AGENT_COPY:
         copy_job(command.job.copy);
         break;
@@ -69,18 +152,18 @@ static __device__ void execute(const struct agent_command &command)
     }
 }
 
-/* This block's share of command n is done; the last block says so to the host. The barrier and
- * the fences of one thread order what all threads of all blocks have written before that: a
- * fence of each warp takes a microsecond, one after the other. */
-static __device__ void finish(struct agent_ring *ring, struct agent_state *state, unsigned n)
+/* So many blocks' shares of command n are done; the last one says so to the host. The barrier and
+ * the fences of one thread order what all threads of all blocks have written before that. */
+static __device__ void finish(struct agent_ring *ring, struct agent_state *state, unsigned n,
+                              unsigned shares)
 {
     __syncthreads();
     if (threadIdx.x != 0)
         return;
     __threadfence();
-    if (atomicAdd(&state->finished, 1) + 1 == (n + 1) * gridDim.x) {
+    if (atomicAdd(&state->finished, shares) + shares == (n + 1) * gridDim.x) {
         __threadfence();
-        store_word(&ring->done, n + 1);
+        store_host(&ring->done, n + 1);
     }
 }
 
@@ -90,12 +173,32 @@ static __device__ void leave(struct agent_ring *ring, struct agent_state *state,
 {
     if (threadIdx.x != 0)
         return;
+    if (blockIdx.x == 0) {
+        state->next = n;
+        state->heard = state->passed;
+    }
     __threadfence();
     if (atomicAdd(&state->leaving, 1) + 1 < gridDim.x)
         return;
     state->leaving = 0;
-    state->next = n;
-    store_word(&ring->exited, instance + 1);
+    store_host(&ring->exited, instance + 1);
+}
+
+/* Block 0 passes on what it does not do alone. */
+static __device__ bool lead(struct agent_ring *ring, struct agent_state *state, unsigned instance,
+                            unsigned n, struct agent_command *command)
+{
+    if (!take_command(ring, instance, n, command)) {
+        if (threadIdx.x == 0)
+            store_gpu(&state->ended, instance + 1);
+        return false;
+    }
+    if (threadIdx.x == 0)
+        wait_blocks(state, n);
+    __syncwarp();
+    if (!is_alone(command))
+        pass_on(state, command, n);
+    return true;
 }
 
 extern "C" __global__ void __launch_bounds__(AGENT_KERNEL_THREADS, 1)
@@ -103,26 +206,30 @@ gpubind_agent(const __grid_constant__ struct agent_kernel_job job)
 {
     struct agent_ring *ring = reinterpret_cast<struct agent_ring *>(job.ring);
     struct agent_state *state = reinterpret_cast<struct agent_state *>(job.state);
-    __shared__ struct agent_command command;
+    __shared__ __align__(16) struct agent_command command;
     __shared__ bool more;
-    unsigned n;
+    unsigned n, heard;
 
     if (!ring) /* launched to be loaded */
         return;
+    /* A block that begins when block 0 has left finds the same: where something was passed on,
+     * all blocks have begun before the end. */
     n = *static_cast<volatile unsigned *>(&state->next);
-    for (;; n++) {
-        if (threadIdx.x == 0) {
-            more = wait_command(ring, job.instance, n);
-            if (more)
-                wait_blocks(state, n);
+    heard = *static_cast<volatile unsigned *>(&state->heard);
+    for (;; n++, heard++) {
+        if (threadIdx.x < 32) {
+            const bool there = blockIdx.x == 0
+                                   ? lead(ring, state, job.instance, n, &command)
+                                   : hear(state, job.instance, heard, &n, &command);
+            if (threadIdx.x == 0)
+                more = there;
         }
         __syncthreads();
         if (!more)
             break;
-        load_command(&command, &ring->commands[n % AGENT_COMMANDS]);
-        __syncthreads();
         execute(command);
-        finish(ring, state, n);
+        finish(ring, state, n, is_alone(&command) ? gridDim.x : 1);
+        __syncthreads(); /* before the next command takes this one's place */
     }
     leave(ring, state, job.instance, n);
 }

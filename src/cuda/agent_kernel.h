@@ -8,19 +8,26 @@
 #include "cuda/gather_kernel.h"
 
 #define AGENT_KERNEL_NAME "gpubind_agent"
-#define AGENT_KERNEL_THREADS 1024
+#define AGENT_KERNEL_THREADS 512
 #define AGENT_COMMANDS 32u  /* in the ring; a power of 2 */
 #define AGENT_INSTANCES 64u /* launched and not known to have exited; a power of 2 */
 #define AGENT_LINE 64       /* bytes: words that different sides write lie apart */
 
-enum agent_kind { AGENT_COPY, AGENT_LAYOUT, AGENT_GATHER };
+enum agent_kind { AGENT_ONE, AGENT_COPY, AGENT_LAYOUT, AGENT_GATHER };
 
-/* A job of one of the other kernels. */
-struct agent_command {
+#define AGENT_ALONE 32768u /* bytes of one copy that one block does, without the others */
+
+struct agent_copy {
+    unsigned long long to, from, nbytes;
+};
+
+/* One copy, or a job of one of the other kernels. */
+struct __attribute__((aligned(16))) agent_command {
     unsigned kind;
-    unsigned nbytes; /* of the job, whole words of 4 */
+    unsigned nbytes; /* of the job, whole words of 16 */
     unsigned unused[2];
     union {
+        struct agent_copy one;
         struct copy_kernel_job copy;
         struct layout_kernel_job layout;
         struct gather_kernel_job gather;
@@ -46,11 +53,18 @@ struct agent_ring {
     struct agent_command commands[AGENT_COMMANDS];
 };
 
-/* GPU memory, zeroed before the first instance. */
+/* GPU memory, zeroed before the first instance. Only block 0 looks at the ring: reads of host
+ * memory go one after the other, at 0.7 us each. It passes commands on to the others here. */
 struct agent_state {
     unsigned finished; /* blocks that have done their share of a command, of all commands */
     unsigned leaving;  /* blocks of the running instance that exit */
     unsigned next;     /* the command that the next instance begins with */
+    unsigned passed;   /* commands that block 0 has passed on, */
+    unsigned number;   /* and that of the latest of these */
+    unsigned ended;    /* instances that block 0 has ended */
+    unsigned heard;    /* what passed was when the next instance begins */
+    unsigned unused;
+    struct agent_command command; /* the latest that was passed on */
 };
 
 struct agent_kernel_job {

@@ -121,9 +121,14 @@ static bool agent_can(const struct gpu *gpu, enum gpu_stream stream, const struc
 static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
 {
     struct copy_kernel_job job;
+    const struct agent_copy one = n == 1 ? (struct agent_copy){copies->to, copies->from,
+                                                               copies->nbytes}
+                                         : (struct agent_copy){0, 0, 0};
 
     if (n == 0)
         return agent_latest(gpu);
+    if (n == 1)
+        return agent_post(gpu, AGENT_ONE, &one, sizeof one);
     fill_job(&job, copies, n);
     return agent_post(gpu, AGENT_COPY, &job, sizeof job);
 }

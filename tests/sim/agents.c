@@ -11,10 +11,24 @@ struct agent_run {
     unsigned n; /* the next command */
 };
 
+static struct operation *make_one(const struct agent_copy *copy, struct CUstream_st *stream)
+{
+    struct copy_kernel_job job = {.n = 1};
+
+    job.to[0] = copy->to;
+    job.from[0] = copy->from;
+    job.nbytes[0] = copy->nbytes;
+    job.pieces_before[1] =
+        (unsigned)((copy->nbytes + COPY_KERNEL_PIECE - 1) / COPY_KERNEL_PIECE);
+    return make_copies(&job, 1, stream);
+}
+
 static struct operation *make_job(const struct agent_command *command,
                                   struct CUstream_st *stream)
 {
     switch (command->kind) {
+    case AGENT_ONE:
+        return make_one(&command->job.one, stream);
     case AGENT_COPY:
         return make_copies(&command->job.copy, 1, stream);
     case AGENT_LAYOUT:
