@@ -85,8 +85,7 @@ int persistent_queue_add(struct persistent_queue *queue, struct pair *pair,
         free(start);
         return result;
     }
-    if (start->message->memory.gpu)
-        copies_prepare(start->message->memory.gpu);
+    stream_message_prepare(start->message);
     queue->starts[queue->n++] = start;
     return MPI_SUCCESS;
 }

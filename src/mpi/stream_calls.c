@@ -150,8 +150,7 @@ static void prepare_peer(const struct gpubind_operation *operation, const struct
         lanes_prepare(NULL, operation->memory.gpu);
 }
 
-/* What may be needed when the stream waits, and cannot be had then. */
-static void prepare(const struct gpubind_operation *operation)
+void stream_message_prepare(const struct gpubind_operation *operation)
 {
     if (!operation->memory.gpu || operation->rank == MPI_PROC_NULL)
         return;
@@ -172,7 +171,7 @@ static int put_in(struct on_stream *stream, struct gpubind_operation *operation,
         return MPI_ERR_OTHER;
     }
     operation->waited = waits;
-    prepare(operation);
+    stream_message_prepare(operation);
     message_start(operation, false);
     if (operation->rank == MPI_PROC_NULL) {
         operation_forget(operation);

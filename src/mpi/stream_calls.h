@@ -15,4 +15,8 @@ bool stream_message_is_over(void *operation, int *result, struct gpubind_error *
 /* tag: as the application has it. */
 void stream_message_give_up(struct gpubind_operation *operation, int tag);
 
+/* Has what the message may need when the stream waits, and cannot be had then: before it is put
+ * into the stream. */
+void stream_message_prepare(const struct gpubind_operation *operation);
+
 #endif
