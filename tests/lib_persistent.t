@@ -95,7 +95,8 @@ for rank in 0 1; do
     export GPUBIND_SIM_RANK=$rank GPUBIND_SIM_FAIL=cuStreamBatchMemOp_v2:3=700
     on simulated 2 persistent_over streams $rank
     on 'slow copies' 2 persistent_over streams $rank
-    export GPUBIND_SIM_FAIL=cuLaunchKernel:2=700
+    # Each kernel is launched once when the GPU is first seen; then the first start.
+    export GPUBIND_SIM_FAIL=cuLaunchKernel:7=700
     on kernels 2 persistent_over streams $rank
 done
 unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL

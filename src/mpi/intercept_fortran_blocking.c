@@ -182,7 +182,7 @@ static MPI_Fint send(const char *name, const char *other, ANY *a, ANY *b, ANY *c
 
     *(void **)&begin = intercept_next(name, other);
     if (!begin)
-        intercept_lacking(name);
+        return intercept_lacking(name);
     begin(a, b, c, d, e, f, &handle, &result);
     if (result != MPI_SUCCESS)
         return result;

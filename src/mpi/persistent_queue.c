@@ -145,7 +145,7 @@ int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream
     const int n = queue->n;
 
     queue->n = 0;
-    return n > 0 ? on_stream_queue(stream, &verbs, queue->starts, n, wait, err) : MPI_SUCCESS;
+    return n > 0 && stream ? on_stream_queue(stream, &verbs, queue->starts, n, wait, err) : MPI_SUCCESS;
 }
 
 void persistent_queue_clear(struct persistent_queue *queue)

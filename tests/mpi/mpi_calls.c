@@ -292,6 +292,18 @@ static MPI_Win window(MPI_Comm comm, int *memory)
     return win;
 }
 
+bool mpi_makes_windows(MPI_Comm comm)
+{
+    int memory = 0, good;
+    MPI_Win win;
+
+    good = MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS;
+    if (good)
+        MPI_Win_free(&win);
+    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, job.plain);
+    return good;
+}
+
 /* What was put is not looked at: an MPICH 4.0 lost it, without gpubind too. */
 static void fence(MPI_Comm comm, int rank)
 {
@@ -359,25 +371,25 @@ static void files(MPI_Comm comm, int rank)
 }
 
 const struct mpi_call mpi_calls[] = {
-    {"MPI_Barrier", barrier, false},
-    {"MPI_Bcast", bcast, false},
-    {"MPI_Allreduce", reductions, false},
-    {"MPI_Reduce", reduce, false},
-    {"MPI_Exscan", exscan, false},
-    {"MPI_Gather", gather, false},
-    {"MPI_Scatter", scatter, false},
-    {"MPI_Allgather", allgather, false},
-    {"MPI_Alltoall", alltoall, false},
-    {"MPI_Neighbor_alltoall", neighbors, true},
-    {"MPI_Comm_dup", communicators, true},
-    {"MPI_Recv", receive, false},
-    {"MPI_Send", send, false},
-    {"MPI_Sendrecv", sendrecv, false},
-    {"MPI_Probe", probe, false},
-    {"MPI_Wait", waits, false},
-    {"MPI_Test", tests, false},
-    {"MPI_Win_fence", fence, true},
-    {"MPI_Win_wait", post_and_wait, true},
-    {"MPI_File_open", files, true},
+    {"MPI_Barrier", barrier, false, false},
+    {"MPI_Bcast", bcast, false, false},
+    {"MPI_Allreduce", reductions, false, false},
+    {"MPI_Reduce", reduce, false, false},
+    {"MPI_Exscan", exscan, false, false},
+    {"MPI_Gather", gather, false, false},
+    {"MPI_Scatter", scatter, false, false},
+    {"MPI_Allgather", allgather, false, false},
+    {"MPI_Alltoall", alltoall, false, false},
+    {"MPI_Neighbor_alltoall", neighbors, true, false},
+    {"MPI_Comm_dup", communicators, true, false},
+    {"MPI_Recv", receive, false, false},
+    {"MPI_Send", send, false, false},
+    {"MPI_Sendrecv", sendrecv, false, false},
+    {"MPI_Probe", probe, false, false},
+    {"MPI_Wait", waits, false, false},
+    {"MPI_Test", tests, false, false},
+    {"MPI_Win_fence", fence, true, true},
+    {"MPI_Win_wait", post_and_wait, true, true},
+    {"MPI_File_open", files, true, false},
 };
 const int mpi_ncalls = (int)(sizeof mpi_calls / sizeof *mpi_calls);
