@@ -78,18 +78,27 @@ static uint32_t ready(const struct agent *agent)
     return agent->launched - agent->rung;
 }
 
-static void ring_doorbell(struct agent *agent)
+static void tell(struct agent *agent)
 {
-    open_to(agent, ++agent->rung);
+    const uint32_t ended = agent->rung - agent->active;
+
+    __atomic_store_n(&agent->ring->tail, (uint64_t)ended << 32 | agent->posted, __ATOMIC_RELEASE);
 }
 
-/* Of the latest that was rung. */
-static void end(struct agent *agent)
+/* The next instance takes commands; the one before has ended. */
+static void begin_instance(struct agent *agent)
 {
-    const uint32_t instance = agent->rung - 1;
+    agent->rung++;
+    agent->active = true;
+    tell(agent);
+    open_to(agent, agent->rung);
+}
 
-    __atomic_store_n(&agent->ring->ended[instance % AGENT_INSTANCES],
-                     (uint64_t)(instance + 1) << 32 | agent->posted, __ATOMIC_RELEASE);
+/* All commands are done. */
+static void end_instance(struct agent *agent)
+{
+    agent->active = false;
+    tell(agent);
 }
 
 /* One instance for each stream that waits, so that none has to run between their messages. */
@@ -107,13 +116,11 @@ static void make_ready(struct gpu *gpu, struct agent *agent)
 static void settle(struct agent *agent)
 {
     if (agent->active && is_idle(agent) &&
-        (agent->held == 0 || ready(agent) >= (uint32_t)agent->held)) {
-        end(agent);
-        agent->active = false;
-    }
+        (agent->held == 0 || ready(agent) >= (uint32_t)agent->held))
+        end_instance(agent);
     while (agent->held == 0 && !agent->active && ready(agent) > 0) {
-        ring_doorbell(agent);
-        end(agent);
+        begin_instance(agent);
+        end_instance(agent);
     }
 }
 
@@ -237,11 +244,11 @@ uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size
     command->kind = kind;
     command->nbytes = (unsigned)(nbytes + 15) / 16 * 16;
     memcpy(&command->job, job, nbytes);
-    __atomic_store_n(&agent->ring->posted, ++agent->posted, __ATOMIC_RELEASE);
-    if (!agent->active) {
-        agent->active = true;
-        ring_doorbell(agent);
-    }
+    agent->posted++;
+    if (agent->active)
+        tell(agent);
+    else
+        begin_instance(agent);
     return agent->posted;
 }
 

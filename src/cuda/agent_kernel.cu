@@ -4,11 +4,11 @@
 
 #include "cuda/agent_kernel.h"
 
-static __device__ __forceinline__ unsigned load_host(const unsigned *at)
+static __device__ __forceinline__ unsigned long long load_host(const unsigned long long *at)
 {
-    unsigned value;
+    unsigned long long value;
 
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
 
@@ -55,24 +55,24 @@ static __device__ __forceinline__ bool is_alone(const struct agent_command *comm
     return command->kind == AGENT_ONE && command->job.one.nbytes <= AGENT_ALONE;
 }
 
-/* Block 0, its first warp. true: command n is there, in shared memory. false: the instance exits
- * before it. The host ends an instance before it posts more, and the end is read last. */
+/* Block 0, its first warp. true: command n is there, in shared memory. false: the instance is
+ * ended; the host ends it when all commands are done, and posts what follows to the next. */
 static __device__ bool take_command(const struct agent_ring *ring, unsigned instance, unsigned n,
                                     struct agent_command *command)
 {
-    const unsigned long long *ended = &ring->ended[instance % AGENT_INSTANCES];
-    const unsigned long long end = (unsigned long long)(instance + 1) << 32 | n;
     const struct agent_command *posted = &ring->commands[n % AGENT_COMMANDS];
-    unsigned long long value = 0;
-    bool more = false;
+    bool ended = false;
 
     if (threadIdx.x == 0)
-        do {
-            more = load_host(&ring->posted) != n;
-            asm volatile("ld.acquire.sys.global.u64 %0, [%1];"
-                         : "=l"(value) : "l"(ended) : "memory");
-        } while (!more && value != end);
-    if (!__shfl_sync(0xffffffff, value != end, 0))
+        for (;;) {
+            const unsigned long long tail = load_host(&ring->tail);
+
+            ended = (int)((unsigned)(tail >> 32) - (instance + 1)) >= 0;
+            if (ended || (unsigned)tail != n)
+                break;
+            __nanosleep(100);
+        }
+    if (__shfl_sync(0xffffffff, ended, 0))
         return false;
     __syncwarp();
     copy_command(command, posted, 0, FIRST_PART);

@@ -10,7 +10,7 @@
 #define AGENT_KERNEL_NAME "gpubind_agent"
 #define AGENT_KERNEL_THREADS 512
 #define AGENT_COMMANDS 32u  /* in the ring; a power of 2 */
-#define AGENT_INSTANCES 64u /* launched and not known to have exited; a power of 2 */
+#define AGENT_INSTANCES 64u /* launched and not known to have exited */
 #define AGENT_LINE 64       /* bytes: words that different sides write lie apart */
 
 enum agent_kind { AGENT_ONE, AGENT_COPY, AGENT_LAYOUT, AGENT_GATHER };
@@ -37,14 +37,12 @@ struct __attribute__((aligned(16))) agent_command {
 /* Page-locked memory. Commands are numbered from 0, around 2^32; number i is at i modulo
  * AGENT_COMMANDS. Instances, the launches of the kernel, are numbered likewise. */
 struct agent_ring {
-    /* Written by the host. */
-    unsigned posted;   /* commands so far */
-    unsigned char apart0[AGENT_LINE - 4];
+    /* Written by the host. In one word, since every look at host memory counts: below, the
+     * commands so far; above, the instances that are ended, which have done all of these. */
+    unsigned long long tail;
+    unsigned char apart0[AGENT_LINE - 8];
     unsigned doorbell; /* instances below this number may run */
     unsigned char apart1[AGENT_LINE - 4];
-    /* Of instance i, at i modulo AGENT_INSTANCES: (i + 1) << 32 | the number of the command
-     * before which it exits; anything else: it does not exit yet. */
-    unsigned long long ended[AGENT_INSTANCES];
     /* Written by the kernel. */
     unsigned done;     /* commands whose data are where they belong */
     unsigned char apart2[AGENT_LINE - 4];
@@ -53,8 +51,9 @@ struct agent_ring {
     struct agent_command commands[AGENT_COMMANDS];
 };
 
-/* GPU memory, zeroed before the first instance. Only block 0 looks at the ring: reads of host
- * memory go one after the other, at 0.7 us each. It passes commands on to the others here. */
+/* GPU memory, zeroed before the first instance. Only block 0 looks at the ring: looks
+ * of several at one word of host memory go one after the other, a microsecond each, and delay
+ * whatever else the GPU has to do there. It passes commands on to the others here. */
 struct agent_state {
     unsigned finished; /* blocks that have done their share of a command, of all commands */
     unsigned leaving;  /* blocks of the running instance that exit */

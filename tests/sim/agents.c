@@ -66,19 +66,18 @@ static enum step do_agent(struct operation *op)
     struct agent_run *run = op->state;
     struct agent_ring *ring = (void *)operation_touch(op, &op->places[RING], "reads");
     struct agent_state *state = (void *)operation_touch(op, &op->places[STATE], "writes");
-    unsigned posted;
+    uint64_t tail;
 
     if (!run->begun)
         run->n = state->next;
     run->begun = true;
-    posted = __atomic_load_n(&ring->posted, __ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&ring->ended[run->instance % AGENT_INSTANCES], __ATOMIC_ACQUIRE) ==
-        ((unsigned long long)(run->instance + 1) << 32 | run->n)) {
+    tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    if ((int32_t)((uint32_t)(tail >> 32) - (run->instance + 1)) >= 0) {
         state->next = run->n;
         __atomic_store_n(&ring->exited, run->instance + 1, __ATOMIC_RELEASE);
         return STEP_FINISHED;
     }
-    if (posted == run->n)
+    if ((uint32_t)tail == run->n)
         return STEP_STUCK;
     execute(&ring->commands[run->n % AGENT_COMMANDS], op->stream);
     run->n++;
