@@ -78,19 +78,19 @@ static void release_all(struct gpubind_operation *const *requests, int n)
 static int check(struct pair *pair, const struct CUctx_st *context, bool capturing,
                  struct gpubind_error *err)
 {
+    const bool captured = capturing && pair->request->rank != MPI_PROC_NULL;
     int result = MPI_ERR_OTHER;
 
     if (pair->state == PAIR_OVER)
         error_set(err, "%s", pair->why.text);
-    else if (capturing && pair->request->rank == MPI_PROC_NULL)
-        result = MPI_SUCCESS;
-    else if (capturing && !pair->started)
+    else if (captured && !pair->started)
         fail(err, pair, "was not started yet, which the first time has to be outside of a "
              "capture");
-    else if (capturing && pair->by_message)
+    else if (captured && pair->by_message)
         fail(err, pair, "cannot be captured: it does not go between GPUs that reach each other, "
              "or its other side is not set up yet");
-    else if (!pair->by_message && pair->request->memory.gpu->context != context)
+    else if (!pair->by_message && (captured || !capturing) &&
+             pair->request->memory.gpu->context != context)
         fail(err, pair, "has its buffer in another context, or on another GPU, than the stream");
     else
         result = MPI_SUCCESS;
