@@ -228,6 +228,7 @@ static void shared(void)
         a = map(handle);
         WANT(give_access(a, 0, CUDA_READ_AND_WRITE), CUDA_OK);
         WANT(cu.cuMemcpyHtoD_v2(a + PAGE, "x", 1), CUDA_OK);
+        WANT(cu.cuCtxSynchronize(), CUDA_OK);
         fd = export(handle);
         WANT(cu.cuMemRelease(handle), CUDA_OK);
         tell(&pair, &fd, sizeof fd);
@@ -251,6 +252,7 @@ static void shared(void)
         WANT(cu.open_mappings(), 1);
         WANT(byte_at(a + PAGE), 'x');
         WANT(cu.cuMemcpyHtoD_v2(a + PAGE, "y", 1), CUDA_OK);
+        WANT(cu.cuCtxSynchronize(), CUDA_OK);
         turn(&pair);
         await(&pair);
         WANT(byte_at(a + PAGE), 'y');

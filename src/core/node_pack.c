@@ -83,7 +83,7 @@ static bool core_is_good(const struct core *core)
     for (int p = 0; p < core->npus; p++)
         if (core->pu[p] < 0 || core->pu[p] >= IDSET_MAX)
             return false;
-    return core->l3 >= -1 && core->package >= 0 && core->numa >= 0 && core->numa < IDSET_MAX &&
+    return core->l3 >= -1 && core->package >= 0 && core->numa >= 0 &&
            core->domain >= 0 && core->domain < IDSET_MAX;
 }
 

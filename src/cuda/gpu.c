@@ -139,6 +139,15 @@ bool gpu_is_idle(const struct gpu *gpu)
     return idle;
 }
 
+bool gpu_is_lost(const struct gpu *gpu)
+{
+    const bool entered = gpu_enter(gpu);
+    const int status = driver.cuStreamQuery(gpu->streams[GPU_IN]);
+
+    gpu_leave(entered);
+    return status != CUDA_OK && status != CUDA_NOT_READY;
+}
+
 bool gpus_are_idle(void)
 {
     for (const struct gpu *gpu = gpus; gpu; gpu = gpu->next)

@@ -61,6 +61,8 @@ struct gpu *gpu_of_memory(struct CUctx_st *context, int ordinal, uint64_t id,
 bool gpu_is_dead(const struct gpu *gpu);
 /* Looks for contexts that are no more; gpu_of finds those that it is asked for. */
 void gpu_look_after(void);
+/* After an error of its context none of its streams gets anywhere any more. */
+bool gpu_is_lost(const struct gpu *gpu);
 /* To be told of each. */
 void gpu_at_death(void (*tell)(const struct gpu *gpu));
 /* Makes the GPU's context current until gpu_leave; returns what gpu_leave takes. */

@@ -200,7 +200,7 @@ static void unpin(struct domain *domain)
             size_t nbytes;
             bool entered;
 
-            if (!gpu || gpu_is_dead(gpu))
+            if (!gpu || gpu_is_dead(gpu) || gpu_is_lost(gpu))
                 continue;
             entered = gpu_enter(gpu);
             gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, data, &nbytes));

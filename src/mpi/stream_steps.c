@@ -194,15 +194,8 @@ static bool is_lost(const struct on_stream *stream)
 {
     struct gpubind_error err;
     struct gpu *gpu = gpu_of(stream->place.context, -1, &err);
-    bool entered;
-    int status;
 
-    if (!gpu)
-        return true;
-    entered = gpu_enter(gpu);
-    status = gpu_driver()->cuStreamQuery(gpu->streams[GPU_IN]);
-    gpu_leave(entered);
-    return status != CUDA_OK && status != CUDA_NOT_READY;
+    return !gpu || gpu_is_lost(gpu);
 }
 
 static void lose(struct on_stream *stream)
