@@ -159,11 +159,18 @@ static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
                           memory_order_release);
 }
 
+/* It is small, and waits until its receiver has taken others out of their slots. */
+static bool has_no_slot(const struct gpubind_operation *send)
+{
+    return send->domain->nslotted == 0 && send->slot < 0 && send->nbytes > 0 &&
+           may_be_stashed(send);
+}
+
 /* A rank that has messages under way looks from time to time; one that has none sleeps
  * until it is asked for something, so that must not be missed. */
 static void tell_of(const struct gpubind_operation *send)
 {
-    const bool request = send->release || (send->comm && send->comm->of);
+    const bool request = send->release || (send->comm && send->comm->of) || has_no_slot(send);
 
     if (request)
         atomic_thread_fence(memory_order_seq_cst);
