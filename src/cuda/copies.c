@@ -117,6 +117,12 @@ static bool agent_can(const struct gpu *gpu, enum gpu_stream stream, const struc
     return true;
 }
 
+/* What the agent cannot do is done between its commands: they are in no stream. 0, or -1. */
+static int come_after_agent(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+{
+    return agent_serves(gpu, stream) ? agent_drain(gpu, err) : 0;
+}
+
 /* The ticket; 0: there is nothing to wait for. */
 static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
 {
@@ -183,6 +189,10 @@ int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *cop
         flight->event = NULL;
         flight->ticket = post(gpu, copies, n);
         return 0;
+    }
+    if (come_after_agent(gpu, stream, err) < 0) {
+        flight->gpu = NULL;
+        return -1;
     }
     entered = gpu_enter(gpu);
     status = take_event(flight);
@@ -278,6 +288,7 @@ int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind
 int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err)
 {
+    const bool beside = agent_serves(gpu, stream);
     bool entered;
     int status;
 
@@ -285,8 +296,12 @@ int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *cop
         post(gpu, copies, n);
         return 0;
     }
+    if (come_after_agent(gpu, stream, err) < 0)
+        return -1;
     entered = gpu_enter(gpu);
     status = start(gpu, gpu->streams[stream], copies, n);
+    if (beside && status == CUDA_OK) /* commands may come after it */
+        status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
 }
@@ -314,6 +329,8 @@ int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
         post(gpu, copy, 1);
         return agent_drain(gpu, err);
     }
+    if (come_after_agent(gpu, stream, err) < 0)
+        return -1;
     entered = gpu_enter(gpu);
     status = one_by_one(gpu->streams[stream], copy, 1);
     if (status == CUDA_OK)

@@ -115,6 +115,8 @@ void gpu_free(struct gpu *gpu, cuda_address memory)
 {
     struct later *later;
 
+    if (gpu_is_dead(gpu)) /* and the memory is no more */
+        return;
     /* Held by us, a thread of the application may sit in a call of the driver that keeps
      * ours from being made. */
     if (!gpu_is_held() && free_in_stream(gpu, memory))
@@ -132,7 +134,7 @@ void gpu_free_laters(void)
     while (laters && !gpu_is_held()) {
         struct later *later = laters;
 
-        if (!free_in_stream(later->gpu, later->memory)) {
+        if (!gpu_is_dead(later->gpu) && !free_in_stream(later->gpu, later->memory)) {
             if (!gpu_may_wait())
                 return;
             gpu_free_now(later->gpu, later->memory);

@@ -14,11 +14,13 @@ static bool agent_can(const struct gpu *gpu, const struct CUstream_st *stream)
 int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct shape *to,
                        const struct shape *from, uint64_t nbytes)
 {
+    const bool agent = agent_can(gpu, stream);
     struct CUfunc_st *kernel = NULL;
+    int status;
 
     if (nbytes == 0)
         return CUDA_OK;
-    if (agent_can(gpu, stream) && kernel_can_copy(to, from, nbytes)) {
+    if (agent && kernel_can_copy(to, from, nbytes)) {
         struct layout_kernel_job job;
 
         layout_job(&job, to, from, nbytes);
@@ -27,8 +29,12 @@ int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct
     }
     if (!shape_copy_is_quick(to, from, nbytes) && kernel_can_copy(to, from, nbytes))
         kernel = kernel_of(gpu, GPU_LAYOUT_KERNEL);
-    return kernel ? layout_launch(kernel, stream, to, from, nbytes)
-                  : shape_copy(stream, to, from, nbytes);
+    if (agent && agent_drain(gpu, NULL) < 0)
+        return CUDA_INVALID_VALUE;
+    status = kernel ? layout_launch(kernel, stream, to, from, nbytes)
+                    : shape_copy(stream, to, from, nbytes);
+    /* What comes after it may be a command, which is in no stream. */
+    return agent && status == CUDA_OK ? gpu_driver()->cuStreamSynchronize(stream) : status;
 }
 
 int layout_copy(struct gpu *gpu, struct CUstream_st *stream, const struct layout *to,

@@ -58,6 +58,7 @@ struct domain {
     int *free_plain, nplain;     /* and those without, */
     int nreserved;               /* descriptors below this have memory */
     struct gpubind_operation *sends; /* to ranks of the node, under way */
+    bool unordered;                 /* some of them come after work of the GPU */
     int used;                       /* my descriptors that have messages */
     int owed;                       /* of the others, so many are kept for certain ranks */
     struct peer *queued;            /* ranks to which messages wait for a descriptor */

@@ -25,13 +25,13 @@ void inbox_put(struct domain *domain, struct peer *peer, int descriptor, enum in
     const struct segment *segment = &domain->segment;
     _Atomic uint64_t *at = place(segment, peer->local, segment->me, peer->put);
 
-    atomic_store_explicit(at, entry_of(descriptor, word), memory_order_release);
-    if (peer->put++ == 0) /* the receiver looks into this ring from now on */
+    if (peer->put++ == 0) /* the receiver looks for an entry in this ring until it has one */
         atomic_fetch_add(&segment_station(segment, peer->local)->senders, 1);
+    atomic_store_explicit(at, entry_of(descriptor, word), memory_order_release);
 }
 
-/* Ranks that have announced their first message since. One that was killed before it was counted
- * may be found earlier or never. */
+/* Ranks that have announced their first message since. One that was killed before its entry was
+ * there is looked for from then on. */
 static void find_senders(struct domain *domain)
 {
     const struct segment *segment = &domain->segment;

@@ -99,9 +99,10 @@ void library_share(void)
 {
     if (!alone)
         return;
+    pthread_mutex_lock(&lock); /* before the progress thread may */
+    depth++;
     recalled = 0;
     alone = false;
-    library_lock();
 }
 
 void library_keep_from_mpi(bool kept)

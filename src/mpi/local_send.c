@@ -159,11 +159,18 @@ static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
                           memory_order_release);
 }
 
+/* It is small, and waits until its receiver has taken others out of their slots. */
+static bool has_no_slot(const struct gpubind_operation *send)
+{
+    return send->domain->nslotted == 0 && send->slot < 0 && send->nbytes > 0 &&
+           may_be_stashed(send);
+}
+
 /* A rank that has messages under way looks from time to time; one that has none sleeps
  * until it is asked for something, so that must not be missed. */
 static void tell_of(const struct gpubind_operation *send)
 {
-    const bool request = send->release || (send->comm && send->comm->of);
+    const bool request = send->release || (send->comm && send->comm->of) || has_no_slot(send);
 
     if (request)
         atomic_thread_fence(memory_order_seq_cst);
@@ -198,6 +205,7 @@ static bool publish(struct gpubind_operation *send)
     send->next = domain->sends;
     domain->sends = send;
     domain->look_again |= send->peer->gone;
+    domain->unordered |= send->order == ORDER_OPEN;
     if (at_once)
         operation_good(send);
     return true;
@@ -332,6 +340,29 @@ static bool is_refused(struct gpubind_operation *send)
     return true;
 }
 
+/* It comes after work of the GPU. true: no more, or it has ended with an error, of which the
+ * receiver is told. */
+static bool come_in_order(struct gpubind_operation *send)
+{
+    struct descriptor *descriptor = descriptor_of(send);
+    const int ordered = operation_ordered(send);
+
+    if (ordered < 0)
+        atomic_store(&descriptor->failed, 1);
+    if (ordered != 0)
+        atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
+    return ordered != 0;
+}
+
+/* Also those that nobody waits for yet: their receivers do. */
+static void order_sends(struct domain *domain)
+{
+    domain->unordered = false;
+    for (struct gpubind_operation *send = domain->sends; send; send = send->next)
+        if (send->order == ORDER_OPEN && !send->done && !come_in_order(send))
+            domain->unordered = true;
+}
+
 /* In their order, for each rank. */
 static void publish_queued(struct domain *domain)
 {
@@ -359,6 +390,8 @@ void local_sends_progress(struct domain *domain)
     reclaim(domain);
     if (domain->queued)
         publish_queued(domain);
+    if (domain->unordered)
+        order_sends(domain);
 }
 
 static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
@@ -404,15 +437,8 @@ void local_send_nudge(struct gpubind_operation *send)
     if (send->descriptor < 0 || send->done || send->order == ORDER_GATED)
         return;
     descriptor = descriptor_of(send);
-    if (send->order != ORDER_DONE) {
-        if (operation_ordered(send) < 0) { /* it ends with an error; the receiver too */
-            atomic_store(&descriptor->failed, 1);
-            atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
-        }
-        if (send->order != ORDER_DONE || send->done)
-            return;
-        atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
-    }
+    if (send->order != ORDER_DONE && (!come_in_order(send) || send->done))
+        return;
     if (may_be_stashed(send) &&
         atomic_load_explicit(&descriptor->state, memory_order_relaxed) == DESCRIPTOR_SENT &&
         operation_clock() - send->started > STASH_AFTER &&

@@ -237,6 +237,8 @@ void pairs_stop(void)
         if (pair->own_type) /* the request may be freed after MPI_Finalize */
             PMPI_Type_free(&pair->type);
         pair->own_type = false;
+        if (pair->captured) /* a graph may run yet: what it uses stays mapped */
+            pair->memory_mapping = pair->words_mapping = NULL;
         close_pair(pair, "the library has ended");
     }
 }

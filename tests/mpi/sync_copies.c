@@ -2,6 +2,7 @@
  * not written over by it, though the driver may return from such a call before its end. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/mpi/job.h"
 #include "tests/mpi/tests.h"
@@ -83,12 +84,75 @@ static void test_kind(enum memory kind)
         job_result();
 }
 
+/* Earlier work in the legacy stream. */
+static void hold_up(void *unused)
+{
+    (void)unused;
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+}
+
+enum next { BARRIER, FREED, BEHIND_OTHERS };
+
+/* Nobody waits for it alone until its receiver has it. */
+static void send_unwaited(const struct buffer *buffer, enum next next)
+{
+    gpubind_request requests[6];
+    int answers[5];
+
+    buffer_fill(buffer, 0, NBYTES, 1);
+    if (gpu_count > 0) {
+        cuda.cuLaunchHostFunc(CUDA_LEGACY_STREAM, hold_up, NULL);
+        cuda.cuMemcpyDtoDAsync_v2(address(buffer->at), address(scratch.at), NBYTES,
+                                  CUDA_LEGACY_STREAM);
+    } else {
+        buffer_fill(buffer, 0, NBYTES, 77);
+    }
+    for (int i = 0; i < 5; i++)
+        succeeds(gpubind_irecv(&answers[i], 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[i]),
+                 "irecv");
+    succeeds(gpubind_isend(buffer->at, NBYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[5]),
+             "isend");
+    if (next == FREED)
+        succeeds(gpubind_request_free(&requests[5]), "request_free");
+    if (next != BEHIND_OTHERS)
+        MPI_Barrier(MPI_COMM_WORLD);
+    succeeds(gpubind_waitall(6, requests, MPI_STATUSES_IGNORE), "waitall");
+    if (next == BEHIND_OTHERS)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_unwaited(enum next next)
+{
+    static const char *const names[] = {"a barrier", "its request freed, a barrier",
+                                        "a wait for others, too"};
+    struct buffer buffer;
+
+    job_test("isend while a copy writes what is sent, then %s", names[next]);
+    need_buffer(&buffer, MEMORY_DEVICE, NBYTES);
+    buffer_fill(&scratch, 0, NBYTES, 77);
+    if (job.rank == 0)
+        send_unwaited(&buffer, next);
+    if (job.rank == 1) {
+        succeeds(MPI_GPURecv(buffer.at, NBYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE), "receive");
+        for (int i = 0; i < 5; i++)
+            succeeds(MPI_GPUSend(&i, 1, MPI_INT, 0, 1, MPI_COMM_WORLD), "send");
+        MPI_Barrier(MPI_COMM_WORLD);
+        received(&buffer, NBYTES, 77, "sent behind the copy");
+    }
+    buffer_clear(&buffer);
+    job_result();
+}
+
 void test_sync_copies(void)
 {
     host = malloc(NBYTES);
     if (!host)
         abort();
     need_buffer(&scratch, MEMORY_DEVICE, NBYTES);
+    /* Before anything makes the whole context synchronous. */
+    for (enum next next = BARRIER; next <= BEHIND_OTHERS; next++)
+        test_unwaited(next);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         test_kind(kinds[i]);
     buffer_clear(&scratch);
