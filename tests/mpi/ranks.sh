@@ -107,6 +107,7 @@ is_wanted() {
     case $1 in
     'no GPU') [ "$real_gpu" != only ] ;;
     *GPU*) [ -n "$real_gpu" ] ;;
+    *slow*) [ -z "$quick" ] && [ "$real_gpu" != only ] ;; # the same ways again, later
     *) [ "$real_gpu" != only ] ;;
     esac
 }
