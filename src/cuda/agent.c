@@ -159,6 +159,8 @@ void agent_hold(struct gpu *gpu, int more)
 {
     struct agent *agent = gpu->agent;
 
+    if (gpu_is_dead(gpu))
+        return;
     if (!agent)
         agent = gpu->agent = calloc(1, sizeof *agent);
     if (!agent) /* no memory: copies are the driver's */
@@ -177,7 +179,7 @@ bool agent_serves(const struct gpu *gpu, enum gpu_stream stream)
 {
     const struct agent *agent = gpu->agent;
 
-    return agent && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
+    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
 }
 
 uint32_t agent_latest(const struct gpu *gpu)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cuda/agent.h"
 #include "cuda/copies.h"
 #include "mpi/engine.h"
 #include "mpi/local_send.h"
@@ -101,7 +102,8 @@ static void write_signal(struct served *served)
     gpu_leave(entered);
     if (status != CUDA_OK)
         gpu_error(status, "the signal cannot be written", &err);
-    else if (copies_start(gpu, GPU_IN, NULL, 0, &served->flight, &err) < 0)
+    else if ((agent_serves(gpu, GPU_IN) && copies_wait(gpu, GPU_IN, &err) < 0) ||
+             copies_start(gpu, GPU_IN, NULL, 0, &served->flight, &err) < 0)
         status = -1;
     if (status == CUDA_OK)
         served->step = SIGNALLING;
