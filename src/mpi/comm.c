@@ -1,10 +1,12 @@
 #include "mpi/comm.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "mpi/library.h"
+#include "mpi/life.h"
 #include "mpi/match.h"
 #include "mpi/pairs.h"
 #include "mpi/places.h"
@@ -49,6 +51,18 @@ static void discard(struct comm *comm)
     free(comm);
 }
 
+/* All ranks have come to the call that it announced, or else one of them is gone. */
+static void end_gate(struct comm *comm)
+{
+    int over = comm->gate == MPI_REQUEST_NULL;
+
+    while (!over && life_any_lost() < 0) {
+        if (PMPI_Test(&comm->gate, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return;
+        sched_yield();
+    }
+}
+
 /* MPI_Comm_free of the application's communicator ends here. What is under way on it
  * comes to its end, as MPI has it. */
 static int forget(MPI_Comm user, int unused_key, void *value, void *unused)
@@ -62,6 +76,7 @@ static int forget(MPI_Comm user, int unused_key, void *value, void *unused)
         library_unlock();
         return MPI_SUCCESS;
     }
+    end_gate(comm);
     comm->freed = true;
     comm->user = MPI_COMM_WORLD; /* whose handler hears of errors from now on */
     if (latest == comm)
@@ -302,7 +317,7 @@ void comms_clear(void)
     while (comms) {
         struct comm *comm = comms;
 
-        PMPI_Wait(&comm->gate, MPI_STATUS_IGNORE); /* all ranks have come to the end */
+        end_gate(comm);
         if (comm->freed || PMPI_Comm_delete_attr(comm->user, key) != MPI_SUCCESS)
             comm_free(comm);
     }
