@@ -23,6 +23,14 @@ for machine in "$machines"/*.xml "$top_srcdir"/../shared/topologies/*.xml; do
             "$before"
     done
 done
+# The box of rank 0 is around a package, those of the others are inside one.
+printf 'rank 0=a slot=0-7,16-23\nrank 1=a slot=8-11,24-27\nrank 2=a slot=12-15,28-31\n' >"$tmp/ranks"
+gpubind -q --plan --topology "$demo" --ranks-file "$tmp/ranks" --xml "$xml" >/dev/null
+for options in '--bind package --ranks 1' '--bind package --ranks 9 --master 0'; do
+    # shellcheck disable=SC2086 # options
+    is "a box around one package only, $options" "$(plan --topology "$xml" $options)" \
+        "$(plan --topology "$demo" $options)"
+done
 pretend() { HWLOC_XMLFILE=$demo HWLOC_THISSYSTEM=1 bounded "$@"; }
 # The CPUs that this test may use are not in the file.
 run pretend gpubind --plan --json --cpuset 0-31 --xml "$xml"

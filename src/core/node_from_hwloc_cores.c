@@ -132,11 +132,27 @@ static hwloc_obj_t find_memory(const struct memories *memories, hwloc_obj_t obj,
     return at == obj && at->parent ? at->parent : at;
 }
 
+/* The object's number among all of its type. Where a Group is around one package and others
+ * are inside another, packages lie on two levels, and their logical indexes start anew on
+ * each. */
+static int number_among_type(hwloc_topology_t topology, hwloc_obj_t obj)
+{
+    int before = 0;
+
+    if (hwloc_get_type_depth(topology, obj->type) != HWLOC_TYPE_DEPTH_MULTIPLE)
+        return (int)obj->logical_index;
+    for (int depth = 0; depth < hwloc_topology_get_depth(topology); depth++)
+        for (hwloc_obj_t other = hwloc_get_obj_by_depth(topology, depth, 0);
+             other && other->type == obj->type; other = other->next_cousin)
+            before += hwloc_bitmap_compare_first(other->cpuset, obj->cpuset) < 0;
+    return before;
+}
+
 static int ancestor_number(hwloc_topology_t topology, hwloc_obj_t obj, hwloc_obj_type_t type)
 {
     hwloc_obj_t above = hwloc_get_ancestor_obj_by_type(topology, type, obj);
 
-    return above ? (int)above->logical_index : -1;
+    return above ? number_among_type(topology, above) : -1;
 }
 
 /* Returns the core's number of allowed PUs. */
