@@ -2,8 +2,8 @@
 #ifndef GPUBIND_BIN_BENCH_H
 #define GPUBIND_BIN_BENCH_H
 
-#include "core/error.h"
-#include "core/text.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
 
 /* The program's own failures; 1 is that data arrived wrong. */
 #define EXIT_OWN 125

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/driver_api.h"
 
 struct gpu_driver {

@@ -4,7 +4,7 @@
 #include "bin/bench_host.h"
 #include "bin/bench_output.h"
 #include "bin/bench_sysfs.h"
-#include "core/idlist.h"
+#include "core/base/idset.h"
 
 /* The GPU's own node, or -1 where the machine does not say. */
 static int near_node(const struct bench_gpu *gpu)

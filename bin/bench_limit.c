@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bin/bench_limits.h"
-#include "core/idlist.h"
+#include "core/base/idset.h"
 
 /* GT/s, the generation's name, and what encoding leaves of the bits. */
 static const struct generation {

@@ -9,7 +9,7 @@
 #include "bin/bench_gpu.h"
 #include "bin/bench_machine.h"
 #include "bin/bench_sysfs.h"
-#include "host/nvml.h"
+#include "host/discover/nvml.h"
 
 static void read_bus(const char *pci, struct limit *limit)
 {

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
-#include "core/text.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
 
 #define LIMITS_MAX_GPUS 32
 

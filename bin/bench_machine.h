@@ -3,7 +3,7 @@
 #define GPUBIND_BIN_BENCH_MACHINE_H
 
 #include "bin/bench_task.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 /* Lines of its own, for what has no pairs of ranks: the program's with the number of ranks,
  * the host and its MPI, and a GPU behind what begins its line. */

@@ -6,7 +6,7 @@
 
 #include "bin/bench_options.h"
 #include "bin/bench_sheet.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* A file that an option names, opened before anything is measured. path NULL: *file is
  * NULL. */

@@ -4,7 +4,7 @@
 
 #include "bin/bench_modes.h"
 #include "bin/bench_output.h"
-#include "core/idlist.h"
+#include "core/base/idset.h"
 
 static const char *yes(int value)
 {

@@ -3,7 +3,7 @@
 #define GPUBIND_BIN_BENCH_PRINT_H
 
 #include "bin/bench_result.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 /* In the order of a run: once, for each result as it comes, once. */
 void print_begin(const struct report *report, struct text *text);

@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct ranks {
     int rank, n, local;

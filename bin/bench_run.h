@@ -5,7 +5,7 @@
 
 #include "bin/bench_options.h"
 #include "bin/bench_sheet.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Not possible on this machine, with these ranks or in this build, for the reason in err:
  * nothing has failed. */

@@ -6,7 +6,7 @@
 
 #include "bin/bench_options.h"
 #include "bin/bench_sheet.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 /* The element, its styles (for light and for dark pages) and the card behind all. The
  * classes m0 to m2 are colours of lines, d0 to d2 the same as fillings. */

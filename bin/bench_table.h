@@ -3,7 +3,7 @@
 #define GPUBIND_BIN_BENCH_TABLE_H
 
 #include "bin/bench_result.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 void table_begin(const struct report *report, struct text *text);
 void table_result(const struct report *report, const struct result *result,

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bin/modes.h"
-#include "core/variables.h"
+#include "core/base/variables.h"
 
 int write_all(int fd, const struct text *text)
 {

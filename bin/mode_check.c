@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "bin/modes.h"
-#include "core/idlist.h"
+#include "core/base/idset.h"
 #include "cuda/driver.h"
-#include "host/bind.h"
-#include "host/process.h"
+#include "host/sys/bind.h"
+#include "host/sys/process.h"
 
 #define EXIT_MISMATCH 1
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "bin/modes.h"
-#include "core/doctor.h"
-#include "host/doctor_read.h"
+#include "core/doctor/doctor.h"
+#include "host/doctor/collect.h"
 
 #define EXIT_FOUND 1
 /* Milliseconds suffice where all is well; NVML starts GPUs that nobody uses. */

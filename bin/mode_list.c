@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bin/modes.h"
-#include "core/render_list.h"
+#include "core/report/render_list.h"
 
 static int look(const struct options *options, struct placement *placement, struct text *notes,
                 struct gpubind_error *err)

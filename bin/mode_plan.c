@@ -5,9 +5,9 @@
 #include "bin/modes.h"
 #include "bin/plan_job.h"
 #include "bin/plan_xml.h"
-#include "core/render.h"
-#include "host/file.h"
-#include "host/map.h"
+#include "core/report/render.h"
+#include "host/sys/file.h"
+#include "host/launch/map.h"
 
 /* Printed when there is so much of it. */
 #define CHUNK (1 << 20)

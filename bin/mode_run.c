@@ -7,7 +7,7 @@
 
 #include "bin/program.h"
 #include "bin/run.h"
-#include "host/orders.h"
+#include "host/launch/rank_directives.h"
 
 /* When this rank cannot go on, the others need not either. */
 #define SHORT_PATIENCE_S 1.0

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/option_values.h"
+#include "host/launch/option_parse.h"
 
 static const char *get_variable(const void *context, const struct row *row, char *from,
                                 size_t size)

@@ -2,9 +2,9 @@
 #ifndef GPUBIND_BIN_OPTIONS_H
 #define GPUBIND_BIN_OPTIONS_H
 
-#include "core/error.h"
-#include "core/text.h"
-#include "host/options.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "host/launch/options.h"
 
 /* Option over environment over default. Strings point into argv and environ. */
 int options_read(int argc, char **argv, struct options *options, struct gpubind_error *err);

@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "bin/options.h"
-#include "host/launcher.h"
-#include "host/option_rows.h"
+#include "host/launch/launcher.h"
+#include "host/launch/option_table.h"
 
 static const char *const group_titles[GROUPS] = {
     "Placement (all ranks of a node must agree on these)", "What the program sees",

@@ -2,8 +2,8 @@
 #ifndef GPUBIND_BIN_PLAN_JOB_H
 #define GPUBIND_BIN_PLAN_JOB_H
 
-#include "core/layout.h"
-#include "host/options.h"
+#include "core/plan/process_map.h"
+#include "host/launch/options.h"
 
 /* Nodes of one topology are one machine, which is loaded once. */
 struct machines {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/picture.h"
-#include "host/file_write.h"
+#include "core/report/lstopo_style.h"
+#include "host/sys/file_write.h"
 
 /* The node's name before the suffix, if any. */
 static void name_file(const char *path, const char *node, struct text *name)

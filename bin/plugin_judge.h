@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "core/text.h"
-#include "host/plugin_places.h"
+#include "core/base/text.h"
+#include "host/pmix/plugin_search.h"
 
 /* What was seen, and then what it means. */
 struct plugin_view {

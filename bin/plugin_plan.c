@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/visible.h"
+#include "core/env/visible_devices.h"
 
 static const char *variable(const char *name)
 {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "bin/options.h"
-#include "core/error.h"
-#include "host/placement.h"
+#include "core/base/error.h"
+#include "host/launch/placement.h"
 
 enum plugin_plan {
     PLUGIN_NONE,    /* no plan, or that of another rank whose environment came down */

@@ -2,7 +2,7 @@
 #ifndef GPUBIND_BIN_PROGRAM_H
 #define GPUBIND_BIN_PROGRAM_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* 0 when exec can be expected to find the command, as it is or in PATH; else the
  * exit status, 126 or 127, and a sentence. */

@@ -5,9 +5,9 @@
 
 #include "bin/modes.h"
 #include "bin/plugin_plan.h"
-#include "host/launcher.h"
-#include "host/meet.h"
-#include "host/mps.h"
+#include "host/launch/launcher.h"
+#include "host/launch/node_rendezvous.h"
+#include "host/mps/mps.h"
 
 struct run {
     const struct options *options;

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "bin/run.h"
-#include "core/mps.h"
-#include "core/render.h"
-#include "host/mps_served.h"
-#include "host/orders.h"
-#include "host/siblings.h"
+#include "core/env/mps_env.h"
+#include "core/report/render.h"
+#include "host/mps/mps_probe.h"
+#include "host/launch/rank_directives.h"
+#include "host/launch/sibling_ranks.h"
 
 int run_prepare(void *context, struct gpubind_error *err)
 {

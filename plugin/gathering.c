@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/text.h"
-#include "host/meet.h"
-#include "host/process.h"
+#include "core/base/text.h"
+#include "host/launch/node_rendezvous.h"
+#include "host/sys/process.h"
 
 /* The daemon forks its ranks one right after the other. */
 #define PATIENCE_S 3.0

@@ -7,7 +7,7 @@
 
 #include <src/mca/gds/gds.h>
 
-#include "core/job.h"
+#include "core/plan/job.h"
 
 /* What a key's value is turned into; a value of another type is as good as none. */
 static bool read_number(const pmix_value_t *value, void *into)

@@ -28,10 +28,10 @@ plugin_pmix_mca_pmdl_gpubind_la_SOURCES = \
 	plugin/space_plan.c plugin/space_plan.h \
 	plugin/space_taken.c \
 	plugin/spaces.c plugin/spaces.h \
-	src/core/node_from_hwloc_names.h \
-	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
-	src/core/node_from_hwloc_cores.c src/core/node_from_hwloc_gpus.c \
-	src/core/node_from_hwloc_parts.c src/core/node_from_hwloc_parts.h
+	src/core/topo/hwloc_versions.h \
+	src/core/topo/node_from_hwloc.c src/core/topo/node_from_hwloc.h \
+	src/core/topo/node_from_hwloc_cores.c src/core/topo/node_from_hwloc_gpus.c \
+	src/core/topo/node_from_hwloc_pci.c src/core/topo/node_from_hwloc_pci.h
 
 # The relay for Slurm; slurmstepd has what it calls.
 if HAVE_SLURM

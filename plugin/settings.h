@@ -3,9 +3,9 @@
 #ifndef GPUBIND_PLUGIN_SETTINGS_H
 #define GPUBIND_PLUGIN_SETTINGS_H
 
-#include "core/error.h"
-#include "core/text.h"
-#include "host/option_rows.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "host/launch/option_table.h"
 
 /* The value of the MCA parameter of each row of the table, NULL where none is set. The
  * strings are the MCA's. */

@@ -6,8 +6,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "core/render_env.h"
-#include "host/env_array.h"
+#include "core/env/render_env.h"
+#include "host/sys/env_array.h"
 
 #define RELAYED "GPUBIND_RELAY_ENV_"
 #define MAX_INCLUDES 8 /* deep */

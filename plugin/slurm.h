@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Whether this process is slurmstepd, or was forked from it to become a rank. */
 bool slurm_is_here(void);

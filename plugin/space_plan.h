@@ -3,7 +3,7 @@
 #ifndef GPUBIND_PLUGIN_SPACE_PLAN_H
 #define GPUBIND_PLUGIN_SPACE_PLAN_H
 
-#include "host/placement.h"
+#include "host/launch/placement.h"
 #include "plugin/spaces.h"
 
 /* What is seen of the job itself. */

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/nvidia.h"
-#include "host/sight.h"
+#include "host/discover/nvidia.h"
+#include "host/launch/visible_gpus.h"
 #include "plugin/space.h"
 
 /* Jobs that spawn jobs; a namespace that were its own ancestor must not hang us. */

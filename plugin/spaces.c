@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/variables.h"
-#include "host/env_array.h"
+#include "core/base/variables.h"
+#include "host/sys/env_array.h"
 #include "plugin/gathering.h"
 #include "plugin/space.h"
 

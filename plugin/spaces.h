@@ -6,8 +6,8 @@
 #include <hwloc.h>
 #include <stdbool.h>
 
-#include "core/error.h"
-#include "core/idlist.h"
+#include "core/base/error.h"
+#include "core/base/idset.h"
 #include "plugin/settings.h"
 
 #define SPACE_NAME 256 /* PMIX_MAX_NSLEN and a NUL */

@@ -1,4 +1,4 @@
-/* Does src/host/nvml_api.h say what nvml.h says? The compiler decides; the program
+/* Does src/host/discover/nvml_api.h say what nvml.h says? The compiler decides; the program
  * only reports that it was built. */
 #include <nvml.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #undef nvmlDeviceGetPciInfo
 #undef nvmlDeviceGetNvLinkRemotePciInfo
 
-#include "host/nvml_api.h"
+#include "host/discover/nvml_api.h"
 
 #define SAME_PLACE(ours, theirs)                                                             \
     _Static_assert(offsetof(struct nvml_pci, ours) == offsetof(nvmlPciInfo_t, theirs), #ours)

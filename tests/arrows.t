@@ -4,8 +4,19 @@
 
 # folder | what its "..." may name | what its <...> may name beside libc
 layers='
-src/core | core/*                     |
-src/host | host/* core/*              | hwloc.h hwloc/*
+src/core/base   | core/base/* |
+src/core/msg    | core/msg/* core/base/* |
+src/core/topo   | core/topo/* core/base/* |
+src/core/plan   | core/plan/* core/topo/* core/base/* |
+src/core/report | core/report/* core/plan/* core/topo/* core/base/* |
+src/core/env    | core/env/* core/plan/* core/topo/* core/base/* |
+src/core/doctor | core/doctor/* core/env/* core/plan/* core/topo/* core/base/* |
+src/host/sys      | host/sys/* core/* |
+src/host/pmix     | host/pmix/* host/sys/* core/* |
+src/host/discover | host/discover/* host/sys/* core/* | hwloc.h hwloc/*
+src/host/launch   | host/launch/* host/discover/* host/sys/* core/* |
+src/host/mps      | host/mps/* host/launch/* host/discover/* host/sys/* core/* |
+src/host/doctor   | host/* core/* |
 src/cuda | cuda/* core/*              |
 src/mpi  | mpi/* cuda/* core/*        | mpi.h ISO_Fortran_binding.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
@@ -13,7 +24,7 @@ bin      | bin/* host/* mpi/* cuda/* core/* | hwloc.h hwloc/* mpi.h mpi-ext.h
 examples |                            | mpi.h cuda*.h nccl.h gpubind.h
 '
 # The only files of the core that may look at hwloc.
-hwloc_in_core='src/core/node_from_hwloc*.[ch]'
+hwloc_in_core='src/core/topo/node_from_hwloc*.[ch] src/core/topo/hwloc_versions.h'
 
 # A <...> that is not here is somebody's library, or an arrow up.
 libc='assert.h ctype.h dirent.h dlfcn.h errno.h fcntl.h getopt.h inttypes.h limits.h link.h
@@ -29,8 +40,10 @@ allowed() {
     \"*)    case $1 in bin/* | examples/*) return 0 ;; *) return 1 ;; esac ;; # bin: its own folder
     *)      patterns="$libc $4" ;;
     esac
-    # shellcheck disable=SC2254 # a pattern is meant
-    case $1 in $hwloc_in_core) patterns="$patterns hwloc.h" ;; esac
+    for pattern in $hwloc_in_core; do
+        # shellcheck disable=SC2254 # a pattern is meant
+        case $1 in $pattern) patterns="$patterns hwloc.h" ;; esac
+    done
     header=${2#?}
     header=${header%?}
     for pattern in $patterns; do
@@ -44,6 +57,9 @@ allowed() {
 arrows() (
     cd "$1" || exit 1
     set -f
+    find src plugin bin -name '*.[ch]' | while read -r file; do
+        echo "$layers" | grep -q "^${file%/*} *|" || echo "$file includes in a folder without a row"
+    done
     echo "$layers" | while IFS='|' read -r folder quoted angled; do
         folder=${folder%% *}
         [ -d "$folder" ] || continue
@@ -72,24 +88,27 @@ for folder in src/core src/host src/cuda src/mpi plugin bin; do
 done
 is 'no include points up' "$(arrows "$top_srcdir")" ''
 
-plant src/core/planted.c '#include "host/topology.h"' found
-plant src/core/planted.c '#include "../host/topology.h"' found
-plant src/core/planted.h '  #  include <mpi.h>' found
-plant src/core/planted.c '#include <hwloc.h>' found
-plant src/core/node_from_hwloc.c '#include <cuda.h>' found
-plant src/core/planted.c '#include "plan.h"' found
-plant src/host/planted.c '#include "cuda/driver.h"' found
-plant src/host/planted.c '#include <pmix.h>' found
-plant src/cuda/planted.c '#include "host/topology.h" // why' found
+plant src/core/env/planted.c '#include "host/discover/topology.h"' found
+plant src/core/plan/planted.c '#include "../host/topology.h"' found
+plant src/core/base/planted.h '  #  include <mpi.h>' found
+plant src/core/topo/planted.c '#include <hwloc.h>' found
+plant src/core/topo/node_from_hwloc.c '#include <cuda.h>' found
+plant src/core/plan/planted.c '#include "plan.h"' found
+plant src/core/topo/planted.c '#include "core/plan/plan.h"' found
+plant src/host/sys/planted.c '#include "cuda/driver.h"' found
+plant src/host/sys/planted.c '#include "host/launch/placement.h"' found
+plant src/host/launch/planted.c '#include <pmix.h>' found
+plant src/core/planted.c '#include "core/base/text.h"' found
+plant src/cuda/planted.c '#include "host/discover/topology.h" // why' found
 plant src/cuda/planted.c '#include <hwloc.h>' found
 plant bin/planted.c '#include <pmix.h>' found
-plant src/mpi/planted.c '#include "host/topology.h"' found
+plant src/mpi/planted.c '#include "host/discover/topology.h"' found
 plant src/cuda/planted.c '#include "mpi/comm.h"' found
 plant plugin/planted.c '#include "cuda/driver.h"' found
 plant plugin/planted.c '#include <cuda.h>' found
-plant examples/planted.c '#include "core/plan.h"' found
-plant src/core/planted.c '#include <stdint.h>' allowed
-plant src/core/node_from_hwloc.h '#include <hwloc.h>' allowed
-plant src/host/planted.c '#include <hwloc/linux.h>' allowed
+plant examples/planted.c '#include "core/plan/plan.h"' found
+plant src/core/base/planted.c '#include <stdint.h>' allowed
+plant src/core/topo/node_from_hwloc.h '#include <hwloc.h>' allowed
+plant src/host/discover/planted.c '#include <hwloc/linux.h>' allowed
 plant bin/planted.c '#include "cuda/driver.h"' allowed
 done_testing

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/topology.h"
+#include "host/discover/topology.h"
 
 /* xorshift64* (Vigna). */
 uint32_t dice_roll(struct dice *dice)

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-#include "core/job.h"
-#include "core/node.h"
-#include "core/plan.h"
+#include "core/plan/job.h"
+#include "core/topo/node.h"
+#include "core/plan/plan.h"
 
 /* A generator of our own, so that a seed means the same everywhere. */
 struct dice {

@@ -36,7 +36,7 @@ words_of() {
     esac
 }
 
-launchers() { sed -nE 's/^ *\{\.name = "([a-z]+)".*/\1/p' "$top_srcdir/src/host/launcher.c" | sort -u; }
+launchers() { sed -nE 's/^ *\{\.name = "([a-z]+)".*/\1/p' "$top_srcdir/src/host/launch/launcher.c" | sort -u; }
 
 # wanted_names ROWS: all that may begin with a dash.
 wanted_names() { awk '{ print "--" $3 } $2 != "-" { print $2 }' "$1" | LC_ALL=C sort | xargs; }
@@ -80,10 +80,10 @@ names() {
     echo "$prefix -<*>" | completed "$@" | tr ' ' '\n' | grep '^-' | LC_ALL=C sort | xargs
 }
 
-source_rows "$top_srcdir/src/host/option_rows.c" >"$tmp/rows"
+source_rows "$top_srcdir/src/host/launch/option_table.c" >"$tmp/rows"
 lines=$(wc -l <"$tmp/rows")
 check "gpubind: $lines options found, as many as the table has" \
-    test "$lines" -gt 15 -a "$lines" = "$(grep -cE '^ +\{[A-Z]+, KIND_' "$top_srcdir/src/host/option_rows.c")"
+    test "$lines" -gt 15 -a "$lines" = "$(grep -cE '^ +\{[A-Z]+, KIND_' "$top_srcdir/src/host/launch/option_table.c")"
 
 # whole DESCRIPTION PREFIX ROWS FILE...
 whole() {

@@ -17,7 +17,7 @@ manual() {
     awk '/^\.SH / { on = $2 == "CHECKS" } on && tag { print } { tag = /^\.TP/ }' "$1" | plain |
         sed 's/^\.B //; s/, */\n/g'
 }
-table "$top_srcdir/src/core/doctor.c" >"$tmp/table"
+table "$top_srcdir/src/core/doctor/doctor.c" >"$tmp/table"
 check 'checks were found in the source' test "$(wc -l <"$tmp/table")" -ge 20
 is 'gpubind-doctor(7) has all of them, in their order' "$(manual "$page")" "$(cat "$tmp/table")"
 sed '/^\.B uvm$/d' "$page" >"$tmp/page"

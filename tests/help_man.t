@@ -78,8 +78,8 @@ man_defaults() {
 
 source_exports() {
     {
-        grep -ohE '"[A-Z]+(_[A-Z]+)+"' "$top_srcdir/src/core/render_env.c" \
-            "$top_srcdir/src/core/mps.c" "$top_srcdir/src/core/visible.c"
+        grep -ohE '"[A-Z]+(_[A-Z]+)+"' "$top_srcdir/src/core/env/render_env.c" \
+            "$top_srcdir/src/core/env/mps_env.c" "$top_srcdir/src/core/env/visible_devices.c"
         grep -ohE '"GPUBIND_[A-Z_]+"' "$top_srcdir/plugin/space_plan.c"
     } | tr -d '"' | grep -vx PCI_BUS_ID | sort -u
 }
@@ -106,7 +106,7 @@ differences() {
 
 is "the table of variables has those that programs are given" \
     "$(source_exports | grep '^GPUBIND_' | while read -r name; do
-           grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/variables.c" ||
+           grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/base/variables.c" ||
                case $name in GPUBIND_OUTER_*) ;; *) echo "$name" ;; esac
        done)" ""
 is "help and gpubind(1) agree" "$(differences "$page" "$tmp/help")" ""
@@ -173,7 +173,7 @@ for name in $(launchers); do
     check "gpubind(7) has the launcher $name" grep -qx "\.B $name" "$tmp/launchers"
 done
 check "launchers were found" test "$(launchers | wc -l)" -ge 5
-missing=$(sed -n '/^} launchers\[\] = {/,/^};/p' "$top_srcdir/src/host/launcher.c" |
+missing=$(sed -n '/^} launchers\[\] = {/,/^};/p' "$top_srcdir/src/host/launch/launcher.c" |
     grep -oE '"[A-Z0-9]+(_[A-Z0-9]+)+"' | tr -d '"' | sort -u |
     while read -r name; do grep -qw "$name" "$tmp/launchers" || echo "$name"; done)
 is "gpubind(7) has all variables of launchers" "$missing" ""

@@ -108,7 +108,7 @@ is "gpubind(7) has the variables of the library and their defaults" \
     "$(man_defaults | sort)" "$(source_defaults | sort)"
 is "the table of variables has those of the library" \
     "$(source_defaults | while read -r name _; do
-           grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/variables.c" || echo "$name"
+           grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/base/variables.c" || echo "$name"
        done)" ""
 is "gpubind(7) has all values of GPUBIND_PATH" \
     "$(sed -nE '/^static const char \*const names\[PATHS\]/s/.*\{(.*)\}.*/\1/p' \
@@ -134,7 +134,7 @@ says "the slots" "$slots" "slot of its sender, of which there are $slots where"
 says "the descriptors" "$most" "descriptor, of which there are $most where"
 
 # Notices: the longest part of each without what varies is in the sources.
-cat "$top_srcdir"/src/mpi/*.c "$top_srcdir/src/core/variables.c" | tr '\n' ' ' | sed -E 's/" +"//g' >"$tmp/strings"
+cat "$top_srcdir"/src/mpi/*.c "$top_srcdir/src/core/base/variables.c" | tr '\n' ' ' | sed -E 's/" +"//g' >"$tmp/strings"
 awk '/^\.S/ { on = $2 == "Notices" } on && sub(/^\.I /, "")' "$tmp/library" >"$tmp/notices"
 check "notices were found" test "$(wc -l <"$tmp/notices")" -ge 4
 while read -r notice; do
@@ -145,7 +145,7 @@ done <"$tmp/notices"
 
 # "TYPE NAME", a field of the structures in wire.h a line.
 source_fields() {
-    awk '/^struct wire_/ { on = 1; next } /^};/ { on = 0 } on' "$top_srcdir/src/core/wire.h" |
+    awk '/^struct wire_/ { on = 1; next } /^};/ { on = 0 } on' "$top_srcdir/src/core/msg/msg_header.h" |
         sed -E 's|/\*.*||; s/_t / /; s/;.*//' | grep -E '^ +[a-z]+[0-9]*' |
         awk '{ type = $1 == "char" ? "byte" : $1
                for (i = 2; i <= NF; i++) {

@@ -121,12 +121,12 @@ check_PROGRAMS += \
 	tests/unit_xml
 # Parts of discover.so.
 tests_unit_complete_SOURCES = tests/unit_complete.c tests/tap.h \
-	src/core/node_from_hwloc.c src/core/node_from_hwloc_cores.c \
-	src/core/node_from_hwloc_gpus.c src/core/node_from_hwloc_parts.c src/host/hwloc_complete.c
+	src/core/topo/node_from_hwloc.c src/core/topo/node_from_hwloc_cores.c \
+	src/core/topo/node_from_hwloc_gpus.c src/core/topo/node_from_hwloc_pci.c src/host/discover/hwloc_complete.c
 tests_unit_complete_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_complete_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_pci_tree_SOURCES = tests/unit_pci_tree.c tests/tap.h \
-	src/host/hwloc_pci.c src/host/hwloc_pci.h src/host/rooted.c src/host/rooted.h
+	src/host/discover/hwloc_pci.c src/host/discover/hwloc_pci.h src/host/sys/sysroot.c src/host/sys/sysroot.h
 tests_unit_pci_tree_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)

@@ -4,7 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 
 page=$top_srcdir/man/gpubind-plugin.7
-rows=$top_srcdir/src/host/option_rows.c
+rows=$top_srcdir/src/host/launch/option_table.c
 sh "$top_srcdir/configure" --help >"$tmp/configure" || { not_ok 'configure --help works'; done_testing; exit; }
 gpubind --help >"$tmp/help" || { not_ok 'gpubind --help works'; done_testing; exit; }
 
@@ -65,7 +65,7 @@ man_not_taken() {
 
 source_variables() {
     { grep -ohE '"GPUBIND_[A-Z_]+"' "$top_srcdir/plugin/space_plan.c"
-      grep -ohE '"GPUBIND_OUTER_[A-Z_]+"' "$top_srcdir/src/core/render_env.c"; } | tr -d '"' | sort -u
+      grep -ohE '"GPUBIND_OUTER_[A-Z_]+"' "$top_srcdir/src/core/env/render_env.c"; } | tr -d '"' | sort -u
 }
 
 man_variables() {
@@ -85,7 +85,7 @@ unknown_names() {
 # ---- words, files, options
 
 source_off() {
-    sed -n '/off_words\[\] = /p' "$top_srcdir/src/host/option_values.c" | grep -oE '"[a-z0-9]+"' | tr -d '"' | sort
+    sed -n '/off_words\[\] = /p' "$top_srcdir/src/host/launch/option_parse.c" | grep -oE '"[a-z0-9]+"' | tr -d '"' | sort
 }
 
 man_off() {

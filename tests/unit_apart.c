@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/node_pack.h"
-#include "host/apart.h"
-#include "host/discover_apart.h"
+#include "core/topo/node_serialize.h"
+#include "host/discover/hwloc_subprocess.h"
+#include "host/discover/discover_subprocess.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/node_from_hwloc.h"
-#include "host/hwloc_complete.h"
+#include "core/topo/node_from_hwloc.h"
+#include "host/discover/hwloc_complete.h"
 #include "tests/tap.h"
 
 /* A machine as hwloc sees it without NVML, from a file or from XML in memory. */

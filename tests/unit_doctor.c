@@ -2,7 +2,7 @@
  * found, and changes to it, each of which one check must find. */
 #include <stdlib.h>
 
-#include "core/doctor.h"
+#include "core/doctor/doctor.h"
 #include "tests/tap.h"
 
 /* Two H100 with NVLink below one switch, two NUMA nodes, an RDMA device. */

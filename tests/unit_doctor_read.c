@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/doctor.h"
-#include "host/doctor_read.h"
+#include "core/doctor/doctor.h"
+#include "host/doctor/collect.h"
 #include "tests/tap.h"
 
 static char root[] = "/tmp/gpubind-test-doctor.XXXXXX";

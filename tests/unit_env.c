@@ -1,8 +1,8 @@
 /* From a plan to a rank's environment, and from that to orders and back. */
 #include <stdlib.h>
 
-#include "core/render_env.h"
-#include "host/orders.h"
+#include "core/env/render_env.h"
+#include "host/launch/rank_directives.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "host/env_array.h"
+#include "host/sys/env_array.h"
 #include "tests/tap.h"
 
 static char **array_of(const char *const *texts)

@@ -1,5 +1,5 @@
 /* Minimum-cost flow on graphs small enough to solve on paper. */
-#include "core/flow.h"
+#include "core/base/min_cost_flow.h"
 #include "tests/tap.h"
 
 static flow_cost cost(long a, long b)

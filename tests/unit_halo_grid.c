@@ -2,7 +2,7 @@
  * ghost cell what a global array has there. */
 #include <stdlib.h>
 
-#include "core/halo_grid.h"
+#include "core/msg/halo_grid.h"
 #include "tests/tap.h"
 
 #define UNTOUCHED (-1)

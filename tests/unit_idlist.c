@@ -1,7 +1,7 @@
 /* Lists of numbers: what is read, what is refused, what is written. */
 #include <stdlib.h>
 
-#include "core/idlist.h"
+#include "core/base/idset.h"
 #include "tests/tap.h"
 
 static void reads(const char *text, const char *wanted)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/layout.h"
+#include "core/plan/process_map.h"
 #include "tests/tap.h"
 
 /* "NODE:LOCAL ..." for all ranks, or the error's sentence. */

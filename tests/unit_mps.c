@@ -1,7 +1,7 @@
 /* What an MPS server is to do for a plan: sharers, the server's GPUs, refusals. */
 #include <stdlib.h>
 
-#include "core/mps.h"
+#include "core/env/mps_env.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/nvidia.h"
-#include "host/placement.h"
-#include "host/sight.h"
+#include "host/discover/nvidia.h"
+#include "host/launch/placement.h"
+#include "host/launch/visible_gpus.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

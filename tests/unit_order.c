@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/render.h"
-#include "core/text.h"
-#include "host/file.h"
+#include "core/report/render.h"
+#include "core/base/text.h"
+#include "host/sys/file.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/text.h"
-#include "host/hwloc_pci.h"
+#include "core/base/text.h"
+#include "host/discover/hwloc_pci.h"
 #include "tests/tap.h"
 
 static char root[] = "/tmp/gpubind-test-pci.XXXXXX";

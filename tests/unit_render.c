@@ -1,7 +1,7 @@
 /* JSON that any parser takes, and a table whose columns stand in line. */
 #include <stdlib.h>
 
-#include "core/render.h"
+#include "core/report/render.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

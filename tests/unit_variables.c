@@ -1,6 +1,6 @@
 /* The table of environment variables, and what is said of one that is not in it. */
-#include "core/variables.h"
-#include "host/option_values.h"
+#include "core/base/variables.h"
+#include "host/launch/option_parse.h"
 #include "tests/tap.h"
 
 /* What is said of these variables. */

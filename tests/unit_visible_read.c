@@ -1,5 +1,5 @@
 /* CUDA_VISIBLE_DEVICES and its relatives, read as their drivers read them. */
-#include "core/visible.h"
+#include "core/env/visible_devices.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

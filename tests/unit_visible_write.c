@@ -1,7 +1,7 @@
 /* CUDA_VISIBLE_DEVICES and its relatives, written in every mode. */
 #include <stdlib.h>
 
-#include "core/visible.h"
+#include "core/env/visible_devices.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/text.h"
-#include "host/file.h"
+#include "core/base/text.h"
+#include "host/sys/file.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

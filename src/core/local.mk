@@ -4,56 +4,57 @@ noinst_LTLIBRARIES += src/core/libgpubind-core.la
 
 src_core_libgpubind_core_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS)
 src_core_libgpubind_core_la_SOURCES = \
-	src/core/connections.c src/core/connections.h \
-	src/core/doctor.c src/core/doctor.h \
-	src/core/doctor_driver.c \
-	src/core/doctor_facts.c src/core/doctor_facts.h \
-	src/core/doctor_limits.c \
-	src/core/doctor_modes.c \
-	src/core/doctor_namespaces.c \
-	src/core/doctor_parts.h \
-	src/core/doctor_paths.c \
-	src/core/doctor_render.c \
-	src/core/doctor_sight.c \
-	src/core/doctor_software.c \
-	src/core/error.c src/core/error.h \
-	src/core/flow.c src/core/flow.h \
-	src/core/grid.c src/core/grid.h \
-	src/core/halo_agree.c \
-	src/core/halo_grid.c src/core/halo_grid.h \
-	src/core/idlist.c src/core/idlist.h \
-	src/core/job.c src/core/job.h \
-	src/core/layout.c src/core/layout.h \
-	src/core/layout_file.c src/core/layout_parts.h \
-	src/core/mps.c src/core/mps.h \
-	src/core/node.c src/core/node.h \
-	src/core/node_find.c \
-	src/core/node_pack.c src/core/node_pack.h \
-	src/core/node_parts.c \
-	src/core/peers.c src/core/peers.h \
-	src/core/picture.c src/core/picture.h \
-	src/core/plan.c src/core/plan.h \
-	src/core/plan_cells.c src/core/plan_cells.h \
-	src/core/plan_classes.c \
-	src/core/plan_cost.c \
-	src/core/plan_cpus.c \
-	src/core/plan_deal.c \
-	src/core/plan_gpus.c \
-	src/core/plan_hash.c \
-	src/core/plan_nics.c \
-	src/core/plan_pack.c \
-	src/core/plan_parts.h \
-	src/core/plan_sets.c \
-	src/core/plan_shares.c \
-	src/core/render.h \
-	src/core/render_env.c src/core/render_env.h \
-	src/core/render_json.c \
-	src/core/render_list.c src/core/render_list.h \
-	src/core/render_list_json.c \
-	src/core/render_table.c \
-	src/core/render_why.c \
-	src/core/text.c src/core/text.h \
-	src/core/variables.c src/core/variables.h \
-	src/core/visible.c src/core/visible.h \
-	src/core/visible_parse.c \
-	src/core/wire.c src/core/wire.h
+	src/core/base/error.c src/core/base/error.h \
+	src/core/base/idset.c src/core/base/idset.h \
+	src/core/base/min_cost_flow.c src/core/base/min_cost_flow.h \
+	src/core/base/text.c src/core/base/text.h \
+	src/core/base/text_table.c src/core/base/text_table.h \
+	src/core/base/variables.c src/core/base/variables.h \
+	src/core/doctor/doctor.c src/core/doctor/doctor.h \
+	src/core/doctor/doctor_driver.c \
+	src/core/doctor/doctor_facts.c src/core/doctor/doctor_facts.h \
+	src/core/doctor/doctor_internal.h \
+	src/core/doctor/doctor_limits.c \
+	src/core/doctor/doctor_modes.c \
+	src/core/doctor/doctor_namespaces.c \
+	src/core/doctor/doctor_paths.c \
+	src/core/doctor/doctor_render.c \
+	src/core/doctor/doctor_software.c \
+	src/core/doctor/doctor_visibility.c \
+	src/core/env/mps_env.c src/core/env/mps_env.h \
+	src/core/env/render_env.c src/core/env/render_env.h \
+	src/core/env/visible_devices.c src/core/env/visible_devices.h \
+	src/core/env/visible_devices_parse.c \
+	src/core/msg/halo_agree.c \
+	src/core/msg/halo_grid.c src/core/msg/halo_grid.h \
+	src/core/msg/msg_header.c src/core/msg/msg_header.h \
+	src/core/plan/core_groups.c src/core/plan/core_groups.h \
+	src/core/plan/first_core.c \
+	src/core/plan/gpu_sets.c \
+	src/core/plan/job.c src/core/plan/job.h \
+	src/core/plan/plan.c src/core/plan/plan.h \
+	src/core/plan/plan_cost.c \
+	src/core/plan/plan_cpus.c \
+	src/core/plan/plan_gpus.c \
+	src/core/plan/plan_hash.c \
+	src/core/plan/plan_internal.h \
+	src/core/plan/plan_nics.c \
+	src/core/plan/plan_shares.c \
+	src/core/plan/policy_pack.c \
+	src/core/plan/process_map.c src/core/plan/process_map.h \
+	src/core/plan/process_map_internal.h \
+	src/core/plan/rank_classes.c \
+	src/core/plan/rankfile.c \
+	src/core/report/lstopo_style.c src/core/report/lstopo_style.h \
+	src/core/report/render.h \
+	src/core/report/render_json.c \
+	src/core/report/render_list.c src/core/report/render_list.h \
+	src/core/report/render_list_json.c \
+	src/core/report/render_table.c \
+	src/core/report/render_why.c \
+	src/core/topo/gpu_neighbors.c src/core/topo/gpu_neighbors.h \
+	src/core/topo/link_matrix.c src/core/topo/link_matrix.h \
+	src/core/topo/node.c src/core/topo/node.h \
+	src/core/topo/node_find.c \
+	src/core/topo/node_serialize.c src/core/topo/node_serialize.h \
+	src/core/topo/node_split.c

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/driver_api.h"
 
 #define CUDA_MAX_SEEN 256

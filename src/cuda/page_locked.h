@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* nbytes, zeroed. Never unmapped: a stream may look at it after the library has ended. NULL with a
  * sentence. A context is current. */

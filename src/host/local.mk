@@ -8,50 +8,50 @@ endif
 
 src_host_libgpubind_host_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' $(plugin_place)
 src_host_libgpubind_host_la_SOURCES = \
-	src/host/annotate.h \
-	src/host/apart.c src/host/apart.h \
-	src/host/bind.c src/host/bind.h \
-	src/host/binding_policy.c src/host/binding_policy.h \
-	src/host/child.c src/host/child.h \
-	src/host/discover.h \
-	src/host/discover_apart.c src/host/discover_apart.h \
-	src/host/doctor_bus.c \
-	src/host/doctor_driver.c \
-	src/host/doctor_hwloc.c \
-	src/host/doctor_limits.c \
-	src/host/doctor_mpi.c \
-	src/host/doctor_nvml.c \
-	src/host/doctor_read.c src/host/doctor_read.h \
-	src/host/env_array.c src/host/env_array.h \
-	src/host/facts_check.c \
-	src/host/file.c src/host/file.h \
-	src/host/file_write.c src/host/file_write.h \
-	src/host/launcher.c src/host/launcher.h \
-	src/host/loader.c src/host/loader.h \
-	src/host/map.c src/host/map.h \
-	src/host/meet.c src/host/meet.h \
-	src/host/meet_lead.c src/host/meet_lead.h \
-	src/host/mps.c src/host/mps.h \
-	src/host/mps_control.c src/host/mps_control.h \
-	src/host/mps_folder.c src/host/mps_folder.h \
-	src/host/mps_keeper.c src/host/mps_keeper.h \
-	src/host/mps_served.c src/host/mps_served.h \
-	src/host/nvidia.c src/host/nvidia.h \
-	src/host/nvml.c src/host/nvml.h \
-	src/host/nvml_api.h \
-	src/host/option_rows.c src/host/option_rows.h \
-	src/host/option_values.c src/host/option_values.h \
-	src/host/options.h \
-	src/host/orders.c src/host/orders.h \
-	src/host/placement.c src/host/placement.h \
-	src/host/plugin_file.c src/host/plugin_file.h \
-	src/host/plugin_places.c src/host/plugin_places.h \
-	src/host/pmix_setting.c src/host/pmix_setting.h \
-	src/host/process.c src/host/process.h \
-	src/host/rooted.c src/host/rooted.h \
-	src/host/siblings.c src/host/siblings.h \
-	src/host/sight.c src/host/sight.h \
-	src/host/topology.c src/host/topology.h
+	src/host/discover/discover.h \
+	src/host/discover/discover_subprocess.c src/host/discover/discover_subprocess.h \
+	src/host/discover/hwloc_subprocess.c src/host/discover/hwloc_subprocess.h \
+	src/host/discover/lstopo_export.h \
+	src/host/discover/nvidia.c src/host/discover/nvidia.h \
+	src/host/discover/nvml.c src/host/discover/nvml.h \
+	src/host/discover/nvml_api.h \
+	src/host/discover/topology.c src/host/discover/topology.h \
+	src/host/doctor/collect.c src/host/doctor/collect.h \
+	src/host/doctor/collect_driver.c \
+	src/host/doctor/collect_limits.c \
+	src/host/doctor/doctor_bus.c \
+	src/host/doctor/doctor_hwloc.c \
+	src/host/doctor/doctor_mpi.c \
+	src/host/doctor/doctor_nvml.c \
+	src/host/launch/binding_policy.c src/host/launch/binding_policy.h \
+	src/host/launch/launcher.c src/host/launch/launcher.h \
+	src/host/launch/map.c src/host/launch/map.h \
+	src/host/launch/node_rendezvous.c src/host/launch/node_rendezvous.h \
+	src/host/launch/node_rendezvous_leader.c src/host/launch/node_rendezvous_leader.h \
+	src/host/launch/option_parse.c src/host/launch/option_parse.h \
+	src/host/launch/option_table.c src/host/launch/option_table.h \
+	src/host/launch/options.h \
+	src/host/launch/placement.c src/host/launch/placement.h \
+	src/host/launch/rank_directives.c src/host/launch/rank_directives.h \
+	src/host/launch/rank_facts_check.c \
+	src/host/launch/sibling_ranks.c src/host/launch/sibling_ranks.h \
+	src/host/launch/visible_gpus.c src/host/launch/visible_gpus.h \
+	src/host/mps/mps.c src/host/mps/mps.h \
+	src/host/mps/mps_control.c src/host/mps/mps_control.h \
+	src/host/mps/mps_dir.c src/host/mps/mps_dir.h \
+	src/host/mps/mps_probe.c src/host/mps/mps_probe.h \
+	src/host/mps/mps_supervisor.c src/host/mps/mps_supervisor.h \
+	src/host/pmix/mca_param.c src/host/pmix/mca_param.h \
+	src/host/pmix/plugin_file.c src/host/pmix/plugin_file.h \
+	src/host/pmix/plugin_search.c src/host/pmix/plugin_search.h \
+	src/host/sys/bind.c src/host/sys/bind.h \
+	src/host/sys/env_array.c src/host/sys/env_array.h \
+	src/host/sys/file.c src/host/sys/file.h \
+	src/host/sys/file_write.c src/host/sys/file_write.h \
+	src/host/sys/ld_search.c src/host/sys/ld_search.h \
+	src/host/sys/process.c src/host/sys/process.h \
+	src/host/sys/subprocess.c src/host/sys/subprocess.h \
+	src/host/sys/sysroot.c src/host/sys/sysroot.h
 
 # Discovery by hwloc, which only one rank of a node loads.
 pkglib_LTLIBRARIES += src/host/discover.la
@@ -60,13 +60,13 @@ src_host_discover_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 src_host_discover_la_LDFLAGS = -module -avoid-version -shared -export-symbols-regex '^gpubind_(discover|annotate)$$'
 src_host_discover_la_LIBADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 src_host_discover_la_SOURCES = \
-	src/core/node_from_hwloc_names.h \
-	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
-	src/core/node_from_hwloc_cores.c src/core/node_from_hwloc_gpus.c \
-	src/core/node_from_hwloc_parts.c src/core/node_from_hwloc_parts.h \
-	src/host/annotate.c \
-	src/host/discover.c \
-	src/host/hwloc_complete.c src/host/hwloc_complete.h \
-	src/host/hwloc_init.h \
-	src/host/hwloc_pci.c src/host/hwloc_pci.h \
-	src/host/rooted.c src/host/rooted.h
+	src/core/topo/hwloc_versions.h \
+	src/core/topo/node_from_hwloc.c src/core/topo/node_from_hwloc.h \
+	src/core/topo/node_from_hwloc_cores.c src/core/topo/node_from_hwloc_gpus.c \
+	src/core/topo/node_from_hwloc_pci.c src/core/topo/node_from_hwloc_pci.h \
+	src/host/discover/lstopo_export.c \
+	src/host/discover/discover.c \
+	src/host/discover/hwloc_complete.c src/host/discover/hwloc_complete.h \
+	src/host/discover/hwloc_init.h \
+	src/host/discover/hwloc_pci.c src/host/discover/hwloc_pci.h \
+	src/host/sys/sysroot.c src/host/sys/sysroot.h

@@ -2,7 +2,7 @@
 #ifndef GPUBIND_MPI_HALO_H
 #define GPUBIND_MPI_HALO_H
 
-#include "core/halo_grid.h"
+#include "core/msg/halo_grid.h"
 #include "mpi/comm.h"
 #include "mpi/gpubind.h"
 

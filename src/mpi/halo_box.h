@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "core/halo_grid.h"
+#include "core/msg/halo_grid.h"
 
 struct halo_buffer {
     void *start; /* of its first element */

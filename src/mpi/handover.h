@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* How a process is found, and what it must be told: known to those alone that its owner
  * shows it to. */

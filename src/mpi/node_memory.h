@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Collective over node: a file of nbytes, of which no page is there yet and `expected` may
  * come to be used. Its descriptor, which the caller closes; or -1 on all ranks, with a

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/text.h"
-#include "core/variables.h"
+#include "core/base/text.h"
+#include "core/base/variables.h"
 #include "mpi/domain.h"
 
 static int rank = -1; /* kept: the thread that says it may not ask MPI */

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "cuda/gpu.h"
 
 struct on_stream;

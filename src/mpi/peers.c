@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/text.h"
+#include "core/base/text.h"
 #include "cuda/mappings.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"

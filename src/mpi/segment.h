@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/wire.h"
+#include "core/base/error.h"
+#include "core/msg/msg_header.h"
 #include "cuda/exchange.h"
 #include "cuda/gather.h"
 

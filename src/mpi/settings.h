@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 enum path { PATH_ANY, PATH_IPC, PATH_SHARED, PATH_NETWORK, PATH_DIRECT, PATH_HOST, PATHS };
 

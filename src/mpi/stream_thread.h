@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Starts it, once; from then on the library's lock is a real one at any thread level. 0,
  * or -1 with a sentence. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct type_block { /* of one element, in the order of the type map */
     MPI_Aint at;    /* bytes from the buffer's address */

@@ -1,5 +1,5 @@
-/* In the place of src/host/bind.c: orders are read, and nothing is bound. */
-#include "host/bind.h"
+/* In the place of src/host/sys/bind.c: orders are read, and nothing is bound. */
+#include "host/sys/bind.h"
 
 int bind_cpus(const struct idset *cpus)
 {

@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
-#include "core/job.h"
-#include "core/node.h"
-#include "core/plan.h"
-#include "core/text.h"
+#include "core/base/error.h"
+#include "core/plan/job.h"
+#include "core/topo/node.h"
+#include "core/plan/plan.h"
+#include "core/base/text.h"
 
 /* bytes is not NUL-terminated. Whatever a target does must not outlast the call. */
 struct fuzz_target {

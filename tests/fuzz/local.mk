@@ -8,10 +8,10 @@ fuzz_targets = \
 	bin/plugin_plan.c bin/plugin_plan.h \
 	plugin/settings.c plugin/settings.h \
 	plugin/slurm.c plugin/slurm.h \
-	src/core/node_from_hwloc_names.h \
-	src/core/node_from_hwloc.c src/core/node_from_hwloc.h \
-	src/core/node_from_hwloc_cores.c src/core/node_from_hwloc_gpus.c \
-	src/core/node_from_hwloc_parts.c src/core/node_from_hwloc_parts.h \
+	src/core/topo/hwloc_versions.h \
+	src/core/topo/node_from_hwloc.c src/core/topo/node_from_hwloc.h \
+	src/core/topo/node_from_hwloc_cores.c src/core/topo/node_from_hwloc_gpus.c \
+	src/core/topo/node_from_hwloc_pci.c src/core/topo/node_from_hwloc_pci.h \
 	tests/cases.c tests/cases.h \
 	tests/fuzz/bind.c \
 	tests/fuzz/fuzz.h \

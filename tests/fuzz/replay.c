@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/plugin_file.h"
+#include "host/pmix/plugin_file.h"
 #include "tests/cases.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"

@@ -7,8 +7,8 @@
 #include "bin/bench_result.h"
 #include "bin/options.h"
 #include "bin/plugin_plan.h"
-#include "host/launcher.h"
-#include "host/option_values.h"
+#include "host/launch/launcher.h"
+#include "host/launch/option_parse.h"
 #include "plugin/settings.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 /* Some of what they read is their own affair. */
-#include "host/binding_policy.c"
-#include "host/env_array.h"
-#include "host/plugin_file.c"
-#include "host/pmix_setting.h"
+#include "host/launch/binding_policy.c"
+#include "host/sys/env_array.h"
+#include "host/pmix/plugin_file.c"
+#include "host/pmix/mca_param.h"
 #include "plugin/slurm.h"
 #include "tests/fuzz/fuzz.h"
 

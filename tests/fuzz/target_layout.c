@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/layout.h"
+#include "core/plan/process_map.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check(const struct layout *layout)

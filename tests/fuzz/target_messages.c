@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/node_pack.h"
-#include "core/wire.h"
-#include "host/orders.h"
-#include "host/placement.h"
+#include "core/topo/node_serialize.h"
+#include "core/msg/msg_header.h"
+#include "host/launch/rank_directives.h"
+#include "host/launch/placement.h"
 #include "tests/cases.h"
 #include "tests/fuzz/fuzz.h"
 

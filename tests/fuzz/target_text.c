@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/idlist.h"
-#include "core/visible.h"
-#include "host/map.h"
+#include "core/base/idset.h"
+#include "core/env/visible_devices.h"
+#include "host/launch/map.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What was parsed and is written parses to the same. */

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/node_from_hwloc.h"
-#include "core/node_pack.h"
+#include "core/topo/node_from_hwloc.h"
+#include "core/topo/node_serialize.h"
 #include "tests/cases.h"
 #include "tests/fuzz/fuzz.h"
 

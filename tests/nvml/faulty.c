@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/nvml_api.h"
+#include "host/discover/nvml_api.h"
 
 #define SHOWN __attribute__((visibility("default")))
 #define DECLARE(name, arguments) SHOWN int name arguments;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/nvml_api.h"
+#include "host/discover/nvml_api.h"
 
 #define X(name, arguments) int name arguments;
 NVML_FUNCTIONS(X)

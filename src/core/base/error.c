@@ -1,0 +1,19 @@
+#include "core/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/base/text.h"
+
+int error_set(struct gpubind_error *err, const char *format, ...)
+{
+    va_list args;
+
+    if (!err)
+        return -1;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    text_clean(err->text);
+    return -1;
+}

@@ -1,0 +1,27 @@
+/* A string that grows. */
+#ifndef GPUBIND_CORE_BASE_TEXT_H
+#define GPUBIND_CORE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Zero-initialised is empty. bytes is NUL-terminated, or NULL while empty. Once
+ * memory has run out, failed stays set and nothing more is added. */
+struct text {
+    char *bytes;
+    size_t length, size;
+    bool failed;
+};
+
+void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* As a JSON string with its quotation marks; NULL and "" become null. */
+void text_add_json(struct text *text, const char *string);
+/* Words up to the 79th column, further lines below the first, all indented. */
+void text_add_wrapped(struct text *text, const char *words, int indent);
+void text_clear(struct text *text);
+/* Puts '?' for all that would do something to a terminal or begin another line. */
+void text_clean(char *string);
+/* What somebody else wrote, cleaned so, and cut to size bytes with its end. */
+void text_copy(char *to, size_t size, const char *from);
+
+#endif

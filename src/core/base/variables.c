@@ -1,0 +1,139 @@
+#include "core/base/variables.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define PREFIX "GPUBIND_"
+#define PREFIX_LENGTH (sizeof PREFIX - 1)
+/* Longer names are compared and shown up to here. */
+#define NAME_MAX_LENGTH 63
+
+/* What a user may set: the launcher's and the plugin's options, then the library's. */
+static const char *const settings[] = {
+    "MASTER", "OVERFLOW", "GPUS_PER_RANK", "RANKS_PER_GPU", "MAP", "POLICY", "BIND", "SMT",
+    "MEMBIND", "REQUIRE_GPU", "TOPOLOGY", "VISIBLE", "IDS", "OMP", "NIC", "LAUNCHER", "TIMEOUT",
+    "MPS", "REPORT", "VERBOSE", "QUIET", "JSON", "RANKS", "RANKS_FILE", "NODES", "DISTRIBUTION",
+    "CPUSET", "XML",
+    "PATH", "EAGER", "COPY_BLOCKS", "MAPPINGS", "WINDOWS", "ORDER", "PACK_MEMORY",
+    "PROGRESS_THREAD", "UNEXPECTED", "WAIT_NOTICE"};
+
+/* What gpubind itself sets, for programs and between its own parts; its tests; and what
+ * environment modules call an installation. A '*' stands for any end. */
+static const char *const others[] = {
+    "VERSION", "PLAN", "ROLE", "LOCAL_RANK", "GPU_UUID", "GPU_PCI", "VISIBLE_DEVICES", "CPUS",
+    "NUMA", "RECORDED", "MADE_BY", "MADE_FOR", "SETTINGS", "OUTER_*", "RELAY", "RELAY_*",
+    "SIM_*", "TEST_*", "STRESS_SECONDS",
+    "ROOT", "HOME", "DIR", "PREFIX", "LIB", "INCLUDE"};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static bool is_listed(const char *const *list, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t before = strcspn(list[i], "*");
+
+        if (list[i][before] ? strncmp(list[i], word, before) == 0 : strcmp(list[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool variables_known(const char *name)
+{
+    const char *word = name + PREFIX_LENGTH;
+
+    return strncmp(name, PREFIX, PREFIX_LENGTH) == 0 &&
+           (is_listed(settings, COUNT(settings), word) || is_listed(others, COUNT(others), word));
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Characters to insert, delete, replace or exchange with their neighbour (Damerau and
+ * Levenshtein's distance, where nothing is edited twice). Case makes no difference. */
+static int distance(const char *a, const char *b)
+{
+    int rows[3][NAME_MAX_LENGTH + 1] = {{0}};
+    int *last = rows[0], *row = rows[1], *before_last = rows[2];
+    int m = (int)strlen(a), n = (int)strlen(b);
+
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 1; i <= m; i++) {
+        int *oldest = before_last;
+
+        before_last = last;
+        last = row;
+        row = oldest;
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            char x = (char)toupper((unsigned char)a[i - 1]), y = b[j - 1];
+
+            row[j] = least(last[j - 1] + (x != y), least(last[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == b[j - 2] && toupper((unsigned char)a[i - 2]) == y)
+                row[j] = least(row[j], before_last[j - 2] + 1);
+        }
+    }
+    return row[n];
+}
+
+/* NULL where most of the word would have to change. */
+static const char *most_similar(const char *word)
+{
+    const char *best = NULL;
+    int least_edits = (int)(strlen(word) + 1) / 2 + 1;
+
+    for (size_t i = 0; i < COUNT(settings); i++) {
+        int edits = distance(word, settings[i]);
+
+        if (edits < least_edits) {
+            least_edits = edits;
+            best = settings[i];
+        }
+    }
+    return best;
+}
+
+/* The name in "GPUBIND_NAME=VALUE", of which there is something to say. */
+static bool is_unknown(const char *entry, char name[PREFIX_LENGTH + NAME_MAX_LENGTH + 1])
+{
+    size_t length = strcspn(entry, "=");
+
+    if (strncmp(entry, PREFIX, PREFIX_LENGTH) != 0 || !entry[length] || !entry[length + 1])
+        return false;
+    if (length > PREFIX_LENGTH + NAME_MAX_LENGTH)
+        length = PREFIX_LENGTH + NAME_MAX_LENGTH;
+    memcpy(name, entry, length);
+    name[length] = '\0';
+    text_clean(name);
+    return !variables_known(name);
+}
+
+static bool is_placed(char *const *env)
+{
+    for (; env && *env; env++)
+        if (strncmp(*env, PREFIX "PLAN=", PREFIX_LENGTH + 5) == 0)
+            return true;
+    return false;
+}
+
+void variables_note_unknown(char *const *env, const char *end, struct text *text)
+{
+    if (is_placed(env))
+        return;
+    for (; env && *env; env++) {
+        char name[PREFIX_LENGTH + NAME_MAX_LENGTH + 1];
+        const char *similar;
+
+        if (!is_unknown(*env, name))
+            continue;
+        similar = most_similar(name + PREFIX_LENGTH);
+        if (similar)
+            text_add(text, "%s is no variable of gpubind; the nearest one is " PREFIX "%s%s", name,
+                     similar, end);
+        else
+            text_add(text, "%s is no variable of gpubind, and none is like it%s", name, end);
+    }
+}

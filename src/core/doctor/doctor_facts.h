@@ -1,0 +1,125 @@
+/* What is known of a node and of this process, without judgement. Plain bytes, so
+ * that a child process can hand them over. A zeroed struct does not do: see
+ * doctor_facts_init. */
+#ifndef GPUBIND_CORE_DOCTOR_DOCTOR_FACTS_H
+#define GPUBIND_CORE_DOCTOR_DOCTOR_FACTS_H
+
+#include <stdbool.h>
+
+#define DOCTOR_MAX_GPUS 64
+#define DOCTOR_MAX_BRIDGES 8
+
+/* Where a number can be -1 it is then not known, unless something else is said. */
+enum doctor_file {
+    DOCTOR_FILE_UNKNOWN,
+    DOCTOR_FILE_USABLE,
+    DOCTOR_FILE_ABSENT,
+    DOCTOR_FILE_DENIED,  /* by its mode */
+    DOCTOR_FILE_HIDDEN   /* it is there, but the device cgroup refuses it */
+};
+
+enum doctor_nvml { DOCTOR_NVML_NOT_ASKED, DOCTOR_NVML_ANSWERED, DOCTOR_NVML_FAILED };
+
+struct doctor_bridge {
+    char pci[16];
+    int acs; /* the ACS control register; -1: may not be read, -2: it has none */
+};
+
+struct doctor_gpu {
+    char pci[24], uuid[96], model[64]; /* "": not known */
+    bool on_bus;    /* in sysfs */
+    bool listed;    /* by the driver */
+    char bound[24]; /* the kernel driver that it is bound to */
+    int minor;
+    enum doctor_file device; /* /dev/nvidiaMINOR */
+    int numa;                /* as sysfs has it, where -1 is "none"; -2: not known */
+    char iommu[16];          /* type of its IOMMU group; "": none */
+    int nbridges;            /* above it, from the root port down */
+    struct doctor_bridge bridge[DOCTOR_MAX_BRIDGES];
+    /* by NVML */
+    int persistence, compute_mode, mig, instances;
+    long long ecc_errors; /* uncorrected, since the driver was loaded */
+};
+
+enum { DOCTOR_PROCESSES_ANY = 0, DOCTOR_PROCESSES_ONE_THREAD, DOCTOR_PROCESSES_NONE,
+       DOCTOR_PROCESSES_ONE }; /* compute modes, with NVML's numbers */
+
+struct doctor_mpi {
+    char name[16], version[32];
+    int cuda;           /* 0 no, 1 yes */
+    char evidence[256]; /* a command and what it said, or why it said nothing */
+};
+
+struct doctor_plugin {
+    char component[16]; /* "opencl" */
+    char path[256];
+};
+
+/* A variable of the environment. */
+struct doctor_variable {
+    bool set;
+    char value[1024];
+};
+
+struct doctor_facts {
+    char version[24], node[256];
+
+    /* the job */
+    char launcher[16]; /* "none" */
+    char launcher_error[512];
+    bool in_slurm_job, by_gpubind; /* started inside one, below gpubind or its plugin */
+    int local_size;                /* ranks on the node, 0: not known */
+    int daemon_seen;               /* 1: the launcher's daemon is above this process, 0: it
+                                      is not in sight */
+
+    /* the driver */
+    bool driver_loaded, windows;  /* windows: its subsystem for Linux */
+    bool lists_gpus;              /* /proc/driver/nvidia/gpus is there */
+    char driver_version[32], nvml_version[32]; /* of the module; of the library's file */
+    char cuda_path[256], nvml_path[256];       /* libraries, "": not found */
+    enum doctor_file ctl, uvm;                 /* /dev/nvidiactl, /dev/nvidia-uvm */
+    enum doctor_nvml nvml;
+    bool nvml_mismatch;
+    char nvml_why[256]; /* it did not answer */
+
+    /* GPUs of NVIDIA, in order of PCI address */
+    int ngpus;
+    struct doctor_gpu gpus[DOCTOR_MAX_GPUS];
+    int peer[DOCTOR_MAX_GPUS][DOCTOR_MAX_GPUS];   /* nvmlGpuP2PStatus_t */
+    int nvlink[DOCTOR_MAX_GPUS][DOCTOR_MAX_GPUS]; /* 1, 0 */
+    struct doctor_variable visible, order; /* CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER */
+    struct doctor_variable mps_directory;  /* CUDA_MPS_PIPE_DIRECTORY */
+    bool mps_runs;
+    bool persistenced; /* its runtime files are there */
+
+    /* the machine */
+    int nnuma;
+    int virtual_machine;
+
+    /* limits of the process and of its container */
+    char container[16]; /* "docker", "podman", "apptainer", "kubernetes", "" */
+    long long shm_bytes, shm_free;
+    char shm_type[24], shm_evidence[256]; /* of the file system, "": no mount of its own */
+    char memlock_soft[24], memlock_hard[24]; /* bytes or "unlimited"; "": not known */
+    char rdma[64];                           /* an RDMA device, "": none */
+    int ptrace_scope;                        /* -1: no Yama, -2: not known */
+    bool caps_known, cap_ptrace;
+    unsigned long pid_namespace, ipc_namespace, user_namespace; /* 0: not known */
+
+    /* MPI and hwloc */
+    int nmpis;
+    struct doctor_mpi mpis[2];
+    int nplugins;
+    struct doctor_plugin plugins[8];
+    char plugin_folders[512]; /* that were looked in, of those that are there */
+    char icd[256];            /* NVIDIA's OpenCL driver, "": none */
+    struct doctor_variable hwloc_components, hwloc_blacklist, hwloc_xml;
+};
+
+/* Nothing is known. */
+void doctor_facts_init(struct doctor_facts *facts);
+/* A further GPU of which nothing but the address is known; NULL when there are too
+ * many. The order is kept. */
+struct doctor_gpu *doctor_facts_gpu(struct doctor_facts *facts, const char *pci);
+
+#endif

@@ -1,0 +1,56 @@
+/* Between the files of the doctor: the judges, and how they put things. */
+#ifndef GPUBIND_CORE_DOCTOR_DOCTOR_INTERNAL_H
+#define GPUBIND_CORE_DOCTOR_DOCTOR_INTERNAL_H
+
+#include "core/doctor/doctor.h"
+
+typedef void doctor_judgement(const struct doctor_facts *facts, struct doctor_result *result);
+
+/* doctor_driver.c */
+doctor_judgement doctor_driver, doctor_device_files, doctor_uvm, doctor_cuda_library,
+    doctor_library_version;
+/* doctor_sight.c */
+doctor_judgement doctor_hidden_gpus, doctor_visible_devices, doctor_device_order,
+    doctor_all_visible;
+/* doctor_modes.c */
+doctor_judgement doctor_persistence, doctor_compute_mode, doctor_mig, doctor_ecc, doctor_mps;
+/* doctor_paths.c */
+doctor_judgement doctor_numa, doctor_peer_access, doctor_iommu, doctor_acs;
+/* doctor_limits.c */
+doctor_judgement doctor_shm, doctor_memlock, doctor_ptrace_scope;
+/* doctor_namespaces.c */
+doctor_judgement doctor_pid_namespace, doctor_ipc_namespace, doctor_user_namespace;
+/* doctor_software.c */
+doctor_judgement doctor_launcher, doctor_hwloc_plugins, doctor_cuda_aware;
+
+/* Begin the sentence of a result, without a full stop. */
+void doctor_found(struct doctor_result *result, enum doctor_severity severity, const char *format,
+                  ...) __attribute__((format(printf, 3, 4)));
+void doctor_unknown(struct doctor_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void doctor_moot(struct doctor_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A line each. */
+void doctor_saw(struct doctor_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void doctor_set(struct doctor_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether there are any; else the result becomes moot. */
+bool doctor_has_gpus(const struct doctor_facts *facts, struct doctor_result *result);
+/* The driver's README, NVreg_DeviceFileMode: nvidia-modprobe makes the files so. */
+#define DOCTOR_OPEN_FILES                                                                    \
+    "echo options nvidia NVreg_DeviceFileMode=0666 > /etc/modprobe.d/nvidia-files.conf   # "  \
+    "and reload the driver"
+
+/* Whether the kernel driver is loaded; else the result becomes moot. */
+bool doctor_has_driver(const struct doctor_facts *facts, struct doctor_result *result);
+/* Whether NVML answered; else the result becomes unknown, or moot without GPUs. */
+bool doctor_has_nvml(const struct doctor_facts *facts, struct doctor_result *result);
+bool doctor_may_open(const struct doctor_gpu *gpu);
+int doctor_usable_gpus(const struct doctor_facts *facts);
+bool doctor_in_job(const struct doctor_facts *facts);
+const char *doctor_file_text(enum doctor_file file);
+bool doctor_in_container(const struct doctor_facts *facts, const char *kind);
+
+#endif

@@ -1,0 +1,176 @@
+#include <string.h>
+
+#include "core/doctor/doctor.h"
+#include "core/doctor/doctor_internal.h"
+
+static const char *const severity_words[] = {"breaks", "slows", "note"};
+
+static const char *result_word(const struct doctor_result *result)
+{
+    static const char *const words[] = {"fine", NULL, "unknown", "moot"};
+
+    return result->state == DOCTOR_FOUND ? severity_words[result->severity] : words[result->state];
+}
+
+static void add_lines(struct text *text, const char *label, const struct text *lines)
+{
+    for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n") + 1) {
+        text_add(text, "    %-5s %.*s\n", label, (int)strcspn(at, "\n"), at);
+        label = "";
+    }
+}
+
+static void add_result(struct text *text, int check, const struct doctor_result *result)
+{
+    struct text words = {0};
+
+    text_add(&words, "%s: %s: %s", result_word(result), doctor_checks[check].name,
+             result->sentence.length ? result->sentence.bytes : doctor_checks[check].title);
+    text_add_wrapped(text, words.bytes ? words.bytes : "", 0);
+    text->failed |= words.failed;
+    text_clear(&words);
+    add_lines(text, "seen", &result->evidence);
+    add_lines(text, "set", &result->set);
+}
+
+static void add_findings(const struct doctor_report *report, struct text *text)
+{
+    for (int severity = DOCTOR_BREAKS; severity <= DOCTOR_NOTE; severity++)
+        for (int c = 0; c < doctor_nchecks; c++)
+            if (report->results[c].state == DOCTOR_FOUND &&
+                (int)report->results[c].severity == severity)
+                add_result(text, c, &report->results[c]);
+}
+
+static bool same_reason(const struct doctor_result *a, const struct doctor_result *b)
+{
+    return a->state == b->state && (a->sentence.length == 0) == (b->sentence.length == 0) &&
+           (a->sentence.length == 0 || strcmp(a->sentence.bytes, b->sentence.bytes) == 0);
+}
+
+/* "WORDS (reason): name, name", a paragraph for each reason. */
+static void add_names(const struct doctor_report *report, enum doctor_state state,
+                      const char *words, struct text *text)
+{
+    for (int c = 0; c < doctor_nchecks; c++) {
+        const struct doctor_result *result = &report->results[c];
+        struct text names = {0};
+        int first = 0;
+
+        while (!same_reason(&report->results[first], result))
+            first++;
+        if (result->state != state || first < c)
+            continue;
+        text_add(&names, "%s%s%s%s:", words, result->sentence.length ? " (" : "",
+                 result->sentence.length ? result->sentence.bytes : "",
+                 result->sentence.length ? ")" : "");
+        for (int d = c; d < doctor_nchecks; d++)
+            if (same_reason(&report->results[d], result))
+                text_add(&names, "%s %s", d > c ? "," : "", doctor_checks[d].name);
+        text_add_wrapped(text, names.bytes ? names.bytes : "", 0);
+        text->failed |= names.failed;
+        text_clear(&names);
+    }
+}
+
+static void add_title(const struct doctor_facts *facts, const struct doctor_report *report,
+                      struct text *text)
+{
+    int faults = doctor_count(report, DOCTOR_SLOWS);
+    int notes = doctor_count(report, DOCTOR_NOTE) - faults;
+
+    text_add(text, "node %s: ", facts->node);
+    if (faults)
+        text_add(text, "%d thing%s slow%s or break%s GPU jobs", faults, faults == 1 ? "" : "s",
+                 faults == 1 ? "s" : "", faults == 1 ? "s" : "");
+    else
+        text_add(text, "nothing was found that slows or breaks GPU jobs");
+    if (notes)
+        text_add(text, ", %d note%s", notes, notes == 1 ? "" : "s");
+    text_add(text, " (%d NVIDIA GPU%s", facts->ngpus, facts->ngpus == 1 ? "" : "s");
+    if (facts->driver_version[0])
+        text_add(text, ", driver %s", facts->driver_version);
+    if (doctor_in_job(facts))
+        text_add(text, ", %s", facts->launcher);
+    if (facts->container[0])
+        text_add(text, ", %s", facts->container);
+    text_add(text, ")\n");
+}
+
+void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report,
+                   bool all, struct text *text)
+{
+    add_title(facts, report, text);
+    if (all) {
+        for (int c = 0; c < doctor_nchecks; c++)
+            add_result(text, c, &report->results[c]);
+    } else {
+        add_findings(report, text);
+        add_names(report, DOCTOR_UNKNOWN, "could not be looked at", text);
+        add_names(report, DOCTOR_FINE, "looked at and fine", text);
+        add_names(report, DOCTOR_MOOT, "does not matter here", text);
+    }
+    text_add(text, "See gpubind-doctor(7); of the PMIx plugin tells gpubind --plugin-info.\n");
+}
+
+static void add_array(struct text *text, const struct text *lines)
+{
+    const char *comma = "";
+
+    text_add(text, "[");
+    for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n") + 1) {
+        struct text line = {0};
+
+        text_add(&line, "%.*s", (int)strcspn(at, "\n"), at);
+        text_add(text, "%s", comma);
+        text_add_json(text, line.bytes);
+        text->failed |= line.failed;
+        text_clear(&line);
+        comma = ",";
+    }
+    text_add(text, "]");
+}
+
+static void add_gpus(const struct doctor_facts *facts, struct text *text)
+{
+    for (int g = 0; g < facts->ngpus; g++) {
+        text_add(text, "%s{\"pci\":", g ? "," : "");
+        text_add_json(text, facts->gpus[g].pci);
+        text_add(text, ",\"uuid\":");
+        text_add_json(text, facts->gpus[g].uuid);
+        text_add(text, ",\"model\":");
+        text_add_json(text, facts->gpus[g].model);
+        text_add(text, "}");
+    }
+}
+
+void doctor_render_json(const struct doctor_facts *facts, const struct doctor_report *report,
+                        struct text *text)
+{
+    text_add(text, "{\"node\":");
+    text_add_json(text, facts->node);
+    text_add(text, ",\"version\":");
+    text_add_json(text, facts->version);
+    text_add(text, ",\"driver\":");
+    text_add_json(text, facts->driver_version);
+    text_add(text, ",\"launcher\":");
+    text_add_json(text, doctor_in_job(facts) ? facts->launcher : NULL);
+    text_add(text, ",\"container\":");
+    text_add_json(text, facts->container);
+    text_add(text, ",\"found\":%d,\"gpus\":[", doctor_count(report, DOCTOR_SLOWS));
+    add_gpus(facts, text);
+    text_add(text, "],\"checks\":[");
+    for (int c = 0; c < doctor_nchecks; c++) {
+        const struct doctor_result *result = &report->results[c];
+
+        text_add(text, "%s{\"check\":\"%s\",\"result\":\"%s\",\"text\":", c ? "," : "",
+                 doctor_checks[c].name, result_word(result));
+        text_add_json(text, result->sentence.bytes);
+        text_add(text, ",\"evidence\":");
+        add_array(text, &result->evidence);
+        text_add(text, ",\"set\":");
+        add_array(text, &result->set);
+        text_add(text, "}");
+    }
+    text_add(text, "]}\n");
+}

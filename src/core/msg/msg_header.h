@@ -1,0 +1,64 @@
+/* What ranks tell each other about messages: through shared memory on a node, else
+ * at the front of an MPI message. Ranks of one job run one build on one kind of
+ * machine, so fields travel as they lie in memory; wire_check refuses another. */
+#ifndef GPUBIND_CORE_MSG_MSG_HEADER_H
+#define GPUBIND_CORE_MSG_MSG_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+#define WIRE_MAGIC 0x42555047u /* "GPUB" */
+#define WIRE_VERSION 1u
+
+enum wire_kind {
+    WIRE_MESSAGE = 1, /* wire_header, and the data behind it when it is WIRE_EAGER */
+    WIRE_REPLY,       /* wire_reply: the receiver says how it wants the data */
+    WIRE_RELEASE,     /* wire_header: whoever maps allocation id closes it */
+    WIRE_DATA,        /* wire_header and data: those of a WIRE_LATER message */
+    WIRE_CREDIT,      /* wire_reply: small messages may come with their data (chunk 1) or not */
+};
+
+enum wire_flag {
+    WIRE_ON_GPU = 1,    /* the sender's buffer is GPU memory */
+    WIRE_SHAREABLE = 2, /* the fields about the allocation are filled */
+    WIRE_EAGER = 4,     /* the data are with the header */
+    WIRE_SELF = 8,      /* sender and receiver are one process */
+    WIRE_FAILED = 16,   /* the data could not be had; the message counts all the same */
+    WIRE_ON_STREAM = 32, /* sent by a call that a thread without MPI may have to serve */
+    WIRE_LATER = 64,    /* the data follow in a WIRE_DATA, once the sender's stream is there */
+};
+
+struct wire_header {
+    uint32_t magic;
+    uint8_t version, kind, flags, spare;
+    uint64_t context;  /* which communicator */
+    int32_t source;    /* the sender's rank in it */
+    int32_t tag;
+    uint32_t type;     /* number of the predefined type, see types.h */
+    uint32_t spare2;
+    uint64_t nbytes;
+    uint64_t sequence; /* of the sender's messages to this process, from 0 */
+    uint64_t operation; /* the sender's, for the reply */
+    uint64_t address;  /* of the data, in the sender */
+    uint64_t id, start, size; /* the allocation they lie in */
+    char handle[64];
+};
+
+struct wire_reply {
+    uint32_t magic;
+    uint8_t version, kind, spare[2];
+    uint64_t operation; /* the sender's */
+    uint64_t chunk;     /* bytes of each MPI message that carries data; 0: no data wanted */
+    int32_t tag;        /* of those messages */
+    uint32_t direct;    /* GPU pointers are handed to MPI */
+};
+
+void wire_sign(void *message, enum wire_kind kind);
+/* 0 when nbytes at message are a whole message of ours; else -1 with a sentence. */
+int wire_check(const void *message, size_t nbytes, struct gpubind_error *err);
+enum wire_kind wire_kind(const void *message);
+
+#endif

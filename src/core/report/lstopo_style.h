@@ -1,0 +1,36 @@
+/* How a plan is shown on a picture of its node: which cores and GPUs get which colour
+ * and label. Ranks that share GPUs share a colour. */
+#ifndef GPUBIND_CORE_REPORT_LSTOPO_STYLE_H
+#define GPUBIND_CORE_REPORT_LSTOPO_STYLE_H
+
+#include "core/topo/node.h"
+#include "core/plan/plan.h"
+#include "core/base/text.h"
+
+/* Cores on which the same ranks run. */
+struct seat {
+    struct idset cores; /* positions in the node */
+    struct idset pus;   /* of these, those that the ranks run on */
+    struct text label;  /* "rank 3", "ranks 4-5 (idle)" */
+    const char *style;  /* in the words of lstopo, static */
+};
+
+/* What stands at a GPU, or at an instance of one. */
+struct tag {
+    struct text label; /* "GPU 0: rank 3" */
+    const char *style; /* NULL: no rank has it */
+};
+
+struct picture {
+    int nseats;
+    struct seat *seats;
+    struct tag *tags;   /* one a GPU, by position */
+    struct text legend; /* one line */
+};
+
+/* The caller clears, also after -1 (no memory). */
+int picture_make(struct picture *picture, const struct node *node, const struct plan *plan,
+                 struct gpubind_error *err);
+void picture_clear(struct picture *picture);
+
+#endif

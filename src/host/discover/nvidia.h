@@ -1,0 +1,33 @@
+/* What the NVIDIA driver's files tell about a node's GPUs. */
+#ifndef GPUBIND_HOST_DISCOVER_NVIDIA_H
+#define GPUBIND_HOST_DISCOVER_NVIDIA_H
+
+#include <stdbool.h>
+
+#include "core/base/error.h"
+#include "core/base/idset.h"
+#include "core/topo/node.h"
+
+enum nvml_use {
+    NVML_NEVER,     /* instances and GPUs that it alone could tell of are an error */
+    NVML_IF_NEEDED, /* where nothing else tells: missing UUIDs, MIG instances, GPUs that
+                       show nowhere else */
+    NVML_FOR_LINKS, /* and in any case for links */
+};
+
+/* Fills UUIDs, minors and models from /proc/driver/nvidia, and asks NVML. root is
+ * put before every path ("" but in tests). */
+int nvidia_refine(const char *root, enum nvml_use use, struct node *node,
+                  struct gpubind_error *err);
+
+/* Whether there is a driver at all. */
+bool nvidia_has_driver(const char *root);
+
+/* Reads /proc/driver/nvidia/gpus/ADDRESS/information into UUID, model and minor; false
+ * when it is not there. What it does not say stays. */
+bool nvidia_read_information(const char *root, struct gpu *gpu);
+
+/* The minors of the device files that this process may open. */
+void nvidia_minors(const char *root, struct idset *minors);
+
+#endif

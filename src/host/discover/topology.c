@@ -1,0 +1,140 @@
+#include "host/discover/topology.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "host/discover/lstopo_export.h"
+#include "host/discover/discover_subprocess.h"
+#include "host/discover/nvidia.h"
+
+/* Where this program lies; /proc may be missing. */
+static void own_folder(char folder[PATH_MAX])
+{
+    /* getauxval returns addresses as numbers. NOLINTNEXTLINE(performance-no-int-to-ptr) */
+    const char *started = (const char *)getauxval(AT_EXECFN);
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+
+    folder[length > 0 ? length : 0] = '\0';
+    if (length <= 0 && (!started || !realpath(started, folder)))
+        folder[0] = '\0';
+    if (strrchr(folder, '/'))
+        *strrchr(folder, '/') = '\0';
+}
+
+/* Of a node's ranks one discovers; the others need not load hwloc and what it
+ * needs, which would be a third of their start-up. So discovery is in a shared
+ * object of its own. It is looked for in the build tree, where it was installed,
+ * and where the whole installation was moved. */
+static void *open_discover(struct gpubind_error *err)
+{
+    static const char *const beside[] = {"/../src/host/.libs/discover.so", NULL,
+                                         "/../lib/gpubind/discover.so"};
+    char folder[PATH_MAX], path[PATH_MAX + 64];
+    void *library = NULL;
+
+    own_folder(folder);
+    for (int i = 0; i < 3 && !library; i++) {
+        if (beside[i])
+            snprintf(path, sizeof path, "%s%s", folder, beside[i]);
+        else
+            snprintf(path, sizeof path, "%s/discover.so", PKGLIBDIR);
+        if (access(path, R_OK) == 0) {
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (!library)
+                error_set(err, "%s cannot be loaded: %s", path, dlerror());
+            return library;
+        }
+    }
+    error_set(err, "discover.so, a part of gpubind, is neither in %s nor beside the program",
+              PKGLIBDIR);
+    return NULL;
+}
+
+/* By which hwloc takes something else for this machine; NULL when it does not. */
+static const char *pretended(char *what, size_t size)
+{
+    static const char *const names[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT",
+                                        "HWLOC_CPUID_PATH"};
+
+    for (int i = 0; i < 4; i++)
+        if (getenv(names[i])) {
+            snprintf(what, size, "%s=%s", names[i], getenv(names[i]));
+            return what;
+        }
+    return NULL;
+}
+
+/* What hwloc (2.9) may die of, or be silent or loud about; NULL: nothing strange. */
+static const char *strange(const char *file, char *what, size_t size)
+{
+    if (!file)
+        return pretended(what, size);
+    snprintf(what, size, "topology file %s", file);
+    return what;
+}
+
+static int discover(discover_function *function, const char *file, struct node *node,
+                    struct gpubind_error *err)
+{
+    char room[300];
+    const char *what = strange(file, room, sizeof room);
+
+    if (what)
+        return discover_apart(function, file, what, node, err);
+    return function(PACKAGE_VERSION, NULL, NULL, node, err);
+}
+
+/* Whether the driver's files are about these GPUs. With HWLOC_XMLFILE somebody pretends
+ * to be on another machine, or spares hwloc the work on this one: its GPUs are those of
+ * the file, of which the driver, where there is one, may tell more. */
+static bool is_here(const struct node *node)
+{
+    if (node->recorded)
+        return false;
+    return !getenv("HWLOC_XMLFILE") || (node->ngpus && nvidia_has_driver(""));
+}
+
+int topology_load(const char *file, bool want_links, struct node *node,
+                  struct gpubind_error *err)
+{
+    discover_function *function;
+    void *library = open_discover(err);
+    int status;
+
+    memset(node, 0, sizeof *node);
+    if (!library)
+        return -1;
+    /* POSIX lets dlsym's result stand for a function. */
+    *(void **)&function = dlsym(library, "gpubind_discover");
+    if (!function)
+        return error_set(err, "discover.so is not gpubind's");
+    status = discover(function, file, node, err);
+    if (status == 0 && is_here(node))
+        status = nvidia_refine("", want_links ? NVML_FOR_LINKS : NVML_IF_NEEDED, node, err);
+    if (status < 0)
+        node_clear(node);
+    return status;
+}
+
+int topology_annotate(const char *file, const struct node *node, const struct picture *picture,
+                      char **xml, struct gpubind_error *err)
+{
+    annotate_function *annotate;
+    void *library = open_discover(err);
+    char room[300];
+    const char *what = strange(file, room, sizeof room);
+
+    if (!library)
+        return -1;
+    *(void **)&annotate = dlsym(library, "gpubind_annotate");
+    if (!annotate)
+        return error_set(err, "discover.so is not gpubind's");
+    if (what)
+        return annotate_apart(annotate, file, what, node, picture, xml, err);
+    return annotate(PACKAGE_VERSION, NULL, NULL, node, picture, xml, err);
+}

@@ -1,0 +1,95 @@
+/* The driver: its module, its device files, its libraries. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/env/mps_env.h"
+#include "host/doctor/collect.h"
+#include "host/sys/ld_search.h"
+#include "host/mps/mps_probe.h"
+#include "host/sys/sysroot.h"
+
+/* access(2) asks the device cgroup too, which refuses with EPERM, and does not wake a
+ * GPU as open would. */
+static enum doctor_file look(const char *root, const char *path)
+{
+    char full[2 * PATH_MAX];
+
+    snprintf(full, sizeof full, "%s%s", root, path);
+    if (access(full, R_OK | W_OK) == 0)
+        return DOCTOR_FILE_USABLE;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return DOCTOR_FILE_ABSENT;
+    return errno == EPERM ? DOCTOR_FILE_HIDDEN : DOCTOR_FILE_DENIED;
+}
+
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release ...":
+ * the first word of digits and dots that has a dot. */
+static void read_version(const char *root, struct doctor_facts *facts)
+{
+    char line[512], *rest = NULL;
+
+    if (!rooted_line(root, "/proc/driver/nvidia/version", line, sizeof line))
+        return;
+    for (char *word = strtok_r(line, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
+        if (strspn(word, "0123456789.") == strlen(word) && strchr(word, '.')) {
+            snprintf(facts->driver_version, sizeof facts->driver_version, "%.31s", word);
+            return;
+        }
+}
+
+/* libnvidia-ml.so.1 is a link to libnvidia-ml.so.580.159.03. */
+static void read_library_version(const char *root, struct doctor_facts *facts)
+{
+    char target[PATH_MAX], path[512];
+    const char *version;
+
+    snprintf(path, sizeof path, "%s", facts->nvml_path);
+    for (int links = 0; links < 8; links++) {
+        if (!rooted_link_name(root, path, target, sizeof target))
+            return;
+        version = strstr(target, ".so.");
+        if (version && strchr(version + 4, '.')) {
+            snprintf(facts->nvml_version, sizeof facts->nvml_version, "%.31s", version + 4);
+            return;
+        }
+        if (strrchr(path, '/'))
+            strrchr(path, '/')[1] = '\0';
+        strncat(path, target, sizeof path - strlen(path) - 1);
+    }
+}
+
+void doctor_read_driver(const char *root, const char *library_path, struct doctor_facts *facts)
+{
+    facts->windows = rooted_exists(root, "/dev/dxg");
+    facts->driver_loaded = facts->windows || rooted_exists(root, "/proc/driver/nvidia/version") ||
+                           rooted_exists(root, "/dev/nvidiactl");
+    read_version(root, facts);
+    facts->ctl = look(root, "/dev/nvidiactl");
+    facts->uvm = look(root, "/dev/nvidia-uvm");
+    for (int g = 0; g < facts->ngpus; g++) {
+        char path[64];
+
+        snprintf(path, sizeof path, "/dev/nvidia%d", facts->gpus[g].minor);
+        if (facts->gpus[g].minor >= 0)
+            facts->gpus[g].device = look(root, path);
+        else if (facts->lists_gpus && !facts->gpus[g].listed)
+            facts->gpus[g].device = DOCTOR_FILE_ABSENT;
+    }
+    loader_find(root, "libcuda.so.1", library_path, facts->cuda_path, sizeof facts->cuda_path);
+    if (loader_find(root, "libnvidia-ml.so.1", library_path, facts->nvml_path,
+                    sizeof facts->nvml_path))
+        read_library_version(root, facts);
+}
+
+void doctor_read_daemons(const char *root, struct doctor_facts *facts)
+{
+    const char *set = facts->mps_directory.set ? facts->mps_directory.value : NULL;
+
+    facts->persistenced = rooted_exists(root, "/run/nvidia-persistenced/socket") ||
+                          rooted_exists(root, "/var/run/nvidia-persistenced/socket");
+    facts->mps_runs = mps_is_served(root, mps_directory(set));
+}

@@ -1,0 +1,159 @@
+/* GPUs by the PCI bus in sysfs and by the driver's folder in /proc. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/idset.h"
+#include "host/doctor/collect.h"
+#include "host/discover/nvidia.h"
+#include "host/sys/sysroot.h"
+
+struct walk {
+    const char *root;
+    struct doctor_facts *facts;
+};
+
+static long read_number(const char *root, const char *path, int base, long fallback)
+{
+    char line[64], *end;
+    long number;
+
+    if (!rooted_line(root, path, line, sizeof line))
+        return fallback;
+    number = strtol(line, &end, base);
+    return end == line ? fallback : number;
+}
+
+#define CONFIG_EXTENDED 0x100
+#define CONFIG_SIZE 4096
+#define CAPABILITY_ACS 0x000du
+
+static unsigned byte_at(const char *bytes, size_t at)
+{
+    return (unsigned char)bytes[at];
+}
+
+/* PCI Express, extended capabilities: a list of headers (16 bits id, 4 version, 12 the
+ * next one) from 0x100 on; the ACS control register is at 6. Only root may read beyond
+ * the first 64 bytes. */
+static int read_acs(const char *root, const char *pci)
+{
+    char path[PATH_MAX], config[CONFIG_SIZE + 1];
+    ssize_t length;
+    size_t at = CONFIG_EXTENDED;
+
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/config", pci);
+    length = rooted_read(root, path, config, sizeof config);
+    if (length <= CONFIG_EXTENDED)
+        return length == CONFIG_EXTENDED ? -2 : -1;
+    for (int hops = 0; hops < 64 && at >= CONFIG_EXTENDED && at + 8 <= (size_t)length; hops++) {
+        unsigned id = byte_at(config, at) | byte_at(config, at + 1) << 8;
+        unsigned next = byte_at(config, at + 2) >> 4 | byte_at(config, at + 3) << 4;
+
+        if (id == CAPABILITY_ACS)
+            return (int)(byte_at(config, at + 6) | byte_at(config, at + 7) << 8);
+        at = next;
+    }
+    return -2;
+}
+
+static bool is_address(const char *text)
+{
+    unsigned domain, bus, device, function;
+    int end = 0;
+
+    return sscanf(text, "%x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) == 4 &&
+           text[end] == '\0' && strlen(text) < 16;
+}
+
+/* The link leads through all bridges: ../../../devices/pci0000:00/0000:00:01.0/... */
+static void read_bridges(const char *root, struct doctor_gpu *gpu)
+{
+    char path[PATH_MAX], target[PATH_MAX], *rest = NULL;
+
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s", gpu->pci);
+    if (!rooted_link(root, path, target, sizeof target))
+        return;
+    for (char *part = strtok_r(target, "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
+        struct doctor_bridge *bridge = &gpu->bridge[gpu->nbridges];
+
+        if (!is_address(part) || strcmp(part, gpu->pci) == 0 ||
+            gpu->nbridges == DOCTOR_MAX_BRIDGES)
+            continue;
+        snprintf(bridge->pci, sizeof bridge->pci, "%.15s", part);
+        bridge->acs = read_acs(root, part);
+        gpu->nbridges++;
+    }
+}
+
+static void take_device(const char *name, void *context)
+{
+    const struct walk *walk = context;
+    char path[PATH_MAX];
+    struct doctor_gpu *gpu;
+
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/vendor", name);
+    if (!is_address(name) || read_number(walk->root, path, 16, 0) != 0x10de)
+        return;
+    /* 0x03: display controllers; NVIDIA's switches and audio are others. */
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/class", name);
+    if (read_number(walk->root, path, 16, 0) >> 16 != 0x03)
+        return;
+    gpu = doctor_facts_gpu(walk->facts, name);
+    if (!gpu)
+        return;
+    gpu->on_bus = true;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", name);
+    gpu->numa = (int)read_number(walk->root, path, 10, -2);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", name);
+    rooted_link_name(walk->root, path, gpu->bound, sizeof gpu->bound);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group/type", name);
+    rooted_line(walk->root, path, gpu->iommu, sizeof gpu->iommu);
+    read_bridges(walk->root, gpu);
+}
+
+static void take_listed(const char *name, void *context)
+{
+    const struct walk *walk = context;
+    struct doctor_gpu *gpu = is_address(name) ? doctor_facts_gpu(walk->facts, name) : NULL;
+    struct gpu told;
+
+    if (!gpu)
+        return;
+    gpu->listed = true;
+    memset(&told, 0, sizeof told);
+    memcpy(told.pci, gpu->pci, sizeof told.pci);
+    told.minor = -1;
+    if (!nvidia_read_information(walk->root, &told))
+        return;
+    memcpy(gpu->uuid, told.uuid, sizeof gpu->uuid);
+    memcpy(gpu->model, told.model, sizeof gpu->model);
+    gpu->minor = told.minor;
+}
+
+/* The hypervisor bit of cpuid, which x86 alone has. */
+static int read_virtual(const char *root)
+{
+    char text[8192];
+
+    if (rooted_exists(root, "/sys/hypervisor/type"))
+        return 1;
+    if (rooted_read(root, "/proc/cpuinfo", text, sizeof text) <= 0 || !strstr(text, "flags"))
+        return -1;
+    return strstr(text, " hypervisor") != NULL;
+}
+
+void doctor_read_bus(const char *root, struct doctor_facts *facts)
+{
+    struct walk walk = {root, facts};
+    struct idset nodes;
+    char line[1024];
+
+    rooted_names(root, "/sys/bus/pci/devices", take_device, &walk);
+    facts->lists_gpus = rooted_names(root, "/proc/driver/nvidia/gpus", take_listed, &walk);
+    if (rooted_line(root, "/sys/devices/system/node/online", line, sizeof line) &&
+        idlist_parse(line, "NUMA nodes", &nodes, NULL) == 0)
+        facts->nnuma = idset_count(&nodes);
+    facts->virtual_machine = read_virtual(root);
+}

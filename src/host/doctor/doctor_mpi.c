@@ -1,0 +1,118 @@
+/* The MPIs of PATH, asked whether they take GPU memory. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/sys/subprocess.h"
+#include "host/doctor/collect.h"
+
+#define ANSWER_SIZE (4 << 20)
+
+static struct doctor_mpi *add_mpi(struct doctor_facts *facts, const char *name)
+{
+    struct doctor_mpi *mpi = &facts->mpis[facts->nmpis++];
+
+    memset(mpi, 0, sizeof *mpi);
+    snprintf(mpi->name, sizeof mpi->name, "%s", name);
+    mpi->cuda = -1;
+    return mpi;
+}
+
+/* What stands behind key, up to the end of the line; false when key is not there. */
+static bool find_value(const char *text, const char *key, char *value, size_t size)
+{
+    const char *at = strstr(text, key);
+
+    value[0] = '\0';
+    if (!at)
+        return false;
+    at += strlen(key);
+    at += strspn(at, " \t");
+    snprintf(value, size, "%.*s", (int)strcspn(at, "\n"), at);
+    return true;
+}
+
+/* The tool's answer; NULL when there is no such tool. A tool that fails is an MPI of
+ * which nothing is known. The program is kept from starting GPUs: it is to list what
+ * it was built with. */
+static struct doctor_mpi *ask(const char *name, const char *const *tool, int seconds, char *text,
+                              struct doctor_facts *facts)
+{
+    const char *argv[8] = {"env", "CUDA_VISIBLE_DEVICES=",
+                           "HWLOC_COMPONENTS=-opencl,-cuda,-nvml"};
+    struct gpubind_error err = {""};
+    struct doctor_mpi *mpi;
+
+    for (int i = 0; i < 5; i++) {
+        argv[3 + i] = i < 4 ? tool[i] : NULL;
+        if (!argv[3 + i])
+            break;
+    }
+    if (child_command(argv, seconds, text, ANSWER_SIZE, &err) < 0) {
+        if (strcmp(err.text, "exit status 127") == 0)
+            return NULL;
+        mpi = add_mpi(facts, name);
+        snprintf(mpi->evidence, sizeof mpi->evidence, "%s: %.200s", tool[0], err.text);
+        text[0] = '\0';
+        return mpi;
+    }
+    return add_mpi(facts, name);
+}
+
+static void ask_openmpi(int seconds, char *text, struct doctor_facts *facts)
+{
+    static const char *const tool[5] = {"ompi_info", "--parsable", "--all", NULL};
+    struct doctor_mpi *mpi = ask("Open MPI", tool, seconds, text, facts);
+    char value[64];
+
+    if (!mpi || mpi->evidence[0])
+        return;
+    find_value(text, "\nompi:version:full:", mpi->version, sizeof mpi->version);
+    /* Open MPI 5 says "false" there and has a component for CUDA all the same. */
+    if (strstr(text, "\nmca:accelerator:cuda:")) {
+        mpi->cuda = 1;
+        snprintf(mpi->evidence, sizeof mpi->evidence,
+                 "ompi_info --parsable --all: %s: mca:accelerator:cuda", mpi->version);
+        return;
+    }
+    if (!find_value(text, "built_with_cuda_support:value:", value, sizeof value)) {
+        snprintf(mpi->evidence, sizeof mpi->evidence,
+                 "ompi_info --parsable --all: nothing of built_with_cuda_support");
+        return;
+    }
+    mpi->cuda = strcmp(value, "true") == 0;
+    snprintf(mpi->evidence, sizeof mpi->evidence,
+             "ompi_info --parsable --all: %s: built_with_cuda_support: %s", mpi->version, value);
+}
+
+static void ask_mpich(int seconds, char *text, struct doctor_facts *facts)
+{
+    static const char *const tool[5] = {"mpichversion", NULL};
+    struct doctor_mpi *mpi = ask("MPICH", tool, seconds, text, facts);
+    const char *seen = "neither --with-cuda nor --without-cuda";
+
+    if (!mpi || mpi->evidence[0])
+        return;
+    find_value(text, "Version:", mpi->version, sizeof mpi->version);
+    if (strstr(text, "--with-cuda")) {
+        mpi->cuda = 1;
+        seen = "--with-cuda";
+    } else if (strstr(text, "--without-cuda") || strstr(text, "--without-yaksa")) {
+        /* Yaksa is the part of MPICH that moves GPU memory. */
+        mpi->cuda = 0;
+        seen = strstr(text, "--without-cuda") ? "--without-cuda" : "--without-yaksa";
+    }
+    snprintf(mpi->evidence, sizeof mpi->evidence, "mpichversion: %s: configured with %s",
+             mpi->version, seen);
+}
+
+void doctor_ask_mpi(int seconds, struct doctor_facts *facts)
+{
+    char *text = malloc(ANSWER_SIZE);
+
+    if (!text)
+        return;
+    ask_openmpi(seconds, text, facts);
+    ask_mpich(seconds, text, facts);
+    free(text);
+}

@@ -1,0 +1,171 @@
+#include "host/launch/binding_policy.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* MCA parameters of Open MPI 4 by which somebody says what a rank may run on.
+ * mpirun passes its options on as these, in the environment of every rank. */
+static const char *const mca_wishes[] = {
+    "hwloc_base_binding_policy", "hwloc_base_bind_to_core", "hwloc_base_bind_to_socket",
+    "hwloc_base_cpu_set",        "hwloc_base_cpu_list",     "hwloc_base_slot_list",
+    "orte_rankfile",             "rmaps_rank_file_path",    "rmaps_base_cpus_per_rank",
+    "rmaps_base_cpus_per_proc",  "rmaps_ppr_n_persocket",   "mpi_paffinity_alone",
+    "opal_paffinity_alone",
+    /* files whose contents are not passed on */
+    "mca_base_param_file_prefix", "mca_base_envar_file_prefix", NULL};
+
+/* Where ranks go is not what they are bound to, unless it names a part of a node
+ * or a number of CPUs. */
+static bool mapping_binds(const char *mapping)
+{
+    return strchr(mapping, ':') ||
+           (strcasecmp(mapping, "slot") != 0 && strcasecmp(mapping, "node") != 0);
+}
+
+static bool is_wish(const char *name, const char *value)
+{
+    for (int i = 0; mca_wishes[i]; i++)
+        if (strcmp(mca_wishes[i], name) == 0)
+            return true;
+    return strcmp(name, "rmaps_base_mapping_policy") == 0 && mapping_binds(value);
+}
+
+static bool environment_wishes(void)
+{
+    const char *mapping = getenv("OMPI_MCA_rmaps_base_mapping_policy");
+    char name[128];
+
+    for (int i = 0; mca_wishes[i]; i++) {
+        snprintf(name, sizeof name, "OMPI_MCA_%s", mca_wishes[i]);
+        if (getenv(name))
+            return true;
+    }
+    return mapping && mapping_binds(mapping);
+}
+
+/* Lines "name = value". */
+static bool file_wishes(const char *path)
+{
+    char line[1024];
+    bool wishes = false;
+    FILE *file = fopen(path, "re");
+
+    while (file && !wishes && fgets(line, sizeof line, file)) {
+        char *name = line + strspn(line, " \t"), *equals = strchr(name, '='), *value;
+
+        if (!equals || *name == '#')
+            continue;
+        value = equals + 1 + strspn(equals + 1, " \t");
+        value[strcspn(value, " \t\r\n")] = '\0';
+        *equals = '\0';
+        name[strcspn(name, " \t")] = '\0';
+        wishes = is_wish(name, value);
+    }
+    if (file)
+        fclose(file);
+    return wishes;
+}
+
+static enum binding_wish wish_of_openmpi4(void)
+{
+    const char *home = getenv("HOME"), *prefix = getenv("OPAL_PREFIX");
+    char own[PATH_MAX] = "", site[PATH_MAX] = "";
+
+    if (!getenv("OMPI_MCA_orte_bound_at_launch") || environment_wishes())
+        return BINDING_ASKED;
+    if (home)
+        snprintf(own, sizeof own, "%s/.openmpi/mca-params.conf", home);
+    snprintf(site, sizeof site, "%s/etc/openmpi-mca-params.conf", prefix ? prefix : "/usr");
+    return file_wishes(own) || file_wishes(site) ||
+                   file_wishes("/etc/openmpi/openmpi-mca-params.conf")
+               ? BINDING_ASKED
+               : BINDING_DEFAULT;
+}
+
+/* One word of prterun's command line. */
+static bool word_wishes(const char *word)
+{
+    static const char *const words[] = {"--bind-to", "-bind-to", "--rankfile", "-rankfile", "-rf",
+                                        "--cpu-set", "--cpu-list", "--cpus-per-rank",
+                                        "--cpus-per-proc", "hwloc_default_binding_policy",
+                                        "hwloc_default_cpu_list", NULL};
+
+    for (int i = 0; words[i]; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return strcasestr(word, ":pe=") || strncasecmp(word, "pe-list", 7) == 0 ||
+           strncasecmp(word, "rankfile:", 9) == 0;
+}
+
+/* Up to the command, which is gpubind: its own words are not mpirun's. */
+static bool command_line_wishes(const char *line, size_t size)
+{
+    for (size_t at = 0; at < size; at += strlen(line + at) + 1) {
+        const char *base = strrchr(line + at, '/');
+
+        if (strcmp(base ? base + 1 : line + at, "gpubind") == 0)
+            return false;
+        if (at && word_wishes(line + at))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing in the environment of Open MPI 5's ranks tells, except that a parameter
+ * file of PRRTE's shows. On the node of mpirun its command line does; that is all
+ * there is for a job on one node, and half of the truth for others. */
+static enum binding_wish wish_of_openmpi5(const struct world *world,
+                                          const struct binding_policy *policy)
+{
+    size_t size = 0;
+    char *line;
+    bool wishes;
+
+    if (getenv("PMIX_MCA_hwloc_default_binding_policy"))
+        return BINDING_ASKED;
+    if (!policy->has_daemon || strcmp(policy->daemon.command, "prterun") != 0 ||
+        world->size != world->local_size)
+        return BINDING_UNKNOWN;
+    line = process_command_line(policy->daemon.pid, &size);
+    if (!line)
+        return BINDING_UNKNOWN;
+    wishes = command_line_wishes(line, size);
+    free(line);
+    return wishes ? BINDING_ASKED : BINDING_DEFAULT;
+}
+
+/* Intel MPI pins before exec; other Hydras bind nothing unasked. */
+static enum binding_wish wish_of_hydra(void)
+{
+    static const char *const wishes[] = {"I_MPI_PIN", "I_MPI_PIN_DOMAIN",
+                                         "I_MPI_PIN_PROCESSOR_LIST", "I_MPI_PIN_CELL",
+                                         "I_MPI_PIN_ORDER", NULL};
+
+    if (!getenv("I_MPI_HYDRA_UUID"))
+        return BINDING_ASKED;
+    for (int i = 0; wishes[i]; i++)
+        if (getenv(wishes[i]))
+            return BINDING_ASKED;
+    return BINDING_FREE;
+}
+
+void binding_policy_read(const struct world *world, struct binding_policy *policy)
+{
+    memset(policy, 0, sizeof *policy);
+    if (strcmp(world->launcher, "hydra") == 0)
+        policy->wish = wish_of_hydra();
+    else if (strcmp(world->launcher, "openmpi") != 0)
+        return;
+    else if (getenv("OMPI_MCA_orte_launch"))
+        policy->wish = wish_of_openmpi4();
+    else if (getenv("PRTE_LAUNCHED"))
+        policy->wish = BINDING_UNKNOWN;
+    if (policy->wish != BINDING_ASKED)
+        policy->has_daemon = process_ancestor(world->daemons, &policy->daemon);
+    if (policy->wish == BINDING_UNKNOWN)
+        policy->wish = wish_of_openmpi5(world, policy);
+}

@@ -1,0 +1,174 @@
+#include "host/launch/node_rendezvous.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/launch/node_rendezvous_leader.h"
+
+/* How long a process waits beyond the leader's patience: discovery on a machine
+ * under load. */
+#define GRACE_S 60.0
+/* How long a place may be taken by somebody who does not listen. */
+#define STUCK_S 3.0
+/* Places tried when strangers sit in the first ones. */
+#define MAX_TURNS 4
+
+double meet_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+bool meet_same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+pid_t meet_peer(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
+/* The name is a digest (FNV-1a), since a job's own may be longer than an address. */
+static socklen_t make_address(const char *key, int turn, struct sockaddr_un *address)
+{
+    unsigned long long hash = 0xcbf29ce484222325ULL;
+    int length;
+
+    for (const char *c = key; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3ULL;
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
+                      "gpubind.%ld.%016llx.%d", (long)geteuid(), hash, turn);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+/* The leader's message without its tag. gone: the leader left without a word. */
+static enum meet_outcome hear_leader(int fd, double deadline, struct meet_message *answer,
+                                     bool *gone)
+{
+    char *buffer = malloc(MEET_MAX + 1);
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    ssize_t got = -1;
+    double left;
+
+    while (buffer && got < 0 && (left = deadline - meet_now()) > 0)
+        if (poll(&waiting, 1, (int)(left * 1000) + 1) > 0) {
+            got = recv(fd, buffer, MEET_MAX + 1, 0);
+            if (got < 0 && errno != EINTR)
+                got = 0;
+        }
+    *gone = got == 0;
+    if (got < 1 || buffer[0] != MEET_ANSWER) {
+        enum meet_outcome outcome = got > 0 ? MEET_TOLD : MEET_FAILED;
+
+        free(buffer);
+        return outcome;
+    }
+    answer->size = (size_t)got - 1;
+    memmove(buffer, buffer + 1, answer->size);
+    answer->bytes = buffer;
+    return MEET_DONE;
+}
+
+struct attempt {
+    const struct meet_call *call;
+    double deadline;
+    int turn;
+    double stuck_since; /* nobody could be spoken to at this turn, 0: not so */
+};
+
+enum step { STEP_OVER, STEP_AGAIN };
+
+static enum step next_turn(struct attempt *attempt)
+{
+    attempt->turn++;
+    attempt->stuck_since = 0;
+    return STEP_AGAIN;
+}
+
+/* The place is taken: speak to whoever leads there. */
+static enum step follow(struct attempt *attempt, int fd, struct meet_message *answer,
+                        enum meet_outcome *outcome)
+{
+    struct timeval limit = {.tv_sec = 2};
+    struct sockaddr_un address;
+    socklen_t size = make_address(attempt->call->key, attempt->turn, &address);
+    bool gone = true;
+
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (connect(fd, (struct sockaddr *)&address, size) < 0) {
+        /* The leader is about to listen, or has just left; unless that lasts. */
+        if (!attempt->stuck_since)
+            attempt->stuck_since = meet_now();
+        return meet_now() - attempt->stuck_since > STUCK_S ? next_turn(attempt) : STEP_AGAIN;
+    }
+    attempt->stuck_since = 0;
+    if (!meet_same_user(fd))
+        return next_turn(attempt);
+    if (send(fd, attempt->call->mine.bytes, attempt->call->mine.size, MSG_NOSIGNAL) < 0)
+        return STEP_AGAIN;
+    *outcome = hear_leader(fd, attempt->deadline, answer, &gone);
+    return *outcome == MEET_FAILED && gone ? STEP_AGAIN : STEP_OVER;
+}
+
+static enum step try_once(struct attempt *attempt, struct meet_message *answer,
+                          enum meet_outcome *outcome, struct gpubind_error *err)
+{
+    struct sockaddr_un address;
+    socklen_t size = make_address(attempt->call->key, attempt->turn, &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    enum step step = STEP_OVER;
+
+    if (fd < 0) {
+        error_set(err, "the node's launcher processes cannot meet: %s", strerror(errno));
+        return STEP_OVER;
+    }
+    if (bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, SOMAXCONN) == 0)
+        *outcome = meet_lead(attempt->call, fd, answer, err);
+    else if (errno == EADDRINUSE)
+        step = follow(attempt, fd, answer, outcome);
+    else
+        error_set(err, "the node's launcher processes cannot meet: %s", strerror(errno));
+    close(fd);
+    return step;
+}
+
+enum meet_outcome meet(const struct meet_call *call, struct meet_message *answer,
+                       struct gpubind_error *err)
+{
+    struct attempt attempt = {.call = call};
+    double limit_s = call->limit_s > 0 ? call->limit_s : call->patience_s * 2 + GRACE_S;
+    enum meet_outcome outcome = MEET_FAILED;
+
+    attempt.deadline = meet_now() + limit_s;
+    error_set(err, "the node's launcher processes did not meet within %.0f s", limit_s);
+    while (meet_now() < attempt.deadline && attempt.turn < MAX_TURNS) {
+        struct timespec moment = {.tv_nsec = 1000000};
+
+        if (try_once(&attempt, answer, &outcome, err) == STEP_OVER)
+            return outcome;
+        nanosleep(&moment, NULL);
+    }
+    if (attempt.turn == MAX_TURNS)
+        error_set(err, "the place where the node's launcher processes meet is held by "
+                       "another user");
+    return MEET_FAILED;
+}

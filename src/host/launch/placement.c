@@ -1,0 +1,346 @@
+#include "host/launch/placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/report/render.h"
+#include "core/base/variables.h"
+#include "host/sys/bind.h"
+#include "host/launch/map.h"
+#include "host/discover/nvidia.h"
+#include "host/sys/process.h"
+#include "host/launch/visible_gpus.h"
+
+/* Whole lines, as many as there is room for. */
+static void read_unknown(struct facts *facts)
+{
+    struct text text = {0};
+    char *end;
+
+    variables_note_unknown(environ, "\n", &text);
+    snprintf(facts->unknown, sizeof facts->unknown, "%s", text.bytes ? text.bytes : "");
+    end = strrchr(facts->unknown, '\n');
+    if (end)
+        end[1] = '\0';
+    text_clear(&text);
+}
+
+int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err)
+{
+    struct binding_policy policy;
+
+    memset(facts, 0, sizeof *facts);
+    binding_policy_read(world, &policy);
+    facts->wish = policy.wish;
+    facts->rank = world->rank;
+    facts->local = world->local;
+    facts->unnumbered = world->unnumbered;
+    facts->has_memory_policy = bind_has_memory_policy();
+    nvidia_minors("", &facts->minors);
+    read_unknown(facts);
+    for (int which = 0; which < VISIBLE_VARIABLES; which++) {
+        const char *name = visible_variable(which);
+        const char *value = getenv(name);
+
+        facts->has_visible[which] = value != NULL;
+        if (value && strlen(value) >= sizeof facts->visible[which])
+            return error_set(err, "%s is longer than %zu bytes", name,
+                             sizeof facts->visible[which] - 1);
+        if (value)
+            snprintf(facts->visible[which], sizeof facts->visible[which], "%s", value);
+    }
+    if (process_cpus(&facts->cpus, err) < 0)
+        return -1;
+    facts->wide = facts->cpus;
+    if (facts->wish == BINDING_ASKED)
+        return 0;
+    return process_cpus_before_binding(policy.has_daemon ? &policy.daemon : NULL, &facts->wide,
+                                       err);
+}
+
+int placement_load(struct placement *placement, const struct rules *rules, const char *topology,
+                   struct gpubind_error *err)
+{
+    memset(placement, 0, sizeof *placement);
+    return topology_load(topology, rules->policy.gpus_per_rank > 1, &placement->node, err);
+}
+
+int placement_copy(struct placement *placement, const struct node *node,
+                   struct gpubind_error *err)
+{
+    memset(placement, 0, sizeof *placement);
+    return node_copy(node, &placement->node, err);
+}
+
+void placement_clear(struct placement *placement)
+{
+    plan_clear(&placement->plan);
+    job_clear(&placement->job);
+    node_clear(&placement->node);
+}
+
+int rules_check_masters(const struct rules *rules, int size, struct gpubind_error *err)
+{
+    for (int m = 0; m < rules->nmasters; m++)
+        if (rules->masters[m] >= size)
+            return error_set(err, "--master: the job has no rank %d, its ranks are 0 to %d",
+                             rules->masters[m], size - 1);
+    return 0;
+}
+
+/* The ranks must be of one mind, and no two the same. */
+static int check_facts(const struct facts *facts, int n, struct gpubind_error *err)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(facts[i].version, facts[0].version) != 0)
+            return error_set(err, "local ranks %d and %d run different versions of gpubind",
+                             facts[0].local, facts[i].local);
+        if (facts[i].rules_digest != facts[0].rules_digest)
+            return error_set(err,
+                             "local ranks %d and %d were given different placement options",
+                             facts[0].local, facts[i].local);
+        for (int j = 0; j < i; j++)
+            if (facts[i].local == facts[j].local)
+                return error_set(err, "two processes say that they are local rank %d",
+                                 facts[i].local);
+    }
+    return 0;
+}
+
+static int by_local(const void *a, const void *b)
+{
+    int x = ((const struct facts *)a)->local, y = ((const struct facts *)b)->local;
+
+    return (x > y) - (x < y);
+}
+
+static bool pus_within(const struct idset *cpus, const struct core *core)
+{
+    int inside = 0;
+
+    for (int p = 0; p < core->npus; p++)
+        inside += idset_has(cpus, core->pu[p]);
+    return inside == idset_count(cpus);
+}
+
+/* The CPUs are those of whole NUMA nodes or packages: no core outside shares such
+ * an object with one inside. */
+static bool is_whole(const struct node *node, const struct idset *cpus)
+{
+    struct idset numas[2], packages[2]; /* outside, inside */
+
+    for (int side = 0; side < 2; side++) {
+        idset_clear(&numas[side]);
+        idset_clear(&packages[side]);
+    }
+    for (int c = 0; c < node->ncores; c++) {
+        const struct core *core = &node->cores[c];
+        bool inside = idset_has(cpus, core->pu[0]);
+
+        idset_add(&numas[inside], core->domain);
+        idset_add(&packages[inside], core->package);
+    }
+    return !idset_intersects(&numas[0], &numas[1]) ||
+           !idset_intersects(&packages[0], &packages[1]);
+}
+
+/* Open MPI's defaults: one core each, in order from the first; with version 4 and
+ * more than two ranks, a whole NUMA node or package. */
+static bool has_default_shape(const struct node *node, const struct facts *facts, int n)
+{
+    bool cores = true, wholes = true;
+
+    for (int i = 0; i < n; i++) {
+        if (facts[i].wish != BINDING_DEFAULT && facts[i].wish != BINDING_UNKNOWN)
+            return false;
+        cores = cores && i < node->ncores && pus_within(&facts[i].cpus, &node->cores[i]);
+        wholes = wholes && facts[i].wish == BINDING_DEFAULT && is_whole(node, &facts[i].cpus);
+    }
+    return cores || wholes;
+}
+
+/* A binding that nobody asked for is as good as none. facts stand in the order of
+ * local ranks. */
+static void widen(const struct node *node, struct facts *facts, int n)
+{
+    bool by_default = has_default_shape(node, facts, n);
+
+    for (int i = 0; i < n; i++)
+        if (by_default || facts[i].wish == BINDING_FREE)
+            facts[i].cpus = facts[i].wide;
+}
+
+/* Only CPUs that a rank may use exist. */
+static int restrict_node(struct node *node, const struct facts *facts, int n,
+                         struct gpubind_error *err)
+{
+    struct idset all;
+
+    idset_clear(&all);
+    for (int i = 0; i < n; i++) {
+        if (idset_empty(&facts[i].cpus))
+            return 0;
+        idset_union(&all, &facts[i].cpus);
+    }
+    return node_restrict(node, &all, err);
+}
+
+static void count_taken(struct placement *placement)
+{
+    for (int t = 0; t < placement->ntaken; t++)
+        for (int g = 0; g < placement->node.ngpus; g++)
+            if (strcmp(placement->node.gpus[g].pci, placement->taken[t].pci) == 0 &&
+                strcmp(placement->node.gpus[g].uuid, placement->taken[t].uuid) == 0 &&
+                placement->node.gpus[g].part == placement->taken[t].part)
+                placement->job.busy[g] += placement->taken[t].ranks;
+}
+
+/* Reads the names of a rank's GPUs, in their order. */
+static int keep_gpus(const struct node *node, char *names, struct job_rank *rank,
+                     struct gpubind_error *err)
+{
+    int n = 0;
+
+    idset_clear(&rank->gpus);
+    for (char *name; (name = strsep(&names, ",")) && *name;) {
+        int gpu = node_find_gpu(node, name, err);
+
+        if (gpu < 0)
+            return -1;
+        if (!idset_has(&rank->gpus, gpu))
+            rank->order[n++] = (short)gpu;
+        idset_add(&rank->gpus, gpu);
+    }
+    return 0;
+}
+
+/* The plugin's plan stands; the ranks say what it was. */
+static int keep_made(struct placement *placement, const struct facts *facts,
+                     struct gpubind_error *err)
+{
+    struct job *job = &placement->job;
+    int status = 0;
+
+    for (int r = 0; r < job->nranks && status == 0; r++) {
+        struct job_rank *rank = &job->ranks[r];
+        char *names;
+
+        if (!facts[r].made)
+            continue;
+        rank->master = facts[r].made_master;
+        rank->kept = true;
+        free(rank->order);
+        rank->order = malloc(NODE_MAX_GPUS * sizeof *rank->order);
+        names = strdup(facts[r].made_gpus);
+        status = names && rank->order ? keep_gpus(&placement->node, names, rank, err)
+                                      : error_set(err, "out of memory");
+        free(names);
+    }
+    return status;
+}
+
+/* To the reader it is a plan like any other, made by somebody else. */
+static void show_made(struct placement *placement, const struct facts *facts, int n,
+                      struct text *notes)
+{
+    struct plan *plan = &placement->plan;
+
+    if (!facts[0].made)
+        return;
+    plan->notes &= ~(unsigned)NOTE_KEPT;
+    for (int r = 0; r < plan->nranks; r++)
+        plan->ranks[r].kept = false;
+    if (facts[0].made_hash != plan->hash)
+        text_add(notes, "%s: the plugin's plan is %016llx, what its %d ranks here have is "
+                        "%016llx\n",
+                 placement->node.name, (unsigned long long)facts[0].made_hash, n,
+                 (unsigned long long)plan->hash);
+}
+
+static int make_job(struct placement *placement, const struct rules *rules,
+                    const struct facts *facts, int n, struct text *notes,
+                    struct gpubind_error *err)
+{
+    struct job *job = &placement->job;
+
+    if (job_make(job, n, err) < 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        job->ranks[i].rank = facts[i].rank;
+        job->ranks[i].local = facts[i].local;
+        job->ranks[i].cpus = facts[i].cpus;
+        if (idset_empty(&facts[i].cpus))
+            node_pus(&placement->node, &job->ranks[i].cpus);
+    }
+    job_mark_masters(job, rules->masters, rules->nmasters);
+    if (sight_apply(&placement->node, facts, job, notes, err) < 0)
+        return -1;
+    count_taken(placement);
+    return keep_made(placement, facts, err);
+}
+
+/* Who wants no NIC has none, in tables too. */
+static void drop_nics(struct plan *plan, const struct facts *facts, int n)
+{
+    for (int r = 0; r < plan->nranks; r++)
+        for (int i = 0; i < n; i++)
+            if (facts[i].local == plan->ranks[r].local && facts[i].prefs.nic == NIC_NONE)
+                plan->ranks[r].nic = -1;
+}
+
+int placement_see(struct placement *placement, const struct facts *here, struct text *notes,
+                  struct gpubind_error *err)
+{
+    const struct rules rules = {.nmasters = 0};
+    struct facts facts = *here;
+
+    if (placement->node.recorded)
+        idset_clear(&facts.cpus);
+    widen(&placement->node, &facts, 1);
+    if (restrict_node(&placement->node, &facts, 1, err) < 0)
+        return -1;
+    return make_job(placement, &rules, &facts, 1, notes, err);
+}
+
+int placement_make(struct placement *placement, const struct rules *rules,
+                   const struct facts *facts, int n, struct text *notes,
+                   struct gpubind_error *err)
+{
+    struct facts *sorted = malloc((size_t)n * sizeof *sorted);
+    int status = sorted ? check_facts(facts, n, err) : error_set(err, "out of memory");
+
+    if (status == 0) {
+        memcpy(sorted, facts, (size_t)n * sizeof *sorted);
+        qsort(sorted, (size_t)n, sizeof *sorted, by_local);
+        if (rules->policy.bind != BIND_NONE)
+            widen(&placement->node, sorted, n);
+        status = restrict_node(&placement->node, sorted, n, err);
+    }
+    if (status == 0)
+        status = make_job(placement, rules, sorted, n, notes, err);
+    free(sorted);
+    placement->policy = rules->policy;
+    for (int i = 0; i < n; i++)
+        placement->policy.membind &= !facts[i].has_memory_policy;
+    if (rules->policy.membind && !placement->policy.membind)
+        text_add(notes, "%s: a memory policy was set before gpubind ran; kept\n",
+                 placement->node.name);
+    if (status == 0 && rules->map)
+        status = map_read(&placement->node, rules->map, &placement->policy, err);
+    if (status == 0)
+        status = plan_make(&placement->node, &placement->job, &placement->policy,
+                           &placement->plan, err);
+    if (status == 0)
+        drop_nics(&placement->plan, facts, n);
+    if (status == 0)
+        show_made(placement, facts, n, notes);
+    if (status == 0)
+        sight_note_wishes(&placement->node, facts, n, notes);
+    if (rules->policy.bind == BIND_NONE)
+        placement->plan.notes &= ~(unsigned)(NOTE_CORES_SHARED | NOTE_NO_LEFTOVER);
+    if (status == 0)
+        render_notes(&placement->node, &placement->plan, notes);
+    return status;
+}

@@ -1,0 +1,98 @@
+/* From what the ranks of a node say to the node's plan. */
+#ifndef GPUBIND_HOST_LAUNCH_PLACEMENT_H
+#define GPUBIND_HOST_LAUNCH_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/plan/job.h"
+#include "core/topo/node.h"
+#include "core/plan/plan.h"
+#include "core/env/render_env.h"
+#include "core/base/text.h"
+#include "host/launch/binding_policy.h"
+#include "host/discover/topology.h"
+
+/* What the user asked for, the same for all ranks of a node. */
+#define RULES_MAX_MASTERS 256
+struct rules {
+    struct policy policy;   /* without the map */
+    const char *map;        /* "0,1" or "@FILE", NULL: none */
+    const char *topology;   /* hwloc XML, NULL: this machine */
+    int nmasters;
+    int masters[RULES_MAX_MASTERS];
+};
+
+/* Whether all masters are ranks of a job of this size. */
+int rules_check_masters(const struct rules *rules, int size, struct gpubind_error *err);
+
+/* What one rank says of itself; sent as it is between processes of one build. */
+struct facts {
+    char version[24];
+    int rank, local;
+    bool unnumbered; /* local is to follow from the order of ranks */
+    uint64_t rules_digest;
+    struct idset cpus;   /* that it may use; empty: all of the node */
+    struct idset wide;   /* that its launcher could have bound it to */
+    enum binding_wish wish;
+    struct idset minors; /* of the NVIDIA devices that it may open */
+    struct prefs prefs;
+    bool report, verbose;
+    bool mps; /* asks for an MPS server */
+    bool has_memory_policy; /* somebody's, from before */
+    bool made;         /* the plugin planned for the rank already ... */
+    bool made_master;
+    uint64_t made_hash;   /* ... a plan with this hash ... */
+    char made_gpus[2048]; /* ... in which these GPUs are the rank's; "": none */
+    char failure[512]; /* why the rank cannot go on; "": it can */
+    char unknown[1024]; /* a line for each variable that looks like gpubind's and is not */
+    char visible[VISIBLE_VARIABLES][1024]; /* of visible_variable ... */
+    bool has_visible[VISIBLE_VARIABLES];   /* ... where it is set */
+};
+
+/* A GPU that ranks of other jobs have. */
+struct taken {
+    char pci[24], uuid[96]; /* as in struct gpu */
+    int part;
+    int ranks;
+};
+
+struct placement {
+    struct node node;
+    const struct taken *taken; /* the caller's; ntaken of them */
+    int ntaken;
+    struct policy policy; /* with the map */
+    struct job job;
+    struct plan plan;
+};
+
+/* What this process may see and use. */
+int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err);
+
+/* bytes, aligned as malloc aligns them, are the facts of a rank that runs this version.
+ * Nothing else may be done with them before. */
+int facts_check(const void *bytes, size_t size, struct gpubind_error *err);
+
+/* Loads the node. The caller clears, also after a failure. */
+int placement_load(struct placement *placement, const struct rules *rules, const char *topology,
+                   struct gpubind_error *err);
+
+/* Leaves of the node what a plan for this process alone would see. Sentences worth
+ * saying are added to notes. */
+int placement_see(struct placement *placement, const struct facts *here, struct text *notes,
+                  struct gpubind_error *err);
+
+/* The same of a node that was loaded already. */
+int placement_copy(struct placement *placement, const struct node *node,
+                   struct gpubind_error *err);
+
+/* Plans for the ranks that said something, in any order. Sentences worth saying
+ * once a node are added to notes. */
+int placement_make(struct placement *placement, const struct rules *rules,
+                   const struct facts *facts, int n, struct text *notes,
+                   struct gpubind_error *err);
+
+void placement_clear(struct placement *placement);
+
+#endif

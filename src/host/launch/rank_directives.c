@@ -1,0 +1,79 @@
+#include "host/launch/rank_directives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/sys/bind.h"
+
+static void add_set(struct text *text, const char *name, const struct idset *set)
+{
+    char *ids = idlist_text(set);
+
+    text_add(text, "%s=%s%c", name, ids ? ids : "", '\0');
+    text->failed |= !ids;
+    free(ids);
+}
+
+void orders_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
+                   const struct env_list *env, struct text *text)
+{
+    static const char marks[] = {[ENV_SET] = '=', [ENV_DEFAULT] = '?', [ENV_UNSET] = '-'};
+
+    if (bind && plan->bind_cpus)
+        add_set(text, "cpus", &rank->cpus);
+    if (bind && plan->bind_memory)
+        add_set(text, "memory", &rank->numas);
+    for (int i = 0; i < env->n; i++) {
+        const struct env_item *item = &env->item[i];
+
+        if (item->how == ENV_UNSET)
+            text_add(text, "-%s%c", item->name, '\0');
+        else
+            text_add(text, "%c%s=%s%c", marks[item->how], item->name, item->value, '\0');
+    }
+}
+
+static void bind_to(const char *what, const char *list, int (*bind)(const struct idset *),
+                    struct text *notes)
+{
+    struct idset set;
+
+    if (idlist_parse(list, what, &set, NULL) < 0 || idset_empty(&set))
+        return;
+    if (bind(&set) < 0)
+        text_add(notes, "cannot bind to %s %s: %s\n", what, list, strerror(errno));
+}
+
+static int set_variable(const char *assignment, bool overwrite, struct gpubind_error *err)
+{
+    const char *equals = strchr(assignment, '=');
+    char *name = equals ? strndup(assignment, (size_t)(equals - assignment)) : NULL;
+    int status = name ? setenv(name, equals + 1, overwrite) : -1;
+
+    if (status < 0)
+        error_set(err, "cannot set %s", name ? name : assignment);
+    free(name);
+    return status;
+}
+
+int orders_follow(const char *orders, size_t size, struct text *notes, struct gpubind_error *err)
+{
+    int status = 0;
+
+    if (size && orders[size - 1])
+        return error_set(err, "the orders for this rank are cut off");
+    for (size_t at = 0; status == 0 && at < size; at += strlen(orders + at) + 1) {
+        const char *order = orders + at;
+
+        if (strncmp(order, "cpus=", 5) == 0)
+            bind_to("CPUs", order + 5, bind_cpus, notes);
+        else if (strncmp(order, "memory=", 7) == 0)
+            bind_to("memory of NUMA nodes", order + 7, bind_memory, notes);
+        else if (*order == '-')
+            status = unsetenv(order + 1) < 0 ? error_set(err, "cannot unset '%s'", order + 1) : 0;
+        else if (*order == '=' || *order == '?')
+            status = set_variable(order + 1, *order == '=', err);
+    }
+    return status;
+}

@@ -1,0 +1,264 @@
+#include "host/launch/visible_gpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The GPUs that a rank can open, as the driver counts them for it. */
+struct view {
+    struct node node;
+    int from[NODE_MAX_GPUS]; /* positions in the real node */
+};
+
+static int make_view(const struct node *node, const struct facts *facts, struct view *view,
+                     struct gpubind_error *err)
+{
+    memset(view, 0, sizeof *view);
+    view->node.gpus = malloc((size_t)node->ngpus * sizeof *view->node.gpus);
+    if (!view->node.gpus)
+        return error_set(err, "out of memory");
+    for (int g = 0; g < node->ngpus; g++) {
+        int minor = node->gpus[g].minor;
+
+        if (minor >= 0 && !idset_has(&facts->minors, minor))
+            continue;
+        view->from[view->node.ngpus] = g;
+        view->node.gpus[view->node.ngpus++] = node->gpus[g];
+    }
+    node_number(&view->node);
+    return 0;
+}
+
+/* What a rank sees, and the variables that say so. */
+struct look {
+    struct visible_list list; /* positions in the real node */
+    int nsaid;
+    struct said {
+        const char *name, *value;
+        const char *bad; /* the first entry that names no GPU, or NULL */
+        int nleft;
+    } said[2];
+};
+
+/* HIP's variable, or CUDA's in its place, counts what ROCm's left. One that a launcher
+ * wrote like ROCm's counts once. */
+static int hip_variable(const struct facts *facts)
+{
+    const char *cuda = facts->visible[GPU_NVIDIA];
+
+    if (facts->has_visible[VISIBLE_HIP] && facts->visible[VISIBLE_HIP][0])
+        return VISIBLE_HIP;
+    if (!facts->has_visible[GPU_NVIDIA] || !*cuda ||
+        (facts->has_visible[GPU_AMD] && strcmp(cuda, facts->visible[GPU_AMD]) == 0))
+        return -1;
+    return GPU_NVIDIA;
+}
+
+static void read_variable(const struct view *view, const struct facts *facts, int which,
+                          struct look *look)
+{
+    const char *value = facts->visible[which];
+    struct said *said = &look->said[look->nsaid++];
+
+    said->name = visible_variable(which);
+    said->value = value;
+    said->bad = which == (int)view->node.gpus[0].vendor
+                    ? visible_parse(&view->node, value, &facts->prefs.ze, &look->list)
+                    : visible_parse_hip(&view->node, value, &look->list);
+    said->nleft = look->list.n;
+}
+
+/* All GPUs, in their vendor's order. */
+static void see_all(const struct node *node, struct visible_list *list)
+{
+    for (int g = 0; g < node->ngpus; g++) {
+        int at = list->n++;
+
+        for (; at > 0 && node->gpus[0].vendor == GPU_AMD &&
+               visible_number(&node->gpus[list->gpu[at - 1]]) > visible_number(&node->gpus[g]);
+             at--)
+            list->gpu[at] = list->gpu[at - 1];
+        list->gpu[at] = (short)g;
+    }
+}
+
+static int look_around(const struct node *node, const struct facts *facts, struct look *look,
+                       struct gpubind_error *err)
+{
+    enum gpu_vendor vendor = node->gpus[0].vendor;
+    int hip = vendor == GPU_AMD ? hip_variable(facts) : -1;
+    struct view view;
+
+    memset(look, 0, sizeof *look);
+    if (make_view(node, facts, &view, err) < 0)
+        return -1;
+    see_all(&view.node, &look->list);
+    if (view.node.ngpus && facts->has_visible[vendor])
+        read_variable(&view, facts, vendor, look);
+    if (view.node.ngpus && hip >= 0)
+        read_variable(&view, facts, hip, look);
+    for (int i = 0; i < look->list.n; i++)
+        look->list.gpu[i] = (short)view.from[look->list.gpu[i]];
+    free(view.node.gpus);
+    return 0;
+}
+
+static void note_sight(const struct node *node, const struct look *look, struct text *notes)
+{
+    bool stops = node->gpus[0].vendor != GPU_INTEL;
+
+    for (int i = 0; i < look->nsaid; i++) {
+        const struct said *said = &look->said[i];
+
+        if (said->bad && stops)
+            text_add(notes, "%s=%s: '%.*s' names no further GPU%s\n", said->name, said->value,
+                     (int)strcspn(said->bad, ","), said->bad,
+                     said->nleft ? ", so the list ends before it" : "");
+        else if (said->bad)
+            text_add(notes, "%s=%s: '%.*s' names no GPU\n", said->name, said->value,
+                     (int)strcspn(said->bad, ","), said->bad);
+        if (said->nleft < node->ngpus)
+            text_add(notes, "%s=%s leaves %d of %d GPUs\n", said->name, said->value,
+                     said->nleft, node->ngpus);
+    }
+}
+
+static void to_set(const struct visible_list *list, struct idset *set)
+{
+    idset_clear(set);
+    for (int i = 0; i < list->n; i++)
+        idset_add(set, list->gpu[i]);
+}
+
+/* The rank has what its process would open, in the order in which it sees them. */
+static int keep_rank(const struct node *node, struct visible_list *list, struct job_rank *rank,
+                     struct gpubind_error *err)
+{
+    visible_opened(node, list);
+    to_set(list, &rank->gpus);
+    rank->kept = true;
+    free(rank->order);
+    rank->order = malloc((size_t)list->n * sizeof *rank->order + 1);
+    if (!rank->order)
+        return error_set(err, "out of memory");
+    memcpy(rank->order, list->gpu, (size_t)list->n * sizeof *rank->order);
+    return 0;
+}
+
+static void keep_common(struct node *node, const struct idset *seen)
+{
+    bool keep[NODE_MAX_GPUS];
+
+    for (int g = 0; g < node->ngpus; g++)
+        keep[g] = idset_has(seen, g);
+    node_withhold(node, keep);
+    node_keep_gpus(node, keep);
+}
+
+/* What no rank can open is not there for this job. */
+static void drop_hidden(struct node *node, const struct facts *facts, int n, struct text *notes)
+{
+    bool keep[NODE_MAX_GPUS] = {false};
+    int hidden = 0;
+
+    for (int g = 0; g < node->ngpus; g++) {
+        int minor = node->gpus[g].minor;
+
+        keep[g] = minor < 0;
+        for (int r = 0; r < n; r++)
+            keep[g] |= idset_has(&facts[r].minors, minor);
+        hidden += !keep[g];
+    }
+    node_withhold(node, keep);
+    node_keep_gpus(node, keep);
+    node_number(node);
+    if (hidden)
+        text_add(notes, "%s: %d GPU%s may not be opened by this job\n", node->name, hidden,
+                 hidden == 1 ? "" : "s");
+}
+
+/* Where each rank was given GPUs of its own, those that nobody was given are others'. */
+static void withhold_rest(struct node *node, const struct job *job)
+{
+    bool seen[NODE_MAX_GPUS] = {false};
+
+    for (int r = 0; r < job->nranks; r++)
+        for (int g = 0; g < node->ngpus; g++)
+            seen[g] |= idset_has(&job->ranks[r].gpus, g);
+    node_withhold(node, seen);
+}
+
+static int compare(struct node *node, const struct facts *facts, struct job *job,
+                   struct look *looks, struct text *notes, struct gpubind_error *err)
+{
+    struct idset first, seen;
+    bool differ = false;
+    int status = 0;
+
+    for (int r = 0; r < job->nranks; r++) {
+        if (look_around(node, &facts[r], &looks[r], err) < 0)
+            return -1;
+        to_set(&looks[r].list, r ? &seen : &first);
+        differ |= r && !idset_equal(&seen, &first);
+    }
+    for (int r = 0; differ && r < job->nranks && status == 0; r++)
+        status = keep_rank(node, &looks[r].list, &job->ranks[r], err);
+    if (differ && status == 0)
+        withhold_rest(node, job);
+    if (differ)
+        return status;
+    note_sight(node, &looks[0], notes);
+    keep_common(node, &first);
+    return 0;
+}
+
+int sight_apply(struct node *node, const struct facts *facts, struct job *job,
+                struct text *notes, struct gpubind_error *err)
+{
+    struct look *looks;
+    int status;
+
+    drop_hidden(node, facts, job->nranks, notes);
+    if (!node->ngpus)
+        return 0;
+    looks = malloc((size_t)job->nranks * sizeof *looks);
+    status = looks ? compare(node, facts, job, looks, notes, err)
+                   : error_set(err, "out of memory");
+    free(looks);
+    return status;
+}
+
+int sight_look(const struct node *node, const struct facts *facts, struct idset *seen,
+               struct gpubind_error *err)
+{
+    struct look look;
+
+    if (look_around(node, facts, &look, err) < 0)
+        return -1;
+    to_set(&look.list, seen);
+    return 0;
+}
+
+static bool wants(const struct facts *facts, int n, enum visible_mode mode)
+{
+    for (int i = 0; i < n; i++)
+        if (facts[i].prefs.visible == mode)
+            return true;
+    return false;
+}
+
+void sight_note_wishes(const struct node *node, const struct facts *facts, int n,
+                       struct text *notes)
+{
+    bool ordered = wants(facts, n, VISIBLE_FIRST) || wants(facts, n, VISIBLE_ORDERED);
+    bool all = wants(facts, n, VISIBLE_ALL), mig = false;
+
+    for (int g = 0; g < node->ngpus; g++)
+        mig |= node->gpus[g].mig;
+    if (mig && all && node->ngpus > 1)
+        text_add(notes, "%s: CUDA opens the first MIG instance that it sees; with --visible all "
+                        "that is the same for all ranks\n",
+                 node->name);
+    if (node->ngpus && node->gpus[0].vendor == GPU_INTEL && ordered)
+        text_add(notes, "%s: Level Zero keeps an order of its own; ranks see their own GPUs only\n",
+                 node->name);
+}

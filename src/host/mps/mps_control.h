@@ -1,0 +1,25 @@
+/* The program nvidia-cuda-mps-control, which starts an MPS control daemon and talks
+ * to it. Every call is over within the time it is given. */
+#ifndef GPUBIND_HOST_MPS_MPS_CONTROL_H
+#define GPUBIND_HOST_MPS_MPS_CONTROL_H
+
+#include <stdbool.h>
+
+#include "core/base/error.h"
+
+/* Whether a daemon answers at this pipe directory. */
+bool mps_control_answers(const char *pipe);
+
+/* Starts the daemon, for these GPUs (a value of CUDA_VISIBLE_DEVICES), and returns
+ * once it answers. What the program prints goes to the file said. */
+int mps_control_start(const char *pipe, const char *log, const char *devices, const char *said,
+                      struct gpubind_error *err);
+
+/* Asks the daemon to end, which it does when its clients have. */
+void mps_control_quit(const char *pipe);
+
+/* Kills this user's MPS processes that belong to the pipe directory; whether there
+ * were any. */
+bool mps_control_kill(const char *pipe);
+
+#endif

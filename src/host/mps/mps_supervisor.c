@@ -1,0 +1,202 @@
+#include "host/mps/mps_supervisor.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/sys/bind.h"
+#include "host/mps/mps_control.h"
+
+/* More than starting and asking may take together. */
+#define READY_LIMIT_S 30
+/* Clients that outlive their rank have so long. */
+#define QUIT_LIMIT_S 10
+#define KILL_LIMIT_S 2
+/* On kernels without pidfd_open (before 5.3). */
+#define LOOK_AGAIN_MS 1000
+
+/* What the keeper has to say once: failure.text is "" when the server is up. */
+struct word {
+    struct gpubind_error failure;
+};
+
+/* Closes all but the standard files and these two. */
+static void close_others(int a, int b)
+{
+    DIR *open_files = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while (open_files && (entry = readdir(open_files))) {
+        int fd = (int)strtol(entry->d_name, NULL, 10);
+
+        if (fd > STDERR_FILENO && fd != dirfd(open_files) && fd != a && fd != b)
+            close(fd);
+    }
+    if (open_files)
+        closedir(open_files);
+}
+
+/* Becomes a process that belongs to nobody. */
+static void detach(const struct mps_watch *watch, int report)
+{
+    int nowhere = open("/dev/null", O_RDWR);
+    struct rlimit files;
+
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        dup2(nowhere, fd);
+    close_others(report, watch->folder->lock);
+    /* What is sent to all of the job, as before a time limit, is for the ranks. */
+    for (int number = 1; number < NSIG; number++)
+        signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);
+    (void)!chdir("/"); /* else it stays where it is, and holds that */
+    prctl(PR_SET_NAME, "gpubind-mps");
+    /* The daemon becomes this one's child, whoever else forgets about it. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    if (watch->cpus)
+        (void)bind_cpus(watch->cpus);
+}
+
+/* One descriptor for each process; -1 where there is none to be had or the process
+ * is gone. */
+static struct pollfd *open_all(const struct mps_watch *watch)
+{
+    struct pollfd *watched = calloc((size_t)watch->npids, sizeof *watched);
+
+    for (int i = 0; watched && i < watch->npids; i++)
+        watched[i] = (struct pollfd){.events = POLLIN,
+                                     .fd = (int)syscall(SYS_pidfd_open, watch->pids[i], 0)};
+    return watched;
+}
+
+static bool is_over(const struct pollfd *watched, pid_t pid)
+{
+    return watched->fd >= 0 ? watched->revents != 0 : kill(pid, 0) < 0;
+}
+
+static void wait_for_ranks(pid_t *pids, int n, struct pollfd *watched)
+{
+    while (n > 0) {
+        int left = 0, patience = -1;
+
+        for (int i = 0; i < n; i++)
+            patience = watched[i].fd < 0 ? LOOK_AGAIN_MS : patience;
+        poll(watched, (nfds_t)n, patience);
+        for (int i = 0; i < n; i++) {
+            if (is_over(&watched[i], pids[i])) {
+                close(watched[i].fd);
+                continue;
+            }
+            watched[left] = watched[i];
+            pids[left++] = pids[i];
+        }
+        n = left;
+    }
+}
+
+/* Whether all that came from the daemon has ended. */
+static bool all_ended(int limit_s)
+{
+    const struct timespec moment = {.tv_nsec = 20000000};
+
+    for (int left = limit_s * 50; left > 0; left--) {
+        pid_t ended;
+
+        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0)
+            ;
+        if (ended < 0 && errno == ECHILD)
+            return true;
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+static void kill_all(const struct mps_watch *watch)
+{
+    mps_control_kill(watch->folder->pipe);
+    all_ended(KILL_LIMIT_S);
+}
+
+/* The keeper's whole life. */
+static void keep(const struct mps_watch *watch, int report)
+{
+    const struct mps_folder *folder = watch->folder;
+    struct pollfd *watched;
+    struct word word = {{""}};
+    int status;
+
+    detach(watch, report);
+    watched = open_all(watch);
+    status = watched ? mps_control_start(folder->pipe, folder->log, watch->devices, folder->said,
+                                         &word.failure)
+                     : error_set(&word.failure, "out of memory");
+    if (status < 0) {
+        kill_all(watch);
+        mps_folder_remove(folder);
+    }
+    /* When nobody listens any more, the ranks are gone, which is seen below. */
+    (void)!write(report, &word, sizeof word);
+    close(report);
+    if (status < 0)
+        return;
+    wait_for_ranks(watch->pids, watch->npids, watched);
+    mps_control_quit(folder->pipe);
+    if (!all_ended(QUIT_LIMIT_S))
+        kill_all(watch);
+    mps_folder_remove(folder);
+}
+
+static int hear(int report, struct gpubind_error *err)
+{
+    struct pollfd waiting = {.fd = report, .events = POLLIN};
+    struct word word;
+    int ready;
+
+    do
+        ready = poll(&waiting, 1, READY_LIMIT_S * 1000);
+    while (ready < 0 && errno == EINTR);
+    if (ready < 1)
+        return error_set(err, "--mps: the MPS server was not up within %d s", READY_LIMIT_S);
+    if (read(report, &word, sizeof word) != (ssize_t)sizeof word)
+        return error_set(err, "--mps: the process that was to look after the MPS server died");
+    return word.failure.text[0] ? error_set(err, "%s", word.failure.text) : 0;
+}
+
+int mps_keeper_start(const struct mps_watch *watch, struct gpubind_error *err)
+{
+    int report[2], status;
+    pid_t child;
+
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return error_set(err, "--mps: %s", strerror(errno));
+    child = fork();
+    if (child == 0) {
+        setsid();
+        /* The second process is no session's leader and no child of the launcher's. */
+        if (fork() == 0) {
+            signal(SIGPIPE, SIG_IGN);
+            keep(watch, report[1]);
+        }
+        _exit(0);
+    }
+    close(report[1]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    status = child < 0 ? error_set(err, "--mps: %s", strerror(errno)) : hear(report[0], err);
+    close(report[0]);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* MCA parameters as a daemon's PMIx finds them. */
+#ifndef GPUBIND_HOST_PMIX_MCA_PARAM_H
+#define GPUBIND_HOST_PMIX_MCA_PARAM_H
+
+#include <limits.h>
+
+/* Where it looks. */
+struct pmix_settings {
+    const char *root;    /* below which its files are seen from here; mostly "" */
+    const char *home;    /* "": not known */
+    const char *library; /* path of its libpmix; "": not known */
+    char *const *env;
+    const char *whose;   /* environment that is: "the daemon's" */
+};
+
+/* from is "" where nobody set it. */
+struct pmix_setting {
+    char value[PATH_MAX];
+    char from[PATH_MAX + 64]; /* a variable and whose, or a file */
+};
+
+/* The site's overriding file, PMIX_MCA_NAME, the user's file, the site's. Sites may
+ * have compiled another folder into PMIx than those that are tried. */
+void pmix_setting_find(const struct pmix_settings *where, const char *name,
+                       struct pmix_setting *setting);
+
+#endif

@@ -1,0 +1,18 @@
+/* The environment of a process that is still to start, as execve takes it. */
+#ifndef GPUBIND_HOST_SYS_ENV_ARRAY_H
+#define GPUBIND_HOST_SYS_ENV_ARRAY_H
+
+#include "core/env/render_env.h"
+
+/* The variable's value, NULL where it is not set. array may be NULL. */
+const char *env_array_get(char *const *array, const char *name);
+
+/* Does what the list says, all of it or, without memory (-1), nothing. The array
+ * and its strings are malloc'ed; *array may be NULL. A list with a name twice is
+ * the caller's mistake. */
+int env_array_apply(char ***array, const struct env_list *list);
+
+/* Frees an array and its strings; NULL is allowed. */
+void env_array_free(char **array);
+
+#endif

@@ -1,0 +1,172 @@
+#include "host/sys/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* Opens /proc/PID/NAME and reads its beginning; the length, or -1. */
+static long read_entry(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    ssize_t length;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    length = read(fd, text, size - 1);
+    close(fd);
+    if (length >= 0)
+        text[length] = '\0';
+    return length;
+}
+
+/* What stands in /proc/PID/stat behind the command, which may hold anything and
+ * ends at the last parenthesis: state, parent, and so on (proc(5)). */
+static const char *read_stat(pid_t pid, char line[1024])
+{
+    const char *close;
+
+    if (read_entry(pid, "stat", line, 1024) < 0)
+        return NULL;
+    close = strrchr(line, ')');
+    return close ? close + 1 : NULL;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    char line[1024];
+    const char *rest = read_stat(pid, line);
+    int parent = 0;
+
+    return rest && sscanf(rest, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+unsigned long long process_start(pid_t pid)
+{
+    char line[1024];
+    const char *rest = read_stat(pid, line);
+    unsigned long long start = 0;
+
+    if (!rest || sscanf(rest,
+                        " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                        "%*s %*s %llu",
+                        &start) != 1)
+        return 0;
+    return start;
+}
+
+/* The name alone: stat adds up the times of all threads, which costs more. */
+static bool read_process(pid_t pid, struct process *process)
+{
+    process->pid = pid;
+    if (pid < 1 || read_entry(pid, "comm", process->command, sizeof process->command) < 0)
+        return false;
+    process->command[strcspn(process->command, "\n")] = '\0';
+    return true;
+}
+
+static bool is_one_of(const char *command, const char *const *commands)
+{
+    for (; *commands; commands++)
+        if (strcmp(command, *commands) == 0)
+            return true;
+    return false;
+}
+
+bool process_parent(struct process *parent)
+{
+    return read_process(getppid(), parent);
+}
+
+bool process_ancestor(const char *const *commands, struct process *found)
+{
+    bool known = *commands && process_parent(found);
+
+    while (known && !is_one_of(found->command, commands))
+        known = read_process(parent_of(found->pid), found);
+    return known;
+}
+
+char *process_command_line(pid_t pid, size_t *size)
+{
+    const size_t limit = 65536;
+    char path[64], *line = malloc(limit);
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    file = fopen(path, "re");
+    if (!file || !line) {
+        free(line);
+        if (file)
+            fclose(file);
+        return NULL;
+    }
+    *size = fread(line, 1, limit - 1, file);
+    line[*size] = '\0';
+    fclose(file);
+    return line;
+}
+
+static int get_cpus(pid_t pid, struct idset *cpus)
+{
+    cpu_set_t *set = CPU_ALLOC(IDSET_MAX);
+    size_t size = CPU_ALLOC_SIZE(IDSET_MAX);
+    int status = set ? sched_getaffinity(pid, size, set) : -1;
+
+    idset_clear(cpus);
+    for (int cpu = 0; status == 0 && cpu < IDSET_MAX; cpu++)
+        if (CPU_ISSET_S((size_t)cpu, size, set))
+            idset_add(cpus, cpu);
+    CPU_FREE(set);
+    return status;
+}
+
+int process_cpus(struct idset *cpus, struct gpubind_error *err)
+{
+    if (get_cpus(0, cpus) < 0)
+        return error_set(err, "cannot tell which CPUs may be used: %s", strerror(errno));
+    return 0;
+}
+
+/* The kernel keeps to the cgroup whatever is asked for. */
+static int cpus_of_cgroup(const struct idset *mine, struct idset *cpus)
+{
+    size_t size = CPU_ALLOC_SIZE(IDSET_MAX);
+    cpu_set_t *all = CPU_ALLOC(IDSET_MAX), *own = CPU_ALLOC(IDSET_MAX);
+    int status = -1;
+
+    if (all && own) {
+        memset(all, 0xff, size);
+        CPU_ZERO_S(size, own);
+        for (int cpu = idset_next(mine, -1); cpu >= 0; cpu = idset_next(mine, cpu))
+            CPU_SET_S((size_t)cpu, size, own);
+        if (sched_setaffinity(0, size, all) == 0) {
+            status = get_cpus(0, cpus);
+            sched_setaffinity(0, size, own);
+        }
+    }
+    CPU_FREE(all);
+    CPU_FREE(own);
+    return status;
+}
+
+int process_cpus_before_binding(const struct process *ancestor, struct idset *cpus,
+                                struct gpubind_error *err)
+{
+    struct idset mine;
+
+    if (process_cpus(&mine, err) < 0)
+        return -1;
+    if (ancestor && get_cpus(ancestor->pid, cpus) == 0)
+        return 0;
+    if (cpus_of_cgroup(&mine, cpus) < 0)
+        *cpus = mine;
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* The processes above this one, and what this one may use. */
+#ifndef GPUBIND_HOST_SYS_PROCESS_H
+#define GPUBIND_HOST_SYS_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "core/base/error.h"
+#include "core/base/idset.h"
+
+struct process {
+    pid_t pid;
+    char command[32]; /* the kernel's name, at most 15 bytes */
+};
+
+/* The parent; false when /proc does not tell. */
+bool process_parent(struct process *parent);
+
+/* The nearest ancestor whose command is one of these (the list ends with NULL). */
+bool process_ancestor(const char *const *commands, struct process *found);
+
+/* When it started, in clock ticks after boot: no two processes have both number
+ * and start in common. 0 when /proc does not tell. */
+unsigned long long process_start(pid_t pid);
+
+/* The words of a process's command line, each ended by a NUL, in memory that the
+ * caller frees; NULL when it may not be read. */
+char *process_command_line(pid_t pid, size_t *size);
+
+/* The CPUs that this process may use. */
+int process_cpus(struct idset *cpus, struct gpubind_error *err);
+
+/* The CPUs of the ancestor, which is what a launcher had to bind from; where there
+ * is none (NULL), all that the kernel grants when asked for all. */
+int process_cpus_before_binding(const struct process *ancestor, struct idset *cpus,
+                                struct gpubind_error *err);
+
+#endif
