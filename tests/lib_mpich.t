@@ -11,7 +11,7 @@ int main(void) { return MPI_Init(0, 0); }' >"$tmp/try.c"
 "$mpicc" "$tmp/try.c" -o "$tmp/try" 2>/dev/null || skip_all 'mpicc.mpich does not compile'
 
 mkdir "$tmp/build"
-limit=300
+limit=900 # a build, beside other tests
 # make's own variables belong to the build that runs this test.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 run bounded sh -c 'cd "$0" && "$1/configure" "CC=$2" "MPICC=$3" "MPIRUN=$4" &&
