@@ -71,13 +71,11 @@ arrows() (
     done
 )
 
-# plant FILE LINE WANTED: in a copy of the tree, FILE says LINE.
+# plant FILE LINE WANTED: of a tree with nothing but LINE in FILE.
 plant() {
     rm -rf "$tmp/tree"
-    mkdir -p "$tmp/tree/$(dirname "$1")"
-    for folder in src bin plugin examples; do cp -R "$top_srcdir/$folder" "$tmp/tree/"; done
-    chmod -R u+w "$tmp/tree"
-    printf '%s\n' "$2" >> "$tmp/tree/$1"
+    mkdir -p "$tmp/tree/src" "$tmp/tree/plugin" "$tmp/tree/bin" "$tmp/tree/$(dirname "$1")"
+    printf '%s\n' "$2" >"$tmp/tree/$1"
     planted=$(arrows "$tmp/tree" | grep "^$1 ")
     is "$3: $1 with $2" "$([ -n "$planted" ] && echo found || echo allowed)" "$3"
 }

@@ -11,7 +11,8 @@ AM_TESTS_ENVIRONMENT = \
 	export top_srcdir top_builddir CC MPICC MPIRUN SANITIZED;
 
 TEST_EXTENSIONS = .t
-LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/driver.sh \
+	$(top_srcdir)/build-aux/tap-driver.sh
 T_LOG_DRIVER = $(LOG_DRIVER)
 
 shell_tests = \
@@ -200,6 +201,7 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench.sh \
 	tests/completion.py \
 	tests/debian13 \
+	tests/driver.sh \
 	tests/goldens.sh \
 	tests/lib.sh \
 	tests/mps.sh \
