@@ -81,7 +81,7 @@ job 4 sh -c '[ "$CUDA_VISIBLE_DEVICES" = "${CUDA_VISIBLE_DEVICES#GPU-}" ]'
 check 'ranks see UUIDs' test "$status" != 0
 run mpi 3 sh -c 'export CUDA_VISIBLE_DEVICES=$((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} / 2))
     exec gpubind --quiet --topology "$0" --mps true' "$small"
-refused 'nor where somebody dealt them out' 'CUDA_VISIBLE_DEVICES=0'
+refused 'nor where somebody dealt them out' 'CUDA_VISIBLE_DEVICES=[01],'
 job 4 --ids index true
 refused '--ids index' 'exclude each other'
 job 2 --ids index true
