@@ -194,6 +194,44 @@ include tests/mpi/local.mk
 include tests/plugin/local.mk
 
 TESTS += $(shell_tests) $(check_PROGRAMS)
+
+# What a newcomer waits for: each module once, with mpirun and simulated GPUs, within three
+# minutes on two cores.
+quick_tests = \
+	tests/arrows.t \
+	tests/bench_p2p.t \
+	tests/cli_bad_files.t \
+	tests/cli_exec.t \
+	tests/core_pure.t \
+	tests/doctor.t \
+	tests/examples.t \
+	tests/exchange.t \
+	tests/help_man.t \
+	tests/lib_comms.t \
+	tests/lib_errors.t \
+	tests/lib_exports.t \
+	tests/lib_halo.t \
+	tests/lib_matching.t \
+	tests/lib_order.t \
+	tests/lib_probe.t \
+	tests/lib_pt2pt.t \
+	tests/lib_shm.t \
+	tests/lib_stream.t \
+	tests/lib_types.t \
+	tests/lib_windows.t \
+	tests/list.t \
+	tests/plan.t \
+	tests/plugin_mpi.t \
+	tests/plugin_mps.t \
+	tests/run_binding.t \
+	tests/run_mig.t \
+	tests/run_vendors.t \
+	tests/variables.t \
+	$(check_PROGRAMS)
+
+check-quick:
+	GPUBIND_TEST_QUICK=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)'
+.PHONY: check-quick
 EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench/launch.py \
 	tests/bench/on_gpus \
