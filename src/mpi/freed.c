@@ -2,7 +2,7 @@
 
 #include "mpi/library.h"
 #include "mpi/persistent.h"
-#include "mpi/requests.h"
+#include "mpi/request_finish.h"
 
 static struct gpubind_operation *freed;
 

@@ -6,7 +6,7 @@
 #include "mpi/engine.h"
 #include "mpi/library.h"
 #include "mpi/persistent.h"
-#include "mpi/requests.h"
+#include "mpi/request_finish.h"
 
 /* GPUBIND_HALO_IN_TURN: no rank asks a neighbour whether it may write its ghost cells.
  *

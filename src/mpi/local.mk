@@ -70,12 +70,14 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/pieces.c src/mpi/pieces.h \
 	src/mpi/probe.c src/mpi/probe.h \
-	src/mpi/pt2pt.c src/mpi/pt2pt.h \
+	src/mpi/message.c src/mpi/message.h \
+	src/mpi/pt2pt.c \
 	src/mpi/pulls.c src/mpi/pulls.h \
 	src/mpi/receive.c src/mpi/receive.h \
 	src/mpi/remote.c src/mpi/remote.h \
 	src/mpi/replace.c \
-	src/mpi/requests.c src/mpi/requests.h \
+	src/mpi/request_finish.h \
+	src/mpi/requests.c \
 	src/mpi/segment.c src/mpi/segment.h \
 	src/mpi/settings.c src/mpi/settings.h \
 	src/mpi/shares.c src/mpi/shares.h \

@@ -3,8 +3,8 @@
 #include "mpi/library.h"
 #include "mpi/match.h"
 #include "mpi/probe.h"
-#include "mpi/pt2pt.h"
-#include "mpi/requests.h"
+#include "mpi/message.h"
+#include "mpi/request_finish.h"
 
 static struct arrival *arrival_of(gpubind_matched matched)
 {

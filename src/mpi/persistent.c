@@ -2,7 +2,7 @@
 
 #include "mpi/engine.h"
 #include "mpi/library.h"
-#include "mpi/requests.h"
+#include "mpi/request_finish.h"
 #include "mpi/tracks.h"
 
 static struct pair *deferred, **deferred_end = &deferred;

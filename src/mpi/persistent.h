@@ -3,7 +3,7 @@
 #define GPUBIND_MPI_PERSISTENT_H
 
 #include "mpi/pairs.h"
-#include "mpi/pt2pt.h"
+#include "mpi/message.h"
 
 /* internal: the request is the library's own, on a communicator of its own where the nth
  * send to a rank with a tag and the nth receive there are made for each other; they connect

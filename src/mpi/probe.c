@@ -8,7 +8,7 @@
 #include "mpi/match.h"
 #include "mpi/memory_calls.h"
 #include "mpi/patience.h"
-#include "mpi/requests.h"
+#include "mpi/request_finish.h"
 
 static bool is_there(const void *argument)
 {

@@ -6,8 +6,8 @@
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
 #include "mpi/pack.h"
-#include "mpi/pt2pt.h"
-#include "mpi/requests.h"
+#include "mpi/message.h"
+#include "mpi/request_finish.h"
 #include "mpi/strides.h"
 
 /* Data that lie together are packed like others. */

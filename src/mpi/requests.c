@@ -1,5 +1,5 @@
 /* The calls that end operations. */
-#include "mpi/requests.h"
+#include "mpi/request_finish.h"
 
 #include "mpi/engine.h"
 #include "mpi/gpubind.h"
@@ -8,61 +8,7 @@
 #include "mpi/offers.h"
 #include "mpi/pack.h"
 #include "mpi/persistent.h"
-#include "mpi/pt2pt.h"
-
-static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes, bool cancelled)
-{
-    if (status == MPI_STATUS_IGNORE)
-        return;
-    status->MPI_SOURCE = source;
-    status->MPI_TAG = tag;
-    PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)nbytes);
-    PMPI_Status_set_cancelled(status, cancelled);
-}
-
-void request_empty_status(MPI_Status *status)
-{
-    fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
-    if (status != MPI_STATUS_IGNORE)
-        status->MPI_ERROR = MPI_SUCCESS;
-}
-
-static void tell_status(const struct gpubind_operation *operation, MPI_Status *status)
-{
-    if (operation->kind == OPERATION_RECEIVE && !operation->cancelled)
-        fill_status(status, operation->source, operation->got_tag, operation->got_bytes, false);
-    else
-        fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, operation->cancelled);
-}
-
-/* Strided data that were received are in their place from then on, and are not touched
- * again. */
-static void settle(struct gpubind_operation *operation)
-{
-    if (pack_finish(operation, &operation->error) < 0)
-        operation->result = MPI_ERR_OTHER;
-    if (operation->kind == OPERATION_SEND)
-        return;
-    pack_free(operation->pack);
-    operation->pack = NULL;
-}
-
-int request_finish(struct gpubind_operation *operation, MPI_Status *status,
-                   struct gpubind_error *err)
-{
-    int result;
-
-    settle(operation);
-    result = operation->result;
-    *err = operation->error;
-    tell_status(operation, status);
-    operation->inactive = operation->pair;
-    if (operation->pair)
-        operations_count(-1);
-    if (!operation->pair)
-        operation_forget(operation);
-    return result;
-}
+#include "mpi/message.h"
 
 /* There is nothing to wait for. */
 static bool is_idle(const struct gpubind_operation *operation)
@@ -320,12 +266,10 @@ int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *s
     if (!is_idle(request) && !request->done)
         engine_test(&request, 1);
     *flag = is_idle(request) || request->done;
-    if (is_idle(request)) {
+    if (is_idle(request))
         request_empty_status(status);
-    } else if (*flag) {
-        settle(request);
-        tell_status(request, status);
-    }
+    else if (*flag)
+        request_status(request, status);
     return library_leave(comm, MPI_SUCCESS, "gpubind_request_get_status", NULL);
 }
 

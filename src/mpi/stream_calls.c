@@ -11,7 +11,7 @@
 #include "mpi/match.h"
 #include "mpi/on_stream.h"
 #include "mpi/pack.h"
-#include "mpi/pt2pt.h"
+#include "mpi/message.h"
 #include "mpi/receive.h"
 #include "mpi/remote.h"
 #include "mpi/stream_calls.h"

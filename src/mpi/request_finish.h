@@ -1,6 +1,6 @@
 /* The ends of operations, as the application hears of them. */
-#ifndef GPUBIND_MPI_REQUESTS_H
-#define GPUBIND_MPI_REQUESTS_H
+#ifndef GPUBIND_MPI_REQUEST_FINISH_H
+#define GPUBIND_MPI_REQUEST_FINISH_H
 
 #include "mpi/operation.h"
 
@@ -9,6 +9,8 @@
  * inactive. */
 int request_finish(struct gpubind_operation *operation, MPI_Status *status,
                    struct gpubind_error *err);
+/* The status of a finished operation, which stays as it is. */
+void request_status(struct gpubind_operation *operation, MPI_Status *status);
 /* The status of a request that there is none of. */
 void request_empty_status(MPI_Status *status);
 

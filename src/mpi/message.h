@@ -1,6 +1,6 @@
 /* Messages, as the calls that send and receive make them. */
-#ifndef GPUBIND_MPI_PT2PT_H
-#define GPUBIND_MPI_PT2PT_H
+#ifndef GPUBIND_MPI_MESSAGE_H
+#define GPUBIND_MPI_MESSAGE_H
 
 #include "mpi/operation.h"
 
