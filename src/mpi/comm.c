@@ -7,8 +7,7 @@
 
 #include "mpi/library.h"
 #include "mpi/life.h"
-#include "mpi/match.h"
-#include "mpi/pairs.h"
+#include "mpi/modules.h"
 #include "mpi/places.h"
 
 static int key = MPI_KEYVAL_INVALID;
@@ -25,9 +24,9 @@ static void comm_free(struct comm *comm)
         }
     if (latest == comm)
         latest = NULL;
-    match_clear(comm);
-    pairs_forget(comm);
-    match_clear(comm->companion);
+    for_each_module(at)
+        if ((*at)->comm_removed)
+            (*at)->comm_removed(comm);
     free(comm->companion->told);
     free(comm->companion);
     places_clear(comm->places);
@@ -100,7 +99,9 @@ static void enlist(struct comm *comm)
 {
     comm->next = comms;
     comms = comm;
-    match_adopt();
+    for_each_module(at)
+        if ((*at)->comm_added)
+            (*at)->comm_added();
 }
 
 struct comm *comm_of(MPI_Comm user)

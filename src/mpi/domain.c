@@ -8,16 +8,12 @@
 
 #include "cuda/gpu.h"
 #include "cuda/mappings.h"
-#include "mpi/engine.h"
-#include "mpi/lanes.h"
 #include "mpi/library.h"
-#include "mpi/match.h"
 #include "mpi/crowd.h"
 #include "mpi/life.h"
+#include "mpi/modules.h"
 #include "mpi/notice.h"
-#include "mpi/pieces.h"
 #include "mpi/shares.h"
-#include "mpi/stage.h"
 
 #define RESERVED_EACH 512 /* descriptors without a slot, when there are none left */
 
@@ -216,8 +212,9 @@ void domain_free(struct domain *domain, bool mpi)
             break;
         }
     unpin(domain);
-    pieces_forget(domain);
-    lanes_forget(domain);
+    for_each_module(at)
+        if ((*at)->domain_removed)
+            (*at)->domain_removed(domain);
     shares_forget(domain);
     if (domain->segment.base)
         segment_leave(&domain->segment);
@@ -324,8 +321,11 @@ static bool maps_any(struct domain *domain)
 static bool is_busy(struct domain *domain)
 {
     if (domain->sends || domain->queued || domain->unacked || maps_any(domain) ||
-        engine_closes_for(domain) || stage_busy(domain) || !gpu_may_wait())
+        !gpu_may_wait())
         return true;
+    for_each_module(at)
+        if ((*at)->domain_busy && (*at)->domain_busy(domain))
+            return true;
     for (int i = 0; i < domain->size; i++)
         if (domain->peers[i].awaited > 0)
             return true;
@@ -342,7 +342,9 @@ void domains_sweep(void)
         next = domain->next;
         if (!domain->abandoned)
             continue;
-        match_forget(domain);
+        for_each_module(at)
+            if ((*at)->domain_given_up)
+                (*at)->domain_given_up(domain);
         if (is_busy(domain))
             continue;
         abandoned--;

@@ -6,8 +6,6 @@
 
 /* Moves everything one step. */
 void engine_progress(void);
-/* Takes what ranks of this node have announced, and moves nothing. */
-void engine_read_inboxes(void);
 /* Something is under way that moves only in engine_progress. May be asked without the lock. */
 bool engine_busy(void);
 /* Another rank of the node has sent something that was not read yet. */
@@ -24,12 +22,8 @@ void engine_test(struct gpubind_operation *const *operations, int n);
 void engine_wait(struct gpubind_operation *const *operations, int n, bool any);
 /* The process that it is to or from has ended; false when that cannot be seen. */
 bool engine_peer_is_gone(const struct gpubind_operation *operation);
-/* What a thread that waits for it sees from time to time: its peer is gone, nobody comes. */
-void engine_look_after(struct gpubind_operation *operation);
 /* Until *done, polling with pauses; false after seconds. */
 bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds);
-/* A mapping that one of its ranks wants closed is still used. */
-bool engine_closes_for(const struct domain *domain);
 /* The rank's process has ended. */
 bool engine_is_gone(struct domain *domain, const struct peer *peer);
 

@@ -24,14 +24,7 @@ static void end(struct gpubind_operation *request)
         persistent_free(request, &unheard);
 }
 
-void freed_add(struct gpubind_operation *request)
-{
-    request->next_freed = freed;
-    freed = request;
-    freed_progress();
-}
-
-void freed_progress(void)
+static void look(void)
 {
     static bool busy; /* what ends one may move messages, too */
     struct gpubind_operation **link = &freed;
@@ -51,3 +44,18 @@ void freed_progress(void)
     }
     busy = false;
 }
+
+void freed_add(struct gpubind_operation *request)
+{
+    request->next_freed = freed;
+    freed = request;
+    look();
+}
+
+static void progress(bool mpi)
+{
+    (void)mpi;
+    look();
+}
+
+const struct module freed_module = {.name = "freed requests", .progress = progress};

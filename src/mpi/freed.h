@@ -3,11 +3,12 @@
 #ifndef GPUBIND_MPI_FREED_H
 #define GPUBIND_MPI_FREED_H
 
+#include "mpi/modules.h"
 #include "mpi/operation.h"
 
 /* The request is active, and the application's no more. */
 void freed_add(struct gpubind_operation *request);
-/* For the engine: forgets those that are complete. */
-void freed_progress(void);
+
+extern const struct module freed_module;
 
 #endif

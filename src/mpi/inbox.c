@@ -1,5 +1,7 @@
 #include "mpi/inbox.h"
 
+#include "mpi/bell.h"
+
 /* An entry is never 0, which a place without one has. */
 static uint64_t entry_of(int descriptor, enum inbox_word word)
 {
@@ -95,4 +97,36 @@ void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer
         find_senders(domain);
     for (struct peer *peer = domain->senders; peer; peer = peer->next_sender)
         read_ring(domain, peer, take);
+}
+
+void inbox_acknowledge(struct domain *domain, struct peer *peer, struct descriptor *descriptor,
+                       enum descriptor_state state)
+{
+    atomic_store_explicit(&descriptor->state, state, memory_order_release);
+    if (peer->unacked)
+        return;
+    peer->unacked = true;
+    peer->next_unacked = domain->unacked;
+    domain->unacked = peer;
+}
+
+void inbox_ring(const struct domain *domain, const struct peer *peer, enum bell_use use)
+{
+    struct bell *bell = &segment_station(&domain->segment, peer->local)->bell;
+
+    if (atomic_load_explicit(&bell->use, memory_order_relaxed) >= (uint32_t)use &&
+        atomic_load_explicit(&bell->asleep, memory_order_relaxed))
+        bell_ring(bell);
+}
+
+void inbox_tell_peers(struct domain *domain)
+{
+    while (domain->unacked) {
+        struct peer *peer = domain->unacked;
+
+        domain->unacked = peer->next_unacked;
+        peer->unacked = false;
+        atomic_fetch_add(&segment_station(&domain->segment, peer->local)->acks, 1);
+        inbox_ring(domain, peer, BELL_FOR_ALL);
+    }
 }

@@ -20,5 +20,12 @@ bool inbox_waits(const struct domain *domain);
 /* Hands over what others have put in so far, in the order of each. */
 void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *,
                                                     int descriptor, enum inbox_word word));
+/* Wakes that rank's progress thread, if it sleeps and wants to be woken for that. */
+void inbox_ring(const struct domain *domain, const struct peer *peer, enum bell_use use);
+/* For receivers: a peer's descriptor gets a new state; the peer looks at its descriptors when
+ * it is told, once for all of a pass. */
+void inbox_acknowledge(struct domain *domain, struct peer *peer, struct descriptor *descriptor,
+                       enum descriptor_state state);
+void inbox_tell_peers(struct domain *domain);
 
 #endif

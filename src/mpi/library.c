@@ -8,18 +8,20 @@
 #include "cuda/memory.h"
 #include "mpi/buffers.h"
 #include "mpi/engine.h"
+#include "mpi/freed.h"
 #include "mpi/gpubind.h"
 #include "mpi/lanes.h"
 #include "mpi/life.h"
 #include "mpi/match.h"
 #include "mpi/notice.h"
 #include "mpi/on_stream.h"
-#include "mpi/pairs.h"
+#include "mpi/p2p.h"
 #include "mpi/paths.h"
+#include "mpi/persistent.h"
 #include "mpi/shares.h"
 #include "mpi/strides.h"
 #include "mpi/stream_thread.h"
-#include "mpi/windows.h"
+#include "mpi/window_remote.h"
 #include "mpi/words.h"
 
 static _Thread_local char latest_error[1024];
@@ -154,6 +156,11 @@ static void forget_context(const struct gpu *gpu)
     words_unpinned();
 }
 
+/* In the order of a step. */
+static const struct module *const modules[] = {
+    &stream_module, &p2p_module, &persistent_module, &window_module, &freed_module, NULL,
+};
+
 int library_start(struct gpubind_error *err)
 {
     const double before = operation_clock();
@@ -175,6 +182,7 @@ int library_start(struct gpubind_error *err)
     mappings_limit((int)settings.mappings, UINT64_MAX);
     buffers_limit((uint64_t)settings.pack_memory << 20);
     notice_start();
+    modules_are(modules);
     gpu_at_death(forget_context);
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)

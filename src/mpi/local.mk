@@ -70,7 +70,10 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/places.c src/mpi/places.h \
 	src/mpi/pieces.c src/mpi/pieces.h \
 	src/mpi/probe.c src/mpi/probe.h \
+	src/mpi/incoming.c src/mpi/incoming.h \
 	src/mpi/message.c src/mpi/message.h \
+	src/mpi/modules.c src/mpi/modules.h \
+	src/mpi/p2p.c src/mpi/p2p.h \
 	src/mpi/pt2pt.c \
 	src/mpi/pulls.c src/mpi/pulls.h \
 	src/mpi/receive.c src/mpi/receive.h \

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/bell.h"
 #include "mpi/inbox.h"
 #include "mpi/library.h"
 #include "mpi/shares.h"
@@ -25,38 +24,6 @@ static char *slot_of(const struct gpubind_operation *send)
     const struct segment *segment = &send->domain->segment;
 
     return segment_slot(segment, segment->me, send->slot);
-}
-
-void local_acknowledge(struct domain *domain, struct peer *peer, struct descriptor *descriptor,
-                       enum descriptor_state state)
-{
-    atomic_store_explicit(&descriptor->state, state, memory_order_release);
-    if (peer->unacked)
-        return;
-    peer->unacked = true;
-    peer->next_unacked = domain->unacked;
-    domain->unacked = peer;
-}
-
-static void ring(const struct domain *domain, const struct peer *peer, enum bell_use use)
-{
-    struct bell *bell = &segment_station(&domain->segment, peer->local)->bell;
-
-    if (atomic_load_explicit(&bell->use, memory_order_relaxed) >= (uint32_t)use &&
-        atomic_load_explicit(&bell->asleep, memory_order_relaxed))
-        bell_ring(bell);
-}
-
-void local_tell_peers(struct domain *domain)
-{
-    while (domain->unacked) {
-        struct peer *peer = domain->unacked;
-
-        domain->unacked = peer->next_unacked;
-        peer->unacked = false;
-        atomic_fetch_add(&segment_station(&domain->segment, peer->local)->acks, 1);
-        ring(domain, peer, BELL_FOR_ALL);
-    }
 }
 
 static void fill_header(const struct gpubind_operation *send, struct wire_header *header)
@@ -174,7 +141,7 @@ static void tell_of(const struct gpubind_operation *send)
 
     if (request)
         atomic_thread_fence(memory_order_seq_cst);
-    ring(send->domain, send->peer, request ? BELL_FOR_REQUESTS : BELL_FOR_ALL);
+    inbox_ring(send->domain, send->peer, request ? BELL_FOR_REQUESTS : BELL_FOR_ALL);
 }
 
 /* false: no descriptor is free for it, or its receiver's ring is full. */

@@ -13,10 +13,5 @@ void local_sends_progress(struct domain *domain);
 void local_send_nudge(struct gpubind_operation *send);
 /* It is gated no more. not good: its data cannot be had. */
 void local_send_ready(struct gpubind_operation *send, bool good);
-/* For receivers: a peer's descriptor gets a new state; the peer looks at its
- * descriptors when it is told, once for all of a pass. */
-void local_acknowledge(struct domain *domain, struct peer *peer, struct descriptor *descriptor,
-                       enum descriptor_state state);
-void local_tell_peers(struct domain *domain);
 
 #endif

@@ -2,11 +2,9 @@
 
 #include <stdlib.h>
 
-#include "mpi/letters.h"
 #include "mpi/patience.h"
 #include "mpi/receive.h"
 #include "mpi/unexpected.h"
-#include "mpi/window_remote.h"
 
 static bool closed;
 static struct arrival *orphans, **orphans_end = &orphans;
@@ -46,6 +44,32 @@ static void keep(struct arrival ***end, const struct arrival *arrival, bool wind
     unexpected_add(kept);
 }
 
+/* Messages of the library's own that no receive is posted for. Their tags are negative, as
+ * no application's are. */
+static struct handler {
+    int tag;
+    void (*take)(struct comm *comm, const struct arrival *arrival);
+} handlers[2];
+static int nhandlers;
+
+void match_hand_to(int tag, void (*take)(struct comm *comm, const struct arrival *arrival))
+{
+    for (int i = 0; i < nhandlers; i++)
+        if (handlers[i].tag == tag)
+            return;
+    handlers[nhandlers++] = (struct handler){tag, take};
+}
+
+static bool is_handled(struct comm *comm, const struct arrival *arrival)
+{
+    for (int i = 0; i < nhandlers; i++)
+        if (handlers[i].tag == arrival->header.tag) {
+            handlers[i].take(comm, arrival);
+            return true;
+        }
+    return false;
+}
+
 void match_arrival(const struct arrival *arrival)
 {
     struct comm *comm = comm_with(arrival->header.context);
@@ -54,14 +78,8 @@ void match_arrival(const struct arrival *arrival)
         keep(&orphans_end, arrival, false);
         return;
     }
-    if (comm->of && arrival->header.tag == LETTER_TAG) {
-        letter_arrived(comm, arrival);
+    if (arrival->header.tag < 0 && (comm->of || comm->window) && is_handled(comm, arrival))
         return;
-    }
-    if (comm->window && arrival->header.tag == WINDOW_TAG) {
-        window_asked(comm, arrival);
-        return;
-    }
     for (struct gpubind_operation **link = &comm->posted; *link; link = &(*link)->next) {
         struct gpubind_operation *receive = *link;
 

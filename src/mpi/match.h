@@ -16,6 +16,9 @@ struct arrival {
     bool in_slot;            /* or its data lie in the sender's slot */
 };
 
+/* Messages with this tag, which is negative, on communicators of the library's own go to take
+ * when they arrive. One for each tag. */
+void match_hand_to(int tag, void (*take)(struct comm *comm, const struct arrival *arrival));
 /* Gives a new message to the oldest receive that fits, or keeps it. The arrival is
  * copied; its data change hands. */
 void match_arrival(const struct arrival *arrival);

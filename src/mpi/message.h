@@ -3,6 +3,7 @@
 #define GPUBIND_MPI_MESSAGE_H
 
 #include "mpi/operation.h"
+#include "mpi/types.h"
 
 struct arguments {
     const void *buf;

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "cuda/gpu.h"
+#include "mpi/modules.h"
 
 struct on_stream;
 
@@ -61,15 +62,6 @@ int on_stream_quiet(struct on_stream *stream, struct gpubind_error *err);
 void on_stream_waits(struct on_stream *stream, int more);
 void on_stream_close(struct on_stream *stream);
 
-/* ---- for the engine: before and after the messages' own steps */
-void on_streams_begin(void);
-void on_streams_end(void);
-/* ---- for the thread: is there work; a number that changes when a stream got somewhere or
- * something ended. Without the lock. */
-bool on_streams_busy(void);
-unsigned on_streams_events(void);
-/* ---- at the end: gives up what cannot end; says what nobody asked for */
-void on_streams_give_up(void);
-void on_streams_clear(void);
+extern const struct module stream_module;
 
 #endif

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "mpi/pack.h"
-
+static const struct operation_ops *usual;
 static struct gpubind_operation *spare; /* kept, so that calls do not allocate */
 bool operations_used;
 static _Atomic int live;
@@ -20,6 +19,11 @@ double operation_clock(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void operations_have(const struct operation_ops *ops)
+{
+    usual = ops;
 }
 
 struct gpubind_operation *operation_make(enum operation_kind kind)
@@ -37,6 +41,7 @@ struct gpubind_operation *operation_make(enum operation_kind kind)
     memset((char *)operation + offsetof(struct gpubind_operation, started), 0,
            sizeof *operation - offsetof(struct gpubind_operation, started));
     operation->kind = kind;
+    operation->ops = usual;
     operation->descriptor = -1;
     operation->slot = -1;
     operations_count(1);
@@ -71,7 +76,7 @@ static void put_back(struct gpubind_operation *operation)
 {
     operations_count(-1);
     operation_moved();
-    pack_free(operation->pack);
+    operation->ops->clear(operation);
     flight_drop(&operation->before);
     if (operation->comm)
         comm_leave(operation->comm);

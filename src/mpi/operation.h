@@ -5,7 +5,6 @@
 #include "cuda/copies.h"
 #include "cuda/mappings.h"
 #include "mpi/comm.h"
-#include "mpi/types.h"
 
 enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
 
@@ -22,9 +21,20 @@ struct pack;
 struct pair;
 struct release;
 
+/* What modules above do for an operation: a message, or a persistent request. */
+struct operation_ops {
+    /* Somebody waits for it, or tests it: what only then is done. */
+    void (*nudge)(struct gpubind_operation *operation);
+    /* The same from time to time: its peer may be gone, or nobody comes. */
+    void (*look_after)(struct gpubind_operation *operation);
+    /* It goes, with what belongs to it. */
+    void (*clear)(struct gpubind_operation *operation);
+};
+
 struct gpubind_operation {
     struct gpubind_operation *next; /* in the one list it is in: posted, ready, queued */
     enum operation_kind kind;
+    const struct operation_ops *ops;
     bool done;
     bool held;      /* in use by the engine, maybe after it is done */
     bool forgotten; /* the application has no more to do with it */
@@ -75,6 +85,8 @@ struct gpubind_operation {
     struct pair *pair;         /* it is a persistent request, which others move; see pairs.h */
 };
 
+/* The ops of operations that get no others. */
+void operations_have(const struct operation_ops *ops);
 struct gpubind_operation *operation_make(enum operation_kind kind);
 /* It is one of the communicator's. */
 void operation_join(struct gpubind_operation *operation, struct comm *comm);

@@ -5,6 +5,7 @@
 
 #include "cuda/gather.h"
 #include "mpi/operation.h"
+#include "mpi/types.h"
 
 /* The operation's buffer has count elements of shape. A send that is gated has the dense
  * buffer from now on, others from pack_start on. 0, or -1 with a sentence. */

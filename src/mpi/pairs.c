@@ -4,6 +4,7 @@
 
 #include "mpi/engine.h"
 #include "mpi/library.h"
+#include "mpi/persistent.h"
 #include "mpi/stream_thread.h"
 #include "mpi/tracks.h"
 
@@ -175,6 +176,7 @@ struct pair *pair_make(struct gpubind_operation *request, const struct layout *l
     pair->internal = internal;
     pair->sure = sure;
     request->pair = pair;
+    request->ops = &persistent_ops;
     request->inactive = true;
     operations_count(-1);
     request->done = true;

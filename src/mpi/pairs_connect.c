@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "mpi/engine.h"
+#include "mpi/incoming.h"
 #include "mpi/pairs.h"
 #include "mpi/persistent.h"
 #include "mpi/tracks.h"
@@ -397,7 +398,7 @@ void pairs_listen(void)
 
 bool pairs_hear(void)
 {
-    engine_read_inboxes();
+    incoming_read_all();
     pairs_listen();
     return !letters_coming();
 }

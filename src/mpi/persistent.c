@@ -2,6 +2,7 @@
 
 #include "mpi/engine.h"
 #include "mpi/library.h"
+#include "mpi/pack.h"
 #include "mpi/request_finish.h"
 #include "mpi/tracks.h"
 
@@ -294,6 +295,15 @@ int persistent_unsaid(const struct gpubind_operation *request, struct gpubind_er
     return MPI_ERR_OTHER;
 }
 
+struct gpubind_operation *persistent_nudge(struct gpubind_operation *request)
+{
+    struct pair *pair = request->pair;
+
+    if (pair->inner && pair->inner->done && !pair->inner->packing)
+        end_message(pair);
+    return pair->inner;
+}
+
 /* ---- freed */
 
 static bool is_over(struct gpubind_operation *request)
@@ -339,15 +349,18 @@ int persistent_free(struct gpubind_operation *request, struct gpubind_error *err
     return result;
 }
 
-/* ---- for the engine */
+/* ---- as the core sees them */
 
-bool persistent_busy(void)
+static bool busy(void)
 {
     return letters_busy() || deferred || leaving || tracks_busy() || pairs_watched();
 }
 
-void persistent_progress(void)
+static void progress(bool mpi)
 {
+    (void)mpi;
+    if (!busy())
+        return;
     pairs_listen();
     if (deferred)
         start_deferred();
@@ -358,23 +371,25 @@ void persistent_progress(void)
         pairs_watch();
 }
 
-struct gpubind_operation *persistent_nudge(struct gpubind_operation *request)
+static void nudge(struct gpubind_operation *request)
 {
-    struct pair *pair = request->pair;
+    struct gpubind_operation *inner = persistent_nudge(request);
 
-    if (pair->inner && pair->inner->done && !pair->inner->packing)
-        end_message(pair);
-    return pair->inner;
+    if (!inner)
+        return;
+    inner->waited = request->waited;
+    inner->started = request->started;
+    inner->ops->nudge(inner);
 }
 
-void persistent_look_after(struct gpubind_operation *request)
+static void look_after(struct gpubind_operation *request)
 {
     struct pair *pair = request->pair;
     struct gpubind_error why;
 
     if (pair->inner) {
         pair->inner->started = request->started;
-        engine_look_after(pair->inner);
+        pair->inner->ops->look_after(pair->inner);
         return;
     }
     if (request->done || !engine_peer_is_gone(request))
@@ -383,3 +398,28 @@ void persistent_look_after(struct gpubind_operation *request)
     pair->parted = true;
     pair_break(pair, why.text);
 }
+
+static void clear(struct gpubind_operation *request)
+{
+    pack_free(request->pack);
+}
+
+const struct operation_ops persistent_ops = {nudge, look_after, clear};
+
+static void start(void)
+{
+    match_hand_to(LETTER_TAG, letter_arrived);
+}
+
+static void comm_removed(struct comm *comm)
+{
+    pairs_forget(comm);
+}
+
+const struct module persistent_module = {
+    .name = "persistent",
+    .start = start,
+    .progress = progress,
+    .watches = pairs_watched,
+    .comm_removed = comm_removed,
+};

@@ -2,8 +2,9 @@
 #ifndef GPUBIND_MPI_PERSISTENT_H
 #define GPUBIND_MPI_PERSISTENT_H
 
-#include "mpi/pairs.h"
 #include "mpi/message.h"
+#include "mpi/modules.h"
+#include "mpi/pairs.h"
 
 /* internal: the request is the library's own, on a communicator of its own where the nth
  * send to a rank with a tag and the nth receive there are made for each other; they connect
@@ -43,14 +44,10 @@ struct gpubind_operation *persistent_message(const struct pair *pair, enum call_
 /* The channel is there: a receive that is posted goes over it. */
 void persistent_move(struct pair *pair);
 
-/* ---- for the engine */
-
-/* Moves what was set up or started. */
-void persistent_progress(void);
-bool persistent_busy(void);
-/* A thread waits for it: the message that it is at the moment, if it is one. */
+/* The message that the request is started as; NULL where that is over, or there is none. */
 struct gpubind_operation *persistent_nudge(struct gpubind_operation *request);
-/* See engine_look_after. */
-void persistent_look_after(struct gpubind_operation *request);
+
+extern const struct module persistent_module;
+extern const struct operation_ops persistent_ops;
 
 #endif

@@ -43,7 +43,7 @@ static void look_after(void *what)
     struct gpubind_operation *message = ((struct start *)what)->message;
 
     if (!message->done && message->order != ORDER_GATED)
-        engine_look_after(message);
+        message->ops->look_after(message);
 }
 
 static void give_up(void *what)

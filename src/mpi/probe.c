@@ -3,12 +3,14 @@
 #include "mpi/probe.h"
 
 #include "mpi/engine.h"
+#include "mpi/incoming.h"
 #include "mpi/library.h"
 #include "mpi/life.h"
 #include "mpi/match.h"
 #include "mpi/memory_calls.h"
 #include "mpi/patience.h"
 #include "mpi/request_finish.h"
+#include "mpi/types.h"
 
 static bool is_there(const void *argument)
 {
@@ -57,7 +59,7 @@ static bool is_lost(const struct looking *looking, struct gpubind_error *err)
     if (lost < 0 || (!any && !engine_is_gone(comm->domain,
                                              &comm->domain->peers[comm->domain_ranks[lost]])))
         return false;
-    engine_read_inboxes();
+    incoming_read_all();
     if (is_there(looking))
         return false;
     if (any)

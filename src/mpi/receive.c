@@ -6,6 +6,7 @@
 
 #include "mpi/host_reads.h"
 #include "mpi/later.h"
+#include "mpi/inbox.h"
 #include "mpi/library.h"
 #include "mpi/life.h"
 #include "mpi/local_send.h"
@@ -27,7 +28,7 @@ void receive_finish(struct gpubind_operation *receive, int status,
     if (receive->mapping)
         mapping_done(receive->mapping);
     receive->mapping = NULL;
-    local_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_DONE);
+    inbox_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_DONE);
     if (status < 0 && err != &receive->error)
         receive->error = *err;
     if (status < 0)
@@ -174,7 +175,7 @@ void receive_drop(const struct arrival *arrival)
             while (atomic_load(&arrival->from->state) == DESCRIPTOR_STASHING &&
                    !life_is_over(arrival->domain, arrival->peer))
                 sched_yield();
-        local_acknowledge(arrival->domain, arrival->peer, arrival->from, DESCRIPTOR_DONE);
+        inbox_acknowledge(arrival->domain, arrival->peer, arrival->from, DESCRIPTOR_DONE);
     } else {
         remote_refuse(arrival);
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cuda/memory.h"
-#include "mpi/local_send.h"
+#include "mpi/operation.h"
 
 struct share {
     struct share *next;
@@ -22,6 +22,7 @@ struct release {
 };
 
 static struct share *shares;
+static void (*send)(struct gpubind_operation *release);
 static int waiting; /* releases with memory to free */
 
 static struct share *find(const struct domain *domain, uint64_t id)
@@ -84,8 +85,13 @@ static void ask(struct release *release, const struct share *share)
         operation->release = release;
         operation->forgotten = true;
         release->pending++;
-        local_send(operation);
+        send(operation);
     }
+}
+
+void shares_ask_by(void (*sends)(struct gpubind_operation *release))
+{
+    send = sends;
 }
 
 struct release *shares_release(uint64_t id, unsigned long long memory, struct gpu *gpu)

@@ -5,7 +5,11 @@
 #include "mpi/domain.h"
 
 struct gpu;
+struct gpubind_operation;
 struct release;
+
+/* What sends a request to close a mapping: an operation whose release is set. */
+void shares_ask_by(void (*sends)(struct gpubind_operation *release));
 
 /* Local rank local was told the handle of allocation id. */
 void shares_note(struct domain *domain, uint64_t id, int local);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/inbox.h"
 #include "mpi/library.h"
 #include "mpi/lanes.h"
 #include "mpi/local_send.h"
@@ -278,7 +279,7 @@ void stage_receive_start(struct gpubind_operation *receive)
     from->chunks_ahead = LANE_BYTES / from->chunk_bytes;
     from->lane_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu && ipc &&
                         receive->peer->ipc_works && !receive->peer->no_ipc;
-    local_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_STAGE);
+    inbox_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_STAGE);
 }
 
 /* When the first chunk is there, the sender has said where. -1: it cannot be reached. */

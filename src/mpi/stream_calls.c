@@ -82,7 +82,7 @@ static void look_after(void *what)
     struct gpubind_operation *operation = what;
 
     if (!operation->done && operation->order != ORDER_GATED)
-        engine_look_after(operation);
+        operation->ops->look_after(operation);
 }
 
 /* Nobody will send what was not announced by now. */

@@ -14,12 +14,12 @@
 static _Atomic int busy; /* entries and quiets of all streams */
 static _Atomic unsigned events;
 
-bool on_streams_busy(void)
+static bool has_work(void)
 {
     return busy > 0;
 }
 
-unsigned on_streams_events(void)
+static unsigned count_events(void)
 {
     return events;
 }
@@ -90,8 +90,9 @@ static void begin(struct on_stream *stream)
     list_append(entry->gate ? &stream->gated : &stream->loose, entry);
 }
 
-void on_streams_begin(void)
+static void progress(bool mpi)
 {
+    (void)mpi;
     for (struct on_stream *stream = on_streams; stream; stream = stream->next)
         while (stream->queued.first && word_has(stream->reached, stream->queued.first->number))
             begin(stream);
@@ -160,7 +161,7 @@ static void look_after(const struct list *list)
             entry->verbs->look_after(entry->what);
 }
 
-void on_streams_end(void)
+static void progress_end(void)
 {
     static double looked;
     double now;
@@ -182,7 +183,7 @@ void on_streams_end(void)
     }
 }
 
-static void give_up(const struct list *list)
+static void give_up_list(const struct list *list)
 {
     for (struct entry *entry = list->first; entry; entry = entry->next)
         if (entry->verbs->give_up)
@@ -208,18 +209,18 @@ static void lose(struct on_stream *stream)
     }
 }
 
-void on_streams_give_up(void)
+static void give_up(void)
 {
     for (struct on_stream *stream = on_streams; stream; stream = stream->next) {
         if (stream->queued.first && is_lost(stream))
             lose(stream);
-        give_up(&stream->queued);
-        give_up(&stream->gated);
-        give_up(&stream->loose);
+        give_up_list(&stream->queued);
+        give_up_list(&stream->gated);
+        give_up_list(&stream->loose);
     }
 }
 
-void on_streams_clear(void)
+static void clear(void)
 {
     while (on_streams) {
         struct on_stream *stream = on_streams;
@@ -232,3 +233,13 @@ void on_streams_clear(void)
         free(stream);
     }
 }
+
+const struct module stream_module = {
+    .name = "stream",
+    .progress = progress,
+    .progress_end = progress_end,
+    .has_work = has_work,
+    .events = count_events,
+    .give_up = give_up,
+    .thread_ended = clear,
+};

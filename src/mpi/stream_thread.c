@@ -14,12 +14,9 @@
 #include "cuda/gpu.h"
 #include "mpi/bell.h"
 #include "mpi/engine.h"
-#include "mpi/gated_sends.h"
 #include "mpi/library.h"
-#include "mpi/on_stream.h"
+#include "mpi/modules.h"
 #include "mpi/operation.h"
-#include "mpi/pairs.h"
-#include "mpi/window_remote.h"
 
 #define ON_ITS_WAY 0.3 /* seconds, of a message */
 
@@ -77,12 +74,29 @@ static void rest(double since)
 
 static bool has_work(void)
 {
-    return on_streams_busy() || window_may_be_asked() || gated_sends_pending();
+    for_each_module(at)
+        if ((*at)->has_work && (*at)->has_work())
+            return true;
+    return false;
+}
+
+/* Processes of other ranks may end, and somebody has to see it. */
+static bool watches(void)
+{
+    for_each_module(at)
+        if ((*at)->watches && (*at)->watches())
+            return true;
+    return false;
 }
 
 static unsigned count_events(void)
 {
-    return on_streams_events() + window_serve_events() + operations_moved();
+    unsigned events = operations_moved();
+
+    for_each_module(at)
+        if ((*at)->events)
+            events += (*at)->events();
+    return events;
 }
 
 /* How long it may sleep: 0: without end; less: not at all. */
@@ -93,7 +107,7 @@ static double sleeps(void)
     if (stopping || has_work())
         return -1;
     if (!may_help())
-        return pairs_watched() ? WATCH_EACH : 0;
+        return watches() ? WATCH_EACH : 0;
     if (!library_try_lock())
         return NAP;
     waits = engine_inbox_waits();
@@ -104,7 +118,7 @@ static double sleeps(void)
         return stream_thread_has_mpi() ? NAP_WITH_MPI : NAP;
     if (!one_bell)
         return NAP;
-    return pairs_watched() ? WATCH_EACH : 0;
+    return watches() ? WATCH_EACH : 0;
 }
 
 /* true: it was woken. */
@@ -136,7 +150,7 @@ static void *serve(void *unused)
             happened = sleep_on() ? operation_clock() - pauses[0].until : happened;
         else
             rest(since);
-        if (has_work() || may_help() || pairs_watched())
+        if (has_work() || may_help() || watches())
             step();
         if (count_events() != events) {
             events = count_events();
@@ -236,7 +250,10 @@ bool stream_thread_has_mpi(void)
 static bool is_over(const void *unused)
 {
     (void)unused;
-    return !on_streams_busy();
+    for_each_module(at)
+        if ((*at)->give_up && (*at)->has_work())
+            return false;
+    return true;
 }
 
 void stream_thread_stop(void)
@@ -244,7 +261,9 @@ void stream_thread_stop(void)
     if (state != RUNNING)
         return;
     while (!engine_wait_for(is_over, NULL, ON_ITS_WAY))
-        on_streams_give_up();
+        for_each_module(at)
+            if ((*at)->give_up)
+                (*at)->give_up();
     state = FAILED;
     stopping = true;
     bell_ring(bell);
@@ -252,5 +271,7 @@ void stream_thread_stop(void)
     pthread_join(thread, NULL);
     library_lock();
     bell = &own_bell;
-    on_streams_clear();
+    for_each_module(at)
+        if ((*at)->thread_ended)
+            (*at)->thread_ended();
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/inbox.h"
 #include "mpi/library.h"
 #include "mpi/local_send.h"
 
@@ -63,7 +64,7 @@ static bool fetch(struct arrival *arrival)
     arrival->header.flags |= failed ? WIRE_FAILED : WIRE_EAGER;
     arrival->from = NULL;
     count(arrival);
-    local_acknowledge(arrival->domain, peer, from, DESCRIPTOR_DONE);
+    inbox_acknowledge(arrival->domain, peer, from, DESCRIPTOR_DONE);
     return true;
 }
 

@@ -50,7 +50,7 @@ void window_send(struct gpubind_operation *send)
 void window_look_after(struct gpubind_operation *operation)
 {
     if (operation && !operation->done && engine_peer_is_gone(operation))
-        engine_look_after(operation);
+        operation->ops->look_after(operation);
 }
 
 int window_data_tag(const struct window_command *command)

@@ -14,6 +14,7 @@
 
 #include "cuda/memory.h"
 #include "mpi/match.h"
+#include "mpi/modules.h"
 #include "mpi/windows.h"
 
 #define WINDOW_TAG (INT32_MIN + 1) /* of commands; data and answers have their numbers */
@@ -65,17 +66,11 @@ int window_wait(const struct gpubind_window *win, cuda_address word, uint64_t va
 
 /* ---- window_serve.c */
 
-/* match.c found a command. */
-void window_asked(struct comm *channel, const struct arrival *arrival);
-/* For the engine. */
-void window_serve_progress(void);
-/* For the thread, without the lock: some rank may send a command; a number that changes when
- * one does. */
-bool window_may_be_asked(void);
-unsigned window_serve_events(void);
 /* This rank carries out commands from now on: 0, or -1 with a sentence. */
 int window_serve_start(struct gpubind_error *err);
 void window_serve_stop(void);
+
+extern const struct module window_module;
 
 /* ---- both: messages of the window */
 

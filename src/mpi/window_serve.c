@@ -29,12 +29,12 @@ static struct served *all, **all_end = &all;
 static _Atomic int windows; /* that may be asked */
 static _Atomic unsigned events;
 
-bool window_may_be_asked(void)
+static bool may_be_asked(void)
 {
     return windows > 0;
 }
 
-unsigned window_serve_events(void)
+static unsigned count_events(void)
 {
     return events;
 }
@@ -53,7 +53,7 @@ void window_serve_stop(void)
     windows--;
 }
 
-void window_asked(struct comm *channel, const struct arrival *arrival)
+static void asked(struct comm *channel, const struct arrival *arrival)
 {
     struct served *served = calloc(1, sizeof *served);
 
@@ -215,8 +215,9 @@ static void look_after(void)
         window_look_after(served->operation);
 }
 
-void window_serve_progress(void)
+static void progress(bool mpi)
 {
+    (void)mpi;
     if (!all)
         return;
     look_after();
@@ -235,3 +236,16 @@ void window_serve_progress(void)
         events++;
     }
 }
+
+static void start_module(void)
+{
+    match_hand_to(WINDOW_TAG, asked);
+}
+
+const struct module window_module = {
+    .name = "window",
+    .start = start_module,
+    .progress = progress,
+    .has_work = may_be_asked,
+    .events = count_events,
+};
