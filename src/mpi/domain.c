@@ -25,24 +25,34 @@ struct domain *domain_first(void)
     return domains;
 }
 
-/* The ranks that share memory with me. A forced network path pretends that there is
- * none. */
-static int make_segment(struct domain *domain, const struct settings *settings)
+/* The ranks of my node that share memory with me. A forced network path pretends that there is
+ * no other. Settings may differ, as those of processes that MPI_Comm_spawn has started do: what
+ * all ranks of the node call here depends on what is the same for all of them. */
+static MPI_Comm find_sharers(const struct domain *domain, const struct settings *settings)
 {
-    struct gpubind_error err = {{0}};
-    MPI_Comm node;
-    const bool alone = settings->path == PATH_NETWORK || settings->path == PATH_DIRECT;
-    int status;
+    const int alone = settings->path == PATH_NETWORK || settings->path == PATH_DIRECT;
+    MPI_Comm node, sharers;
+    int me, any;
 
     PMPI_Comm_split_type(domain->shadow, MPI_COMM_TYPE_SHARED, domain->rank, MPI_INFO_NULL, &node);
     if (!domains) /* the first is that of MPI_COMM_WORLD */
         crowd_look(node);
-    if (alone) {
-        PMPI_Comm_free(&node);
-        PMPI_Comm_dup(MPI_COMM_SELF, &node);
-    }
-    status = segment_make(node, &domain->segment, &err);
+    PMPI_Allreduce(&alone, &any, 1, MPI_INT, MPI_MAX, node);
+    if (!any)
+        return node;
+    PMPI_Comm_rank(node, &me);
+    PMPI_Comm_split(node, alone ? 1 + me : 0, me, &sharers);
     PMPI_Comm_free(&node);
+    return sharers;
+}
+
+static int make_segment(struct domain *domain, const struct settings *settings)
+{
+    struct gpubind_error err = {{0}};
+    MPI_Comm sharers = find_sharers(domain, settings);
+    const int status = segment_make(sharers, &domain->segment, &err);
+
+    PMPI_Comm_free(&sharers);
     if (status < 0)
         notice_once(NOTICE_SEGMENT, "%s; the ranks of this node talk through MPI", err.text);
     return status;
