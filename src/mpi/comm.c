@@ -1,6 +1,5 @@
 #include "mpi/comm.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,18 +49,6 @@ static void discard(struct comm *comm)
     free(comm);
 }
 
-/* All ranks have come to the call that it announced, or else one of them is gone. */
-static void end_gate(struct comm *comm)
-{
-    int over = comm->gate == MPI_REQUEST_NULL;
-
-    while (!over && life_any_lost() < 0) {
-        if (PMPI_Test(&comm->gate, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return;
-        sched_yield();
-    }
-}
-
 /* MPI_Comm_free of the application's communicator ends here. What is under way on it
  * comes to its end, as MPI has it. */
 static int forget(MPI_Comm user, int unused_key, void *value, void *unused)
@@ -75,7 +62,6 @@ static int forget(MPI_Comm user, int unused_key, void *value, void *unused)
         library_unlock();
         return MPI_SUCCESS;
     }
-    end_gate(comm);
     comm->freed = true;
     comm->user = MPI_COMM_WORLD; /* whose handler hears of errors from now on */
     if (latest == comm)
@@ -310,15 +296,40 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
     return MPI_SUCCESS;
 }
 
+static struct comm *with_gate(void)
+{
+    for (struct comm *comm = comms; comm; comm = comm->next)
+        if (comm->gate != MPI_REQUEST_NULL)
+            return comm;
+    return NULL;
+}
+
+/* All ranks have come to the calls that were announced, or else one of them is gone: MPI ends
+ * with no request under way. Processes that were spawned may come late. */
+static void end_gates(void)
+{
+    struct comm *comm;
+
+    while ((comm = with_gate())) {
+        MPI_Request gate = comm->gate;
+        int over = 0;
+
+        comm->gate = MPI_REQUEST_NULL; /* others may have the lock below */
+        while (!over && life_any_lost() < 0 &&
+               PMPI_Test(&gate, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS)
+            library_breathe(true);
+    }
+}
+
 /* The attributes stay: MPI_COMM_WORLD's is deleted in MPI_Finalize, when the key is
  * gone already. */
 void comms_clear(void)
 {
     gated = false;
+    end_gates();
     while (comms) {
         struct comm *comm = comms;
 
-        end_gate(comm);
         if (comm->freed || PMPI_Comm_delete_attr(comm->user, key) != MPI_SUCCESS)
             comm_free(comm);
     }
