@@ -10,22 +10,31 @@ on 'no driver' 3 comms
 on GPU 4 comms
 
 # The processes that MPI starts may not come up at all on a loaded machine: Open MPI 4.1.4
-# then waits in PMIx_Init and PMIx_Lookup for ever. They have the environment of mpirun: with
-# other settings of GPUBIND_PATH on the two sides MPI_Comm_dup of the merged communicator was
-# seen to crash; that is open.
-export TEST_SECONDS=30
-for setting in simulated 'shared path' 'network path' GPU; do
-    is_wanted "$setting" || continue
+# then waits in PMIx_Init and PMIx_Lookup for ever.
+spawn() {
+    is_wanted "$1" || return 0
     (
-        case $setting in 'network path') export GPUBIND_PATH=network ;; esac
-        start "$setting" 2 "$program" spawn
+        [ -z "${2-}" ] || export GPUBIND_PATH="$2"
+        start "$1" 2 "$program" spawn
         echo "$status" >"$tmp/status"
     )
-    status=$(cat "$tmp/status") size=2
+    setting="$1${2:+, spawned: $2}" size=2
+    status=$(cat "$tmp/status")
     if grep -q '# hangs: MPI_Comm_spawn$' "$tmp/err"; then
         skip "$setting: spawn" 'MPI_Comm_spawn does not come back'
     else
         relay spawn
     fi
-done
+}
+
+# They have the environment of mpirun, so that their settings may be others than those of the
+# ranks that spawn them.
+export TEST_SECONDS=30
+spawn simulated
+spawn simulated network
+spawn 'shared path' shared
+spawn 'shared path' direct
+spawn 'network path' network
+spawn 'network path'
+spawn GPU
 done_testing
