@@ -29,7 +29,7 @@ spawn() {
 
 # They have the environment of mpirun, so that their settings may be others than those of the
 # ranks that spawn them.
-export TEST_SECONDS=30
+export TEST_SECONDS=50
 spawn simulated
 spawn simulated network
 spawn 'shared path' shared
