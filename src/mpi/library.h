@@ -1,4 +1,4 @@
-/* The library as a whole: its lock, its settings, its start and end. */
+/* The library as a whole: its lock, its settings, whether it runs. */
 #ifndef GPUBIND_MPI_LIBRARY_H
 #define GPUBIND_MPI_LIBRARY_H
 
@@ -40,9 +40,13 @@ const struct settings *library_settings(void);
 /* The attached communicator, or NULL with *result and a sentence. */
 struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err);
 
-/* Collective over MPI_COMM_WORLD. An MPI error class. */
-int library_start(struct gpubind_error *err);
-void library_stop(void);
+enum library_phase { LIBRARY_NOT_YET, LIBRARY_RUNNING, LIBRARY_OVER };
+enum library_phase library_phase(void);
 bool library_started(void);
+/* For the start and the end. The settings stay. */
+void library_use(const struct settings *loaded);
+void library_is_now(enum library_phase now);
+/* MPI was started, and has not ended. */
+bool library_mpi_is_up(void);
 
 #endif

@@ -86,6 +86,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/shares.c src/mpi/shares.h \
 	src/mpi/stage.c src/mpi/stage.h \
 	src/mpi/strides.c src/mpi/strides.h \
+	src/mpi/start.c src/mpi/start.h \
 	src/mpi/stream_calls.c src/mpi/stream_calls.h \
 	src/mpi/stream_steps.c \
 	src/mpi/stream_thread.c src/mpi/stream_thread.h \
