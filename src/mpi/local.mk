@@ -50,7 +50,8 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/local_send.c src/mpi/local_send.h \
 	src/mpi/match.c src/mpi/match.h \
 	src/mpi/matched.c \
-	src/mpi/memory_calls.c src/mpi/memory_calls.h \
+	src/mpi/device_memory.c src/mpi/device_memory.h \
+	src/mpi/memory_calls.c \
 	src/mpi/node_memory.c src/mpi/node_memory.h \
 	src/mpi/notice.c src/mpi/notice.h \
 	src/mpi/offers.c src/mpi/offers.h \
@@ -87,7 +88,8 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/stage.c src/mpi/stage.h \
 	src/mpi/strides.c src/mpi/strides.h \
 	src/mpi/start.c src/mpi/start.h \
-	src/mpi/stream_calls.c src/mpi/stream_calls.h \
+	src/mpi/stream_calls.c \
+	src/mpi/stream_message.c src/mpi/stream_message.h \
 	src/mpi/stream_steps.c \
 	src/mpi/stream_thread.c src/mpi/stream_thread.h \
 	src/mpi/tracks.c src/mpi/tracks.h \

@@ -4,6 +4,7 @@
 #define GPUBIND_MPI_MODULES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct comm;
 struct domain;
@@ -28,6 +29,9 @@ struct module {
     void (*give_up)(void);
     /* The thread has ended. */
     void (*thread_ended)(void);
+
+    /* Others may write to this GPU memory without being asked. */
+    bool (*holds_memory)(uint64_t id);
 
     /* A communicator was attached; one is about to go, and has no operations any more. */
     void (*comm_added)(void);

@@ -7,7 +7,7 @@
 #include "cuda/mappings.h"
 #include "mpi/gpubind.h"
 #include "mpi/library.h"
-#include "mpi/memory_calls.h"
+#include "mpi/device_memory.h"
 #include "mpi/places.h"
 
 struct card { /* what each rank shows the others */

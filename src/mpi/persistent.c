@@ -421,5 +421,6 @@ const struct module persistent_module = {
     .start = start,
     .progress = progress,
     .watches = pairs_watched,
+    .holds_memory = pairs_hold,
     .comm_removed = comm_removed,
 };

@@ -4,7 +4,7 @@
 
 #include "mpi/engine.h"
 #include "mpi/persistent.h"
-#include "mpi/stream_calls.h"
+#include "mpi/stream_message.h"
 
 /* Each start is a message of its own: the next may be queued before this one has gone, and
  * messages of a pair keep their order. */

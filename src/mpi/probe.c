@@ -7,7 +7,7 @@
 #include "mpi/library.h"
 #include "mpi/life.h"
 #include "mpi/match.h"
-#include "mpi/memory_calls.h"
+#include "mpi/device_memory.h"
 #include "mpi/patience.h"
 #include "mpi/request_finish.h"
 #include "mpi/types.h"

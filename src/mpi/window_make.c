@@ -5,7 +5,7 @@
 
 #include "mpi/gpubind_device.cuh"
 #include "mpi/library.h"
-#include "mpi/memory_calls.h"
+#include "mpi/device_memory.h"
 #include "mpi/places.h"
 #include "mpi/window_memory.h"
 #include "mpi/window_remote.h"

@@ -4,7 +4,7 @@
 
 #include "mpi/engine.h"
 #include "mpi/library.h"
-#include "mpi/memory_calls.h"
+#include "mpi/device_memory.h"
 #include "mpi/shares.h"
 #include "mpi/window_remote.h"
 

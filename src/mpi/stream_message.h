@@ -1,7 +1,8 @@
 /* What a stream does to a message that was prepared for it, and started. */
-#ifndef GPUBIND_MPI_STREAM_CALLS_H
-#define GPUBIND_MPI_STREAM_CALLS_H
+#ifndef GPUBIND_MPI_STREAM_MESSAGE_H
+#define GPUBIND_MPI_STREAM_MESSAGE_H
 
+#include "mpi/on_stream.h"
 #include "mpi/operation.h"
 
 /* The message may be moved by the library's thread: 0, or -1 with a sentence. For a stream
@@ -12,6 +13,7 @@ int stream_message_check(const struct gpubind_operation *operation, struct gpubi
 void stream_message_start(void *operation);
 void stream_message_fail(void *operation);
 bool stream_message_is_over(void *operation, int *result, struct gpubind_error *err);
+extern const struct on_stream_verbs stream_message_verbs;
 /* tag: as the application has it. */
 void stream_message_give_up(struct gpubind_operation *operation, int tag);
 
