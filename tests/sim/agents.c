@@ -47,6 +47,7 @@ static void execute(const struct agent_command *command, struct CUstream_st *str
     if (op->error)
         sim_die("a copy agent's command of kind %u reads or writes what it cannot reach",
                 command->kind);
+    op->stream = stream;
     operation_keep(op);
     if (op->step)
         op->step(op);
