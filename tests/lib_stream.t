@@ -21,6 +21,9 @@ for setting in simulated 'slow copies' 'no peers' kernels 'shared path' threads 
     on "$setting" 2 on_stream_mixed 4
 done
 on 'slow copies' 4 on_stream_mixed 2 11
+for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
+    on "$setting" 3 on_stream_frees
+done
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

@@ -236,6 +236,16 @@ int agent_drain(struct gpu *gpu, struct gpubind_error *err)
     return done < 0 ? -1 : 0;
 }
 
+bool agent_rests(struct gpu *gpu)
+{
+    struct agent *agent = gpu->agent;
+
+    if (!agent || !agent->ring || agent->broken || gpu_is_dead(gpu))
+        return true;
+    settle(agent);
+    return !agent->active && ready(agent) == 0;
+}
+
 uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)
 {
     struct agent *agent = gpu->agent;

@@ -156,6 +156,17 @@ bool gpus_are_idle(void)
     return true;
 }
 
+bool gpus_copy_nothing(bool wait)
+{
+    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next) {
+        if (wait)
+            agent_drain(gpu, NULL);
+        if (!agent_rests(gpu))
+            return false;
+    }
+    return true;
+}
+
 int gpu_suspend_capture(void)
 {
     int mode = CUDA_CAPTURE_RELAXED;

@@ -76,6 +76,9 @@ bool gpu_is_capturing(const struct gpu *gpu);
 bool gpu_is_idle(const struct gpu *gpu);
 /* The same of all contexts. */
 bool gpus_are_idle(void);
+/* The copy agents have nothing to do, and none of their kernels waits for more, as one does
+ * that was given copies while a stream was held. wait: until that is so. */
+bool gpus_copy_nothing(bool wait);
 /* While a stream is captured, elsewhere or by this thread, our calls are not part of it.
  * Returns what gpu_resume_capture takes, in the same thread. */
 int gpu_suspend_capture(void);

@@ -53,7 +53,7 @@ bool gpu_is_held(void)
 
 bool gpu_may_wait(void)
 {
-    return !gpu_is_held() && (ending || gpus_are_idle());
+    return !gpu_is_held() && (ending || gpus_are_idle()) && gpus_copy_nothing(ending);
 }
 
 void gpu_wait_from_now_on(void)

@@ -34,6 +34,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/mixed.c \
 	tests/mpi/on_stream.c tests/mpi/on_stream.h \
 	tests/mpi/on_stream_ends.c \
+	tests/mpi/on_stream_frees.c \
 	tests/mpi/on_stream_mixed.c \
 	tests/mpi/on_stream_rules.c \
 	tests/mpi/on_stream_strided.c \
