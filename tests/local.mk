@@ -234,7 +234,7 @@ check-quick:
 .PHONY: check-quick
 EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench/launch.py \
-	tests/bench/on_gpus \
+	tests/bench/on_gpus tests/bench/soak \
 	tests/bench/plan.sh \
 	tests/bench.sh \
 	tests/completion.py \

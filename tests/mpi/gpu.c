@@ -8,8 +8,6 @@
 
 #include "gpubind.h"
 
-#define GUARD 256
-#define UNTOUCHED 0xA5
 #define BUSY_NANOSECONDS 30000000
 
 struct cuda_driver cuda;
@@ -225,7 +223,7 @@ static void *allocate(enum memory kind, size_t nbytes)
 int buffer_make(struct buffer *buffer, enum memory kind, size_t nbytes)
 {
     *buffer = (struct buffer){NULL, nbytes, gpu_count ? kind : MEMORY_HOST};
-    buffer->at = allocate(buffer->kind, nbytes + GUARD);
+    buffer->at = allocate(buffer->kind, nbytes + BUFFER_GUARD);
     if (!buffer->at)
         return -1;
     buffer_reset(buffer);
@@ -250,7 +248,7 @@ void buffer_clear(struct buffer *buffer)
         break;
     case MEMORY_VMM:
     case MEMORY_EXPORTABLE:
-        vmm_clear(buffer->at, buffer->nbytes + GUARD);
+        vmm_clear(buffer->at, buffer->nbytes + BUFFER_GUARD);
         break;
     case MEMORY_PINNED:
         must(cuda.cuMemFreeHost(buffer->at), "cuMemFreeHost");
@@ -277,13 +275,13 @@ static char *scratch_of(size_t nbytes)
 
 void buffer_reset(const struct buffer *buffer)
 {
-    size_t nbytes = buffer->nbytes + GUARD;
+    size_t nbytes = buffer->nbytes + BUFFER_GUARD;
 
     if (!gpu_owns(buffer->at)) {
-        memset(buffer->at, UNTOUCHED, nbytes);
+        memset(buffer->at, BUFFER_UNTOUCHED, nbytes);
         return;
     }
-    must(cuda.cuMemsetD8Async((cuda_address)(uintptr_t)buffer->at, UNTOUCHED, nbytes, copies),
+    must(cuda.cuMemsetD8Async((cuda_address)(uintptr_t)buffer->at, BUFFER_UNTOUCHED, nbytes, copies),
          "cuMemsetD8Async");
     must(cuda.cuStreamSynchronize(copies), "cuStreamSynchronize");
 }
@@ -318,11 +316,11 @@ bool buffer_holds(const struct buffer *buffer, size_t offset, size_t nbytes, uin
 
 bool buffer_untouched(const struct buffer *buffer, size_t offset)
 {
-    size_t nbytes = buffer->nbytes + GUARD - offset, at = 0;
+    size_t nbytes = buffer->nbytes + BUFFER_GUARD - offset, at = 0;
     char *got = scratch_of(nbytes);
 
     gpu_get(got, buffer->at + offset, nbytes);
-    while (at < nbytes && got[at] == (char)UNTOUCHED)
+    while (at < nbytes && got[at] == (char)BUFFER_UNTOUCHED)
         at++;
     free(got);
     return at == nbytes;

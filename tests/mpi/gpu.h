@@ -87,6 +87,8 @@ enum memory {
 
 const char *memory_name(enum memory kind);
 
+enum { BUFFER_GUARD = 256, BUFFER_UNTOUCHED = 0xA5 };
+
 /* Bytes that a test sends from or receives into; a guard lies behind them. */
 struct buffer {
     char *at;

@@ -22,6 +22,7 @@
 struct job job;
 
 static char name[NAME_BYTES]; /* of the test under way; "" for none */
+static char place[NAME_BYTES]; /* in it */
 static int tests, failed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -36,7 +37,8 @@ static void hangs(int number)
 
     (void)number;
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
-        write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
+        write(STDERR_FILENO, name, strlen(name)) < 0 ||
+        write(STDERR_FILENO, place, strlen(place)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
         _exit(125);
     _exit(124);
 }
@@ -98,11 +100,34 @@ void job_test(const char *format, ...)
     va_list args;
 
     faults.count = 0;
+    place[0] = '\0';
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
     if (getenv("TEST_VERBOSE"))
         fprintf(stderr, "# rank %d: %s\n", job.rank, name);
+}
+
+void job_at(const char *format, ...)
+{
+    va_list args;
+
+    snprintf(place, sizeof place, ", ");
+    va_start(args, format);
+    vsnprintf(place + 2, sizeof place - 2, format, args);
+    va_end(args);
+    if (getenv("TEST_VERBOSE"))
+        fprintf(stderr, "# rank %d: %s%s\n", job.rank, name, place);
+}
+
+int job_faults(void)
+{
+    int count;
+
+    pthread_mutex_lock(&lock);
+    count = faults.count;
+    pthread_mutex_unlock(&lock);
+    return count;
 }
 
 static void print_faults(const int counts[], const char *texts)
@@ -157,9 +182,14 @@ void job_skip(const char *reason)
 
 __attribute__((format(printf, 1, 0))) static void fault(const char *format, va_list args)
 {
+    int used = 0;
+
     pthread_mutex_lock(&lock);
-    if (!faults.count++)
-        vsnprintf(faults.first, sizeof faults.first, format, args);
+    if (!faults.count++) {
+        if (place[0])
+            used = snprintf(faults.first, sizeof faults.first, "%s: ", place + 2);
+        vsnprintf(faults.first + used, sizeof faults.first - (size_t)used, format, args);
+    }
     pthread_mutex_unlock(&lock);
 }
 

@@ -27,6 +27,10 @@ int job_end(void);
 
 /* The next test, and its name; no test may be under way. */
 __attribute__((format(printf, 1, 2))) void job_test(const char *format, ...);
+/* Where in it this rank is: said of its first fault, and where it hangs. "" to start with. */
+__attribute__((format(printf, 1, 2))) void job_at(const char *format, ...);
+/* The faults of this rank in it so far. */
+int job_faults(void);
 /* Its result. Collective over MPI_COMM_WORLD. */
 void job_result(void);
 /* Its result, where it cannot be had. Every rank must say so. */

@@ -61,6 +61,18 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/requests.c \
 	tests/mpi/reset.c \
 	tests/mpi/room.c \
+	tests/mpi/soak.c tests/mpi/soak.h \
+	tests/mpi/soak_calls.c \
+	tests/mpi/soak_layouts.c \
+	tests/mpi/soak_matching.c \
+	tests/mpi/soak_memory.c \
+	tests/mpi/soak_messages.c tests/mpi/soak_messages.h \
+	tests/mpi/soak_pending.c \
+	tests/mpi/soak_persistent.c \
+	tests/mpi/soak_plain.c \
+	tests/mpi/soak_shifts.c \
+	tests/mpi/soak_truncation.c \
+	tests/mpi/soak_windows.c \
 	tests/mpi/spawn.c \
 	tests/mpi/requests_ends.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
@@ -133,6 +145,7 @@ mpi_tests = \
 	tests/lib_pt2pt.t \
 	tests/lib_requests.t \
 	tests/lib_shm.t \
+	tests/lib_soak.t \
 	tests/lib_stream.t \
 	tests/lib_stress.t \
 	tests/lib_strided.t \

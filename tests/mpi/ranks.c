@@ -64,6 +64,7 @@ static const struct {
     {"requests", test_requests, 2, 1, MPI_THREAD_SINGLE},
     {"reset", test_reset, 2, 1, MPI_THREAD_SINGLE},
     {"room", test_room, 4, 1, MPI_THREAD_SINGLE},
+    {"soak", test_soak, 2, 1, MPI_THREAD_SINGLE},
     {"spawn", test_spawn, 2, 1, MPI_THREAD_SINGLE},
     {"requests_ends", test_requests_ends, 2, 1, MPI_THREAD_SINGLE},
     {"strided", test_strided, 2, 1, MPI_THREAD_SINGLE},

@@ -56,6 +56,7 @@ void test_regular(void);
 void test_requests(void);
 void test_reset(void);
 void test_room(void);
+void test_soak(void);
 void test_spawn(void);
 void test_requests_ends(void);
 void test_strided(void);
