@@ -55,6 +55,8 @@ static int make_segment(struct domain *domain, const struct settings *settings)
     PMPI_Comm_free(&sharers);
     if (status < 0)
         notice_once(NOTICE_SEGMENT, "%s; the ranks of this node talk through MPI", err.text);
+    else if (err.text[0])
+        notice_once(NOTICE_SHM, "%s", err.text);
     return status;
 }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "mpi/handover.h"
-#include "mpi/notice.h"
 
 #define STEP (256u << 10) /* a signal makes fallocate begin again */
 #define BATCH 128         /* descriptors under way: `ulimit -n` bounds them, too */
@@ -235,6 +234,6 @@ int node_memory_open(MPI_Comm node, size_t nbytes, size_t expected, struct gpubi
         return error_set(err, "%s; %s", unnamed.text, named.text);
     }
     if (me == 0)
-        notice_once(NOTICE_SHM, "%s; shared memory is a file in /dev/shm", unnamed.text);
+        error_set(err, "%s; shared memory is a file in /dev/shm", unnamed.text);
     return fd;
 }

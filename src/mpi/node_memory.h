@@ -13,7 +13,8 @@
 
 /* Collective over node: a file of nbytes, of which no page is there yet and `expected` may
  * come to be used. Its descriptor, which the caller closes; or -1 on all ranks, with a
- * sentence. */
+ * sentence. With a descriptor, err has a sentence on rank 0 where the memory has a name in
+ * /dev/shm for want of the other kind, and is as it was elsewhere. */
 int node_memory_open(MPI_Comm node, size_t nbytes, size_t expected, struct gpubind_error *err);
 /* Allocates the pages, unless they are there. false: there is no memory for them. Touching
  * a page that was not reserved is SIGBUS when memory has run out. */

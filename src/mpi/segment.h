@@ -114,7 +114,8 @@ struct segment {
 };
 
 /* Collective over node, whose ranks are those of the segment. 0, or -1 on all ranks
- * with a sentence when it cannot be had on one of them. */
+ * with a sentence when it cannot be had on one of them. With 0, err is as node_memory_open
+ * leaves it. */
 int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *err);
 void segment_clear(struct segment *segment);
 
