@@ -61,7 +61,7 @@ AC_DEFUN([_GPUBIND_FORTRAN_HEADER], [
     FORTRAN_CPPFLAGS="-Isrc/mpi/iso_fortran"])
 ])
 
-# Whether C gets from the compiler what src/mpi/fortran.h takes: of a scalar of
+# Whether C gets from the compiler what src/mpi/fortran/fortran.h takes: of a scalar of
 # type(c_ptr) that it is one, of an array's element its address, and that a generic
 # name may stand before both. Seen by running it, where that can be done.
 AC_DEFUN([_GPUBIND_FORTRAN_BUFFERS], [
@@ -119,7 +119,7 @@ END
 ])
 
 # Arrays with CUDA Fortran's attribute device match no dummy argument without it, but where
-# a directive says so. Tried as it is used in src/mpi/gpubind.F90.
+# a directive says so. Tried as it is used in src/mpi/fortran/gpubind.F90.
 AC_DEFUN([_GPUBIND_FORTRAN_DEVICE], [
   AC_MSG_CHECKING([whether $MPIFORT passes arrays of CUDA Fortran, by a directive])
   cat >conftest_m.F90 <<'END'

@@ -2,8 +2,16 @@
 # Includes only point down: bin -> host, cuda -> core; the core is libc alone.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 
+# What each of the library's folders may name, from below: itself and those before.
+shm="mpi/shm/* mpi/gpubind* cuda/* core/*"
+core="mpi/core/* $shm"
+datatype="mpi/datatype/* $core"
+stream="mpi/stream/* $core"
+p2p="mpi/p2p/* mpi/stream/* $datatype"
+persistent="mpi/persistent/* $p2p"
+
 # folder | what its "..." may name | what its <...> may name beside libc
-layers='
+layers="
 src/core/base   | core/base/* |
 src/core/msg    | core/msg/* core/base/* |
 src/core/topo   | core/topo/* core/base/* |
@@ -17,12 +25,21 @@ src/host/discover | host/discover/* host/sys/* core/* | hwloc.h hwloc/*
 src/host/launch   | host/launch/* host/discover/* host/sys/* core/* |
 src/host/mps      | host/mps/* host/launch/* host/discover/* host/sys/* core/* |
 src/host/doctor   | host/* core/* |
-src/cuda | cuda/* core/*              |
-src/mpi  | mpi/* cuda/* core/*        | mpi.h ISO_Fortran_binding.h
+src/cuda | cuda/* core/* |
+src/mpi/shm        | $shm | mpi.h
+src/mpi/core       | $core | mpi.h
+src/mpi/datatype   | $datatype | mpi.h
+src/mpi/stream     | $stream | mpi.h
+src/mpi/p2p        | $p2p | mpi.h
+src/mpi/persistent | $persistent | mpi.h
+src/mpi/rma        | mpi/rma/* $p2p | mpi.h
+src/mpi/halo       | mpi/halo/* $persistent | mpi.h
+src/mpi/api        | mpi/* cuda/* core/* | mpi.h
+src/mpi/fortran    | mpi/* cuda/* core/* | mpi.h ISO_Fortran_binding.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
 bin      | bin/* host/* mpi/* cuda/* core/* | hwloc.h hwloc/* mpi.h mpi-ext.h
 examples |                            | mpi.h cuda*.h nccl.h gpubind.h
-'
+"
 # The only files of the core that may look at hwloc.
 hwloc_in_core='src/core/topo/node_from_hwloc*.[ch] src/core/topo/hwloc_versions.h'
 
@@ -58,6 +75,7 @@ arrows() (
     cd "$1" || exit 1
     set -f
     find src plugin bin -name '*.[ch]' | while read -r file; do
+        case $file in src/mpi/gpubind*) continue ;; esac # what is installed, and includes <mpi.h>
         echo "$layers" | grep -q "^${file%/*} *|" || echo "$file includes in a folder without a row"
     done
     echo "$layers" | while IFS='|' read -r folder quoted angled; do
@@ -100,8 +118,11 @@ plant src/core/planted.c '#include "core/base/text.h"' found
 plant src/cuda/planted.c '#include "host/discover/topology.h" // why' found
 plant src/cuda/planted.c '#include <hwloc.h>' found
 plant bin/planted.c '#include <pmix.h>' found
-plant src/mpi/planted.c '#include "host/discover/topology.h"' found
-plant src/cuda/planted.c '#include "mpi/comm.h"' found
+plant src/mpi/core/planted.c '#include "host/discover/topology.h"' found
+plant src/mpi/core/planted.c '#include "mpi/p2p/message.h"' found
+plant src/mpi/p2p/planted.c '#include "mpi/persistent/persistent.h"' found
+plant src/mpi/rma/planted.c '#include "mpi/persistent/persistent.h"' found
+plant src/cuda/planted.c '#include "mpi/core/comm.h"' found
 plant plugin/planted.c '#include "cuda/driver.h"' found
 plant plugin/planted.c '#include <cuda.h>' found
 plant examples/planted.c '#include "core/plan/plan.h"' found

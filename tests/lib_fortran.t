@@ -79,12 +79,12 @@ calls() {
         grep -vE '_c$' | grep -vx "$left_out"
 }
 constants() { grep -oE '\bGPUBIND_(PEER|HALO)_[A-Z_]+ = [0-9]+' "$1" | sort -u; }
-public=$(sed -n 's/^    public :: //p' "$top_srcdir/src/mpi/gpubind.F90" | tr -d ' ' | tr ',' '\n' |
+public=$(sed -n 's/^    public :: //p' "$top_srcdir/src/mpi/fortran/gpubind.F90" | tr -d ' ' | tr ',' '\n' |
     sort)
 
 check 'gpubind.h has calls' test "$(calls "$top_srcdir/src/mpi/gpubind.h" | wc -l)" -gt 50
 is 'the module has the calls of gpubind.h' "$public" "$(calls "$top_srcdir/src/mpi/gpubind.h")"
-is '... and its constants' "$(constants "$top_srcdir/src/mpi/gpubind.F90")" \
+is '... and its constants' "$(constants "$top_srcdir/src/mpi/fortran/gpubind.F90")" \
     "$(constants "$top_srcdir/src/mpi/gpubind.h")"
 is 'each is called by a test' "$(for call in $public; do
     grep -qi "call $call\b" "$sources"/*.[fF]90 || echo "$call"

@@ -94,8 +94,8 @@ section "$page7" 'THE LIBRARY' | plain >"$tmp/library"
 # "NAME DEFAULT" as settings.c and as the page have them.
 source_defaults() {
     sed -nE 's/^ +\{"(GPUBIND_[A-Z_]+)", offsetof[^)]*\), ([0-9]+),.*/\1 \2/p' \
-        "$top_srcdir/src/mpi/settings.c"
-    grep -ohE 'getenv\("GPUBIND_[A-Z_]+"' "$top_srcdir"/src/mpi/settings.c |
+        "$top_srcdir/src/mpi/core/config.c"
+    grep -ohE 'getenv\("GPUBIND_[A-Z_]+"' "$top_srcdir"/src/mpi/core/config.c |
         sed -E 's/.*"(.*)"/\1 any/'
 }
 
@@ -112,7 +112,7 @@ is "the table of variables has those of the library" \
        done)" ""
 is "gpubind(7) has all values of GPUBIND_PATH" \
     "$(sed -nE '/^static const char \*const names\[PATHS\]/s/.*\{(.*)\}.*/\1/p' \
-           "$top_srcdir/src/mpi/settings.c" | tr -d '",' | tr ' ' '\n' |
+           "$top_srcdir/src/mpi/core/config.c" | tr -d '",' | tr ' ' '\n' |
        while read -r name; do grep -qE "^\.BR? $name( |$)" "$tmp/library" || echo "$name"; done)" ""
 
 # define FILE NAME
@@ -120,13 +120,13 @@ define() { sed -nE "s/^#define $2 \(?([0-9.]+).*/\1/p" "$top_srcdir/src/mpi/$1";
 
 # says WHAT NUMBER TEXT
 says() { check "gpubind(7): $1" sh -c "[ -n '$2' ] && tr '\n' ' ' <'$tmp/library' | grep -q '$3'"; }
-eager=$(define segment.h EAGER_BYTES)
-lane=$(define segment.h LANE_BYTES)
-private=$(define lanes.h PRIVATE_LANE_BYTES)
+eager=$(define shm/segment.h EAGER_BYTES)
+lane=$(define shm/segment.h LANE_BYTES)
+private=$(define p2p/bounce_pool.h PRIVATE_LANE_BYTES)
 slots=$(sed -nE 's/.*nslots = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
-            "$top_srcdir/src/mpi/segment.c")
+            "$top_srcdir/src/mpi/shm/segment.c")
 most=$(sed -nE 's/.*ndescriptors = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
-           "$top_srcdir/src/mpi/segment.c")
+           "$top_srcdir/src/mpi/shm/segment.c")
 says "the largest small message" "$eager" "memory of at most $eager bytes always"
 says "the lanes of the shared path" "$lane" "two lanes of $lane MiB"
 says "the lanes of the network path" "$private" "two of $private MiB"
@@ -134,7 +134,7 @@ says "the slots" "$slots" "slot of its sender, of which there are $slots where"
 says "the descriptors" "$most" "descriptor, of which there are $most where"
 
 # Notices: the longest part of each without what varies is in the sources.
-cat "$top_srcdir"/src/mpi/*.c "$top_srcdir/src/core/base/variables.c" | tr '\n' ' ' | sed -E 's/" +"//g' >"$tmp/strings"
+cat "$top_srcdir"/src/mpi/*/*.c "$top_srcdir/src/core/base/variables.c" | tr '\n' ' ' | sed -E 's/" +"//g' >"$tmp/strings"
 awk '/^\.S/ { on = $2 == "Notices" } on && sub(/^\.I /, "")' "$tmp/library" >"$tmp/notices"
 check "notices were found" test "$(wc -l <"$tmp/notices")" -ge 4
 while read -r notice; do

@@ -178,7 +178,7 @@ tests_unit_xml_SOURCES = tests/unit_xml.c $(test_cases)
 if HAVE_MPI
 check_PROGRAMS += tests/unit_layouts
 endif
-tests_unit_layouts_SOURCES = tests/unit_layouts.c tests/tap.h src/mpi/layouts.c
+tests_unit_layouts_SOURCES = tests/unit_layouts.c tests/tap.h src/mpi/datatype/strided.c
 tests_unit_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 
 # By hand: make tests/bench_plan && tests/bench_plan
@@ -250,5 +250,5 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/slurm.sh
 
 check_PROGRAMS += tests/unit_handover
-tests_unit_handover_SOURCES = tests/unit_handover.c tests/tap.h src/mpi/handover.c \
-	src/mpi/handover.h
+tests_unit_handover_SOURCES = tests/unit_handover.c tests/tap.h src/mpi/shm/fd_exchange.c \
+	src/mpi/shm/fd_exchange.h

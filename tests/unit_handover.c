@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mpi/handover.h"
+#include "mpi/shm/fd_exchange.h"
 #include "tests/tap.h"
 
 enum { MOST = 40 };

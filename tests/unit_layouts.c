@@ -1,7 +1,7 @@
 /* Layouts of datatypes: each byte must be where the type has it. */
 #include <stdlib.h>
 
-#include "mpi/layouts.h"
+#include "mpi/datatype/strided.h"
 #include "tests/tap.h"
 
 #define BYTES_MOST 4096

@@ -10,95 +10,98 @@ src_mpi_libgpubind_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthr
 src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = \
-	src/mpi/gpubind_device.cuh \
-	src/mpi/host_reads.c src/mpi/host_reads.h \
-	src/mpi/handover.c src/mpi/handover.h \
-	src/mpi/unexpected.c src/mpi/unexpected.h \
-	src/mpi/window_ask.c \
-	src/mpi/window_make.c \
-	src/mpi/window_memory.c src/mpi/window_memory.h \
-	src/mpi/window_remote.c src/mpi/window_remote.h \
-	src/mpi/window_serve.c \
-	src/mpi/window_stream.c \
-	src/mpi/windows.c src/mpi/windows.h \
-	src/mpi/aware.c src/mpi/aware.h \
-	src/mpi/bell.c src/mpi/bell.h \
-	src/mpi/blocking.c src/mpi/blocking.h \
-	src/mpi/buffers.c src/mpi/buffers.h \
-	src/mpi/comm.c src/mpi/comm.h \
-	src/mpi/crowd.c src/mpi/crowd.h \
-	src/mpi/domain.c src/mpi/domain.h \
-	src/mpi/engine.c src/mpi/engine.h \
 	src/mpi/gpubind.h \
-	src/mpi/freed.c src/mpi/freed.h \
-	src/mpi/gated_sends.c src/mpi/gated_sends.h \
-	src/mpi/halo.c src/mpi/halo.h \
-	src/mpi/halo_box.c src/mpi/halo_box.h \
-	src/mpi/halo_make.c \
-	src/mpi/inbox.c src/mpi/inbox.h \
-	src/mpi/intercept_fortran.h src/mpi/intercept_fortran_blocking.c \
-	src/mpi/intercept_blocking.c src/mpi/intercept_counts.h \
-	src/mpi/intercept.c src/mpi/intercept.h \
-	src/mpi/lanes.c src/mpi/lanes.h \
-	src/mpi/later.c src/mpi/later.h \
-	src/mpi/layouts.c src/mpi/layouts.h \
-	src/mpi/library.c src/mpi/library.h \
-	src/mpi/library_lock.c \
-	src/mpi/letters.c src/mpi/letters.h \
-	src/mpi/life.c src/mpi/life.h \
-	src/mpi/links.c \
-	src/mpi/local_send.c src/mpi/local_send.h \
-	src/mpi/match.c src/mpi/match.h \
-	src/mpi/matched.c \
-	src/mpi/device_memory.c src/mpi/device_memory.h \
-	src/mpi/memory_calls.c \
-	src/mpi/node_memory.c src/mpi/node_memory.h \
-	src/mpi/notice.c src/mpi/notice.h \
-	src/mpi/offers.c src/mpi/offers.h \
-	src/mpi/on_stream.c src/mpi/on_stream.h src/mpi/on_stream_parts.h \
-	src/mpi/operation.c src/mpi/operation.h \
-	src/mpi/pack.c src/mpi/pack.h \
-	src/mpi/pairs.c src/mpi/pairs.h \
-	src/mpi/pairs_connect.c \
-	src/mpi/paths.c src/mpi/paths.h \
-	src/mpi/patience.c src/mpi/patience.h \
-	src/mpi/peers.c \
-	src/mpi/persistent.c src/mpi/persistent.h \
-	src/mpi/persistent_calls.c \
-	src/mpi/persistent_make.c \
-	src/mpi/persistent_queue.c src/mpi/persistent_queue.h \
-	src/mpi/persistent_stream.c \
-	src/mpi/places.c src/mpi/places.h \
-	src/mpi/pieces.c src/mpi/pieces.h \
-	src/mpi/probe.c src/mpi/probe.h \
-	src/mpi/incoming.c src/mpi/incoming.h \
-	src/mpi/message.c src/mpi/message.h \
-	src/mpi/modules.c src/mpi/modules.h \
-	src/mpi/p2p.c src/mpi/p2p.h \
-	src/mpi/pt2pt.c \
-	src/mpi/pulls.c src/mpi/pulls.h \
-	src/mpi/receive.c src/mpi/receive.h \
-	src/mpi/remote.c src/mpi/remote.h \
-	src/mpi/replace.c \
-	src/mpi/request_finish.h \
-	src/mpi/requests.c \
-	src/mpi/segment.c src/mpi/segment.h \
-	src/mpi/settings.c src/mpi/settings.h \
-	src/mpi/shares.c src/mpi/shares.h \
-	src/mpi/stage.c src/mpi/stage.h \
-	src/mpi/strides.c src/mpi/strides.h \
-	src/mpi/start.c src/mpi/start.h \
-	src/mpi/stream_calls.c \
-	src/mpi/stream_message.c src/mpi/stream_message.h \
-	src/mpi/stream_steps.c \
-	src/mpi/stream_thread.c src/mpi/stream_thread.h \
-	src/mpi/tracks.c src/mpi/tracks.h \
-	src/mpi/tracks_queue.c \
-	src/mpi/transfers.c src/mpi/transfers.h \
-	src/mpi/type_contents.c src/mpi/type_contents.h \
-	src/mpi/type_nest.c src/mpi/type_nest.h \
-	src/mpi/type_darray.c src/mpi/type_darray.h \
-	src/mpi/type_numbers.c \
-	src/mpi/type_parts.c src/mpi/type_parts.h \
-	src/mpi/types.c src/mpi/types.h \
-	src/mpi/words.c src/mpi/words.h
+	src/mpi/gpubind_device.cuh \
+	src/mpi/api/freed_requests.c src/mpi/api/freed_requests.h \
+	src/mpi/api/mem_api.c \
+	src/mpi/api/mprobe_api.c \
+	src/mpi/api/p2p_api.c \
+	src/mpi/api/peer_access_api.c \
+	src/mpi/api/persistent_api.c \
+	src/mpi/api/pmpi.c src/mpi/api/pmpi.h \
+	src/mpi/api/pmpi_blocking.c \
+	src/mpi/api/pmpi_counts.h \
+	src/mpi/api/probe_api.c src/mpi/api/probe_api.h \
+	src/mpi/api/request_api.c \
+	src/mpi/api/sendrecv_replace_api.c \
+	src/mpi/api/start.c src/mpi/api/start.h \
+	src/mpi/api/stream_api.c \
+	src/mpi/api/transport_report.c src/mpi/api/transport_report.h \
+	src/mpi/core/comm.c src/mpi/core/comm.h \
+	src/mpi/core/config.c src/mpi/core/config.h \
+	src/mpi/core/context.c src/mpi/core/context.h \
+	src/mpi/core/domain.c src/mpi/core/domain.h \
+	src/mpi/core/ipc_refs.c src/mpi/core/ipc_refs.h \
+	src/mpi/core/lock.c \
+	src/mpi/core/log.c src/mpi/core/log.h \
+	src/mpi/core/modules.c src/mpi/core/modules.h \
+	src/mpi/core/mpi_caps.c src/mpi/core/mpi_caps.h \
+	src/mpi/core/peer_alive.c src/mpi/core/peer_alive.h \
+	src/mpi/core/progress.c src/mpi/core/progress.h \
+	src/mpi/core/progress_thread.c src/mpi/core/progress_thread.h \
+	src/mpi/core/rank_map.c src/mpi/core/rank_map.h \
+	src/mpi/core/request.c src/mpi/core/request.h \
+	src/mpi/core/shm_inbox.c src/mpi/core/shm_inbox.h \
+	src/mpi/datatype/flat_type.c src/mpi/datatype/flat_type.h \
+	src/mpi/datatype/iov_advert.c src/mpi/datatype/iov_advert.h \
+	src/mpi/datatype/pack.c src/mpi/datatype/pack.h \
+	src/mpi/datatype/pack_pool.c src/mpi/datatype/pack_pool.h \
+	src/mpi/datatype/strided.c src/mpi/datatype/strided.h \
+	src/mpi/datatype/type_basic.c \
+	src/mpi/datatype/type_cache.c src/mpi/datatype/type_cache.h \
+	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
+	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
+	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h \
+	src/mpi/datatype/type_nest.c src/mpi/datatype/type_nest.h \
+	src/mpi/fortran/pmpi_fortran.h \
+	src/mpi/fortran/pmpi_fortran_blocking.c \
+	src/mpi/halo/halo.c src/mpi/halo/halo.h \
+	src/mpi/halo/halo_box.c src/mpi/halo/halo_box.h \
+	src/mpi/halo/halo_create.c \
+	src/mpi/p2p/bounce_pool.c src/mpi/p2p/bounce_pool.h \
+	src/mpi/p2p/device_memory.c src/mpi/p2p/device_memory.h \
+	src/mpi/p2p/gated_data.c src/mpi/p2p/gated_data.h \
+	src/mpi/p2p/incoming.c src/mpi/p2p/incoming.h \
+	src/mpi/p2p/message.c src/mpi/p2p/message.h \
+	src/mpi/p2p/p2p.c src/mpi/p2p/p2p.h \
+	src/mpi/p2p/recv.c src/mpi/p2p/recv.h \
+	src/mpi/p2p/request_finish.h \
+	src/mpi/p2p/rndv_get.c src/mpi/p2p/rndv_get.h \
+	src/mpi/p2p/rndv_get_host.c src/mpi/p2p/rndv_get_host.h \
+	src/mpi/p2p/rndv_put.c src/mpi/p2p/rndv_put.h \
+	src/mpi/p2p/rndv_staged_mpi.c src/mpi/p2p/rndv_staged_mpi.h \
+	src/mpi/p2p/rndv_staged_shm.c src/mpi/p2p/rndv_staged_shm.h \
+	src/mpi/p2p/send_gated.c src/mpi/p2p/send_gated.h \
+	src/mpi/p2p/send_net.c src/mpi/p2p/send_net.h \
+	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
+	src/mpi/p2p/stream_message.c src/mpi/p2p/stream_message.h \
+	src/mpi/p2p/tag_match.c src/mpi/p2p/tag_match.h \
+	src/mpi/p2p/unexpected.c src/mpi/p2p/unexpected.h \
+	src/mpi/p2p/wait_notice.c src/mpi/p2p/wait_notice.h \
+	src/mpi/persistent/channel.c src/mpi/persistent/channel.h \
+	src/mpi/persistent/channel_connect.c \
+	src/mpi/persistent/channel_match.c \
+	src/mpi/persistent/ctrl_msg.c src/mpi/persistent/ctrl_msg.h \
+	src/mpi/persistent/exchange_batch.c \
+	src/mpi/persistent/exchange_streams.c src/mpi/persistent/exchange_streams.h \
+	src/mpi/persistent/persistent.c src/mpi/persistent/persistent.h \
+	src/mpi/persistent/persistent_make.c \
+	src/mpi/persistent/persistent_queue.c src/mpi/persistent/persistent_queue.h \
+	src/mpi/persistent/persistent_stream.c \
+	src/mpi/rma/window.c src/mpi/rma/window.h \
+	src/mpi/rma/window_am.c src/mpi/rma/window_am.h \
+	src/mpi/rma/window_create.c \
+	src/mpi/rma/window_memory.c src/mpi/rma/window_memory.h \
+	src/mpi/rma/window_origin.c \
+	src/mpi/rma/window_stream.c \
+	src/mpi/rma/window_target.c \
+	src/mpi/shm/fd_exchange.c src/mpi/shm/fd_exchange.h \
+	src/mpi/shm/futex_wait.c src/mpi/shm/futex_wait.h \
+	src/mpi/shm/oversubscribed.c src/mpi/shm/oversubscribed.h \
+	src/mpi/shm/segment.c src/mpi/shm/segment.h \
+	src/mpi/shm/shm_file.c src/mpi/shm/shm_file.h \
+	src/mpi/stream/blocking.c src/mpi/stream/blocking.h \
+	src/mpi/stream/stream_flag.c src/mpi/stream/stream_flag.h \
+	src/mpi/stream/stream_progress.c \
+	src/mpi/stream/stream_queue.c src/mpi/stream/stream_queue.h \
+	src/mpi/stream/stream_queue_internal.h

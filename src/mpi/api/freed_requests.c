@@ -1,0 +1,61 @@
+#include "mpi/api/freed_requests.h"
+
+#include "mpi/core/context.h"
+#include "mpi/persistent/persistent.h"
+#include "mpi/p2p/request_finish.h"
+
+static struct gpubind_operation *freed;
+
+/* Strided data are put in their place here, which must not wait for another call. */
+static bool is_over(struct gpubind_operation *request)
+{
+    if (request->pair && !request->done)
+        persistent_nudge(request);
+    return request->done && !request->packing && !(request->pair && request->pair->streamed > 0);
+}
+
+static void end(struct gpubind_operation *request)
+{
+    struct gpubind_error unheard;
+    const bool persistent = request->pair;
+
+    request_finish(request, MPI_STATUS_IGNORE, &unheard);
+    if (persistent)
+        persistent_free(request, &unheard);
+}
+
+static void look(void)
+{
+    static bool busy; /* what ends one may move messages, too */
+    struct gpubind_operation **link = &freed;
+
+    if (!freed || busy || !library_may_call_mpi())
+        return;
+    busy = true;
+    while (*link) {
+        struct gpubind_operation *request = *link;
+
+        if (!is_over(request)) {
+            link = &request->next_freed;
+            continue;
+        }
+        *link = request->next_freed;
+        end(request);
+    }
+    busy = false;
+}
+
+void freed_add(struct gpubind_operation *request)
+{
+    request->next_freed = freed;
+    freed = request;
+    look();
+}
+
+static void progress(bool mpi)
+{
+    (void)mpi;
+    look();
+}
+
+const struct module freed_module = {.name = "freed requests", .progress = progress};

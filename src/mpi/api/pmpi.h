@@ -1,0 +1,69 @@
+/* What the library does when MPI starts, ends, makes a communicator or blocks: called by
+ * the MPI functions that it stands in for, C and Fortran. */
+#ifndef GPUBIND_MPI_API_PMPI_H
+#define GPUBIND_MPI_API_PMPI_H
+
+#include <mpi.h>
+
+#include "mpi/stream/blocking.h"
+
+void gpubind_intercept_started(void);
+void gpubind_intercept_ending(void);
+/* Collective over comm; MPI_COMM_NULL and intercommunicators are left alone. */
+void gpubind_intercept_made(MPI_Comm comm);
+
+#define STANDS_IN __attribute__((visibility("default")))
+#define INTERCEPT_PMPI(name) P##name
+
+/* A stand-in of the function of C with that name, those parameters and those arguments. */
+#define BLOCKS(name, parameters, arguments)           \
+    STANDS_IN int name parameters                     \
+    {                                                 \
+        int result;                                   \
+                                                      \
+        if (!blocking_begin())                        \
+            return INTERCEPT_PMPI(name) arguments;    \
+        result = INTERCEPT_PMPI(name) arguments;      \
+        blocking_end();                               \
+        return result;                                \
+    }
+
+/* The same, collective over comm. */
+#define COLLECTIVE(name, comm, parameters, arguments) \
+    STANDS_IN int name parameters                     \
+    {                                                 \
+        int result;                                   \
+                                                      \
+        blocking_gate(comm, false);                   \
+        if (!blocking_begin())                        \
+            return INTERCEPT_PMPI(name) arguments;    \
+        result = INTERCEPT_PMPI(name) arguments;      \
+        blocking_end();                               \
+        return result;                                \
+    }
+
+/* The same, which makes *newcomm. */
+#define CONSTRUCTOR(name, comm, parameters, arguments)       \
+    STANDS_IN int name parameters                            \
+    {                                                        \
+        const bool begun = (blocking_gate(comm, false), blocking_begin()); \
+        const int result = INTERCEPT_PMPI(name) arguments;   \
+                                                             \
+        if (begun)                                           \
+            blocking_end();                                  \
+        if (result == MPI_SUCCESS)                           \
+            gpubind_intercept_made(*newcomm);                \
+        return result;                                       \
+    }
+
+/* One that tests. */
+#define POLLS(name, parameters, arguments)                 \
+    STANDS_IN int name parameters                          \
+    {                                                      \
+        const int result = INTERCEPT_PMPI(name) arguments; \
+                                                           \
+        blocking_poll();                                   \
+        return result;                                     \
+    }
+
+#endif

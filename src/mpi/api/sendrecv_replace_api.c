@@ -1,0 +1,116 @@
+/* gpubind_sendrecv_replace: what is sent is copied aside, and leaves its place to what comes. */
+#include <stdlib.h>
+
+#include "mpi/core/progress.h"
+#include "mpi/p2p/send_gated.h"
+#include "mpi/gpubind.h"
+#include "mpi/core/context.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/request_finish.h"
+#include "mpi/datatype/flat_type.h"
+
+/* Data that lie together are packed like others. */
+static int make_pack(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    struct type_block *block = malloc(sizeof *block);
+    struct type_shape shape = {.nbytes = send->nbytes, .extent = (MPI_Aint)send->nbytes};
+    int status;
+
+    if (block)
+        *block = (struct type_block){0, send->nbytes};
+    shape.strides = block ? strides_make(block, 1, send->nbytes, shape.extent) : NULL;
+    if (!shape.strides) {
+        free(block);
+        return error_set(err, "out of memory");
+    }
+    status = pack_make(send, &shape, 1, err);
+    strides_drop(shape.strides); /* the pack has its own */
+    return status;
+}
+
+static bool is_aside(const void *send)
+{
+    return !((const struct gpubind_operation *)send)->packing;
+}
+
+/* 0: its buffer may be overwritten. */
+static int put_aside(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    if (send->rank == MPI_PROC_NULL || send->nbytes == 0)
+        return 0;
+    if (!send->pack && make_pack(send, err) < 0)
+        return -1;
+    if (gated_send_pack(send, err) < 0)
+        return -1;
+    while (!is_aside(send))
+        engine_wait_for(is_aside, send, 3600);
+    if (send->result == MPI_SUCCESS)
+        return 0;
+    *err = send->error;
+    return -1;
+}
+
+/* Both are made and the data are aside, or nothing is. */
+static int prepare(const struct arguments *sending, const struct arguments *receiving,
+                   struct comm *comm, struct gpubind_operation *both[2],
+                   struct gpubind_error *err)
+{
+    int result;
+
+    both[0] = message_prepare(receiving, comm, OPERATION_RECEIVE, CALL_BLOCKING, &result, err);
+    if (!both[0])
+        return result;
+    both[1] = message_prepare(sending, comm, OPERATION_SEND, CALL_BLOCKING, &result, err);
+    if (both[1] && put_aside(both[1], err) == 0)
+        return MPI_SUCCESS;
+    operation_forget(both[0]);
+    if (!both[1])
+        return result;
+    operation_forget(both[1]);
+    return MPI_ERR_OTHER;
+}
+
+static int exchange(struct gpubind_operation *both[2], MPI_Status *status,
+                    struct gpubind_error *err)
+{
+    struct gpubind_error second;
+    int result, other;
+
+    message_start(both[0], false);
+    message_start(both[1], true);
+    engine_wait(both, 2, false);
+    result = request_finish(both[0], status, err);
+    other = request_finish(both[1], MPI_STATUS_IGNORE, &second);
+    if (result != MPI_SUCCESS)
+        return result;
+    *err = second;
+    return other;
+}
+
+int gpubind_sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest,
+                               int sendtag, int source, int recvtag, MPI_Comm user,
+                               MPI_Status *status)
+{
+    const struct arguments sending = {buf, count, type, dest, sendtag, user};
+    const struct arguments receiving = {buf, count, type, source, recvtag, user};
+    struct gpubind_operation *both[2];
+    struct gpubind_error err;
+    struct comm *comm;
+    int result;
+
+    library_enter();
+    comm = library_comm(user, &result, &err);
+    if (comm)
+        result = prepare(&sending, &receiving, comm, both, &err);
+    if (result == MPI_SUCCESS)
+        result = exchange(both, status, &err);
+    return library_leave(user, result, "gpubind_sendrecv_replace", &err);
+}
+
+int gpubind_sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag,
+                             int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    return gpubind_sendrecv_replace_c(buf, count, type, dest, sendtag, source, recvtag, comm,
+                                      status);
+}

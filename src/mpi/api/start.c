@@ -1,0 +1,166 @@
+/* The library's start and end, and which modules it has. */
+#include "mpi/api/start.h"
+
+#include <stdio.h>
+
+#include "cuda/copies.h"
+#include "cuda/gpu.h"
+#include "cuda/mappings.h"
+#include "cuda/memory.h"
+#include "mpi/datatype/pack_pool.h"
+#include "mpi/core/progress.h"
+#include "mpi/api/freed_requests.h"
+#include "mpi/gpubind.h"
+#include "mpi/p2p/bounce_pool.h"
+#include "mpi/core/context.h"
+#include "mpi/p2p/tag_match.h"
+#include "mpi/core/log.h"
+#include "mpi/stream/stream_queue.h"
+#include "mpi/p2p/p2p.h"
+#include "mpi/api/transport_report.h"
+#include "mpi/persistent/persistent.h"
+#include "mpi/core/ipc_refs.h"
+#include "mpi/datatype/flat_type.h"
+#include "mpi/core/progress_thread.h"
+#include "mpi/rma/window_am.h"
+#include "mpi/stream/stream_flag.h"
+
+static struct settings settings;
+
+static int start_helper(struct gpubind_error *err)
+{
+    int level;
+
+    PMPI_Query_thread(&level);
+    library_unshare(level != MPI_THREAD_MULTIPLE && !settings.progress_thread);
+    if (settings.progress_thread && stream_thread_help_always(err) < 0)
+        return MPI_ERR_OTHER;
+    return MPI_SUCCESS;
+}
+
+static void forget_context(const struct gpu *gpu)
+{
+    domains_unpinned(gpu);
+    on_streams_forget(gpu->context);
+    words_unpinned();
+}
+
+/* In the order of a step. */
+static const struct module *const modules[] = {
+    &stream_module, &p2p_module, &persistent_module, &window_module, &freed_module, NULL,
+};
+
+int library_start(struct gpubind_error *err)
+{
+    const double before = operation_clock();
+    int result;
+
+    if (library_started())
+        return MPI_SUCCESS;
+    if (library_phase() == LIBRARY_OVER) { /* matching and threads have ended for good */
+        error_set(err, "the library has ended");
+        return MPI_ERR_OTHER;
+    }
+    if (!library_mpi_is_up()) {
+        error_set(err, "MPI is not initialised");
+        return MPI_ERR_OTHER;
+    }
+    if (settings_load(&settings, err) < 0)
+        return MPI_ERR_ARG;
+    library_use(&settings);
+    copies_set_blocks((int)settings.copy_blocks);
+    mappings_limit((int)settings.mappings, UINT64_MAX);
+    buffers_limit((uint64_t)settings.pack_memory << 20);
+    notice_start();
+    modules_are(modules);
+    gpu_at_death(forget_context);
+    result = comm_attach(MPI_COMM_WORLD, &settings, err);
+    if (result == MPI_SUCCESS)
+        result = comm_attach(MPI_COMM_SELF, &settings, err);
+    if (result != MPI_SUCCESS)
+        return result;
+    library_is_now(LIBRARY_RUNNING);
+    notice_unknown_variables();
+    if (settings.verbose)
+        paths_print_settings(stderr, 1e3 * (operation_clock() - before));
+    return start_helper(err);
+}
+
+static bool nothing_to_free(const void *unused)
+{
+    (void)unused;
+    return releases_pending() == 0;
+}
+
+void library_stop(void)
+{
+    MPI_Comm world;
+
+    if (!library_started())
+        return;
+    world = comm_of(MPI_COMM_WORLD)->domain->shadow;
+    library_meet(world);
+    match_close();
+    stream_thread_stop();
+    gpu_wait_from_now_on();
+    pairs_stop();
+    windows_detach();
+    mappings_drop_all();
+    engine_wait_for(nothing_to_free, NULL, 10);
+    library_meet(world); /* nobody maps what its owner frees now */
+    windows_clear();
+    library_is_now(LIBRARY_OVER);
+    comms_clear();
+    lanes_clear();
+    while (domain_first())
+        domain_free(domain_first(), true);
+    shares_clear();
+    operations_clear();
+    if (!gpu_driver())
+        return;
+    words_stop();
+    buffers_clear();
+    strides_stop();
+    memory_forget_all();
+    copies_stop();
+    gpu_stop();
+}
+
+int gpubind_init(void)
+{
+    struct gpubind_error err;
+    int result;
+
+    library_enter();
+    result = library_start(&err);
+    return library_leave(MPI_COMM_WORLD, result, "gpubind_init", &err);
+}
+
+int gpubind_finalize(void)
+{
+    library_enter();
+    library_stop();
+    return library_leave(MPI_COMM_WORLD, MPI_SUCCESS, "gpubind_finalize", NULL);
+}
+
+int gpubind_comm_attach(MPI_Comm comm)
+{
+    struct gpubind_error err;
+    int result;
+
+    library_enter();
+    result = library_start(&err);
+    if (result == MPI_SUCCESS && comm != MPI_COMM_NULL && !comm_of(comm))
+        library_meet(comm);
+    if (result == MPI_SUCCESS)
+        result = comm_attach(comm, &settings, &err);
+    return library_leave(comm, result, "gpubind_comm_attach", &err);
+}
+
+int gpubind_progress(void)
+{
+    library_enter();
+    if (library_started())
+        engine_poll();
+    return library_leave(MPI_COMM_WORLD, MPI_SUCCESS, "gpubind_progress", NULL);
+}

@@ -1,0 +1,97 @@
+/* The calls that send and receive in the order of a stream. They match when they are
+ * called; data move when the stream has got there. */
+#include <stdlib.h>
+
+#include "mpi/core/progress.h"
+#include "mpi/gpubind.h"
+#include "mpi/core/context.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/stream_message.h"
+
+static int put_in(struct on_stream *stream, struct gpubind_operation *operation, bool waits,
+                  struct gpubind_error *err)
+{
+    void *what = operation;
+
+    if (stream_message_check(operation, err) < 0) {
+        operation_forget(operation);
+        return MPI_ERR_OTHER;
+    }
+    operation->waited = waits;
+    stream_message_prepare(operation);
+    message_start(operation, false);
+    if (operation->rank == MPI_PROC_NULL) {
+        operation_forget(operation);
+        return MPI_SUCCESS;
+    }
+    return on_stream_queue(stream, &stream_message_verbs, &what, 1,
+                           waits ? ON_STREAM_AT_ONCE : ON_STREAM_NEVER, err);
+}
+
+static int on_stream(const struct arguments *arguments, enum operation_kind kind,
+                     gpubind_stream handle, bool waits, const char *call)
+{
+    struct gpubind_operation *operation;
+    struct on_stream *stream = NULL;
+    struct gpubind_error err;
+    struct comm *comm;
+    int result;
+
+    library_enter();
+    comm = library_comm(arguments->comm, &result, &err);
+    if (comm)
+        stream = on_stream_open(handle, &result, &err);
+    if (stream) {
+        operation = message_prepare(arguments, comm, kind, CALL_ON_STREAM, &result, &err);
+        if (operation)
+            result = put_in(stream, operation, waits, &err);
+        on_stream_close(stream);
+    }
+    return library_leave(arguments->comm, result, call, &err);
+}
+
+int gpubind_send_on_stream(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                           MPI_Comm comm, gpubind_stream stream)
+{
+    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND,
+                     stream, true, "gpubind_send_on_stream");
+}
+
+int gpubind_recv_on_stream(void *buf, int count, MPI_Datatype type, int source, int tag,
+                           MPI_Comm comm, gpubind_stream stream)
+{
+    return on_stream(&(struct arguments){buf, count, type, source, tag, comm}, OPERATION_RECEIVE,
+                     stream, true, "gpubind_recv_on_stream");
+}
+
+int gpubind_isend_on_stream(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                            MPI_Comm comm, gpubind_stream stream)
+{
+    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND,
+                     stream, false, "gpubind_isend_on_stream");
+}
+
+int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source, int tag,
+                            MPI_Comm comm, gpubind_stream stream)
+{
+    return on_stream(&(struct arguments){buf, count, type, source, tag, comm}, OPERATION_RECEIVE,
+                     stream, false, "gpubind_irecv_on_stream");
+}
+
+int gpubind_quiet_on_stream(gpubind_stream handle)
+{
+    struct gpubind_error err;
+    struct on_stream *stream = NULL;
+    int result = MPI_ERR_OTHER;
+
+    library_enter();
+    if (library_started())
+        stream = on_stream_open(handle, &result, &err);
+    else
+        error_set(&err, "the library has not started, or has ended");
+    if (stream) {
+        result = on_stream_quiet(stream, &err);
+        on_stream_close(stream);
+    }
+    return library_leave(MPI_COMM_WORLD, result, "gpubind_quiet_on_stream", &err);
+}

@@ -1,0 +1,395 @@
+#include "mpi/core/domain.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cuda/gpu.h"
+#include "cuda/mappings.h"
+#include "mpi/core/context.h"
+#include "mpi/shm/oversubscribed.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/core/modules.h"
+#include "mpi/core/log.h"
+#include "mpi/core/ipc_refs.h"
+
+#define RESERVED_EACH 512 /* descriptors without a slot, when there are none left */
+
+static struct domain *domains;
+static int abandoned; /* domains without a communicator */
+
+struct domain *domain_first(void)
+{
+    return domains;
+}
+
+/* The ranks of my node that share memory with me. A forced network path pretends that there is
+ * no other. Settings may differ, as those of processes that MPI_Comm_spawn has started do: what
+ * all ranks of the node call here depends on what is the same for all of them. */
+static MPI_Comm find_sharers(const struct domain *domain, const struct settings *settings)
+{
+    const int alone = settings->path == PATH_NETWORK || settings->path == PATH_DIRECT;
+    MPI_Comm node, sharers;
+    int me, any;
+
+    PMPI_Comm_split_type(domain->shadow, MPI_COMM_TYPE_SHARED, domain->rank, MPI_INFO_NULL, &node);
+    if (!domains) /* the first is that of MPI_COMM_WORLD */
+        crowd_look(node);
+    PMPI_Allreduce(&alone, &any, 1, MPI_INT, MPI_MAX, node);
+    if (!any)
+        return node;
+    PMPI_Comm_rank(node, &me);
+    PMPI_Comm_split(node, alone ? 1 + me : 0, me, &sharers);
+    PMPI_Comm_free(&node);
+    return sharers;
+}
+
+static int make_segment(struct domain *domain, const struct settings *settings)
+{
+    struct gpubind_error err = {{0}};
+    MPI_Comm sharers = find_sharers(domain, settings);
+    const int status = segment_make(sharers, &domain->segment, &err);
+
+    PMPI_Comm_free(&sharers);
+    if (status < 0)
+        notice_once(NOTICE_SEGMENT, "%s; the ranks of this node talk through MPI", err.text);
+    else if (err.text[0])
+        notice_once(NOTICE_SHM, "%s", err.text);
+    return status;
+}
+
+struct place {
+    int local, lead; /* in its segment, and the rank that leads it */
+    int level;       /* of threads that MPI provides */
+    struct life life;
+};
+
+/* Tells all where each rank is. */
+static int exchange(struct domain *domain)
+{
+    const bool shared = domain->segment.base;
+    struct place mine = {.local = shared ? domain->segment.me : -1};
+    struct place *all = calloc((size_t)domain->size, sizeof *all);
+    int lead = domain->rank;
+
+    if (!all)
+        return -1;
+    if (shared) { /* the leader writes its rank where all of the segment read it */
+        _Atomic uint64_t *place = segment_ring(&domain->segment, 0, 0);
+
+        if (domain->segment.me == 0)
+            atomic_store(place, (uint64_t)domain->rank + 1);
+        PMPI_Barrier(domain->shadow);
+        lead = (int)atomic_load(place) - 1;
+        PMPI_Barrier(domain->shadow);
+        if (domain->segment.me == 0)
+            atomic_store(place, 0);
+    } else {
+        PMPI_Barrier(domain->shadow);
+        PMPI_Barrier(domain->shadow);
+    }
+    mine.lead = lead;
+    life_describe(&mine.life);
+    PMPI_Query_thread(&mine.level);
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, domain->shadow);
+    for (int i = 0; i < domain->size; i++) {
+        struct peer *peer = &domain->peers[i];
+
+        peer->domain_rank = i;
+        peer->local = shared && all[i].lead == lead ? all[i].local : -1;
+        peer->pid = life_pid(&mine.life, &all[i].life);
+        domain->nremote += peer->local < 0;
+        domain->single |= all[i].level != MPI_THREAD_MULTIPLE;
+        if (peer->local >= 0)
+            domain->of_local[peer->local] = i;
+    }
+    free(all);
+    return 0;
+}
+
+int domain_share(const struct domain *domain)
+{
+    return domain->segment.ndescriptors / (4 * domain->segment.n);
+}
+
+void domain_give_descriptor(struct domain *domain, int descriptor)
+{
+    if (descriptor < domain->segment.nslots)
+        domain->free_slotted[domain->nslotted++] = descriptor;
+    else
+        domain->free_plain[domain->nplain++] = descriptor;
+}
+
+/* Memory for some more descriptors, while there are any. */
+static void reserve_more(struct domain *domain)
+{
+    const int all = domain->segment.ndescriptors, first = domain->nreserved;
+    const int end = first + RESERVED_EACH < all ? first + RESERVED_EACH : all;
+
+    if (first == end)
+        return;
+    domain->nreserved = segment_reserve_descriptors(&domain->segment, first, end) ? end : all;
+    for (int i = end; i > first && domain->nreserved == end; i--)
+        domain_give_descriptor(domain, i - 1);
+}
+
+int domain_take_descriptor(struct domain *domain, bool slotted)
+{
+    if (domain->nplain == 0 && (!slotted || domain->nslotted == 0))
+        reserve_more(domain);
+    if (domain->nslotted > 0 && (slotted || domain->nplain == 0))
+        return domain->free_slotted[--domain->nslotted];
+    return domain->nplain > 0 ? domain->free_plain[--domain->nplain] : -1;
+}
+
+static int allocate(struct domain *domain)
+{
+    const struct segment *segment = &domain->segment;
+    size_t n = (size_t)domain->size;
+
+    domain->peers = calloc(n, sizeof *domain->peers);
+    domain->of_local = calloc(n, sizeof *domain->of_local);
+    domain->owed = domain_share(domain) * segment->n;
+    domain->pinned = calloc(n, sizeof *domain->pinned);
+    domain->free_slotted = calloc((size_t)segment->nslots + 1, sizeof(int));
+    domain->free_plain = calloc((size_t)segment->ndescriptors + 1, sizeof(int));
+    if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_slotted ||
+        !domain->free_plain)
+        return -1;
+    domain->nreserved = segment->base ? segment->nslots : 0;
+    for (int i = domain->nreserved; i > 0; i--)
+        domain_give_descriptor(domain, i - 1);
+    return 0;
+}
+
+static uint64_t make_name(const struct domain *domain)
+{
+    uint64_t name = 0;
+
+    while (domain->rank == 0 && name == 0)
+        if (getrandom(&name, sizeof name, 0) != sizeof name)
+            name = (uint64_t)getpid() << 32 | (uint32_t)clock();
+    PMPI_Bcast(&name, 1, MPI_UINT64_T, 0, domain->shadow);
+    return name;
+}
+
+struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
+                           struct gpubind_error *err)
+{
+    struct domain *domain = calloc(1, sizeof *domain);
+
+    if (!domain || PMPI_Comm_dup(comm, &domain->shadow) != MPI_SUCCESS) {
+        free(domain);
+        error_set(err, "a communicator for the library's messages cannot be made");
+        return NULL;
+    }
+    PMPI_Comm_set_errhandler(domain->shadow, MPI_ERRORS_RETURN);
+    PMPI_Comm_rank(domain->shadow, &domain->rank);
+    PMPI_Comm_size(domain->shadow, &domain->size);
+    make_segment(domain, settings);
+    if (allocate(domain) < 0 || exchange(domain) < 0) {
+        error_set(err, "out of memory");
+        domain_free(domain, false);
+        return NULL;
+    }
+    domain->name = make_name(domain);
+    domain->next = domains;
+    domains = domain;
+    return domain;
+}
+
+static void unpin(struct domain *domain)
+{
+    for (int i = 0; domain->pinned && i < domain->segment.n; i++)
+        for (int data = 0; data < SEGMENT_DATA; data++) {
+            const struct gpu *gpu = domain->pinned[i][data];
+            size_t nbytes;
+            bool entered;
+
+            if (!gpu || gpu_is_dead(gpu) || gpu_is_lost(gpu))
+                continue;
+            entered = gpu_enter(gpu);
+            gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, data, &nbytes));
+            gpu_leave(entered);
+        }
+}
+
+void domain_free(struct domain *domain, bool mpi)
+{
+    for (struct domain **link = &domains; *link; link = &(*link)->next)
+        if (*link == domain) {
+            *link = domain->next;
+            break;
+        }
+    unpin(domain);
+    for_each_module(at)
+        if ((*at)->domain_removed)
+            (*at)->domain_removed(domain);
+    shares_forget(domain);
+    if (domain->segment.base)
+        segment_leave(&domain->segment);
+    segment_clear(&domain->segment);
+    if (mpi)
+        PMPI_Comm_free(&domain->shadow);
+    for (int i = 0; domain->peers && i < domain->size; i++)
+        free(domain->peers[i].unexpected);
+    free(domain->peers);
+    free(domain->of_local);
+    free(domain->pinned);
+    free(domain->free_slotted);
+    free(domain->free_plain);
+    free(domain);
+}
+
+static bool covers(const struct domain *domain, MPI_Group group, int n, int *own, int *ranks)
+{
+    MPI_Group around;
+
+    for (int i = 0; i < n; i++)
+        own[i] = i;
+    PMPI_Comm_group(domain->shadow, &around);
+    PMPI_Group_translate_ranks(group, n, own, around, ranks);
+    PMPI_Group_free(&around);
+    for (int i = 0; i < n; i++)
+        if (ranks[i] == MPI_UNDEFINED)
+            return false;
+    return true;
+}
+
+/* The oldest one in use, so that ranks agree where they can. */
+static struct domain *find_around(MPI_Group group, int n, int *own, int *ranks)
+{
+    struct domain *found = NULL;
+
+    for (struct domain *domain = domains; domain; domain = domain->next)
+        if (!domain->abandoned && covers(domain, group, n, own, ranks))
+            found = domain;
+    if (found) /* the others have written their own */
+        covers(found, group, n, own, ranks);
+    return found;
+}
+
+/* Have all found the same one? A rank may have given up a domain that others still use. */
+static bool agree_on(MPI_Comm comm, const struct domain *domain)
+{
+    const uint64_t name = domain ? domain->name : 0;
+    uint64_t mine[2] = {name, ~name}, most[2];
+
+    PMPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, comm);
+    return name != 0 && most[0] == ~most[1];
+}
+
+struct domain *domain_around(MPI_Comm comm, int **ranks)
+{
+    struct domain *domain = NULL;
+    MPI_Group group;
+    int n, *own;
+    bool agreed;
+
+    PMPI_Comm_size(comm, &n);
+    PMPI_Comm_group(comm, &group);
+    own = calloc((size_t)n, sizeof *own);
+    *ranks = calloc((size_t)n, sizeof **ranks);
+    if (own && *ranks)
+        domain = find_around(group, n, own, *ranks);
+    PMPI_Group_free(&group);
+    free(own);
+    if (domain)
+        domain->users++;
+    library_unlock(); /* two threads may attach, in another order elsewhere */
+    agreed = agree_on(comm, domain);
+    library_lock();
+    if (agreed)
+        return domain;
+    if (domain)
+        domain_leave(domain);
+    free(*ranks);
+    *ranks = NULL;
+    return NULL;
+}
+
+/* ---- the end of one that no communicator uses */
+
+void domain_leave(struct domain *domain)
+{
+    if (--domain->users > 0)
+        return;
+    domain->abandoned = true;
+    abandoned++;
+}
+
+/* Other ranks' memory that was mapped here is closed first. */
+static bool maps_any(struct domain *domain)
+{
+    bool any = false;
+
+    for (int i = 0; i < domain->size; i++)
+        any |= mappings_drop_owner(&domain->peers[i]);
+    return any;
+}
+
+static bool is_busy(struct domain *domain)
+{
+    if (domain->sends || domain->queued || domain->unacked || maps_any(domain) ||
+        !gpu_may_wait())
+        return true;
+    for_each_module(at)
+        if ((*at)->domain_busy && (*at)->domain_busy(domain))
+            return true;
+    for (int i = 0; i < domain->size; i++)
+        if (domain->peers[i].awaited > 0)
+            return true;
+    return false;
+}
+
+void domains_sweep(void)
+{
+    struct domain *next;
+
+    if (abandoned == 0)
+        return;
+    for (struct domain *domain = domains; domain; domain = next) {
+        next = domain->next;
+        if (!domain->abandoned)
+            continue;
+        for_each_module(at)
+            if ((*at)->domain_given_up)
+                (*at)->domain_given_up(domain);
+        if (is_busy(domain))
+            continue;
+        abandoned--;
+        domain_free(domain, true);
+    }
+}
+
+void domains_unpinned(const struct gpu *gpu)
+{
+    for (struct domain *domain = domains; domain; domain = domain->next)
+        for (int i = 0; i < domain->size; i++)
+            for (int data = 0; data < SEGMENT_DATA; data++)
+                if (domain->pinned[i][data] == gpu)
+                    domain->pinned[i][data] = NULL;
+}
+
+void domain_pin(struct domain *domain, int local, enum segment_data data)
+{
+    const struct gpu *gpu = domain->pinned[local][data];
+    size_t nbytes;
+    char *at;
+    bool entered;
+
+    if (!gpu)
+        domain->pinned[local][data] = gpu_any();
+    if (gpu || !domain->pinned[local][data])
+        return;
+    gpu = domain->pinned[local][data];
+    at = segment_data(&domain->segment, local, data, &nbytes);
+    entered = gpu_enter(gpu);
+    /* Copies work without, only slower, so a refusal is no error. */
+    if (gpu_driver()->cuMemHostRegister_v2(at, nbytes, CUDA_REGISTER_PORTABLE) != CUDA_OK)
+        notice_once(NOTICE_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
+                    "through host memory are slower");
+    gpu_leave(entered);
+}

@@ -1,0 +1,101 @@
+#include "mpi/core/peer_alive.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mpi/core/context.h"
+
+/* Of this start of this machine. */
+static uint64_t machine(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    uint64_t hash = 14695981039346656037u;
+    int c;
+
+    while (file && (c = getc(file)) != EOF)
+        hash = (hash ^ (uint64_t)(unsigned char)c) * 1099511628211u;
+    if (file)
+        fclose(file);
+    return hash;
+}
+
+void life_describe(struct life *mine)
+{
+    struct stat namespace;
+
+    *mine = (struct life){.pid = getpid()};
+    if (stat("/proc/self/ns/pid", &namespace) == 0)
+        mine->space = machine() ^ (uint64_t)namespace.st_ino << 1;
+}
+
+int life_pid(const struct life *mine, const struct life *its)
+{
+    return mine->space && mine->space == its->space ? (int)its->pid : 0;
+}
+
+bool life_is_over(struct domain *domain, const struct peer *peer)
+{
+    struct peer *its = &domain->peers[peer->domain_rank];
+    int there;
+
+    if (its->gone)
+        return true;
+    if (its->pid > 0)
+        its->gone = kill(its->pid, 0) < 0 && errno == ESRCH;
+    else if (library_may_call_mpi())
+        its->gone = PMPI_Iprobe(its->domain_rank, MPI_ANY_TAG, domain->shadow, &there,
+                                MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    if (its->gone)
+        domain->look_again = true; /* at what is under way to it */
+    return its->gone;
+}
+
+bool life_look(void)
+{
+    bool more = false;
+
+    for (struct domain *domain = domain_first(); domain; domain = domain->next)
+        for (int i = 0; i < domain->size; i++) {
+            const struct peer *peer = &domain->peers[i];
+
+            if (peer->pid > 0 && !peer->gone && i != domain->rank && life_is_over(domain, peer))
+                more = true;
+        }
+    return more;
+}
+
+int life_lost_rank(const struct comm *comm)
+{
+    int gone = 0, lost = -1, any = -1;
+
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (!comm->domain->peers[comm->domain_ranks[rank]].gone)
+            continue;
+        gone++;
+        any = rank;
+        if (lost < 0 && !(comm->told && comm->told[rank]))
+            lost = rank;
+    }
+    return lost < 0 && gone > 0 && gone == comm->size - 1 ? any : lost;
+}
+
+void life_told(struct comm *comm, int rank)
+{
+    if (!comm->told)
+        comm->told = calloc((size_t)comm->size, sizeof *comm->told);
+    if (comm->told) /* else it is told once more */
+        comm->told[rank] = true;
+}
+
+int life_any_lost(void)
+{
+    for (const struct domain *domain = domain_first(); domain; domain = domain->next)
+        for (int i = 0; i < domain->size; i++)
+            if (domain->peers[i].gone)
+                return i;
+    return -1;
+}

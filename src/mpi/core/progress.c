@@ -1,0 +1,215 @@
+#include "mpi/core/progress.h"
+
+#include "mpi/shm/oversubscribed.h"
+#include "mpi/core/shm_inbox.h"
+#include "mpi/core/context.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/core/modules.h"
+
+#define SPINS_BEFORE_YIELD 2000
+#define SPINS_IN_A_CROWD 0 /* the same with more ranks than CPUs */
+#define SPINS_PER_MPI_CALL 500
+#define TESTS_PER_MPI_CALL 32
+#define NUDGES 4 /* of a long list; both of a sendrecv */
+
+#define LOOK_EACH 0.1 /* seconds */
+#define STEPS_PER_CLOCK 128
+
+/* At processes that may have ended, and at what waits for long. */
+static void look_around(void)
+{
+    static unsigned steps;
+    static double looked;
+    double now;
+
+    if (++steps % STEPS_PER_CLOCK)
+        return;
+    now = operation_clock();
+    if (now - looked < LOOK_EACH)
+        return;
+    looked = now;
+    life_look();
+    for_each_module(at)
+        if ((*at)->look_around)
+            (*at)->look_around();
+}
+
+void engine_progress(void)
+{
+    const bool mpi = library_may_call_mpi();
+
+    for_each_module(at)
+        if ((*at)->progress)
+            (*at)->progress(mpi);
+    gpus_complete();
+    gpu_free_laters();
+    for_each_module(at)
+        if ((*at)->progress_end)
+            (*at)->progress_end();
+    engine_tell_peers();
+    look_around();
+    if (mpi)
+        domains_sweep();
+}
+
+bool engine_busy(void)
+{
+    return operations_live() > 0;
+}
+
+bool engine_inbox_waits(void)
+{
+    for (const struct domain *domain = domain_first(); domain; domain = domain->next)
+        if (inbox_waits(domain))
+            return true;
+    return false;
+}
+
+void engine_tell_peers(void)
+{
+    for (struct domain *domain = domain_first(); domain; domain = domain->next)
+        if (domain->unacked)
+            inbox_tell_peers(domain);
+}
+
+/* MPI's own messages need its calls: those of the application's other ranks too. */
+static void call_mpi(void)
+{
+    int flag;
+    struct domain *domain = domain_first();
+
+    if (domain)
+        PMPI_Iprobe(MPI_ANY_SOURCE, 0, domain->shadow, &flag, MPI_STATUS_IGNORE);
+}
+
+bool engine_is_gone(struct domain *domain, const struct peer *peer)
+{
+    return life_is_over(domain, peer);
+}
+
+bool engine_peer_is_gone(const struct gpubind_operation *operation)
+{
+    return operation->peer && life_is_over(operation->domain, operation->peer);
+}
+
+void engine_poll(void)
+{
+    static unsigned calls;
+
+    engine_progress();
+    if (++calls % TESTS_PER_MPI_CALL == 0)
+        call_mpi();
+}
+
+static void test(struct gpubind_operation *operation)
+{
+    if (operation->started == 0)
+        operation->started = operation_clock();
+    operation->ops->nudge(operation);
+    if (!operation->done && operation_clock() - operation->looked > LOOK_EACH) {
+        operation->looked = operation_clock();
+        operation->ops->look_after(operation);
+    }
+}
+
+void engine_test(struct gpubind_operation *const *operations, int n)
+{
+    engine_poll();
+    for (int i = 0; i < n; i++)
+        if (operations[i] && !operations[i]->inactive && !operations[i]->done)
+            test(operations[i]);
+}
+
+struct pause {
+    int spins;
+    double looked;
+};
+
+/* Between two looks: lets other threads and processes run. */
+static void breathe(struct pause *pause)
+{
+    library_breathe(++pause->spins > (crowd_is_here() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
+    if (pause->spins % SPINS_PER_MPI_CALL == 0)
+        call_mpi();
+}
+
+static int count_done(struct gpubind_operation *const *operations, int n, bool any)
+{
+    int done = 0, nudged = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct gpubind_operation *operation = operations[i];
+
+        if (operation && !operation->done) {
+            operation->ops->nudge(operation);
+            nudged++;
+        }
+        if (!operation || operation->inactive ? !any : operation->done)
+            done++;
+        else if (!any && nudged == NUDGES)
+            break; /* the others' turn comes */
+    }
+    return done;
+}
+
+/* It is done, or nobody started it. */
+static bool is_over(const struct gpubind_operation *operation)
+{
+    return !operation || operation->inactive || operation->done;
+}
+
+/* Some of them are over now: no pause before they are looked at. */
+static bool has_news(struct gpubind_operation *const *operations, int n, bool any, int *first)
+{
+    const int before = *first;
+
+    while (!any && *first < n && is_over(operations[*first]))
+        ++*first;
+    for (int i = 0; any && i < n; i++)
+        if (operations[i] && !operations[i]->inactive && operations[i]->done)
+            return true;
+    return *first > before;
+}
+
+void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
+{
+    struct pause pause = {0, operation_clock()};
+    int first = 0; /* of a wait for all: those before it are over */
+
+    for (int i = 0; i < n; i++)
+        if (operations[i]) {
+            operations[i]->waited = true;
+            operations[i]->started = pause.looked;
+        }
+    for (;;) {
+        int done = first + count_done(operations + first, n - first, any);
+
+        if (any ? done > 0 : done == n)
+            return;
+        engine_progress();
+        if (has_news(operations, n, any, &first))
+            continue;
+        breathe(&pause);
+        if (pause.spins % STEPS_PER_CLOCK || operation_clock() - pause.looked < LOOK_EACH)
+            continue;
+        pause.looked = operation_clock();
+        for (int i = 0; i < n; i++)
+            if (operations[i] && !operations[i]->done)
+                operations[i]->ops->look_after(operations[i]);
+    }
+}
+
+bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds)
+{
+    const double until = operation_clock() + seconds;
+    struct pause pause = {0, 0};
+
+    for (;;) {
+        engine_progress();
+        if (done(argument))
+            return true;
+        if (operation_clock() > until)
+            return false;
+        breathe(&pause);
+    }
+}

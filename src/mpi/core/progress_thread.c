@@ -1,0 +1,277 @@
+/* The thread that drives the engine where no thread of the application does: for what
+ * streams were given, for windows, and while the application is in calls of MPI that block
+ * (or, with GPUBIND_PROGRESS_THREAD=1, anywhere else). */
+#include "mpi/core/progress_thread.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "cuda/gpu.h"
+#include "mpi/shm/futex_wait.h"
+#include "mpi/core/progress.h"
+#include "mpi/core/context.h"
+#include "mpi/core/modules.h"
+#include "mpi/core/request.h"
+
+#define ON_ITS_WAY 0.3 /* seconds, of a message */
+
+/* With work, but nothing happening: how long a pause between two looks is (0: it gives
+ * way to others), by the time since something happened. What a look finds late costs a
+ * message that much; a look costs a microsecond or two. */
+static const struct {
+    double until; /* seconds */
+    long pause;   /* nanoseconds */
+} pauses[] = {{200e-6, 0}, {10e-3, 10000}, {1e9, 50000}};
+
+/* For messages without streams: then it sleeps so long, unless another rank of the node
+ * wakes it, which what comes by MPI cannot. */
+#define AWAKE 10e-3
+#define NAP 1e-3
+#define NAP_WITH_MPI 50e-6
+/* Where streams wait for other GPUs, somebody has to look whether their processes live. */
+#define WATCH_EACH 0.1
+
+static enum { NOT_YET, RUNNING, FAILED } state;
+static atomic_bool stopping;
+static pthread_t thread;
+static struct bell own_bell, *bell = &own_bell; /* that of the node's ranks, if there are any */
+static bool one_bell; /* all ranks of the node have it */
+static int level;
+static bool always;        /* it helps wherever the application is */
+static _Atomic int inside; /* threads of the application in calls of MPI that block */
+
+static bool may_help(void)
+{
+    return always || inside > 0;
+}
+
+/* Somebody who has the lock makes the same steps, or is out soon. */
+static void step(void)
+{
+    if (!library_try_lock())
+        return;
+    gpu_suspend_capture(); /* the application may have loaded CUDA since the thread began */
+    engine_progress();
+    library_unlock();
+}
+
+static void rest(double since)
+{
+    int i = 0;
+
+    while (since > pauses[i].until)
+        i++;
+    if (pauses[i].pause == 0)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){0, pauses[i].pause}, NULL);
+}
+
+static bool has_work(void)
+{
+    for_each_module(at)
+        if ((*at)->has_work && (*at)->has_work())
+            return true;
+    return false;
+}
+
+/* Processes of other ranks may end, and somebody has to see it. */
+static bool watches(void)
+{
+    for_each_module(at)
+        if ((*at)->watches && (*at)->watches())
+            return true;
+    return false;
+}
+
+static unsigned count_events(void)
+{
+    unsigned events = operations_moved();
+
+    for_each_module(at)
+        if ((*at)->events)
+            events += (*at)->events();
+    return events;
+}
+
+/* How long it may sleep: 0: without end; less: not at all. */
+static double sleeps(void)
+{
+    bool waits;
+
+    if (stopping || has_work())
+        return -1;
+    if (!may_help())
+        return watches() ? WATCH_EACH : 0;
+    if (!library_try_lock())
+        return NAP;
+    waits = engine_inbox_waits();
+    library_unlock();
+    if (waits)
+        return -1;
+    if (engine_busy())
+        return stream_thread_has_mpi() ? NAP_WITH_MPI : NAP;
+    if (!one_bell)
+        return NAP;
+    return watches() ? WATCH_EACH : 0;
+}
+
+/* true: it was woken. */
+static bool sleep_on(void)
+{
+    const uint32_t heard = bell_lie_down(bell);
+    const double seconds = sleeps();
+
+    if (seconds < 0)
+        bell_stay_up(bell);
+    else
+        bell_sleep(bell, heard, seconds);
+    return atomic_load(&bell->rung) != heard;
+}
+
+static void *serve(void *unused)
+{
+    double happened = operation_clock();
+    unsigned events = count_events();
+
+    (void)unused;
+    prctl(PR_SET_TIMERSLACK, 1000ul);
+    library_help();
+    library_keep_from_mpi(level < MPI_THREAD_MULTIPLE);
+    while (!stopping) {
+        const double since = operation_clock() - happened;
+
+        if (!has_work() && !(may_help() && engine_busy() && since < AWAKE))
+            happened = sleep_on() ? operation_clock() - pauses[0].until : happened;
+        else
+            rest(since);
+        if (has_work() || may_help() || watches())
+            step();
+        if (count_events() != events) {
+            events = count_events();
+            happened = operation_clock();
+        }
+    }
+    return NULL;
+}
+
+static void find_bell(void)
+{
+    const struct domain *domain = domain_first();
+
+    while (domain && domain->next) /* the oldest */
+        domain = domain->next;
+    if (domain && domain->segment.base)
+        bell = &segment_station(&domain->segment, domain->segment.me)->bell;
+}
+
+static bool start_thread(void)
+{
+    sigset_t all, before;
+
+    if (state != NOT_YET)
+        return state == RUNNING;
+    PMPI_Query_thread(&level);
+    find_bell();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    state = pthread_create(&thread, NULL, serve, NULL) == 0 ? RUNNING : FAILED;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return state == RUNNING;
+}
+
+int stream_thread_start(struct gpubind_error *err)
+{
+    if (state != FAILED)
+        library_share();
+    return start_thread() ? 0 : error_set(err, "no thread can be made to serve streams");
+}
+
+int stream_thread_help_always(struct gpubind_error *err)
+{
+    if (stream_thread_start(err) < 0)
+        return -1;
+    always = true;
+    bell->use = BELL_FOR_ALL;
+    return 0;
+}
+
+/* The application's thread has the library. What others ask from here on rings; what they
+ * asked before is served first. */
+void stream_thread_enter(void)
+{
+    int mode;
+
+    one_bell = !domain_first() || !domain_first()->next;
+    if (!start_thread())
+        return;
+    inside++;
+    atomic_store(&bell->use, always || engine_busy() ? BELL_FOR_ALL : BELL_FOR_REQUESTS);
+    if (!engine_busy() && !engine_inbox_waits())
+        return;
+    mode = gpu_suspend_capture();
+    engine_progress();
+    gpu_resume_capture(mode);
+    if (!engine_busy())
+        return;
+    atomic_store(&bell->use, BELL_FOR_ALL);
+    stream_thread_wake();
+}
+
+void stream_thread_leave(void)
+{
+    if (state == RUNNING && --inside == 0 && !always)
+        atomic_store_explicit(&bell->use, BELL_IN_VAIN, memory_order_relaxed);
+}
+
+void stream_thread_look(void)
+{
+    if (may_help() && engine_busy())
+        stream_thread_wake();
+}
+
+void stream_thread_wake(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&bell->asleep, memory_order_relaxed))
+        bell_ring(bell);
+}
+
+bool stream_thread_has_mpi(void)
+{
+    return level == MPI_THREAD_MULTIPLE;
+}
+
+static bool is_over(const void *unused)
+{
+    (void)unused;
+    for_each_module(at)
+        if ((*at)->give_up && (*at)->has_work())
+            return false;
+    return true;
+}
+
+void stream_thread_stop(void)
+{
+    if (state != RUNNING)
+        return;
+    while (!engine_wait_for(is_over, NULL, ON_ITS_WAY))
+        for_each_module(at)
+            if ((*at)->give_up)
+                (*at)->give_up();
+    state = FAILED;
+    stopping = true;
+    bell_ring(bell);
+    library_unlock();
+    pthread_join(thread, NULL);
+    library_lock();
+    bell = &own_bell;
+    for_each_module(at)
+        if ((*at)->thread_ended)
+            (*at)->thread_ended();
+}

@@ -1,0 +1,23 @@
+/* Which node and GPU each rank of a communicator has. */
+#ifndef GPUBIND_MPI_CORE_RANK_MAP_H
+#define GPUBIND_MPI_CORE_RANK_MAP_H
+
+#include "mpi/core/comm.h"
+
+struct place {
+    char host[64];
+    char pci[24];  /* of its GPU; "" when it has none */
+    int has_gpu;
+    int node, gpu; /* numbers, see gpubind_rank_at; gpu -1: none */
+};
+
+struct places {
+    int n;
+    struct place place[];
+};
+
+/* Collective over comm the first time. NULL with a sentence on all ranks. */
+const struct places *places_of(struct comm *comm, struct gpubind_error *err);
+void places_clear(struct places *places);
+
+#endif

@@ -1,0 +1,173 @@
+#include "mpi/core/request.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct operation_ops *usual;
+static struct gpubind_operation *spare; /* kept, so that calls do not allocate */
+bool operations_used;
+static _Atomic int live;
+static _Atomic unsigned moves;
+
+double operation_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void operations_have(const struct operation_ops *ops)
+{
+    usual = ops;
+}
+
+struct gpubind_operation *operation_make(enum operation_kind kind)
+{
+    struct gpubind_operation *operation = spare;
+
+    if (operation)
+        spare = operation->next;
+    else
+        operation = malloc(sizeof *operation);
+    if (!operation)
+        return NULL;
+    operation->error.text[0] = '\0';
+    memset(operation, 0, offsetof(struct gpubind_operation, error));
+    memset((char *)operation + offsetof(struct gpubind_operation, started), 0,
+           sizeof *operation - offsetof(struct gpubind_operation, started));
+    operation->kind = kind;
+    operation->ops = usual;
+    operation->descriptor = -1;
+    operation->slot = -1;
+    operations_count(1);
+    operations_used = true;
+    return operation;
+}
+
+/* By one thread at a time, which has the library. */
+void operations_count(int n)
+{
+    atomic_store_explicit(&live, atomic_load_explicit(&live, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+int operations_live(void)
+{
+    return atomic_load_explicit(&live, memory_order_relaxed);
+}
+
+void operation_moved(void)
+{
+    atomic_store_explicit(&moves, atomic_load_explicit(&moves, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+unsigned operations_moved(void)
+{
+    return atomic_load_explicit(&moves, memory_order_relaxed);
+}
+
+static void put_back(struct gpubind_operation *operation)
+{
+    operations_count(-1);
+    operation_moved();
+    operation->ops->clear(operation);
+    flight_drop(&operation->before);
+    if (operation->comm)
+        comm_leave(operation->comm);
+    operation->next = spare;
+    spare = operation;
+}
+
+void operation_join(struct gpubind_operation *operation, struct comm *comm)
+{
+    operation->comm = comm;
+    operation->domain = comm->domain;
+    (comm->of ? comm->of : comm)->operations++;
+}
+
+void operation_forget(struct gpubind_operation *operation)
+{
+    operation->forgotten = true;
+    if (!operation->held)
+        put_back(operation);
+}
+
+void operation_let_go(struct gpubind_operation *operation)
+{
+    operation->held = false;
+    if (operation->forgotten)
+        put_back(operation);
+}
+
+void operations_clear(void)
+{
+    operations_used = false;
+    while (spare) {
+        struct gpubind_operation *next = spare->next;
+
+        free(spare);
+        spare = next;
+    }
+}
+
+void operation_end(struct gpubind_operation *operation, int result, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(operation->error.text, sizeof operation->error.text, format, args);
+    va_end(args);
+    operation->result = result;
+    operation->done = true;
+    operation_moved();
+}
+
+void operation_failed(struct gpubind_operation *operation)
+{
+    if (!operation->error.text[0])
+        error_set(&operation->error, "the data could not be copied");
+    operation->result = MPI_ERR_OTHER;
+    operation->done = true;
+    operation_moved();
+}
+
+void operation_good(struct gpubind_operation *operation)
+{
+    operation->done = true;
+    operation_moved();
+}
+
+void operation_order(struct gpubind_operation *operation)
+{
+    const int idle = flight_of_earlier(operation->memory.gpu, &operation->before,
+                                       &operation->error);
+
+    operation->order = idle == 1 ? ORDER_DONE : ORDER_OPEN;
+}
+
+int operation_ordered(struct gpubind_operation *operation)
+{
+    struct gpubind_error err;
+    int landed;
+
+    if (operation->order != ORDER_OPEN)
+        return operation->order == ORDER_DONE;
+    if (operation->order_until > 0 && operation_clock() > operation->order_until) {
+        flight_drop(&operation->before);
+        operation->order = ORDER_DONE;
+        return 1;
+    }
+    err = operation->error; /* no flight: it could not be asked for */
+    landed = operation->before.gpu ? flight_landed(&operation->before, &err) : -1;
+    if (landed < 0)
+        operation_end(operation, MPI_ERR_OTHER, "%s", err.text);
+    if (landed != 0)
+        operation->order = ORDER_DONE;
+    return landed;
+}

@@ -1,0 +1,103 @@
+#include "mpi/datatype/iov_advert.h"
+
+#include <stdlib.h>
+
+#include "mpi/datatype/pack.h"
+
+#define KNOWN_MOST 32 /* types of other ranks, with a table on a GPU each */
+
+static struct known {
+    struct known *next; /* the latest first */
+    const struct domain *domain;
+    const struct peer *peer;
+    uint64_t name; /* the peer gives no other type the same one */
+    struct gather *gather;
+} *known;
+
+bool pieces_offer(struct gpubind_operation *receive, struct offer *offer)
+{
+    struct domain *domain = receive->domain;
+    struct pieces *pieces = segment_pieces(&domain->segment, domain->segment.me);
+    const uint64_t name = pack_name(receive->pack, &offer->npieces, &offer->extent);
+
+    if (domain->pieces_user || offer->npieces > PIECES_MOST)
+        return false;
+    if (pieces->name != name) { /* nobody reads them now */
+        if (!segment_reserve_pieces(&domain->segment, offer->npieces))
+            return false;
+        pack_pieces(receive->pack, pieces->piece);
+        pieces->name = name;
+    }
+    offer->pieces = name;
+    domain->pieces_user = receive;
+    return true;
+}
+
+void pieces_withdraw(const struct gpubind_operation *receive)
+{
+    if (receive->domain->pieces_user == receive)
+        receive->domain->pieces_user = NULL;
+}
+
+static struct gather *find(const struct peer *peer, uint64_t name)
+{
+    for (struct known **link = &known; *link; link = &(*link)->next)
+        if ((*link)->peer == peer && (*link)->name == name) {
+            struct known *found = *link;
+
+            *link = found->next;
+            found->next = known;
+            known = found;
+            return found->gather;
+        }
+    return NULL;
+}
+
+static void forget(struct known **link)
+{
+    struct known *gone = *link;
+
+    *link = gone->next;
+    gather_free(gone->gather);
+    free(gone);
+}
+
+static void forget_beyond(int most)
+{
+    struct known **link = &known;
+
+    for (int i = 0; i < most && *link; i++)
+        link = &(*link)->next;
+    while (*link)
+        forget(link);
+}
+
+struct gather *pieces_of(const struct domain *domain, const struct peer *peer,
+                         const struct offer *offer)
+{
+    const struct pieces *pieces = segment_pieces(&domain->segment, peer->local);
+    struct gather *gather = find(peer, offer->pieces);
+    struct known *made;
+
+    if (gather || pieces->name != offer->pieces)
+        return gather;
+    made = malloc(sizeof *made);
+    gather = made ? gather_make(pieces->piece, offer->npieces, offer->extent) : NULL;
+    if (!gather) {
+        free(made);
+        return NULL;
+    }
+    *made = (struct known){known, domain, peer, offer->pieces, gather};
+    known = made;
+    forget_beyond(KNOWN_MOST);
+    return gather;
+}
+
+void pieces_forget(const struct domain *domain)
+{
+    for (struct known **link = &known; *link;)
+        if (!domain || (*link)->domain == domain)
+            forget(link);
+        else
+            link = &(*link)->next;
+}

@@ -1,0 +1,295 @@
+#include "mpi/datatype/pack.h"
+
+#include <stdlib.h>
+
+#include "mpi/datatype/pack_pool.h"
+#include "mpi/core/progress.h"
+#include "mpi/datatype/flat_type.h"
+
+struct pack {
+    struct strides *strides;
+    uint64_t count;
+    struct memory memory; /* the application's buffer */
+    char *buffer;
+    struct buffer *reserve; /* a receive's, that may become: */
+    struct buffer *dense; /* NULL: none, */
+    char *on_host;        /* or it is in host memory */
+    struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
+    struct flight flight; /* of that */
+};
+
+static struct buffer *take_buffer(struct pack *pack, uint64_t nbytes, struct gpubind_error *err)
+{
+    struct buffer *buffer = pack->reserve;
+
+    pack->reserve = NULL;
+    return buffer ? buffer : buffer_take(pack->memory.gpu, nbytes, err);
+}
+
+void pack_free(struct pack *pack)
+{
+    struct gpubind_error err;
+
+    if (!pack)
+        return;
+    while (pack->flight.gpu && flight_landed(&pack->flight, &err) == 0)
+        ;
+    if (pack->dense)
+        buffer_give(pack->dense);
+    if (pack->reserve)
+        buffer_give(pack->reserve);
+    free(pack->on_host);
+    strides_drop(pack->strides);
+    free(pack);
+}
+
+static int make_on_host(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    struct pack *pack = operation->pack;
+
+    pack->on_host = malloc(operation->nbytes);
+    if (!pack->on_host)
+        return error_set(err, "there is no memory to pack %llu bytes of strided data",
+                         (unsigned long long)operation->nbytes);
+    operation->buffer = pack->on_host;
+    operation->memory = (struct memory){.address = (cuda_address)(uintptr_t)pack->on_host};
+    return 0;
+}
+
+static int take_dense(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    struct pack *pack = operation->pack;
+
+    if (!pack->memory.gpu)
+        return make_on_host(operation, err);
+    pack->dense = take_buffer(pack, operation->nbytes, err);
+    if (!pack->dense)
+        return -1;
+    operation->memory = pack->dense->memory;
+    operation->buffer = (void *)(uintptr_t)operation->memory.address;
+    return 0;
+}
+
+int pack_make(struct gpubind_operation *operation, const struct type_shape *shape, uint64_t count,
+              struct gpubind_error *err)
+{
+    struct pack *pack = calloc(1, sizeof *pack);
+
+    if (!pack)
+        return error_set(err, "out of memory");
+    strides_use(shape->strides);
+    pack->strides = shape->strides;
+    pack->count = count;
+    pack->buffer = operation->buffer;
+    pack->memory = operation->memory;
+    operation->pack = pack;
+    if (operation->kind == OPERATION_SEND && operation->order == ORDER_GATED)
+        return take_dense(operation, err);
+    return 0;
+}
+
+void pack_prepare(const struct gpubind_operation *operation)
+{
+    struct pack *pack = operation->pack;
+    struct gather *gather;
+    struct layout layout;
+    struct gpubind_error unheard;
+
+    if (!pack || !pack->memory.gpu)
+        return;
+    gather = pack_layout(pack, &layout) ? NULL : strides_gather(pack->strides);
+    if (gather)
+        gather_prepare(gather, pack->memory.gpu);
+    if (operation->kind == OPERATION_RECEIVE && !pack->reserve)
+        pack->reserve = buffer_take(pack->memory.gpu, operation->nbytes, &unheard);
+}
+
+bool pack_is_dense(const struct pack *pack)
+{
+    return pack->dense || pack->on_host;
+}
+
+bool pack_layout(const struct pack *pack, struct layout *layout)
+{
+    if (!strides_layout(pack->strides, pack->count, layout))
+        return false;
+    layout->address += pack->memory.address;
+    return true;
+}
+
+uint64_t pack_name(const struct pack *pack, uint64_t *n, int64_t *extent)
+{
+    return strides_name(pack->strides, n, extent);
+}
+
+void pack_pieces(const struct pack *pack, struct gather_piece *pieces)
+{
+    strides_pieces(pack->strides, pieces);
+}
+
+/* Queues the first nbytes between where they belong and dense memory. */
+static int move(const struct pack *pack, enum gpu_stream stream, cuda_address dense,
+                uint64_t nbytes, bool spread, struct gpubind_error *err)
+{
+    const struct layout run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
+    struct gpu *gpu = pack->memory.gpu;
+    struct layout layout;
+    struct gather_end pieces = {NULL, pack->memory.address};
+    const struct gather_end whole = {NULL, dense};
+
+    if (pack_layout(pack, &layout))
+        return layout_copy(gpu, gpu->streams[stream], spread ? &layout : &run,
+                           spread ? &run : &layout, nbytes, err);
+    pieces.gather = strides_gather(pack->strides);
+    if (!pieces.gather)
+        return error_set(err, "out of memory");
+    return gather_copy(gpu, stream, spread ? &pieces : &whole, spread ? &whole : &pieces, nbytes,
+                       err);
+}
+
+int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err)
+{
+    return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
+}
+
+int pack_push(struct gpubind_operation *send, const struct gather_end *to,
+              struct gpubind_error *err)
+{
+    struct gather_end from = {NULL, send->memory.address};
+
+    if (send->pack)
+        from.gather = strides_gather(send->pack->strides);
+    if (send->pack && !from.gather)
+        return error_set(err, "out of memory");
+    return gather_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
+}
+
+struct CUstream_st *pack_stream(const struct pack *pack)
+{
+    return pack->stream;
+}
+
+/* What may come after work of the application is in a stream of its own; what the
+ * application's stream has got to comes after nothing. */
+static int queue_packing(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    struct pack *pack = send->pack;
+    struct gpu *gpu = pack->memory.gpu;
+    const enum gpu_stream stream = send->on_stream ? GPU_OUT : GPU_PACK;
+    struct gpubind_error unheard;
+    int status = 0;
+
+    pack->stream = gpu->streams[stream];
+    if (send->order == ORDER_OPEN)
+        status = flight_precede(&send->before, stream, err);
+    if (status == 0)
+        status = move(pack, stream, send->memory.address, send->nbytes, false, err);
+    /* Also for what was queued of it before something failed. */
+    if (copies_start(gpu, stream, NULL, 0, &pack->flight, status == 0 ? err : &unheard) < 0) {
+        copies_wait(gpu, stream, NULL);
+        status = -1;
+    }
+    return status;
+}
+
+int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    struct pack *pack = send->pack;
+
+    if (!pack_is_dense(pack) && take_dense(send, err) < 0)
+        return -1;
+    if (pack->on_host) {
+        strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, send->nbytes, false);
+        return 0;
+    }
+    return queue_packing(send, err);
+}
+
+int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    struct flight *flight = &operation->pack->flight;
+
+    return flight->gpu ? flight_landed(flight, err) : 1;
+}
+
+int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
+{
+    return move(receive->pack, GPU_IN, dense, receive->got_bytes, true, err);
+}
+
+int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubind_error *err)
+{
+    struct pack *pack = receive->pack;
+    struct gpu *gpu = pack->memory.gpu;
+    struct copy copy = {.from = (cuda_address)(uintptr_t)dense, .nbytes = receive->got_bytes};
+    int status;
+
+    if (!gpu) {
+        strides_copy_on_host(pack->strides, pack->buffer, (char *)(uintptr_t)dense,
+                             receive->got_bytes, true);
+        return 0;
+    }
+    pack->dense = take_buffer(pack, receive->got_bytes, err);
+    if (!pack->dense)
+        return -1;
+    copy.to = pack->dense->memory.address;
+    status = copies_queue(gpu, GPU_IN, &copy, 1, err);
+    if (status == 0)
+        status = pack_spread(receive, copy.to, err);
+    if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
+        status = -1;
+    buffer_give(pack->dense);
+    pack->dense = NULL;
+    return status;
+}
+
+int pack_dense(struct gpubind_operation *receive, struct gpubind_error *err)
+{
+    return take_dense(receive, err);
+}
+
+static int finish_receive(struct gpubind_operation *receive, struct gpubind_error *err)
+{
+    struct pack *pack = receive->pack;
+    struct gpu *gpu = pack->memory.gpu;
+    int status;
+
+    if (receive->result != MPI_SUCCESS || receive->got_bytes == 0 ||
+        (!pack->dense && !pack->on_host)) /* it is there */
+        return 0;
+    if (!gpu) {
+        strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, receive->got_bytes, true);
+        return 0;
+    }
+    status = pack_spread(receive, receive->memory.address, err);
+    if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
+        status = -1;
+    return status;
+}
+
+/* A send that its receiver refused may still be packed: the buffer is the application's
+ * again only after that. */
+static bool is_packed(const void *send)
+{
+    return !((const struct gpubind_operation *)send)->packing;
+}
+
+/* Never with a gated one from within the engine, which asks first. */
+static int finish_send(struct gpubind_operation *send)
+{
+    struct gpubind_error unheard;
+
+    while (!is_packed(send)) /* maybe after work that waits for another message */
+        engine_wait_for(is_packed, send, 3600);
+    while (pack_landed(send, &unheard) == 0)
+        ;
+    return 0;
+}
+
+int pack_finish(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    if (!operation->pack)
+        return 0;
+    return operation->kind == OPERATION_RECEIVE ? finish_receive(operation, err)
+                                                : finish_send(operation);
+}

@@ -1,0 +1,135 @@
+#include "mpi/datatype/pack_pool.h"
+
+#include <stdlib.h>
+
+#include "mpi/core/ipc_refs.h"
+
+#define LEAST (64u << 10)
+
+static struct buffer *kept; /* the latest first */
+static uint64_t kept_bytes, most_bytes;
+
+void buffers_limit(uint64_t nbytes)
+{
+    most_bytes = nbytes;
+}
+
+/* Sizes are few, so that messages of about one size share buffers: four to a doubling. */
+static size_t round_up(uint64_t nbytes)
+{
+    uint64_t step = LEAST / 4;
+
+    if (nbytes <= LEAST)
+        return LEAST;
+    while (nbytes > 8 * step)
+        step *= 2;
+    return (nbytes + step - 1) / step * step;
+}
+
+static void destroy(struct buffer *buffer)
+{
+    struct release *release = shares_release(buffer->memory.id, buffer->memory.start,
+                                             buffer->memory.gpu);
+
+    if (release)
+        release_forget(release);
+    free(buffer);
+}
+
+static struct buffer *take_kept(const struct gpu *gpu, size_t size)
+{
+    struct buffer **best = NULL, *buffer;
+
+    for (struct buffer **link = &kept; *link; link = &(*link)->next)
+        if ((*link)->memory.gpu == gpu && (*link)->memory.size >= size &&
+            (*link)->memory.size <= 2 * size &&
+            (!best || (*link)->memory.size < (*best)->memory.size))
+            best = link;
+    if (!best)
+        return NULL;
+    buffer = *best;
+    *best = buffer->next;
+    kept_bytes -= buffer->memory.size;
+    return buffer;
+}
+
+static int allocate(struct gpu *gpu, size_t size, cuda_address *address)
+{
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuMemAlloc_v2(address, size);
+
+    if (status == CUDA_OUT_OF_MEMORY && kept) {
+        buffers_free();
+        gpu_await_frees();
+        status = gpu_driver()->cuMemAlloc_v2(address, size);
+    }
+    gpu_leave(entered);
+    return status;
+}
+
+struct buffer *buffer_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err)
+{
+    const size_t size = round_up(nbytes);
+    struct buffer *buffer = take_kept(gpu, size);
+    cuda_address address = 0;
+    int status;
+
+    if (buffer)
+        return buffer;
+    buffer = malloc(sizeof *buffer);
+    status = buffer ? allocate(gpu, size, &address) : CUDA_OUT_OF_MEMORY;
+    if (status != CUDA_OK) {
+        free(buffer);
+        gpu_error(status, "there is no GPU memory to pack strided data in", err);
+        return NULL;
+    }
+    if (memory_of((const void *)(uintptr_t)address, &buffer->memory, NULL) < 0 ||
+        !buffer->memory.gpu) /* then no other rank maps it */
+        buffer->memory = (struct memory){.address = address, .start = address};
+    buffer->memory.gpu = gpu;
+    buffer->memory.size = size;
+    return buffer;
+}
+
+void buffer_give(struct buffer *buffer)
+{
+    buffer->next = kept;
+    kept = buffer;
+    kept_bytes += buffer->memory.size;
+}
+
+void buffers_trim(void)
+{
+    while (kept_bytes > most_bytes) { /* the one that was not used for longest */
+        struct buffer **last = &kept;
+
+        while ((*last)->next)
+            last = &(*last)->next;
+        kept_bytes -= (*last)->memory.size;
+        destroy(*last);
+        *last = NULL;
+    }
+}
+
+void buffers_free(void)
+{
+    struct buffer *buffer;
+
+    while ((buffer = kept)) {
+        kept = buffer->next;
+        destroy(buffer);
+    }
+    kept_bytes = 0;
+}
+
+void buffers_clear(void)
+{
+    struct buffer *buffer;
+
+    while ((buffer = kept)) {
+        gpu_free_now(buffer->memory.gpu, buffer->memory.start);
+        kept = buffer->next;
+        free(buffer);
+    }
+    kept_bytes = 0;
+}

@@ -1,0 +1,27 @@
+/* GPU memory of the library's own for packed data, kept for the next message: allocating
+ * takes long, and other ranks would have to map it anew. */
+#ifndef GPUBIND_MPI_DATATYPE_PACK_POOL_H
+#define GPUBIND_MPI_DATATYPE_PACK_POOL_H
+
+#include "cuda/memory.h"
+
+struct buffer {
+    struct buffer *next;
+    struct memory memory;
+};
+
+/* So many bytes are kept that nobody uses, on all GPUs together; buffers_trim frees what
+ * is more, the least recently used first. */
+void buffers_limit(uint64_t nbytes);
+void buffers_trim(void);
+/* Room for nbytes. NULL, with a sentence, when there is none even after those that are
+ * kept were freed. */
+struct buffer *buffer_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err);
+/* What is queued for it in the GPU must be done. */
+void buffer_give(struct buffer *buffer);
+/* Frees those that nobody uses; memory that other ranks map when they have let go. */
+void buffers_free(void);
+/* At the end, when nobody maps any of them. */
+void buffers_clear(void);
+
+#endif

@@ -1,0 +1,108 @@
+#include "mpi/datatype/type_cache.h"
+
+#include <stdlib.h>
+
+#include "mpi/datatype/flat_type.h"
+#include "mpi/datatype/type_nest.h"
+#include "mpi/datatype/type_flatten.h"
+
+static int known_key = MPI_KEYVAL_INVALID;
+
+/* The shape is kept with a derived type, as an attribute of it. */
+static int forget(MPI_Datatype type, int key, void *value, void *unused)
+{
+    struct type_shape *known = value;
+
+    (void)type, (void)key, (void)unused;
+    strides_drop(known->strides);
+    free(known);
+    return MPI_SUCCESS;
+}
+
+/* A type with a rule; false: it has none. */
+static bool study_nest(MPI_Datatype type, struct type_shape *known, bool *good)
+{
+    struct type_nest nest;
+
+    if (!type_nest(type, &nest))
+        return false;
+    known->number = nest.number;
+    known->nbytes = nest.nbytes;
+    known->first = nest.nbytes ? (MPI_Aint)nest.layout.address : 0;
+    known->together = nest.nbytes == nest.layout.run;
+    known->dense = nest.nbytes == 0 || (known->together && known->first == 0 &&
+                                        known->extent == (MPI_Aint)nest.nbytes);
+    if (!known->dense)
+        known->strides = strides_make_regular(&nest.layout, nest.nbytes, known->extent);
+    *good = known->dense || known->strides;
+    return true;
+}
+
+/* One without, as a list of its blocks. */
+static bool study_parts(MPI_Datatype type, struct type_shape *known)
+{
+    struct type_parts parts = {0};
+
+    if (type_take_apart(&parts, type) < 0) {
+        free(parts.blocks);
+        return false;
+    }
+    known->number = parts.mixed ? 0 : parts.number;
+    known->nbytes = parts.nbytes;
+    known->first = parts.nblocks ? parts.blocks[0].at : 0;
+    known->together = parts.nblocks <= 1;
+    known->dense = parts.nblocks == 0 || (known->together && known->first == 0 &&
+                                          known->extent == (MPI_Aint)parts.nbytes);
+    if (!known->dense)
+        known->strides = strides_make(parts.blocks, parts.nblocks, parts.nbytes, known->extent);
+    if (!known->strides)
+        free(parts.blocks);
+    return known->dense || known->strides;
+}
+
+static struct type_shape *study(MPI_Datatype type, struct gpubind_error *err)
+{
+    struct type_shape *known = calloc(1, sizeof *known);
+    MPI_Aint lower;
+    bool good = false;
+
+    if (known) {
+        PMPI_Type_get_extent(type, &lower, &known->extent);
+        if (!study_nest(type, known, &good))
+            good = study_parts(type, known);
+    }
+    if (!good) {
+        free(known);
+        error_set(err, "there is no memory for the description of the datatype, or it is of no "
+                  "kind that MPI has described");
+        return NULL;
+    }
+    if (known_key == MPI_KEYVAL_INVALID)
+        PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &known_key, NULL);
+    PMPI_Type_set_attr(type, known_key, known);
+    return known;
+}
+
+int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err)
+{
+    const struct type_shape *known = NULL;
+    int number = type == MPI_DATATYPE_NULL ? -1 : type_number(type), size, found = 0;
+
+    if (number >= 0) {
+        PMPI_Type_size(type, &size);
+        *shape = (struct type_shape){.number = (uint32_t)number, .nbytes = (size_t)size,
+                                     .dense = true, .together = true, .extent = size};
+        if (!type_may_have_holes(number))
+            return 0;
+    }
+    if (type == MPI_DATATYPE_NULL)
+        return error_set(err, "the datatype is MPI_DATATYPE_NULL");
+    if (known_key != MPI_KEYVAL_INVALID)
+        PMPI_Type_get_attr(type, known_key, &known, &found);
+    if (!found)
+        known = study(type, err);
+    if (!known)
+        return -1;
+    *shape = *known;
+    return 0;
+}

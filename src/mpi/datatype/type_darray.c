@@ -1,0 +1,126 @@
+#include "mpi/datatype/type_darray.h"
+
+#include <stdlib.h>
+
+struct dimension {
+    int size;  /* of the whole array */
+    int block; /* elements that are dealt out together; */
+    int first; /* where the first such block of this process begins, */
+    int step;  /* and how far it is from each to the next */
+    MPI_Aint stride; /* elements of the array from one index to the next */
+    int at;    /* the current index; for the fastest dimension the begin of a row */
+};
+
+static int length_of_block(const struct dimension *dimension, int at)
+{
+    return dimension->block < dimension->size - at ? dimension->block : dimension->size - at;
+}
+
+/* The index behind at; -1: there is none. */
+static int next_index(const struct dimension *dimension, int at)
+{
+    const int in_block = (at - dimension->first) % dimension->step;
+    const MPI_Aint jump = (MPI_Aint)at - in_block + dimension->step;
+
+    if (in_block + 1 < dimension->block && at + 1 < dimension->size)
+        return at + 1;
+    return jump < dimension->size ? (int)jump : -1;
+}
+
+/* The next block of the fastest dimension; -1: there is none. */
+static int next_row(const struct dimension *dimension, int at)
+{
+    const MPI_Aint jump = (MPI_Aint)at + dimension->step;
+
+    return jump < dimension->size ? (int)jump : -1;
+}
+
+/* 0: this process has nothing of it; -1: MPI has no such distribution. */
+static int deal_out(struct dimension *dimension, int kind, int argument, int nprocs, int place)
+{
+    const int size = dimension->size;
+    MPI_Aint first, step;
+
+    if (kind == MPI_DISTRIBUTE_NONE || size == 0)
+        dimension->block = size;
+    else if (argument != MPI_DISTRIBUTE_DFLT_DARG)
+        dimension->block = argument;
+    else if (kind == MPI_DISTRIBUTE_BLOCK)
+        dimension->block = size / nprocs + (size % nprocs != 0);
+    else
+        dimension->block = 1;
+    if (size == 0)
+        return 0;
+    if (dimension->block < 1 || nprocs < 1)
+        return -1;
+    first = (MPI_Aint)dimension->block * place;
+    step = (MPI_Aint)dimension->block * nprocs;
+    if (kind == MPI_DISTRIBUTE_NONE)
+        step = size;
+    dimension->first = first < size ? (int)first : size;
+    dimension->step = step < size ? (int)step : size;
+    dimension->at = dimension->first;
+    return first < size;
+}
+
+/* The dimensions with the fastest first. As deal_out, for all of them. */
+static int read_dimensions(const int *integers, struct dimension *dimensions)
+{
+    const int ndims = integers[2], *sizes = integers + 3, *kinds = sizes + ndims,
+              *arguments = kinds + ndims, *nprocs = arguments + ndims;
+    const int c_order = nprocs[ndims] == MPI_ORDER_C;
+    int rank = integers[1], has = 1;
+    MPI_Aint stride = 1;
+
+    for (int d = ndims - 1; d >= 0; d--) { /* processes are in the order of C in any case */
+        struct dimension *dimension = &dimensions[c_order ? ndims - 1 - d : d];
+        const int place = nprocs[d] > 0 ? rank % nprocs[d] : 0;
+        int some;
+
+        rank /= nprocs[d] > 0 ? nprocs[d] : 1;
+        dimension->size = sizes[d];
+        some = deal_out(dimension, kinds[d], arguments[d], nprocs[d], place);
+        if (some < 0)
+            return -1;
+        has = has && some;
+    }
+    for (int i = 0; i < ndims; i++) {
+        dimensions[i].stride = stride;
+        stride *= dimensions[i].size;
+    }
+    return has;
+}
+
+/* To the next row. 0: this was the last. */
+static int advance(struct dimension *dimensions, int ndims)
+{
+    for (int i = 0; i < ndims; i++) {
+        const int at = i == 0 ? next_row(&dimensions[0], dimensions[0].at)
+                              : next_index(&dimensions[i], dimensions[i].at);
+
+        dimensions[i].at = at < 0 ? dimensions[i].first : at;
+        if (at >= 0)
+            return 1;
+    }
+    return 0;
+}
+
+int type_darray_rows(const int *integers, int (*take)(void *argument, MPI_Aint first, int n),
+                     void *argument)
+{
+    const int ndims = integers[2];
+    struct dimension *dimensions = calloc((size_t)ndims, sizeof *dimensions);
+    int more = dimensions ? read_dimensions(integers, dimensions) : -1;
+    int status = more < 0 ? -1 : 0;
+
+    while (status == 0 && more > 0) {
+        MPI_Aint first = 0;
+
+        for (int i = 0; i < ndims; i++)
+            first += dimensions[i].at * dimensions[i].stride;
+        status = take(argument, first, length_of_block(&dimensions[0], dimensions[0].at));
+        more = advance(dimensions, ndims);
+    }
+    free(dimensions);
+    return status;
+}

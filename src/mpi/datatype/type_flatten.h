@@ -1,0 +1,18 @@
+/* A derived type, taken apart into blocks of bytes. */
+#ifndef GPUBIND_MPI_DATATYPE_TYPE_FLATTEN_H
+#define GPUBIND_MPI_DATATYPE_TYPE_FLATTEN_H
+
+#include "mpi/datatype/type_cache.h"
+
+struct type_parts {  /* of one element; all 0 at first */
+    uint32_t number; /* of the first predefined type in it */
+    bool mixed;      /* there are others */
+    size_t nbytes;
+    int nblocks, room;
+    struct type_block *blocks; /* malloc'ed, the caller's also after a failure */
+};
+
+/* Adds the element's blocks. -1: no memory, or of a kind that is not known. */
+int type_take_apart(struct type_parts *parts, MPI_Datatype type);
+
+#endif

@@ -1,0 +1,163 @@
+#include "mpi/datatype/type_nest.h"
+
+#include "mpi/datatype/type_contents.h"
+
+#define LEVELS_MOST 8 /* some of them join others */
+
+/* count elements of the level below (level 0: the run), stride bytes apart. */
+struct level {
+    uint64_t count;
+    int64_t stride;
+};
+
+struct nest {
+    uint32_t number;
+    MPI_Aint at;
+    uint64_t run; /* 0: no data */
+    int n;
+    struct level levels[LEVELS_MOST];
+};
+
+/* count times what there is so far. Neighbours that touch are joined. */
+static bool repeat(struct nest *nest, uint64_t count, int64_t stride)
+{
+    struct level *last = nest->n ? &nest->levels[nest->n - 1] : NULL;
+
+    if (nest->run == 0 || count == 1)
+        return true;
+    if (count == 0) {
+        nest->run = 0;
+        return true;
+    }
+    if (!last && stride == (int64_t)nest->run)
+        return !__builtin_mul_overflow(nest->run, count, &nest->run);
+    if (last && stride == last->stride * (int64_t)last->count)
+        return !__builtin_mul_overflow(last->count, count, &last->count);
+    if (nest->n == LEVELS_MOST)
+        return false;
+    nest->levels[nest->n++] = (struct level){count, stride};
+    return true;
+}
+
+static bool read_type(struct nest *nest, MPI_Datatype type);
+
+static bool read_vector(struct nest *nest, const struct type_contents *c, MPI_Aint extent)
+{
+    const MPI_Aint stride = c->combiner == MPI_COMBINER_VECTOR ? c->integers[2] * extent
+                                                               : c->addresses[0];
+
+    if (c->integers[0] == 0 || c->integers[1] == 0)
+        return repeat(nest, 0, 0);
+    return repeat(nest, (uint64_t)c->integers[1], extent) &&
+           repeat(nest, (uint64_t)c->integers[0], stride);
+}
+
+/* Its integers are ndims, sizes, subsizes, starts, order. */
+static bool read_subarray(struct nest *nest, const struct type_contents *c, MPI_Aint extent)
+{
+    const int ndims = c->integers[0], *sizes = c->integers + 1, *lengths = sizes + ndims,
+              *starts = lengths + ndims;
+    const bool c_order = c->integers[1 + 3 * ndims] == MPI_ORDER_C;
+
+    for (int i = 0; i < ndims; i++) {
+        const int d = c_order ? ndims - 1 - i : i;
+
+        if (!repeat(nest, (uint64_t)lengths[d], extent))
+            return false;
+        nest->at += starts[d] * extent;
+        extent *= sizes[d];
+    }
+    return true;
+}
+
+static bool is_struct(const struct type_contents *c)
+{
+    return c->combiner == MPI_COMBINER_STRUCT;
+}
+
+/* indexed, hindexed, their block forms, struct: equal blocks at one distance. */
+static bool read_listed(struct nest *nest, const struct type_contents *c, MPI_Aint extent)
+{
+    const int n = c->integers[0];
+    const MPI_Aint first = type_contents_place(c, 0, extent);
+    const MPI_Aint stride = n > 1 ? type_contents_place(c, 1, extent) - first : 0;
+
+    if (n > 1 && is_struct(c))
+        return false;
+    for (int i = 1; i < n; i++)
+        if (type_contents_length(c, i) != type_contents_length(c, 0) ||
+            type_contents_place(c, i, extent) != first + i * stride)
+            return false;
+    nest->at += first;
+    return repeat(nest, (uint64_t)type_contents_length(c, 0), extent) &&
+           repeat(nest, (uint64_t)n, stride);
+}
+
+static bool read_contents(struct nest *nest, const struct type_contents *c)
+{
+    MPI_Aint lower, extent;
+
+    if (type_contents_are_listed(c) && c->integers[0] == 0)
+        return repeat(nest, 0, 0); /* an empty list has no element that could be read */
+    if (c->ntypes == 0 || !read_type(nest, c->types[0]))
+        return false;
+    PMPI_Type_get_extent(c->types[0], &lower, &extent);
+    if (type_contents_are_listed(c))
+        return read_listed(nest, c, extent);
+    switch (c->combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+        return true;
+    case MPI_COMBINER_CONTIGUOUS:
+        return repeat(nest, (uint64_t)c->integers[0], extent);
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+        return read_vector(nest, c, extent);
+    case MPI_COMBINER_SUBARRAY:
+        return read_subarray(nest, c, extent);
+    default:
+        return false;
+    }
+}
+
+static bool read_type(struct nest *nest, MPI_Datatype type)
+{
+    const int number = type_number(type);
+    struct type_contents contents;
+    size_t value, second;
+    bool good;
+    int size;
+
+    if (type_is_basic(type)) {
+        if (type_is_pair(number, &value, &second) && value != second)
+            return false; /* it has a hole in the middle */
+        PMPI_Type_size(type, &size);
+        nest->number = number < 0 ? 0 : (uint32_t)number;
+        nest->run = (uint64_t)size;
+        return true;
+    }
+    if (!type_contents_get(type, &contents))
+        return false;
+    good = read_contents(nest, &contents);
+    type_contents_clear(&contents);
+    return good;
+}
+
+bool type_nest(MPI_Datatype type, struct type_nest *nest)
+{
+    struct nest read = {0};
+
+    if (!read_type(&read, type) || read.n > 3)
+        return false;
+    *nest = (struct type_nest){.number = read.run ? read.number : 0, .nbytes = read.run,
+                               .layout = {.address = (cuda_address)read.at, .run = read.run,
+                                          .count = {1, 1, 1}}};
+    for (int l = 0; l < read.n && read.run; l++) {
+        if (read.levels[l].count > UINT32_MAX ||
+            __builtin_mul_overflow(nest->nbytes, read.levels[l].count, &nest->nbytes))
+            return false;
+        nest->layout.count[l] = (uint32_t)read.levels[l].count;
+        nest->layout.stride[l] = read.levels[l].stride;
+    }
+    return true;
+}

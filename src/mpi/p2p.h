@@ -1,9 +1,0 @@
-/* Messages from one rank to another, as the core sees them. */
-#ifndef GPUBIND_MPI_P2P_H
-#define GPUBIND_MPI_P2P_H
-
-#include "mpi/modules.h"
-
-extern const struct module p2p_module;
-
-#endif

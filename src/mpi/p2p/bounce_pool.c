@@ -1,0 +1,189 @@
+#include "mpi/p2p/bounce_pool.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { WHOLE = LANES * LANE_BYTES, PRIVATE_WHOLE = LANES * PRIVATE_LANE_BYTES };
+
+/* Lanes of one kind lie side by side in one allocation. */
+struct pool {
+    struct pool *next;
+    struct gpu *gpu;
+    struct domain *domain;
+    int use; /* -1: not private */
+    struct lane lanes[LANES];
+};
+
+static struct pool *pools;
+
+static struct pool *find(struct pool *pool, const struct domain *domain, const struct gpu *gpu,
+                         int use)
+{
+    while (pool && (pool->domain != domain || pool->gpu != gpu || pool->use != use))
+        pool = pool->next;
+    return pool;
+}
+
+static bool allocate_on_gpu(struct gpu *gpu, cuda_address *whole)
+{
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuMemAlloc_v2(whole, WHOLE);
+
+    gpu_leave(entered);
+    return status == CUDA_OK;
+}
+
+static char *allocate_private(void)
+{
+    void *at = mmap(NULL, PRIVATE_WHOLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const struct gpu *gpu = gpu_any();
+    bool entered;
+
+    if (at == MAP_FAILED)
+        return NULL;
+    if (!gpu)
+        return at;
+    entered = gpu_enter(gpu);
+    gpu_driver()->cuMemHostRegister_v2(at, PRIVATE_WHOLE, CUDA_REGISTER_PORTABLE);
+    gpu_leave(entered);
+    return at;
+}
+
+static void free_private(char *at)
+{
+    const struct gpu *gpu = gpu_any();
+
+    if (gpu) {
+        bool entered = gpu_enter(gpu);
+
+        gpu_driver()->cuMemHostUnregister(at);
+        gpu_leave(entered);
+    }
+    munmap(at, PRIVATE_WHOLE);
+}
+
+static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
+{
+    struct pool *pool = calloc(1, sizeof *pool);
+    cuda_address whole = 0;
+    char *host = NULL;
+
+    if (!pool)
+        return NULL;
+    if (gpu) {
+        if (!allocate_on_gpu(gpu, &whole))
+            whole = 0;
+    } else if (domain) {
+        if (segment_reserve_lanes(&domain->segment)) {
+            domain_pin(domain, domain->segment.me, SEGMENT_LANES);
+            host = segment_lanes(&domain->segment, domain->segment.me);
+        }
+    } else {
+        host = allocate_private();
+    }
+    if (!whole && !host) {
+        free(pool);
+        return NULL;
+    }
+    *pool = (struct pool){pools, gpu, domain, use, {{0}}};
+    for (int i = 0; i < LANES; i++) {
+        uint64_t offset = (uint64_t)i * (use < 0 ? LANE_BYTES : PRIVATE_LANE_BYTES);
+
+        pool->lanes[i] = (struct lane){.gpu = gpu, .domain = domain, .offset = offset,
+                                       .whole = whole};
+        pool->lanes[i].host = host ? host + offset : NULL;
+        pool->lanes[i].address = host ? (cuda_address)(uintptr_t)(host + offset) : whole + offset;
+    }
+    pools = pool;
+    return pool;
+}
+
+static struct lane *free_one(struct pool *pool)
+{
+    for (int i = 0; pool && i < LANES; i++)
+        if (!pool->lanes[i].taken) {
+            pool->lanes[i].taken = true;
+            return &pool->lanes[i];
+        }
+    return NULL;
+}
+
+static void need(struct domain *domain, struct gpu *gpu, int use)
+{
+    if (!find(pools, domain, gpu, use))
+        make(domain, gpu, use);
+}
+
+void lanes_prepare(struct domain *domain, struct gpu *gpu)
+{
+    if (domain)
+        need(domain, NULL, -1);
+    if (gpu)
+        need(NULL, gpu, -1);
+    for (int use = LANE_OF_SENDS; use <= LANE_OF_RECEIVES && !domain && !gpu; use++)
+        need(NULL, NULL, use);
+}
+
+struct lane *lane_take(struct domain *domain, struct gpu *gpu, bool *none)
+{
+    struct pool *pool = find(pools, gpu ? NULL : domain, gpu, -1);
+
+    if (!pool)
+        pool = make(gpu ? NULL : domain, gpu, -1);
+    *none = !pool;
+    return free_one(pool);
+}
+
+struct lane *lane_take_private(enum lane_use use, bool more)
+{
+    struct pool *pool = find(pools, NULL, NULL, use);
+    struct lane *lane = NULL;
+
+    more = more || !pool;
+    for (; pool && !lane; pool = find(pool->next, NULL, NULL, use))
+        lane = free_one(pool);
+    return lane || !more ? lane : free_one(make(NULL, NULL, use));
+}
+
+void lane_give(struct lane *lane)
+{
+    lane->taken = false;
+}
+
+bool lane_share(const struct lane *lane, struct memory_export *shared)
+{
+    struct memory memory;
+
+    return memory_of((const void *)(uintptr_t)lane->whole, &memory, NULL) == 0 &&
+           memory_share(&memory, shared);
+}
+
+void lanes_forget(const struct domain *domain)
+{
+    for (struct pool **link = &pools; *link;) {
+        struct pool *pool = *link;
+
+        if (pool->domain != domain) {
+            link = &pool->next;
+            continue;
+        }
+        *link = pool->next;
+        free(pool);
+    }
+}
+
+void lanes_clear(void)
+{
+    while (pools) {
+        struct pool *pool = pools;
+        const struct lane *first = &pool->lanes[0];
+
+        pools = pool->next;
+        if (pool->gpu) {
+            gpu_free_now(pool->gpu, first->whole);
+        } else if (!pool->domain) {
+            free_private(first->host);
+        }
+        free(pool);
+    }
+}

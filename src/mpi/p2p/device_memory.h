@@ -1,0 +1,22 @@
+/* GPU memory that the library allocates for the application. */
+#ifndef GPUBIND_MPI_P2P_DEVICE_MEMORY_H
+#define GPUBIND_MPI_P2P_DEVICE_MEMORY_H
+
+#include <stddef.h>
+
+#include "core/base/error.h"
+#include "cuda/memory.h"
+
+/* nbytes > 0 on the current GPU. An MPI error class, with a sentence. */
+int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err);
+int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubind_error *err);
+/* Frees it when no peer maps it any more, which may be later. */
+int memory_free_later(void *buf, struct gpubind_error *err);
+/* Nobody else may write to it without being asked, as those may whose persistent messages it
+ * is set up for: MPI_SUCCESS, or an error with a sentence. */
+int memory_check_unpaired(const void *buf, const struct memory *memory, struct gpubind_error *err);
+
+/* Seconds for peers that make no call of the library. */
+#define MEMORY_PATIENCE 10.0
+
+#endif

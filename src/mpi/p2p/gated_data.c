@@ -1,0 +1,70 @@
+#include "mpi/p2p/gated_data.h"
+
+#include <stdlib.h>
+
+#include "mpi/p2p/recv.h"
+
+static struct gpubind_operation *expecting;
+
+void later_expect(struct gpubind_operation *receive)
+{
+    receive->next = expecting;
+    expecting = receive;
+}
+
+void later_withdraw(struct gpubind_operation *receive)
+{
+    struct gpubind_operation **link = &expecting;
+
+    while (*link && *link != receive)
+        link = &(*link)->next;
+    if (*link)
+        *link = receive->next;
+    free(receive->early->data);
+    free(receive->early);
+    receive->early = NULL;
+}
+
+static void attach(struct arrival *arrival, const struct wire_header *header, char *data)
+{
+    arrival->header.flags &= (uint8_t)~WIRE_LATER;
+    arrival->header.flags |= header->flags;
+    free(arrival->data);
+    arrival->data = data;
+}
+
+static bool is_of(const struct arrival *arrival, const struct peer *peer, uint64_t operation)
+{
+    return arrival->peer == peer && arrival->header.operation == operation &&
+           arrival->header.flags & WIRE_LATER;
+}
+
+static struct arrival *find(struct arrival *first, const struct peer *peer, uint64_t operation)
+{
+    while (first && !is_of(first, peer, operation))
+        first = first->next;
+    return first;
+}
+
+void later_take(const struct peer *peer, const struct wire_header *header, char *data)
+{
+    struct gpubind_operation **link = &expecting, *receive;
+    struct arrival *arrival;
+
+    while (*link && !is_of((*link)->early, peer, header->operation))
+        link = &(*link)->next;
+    receive = *link;
+    if (receive) {
+        *link = receive->next;
+        attach(receive->early, header, data);
+        receive_again(receive);
+        return;
+    }
+    arrival = find(match_kept(header->context), peer, header->operation);
+    if (!arrival)
+        arrival = find(match_taken(), peer, header->operation);
+    if (arrival)
+        attach(arrival, header, data);
+    else
+        free(data);
+}

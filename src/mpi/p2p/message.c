@@ -1,0 +1,317 @@
+/* One message: its arguments are checked, it is described, announced or posted, and ended. */
+#include "mpi/p2p/message.h"
+
+#include "cuda/synchronous.h"
+#include "mpi/datatype/pack_pool.h"
+#include "mpi/core/progress.h"
+#include "mpi/p2p/send_gated.h"
+#include "mpi/core/context.h"
+#include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/tag_match.h"
+#include "mpi/p2p/rndv_put.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/send_net.h"
+#include "mpi/p2p/request_finish.h"
+#include "mpi/core/ipc_refs.h"
+#include "mpi/datatype/flat_type.h"
+
+static int check(const struct arguments *arguments, const struct comm *comm,
+                 enum operation_kind kind, struct gpubind_error *err)
+{
+    const bool receive = kind == OPERATION_RECEIVE;
+    const int rank = arguments->rank, tag = arguments->tag;
+
+    if (arguments->count < 0) {
+        error_set(err, "the count is %lld", (long long)arguments->count);
+        return MPI_ERR_COUNT;
+    }
+    if (rank != MPI_PROC_NULL && !(receive && rank == MPI_ANY_SOURCE) &&
+        (rank < 0 || rank >= comm->size)) {
+        error_set(err, "%s is rank %d of a communicator of %d", receive ? "the source" : "the destination",
+                  rank, comm->size);
+        return MPI_ERR_RANK;
+    }
+    if (!(receive && tag == MPI_ANY_TAG) && (tag < 0 || tag > comm->tag_most)) {
+        error_set(err, "the tag is %d, not 0 to %d", tag, comm->tag_most);
+        return MPI_ERR_TAG;
+    }
+    return MPI_SUCCESS;
+}
+
+/* All of the buffer can be counted and addressed. */
+static int check_size(const struct type_shape *shape, MPI_Count count, uint64_t *nbytes,
+                      struct gpubind_error *err)
+{
+    MPI_Count bytes, span;
+
+    if (!__builtin_mul_overflow(count, shape->nbytes, &bytes) &&
+        !__builtin_mul_overflow(count, shape->extent, &span)) {
+        *nbytes = (uint64_t)bytes;
+        return MPI_SUCCESS;
+    }
+    error_set(err, "the count is %lld, of elements of %llu bytes that are %lld bytes apart: that "
+              "is more than memory can hold", (long long)count, (unsigned long long)shape->nbytes,
+              (long long)shape->extent);
+    return MPI_ERR_COUNT;
+}
+
+/* A blocking call comes after earlier work in the legacy stream, which cannot be while
+ * that is captured. */
+static int come_after(struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    if (operation->order != ORDER_OPEN)
+        return 0;
+    if (gpu_is_capturing(operation->memory.gpu)) {
+        operation->order = ORDER_DONE;
+        return error_set(err, "a blocking stream is being captured: blocking calls, which come "
+                         "after its work, are not possible");
+    }
+    operation_order(operation);
+    return 0;
+}
+
+/* A copy that has returned ends soon; other work there may wait for this very message. */
+#define COPIES_END_WITHIN 1.0 /* seconds */
+
+/* Of the application, that have returned and may be under way all the same. */
+static void come_after_copies(struct gpubind_operation *operation, enum call_kind call)
+{
+    if (operation->order == ORDER_OPEN)
+        return;
+    if (call == CALL_ON_STREAM || gpu_is_held() || gpu_is_capturing(operation->memory.gpu)) {
+        synchronous_settle(&operation->memory);
+        return;
+    }
+    operation->order = ORDER_OPEN;
+    operation->order_until = operation_clock() + COPIES_END_WITHIN;
+}
+
+/* The data of a type that is not dense may be all the same: a part of a row, say. */
+static bool is_run(const struct type_shape *shape, MPI_Count count)
+{
+    return shape->dense || (shape->together &&
+                            (count == 1 || shape->extent == (MPI_Aint)shape->nbytes));
+}
+
+/* Packing is ordered in any case. */
+static enum order order_of(const struct gpubind_operation *operation, enum call_kind call,
+                           bool strided)
+{
+    if (call == CALL_ON_STREAM)
+        return ORDER_GATED;
+    if (operation->nbytes == 0 || !operation->memory.gpu)
+        return ORDER_DONE;
+    return strided || (call == CALL_BLOCKING && library_settings()->order) ? ORDER_OPEN
+                                                                           : ORDER_DONE;
+}
+
+struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
+                                           enum operation_kind kind, struct type_shape *shape,
+                                           int *result, struct gpubind_error *err)
+{
+    struct gpubind_operation *operation;
+    const char *first; /* where its data begin */
+    uint64_t nbytes;
+
+    *result = check(arguments, comm, kind, err);
+    if (*result != MPI_SUCCESS)
+        return NULL;
+    *result = MPI_ERR_TYPE;
+    if (type_look(arguments->type, shape, err) < 0)
+        return NULL;
+    *result = check_size(shape, arguments->count, &nbytes, err);
+    if (*result != MPI_SUCCESS)
+        return NULL;
+    *result = MPI_ERR_BUFFER;
+    first = (const char *)arguments->buf + shape->first;
+    if (arguments->rank != MPI_PROC_NULL && nbytes > 0 && !first) {
+        error_set(err, "the buffer is NULL, with %lld elements", (long long)arguments->count);
+        return NULL;
+    }
+    *result = MPI_ERR_OTHER;
+    operation = operation_make(kind);
+    if (!operation) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    operation_join(operation, comm);
+    operation->rank = arguments->rank;
+    operation->tag = arguments->tag;
+    operation->type = shape->number;
+    operation->buffer = (void *)(uintptr_t)arguments->buf;
+    operation->nbytes = nbytes;
+    if (arguments->rank >= 0)
+        operation->peer = &comm->domain->peers[comm->domain_ranks[arguments->rank]];
+    if (arguments->rank != MPI_PROC_NULL) {
+        if (memory_of(first, &operation->memory, err) < 0) {
+            operation_forget(operation);
+            return NULL;
+        }
+        operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
+    }
+    *result = MPI_SUCCESS;
+    return operation;
+}
+
+struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
+                                          enum operation_kind kind, enum call_kind call,
+                                          int *result, struct gpubind_error *err)
+{
+    struct type_shape shape;
+    struct gpubind_operation *operation = message_describe(arguments, comm, kind, &shape, result,
+                                                           err);
+
+    bool strided;
+
+    if (!operation || operation->rank == MPI_PROC_NULL)
+        return operation;
+    strided = operation->nbytes > 0 && !is_run(&shape, arguments->count);
+    if (!strided) {
+        operation->buffer = (char *)operation->buffer + shape.first;
+        operation->memory.address += (cuda_address)shape.first;
+    }
+    operation->on_stream = call == CALL_ON_STREAM;
+    operation->order = order_of(operation, call, strided);
+    if (operation->nbytes > 0 && synchronous_make(&operation->memory))
+        come_after_copies(operation, call);
+    if (come_after(operation, err) == 0 &&
+        (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+        return operation;
+    *result = MPI_ERR_OTHER;
+    operation_forget(operation);
+    return NULL;
+}
+
+/* PROC_NULL: over before it began. */
+static bool is_for_nobody(struct gpubind_operation *operation)
+{
+    if (operation->rank != MPI_PROC_NULL)
+        return false;
+    operation->source = MPI_PROC_NULL;
+    operation->got_tag = MPI_ANY_TAG;
+    operation_good(operation);
+    return true;
+}
+
+/* Memory that was sent from or into for the first time: what was freed before it may be
+ * mapped by peers still. */
+void message_sweep(void)
+{
+    strides_sweep();
+    buffers_trim();
+    if (memory_shared_anew())
+        shares_sweep();
+}
+
+static bool is_ordered(const void *send)
+{
+    return operation_ordered((struct gpubind_operation *)(uintptr_t)send) != 0; /* the caller's */
+}
+
+/* Its data may go with the announcement. */
+static void start_remote_send(struct gpubind_operation *send)
+{
+    while (send->order == ORDER_OPEN)
+        engine_wait_for(is_ordered, send, 3600);
+    remote_send(send);
+}
+
+static void start_send(struct gpubind_operation *send, bool blocking)
+{
+    const bool packed = send->pack && pack_is_dense(send->pack);
+
+    if (is_for_nobody(send))
+        return;
+    if (blocking && !packed && offer_use(send))
+        return;
+    /* Strided data that no waiting receive took. A message whose packing failed is sent as
+     * one that failed: its receiver waits for it. */
+    if (send->pack && !packed && gated_send_pack(send, &send->error) < 0)
+        operation_failed(send);
+    if (send->peer->local >= 0)
+        local_send(send);
+    else
+        start_remote_send(send);
+    if (!blocking)
+        gated_send_serve(send);
+    message_sweep();
+}
+
+static void start_receive(struct gpubind_operation *receive, bool blocking)
+{
+    if (is_for_nobody(receive))
+        return;
+    match_receive(receive);
+    if (blocking && !receive->done)
+        offer_make(receive);
+    message_sweep();
+}
+
+void message_start(struct gpubind_operation *operation, bool blocking)
+{
+    if (operation->kind == OPERATION_SEND)
+        start_send(operation, blocking);
+    else
+        start_receive(operation, blocking);
+}
+
+/* ---- its end */
+
+static void fill_status(MPI_Status *status, int source, int tag, uint64_t nbytes, bool cancelled)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)nbytes);
+    PMPI_Status_set_cancelled(status, cancelled);
+}
+
+void request_empty_status(MPI_Status *status)
+{
+    fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = MPI_SUCCESS;
+}
+
+static void tell_status(const struct gpubind_operation *operation, MPI_Status *status)
+{
+    if (operation->kind == OPERATION_RECEIVE && !operation->cancelled)
+        fill_status(status, operation->source, operation->got_tag, operation->got_bytes, false);
+    else
+        fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, operation->cancelled);
+}
+
+/* Strided data that were received are in their place from then on, and are not touched
+ * again. */
+static void settle(struct gpubind_operation *operation)
+{
+    if (pack_finish(operation, &operation->error) < 0)
+        operation->result = MPI_ERR_OTHER;
+    if (operation->kind == OPERATION_SEND)
+        return;
+    pack_free(operation->pack);
+    operation->pack = NULL;
+}
+
+void request_status(struct gpubind_operation *operation, MPI_Status *status)
+{
+    settle(operation);
+    tell_status(operation, status);
+}
+
+int request_finish(struct gpubind_operation *operation, MPI_Status *status,
+                   struct gpubind_error *err)
+{
+    int result;
+
+    request_status(operation, status);
+    result = operation->result;
+    *err = operation->error;
+    operation->inactive = operation->pair;
+    if (operation->pair)
+        operations_count(-1);
+    if (!operation->pair)
+        operation_forget(operation);
+    return result;
+}

@@ -1,0 +1,130 @@
+/* Messages, as the core sees them. */
+#include "mpi/p2p/p2p.h"
+
+#include "mpi/core/progress.h"
+#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/incoming.h"
+#include "mpi/p2p/bounce_pool.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/tag_match.h"
+#include "mpi/p2p/rndv_put.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/wait_notice.h"
+#include "mpi/datatype/iov_advert.h"
+#include "mpi/p2p/recv.h"
+#include "mpi/p2p/send_net.h"
+#include "mpi/core/ipc_refs.h"
+#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/p2p/rndv_staged_mpi.h"
+
+/* ---- a message */
+
+static void nudge(struct gpubind_operation *operation)
+{
+    if (operation->kind == OPERATION_SEND)
+        local_send_nudge(operation);
+    else
+        offer_nudge(operation);
+}
+
+/* Its peer is gone, which may have sent a message before. */
+static void abandon(struct gpubind_operation *operation)
+{
+    incoming_read_all();
+    if (operation->done || operation->packing) /* packing: its buffer is being read */
+        return;
+    if (operation->kind == OPERATION_RECEIVE)
+        receive_abandon(operation);
+    else if (operation->peer->local >= 0)
+        local_sends_progress(operation->domain);
+    else
+        remote_abandon(operation);
+}
+
+/* A receive from any rank: each rank that is gone ends one, on each communicator, since nobody
+ * knows whether it would have sent. */
+static void look_after_any(struct gpubind_operation *receive)
+{
+    const int lost = receive->comm ? life_lost_rank(receive->comm) : -1;
+
+    if (lost < 0)
+        return;
+    incoming_read_all();
+    if (receive->done || !match_withdraw(receive))
+        return;
+    life_told(receive->comm, lost);
+    operation_end(receive, MPI_ERR_OTHER, "rank %d is gone, while a message from any rank was "
+                  "waited for", lost);
+}
+
+static void look_after(struct gpubind_operation *operation)
+{
+    if (engine_peer_is_gone(operation))
+        abandon(operation);
+    else if (!operation->peer && operation->kind == OPERATION_RECEIVE)
+        look_after_any(operation);
+    if (!operation->done)
+        patience_look(operation);
+}
+
+static void clear(struct gpubind_operation *operation)
+{
+    pack_free(operation->pack);
+}
+
+static const struct operation_ops message_ops = {nudge, look_after, clear};
+
+/* ---- all of them */
+
+static void start(void)
+{
+    operations_have(&message_ops);
+    shares_ask_by(local_send);
+}
+
+static void progress(bool mpi)
+{
+    gated_sends_progress(mpi);
+    for (struct domain *domain = domain_first(); domain; domain = domain->next) {
+        incoming_read(domain);
+        local_sends_progress(domain);
+        if (mpi && (domain->nremote > 0 || remote_busy()))
+            remote_progress(domain);
+    }
+    receives_progress();
+    stage_sends_progress();
+    if (mpi && transfers_busy())
+        transfers_progress();
+    incoming_close_mappings();
+}
+
+static void comm_removed(struct comm *comm)
+{
+    match_clear(comm);
+    match_clear(comm->companion);
+}
+
+static bool domain_busy(const struct domain *domain)
+{
+    return incoming_closes_for(domain) || stage_busy(domain);
+}
+
+static void domain_removed(struct domain *domain)
+{
+    pieces_forget(domain);
+    lanes_forget(domain);
+}
+
+const struct module p2p_module = {
+    .name = "p2p",
+    .start = start,
+    .progress = progress,
+    .look_around = patience_look_at_sent,
+    .has_work = gated_sends_pending,
+    .comm_added = match_adopt,
+    .comm_removed = comm_removed,
+    .domain_given_up = match_forget,
+    .domain_busy = domain_busy,
+    .domain_removed = domain_removed,
+};

@@ -1,0 +1,341 @@
+#include "mpi/p2p/recv.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/p2p/rndv_get_host.h"
+#include "mpi/p2p/gated_data.h"
+#include "mpi/core/shm_inbox.h"
+#include "mpi/core/context.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/p2p/send_shm.h"
+#include "mpi/core/log.h"
+#include "mpi/p2p/rndv_put.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/rndv_get.h"
+#include "mpi/p2p/send_net.h"
+#include "mpi/p2p/rndv_staged_shm.h"
+
+/* Receives whose sender is not ready yet. */
+static struct gpubind_operation *waiting;
+/* Receives with a message that come after work of the GPU which is under way. */
+static struct gpubind_operation *late, **late_end = &late;
+
+void receive_finish(struct gpubind_operation *receive, int status,
+                    const struct gpubind_error *err)
+{
+    if (receive->mapping)
+        mapping_done(receive->mapping);
+    receive->mapping = NULL;
+    inbox_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_DONE);
+    if (status < 0 && err != &receive->error)
+        receive->error = *err;
+    if (status < 0)
+        operation_failed(receive);
+    else
+        operation_good(receive);
+    operation_let_go(receive);
+}
+
+/* Where the data lie for a copy by this process: the sender is this process, or its
+ * memory is mapped. 0: not reachable. */
+static cuda_address reach(struct gpubind_operation *receive)
+{
+    const struct wire_header *header = &receive->from->header;
+    struct memory_export shared = {header->id, header->start, header->size, {{0}}};
+    struct gpubind_error err;
+    const enum path path = library_settings()->path;
+
+    if (header->flags & WIRE_SELF)
+        return header->address;
+    if (!(header->flags & WIRE_SHAREABLE) || !receive->memory.gpu || receive->peer->no_ipc ||
+        (path != PATH_ANY && path != PATH_IPC))
+        return 0;
+    memcpy(&shared.handle, header->handle, sizeof shared.handle);
+    if (!mapping_possible(receive->peer, &shared, receive->memory.gpu))
+        return 0;
+    receive->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &err);
+    if (!receive->mapping) {
+        receive->peer->no_ipc = true;
+        notice_once(NOTICE_IPC, "%s (rank %d); messages from there go through host memory",
+                    err.text, receive->source);
+        return 0;
+    }
+    receive->from->mapped = 1;
+    receive->peer->ipc_works |= memory_has_handle(&shared);
+    return mapping_address(receive->mapping, header->address);
+}
+
+static void copy_from(struct gpubind_operation *receive, const char *slot)
+{
+    const struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)slot,
+                              receive->got_bytes, false};
+    struct gpubind_error err;
+
+    receive_finish(receive, copy_now(receive->memory.gpu, GPU_IN, &copy, &err), &err);
+}
+
+/* The data are in the sender's slot. */
+static void take_slot(struct gpubind_operation *receive)
+{
+    const struct segment *segment = &receive->domain->segment;
+    const char *slot = segment_slot(segment, receive->peer->local, receive->from->slot);
+    struct gpubind_error err;
+
+    if (receive->got_bytes == 0) {
+        receive_finish(receive, 0, NULL);
+    } else if (receive->pack) {
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_SLOTS);
+        receive_finish(receive, pack_take(receive, slot, &err), &err);
+    } else if (receive->memory.gpu) {
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_SLOTS);
+        copy_from(receive, slot);
+    } else {
+        memcpy(receive->buffer, slot, receive->got_bytes);
+        receive_finish(receive, 0, NULL);
+    }
+}
+
+/* Both ends are memory that a kernel of the receiver's GPU can address: a mapping is, the
+ * memory of another GPU of this process need not be. */
+static bool is_for_kernels(const struct gpubind_operation *receive, cuda_address from)
+{
+    struct memory memory;
+
+    if (!receive->memory.gpu || !(receive->from->header.flags & WIRE_ON_GPU))
+        return false;
+    return receive->mapping ||
+           (memory_of((const void *)(uintptr_t)from, &memory, NULL) == 0 &&
+            memory.gpu == receive->memory.gpu);
+}
+
+static void take(struct gpubind_operation *receive)
+{
+    const struct wire_header *header = &receive->from->header;
+    const bool host = !receive->memory.gpu && !(header->flags & WIRE_ON_GPU);
+    const bool on_stream = receive->on_stream || header->flags & WIRE_ON_STREAM;
+    const cuda_address from = receive->got_bytes > 0 ? reach(receive) : 0;
+    const bool kernels = from && is_for_kernels(receive, from);
+
+    if (receive->got_bytes == 0) {
+        receive_finish(receive, 0, NULL);
+    } else if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
+        receive_finish(receive, -1, &receive->error);
+    } else if (!from && host && !on_stream) {
+        host_read_add(receive);
+    } else if (!from) {
+        stage_receive_start(receive);
+    } else if (!host) {
+        pull_add(receive, from, kernels);
+    } else {
+        memcpy(receive->buffer, (const void *)(uintptr_t)from, receive->got_bytes);
+        receive_finish(receive, 0, NULL);
+    }
+}
+
+/* true: it no longer waits. */
+static bool advance(struct gpubind_operation *receive)
+{
+    struct descriptor *from = receive->from;
+    const struct gpubind_error failed = {"the sender's copy failed"};
+    uint32_t state = atomic_load_explicit(&from->state, memory_order_acquire);
+
+    if (state == DESCRIPTOR_SENT)
+        atomic_compare_exchange_strong(&from->state, &state, DESCRIPTOR_TAKEN);
+    state = atomic_load_explicit(&from->state, memory_order_acquire);
+    if (state == DESCRIPTOR_STASHING ||
+        (state == DESCRIPTOR_TAKEN && !atomic_load_explicit(&from->ready, memory_order_acquire)))
+        return false;
+    if (atomic_load_explicit(&from->failed, memory_order_relaxed))
+        receive_finish(receive, -1, &failed);
+    else if (state == DESCRIPTOR_STASHED)
+        take_slot(receive);
+    else
+        take(receive);
+    return true;
+}
+
+static void local_receive(struct gpubind_operation *receive)
+{
+    receive->held = true;
+    if (advance(receive))
+        return;
+    receive->next = waiting;
+    waiting = receive;
+}
+
+void receive_drop(const struct arrival *arrival)
+{
+    uint32_t state = DESCRIPTOR_SENT;
+
+    if (arrival->from) {
+        /* A sender that stashes it at this moment writes its state after ours. */
+        if (!atomic_compare_exchange_strong(&arrival->from->state, &state, DESCRIPTOR_TAKEN))
+            while (atomic_load(&arrival->from->state) == DESCRIPTOR_STASHING &&
+                   !life_is_over(arrival->domain, arrival->peer))
+                sched_yield();
+        inbox_acknowledge(arrival->domain, arrival->peer, arrival->from, DESCRIPTOR_DONE);
+    } else {
+        remote_refuse(arrival);
+    }
+}
+
+/* The buffer is too small: the message is consumed, the sender none the wiser. */
+static void truncate_it(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    receive_drop(arrival);
+    operation_end(receive, MPI_ERR_TRUNCATE,
+                  "%llu bytes from rank %d with tag %d do not fit the buffer of %llu bytes",
+                  (unsigned long long)arrival->header.nbytes, arrival->header.source,
+                  arrival->header.tag, (unsigned long long)receive->nbytes);
+}
+
+static void keep_early(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    if (!receive->early)
+        receive->early = malloc(sizeof *receive->early);
+    if (!receive->early)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    *receive->early = *arrival;
+    if (arrival->header.flags & WIRE_LATER)
+        later_expect(receive);
+}
+
+void receive_again(struct gpubind_operation *receive)
+{
+    struct arrival *early = receive->early;
+
+    if (!early || receive->order == ORDER_GATED || early->header.flags & WIRE_LATER)
+        return;
+    receive->early = NULL;
+    receive_start(receive, early);
+    free(early);
+}
+
+static void append_late(struct gpubind_operation *receive)
+{
+    receive->next = NULL;
+    *late_end = receive;
+    late_end = &receive->next;
+}
+
+static void keep_late(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    keep_early(receive, arrival);
+    receive->held = true;
+    append_late(receive);
+}
+
+static void drop_early(struct gpubind_operation *receive)
+{
+    receive_drop(receive->early);
+    free(receive->early);
+    receive->early = NULL;
+    operation_let_go(receive);
+}
+
+static void start_late(void)
+{
+    struct gpubind_operation *all = late;
+
+    late = NULL;
+    late_end = &late;
+    while (all) {
+        struct gpubind_operation *receive = all;
+
+        all = receive->next;
+        if (!receive->done && operation_ordered(receive) == 0) {
+            append_late(receive);
+        } else if (receive->done) { /* its peer is gone, or that work has failed */
+            drop_early(receive);
+        } else {
+            receive->held = false;
+            receive_again(receive);
+        }
+    }
+}
+
+void receive_start(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    const struct wire_header *header = &arrival->header;
+
+    if (receive->order == ORDER_GATED ||
+        (header->flags & WIRE_LATER && header->nbytes <= receive->nbytes)) {
+        keep_early(receive, arrival);
+        return;
+    }
+    offer_withdraw(receive);
+    receive->source = header->source;
+    receive->got_tag = header->tag;
+    receive->got_bytes = header->nbytes;
+    receive->got_type = header->type;
+    receive->got_on_gpu = header->flags & WIRE_ON_GPU;
+    receive->peer = arrival->peer;
+    receive->from = arrival->from;
+    if (header->nbytes > receive->nbytes)
+        truncate_it(receive, arrival);
+    else if (receive->order == ORDER_OPEN)
+        keep_late(receive, arrival);
+    else if (arrival->from)
+        local_receive(receive);
+    else
+        remote_receive(receive, arrival);
+}
+
+/* false: its data are on their way already. */
+static bool stop_waiting(struct gpubind_operation *receive)
+{
+    struct gpubind_operation **link = &waiting;
+
+    while (*link && *link != receive)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    *link = receive->next;
+    return true;
+}
+
+/* A copy from memory that is mapped here needs no sender. */
+void receive_abandon(struct gpubind_operation *receive)
+{
+    struct gpubind_error gone;
+
+    error_set(&gone, "rank %d is gone", receive->rank < 0 ? receive->source : receive->rank);
+    if (match_withdraw(receive)) {
+        offer_withdraw(receive);
+        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+    } else if (receive->from && stop_waiting(receive)) {
+        receive_finish(receive, -1, &gone);
+    } else if (receive->early) { /* without LATER it has come, and waits for a stream here */
+        if (!(receive->early->header.flags & WIRE_LATER))
+            return;
+        later_withdraw(receive);
+        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+    } else if (!receive->from) {
+        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+    } else {
+        stage_receive_abandon(receive);
+    }
+}
+
+void receives_progress(void)
+{
+    struct gpubind_operation *all;
+
+    start_late();
+    all = waiting;
+    waiting = NULL;
+    while (all) {
+        struct gpubind_operation *receive = all;
+
+        all = all->next;
+        if (!advance(receive)) {
+            receive->next = waiting;
+            waiting = receive;
+        }
+    }
+    host_reads_progress();
+    pulls_progress();
+    stage_receives_progress();
+}

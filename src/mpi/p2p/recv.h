@@ -1,0 +1,21 @@
+/* What a receive does once its message is known: which path, and the copies on it. */
+#ifndef GPUBIND_MPI_P2P_RECV_H
+#define GPUBIND_MPI_P2P_RECV_H
+
+#include "mpi/p2p/tag_match.h"
+
+/* The receive gets that message. The arrival's data change hands. */
+void receive_start(struct gpubind_operation *receive, const struct arrival *arrival);
+/* The same, for one that got its message too early for one of the two. */
+void receive_again(struct gpubind_operation *receive);
+/* Its sender is gone: ends it with an error, unless it can go on alone. */
+void receive_abandon(struct gpubind_operation *receive);
+/* Nobody gets it; the sender does not notice. */
+void receive_drop(const struct arrival *arrival);
+/* Moves receives from ranks of this node on: what waits for its sender or for a copy. */
+void receives_progress(void);
+/* The copy of a receive from shared memory has ended, or never began. */
+void receive_finish(struct gpubind_operation *receive, int status,
+                    const struct gpubind_error *err);
+
+#endif

@@ -1,0 +1,190 @@
+#include "mpi/p2p/rndv_get.h"
+
+#include <stdlib.h>
+
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/recv.h"
+
+/* A single small copy that a thread waits for is waited for in the driver, which is
+ * 1 us faster than asking for its event; nothing else moves meanwhile. */
+#define AT_ONCE (1u << 20)
+/* A batch waits for the one before, so that more messages share it, until this many
+ * bytes wait: of small messages, of large ones. */
+#define ENOUGH (1u << 20)
+#define ENOUGH_LARGE (4u << 20)
+#define LARGE (512u << 10)
+/* The first one waits while messages of a burst come in, which a sender makes one of in
+ * 0.25 to 0.35 us; so many seconds without one end it. */
+#define QUIET 0.7e-6
+#define FLIGHTS 4
+
+struct pull {
+    struct pull *next;
+    struct gpubind_operation *receive;
+    struct copy copy;
+    struct gpu *gpu;
+    bool strided;
+};
+
+struct batch {
+    struct flight flight; /* gpu NULL: unused */
+    struct pull *pulls;
+};
+
+static struct pull *pending, **pending_end = &pending, *spare;
+static int npending;
+static double latest; /* when the last one came */
+static size_t pending_nbytes;
+static struct batch batches[FLIGHTS]; /* a ring: flying of them from oldest on */
+static int oldest, flying;
+
+void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
+{
+    struct pull *pull = spare;
+    struct memory source;
+
+    if (pull)
+        spare = pull->next;
+    else
+        pull = malloc(sizeof *pull);
+    if (!pull)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    /* One end is GPU memory; to the host it is the GPU that the data come from. */
+    *pull = (struct pull){.receive = receive, .gpu = receive->memory.gpu,
+                          .strided = receive->pack && device,
+                          .copy = {receive->memory.address, from, receive->got_bytes, device}};
+    if (!pull->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
+        pull->gpu = source.gpu;
+    if (!pull->gpu)
+        pull->gpu = gpu_current(NULL);
+    *pending_end = pull;
+    pending_end = &pull->next;
+    npending++;
+    latest = operation_clock();
+    pending_nbytes += pull->copy.nbytes;
+}
+
+static void finish(struct pull *pull, int status, const struct gpubind_error *err)
+{
+    receive_finish(pull->receive, status, err);
+    pull->next = spare;
+    spare = pull;
+}
+
+static void run_alone(struct pull *pull)
+{
+    struct gpubind_error err;
+    int status;
+
+    if (!pull->strided) {
+        status = copy_now(pull->gpu, GPU_IN, &pull->copy, &err);
+    } else {
+        status = pack_spread(pull->receive, pull->copy.from, &err);
+        if (copies_wait(pull->gpu, GPU_IN, status == 0 ? &err : NULL) < 0)
+            status = -1;
+    }
+    finish(pull, status, &err);
+}
+
+/* false: it is still under way. */
+static bool land(struct batch *batch)
+{
+    struct gpubind_error err;
+    int landed = flight_landed(&batch->flight, &err);
+
+    if (landed == 0)
+        return false;
+    while (batch->pulls) {
+        struct pull *pull = batch->pulls;
+
+        batch->pulls = pull->next;
+        finish(pull, landed < 0 ? -1 : 0, &err);
+    }
+    return true;
+}
+
+/* Takes what goes to one GPU, at most COPIES_MOST, off the pending ones. */
+static void start(struct batch *batch)
+{
+    struct gpu *gpu = pending->gpu;
+    struct copy copies[COPIES_MOST];
+    struct pull **link = &pending, **end = &batch->pulls;
+    struct gpubind_error err;
+    int n = 0, taken = 0, status = 0;
+
+    while (*link && taken < COPIES_MOST) {
+        struct pull *pull = *link;
+
+        if (pull->gpu != gpu) {
+            link = &pull->next;
+            continue;
+        }
+        *link = pull->next;
+        pull->next = NULL;
+        if (status == 0 && pull->strided)
+            status = pack_spread(pull->receive, pull->copy.from, &err);
+        else if (status == 0)
+            copies[n++] = pull->copy;
+        taken++;
+        npending--;
+        pending_nbytes -= pull->copy.nbytes;
+        *end = pull;
+        end = &pull->next;
+    }
+    pending_end = &pending;
+    while (*pending_end)
+        pending_end = &(*pending_end)->next;
+    if (status == 0)
+        status = copies_start(gpu, GPU_IN, copies, n, &batch->flight, &err);
+    if (status == 0) {
+        flying++;
+        return;
+    }
+    copies_wait(gpu, GPU_IN, NULL); /* for what was queued all the same */
+    while (batch->pulls) {
+        struct pull *pull = batch->pulls;
+
+        batch->pulls = pull->next;
+        finish(pull, status, &err);
+    }
+}
+
+/* A thread waits for this one message and nothing else moves. */
+static bool is_alone(void)
+{
+    return flying == 0 && npending == 1 && pending->receive->waited &&
+           !pending->receive->comm->posted && pending_nbytes <= AT_ONCE;
+}
+
+/* Receives are posted that the burst may bring messages for. */
+static bool more_may_come(void)
+{
+    return pending->receive->comm->posted && operation_clock() - latest < QUIET;
+}
+
+static bool is_enough(void)
+{
+    return pending_nbytes >= (pending->copy.nbytes > LARGE ? ENOUGH_LARGE : ENOUGH);
+}
+
+void pulls_progress(void)
+{
+    while (flying > 0 && land(&batches[oldest])) {
+        oldest = (oldest + 1) % FLIGHTS;
+        flying--;
+    }
+    if (is_alone()) {
+        struct pull *pull = pending;
+
+        pending = NULL;
+        pending_end = &pending;
+        npending = 0;
+        pending_nbytes = 0;
+        run_alone(pull);
+        return;
+    }
+    while (npending > 0 && flying < FLIGHTS &&
+           (is_enough() || npending == COPIES_MOST ||
+            (flying == 0 && !more_may_come())))
+        start(&batches[(oldest + flying) % FLIGHTS]);
+}

@@ -1,0 +1,80 @@
+#include "mpi/p2p/rndv_get_host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "mpi/p2p/recv.h"
+#include "mpi/p2p/rndv_staged_shm.h"
+
+#define STEP_BYTES (1u << 20) /* in one step of the engine: other messages move between */
+
+struct host_read {
+    struct host_read *next;
+    struct gpubind_operation *receive;
+    uint64_t done; /* bytes */
+};
+
+static struct host_read *reads, **reads_end = &reads;
+
+static bool is_possible(const struct gpubind_operation *receive)
+{
+    return !receive->peer->no_reads && receive->peer->pid > 0;
+}
+
+void host_read_add(struct gpubind_operation *receive)
+{
+    struct host_read *read;
+
+    if (!is_possible(receive)) {
+        stage_receive_start(receive);
+        return;
+    }
+    read = calloc(1, sizeof *read);
+    if (!read)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    read->receive = receive;
+    *reads_end = read;
+    reads_end = &read->next;
+}
+
+/* One step. 1: all of it is there; 0: not yet; -1: this process may not read. */
+static int advance(struct host_read *read)
+{
+    const struct gpubind_operation *receive = read->receive;
+    const uint64_t left = receive->got_bytes - read->done;
+    const size_t nbytes = left < STEP_BYTES ? (size_t)left : STEP_BYTES;
+    const struct iovec to = {(char *)receive->buffer + read->done, nbytes};
+    const struct iovec from = {(void *)(uintptr_t)(receive->from->header.address + read->done),
+                               nbytes};
+    const ssize_t n = process_vm_readv(receive->peer->pid, &to, 1, &from, 1, 0);
+
+    if (n <= 0)
+        return n < 0 && errno == EINTR ? 0 : -1;
+    operation_moved();
+    read->done += (uint64_t)n;
+    return read->done == receive->got_bytes;
+}
+
+void host_reads_progress(void)
+{
+    struct host_read *read = reads;
+    int status;
+
+    if (!read)
+        return;
+    status = advance(read);
+    if (status == 0)
+        return;
+    reads = read->next;
+    if (!reads)
+        reads_end = &reads;
+    if (status > 0) {
+        receive_finish(read->receive, 0, NULL);
+    } else { /* not permitted, or memory that cannot be read so: page-locked by a device, say */
+        read->receive->peer->no_reads |= errno == EPERM || errno == ENOSYS;
+        stage_receive_start(read->receive);
+    }
+    free(read);
+}

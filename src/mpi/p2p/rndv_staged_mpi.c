@@ -1,0 +1,273 @@
+#include "mpi/p2p/rndv_staged_mpi.h"
+
+#include <stdlib.h>
+
+#include "mpi/p2p/bounce_pool.h"
+#include "mpi/p2p/send_net.h"
+
+#define AHEAD_MOST 24
+#define FIRST_TAG 16
+#define TAGS 16384 /* MPI promises 32767 */
+
+struct transfer {
+    struct transfer *next;
+    struct gpubind_operation *operation;
+    bool sending, straight;
+    int tag;
+    uint64_t nbytes, chunk, nchunks, ahead;
+    struct lane *lane;
+    /* A chunk is begun (a copy or a receive), then turned (a message or a copy), then
+     * over; in this order among themselves. */
+    uint64_t begun, turned, over;
+    MPI_Request requests[AHEAD_MOST];
+    struct flight flights[AHEAD_MOST];
+    bool failed;
+    uint64_t asked_by; /* a staged receive: the sender's operation, until it is answered; */
+    bool unanswered;   /* once there is a lane, so that no sender holds one for nothing */
+    double since;      /* when it began to wait for a lane */
+};
+
+static struct transfer *transfers, **transfers_end = &transfers;
+static double moved; /* when the last chunk was over in any lane */
+
+/* A tag that no transfer to this rank has had lately. */
+static int transfer_tag(void)
+{
+    static int next;
+
+    next = (next + 1) % TAGS;
+    return FIRST_TAG + next;
+}
+
+bool transfers_busy(void)
+{
+    return transfers;
+}
+
+static struct transfer *start(struct gpubind_operation *operation, bool sending, int tag,
+                              uint64_t chunk, bool straight)
+{
+    struct transfer *transfer = calloc(1, sizeof *transfer);
+
+    if (!transfer)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    transfer->operation = operation;
+    transfer->sending = sending;
+    transfer->straight = straight;
+    transfer->tag = tag;
+    transfer->nbytes = sending ? operation->nbytes : operation->got_bytes;
+    transfer->chunk = chunk;
+    transfer->nchunks = (transfer->nbytes + chunk - 1) / chunk;
+    transfer->ahead = straight ? AHEAD_MOST : PRIVATE_LANE_BYTES / chunk;
+    *transfers_end = transfer;
+    transfers_end = &transfer->next;
+    return transfer;
+}
+
+void transfer_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool straight)
+{
+    start(send, true, tag, chunk, straight);
+}
+
+void transfer_receive(struct gpubind_operation *receive, uint64_t asked_by, uint64_t chunk,
+                      bool straight, bool direct)
+{
+    const int tag = transfer_tag();
+    struct transfer *transfer;
+
+    receive->held = true;
+    transfer = start(receive, false, tag, chunk, straight);
+    transfer->asked_by = asked_by;
+    transfer->unanswered = !straight;
+    if (straight)
+        remote_answer(receive->domain, receive->peer, asked_by, chunk, tag, direct);
+}
+
+static size_t chunk_nbytes(const struct transfer *transfer, uint64_t chunk)
+{
+    uint64_t left = transfer->nbytes - chunk * transfer->chunk;
+
+    return (size_t)(left < transfer->chunk ? left : transfer->chunk);
+}
+
+static cuda_address in_lane(const struct transfer *transfer, uint64_t chunk)
+{
+    return transfer->lane->address + chunk % transfer->ahead * transfer->chunk;
+}
+
+static cuda_address in_buffer(const struct transfer *transfer, uint64_t chunk)
+{
+    return transfer->operation->memory.address + chunk * transfer->chunk;
+}
+
+static void begin_message(struct transfer *transfer, uint64_t chunk)
+{
+    const struct gpubind_operation *operation = transfer->operation;
+    void *at = (void *)(uintptr_t)(transfer->straight ? in_buffer(transfer, chunk)
+                                                      : in_lane(transfer, chunk));
+    int n = transfer->sending && transfer->failed ? 0 : (int)chunk_nbytes(transfer, chunk);
+    int rank = operation->peer->domain_rank, status;
+    MPI_Request *request = &transfer->requests[chunk % AHEAD_MOST];
+
+    if (transfer->sending)
+        status = PMPI_Isend(at, n, MPI_BYTE, rank, transfer->tag, operation->domain->shadow,
+                            request);
+    else
+        status = PMPI_Irecv(at, n, MPI_BYTE, rank, transfer->tag, operation->domain->shadow,
+                            request);
+    if (status != MPI_SUCCESS) {
+        *request = MPI_REQUEST_NULL;
+        transfer->failed = true;
+    }
+}
+
+static void begin_copy(struct transfer *transfer, uint64_t chunk)
+{
+    struct gpubind_operation *operation = transfer->operation;
+    struct copy copy = {in_lane(transfer, chunk), in_buffer(transfer, chunk),
+                        chunk_nbytes(transfer, chunk), false};
+    enum gpu_stream stream = transfer->sending ? GPU_OUT : GPU_IN;
+
+    if (!transfer->sending)
+        copy = (struct copy){copy.from, copy.to, copy.nbytes, false};
+    if (copies_start(operation->memory.gpu, stream, &copy, 1,
+                     &transfer->flights[chunk % AHEAD_MOST], &operation->error) < 0)
+        transfer->failed = true;
+}
+
+static bool message_is_over(struct transfer *transfer, uint64_t chunk)
+{
+    MPI_Request *request = &transfer->requests[chunk % AHEAD_MOST];
+    const bool awaited = !transfer->sending && *request != MPI_REQUEST_NULL;
+    MPI_Status status;
+    int over = 1, n = 0;
+
+    if (PMPI_Test(request, &over, &status) != MPI_SUCCESS) {
+        error_set(&transfer->operation->error, "MPI could not move the data");
+        transfer->failed = true;
+        return true;
+    }
+    if (!over || !awaited)
+        return over;
+    PMPI_Get_count(&status, MPI_BYTE, &n);
+    if ((size_t)n != chunk_nbytes(transfer, chunk)) { /* so a sender says that it failed */
+        error_set(&transfer->operation->error, "the sender's copy failed");
+        transfer->failed = true;
+    }
+    return true;
+}
+
+static bool copy_is_over(struct transfer *transfer, uint64_t chunk)
+{
+    struct flight *flight = &transfer->flights[chunk % AHEAD_MOST];
+    int landed = flight->gpu ? flight_landed(flight, &transfer->operation->error) : 1;
+
+    if (landed < 0)
+        transfer->failed = true;
+    return landed;
+}
+
+/* After a failure the messages go on, so that the other side does not wait for ever. */
+static void move_straight(struct transfer *transfer)
+{
+    while (transfer->begun < transfer->nchunks &&
+           transfer->begun < transfer->over + transfer->ahead)
+        begin_message(transfer, transfer->begun++);
+    while (transfer->over < transfer->begun && message_is_over(transfer, transfer->over))
+        transfer->over++;
+}
+
+static void move_through_lane(struct transfer *transfer)
+{
+    while (transfer->begun < transfer->nchunks &&
+           transfer->begun < transfer->over + transfer->ahead) {
+        if (!transfer->sending)
+            begin_message(transfer, transfer->begun);
+        else
+            begin_copy(transfer, transfer->begun);
+        transfer->begun++;
+    }
+    while (transfer->turned < transfer->begun) {
+        if (transfer->sending ? !copy_is_over(transfer, transfer->turned)
+                              : !message_is_over(transfer, transfer->turned))
+            break;
+        if (transfer->sending)
+            begin_message(transfer, transfer->turned);
+        else
+            begin_copy(transfer, transfer->turned);
+        transfer->turned++;
+    }
+    while (transfer->over < transfer->turned) {
+        if (transfer->sending ? !message_is_over(transfer, transfer->over)
+                              : !copy_is_over(transfer, transfer->over))
+            break;
+        transfer->over++;
+        moved = operation_clock();
+    }
+}
+
+static void end(struct transfer *transfer)
+{
+    struct gpubind_operation *operation = transfer->operation;
+
+    if (transfer->lane)
+        lane_give(transfer->lane);
+    if (transfer->failed)
+        operation_failed(operation);
+    operation->done = true;
+    operation_let_go(operation);
+    free(transfer);
+}
+
+/* Lanes whose other sides stay away from the library must not stop the others: when
+ * nothing has moved for so long there is another one. */
+#define PATIENCE 10e-3
+
+static void take_lane(struct transfer *transfer)
+{
+    const struct gpubind_operation *operation = transfer->operation;
+    const double now = operation_clock();
+    bool more;
+
+    if (transfer->since == 0)
+        transfer->since = now;
+    more = now - transfer->since > PATIENCE && now - moved > PATIENCE;
+    if (more) /* one at a time */
+        moved = now;
+    transfer->lane = lane_take_private(transfer->sending ? LANE_OF_SENDS : LANE_OF_RECEIVES, more);
+    if (!transfer->lane || !transfer->unanswered)
+        return;
+    transfer->unanswered = false;
+    remote_answer(operation->domain, operation->peer, transfer->asked_by, transfer->chunk,
+                  transfer->tag, false);
+}
+
+void transfers_progress(void)
+{
+    struct transfer **link = &transfers;
+
+    while (*link) {
+        struct transfer *transfer = *link;
+
+        if (transfer->operation->order == ORDER_GATED) {
+            link = &transfer->next;
+            continue;
+        }
+        if (transfer->operation->result != MPI_SUCCESS) /* its data could not be packed */
+            transfer->failed = true;
+        if (!transfer->straight && !transfer->lane)
+            take_lane(transfer);
+        if (transfer->straight)
+            move_straight(transfer);
+        else if (transfer->lane)
+            move_through_lane(transfer);
+        if (transfer->over < transfer->nchunks) {
+            link = &transfer->next;
+            continue;
+        }
+        *link = transfer->next;
+        if (!transfer->next)
+            transfers_end = link;
+        end(transfer);
+    }
+}

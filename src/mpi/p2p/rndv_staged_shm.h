@@ -1,0 +1,29 @@
+/* Messages between ranks of a node whose GPUs cannot reach each other, or between a
+ * GPU and host memory: in chunks through the sender's lane. The sender copies into
+ * the lane while the receiver copies out of it. The lane is page-locked shared memory;
+ * or, for GPU memory that has no IPC handle, memory of the sender's GPU that has. */
+#ifndef GPUBIND_MPI_P2P_RNDV_STAGED_SHM_H
+#define GPUBIND_MPI_P2P_RNDV_STAGED_SHM_H
+
+#include "mpi/core/request.h"
+
+/* Bytes of each chunk of such a message. */
+size_t stage_chunk(uint64_t nbytes);
+
+/* The receive asks its sender to start. */
+void stage_receive_start(struct gpubind_operation *receive);
+void stage_receives_progress(void);
+/* Its sender is gone: it ends with an error once its copies have. false: it is none. */
+bool stage_receive_abandon(const struct gpubind_operation *receive);
+
+/* The receiver has asked. Waits for a lane if need be. */
+void stage_send_start(struct gpubind_operation *send, struct descriptor *descriptor);
+void stage_sends_progress(void);
+/* Copies of its messages are under way. */
+bool stage_busy(const struct domain *domain);
+/* The receiver has all of it. */
+/* No copy of it is under way. */
+bool stage_send_rests(const struct gpubind_operation *send);
+void stage_send_end(struct gpubind_operation *send);
+
+#endif

@@ -1,0 +1,85 @@
+#include "mpi/p2p/send_gated.h"
+
+#include "mpi/p2p/send_shm.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/send_net.h"
+#include "mpi/core/progress_thread.h"
+
+/* Those that are being packed. */
+static struct gpubind_operation *packing, **packing_end = &packing;
+static _Atomic int npacking;
+
+bool gated_sends_pending(void)
+{
+    return npacking > 0;
+}
+
+void gated_send_serve(const struct gpubind_operation *send)
+{
+    struct gpubind_error unheard;
+
+    if (send->packing && send->peer->local >= 0 && stream_thread_start(&unheard) == 0)
+        stream_thread_wake();
+}
+
+int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
+{
+    const int status = pack_start(send, err);
+
+    send->order = ORDER_DONE;
+    if (status < 0 || !pack_stream(send->pack))
+        return status;
+    send->order = ORDER_GATED;
+    send->packing = true;
+    send->next_packing = NULL;
+    *packing_end = send;
+    packing_end = &send->next_packing;
+    npacking++;
+    return 0;
+}
+
+void gated_send_open(struct gpubind_operation *send, bool good)
+{
+    if (send->peer->local >= 0)
+        local_send_ready(send, good);
+    else
+        remote_send_ready(send, good);
+}
+
+static void end(struct gpubind_operation *send, bool good, const struct gpubind_error *err)
+{
+    send->packing = false;
+    npacking--;
+    send->order = ORDER_DONE;
+    if (!good && !send->done)
+        operation_end(send, MPI_ERR_OTHER, "%s", err->text);
+    gated_send_open(send, good);
+}
+
+void gated_sends_progress(bool mpi)
+{
+    struct gpubind_operation **link = &packing;
+    const struct CUstream_st *late = NULL; /* what is behind in it need not be asked */
+
+    while (*link) {
+        struct gpubind_operation *send = *link;
+        struct gpubind_error err;
+        int landed = 0;
+
+        if (!mpi && send->peer->local < 0) {
+            link = &send->next_packing;
+            continue;
+        }
+        if (pack_stream(send->pack) != late)
+            landed = pack_landed(send, &err);
+        if (landed == 0) {
+            late = pack_stream(send->pack);
+            link = &send->next_packing;
+            continue;
+        }
+        *link = send->next_packing;
+        if (!send->next_packing)
+            packing_end = link;
+        end(send, landed > 0, &err);
+    }
+}

@@ -1,0 +1,432 @@
+#include "mpi/p2p/send_net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/core/mpi_caps.h"
+#include "mpi/p2p/bounce_pool.h"
+#include "mpi/p2p/gated_data.h"
+#include "mpi/core/context.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/p2p/rndv_staged_mpi.h"
+#include "mpi/p2p/unexpected.h"
+
+#define TAG_ANNOUNCE 1
+
+/* Every so many letters to a rank, MPI is asked to say that one was received; with more
+ * than AWAITED_MOST of those under way, messages are queued here, so that what it has not
+ * received takes no memory without limit. */
+#define LETTERS_EACH 64
+#define AWAITED_MOST 8
+
+struct letter { /* an announcement or a reply that MPI sends */
+    struct letter *next;
+    MPI_Request request;
+    struct peer *awaited; /* NULL: it is done when MPI has taken it */
+    char bytes[];
+};
+
+static struct letter *outbox;
+static struct gpubind_operation *unanswered; /* sends that wait for a reply */
+static int nqueued; /* peers to which sends are queued */
+
+bool remote_busy(void)
+{
+    return outbox || unanswered || nqueued > 0;
+}
+
+static struct letter *letter_make(size_t nbytes)
+{
+    struct letter *letter = calloc(1, sizeof *letter + nbytes);
+
+    if (!letter)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    return letter;
+}
+
+static int post(struct letter *letter, size_t nbytes, struct domain *domain, struct peer *peer)
+{
+    const bool awaited = ++peer->letters == LETTERS_EACH;
+    int status;
+
+    if (awaited)
+        status = PMPI_Issend(letter->bytes, (int)nbytes, MPI_BYTE, peer->domain_rank, TAG_ANNOUNCE,
+                             domain->shadow, &letter->request);
+    else
+        status = PMPI_Isend(letter->bytes, (int)nbytes, MPI_BYTE, peer->domain_rank, TAG_ANNOUNCE,
+                            domain->shadow, &letter->request);
+    if (status != MPI_SUCCESS) {
+        free(letter);
+        return -1;
+    }
+    if (awaited) {
+        peer->letters = 0;
+        peer->awaited++;
+        letter->awaited = peer;
+    }
+    letter->next = outbox;
+    outbox = letter;
+    return 0;
+}
+
+/* ---- the sender */
+
+/* Behind the header. The call returns when they are there. */
+static int copy_data(struct gpubind_operation *send, char *to)
+{
+    struct copy copy = {(cuda_address)(uintptr_t)to, send->memory.address, send->nbytes, false};
+
+    if (send->memory.gpu)
+        return copy_now(send->memory.gpu, GPU_OUT, &copy, &send->error);
+    memcpy(to, send->buffer, send->nbytes);
+    return 0;
+}
+
+static void fill(const struct gpubind_operation *send, struct wire_header *header, bool eager)
+{
+    wire_sign(header, WIRE_MESSAGE);
+    header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (eager ? WIRE_EAGER : 0));
+    header->context = send->comm->context;
+    header->source = send->comm->rank;
+    header->tag = send->tag;
+    header->type = send->type;
+    header->nbytes = send->nbytes;
+    header->sequence = send->peer->sent++;
+    header->operation = (uint64_t)(uintptr_t)send;
+}
+
+static void announce(struct gpubind_operation *send)
+{
+    const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
+    const bool at_once = !send->synchronous &&
+                         (send->nbytes == 0 || (small && !send->peer->stopped));
+    const bool later = send->order == ORDER_GATED && at_once;
+    const bool eager = send->order != ORDER_GATED && at_once;
+    size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
+    struct letter *letter = letter_make(nbytes);
+    struct wire_header header = {0};
+    const bool failed = send->result != MPI_SUCCESS || /* its packing, or the copy */
+                        (eager && send->nbytes > 0 &&
+                         copy_data(send, letter->bytes + sizeof header) < 0);
+
+    fill(send, &header, eager && !failed);
+    if (failed) { /* the receiver has to know, too */
+        header.flags |= WIRE_FAILED;
+        nbytes = sizeof header;
+    }
+    header.flags |= later ? WIRE_LATER : 0;
+    memcpy(letter->bytes, &header, sizeof header);
+    if (post(letter, nbytes, send->domain, send->peer) < 0) {
+        operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+        send->held = send->unwanted = send->packing;
+    } else if (later) {
+        send->later = true;
+        send->held = true;
+    } else if (failed) {
+        operation_failed(send);
+    } else if (eager) {
+        operation_good(send);
+    } else {
+        send->held = true;
+        send->next = unanswered;
+        unanswered = send;
+    }
+}
+
+static bool has_credit(const struct peer *peer)
+{
+    return peer->awaited <= AWAITED_MOST;
+}
+
+void remote_send(struct gpubind_operation *send)
+{
+    struct peer *peer = send->peer;
+
+    if (!peer->queued && has_credit(peer)) {
+        announce(send);
+        return;
+    }
+    send->held = true;
+    if (!peer->queued) {
+        nqueued++;
+        peer->queued_end = &peer->queued;
+    }
+    send->next = NULL;
+    *peer->queued_end = send;
+    peer->queued_end = &send->next;
+}
+
+/* In their order, as far as the receiver has got. */
+static void announce_queued(struct peer *peer)
+{
+    while (peer->queued && has_credit(peer)) {
+        struct gpubind_operation *send = peer->queued;
+
+        peer->queued = send->next;
+        nqueued -= !peer->queued;
+        send->held = false;
+        announce(send);
+        if (!send->held)
+            operation_let_go(send);
+    }
+}
+
+static void end_unwanted(struct gpubind_operation *send)
+{
+    operation_good(send);
+    operation_let_go(send);
+}
+
+void remote_send_ready(struct gpubind_operation *send, bool good)
+{
+    struct wire_header header = {.context = send->comm->context, .nbytes = send->nbytes,
+                                 .operation = (uint64_t)(uintptr_t)send};
+    struct letter *letter;
+    bool failed;
+
+    if (send->unwanted) {
+        end_unwanted(send);
+        return;
+    }
+    if (!send->later) /* the transfer has waited for it, or will be asked for */
+        return;
+    letter = letter_make(sizeof header + send->nbytes);
+    failed = !good || (send->nbytes > 0 && copy_data(send, letter->bytes + sizeof header) < 0);
+    wire_sign(&header, WIRE_DATA);
+    header.flags = failed ? WIRE_FAILED : WIRE_EAGER;
+    memcpy(letter->bytes, &header, sizeof header);
+    if (post(letter, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) < 0)
+        operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+    else if (failed)
+        operation_failed(send);
+    else
+        operation_good(send);
+    operation_let_go(send);
+}
+
+static bool unlink_from(struct gpubind_operation **link, const struct gpubind_operation *send)
+{
+    while (*link && *link != send)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    *link = send->next;
+    return true;
+}
+
+void remote_abandon(struct gpubind_operation *send)
+{
+    struct peer *peer = send->peer;
+
+    operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (peer->queued && unlink_from(&peer->queued, send)) {
+        nqueued -= !peer->queued;
+        peer->queued_end = &peer->queued;
+        while (*peer->queued_end)
+            peer->queued_end = &(*peer->queued_end)->next;
+    } else if (!unlink_from(&unanswered, send)) {
+        return; /* MPI has its data, or they wait for a stream here */
+    }
+    operation_let_go(send);
+}
+
+static void answered(const struct wire_reply *reply)
+{
+    struct gpubind_operation **link = &unanswered, *send;
+
+    while (*link && (uint64_t)(uintptr_t)*link != reply->operation)
+        link = &(*link)->next;
+    send = *link;
+    if (!send)
+        return;
+    *link = send->next;
+    if (reply->chunk == 0) { /* no data wanted: the receiver had no room */
+        send->unwanted = true;
+        if (!send->packing)
+            end_unwanted(send);
+        return;
+    }
+    transfer_send(send, reply->tag, reply->chunk, !send->memory.gpu || reply->direct);
+}
+
+/* ---- the receiver */
+
+void remote_answer(struct domain *domain, struct peer *peer, uint64_t operation,
+                   uint64_t chunk, int tag, bool direct)
+{
+    struct wire_reply answer = {.operation = operation, .chunk = chunk, .tag = tag,
+                                .direct = direct};
+    struct letter *letter = letter_make(sizeof answer);
+
+    wire_sign(&answer, WIRE_REPLY);
+    memcpy(letter->bytes, &answer, sizeof answer);
+    post(letter, sizeof answer, domain, peer);
+}
+
+/* Small messages that nobody receives fill the memory for them, or have left it: their senders
+ * let those that follow wait for their receives, as large ones do. */
+static void tell_sender(struct domain *domain, struct peer *peer, bool stop)
+{
+    struct wire_reply word = {.chunk = !stop};
+    struct letter *letter = letter_make(sizeof word);
+
+    wire_sign(&word, WIRE_CREDIT);
+    memcpy(letter->bytes, &word, sizeof word);
+    post(letter, sizeof word, domain, peer);
+    peer->stopping = stop;
+    domain->nstopping += stop ? 1 : -1;
+}
+
+static void tell_senders_to_go_on(struct domain *domain)
+{
+    for (int i = 0; i < domain->size && domain->nstopping > 0; i++)
+        if (domain->peers[i].stopping)
+            tell_sender(domain, &domain->peers[i], false);
+}
+
+void remote_refuse(const struct arrival *arrival)
+{
+    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_LATER)))
+        remote_answer(arrival->domain, arrival->peer, arrival->header.operation, 0, 0, false);
+    free(arrival->data);
+}
+
+static void take_data(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)arrival->data,
+                        receive->got_bytes, false};
+    struct gpubind_error err;
+    int status = 0;
+
+    if (receive->got_bytes > 0 && receive->pack) {
+        status = pack_take(receive, arrival->data, &err);
+    } else if (receive->got_bytes > 0 && !receive->memory.gpu) {
+        memcpy(receive->buffer, arrival->data, receive->got_bytes);
+    } else if (receive->got_bytes > 0) {
+        status = copy_now(receive->memory.gpu, GPU_IN, &copy, &err);
+    }
+    free(arrival->data);
+    if (status < 0)
+        operation_end(receive, MPI_ERR_OTHER, "%s", err.text);
+    else
+        operation_good(receive);
+}
+
+void remote_receive(struct gpubind_operation *receive, const struct arrival *arrival)
+{
+    const bool gpus = receive->memory.gpu || receive->got_on_gpu;
+    const enum path path = library_settings()->path;
+    const bool direct = gpus && (path == PATH_ANY || path == PATH_DIRECT) && mpi_is_aware();
+    uint64_t chunk = TRANSFER_WHOLE;
+
+    if (arrival->header.flags & WIRE_EAGER) {
+        take_data(receive, arrival);
+        return;
+    }
+    if (receive->got_bytes == 0 && !(arrival->header.flags & WIRE_FAILED)) {
+        remote_refuse(arrival); /* its sender waits for an answer, and there are no data */
+        operation_good(receive);
+        return;
+    }
+    if (receive->pack && !(arrival->header.flags & WIRE_FAILED) &&
+        pack_dense(receive, &receive->error) < 0) {
+        remote_refuse(arrival);
+        operation_failed(receive);
+        return;
+    }
+    free(arrival->data);
+    if (arrival->header.flags & WIRE_FAILED) {
+        operation_end(receive, MPI_ERR_OTHER, "the sender's copy failed");
+        return;
+    }
+    if (gpus && !direct) {
+        chunk = stage_chunk(receive->got_bytes);
+        if (chunk > PRIVATE_LANE_BYTES / 3)
+            chunk = PRIVATE_LANE_BYTES / 3;
+    }
+    transfer_receive(receive, arrival->header.operation, chunk, !receive->memory.gpu || direct,
+                     direct);
+}
+
+/* ---- both */
+
+static void read_letter(struct domain *domain, const MPI_Status *status)
+{
+    int nbytes, good;
+    char *bytes;
+    struct arrival arrival = {.domain = domain, .peer = &domain->peers[status->MPI_SOURCE]};
+    struct gpubind_error err;
+
+    PMPI_Get_count(status, MPI_BYTE, &nbytes);
+    bytes = malloc((size_t)nbytes + 1);
+    if (!bytes)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    good = PMPI_Recv(bytes, nbytes, MPI_BYTE, status->MPI_SOURCE, TAG_ANNOUNCE, domain->shadow,
+                     MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    if (!good || wire_check(bytes, (size_t)nbytes, &err) < 0) {
+        fprintf(stderr, "gpubind: %s\n", good ? err.text : "MPI could not receive");
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
+    }
+    if (wire_kind(bytes) == WIRE_REPLY || wire_kind(bytes) == WIRE_CREDIT) {
+        struct wire_reply answer;
+
+        memcpy(&answer, bytes, sizeof answer);
+        if (wire_kind(bytes) == WIRE_CREDIT)
+            arrival.peer->stopped = answer.chunk == 0;
+        else
+            answered(&answer);
+        free(bytes);
+        return;
+    }
+    memcpy(&arrival.header, bytes, sizeof arrival.header);
+    memmove(bytes, bytes + sizeof arrival.header, (size_t)nbytes - sizeof arrival.header);
+    if (wire_kind(&arrival.header) == WIRE_DATA) {
+        later_take(arrival.peer, &arrival.header, bytes);
+        return;
+    }
+    arrival.data = bytes;
+    arrival.peer->received++;
+    match_arrival(&arrival);
+    if (!arrival.peer->stopping && !unexpected_has_room())
+        tell_sender(domain, arrival.peer, true);
+}
+
+static void empty_outbox(void)
+{
+    struct letter **link = &outbox;
+
+    while (*link) {
+        struct letter *letter = *link;
+        int over = 1;
+
+        if (PMPI_Test(&letter->request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && !over) {
+            link = &letter->next;
+            continue;
+        }
+        *link = letter->next;
+        if (letter->awaited) {
+            letter->awaited->awaited--;
+            announce_queued(letter->awaited);
+        }
+        free(letter);
+    }
+}
+
+void remote_progress(struct domain *domain)
+{
+    MPI_Status status;
+    int there = 1;
+
+    if (outbox)
+        empty_outbox();
+    if (domain->nstopping > 0 && unexpected_has_much_room())
+        tell_senders_to_go_on(domain);
+    while (domain->nremote > 0 && there) {
+        there = 0;
+        PMPI_Iprobe(MPI_ANY_SOURCE, TAG_ANNOUNCE, domain->shadow, &there, &status);
+        if (there)
+            read_letter(domain, &status);
+    }
+}

@@ -1,0 +1,24 @@
+/* Messages to ranks that share no memory with this one: announced by MPI. */
+#ifndef GPUBIND_MPI_P2P_SEND_NET_H
+#define GPUBIND_MPI_P2P_SEND_NET_H
+
+#include "mpi/p2p/tag_match.h"
+
+/* Small messages go with their announcement; others wait for the receiver's reply. */
+void remote_send(struct gpubind_operation *send);
+/* It is gated no more: a small message that was announced gets its data. not good: they
+ * cannot be had. */
+void remote_send_ready(struct gpubind_operation *send, bool good);
+/* Its receiver is gone, as far as MPI has let this rank know. */
+void remote_abandon(struct gpubind_operation *send);
+void remote_receive(struct gpubind_operation *receive, const struct arrival *arrival);
+/* Tells the sender of an announced message how to send it; chunk 0: not at all. */
+void remote_answer(struct domain *domain, struct peer *peer, uint64_t operation,
+                   uint64_t chunk, int tag, bool direct);
+/* The receiver has no room for it. */
+void remote_refuse(const struct arrival *arrival);
+void remote_progress(struct domain *domain);
+/* Announcements that MPI has not taken yet. */
+bool remote_busy(void);
+
+#endif

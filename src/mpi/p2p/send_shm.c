@@ -1,0 +1,414 @@
+#include "mpi/p2p/send_shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/core/shm_inbox.h"
+#include "mpi/core/context.h"
+#include "mpi/core/ipc_refs.h"
+#include "mpi/p2p/rndv_staged_shm.h"
+
+/* How long a small message waits for a receiver that copies it in one go, rather
+ * than through the slot: two copies' time. */
+#define STASH_AFTER 20e-6
+
+static struct descriptor *descriptor_of(const struct gpubind_operation *send)
+{
+    const struct segment *segment = &send->domain->segment;
+
+    return segment_descriptor(segment, segment->me, send->descriptor);
+}
+
+static char *slot_of(const struct gpubind_operation *send)
+{
+    const struct segment *segment = &send->domain->segment;
+
+    return segment_slot(segment, segment->me, send->slot);
+}
+
+static void fill_header(const struct gpubind_operation *send, struct wire_header *header)
+{
+    struct memory_export shared;
+    const bool self = send->peer->domain_rank == send->domain->rank;
+
+    wire_sign(header, WIRE_MESSAGE);
+    header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (self ? WIRE_SELF : 0) |
+                              (send->on_stream ? WIRE_ON_STREAM : 0));
+    header->context = send->comm->context;
+    header->source = send->comm->rank;
+    header->tag = send->tag;
+    header->type = send->type;
+    header->nbytes = send->nbytes;
+    header->sequence = send->peer->sent++;
+    header->address = send->memory.address;
+    if (send->memory.gpu && !self && memory_share(&send->memory, &shared)) {
+        header->flags |= WIRE_SHAREABLE;
+        header->id = shared.id;
+        header->start = shared.start;
+        header->size = shared.size;
+        memcpy(header->handle, &shared.handle, sizeof header->handle);
+    }
+}
+
+static bool have_slots(struct domain *domain)
+{
+    if (domain->slots == 0)
+        domain->slots = segment_reserve_slots(&domain->segment) ? 1 : -1;
+    return domain->slots > 0;
+}
+
+/* A slot for its data, which another descriptor lends it if need be. */
+static bool take_slot(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+
+    if (send->slot < 0 && have_slots(domain)) {
+        if (send->descriptor < domain->segment.nslots)
+            send->slot = send->descriptor;
+        else if (domain->nslotted > 0)
+            send->slot = domain_take_descriptor(domain, true);
+    }
+    return send->slot >= 0;
+}
+
+static bool may_be_stashed(const struct gpubind_operation *send)
+{
+    return !send->release && !send->synchronous &&
+           send->nbytes <= (send->memory.gpu ? (uint64_t)library_settings()->eager : EAGER_BYTES);
+}
+
+/* Host data that fit are given away at once. */
+static bool goes_at_once(struct gpubind_operation *send)
+{
+    return !send->release && !send->synchronous && send->order != ORDER_GATED &&
+           (send->nbytes == 0 ||
+            (!send->memory.gpu && send->nbytes <= EAGER_BYTES && take_slot(send)));
+}
+
+static int take_descriptor(struct domain *domain, struct peer *peer, bool slotted)
+{
+    const int left = domain->segment.ndescriptors - domain->used, share = domain_share(domain);
+    int number = -1;
+
+    if (peer->used < share || left > domain->owed)
+        number = domain_take_descriptor(domain, slotted);
+    if (number < 0)
+        return -1;
+    domain->owed -= peer->used++ < share;
+    domain->used++;
+    return number;
+}
+
+static void give_descriptor(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+
+    if (send->slot >= 0 && send->slot != send->descriptor)
+        domain_give_descriptor(domain, send->slot);
+    domain_give_descriptor(domain, send->descriptor);
+    domain->owed += --send->peer->used < domain_share(domain);
+    domain->used--;
+}
+
+static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
+{
+    struct descriptor *descriptor = descriptor_of(send);
+    const bool failed = send->result != MPI_SUCCESS; /* its packing */
+
+    atomic_store_explicit(&descriptor->ready, send->order == ORDER_DONE || failed,
+                          memory_order_relaxed);
+    atomic_store_explicit(&descriptor->filled, 0, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->drained, 0, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
+    descriptor->mapped = 0;
+    descriptor->slot = send->slot < 0 ? 0 : send->slot;
+    atomic_store_explicit(&descriptor->state, at_once ? DESCRIPTOR_STASHED : DESCRIPTOR_SENT,
+                          memory_order_release);
+}
+
+/* It is small, and waits until its receiver has taken others out of their slots. */
+static bool has_no_slot(const struct gpubind_operation *send)
+{
+    return send->domain->nslotted == 0 && send->slot < 0 && send->nbytes > 0 &&
+           may_be_stashed(send);
+}
+
+/* A rank that has messages under way looks from time to time; one that has none sleeps
+ * until it is asked for something, so that must not be missed. */
+static void tell_of(const struct gpubind_operation *send)
+{
+    const bool request = send->release || (send->comm && send->comm->of) || has_no_slot(send);
+
+    if (request)
+        atomic_thread_fence(memory_order_seq_cst);
+    inbox_ring(send->domain, send->peer, request ? BELL_FOR_REQUESTS : BELL_FOR_ALL);
+}
+
+/* false: no descriptor is free for it, or its receiver's ring is full. */
+static bool publish(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+    struct wire_header header = {0};
+    bool at_once;
+
+    if (!inbox_has_room(domain, send->peer))
+        return false;
+    send->descriptor = take_descriptor(domain, send->peer, may_be_stashed(send));
+    if (send->descriptor < 0)
+        return false;
+    at_once = goes_at_once(send);
+    if (send->release)
+        release_fill(send->release, &header);
+    else
+        fill_header(send, &header);
+    if (at_once)
+        header.flags |= WIRE_EAGER;
+    descriptor_of(send)->header = header;
+    if (at_once && send->nbytes > 0)
+        memcpy(slot_of(send), send->buffer, send->nbytes);
+    fill_descriptor(send, at_once);
+    inbox_put(domain, send->peer, send->descriptor, INBOX_MESSAGE);
+    tell_of(send);
+    send->next = domain->sends;
+    domain->sends = send;
+    domain->look_again |= send->peer->gone;
+    domain->unordered |= send->order == ORDER_OPEN;
+    if (at_once)
+        operation_good(send);
+    return true;
+}
+
+/* Its receiver is gone. true, as follow: nothing of it is under way any more. */
+static bool abandon(struct gpubind_operation *send)
+{
+    if (send->packing || (send->staging && !stage_send_rests(send))) {
+        send->domain->look_again = true;
+        return false;
+    }
+    if (!send->done)
+        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    stage_send_end(send);
+    return true;
+}
+
+/* true: the descriptor is free again. */
+static bool follow(struct gpubind_operation *send)
+{
+    struct descriptor *descriptor = descriptor_of(send);
+
+    if (send->peer->gone)
+        return abandon(send);
+    switch (atomic_load_explicit(&descriptor->state, memory_order_acquire)) {
+    case DESCRIPTOR_DONE:
+        if (send->packing) { /* the buffer is read until then */
+            send->domain->look_again = true;
+            return false;
+        }
+        stage_send_end(send);
+        if (descriptor->mapped)
+            shares_note(send->domain, descriptor->header.id, send->peer->local);
+        if (atomic_load(&descriptor->failed) && !send->done)
+            operation_failed(send);
+        send->done = true;
+        return true;
+    case DESCRIPTOR_STAGE:
+        if (!send->staging)
+            stage_send_start(send, descriptor);
+        return false;
+    default: /* a receiver that has left has closed its mappings, and takes nothing more */
+        return (send->done || send->release) &&
+               segment_has_left(&send->domain->segment, send->peer->local);
+    }
+}
+
+static void follow_all(struct domain *domain)
+{
+    static bool busy; /* memory that is freed below may be announced as freed to others */
+    struct gpubind_operation **link = &domain->sends, *send;
+
+    if (busy) {
+        domain->look_again = true;
+        return;
+    }
+    busy = true;
+    while ((send = *link)) {
+        if (!follow(send)) {
+            link = &send->next;
+            continue;
+        }
+        *link = send->next;
+        give_descriptor(send);
+        if (send->release)
+            release_answered(send->release);
+        operation_let_go(send);
+    }
+    busy = false;
+}
+
+/* What receivers have given back. */
+static void reclaim(struct domain *domain)
+{
+    const uint64_t acks = atomic_load_explicit(&segment_station(&domain->segment,
+                                                                domain->segment.me)->acks,
+                                               memory_order_acquire);
+
+    if (acks == domain->acks_seen && !domain->look_again)
+        return;
+    domain->acks_seen = acks;
+    domain->look_again = false;
+    follow_all(domain);
+}
+
+static void queue(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+    struct peer *peer = send->peer;
+
+    if (!peer->queued) {
+        peer->queued_end = &peer->queued;
+        peer->next_queued = domain->queued;
+        domain->queued = peer;
+    }
+    send->next = NULL;
+    *peer->queued_end = send;
+    peer->queued_end = &send->next;
+}
+
+/* Its receiver is gone, and it was not announced. */
+static void refuse(struct gpubind_operation *send)
+{
+    if (!send->done)
+        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    if (send->release)
+        release_answered(send->release);
+    operation_let_go(send);
+}
+
+void local_send(struct gpubind_operation *send)
+{
+    struct domain *domain = send->domain;
+
+    send->held = true;
+    if (send->peer->gone && !send->packing) {
+        refuse(send);
+        return;
+    }
+    if (domain->nslotted == 0 && may_be_stashed(send))
+        reclaim(domain);
+    if (send->peer->queued || !publish(send))
+        queue(send);
+}
+
+static bool is_refused(struct gpubind_operation *send)
+{
+    if (!send->peer->gone || send->packing)
+        return false;
+    refuse(send);
+    return true;
+}
+
+/* It comes after work of the GPU. true: no more, or it has ended with an error, of which the
+ * receiver is told. */
+static bool come_in_order(struct gpubind_operation *send)
+{
+    struct descriptor *descriptor = descriptor_of(send);
+    const int ordered = operation_ordered(send);
+
+    if (ordered < 0)
+        atomic_store(&descriptor->failed, 1);
+    if (ordered != 0)
+        atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
+    return ordered != 0;
+}
+
+/* Also those that nobody waits for yet: their receivers do. */
+static void order_sends(struct domain *domain)
+{
+    domain->unordered = false;
+    for (struct gpubind_operation *send = domain->sends; send; send = send->next)
+        if (send->order == ORDER_OPEN && !send->done && !come_in_order(send))
+            domain->unordered = true;
+}
+
+/* In their order, for each rank. */
+static void publish_queued(struct domain *domain)
+{
+    struct peer **link = &domain->queued, *peer;
+
+    while ((peer = *link)) {
+        struct gpubind_operation *send = peer->queued, *next = send ? send->next : NULL;
+
+        while (send && (is_refused(send) || publish(send))) {
+            send = next;
+            next = send ? send->next : NULL;
+        }
+        peer->queued = send;
+        if (send)
+            link = &peer->next_queued;
+        else
+            *link = peer->next_queued;
+    }
+}
+
+void local_sends_progress(struct domain *domain)
+{
+    if (!domain->segment.base)
+        return;
+    reclaim(domain);
+    if (domain->queued)
+        publish_queued(domain);
+    if (domain->unordered)
+        order_sends(domain);
+}
+
+static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
+{
+    const struct copy copy = {.to = (cuda_address)(uintptr_t)slot_of(send),
+                              .from = send->memory.address, .nbytes = send->nbytes};
+    uint32_t sent = DESCRIPTOR_SENT;
+    struct gpubind_error err;
+
+    if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_STASHING))
+        return;
+    descriptor->slot = send->slot;
+    if (send->memory.gpu && send->nbytes > 0)
+        domain_pin(send->domain, send->domain->segment.me, SEGMENT_SLOTS);
+    if (!send->memory.gpu) {
+        memcpy(slot_of(send), send->buffer, send->nbytes);
+    } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {
+        /* The receiver still can take it, or fails itself. */
+        operation_end(send, MPI_ERR_OTHER, "%s", err.text);
+        atomic_store(&descriptor->failed, 1);
+    }
+    atomic_store_explicit(&descriptor->state, DESCRIPTOR_STASHED, memory_order_release);
+    inbox_put(send->domain, send->peer, send->descriptor, INBOX_STASHED);
+    operation_good(send);
+}
+
+void local_send_ready(struct gpubind_operation *send, bool good)
+{
+    struct descriptor *descriptor;
+
+    if (send->descriptor < 0)
+        return;
+    descriptor = descriptor_of(send);
+    if (!good)
+        atomic_store(&descriptor->failed, 1);
+    atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
+}
+
+void local_send_nudge(struct gpubind_operation *send)
+{
+    struct descriptor *descriptor;
+
+    if (send->descriptor < 0 || send->done || send->order == ORDER_GATED)
+        return;
+    descriptor = descriptor_of(send);
+    if (send->order != ORDER_DONE && (!come_in_order(send) || send->done))
+        return;
+    if (may_be_stashed(send) &&
+        atomic_load_explicit(&descriptor->state, memory_order_relaxed) == DESCRIPTOR_SENT &&
+        operation_clock() - send->started > STASH_AFTER &&
+        inbox_has_room(send->domain, send->peer) && take_slot(send))
+        stash(send, descriptor);
+}

@@ -1,0 +1,17 @@
+/* Sends to ranks of the same node, through descriptors in shared memory. */
+#ifndef GPUBIND_MPI_P2P_SEND_SHM_H
+#define GPUBIND_MPI_P2P_SEND_SHM_H
+
+#include "mpi/core/request.h"
+
+/* Announces the message, or queues it until a descriptor is free. */
+void local_send(struct gpubind_operation *send);
+/* What receivers did to our descriptors. */
+void local_sends_progress(struct domain *domain);
+/* Somebody waits for it: makes the data ready; a small message that nobody takes is
+ * stashed, so that the wait ends. */
+void local_send_nudge(struct gpubind_operation *send);
+/* It is gated no more. not good: its data cannot be had. */
+void local_send_ready(struct gpubind_operation *send, bool good);
+
+#endif

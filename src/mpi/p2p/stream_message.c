@@ -1,0 +1,152 @@
+/* What a stream does to a message that was prepared for it, and started. */
+#include "mpi/p2p/stream_message.h"
+
+#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/bounce_pool.h"
+#include "mpi/core/context.h"
+#include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/tag_match.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/recv.h"
+#include "mpi/core/progress_thread.h"
+
+static void start_send(struct gpubind_operation *send)
+{
+    struct gpubind_error err;
+    bool good;
+
+    if (send->done) /* the receiver had no room for it */
+        return;
+    good = !send->pack || gated_send_pack(send, &err) == 0;
+    if (!good)
+        operation_end(send, MPI_ERR_OTHER, "%s", err.text);
+    if (!send->packing)
+        gated_send_open(send, good);
+}
+
+void stream_message_start(void *what)
+{
+    struct gpubind_operation *operation = what;
+
+    operation->order = ORDER_DONE;
+    operation->started = operation_clock();
+    if (operation->kind == OPERATION_SEND)
+        start_send(operation);
+    else
+        receive_again(operation);
+}
+
+/* Its message was announced, or another was matched with it already. */
+void stream_message_fail(void *what)
+{
+    struct gpubind_operation *operation = what;
+
+    operation->order = ORDER_DONE;
+    if (operation->kind == OPERATION_SEND && !operation->done) {
+        operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
+        gated_send_open(operation, false);
+    } else if (operation->kind == OPERATION_RECEIVE && match_withdraw(operation)) {
+        operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
+    } else if (operation->kind == OPERATION_RECEIVE) {
+        receive_again(operation);
+    }
+}
+
+bool stream_message_is_over(void *what, int *result, struct gpubind_error *err)
+{
+    struct gpubind_operation *operation = what;
+
+    if (!operation->done && operation->kind == OPERATION_SEND)
+        local_send_nudge(operation);
+    if (!operation->done || operation->packing) /* its buffer is being read */
+        return false;
+    *result = operation->result;
+    *err = operation->error;
+    if (pack_finish(operation, err) < 0)
+        *result = MPI_ERR_OTHER;
+    operation_forget(operation);
+    return true;
+}
+
+static void look_after(void *what)
+{
+    struct gpubind_operation *operation = what;
+
+    if (!operation->done && operation->order != ORDER_GATED)
+        operation->ops->look_after(operation);
+}
+
+/* Nobody will send what was not announced by now. */
+void stream_message_give_up(struct gpubind_operation *operation, int tag)
+{
+    if (operation->kind != OPERATION_RECEIVE || operation->done || operation->early ||
+        operation->held || !match_withdraw(operation))
+        return;
+    operation_end(operation, MPI_ERR_OTHER, "nobody sent a message for a receive from rank %d "
+                  "with tag %d before the end of the library", operation->rank, tag);
+}
+
+static void give_up(void *what)
+{
+    struct gpubind_operation *operation = what;
+
+    stream_message_give_up(operation, operation->tag);
+}
+
+const struct on_stream_verbs stream_message_verbs = {
+    stream_message_start, stream_message_fail, stream_message_is_over, look_after, give_up,
+};
+
+static bool has_remote_ranks(const struct comm *comm)
+{
+    for (int i = 0; i < comm->size; i++)
+        if (comm->domain->peers[comm->domain_ranks[i]].local < 0)
+            return true;
+    return false;
+}
+
+/* What needs MPI is moved by a thread of ours, or not at all. */
+int stream_message_check(const struct gpubind_operation *operation, struct gpubind_error *err)
+{
+    static const char needs[] = "messages on streams need MPI_THREAD_MULTIPLE there, and MPI was "
+                                "initialised with less";
+
+    if (stream_thread_has_mpi() || operation->rank == MPI_PROC_NULL)
+        return 0;
+    if (operation->peer && operation->peer->local < 0)
+        return error_set(err, "rank %d is reached by MPI: %s", operation->rank, needs);
+    if (!operation->peer && has_remote_ranks(operation->comm))
+        return error_set(err, "a message from any source may come by MPI: %s", needs);
+    return 0;
+}
+
+static void prepare_peer(const struct gpubind_operation *operation, const struct peer *peer)
+{
+    const enum path path = library_settings()->path;
+    const bool ipc = path == PATH_ANY || path == PATH_IPC;
+    struct domain *domain = operation->domain;
+
+    if (peer->local < 0) {
+        lanes_prepare(NULL, NULL);
+        return;
+    }
+    domain_pin(domain, domain->segment.me, SEGMENT_SLOTS);
+    domain_pin(domain, peer->local, SEGMENT_SLOTS);
+    if (!ipc || !peer->ipc_works || peer->no_ipc || !operation->memory.shareable) {
+        lanes_prepare(domain, NULL);
+        domain_pin(domain, peer->local, SEGMENT_LANES);
+    }
+    if (ipc && !operation->memory.shareable)
+        lanes_prepare(NULL, operation->memory.gpu);
+}
+
+void stream_message_prepare(const struct gpubind_operation *operation)
+{
+    if (!operation->memory.gpu || operation->rank == MPI_PROC_NULL)
+        return;
+    pack_prepare(operation);
+    for (int i = 0; i < operation->domain->size && !operation->peer; i++)
+        prepare_peer(operation, &operation->domain->peers[i]);
+    if (operation->peer)
+        prepare_peer(operation, operation->peer);
+}

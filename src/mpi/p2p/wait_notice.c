@@ -1,0 +1,93 @@
+#include "mpi/p2p/wait_notice.h"
+
+#include <stdio.h>
+
+#include "mpi/core/context.h"
+#include "mpi/core/log.h"
+
+/* 0: nothing is ever said. */
+static double limit(void)
+{
+    return (double)library_settings()->wait_notice;
+}
+
+static bool is_long(double since)
+{
+    return limit() > 0 && operation_clock() - since > limit();
+}
+
+/* Not one of the library's own. */
+static bool is_of_application(const struct comm *comm, int tag)
+{
+    return comm && !comm->of && !comm->window && (tag >= 0 || tag == MPI_ANY_TAG);
+}
+
+/* A message of MPI's own calls is there for it. */
+static bool mpi_has_one(const struct comm *comm, int source, int tag, MPI_Status *status)
+{
+    int there = 0;
+
+    return library_may_call_mpi() && !comm->freed &&
+           PMPI_Iprobe(source, tag, comm->user, &there, status) == MPI_SUCCESS && there;
+}
+
+void patience_look_for(const struct comm *comm, int source, int tag, double since)
+{
+    char from[32] = "any rank", with[32] = "any tag";
+    MPI_Status status;
+
+    if (!is_long(since) || !is_of_application(comm, tag))
+        return;
+    if (mpi_has_one(comm, source, tag, &status)) {
+        notice_once(NOTICE_MIXED, "a receive waits since %.0f s for MPI_GPUSend or another send of "
+                    "gpubind, and rank %d has sent a message with tag %d by MPI: both sides have "
+                    "to call gpubind, or both MPI", limit(), status.MPI_SOURCE, status.MPI_TAG);
+        return;
+    }
+    if (source != MPI_ANY_SOURCE)
+        snprintf(from, sizeof from, "rank %d", source);
+    if (tag != MPI_ANY_TAG)
+        snprintf(with, sizeof with, "tag %d", tag);
+    notice_once(NOTICE_RECEIVING, "a receive from %s with %s waits since %.0f s for MPI_GPUSend or "
+                "another send of gpubind", from, with, limit());
+}
+
+void patience_look(const struct gpubind_operation *operation)
+{
+    if (!is_of_application(operation->comm, operation->tag))
+        return;
+    if (operation->kind == OPERATION_RECEIVE && !operation->held && !operation->early &&
+        !operation->pair)
+        patience_look_for(operation->comm, operation->rank, operation->tag, operation->started);
+    else if (operation->kind == OPERATION_SEND && is_long(operation->started))
+        notice_once(NOTICE_WAITING, "a message to rank %d with tag %d waits since %.0f s for "
+                    "MPI_GPURecv or another receive of gpubind", operation->rank, operation->tag,
+                    limit());
+}
+
+static void look_at(struct gpubind_operation *sent)
+{
+    if (sent->started == 0) /* it was sent a moment ago */
+        sent->started = operation_clock();
+    else if (is_long(sent->started))
+        notice_once(NOTICE_SENT, "a message to rank %d with tag %d was sent %.0f s ago, and nobody "
+                    "has received it by MPI_GPURecv or another receive of gpubind", sent->rank,
+                    sent->tag, limit());
+}
+
+void patience_look_at_sent(void)
+{
+    if (limit() <= 0)
+        return;
+    for (struct domain *domain = domain_first(); domain; domain = domain->next)
+        for (struct gpubind_operation *send = domain->sends; send; send = send->next)
+            if (send->done && !send->release && is_of_application(send->comm, send->tag))
+                look_at(send);
+}
+
+void patience_left(const struct comm *comm, int n, int source, int tag)
+{
+    if (n > 0 && limit() > 0 && is_of_application(comm, tag))
+        notice_once(NOTICE_LEFT, "messages that were never received: %d, the first from rank %d "
+                    "with tag %d; MPI_Recv does not receive what MPI_GPUSend sent", n, source, tag);
+}

@@ -1,0 +1,176 @@
+#include "mpi/rma/window_am.h"
+
+#include <stdlib.h>
+
+#include "mpi/core/progress.h"
+#include "mpi/core/context.h"
+#include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/send_net.h"
+
+/* ---- messages */
+
+struct gpubind_operation *window_operation(const struct gpubind_window *win,
+                                           enum operation_kind kind, int rank, int tag,
+                                           const struct memory *memory, uint64_t nbytes)
+{
+    struct comm *channel = win->remote->channel;
+    struct gpubind_operation *operation = operation_make(kind);
+
+    if (!operation) /* the other side waits for it */
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    operation_join(operation, channel);
+    operation->rank = rank;
+    operation->peer = &channel->domain->peers[channel->domain_ranks[rank]];
+    operation->tag = tag;
+    operation->memory = *memory;
+    operation->buffer = (void *)(uintptr_t)memory->address;
+    operation->nbytes = nbytes;
+    operation->on_stream = true;
+    operation->started = operation_clock();
+    return operation;
+}
+
+struct gpubind_operation *window_letter(const struct gpubind_window *win,
+                                        enum operation_kind kind, int rank, int tag, void *at,
+                                        uint64_t nbytes)
+{
+    const struct memory memory = {.address = (cuda_address)(uintptr_t)at};
+
+    return window_operation(win, kind, rank, tag, &memory, nbytes);
+}
+
+void window_send(struct gpubind_operation *send)
+{
+    if (send->peer->local >= 0)
+        local_send(send);
+    else
+        remote_send(send);
+}
+
+void window_look_after(struct gpubind_operation *operation)
+{
+    if (operation && !operation->done && engine_peer_is_gone(operation))
+        operation->ops->look_after(operation);
+}
+
+int window_data_tag(const struct window_command *command)
+{
+    return (int)(command->number % (1u << 30) * 2);
+}
+
+int window_answer_tag(const struct window_command *command)
+{
+    return window_data_tag(command) + 1;
+}
+
+/* ---- which ranks need this */
+
+bool window_is_out_of_reach(const struct gpubind_window *win, int rank)
+{
+    const struct window_part *part = &win->parts[rank];
+
+    return win->gpu && ((part->nbytes > 0 && !part->data) ||
+                        (part->nsignals > 0 && !part->signals));
+}
+
+bool window_is_idle(const struct gpubind_window *win)
+{
+    return !win->remote || (win->remote->asking == 0 && win->remote->serving == 0);
+}
+
+/* true: some rank of the window has a part out of reach; then there is room for what
+ * follows, on all ranks. */
+static bool is_needed(struct gpubind_window *win, int *result, struct gpubind_error *err)
+{
+    struct window_remote *remote = calloc(1, sizeof *remote + (size_t)win->n);
+    int mine = remote ? 0 : 2, most = 0;
+
+    for (int rank = 0; rank < win->n; rank++)
+        if (mine == 0 && window_is_out_of_reach(win, rank))
+            mine = 1;
+    library_unlock();
+    PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, win->together);
+    library_lock();
+    *result = MPI_SUCCESS;
+    if (most == 1) {
+        win->remote = remote;
+        return true;
+    }
+    free(remote);
+    if (most == 2) {
+        error_set(err, "out of memory");
+        *result = MPI_ERR_OTHER;
+    }
+    return false;
+}
+
+static bool may_move(const struct gpubind_window *win, int rank, bool multiple)
+{
+    const struct comm *channel = win->remote->channel;
+
+    return multiple || channel->domain->peers[channel->domain_ranks[rank]].local >= 0;
+}
+
+/* Who sends commands to me, and who takes mine. */
+static int learn(struct gpubind_window *win, struct gpubind_error *err)
+{
+    enum { NEEDS = 1, MULTIPLE = 2 };
+    struct window_remote *remote = win->remote;
+    unsigned char *out = calloc(2, (size_t)win->n), *in;
+    int level;
+
+    if (!out)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the others are in the call below */
+    in = out + win->n;
+    PMPI_Query_thread(&level);
+    for (int rank = 0; rank < win->n; rank++)
+        out[rank] = (unsigned char)((window_is_out_of_reach(win, rank) ? NEEDS : 0) |
+                                    (level == MPI_THREAD_MULTIPLE ? MULTIPLE : 0));
+    library_unlock();
+    PMPI_Alltoall(out, 1, MPI_BYTE, in, 1, MPI_BYTE, win->together);
+    library_lock();
+    for (int rank = 0; rank < win->n; rank++) {
+        remote->served[rank] = may_move(win, rank, in[rank] & out[rank] & MULTIPLE);
+        remote->origins += in[rank] & NEEDS && remote->served[rank];
+    }
+    free(out);
+    if (remote->origins == 0 || window_serve_start(err) == 0)
+        return MPI_SUCCESS;
+    remote->origins = 0;
+    return MPI_ERR_OTHER;
+}
+
+int window_remote_begin(struct gpubind_window *win, struct gpubind_error *err)
+{
+    int result;
+
+    if (!is_needed(win, &result, err))
+        return result;
+    result = comm_attach(win->together, library_settings(), err);
+    if (result != MPI_SUCCESS)
+        return result;
+    win->remote->channel = comm_of(win->together);
+    win->remote->channel->window = win;
+    return learn(win, err);
+}
+
+void window_remote_give_up(struct gpubind_window *win)
+{
+    if (!win->remote || win->remote->origins == 0)
+        return;
+    win->remote->origins = 0;
+    window_serve_stop();
+}
+
+void window_remote_end(struct gpubind_window *win)
+{
+    struct window_remote *remote = win->remote;
+
+    if (!remote)
+        return;
+    window_remote_give_up(win);
+    if (remote->channel)
+        remote->channel->window = NULL;
+    free(remote);
+    win->remote = NULL;
+}

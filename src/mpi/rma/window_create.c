@@ -1,0 +1,270 @@
+/* gpubind_win_allocate: every rank makes its memory, shows it to the others, and maps
+ * theirs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/gpubind_device.cuh"
+#include "mpi/core/context.h"
+#include "mpi/p2p/device_memory.h"
+#include "mpi/core/rank_map.h"
+#include "mpi/rma/window_memory.h"
+#include "mpi/rma/window_am.h"
+
+#define ALIGNMENT 256
+
+/* What each rank shows the others. */
+struct card {
+    int result;
+    char why[200]; /* it failed */
+    uint64_t nbytes, nsignals;
+    bool shared;
+    struct memory_export memory;
+};
+
+uint64_t window_data_at(uint64_t nsignals)
+{
+    return (8 * nsignals + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* In all of it, before anybody else reads it. */
+static int set_to_zero(const struct gpu *gpu, cuda_address memory, uint64_t nbytes,
+                       struct gpubind_error *err)
+{
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuMemsetD8Async(memory, 0, nbytes, gpu->streams[GPU_OUT]);
+
+    if (status == CUDA_OK)
+        status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_OUT]);
+    gpu_leave(entered);
+    if (status == CUDA_OK)
+        return MPI_SUCCESS;
+    gpu_error(status, "the window cannot be set to zero", err);
+    return MPI_ERR_OTHER;
+}
+
+static int allocate(struct gpu *gpu, uint64_t nbytes, cuda_address *memory,
+                    struct gpubind_error *err)
+{
+    void *at = NULL;
+    int result = memory_allocate_on(gpu, &at, nbytes, err);
+
+    *memory = (cuda_address)(uintptr_t)at;
+    return result == MPI_SUCCESS ? set_to_zero(gpu, *memory, nbytes, err) : result;
+}
+
+/* What I bring, and on which GPU. An MPI error class. */
+static int check_mine(struct gpubind_window *win, bool has_gpu, struct gpubind_error *err)
+{
+    const struct window_part *mine = &win->parts[win->rank];
+    const uint64_t most = UINT64_MAX / 2;
+
+    if (mine->nsignals > INT32_MAX) {
+        error_set(err, "%lld signals are less than none", (long long)mine->nsignals);
+        return MPI_ERR_ARG;
+    }
+    if (mine->nbytes > most) {
+        error_set(err, "%llu bytes are more than any GPU has", (unsigned long long)mine->nbytes);
+        return MPI_ERR_NO_MEM;
+    }
+    win->gpu = has_gpu ? gpu_current(err) : NULL;
+    if (!win->gpu && mine->nbytes == 0 && mine->nsignals == 0)
+        return MPI_SUCCESS;
+    if (!win->gpu) {
+        if (!has_gpu)
+            error_set(err, "it has no GPU for its part of the window");
+        return MPI_ERR_OTHER;
+    }
+    return MPI_SUCCESS;
+}
+
+static uint64_t bytes_of(const struct window_part *part)
+{
+    return window_data_at(part->nsignals) + part->nbytes;
+}
+
+/* My part, where it is not there yet, and room for what kernels take. */
+static int make_mine(struct gpubind_window *win, struct gpubind_error *err)
+{
+    const uint64_t nbytes = bytes_of(&win->parts[win->rank]);
+    int result = MPI_SUCCESS;
+
+    if (win->memory)
+        result = set_to_zero(win->gpu, win->memory, nbytes, err);
+    else if (nbytes > 0)
+        result = allocate(win->gpu, nbytes, &win->memory, err);
+    if (result == MPI_SUCCESS && win->gpu)
+        result = allocate(win->gpu, gpubind_device_win_size(win->n), &win->table, err);
+    return result;
+}
+
+static void fill_card(const struct gpubind_window *win, int result,
+                      const struct gpubind_error *err, struct card *card)
+{
+    const struct window_part *mine = &win->parts[win->rank];
+    struct memory memory;
+
+    *card = (struct card){.result = result, .nbytes = mine->nbytes, .nsignals = mine->nsignals};
+    if (result != MPI_SUCCESS)
+        memcpy(card->why, err->text, sizeof card->why - 1);
+    else if (win->memory)
+        card->shared = memory_of((const void *)(uintptr_t)win->memory, &memory, NULL) == 0 &&
+                       memory_share(&memory, &card->memory);
+    card->memory.start = win->memory;
+}
+
+static bool may_map(const struct gpubind_window *win, const struct card *card,
+                    const struct peer *peer)
+{
+    return win->gpu && card->shared && peer->local >= 0 &&
+           library_settings()->path != PATH_SHARED;
+}
+
+/* Where a rank's part lies for me; nowhere when it is out of reach. */
+static void map(struct gpubind_window *win, int rank, const struct card *card)
+{
+    struct peer *peer = &win->comm->domain->peers[win->comm->domain_ranks[rank]];
+    struct window_part *part = &win->parts[rank];
+    cuda_address memory = 0;
+
+    part->nbytes = card->nbytes;
+    part->nsignals = card->nsignals;
+    if (rank == win->rank) {
+        memory = win->memory;
+    } else {
+        if (!part->mapping && may_map(win, card, peer))
+            part->mapping = mapping_open(peer, &card->memory, win->gpu, NULL);
+        if (part->mapping)
+            memory = mapping_address(part->mapping, card->memory.start);
+    }
+    if (memory && part->nsignals > 0)
+        part->signals = memory;
+    if (memory && part->nbytes > 0)
+        part->data = memory + window_data_at(part->nsignals);
+}
+
+/* What kernels take. */
+static int upload(const struct gpubind_window *win, struct gpubind_error *err)
+{
+    const size_t nbytes = gpubind_device_win_size(win->n);
+    struct gpubind_device_win *table = calloc(1, nbytes);
+    struct gpubind_device_part *parts;
+    bool entered;
+    int status;
+
+    if (!table) {
+        error_set(err, "out of memory");
+        return MPI_ERR_OTHER;
+    }
+    parts = (struct gpubind_device_part *)(table + 1);
+    table->rank = win->rank;
+    table->n = win->n;
+    table->signals = (unsigned long long *)(uintptr_t)win->parts[win->rank].signals;
+    for (int rank = 0; rank < win->n; rank++) {
+        const struct window_part *part = &win->parts[rank];
+
+        parts[rank].data = (char *)(uintptr_t)part->data;
+        parts[rank].nbytes = part->nbytes;
+        parts[rank].signals = (unsigned long long *)(uintptr_t)part->signals;
+        parts[rank].nsignals = part->nsignals;
+    }
+    entered = gpu_enter(win->gpu);
+    status = gpu_driver()->cuMemcpyHtoDAsync_v2(win->table, table, nbytes,
+                                                win->gpu->streams[GPU_OUT]);
+    if (status == CUDA_OK)
+        status = gpu_driver()->cuStreamSynchronize(win->gpu->streams[GPU_OUT]);
+    gpu_leave(entered);
+    free(table);
+    if (status == CUDA_OK)
+        return MPI_SUCCESS;
+    gpu_error(status, "the table of the window", err);
+    return MPI_ERR_OTHER;
+}
+
+/* Shows my card to all, and sees theirs. An MPI error class, the same on all ranks: that
+ * of the lowest that failed. */
+static int exchange(const struct gpubind_window *win, const struct card *mine, struct card *cards,
+                    struct gpubind_error *err)
+{
+    library_unlock();
+    PMPI_Allgather(mine, sizeof *mine, MPI_BYTE, cards, sizeof *cards, MPI_BYTE, win->together);
+    library_lock();
+    for (int rank = 0; rank < win->n; rank++)
+        if (cards[rank].result != MPI_SUCCESS) {
+            error_set(err, "rank %d: %.199s", rank, cards[rank].why);
+            return cards[rank].result;
+        }
+    return MPI_SUCCESS;
+}
+
+static int make_all(struct gpubind_window *win, struct card *cards, bool has_gpu,
+                    struct gpubind_error *err)
+{
+    struct card mine;
+    int result = check_mine(win, has_gpu, err);
+
+    window_memory_make(win, result == MPI_SUCCESS, bytes_of(&win->parts[win->rank]));
+    if (result == MPI_SUCCESS)
+        result = make_mine(win, err);
+    fill_card(win, result, err, &mine);
+    result = exchange(win, &mine, cards, err);
+    if (result != MPI_SUCCESS)
+        return result;
+    for (int rank = 0; rank < win->n; rank++)
+        map(win, rank, &cards[rank]);
+    mine.result = window_remote_begin(win, err);
+    if (mine.result == MPI_SUCCESS && win->gpu)
+        mine.result = upload(win, err);
+    fill_card(win, mine.result, err, &mine);
+    return exchange(win, &mine, cards, err);
+}
+
+static struct gpubind_window *prepare(struct comm *comm, size_t nbytes, int nsignals)
+{
+    struct gpubind_window *win =
+        calloc(1, sizeof *win + (size_t)comm->size * sizeof *win->parts);
+
+    if (!win)
+        return NULL;
+    win->comm = comm;
+    win->rank = comm->rank;
+    win->n = comm->size;
+    win->parts[win->rank].nbytes = nbytes;
+    win->parts[win->rank].nsignals = (uint64_t)(int64_t)nsignals;
+    library_meet(comm->user);
+    library_unlock();
+    PMPI_Comm_split(comm->user, 0, comm->rank, &win->together);
+    library_lock();
+    comm->operations++;
+    return win;
+}
+
+struct gpubind_window *window_make(struct comm *comm, size_t nbytes, int nsignals, int *result,
+                                   struct gpubind_error *err)
+{
+    const struct places *places = places_of(comm, err);
+    struct card *cards = calloc((size_t)comm->size, sizeof *cards);
+    struct gpubind_window *win = places && cards ? prepare(comm, nbytes, nsignals) : NULL;
+
+    if (!win) { /* of memory of the host: the other ranks cannot be told */
+        free(cards);
+        error_set(err, "out of memory");
+        *result = MPI_ERR_OTHER;
+        return NULL;
+    }
+    *result = make_all(win, cards, places->place[comm->rank].has_gpu, err);
+    free(cards);
+    if (*result == MPI_SUCCESS) {
+        windows_add(win);
+        return win;
+    }
+    window_detach(win);
+    library_unlock();
+    PMPI_Barrier(win->together); /* nobody maps what is freed now */
+    library_lock();
+    window_remote_end(win); /* before its channel goes with the communicator */
+    library_unlock();
+    PMPI_Comm_free(&win->together);
+    library_lock();
+    window_clear(win, false);
+    return NULL;
+}

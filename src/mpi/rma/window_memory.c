@@ -1,0 +1,235 @@
+#include "mpi/rma/window_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cuda/shareable.h"
+#include "mpi/shm/fd_exchange.h"
+#include "mpi/core/context.h"
+
+/* What each rank shows the others, three times: whether it can, what it has made, and
+ * whether it has mapped what others have. */
+struct show {
+    int32_t has_gpu, good;
+    char why[160]; /* it is not good */
+    struct handover_address address;
+    uint64_t network; /* its namespace: addresses are of one */
+    uint64_t id, start, size; /* of its memory; size 0: none */
+};
+
+struct making {
+    struct gpubind_window *win;
+    struct show mine, *shows;
+    struct handover *others; /* by rank */
+    int socket, fd;          /* -1: none */
+};
+
+/* It was possible, and then was not: what lies in the way is there the next time, too.
+ * Empty: nothing. */
+static char given_up[sizeof((struct show *)0)->why];
+
+static struct peer *peer_of(const struct gpubind_window *win, int rank)
+{
+    return &win->comm->domain->peers[win->comm->domain_ranks[rank]];
+}
+
+static bool counts(const struct making *making, int rank)
+{
+    return making->shows[rank].has_gpu && peer_of(making->win, rank)->local >= 0;
+}
+
+static void note(struct making *making, int status, const struct gpubind_error *err)
+{
+    making->mine.good = status == 0;
+    if (status < 0)
+        memcpy(making->mine.why, err->text, sizeof making->mine.why - 1);
+}
+
+/* ---- the three steps of a rank: 0, or -1 with a sentence */
+
+static uint64_t network_space(void)
+{
+    struct stat stat_of;
+
+    return stat("/proc/self/ns/net", &stat_of) == 0 ? (uint64_t)stat_of.st_ino : 0;
+}
+
+static int prepare(struct making *making, bool willing, struct gpubind_error *err)
+{
+    const struct gpubind_window *win = making->win;
+    const enum path path = library_settings()->path;
+
+    if (!willing || !win->gpu)
+        return error_set(err, "it has no part of the window");
+    if (library_settings()->windows_by_ipc || path == PATH_SHARED || path == PATH_HOST)
+        return error_set(err, "the settings say so");
+    if (given_up[0])
+        return error_set(err, "before, %.140s", given_up);
+    if (!shareable_possible(win->gpu))
+        return error_set(err, "the GPU or its driver gives no descriptors");
+    making->mine.network = network_space();
+    making->socket = handover_open(&making->mine.address, err);
+    return making->socket < 0 ? -1 : 0;
+}
+
+static int make(struct making *making, uint64_t nbytes, struct gpubind_error *err)
+{
+    struct gpubind_window *win = making->win;
+    struct memory memory;
+
+    if (nbytes == 0)
+        return 0;
+    if (shareable_make(win->gpu, nbytes, &win->memory, &making->mine.size, &making->fd, err) < 0)
+        return -1;
+    making->mine.start = win->memory;
+    if (memory_of((const void *)(uintptr_t)win->memory, &memory, err) < 0)
+        return -1;
+    making->mine.id = memory.id;
+    return 0;
+}
+
+static int map(struct making *making, int rank, struct gpubind_error *err)
+{
+    const struct show *show = &making->shows[rank];
+    const struct memory_export shared = {show->id, show->start, show->size, {{0}}};
+    struct gpubind_window *win = making->win;
+    cuda_address at = 0;
+
+    if (shareable_open(win->gpu, making->others[rank].fd, show->size, &at, err) < 0)
+        return -1;
+    win->parts[rank].mapping = mapping_adopt(peer_of(win, rank), &shared, win->gpu, at);
+    if (win->parts[rank].mapping)
+        return 0;
+    shareable_close(at);
+    return error_set(err, "out of memory");
+}
+
+static int map_all(struct making *making, struct gpubind_error *err)
+{
+    const struct gpubind_window *win = making->win;
+    int status;
+
+    for (int rank = 0; rank < win->n; rank++)
+        making->others[rank] = (struct handover){
+            .address = making->shows[rank].address, .fd = -1,
+            .takes = rank != win->rank && counts(making, rank) && making->fd >= 0,
+            .gives = rank != win->rank && counts(making, rank) && making->shows[rank].size > 0};
+    library_unlock();
+    status = handover_all(making->socket, making->others, win->n, win->rank, &making->mine.address,
+                          making->fd, err);
+    library_lock();
+    for (int rank = 0; rank < win->n && status == 0; rank++)
+        if (making->others[rank].gives)
+            status = map(making, rank, err);
+    return status;
+}
+
+/* ---- together */
+
+/* Everybody sees everybody's show. -1: all on this node with a GPU are good and find each
+ * other, and there are several; else the rank that is not, or mine. */
+static int agree(struct making *making)
+{
+    const struct gpubind_window *win = making->win;
+    int n = 0, bad = -1, last = -1;
+
+    library_unlock();
+    PMPI_Allgather(&making->mine, sizeof making->mine, MPI_BYTE, making->shows,
+                   sizeof making->mine, MPI_BYTE, win->together);
+    library_lock();
+    for (int rank = win->n - 1; rank >= 0; rank--) {
+        if (!counts(making, rank))
+            continue;
+        if (!making->shows[rank].good ||
+            (last >= 0 && making->shows[rank].network != making->shows[last].network))
+            bad = rank;
+        last = rank;
+        n++;
+    }
+    return bad < 0 && n < 2 ? win->rank : bad;
+}
+
+/* Steps that come to nothing are taken by all, as other nodes do. Returns as agree. */
+static int try(struct making *making, bool willing, uint64_t nbytes)
+{
+    struct gpubind_error err = {{0}};
+    int bad, first;
+
+    note(making, prepare(making, willing, &err), &err);
+    bad = agree(making);
+    if (bad < 0 && making->win->gpu)
+        note(making, make(making, nbytes, &err), &err);
+    first = bad;
+    bad = agree(making);
+    if (first < 0 && bad < 0 && making->win->gpu)
+        note(making, map_all(making, &err), &err);
+    first = first < 0 ? bad : first;
+    bad = agree(making);
+    if (first < 0 && bad >= 0)
+        memcpy(given_up, making->shows[bad].why, sizeof given_up);
+    return first < 0 ? bad : first;
+}
+
+/* Nobody has seen it yet, or it stays with those that still map it. */
+static void undo(struct gpubind_window *win)
+{
+    window_detach(win);
+    if (win->memory)
+        shareable_close(win->memory);
+    win->memory = 0;
+}
+
+/* By one rank of each node. */
+static void report(const struct making *making, int bad)
+{
+    const struct gpubind_window *win = making->win;
+    int n = 0;
+
+    for (int rank = 0; rank < win->n; rank++) {
+        if (n == 0 && counts(making, rank) && rank != win->rank)
+            return;
+        n += counts(making, rank);
+    }
+    if (n < 2 || !library_settings()->verbose)
+        return;
+    if (bad < 0)
+        fprintf(stderr, "gpubind: rank %d: a window of this node is shown by file descriptors\n",
+                win->rank);
+    else
+        fprintf(stderr, "gpubind: rank %d: a window of this node is shown by IPC handles; rank %d: "
+                "%.159s\n", win->rank, bad,
+                making->shows[bad].good ? "it is in another network namespace"
+                                        : making->shows[bad].why);
+}
+
+void window_memory_make(struct gpubind_window *win, bool willing, uint64_t nbytes)
+{
+    const size_t n = (size_t)win->n;
+    struct making making = {.win = win, .mine = {.has_gpu = win->gpu != NULL},
+                            .shows = calloc(n, sizeof *making.shows),
+                            .others = calloc(n, sizeof *making.others), .socket = -1, .fd = -1};
+    int bad;
+
+    if (!making.shows || !making.others) /* the others wait */
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    for (int rank = 0; rank < win->n; rank++)
+        making.others[rank].fd = -1;
+    bad = try(&making, willing, nbytes);
+    if (bad >= 0)
+        undo(win);
+    else if (win->memory && making.mine.id != 0)
+        memory_show(&(struct memory_export){making.mine.id, win->memory, making.mine.size, {{0}}});
+    report(&making, bad);
+    for (int rank = 0; rank < win->n; rank++)
+        if (making.others[rank].fd >= 0)
+            close(making.others[rank].fd);
+    if (making.fd >= 0)
+        close(making.fd);
+    if (making.socket >= 0)
+        close(making.socket);
+    free(making.shows);
+    free(making.others);
+}

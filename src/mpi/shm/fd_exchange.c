@@ -1,0 +1,159 @@
+#include "mpi/shm/fd_exchange.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 10.0 /* seconds */
+
+struct letter {
+    uint64_t token; /* the receiver's: a stranger does not know it */
+    int64_t from;
+};
+
+/* Room for one descriptor. */
+union control {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr aligned;
+};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static socklen_t name(uint64_t number, struct sockaddr_un *address)
+{
+    int length;
+
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "gpubind/%016llx",
+                      (unsigned long long)number);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+int handover_open(struct handover_address *address, struct gpubind_error *err)
+{
+    struct sockaddr_un to;
+    socklen_t length;
+    int fd = -1;
+
+    if (getrandom(address, sizeof *address, 0) == sizeof *address)
+        fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    length = name(address->name, &to);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&to, length) == 0)
+        return fd;
+    error_set(err, "a socket for descriptors cannot be made: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* 1: done; 0: not now; -1 with a sentence. */
+static int give(int socket, const struct handover *other, int me, int fd, struct gpubind_error *err)
+{
+    struct letter letter = {other->address.token, me};
+    struct iovec part = {&letter, sizeof letter};
+    union control control = {{0}};
+    struct sockaddr_un to;
+    struct msghdr message = {.msg_name = &to, .msg_namelen = name(other->address.name, &to),
+                             .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+        return 1;
+    if (errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ETOOMANYREFS)
+        return 0;
+    return error_set(err, "a descriptor cannot be sent: %s", strerror(errno));
+}
+
+/* The descriptor of a message; -1: it has none. */
+static int descriptor_in(struct msghdr *message)
+{
+    int fd = -1;
+
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head; head = CMSG_NXTHDR(message, head))
+        if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+            head->cmsg_len == CMSG_LEN(sizeof fd))
+            memcpy(&fd, CMSG_DATA(head), sizeof fd);
+    return fd;
+}
+
+/* The same of what comes. A stranger's letter counts as none. */
+static int take(int socket, struct handover *others, int n, uint64_t token,
+                struct gpubind_error *err)
+{
+    struct letter letter = {0};
+    struct iovec part = {&letter, sizeof letter};
+    union control control = {{0}};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = CMSG_LEN(sizeof(int))}; /* one, no more */
+    ssize_t nbytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    int fd;
+
+    if (nbytes < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (nbytes < 0)
+        return error_set(err, "a descriptor cannot be received: %s", strerror(errno));
+    fd = descriptor_in(&message);
+    if (nbytes == sizeof letter && letter.token == token && letter.from >= 0 && letter.from < n &&
+        others[letter.from].gives && others[letter.from].fd < 0) {
+        others[letter.from].fd = fd;
+        return fd >= 0 ? 1 : error_set(err, "a descriptor was lost (ulimit -n?)");
+    }
+    if (fd >= 0)
+        close(fd);
+    return 1;
+}
+
+/* How many I still have to give to and to take from. -1 with a sentence. */
+static int step(int socket, struct handover *others, int n, int me, uint64_t token, int fd,
+                struct gpubind_error *err)
+{
+    int status, left = 0, most = n + 64; /* a stranger may write faster than we read */
+
+    do
+        status = take(socket, others, n, token, err);
+    while (status > 0 && --most > 0);
+    for (int i = 0; i < n && status >= 0; i++) {
+        if (others[i].takes)
+            status = give(socket, &others[i], me, fd, err);
+        if (status > 0)
+            others[i].takes = false;
+        left += others[i].takes + (others[i].gives && others[i].fd < 0);
+        status = status > 0 ? 0 : status;
+    }
+    return status < 0 ? -1 : left;
+}
+
+int handover_all(int socket, struct handover *others, int n, int me,
+                 const struct handover_address *mine, int fd, struct gpubind_error *err)
+{
+    const double until = now() + PATIENCE;
+    struct pollfd wanted = {.fd = socket, .events = POLLIN};
+    int left;
+
+    for (left = 1; left > 0 && now() < until;) {
+        left = step(socket, others, n, me, mine->token, fd, err);
+        if (left > 0)
+            poll(&wanted, 1, 1); /* or somebody has room again */
+    }
+    if (left > 0)
+        return error_set(err, "descriptors of %d ranks did not come", left);
+    return left;
+}

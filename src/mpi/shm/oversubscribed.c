@@ -1,0 +1,40 @@
+#include "mpi/shm/oversubscribed.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+static bool crowded;
+
+/* All CPUs of a are among those of b. */
+static bool is_within(const cpu_set_t *a, const cpu_set_t *b)
+{
+    cpu_set_t both;
+
+    CPU_AND(&both, a, b);
+    return CPU_EQUAL(&both, a);
+}
+
+void crowd_look(MPI_Comm node)
+{
+    cpu_set_t mine, *all;
+    int n, me, within = 0;
+
+    PMPI_Comm_size(node, &n);
+    PMPI_Comm_rank(node, &me);
+    all = calloc((size_t)n, sizeof *all);
+    if (!all)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the others are in the call below */
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) /* more CPUs than a set holds */
+        CPU_ZERO(&mine);
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, node);
+    for (int rank = 0; rank < n; rank++)
+        within += CPU_COUNT(&all[rank]) > 0 && is_within(&all[rank], &mine);
+    crowded = within > CPU_COUNT(&mine);
+    free(all);
+}
+
+bool crowd_is_here(void)
+{
+    return crowded;
+}

@@ -1,0 +1,106 @@
+#include "mpi/stream/blocking.h"
+
+#include <sched.h>
+
+#include "cuda/gpu.h"
+#include "mpi/core/comm.h"
+#include "mpi/core/progress.h"
+#include "mpi/core/context.h"
+#include "mpi/core/request.h"
+#include "mpi/core/progress_thread.h"
+
+#define TURNS_BEFORE_YIELD 2000
+
+static _Thread_local int depth; /* of stand-ins */
+
+bool blocking_begin(void)
+{
+    if (!operations_used)
+        return false;
+    if (depth++ > 0)
+        return true;
+    library_lock();
+    stream_thread_enter();
+    library_unlock();
+    library_lend();
+    return true;
+}
+
+void blocking_end(void)
+{
+    if (--depth > 0)
+        return;
+    library_take_back();
+    library_lock();
+    stream_thread_leave();
+    library_unlock();
+}
+
+void blocking_nest(int n)
+{
+    depth += n;
+}
+
+bool blocking_loops(void)
+{
+    return operations_used && depth == 0 && engine_busy();
+}
+
+static void step(void)
+{
+    int mode;
+
+    if (!library_try_lock()) /* whoever has it moves everything */
+        return;
+    mode = gpu_suspend_capture();
+    engine_progress();
+    gpu_resume_capture(mode);
+    library_unlock();
+}
+
+void blocking_turn(int *n)
+{
+    step();
+    if (++*n > TURNS_BEFORE_YIELD)
+        sched_yield();
+}
+
+int blocking_wait(MPI_Request *request, MPI_Status *status)
+{
+    int over = 0, n = 0;
+
+    for (;;) {
+        const int result = PMPI_Test(request, &over, status);
+
+        if (over || result != MPI_SUCCESS)
+            return result;
+        blocking_turn(&n);
+    }
+}
+
+void blocking_poll(void)
+{
+    if (blocking_loops())
+        step();
+}
+
+bool blocking_gate(MPI_Comm user, bool wholly)
+{
+    struct comm *comm;
+
+    if (!comms_gated() || depth > 0)
+        return false;
+    library_lock();
+    comm = comm_of(user);
+    library_unlock();
+    if (!comm || !comm->gated)
+        return false;
+    depth++;
+    blocking_wait(&comm->gate, MPI_STATUS_IGNORE); /* that of the call before */
+    if (PMPI_Ibarrier(user, &comm->gate) != MPI_SUCCESS)
+        comm->gate = MPI_REQUEST_NULL;
+    else if (wholly || engine_busy())
+        blocking_wait(&comm->gate, MPI_STATUS_IGNORE);
+    depth--;
+    return true;
+}

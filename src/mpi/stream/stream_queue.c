@@ -1,0 +1,322 @@
+#include "mpi/stream/stream_queue_internal.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "mpi/core/progress.h"
+#include "mpi/core/context.h"
+#include "mpi/core/progress_thread.h"
+
+/* A stream takes only so much work that it cannot begin; where the driver would wait for
+ * room, in the middle of whatever it holds, the library does. */
+#define WAITS_MOST 256
+#define WAITS_MOST_BESIDE 24 /* with an exchange of many parts between two of them */
+#define STREAMS_KEPT 64
+
+struct on_stream *on_streams;
+static int nstreams;
+
+/* ---- which stream */
+
+#define PER_THREAD ((struct CUstream_st *)2)
+
+static bool is_default(const struct CUstream_st *handle)
+{
+    return !handle || handle == CUDA_LEGACY_STREAM || handle == PER_THREAD;
+}
+
+static struct CUctx_st *context_of(struct CUstream_st *handle, struct gpubind_error *err)
+{
+    struct CUctx_st *context = NULL;
+    int status = is_default(handle) ? gpu_driver()->cuCtxGetCurrent(&context)
+                                    : gpu_driver()->cuStreamGetCtx(handle, &context);
+
+    if (status != CUDA_OK)
+        gpu_error(status, "the stream cannot be used", err);
+    else if (!context)
+        error_set(err, "a default stream was given, and no context is current");
+    return context;
+}
+
+static int ordinal_of(struct CUctx_st *context)
+{
+    const struct gpu place = {.context = context};
+    bool entered = gpu_enter(&place);
+    int ordinal = 0;
+
+    gpu_driver()->cuCtxGetDevice(&ordinal);
+    gpu_leave(entered);
+    return ordinal;
+}
+
+static bool is_idle(const struct on_stream *stream)
+{
+    return !stream->open && !stream->wanted && !stream->queued.first && !stream->gated.first && !stream->loose.first &&
+           !stream->quiets && stream->result == MPI_SUCCESS &&
+           word_has(stream->reached, stream->reached->value);
+}
+
+/* The application may have destroyed it since. */
+static void forget_one(void)
+{
+    for (struct on_stream **link = &on_streams; *link; link = &(*link)->next)
+        if (is_idle(*link)) {
+            struct on_stream *stream = *link;
+
+            *link = stream->next;
+            word_give(stream->reached);
+            free(stream);
+            nstreams--;
+            return;
+        }
+}
+
+void on_streams_forget(const struct CUctx_st *context)
+{
+    for (struct on_stream **link = &on_streams; *link;) {
+        struct on_stream *stream = *link;
+
+        if (stream->place.context != context || !is_idle(stream)) {
+            link = &stream->next;
+            continue;
+        }
+        *link = stream->next; /* its word goes with the page lock */
+        free(stream);
+        nstreams--;
+    }
+}
+
+static struct on_stream *make(struct CUstream_st *handle, struct CUctx_st *context,
+                              const void *thread, struct gpubind_error *err)
+{
+    struct on_stream *stream;
+    struct gpubind_error unheard;
+
+    if (nstreams >= STREAMS_KEPT)
+        forget_one();
+    stream = calloc(1, sizeof *stream);
+    if (!stream) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    stream->reached = word_take(err);
+    if (!stream->reached) {
+        free(stream);
+        return NULL;
+    }
+    stream->handle = handle;
+    stream->thread = thread;
+    stream->place.context = context;
+    stream->gpu = gpu_of(context, ordinal_of(context), &unheard);
+    stream->queued.end = &stream->queued.first;
+    stream->gated.end = &stream->gated.first;
+    stream->loose.end = &stream->loose.first;
+    stream->quiets_end = &stream->quiets;
+    stream->next = on_streams;
+    on_streams = stream;
+    nstreams++;
+    return stream;
+}
+
+static struct on_stream *find(struct CUstream_st *handle, struct gpubind_error *err)
+{
+    static _Thread_local char me;
+    const void *thread = handle == PER_THREAD ? &me : NULL;
+    struct CUctx_st *context = context_of(handle, err);
+
+    if (!context)
+        return NULL;
+    gpu_look_after();
+    if (!handle)
+        handle = CUDA_LEGACY_STREAM;
+    for (struct on_stream *stream = on_streams; stream; stream = stream->next)
+        if (stream->handle == handle && stream->place.context == context &&
+            stream->thread == thread)
+            return stream;
+    return make(handle, context, thread, err);
+}
+
+/* Asking leaves the capture as it is. */
+static int check_capture(const struct on_stream *stream, struct gpubind_error *err)
+{
+    bool entered = gpu_enter(&stream->place);
+    int capturing = 0, status = gpu_driver()->cuStreamIsCapturing(stream->handle, &capturing);
+
+    gpu_leave(entered);
+    if (status == CUDA_CAPTURE_IMPLICIT || (status == CUDA_OK && capturing))
+        return error_set(err, "the stream is being captured into a graph, where messages cannot "
+                         "be matched; see gpubind_startall_on_stream");
+    return status == CUDA_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
+}
+
+static bool has_room(const void *argument)
+{
+    const struct on_stream *stream = argument;
+
+    return !stream->open && stream->waits < WAITS_MOST;
+}
+
+static int check_driver(struct gpubind_error *err)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+
+    if (!cuda)
+        return error_set(err, "this process has not initialised CUDA, and has no stream");
+    if (!cuda->cuStreamWaitValue32_v2 || !cuda->cuStreamWriteValue32_v2)
+        return error_set(err, "the CUDA driver is too old: streams cannot wait for words");
+    return 0;
+}
+
+struct on_stream *on_stream_open(struct CUstream_st *handle, int *result,
+                                 struct gpubind_error *err)
+{
+    struct on_stream *stream;
+
+    *result = MPI_ERR_OTHER;
+    if (check_driver(err) < 0 || stream_thread_start(err) < 0)
+        return NULL;
+    stream = find(handle, err);
+    if (!stream || check_capture(stream, err) < 0)
+        return NULL;
+    stream->wanted++;
+    while (!has_room(stream))
+        engine_wait_for(has_room, stream, 3600);
+    stream->wanted--;
+    if (stream->result != MPI_SUCCESS) {
+        *result = stream->result;
+        error_set(err, "an earlier message of the stream: %.450s", stream->error.text);
+        stream->result = MPI_SUCCESS;
+        return NULL;
+    }
+    *result = MPI_SUCCESS;
+    stream->open = true;
+    return stream;
+}
+
+void on_stream_close(struct on_stream *stream)
+{
+    stream->open = false;
+}
+
+/* ---- into the stream */
+
+/* The driver may wait for room in the stream, which the messages before it make. */
+static int put_in(const struct on_stream *stream, const struct word *reached,
+                  const struct word *go, struct gpubind_error *err)
+{
+    struct word written = {0}, awaited = {0};
+    int status = CUDA_OK;
+    bool entered;
+
+    if (reached)
+        written = *reached;
+    if (go)
+        awaited = *go;
+    library_unlock();
+    entered = gpu_enter(&stream->place);
+    if (reached)
+        status = word_write_in(&written, stream->handle);
+    if (go && status == CUDA_OK)
+        status = word_wait_in(&awaited, stream->handle);
+    gpu_leave(entered);
+    library_lock();
+    return status == CUDA_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
+}
+
+/* It is over soon; the call itself says what went wrong. */
+static void give_back(struct on_stream *stream, struct entry *entry)
+{
+    const struct entry *oldest = stream->loose.first ? stream->loose.first : entry;
+
+    entry->gate = NULL;
+    entry->said = true;
+    entry->number = oldest->number;
+    entry->verbs->fail(entry->what);
+    entry->next = stream->loose.first;
+    if (!entry->next)
+        stream->loose.end = &entry->next;
+    stream->loose.first = entry;
+}
+
+static void add(struct on_stream *stream, const struct entry *model, void *what, bool good)
+{
+    struct entry *entry = malloc(sizeof *entry);
+
+    if (!entry) /* a message that was announced cannot be taken back */
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    *entry = *model;
+    entry->what = what;
+    if (good)
+        list_append(&stream->queued, entry);
+    else
+        give_back(stream, entry);
+}
+
+static bool has_room_beside(const void *argument)
+{
+    return ((const struct on_stream *)argument)->waits < WAITS_MOST_BESIDE;
+}
+
+int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verbs,
+                    void *const whats[], int n, enum on_stream_wait wait,
+                    struct gpubind_error *err)
+{
+    struct entry model = {.verbs = verbs, .number = ++stream->reached->value};
+    const struct word *go = NULL;
+    int status = 0;
+
+    on_streams_count(n);
+    while (wait == ON_STREAM_LATER && !has_room_beside(stream))
+        engine_wait_for(has_room_beside, stream, 3600);
+    if (wait != ON_STREAM_NEVER)
+        model.gate = gate_make(stream, n + (wait == ON_STREAM_LATER), err);
+    if (wait == ON_STREAM_AT_ONCE && model.gate)
+        go = model.gate->word;
+    if (wait != ON_STREAM_NEVER && !model.gate)
+        status = -1;
+    else
+        status = put_in(stream, stream->reached, go, err);
+    for (int i = 0; i < n; i++)
+        add(stream, &model, whats[i], status == 0);
+    if (status < 0 && model.gate)
+        gate_open(stream, model.gate);
+    else if (wait == ON_STREAM_LATER)
+        stream->later = model.gate;
+    stream_thread_wake();
+    return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+int on_stream_await(struct on_stream *stream, struct gpubind_error *err)
+{
+    struct gate *gate = stream->later;
+    int status;
+
+    if (!gate)
+        return MPI_SUCCESS;
+    status = put_in(stream, NULL, gate->word, err);
+    stream->later = NULL;
+    if (--gate->left == 0)
+        gate_open(stream, gate);
+    return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+int on_stream_quiet(struct on_stream *stream, struct gpubind_error *err)
+{
+    struct gate *gate;
+
+    if (!stream->queued.first && !stream->gated.first && !stream->loose.first)
+        return MPI_SUCCESS;
+    gate = gate_make(stream, 0, err);
+    if (!gate)
+        return MPI_ERR_OTHER;
+    gate->before = stream->reached->value + 1;
+    if (put_in(stream, NULL, gate->word, err) < 0) {
+        gate_open(stream, gate);
+        return MPI_ERR_OTHER;
+    }
+    on_streams_count(1);
+    *stream->quiets_end = gate;
+    stream->quiets_end = &gate->next;
+    stream_thread_wake();
+    return MPI_SUCCESS;
+}
