@@ -230,7 +230,7 @@ quick_tests = \
 	$(check_PROGRAMS)
 
 check-quick:
-	GPUBIND_TEST_QUICK=1 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)'
+	GPUBIND_TEST_QUICK=2 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)'
 .PHONY: check-quick
 EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench/launch.py \
