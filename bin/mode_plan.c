@@ -6,8 +6,8 @@
 #include "bin/plan_job.h"
 #include "bin/plan_xml.h"
 #include "core/report/render.h"
-#include "host/sys/file.h"
 #include "host/launch/map.h"
+#include "host/sys/file.h"
 
 /* Printed when there is so much of it. */
 #define CHUNK (1 << 20)

@@ -7,9 +7,9 @@
 #include "bin/run.h"
 #include "core/env/mps_env.h"
 #include "core/report/render.h"
-#include "host/mps/mps_probe.h"
 #include "host/launch/rank_directives.h"
 #include "host/launch/sibling_ranks.h"
+#include "host/mps/mps_probe.h"
 
 int run_prepare(void *context, struct gpubind_error *err)
 {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/sys/env_array.h"
 #include "host/launch/option_parse.h"
+#include "host/sys/env_array.h"
 
 #define PARAMETER "pmdl_gpubind_"
 

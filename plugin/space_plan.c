@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/topo/node_from_hwloc.h"
 #include "core/report/render.h"
-#include "host/sys/env_array.h"
+#include "core/topo/node_from_hwloc.h"
 #include "host/discover/nvidia.h"
+#include "host/sys/env_array.h"
 
 int job_view_read(char *const *env, struct job_view *view, struct text *refused,
                   struct gpubind_error *err)

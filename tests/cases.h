@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "core/plan/job.h"
-#include "core/topo/node.h"
 #include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 /* A generator of our own, so that a seed means the same everywhere. */
 struct dice {

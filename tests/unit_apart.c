@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "core/topo/node_serialize.h"
-#include "host/discover/hwloc_subprocess.h"
 #include "host/discover/discover_subprocess.h"
+#include "host/discover/hwloc_subprocess.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/sys/subprocess.h"
 #include "host/doctor/collect.h"
+#include "host/sys/subprocess.h"
 #include "tests/tap.h"
 
 static struct doctor_facts facts;

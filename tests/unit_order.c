@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/report/render.h"
 #include "core/base/text.h"
+#include "core/report/render.h"
 #include "host/sys/file.h"
 #include "tests/cases.h"
 #include "tests/tap.h"

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "core/plan/job.h"
-#include "core/topo/node.h"
-#include "core/plan/plan.h"
 #include "core/base/text.h"
+#include "core/plan/job.h"
+#include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 /* bytes is not NUL-terminated. Whatever a target does must not outlast the call. */
 struct fuzz_target {

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/report/render.h"
 #include "core/env/render_env.h"
+#include "core/report/render.h"
 #include "tests/cases.h"
 #include "tests/fuzz/fuzz.h"
 

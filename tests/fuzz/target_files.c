@@ -7,9 +7,9 @@
 
 /* Some of what they read is their own affair. */
 #include "host/launch/binding_policy.c"
-#include "host/sys/env_array.h"
-#include "host/pmix/plugin_file.c"
 #include "host/pmix/mca_param.h"
+#include "host/pmix/plugin_file.c"
+#include "host/sys/env_array.h"
 #include "plugin/slurm.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/topo/node_serialize.h"
 #include "core/msg/msg_header.h"
-#include "host/launch/rank_directives.h"
+#include "core/topo/node_serialize.h"
 #include "host/launch/placement.h"
+#include "host/launch/rank_directives.h"
 #include "tests/cases.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,8 +3,8 @@
 #ifndef GPUBIND_CORE_DOCTOR_DOCTOR_H
 #define GPUBIND_CORE_DOCTOR_DOCTOR_H
 
-#include "core/doctor/doctor_facts.h"
 #include "core/base/text.h"
+#include "core/doctor/doctor_facts.h"
 
 /* Found: something to do. Moot: cannot matter on this machine or in this job.
  * Unknown: could not be looked at, which is not the same as fine. */

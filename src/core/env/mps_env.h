@@ -10,10 +10,10 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "core/topo/node.h"
-#include "core/plan/plan.h"
-#include "core/env/render_env.h"
 #include "core/base/text.h"
+#include "core/env/render_env.h"
+#include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 /* How many ranks have the rank's GPU, it included; of several GPUs the most wanted
  * one. 0 for a rank without a GPU. */

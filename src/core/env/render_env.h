@@ -2,9 +2,9 @@
 #ifndef GPUBIND_CORE_ENV_RENDER_ENV_H
 #define GPUBIND_CORE_ENV_RENDER_ENV_H
 
-#include "core/topo/node.h"
-#include "core/plan/plan.h"
 #include "core/env/visible_devices.h"
+#include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 enum nic_mode { NIC_AUTO, NIC_UCX, NIC_OFI, NIC_NONE };
 

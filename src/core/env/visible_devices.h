@@ -2,9 +2,9 @@
 #ifndef GPUBIND_CORE_ENV_VISIBLE_DEVICES_H
 #define GPUBIND_CORE_ENV_VISIBLE_DEVICES_H
 
-#include "core/topo/node.h"
-#include "core/plan/plan.h"
 #include "core/base/text.h"
+#include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 enum visible_mode { VISIBLE_OWN, VISIBLE_FIRST, VISIBLE_ORDERED, VISIBLE_ALL };
 enum visible_ids { IDS_UUID, IDS_INDEX };

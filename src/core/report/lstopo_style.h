@@ -3,9 +3,9 @@
 #ifndef GPUBIND_CORE_REPORT_LSTOPO_STYLE_H
 #define GPUBIND_CORE_REPORT_LSTOPO_STYLE_H
 
-#include "core/topo/node.h"
-#include "core/plan/plan.h"
 #include "core/base/text.h"
+#include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 /* Cores on which the same ranks run. */
 struct seat {

@@ -2,9 +2,9 @@
 #ifndef GPUBIND_CORE_REPORT_RENDER_H
 #define GPUBIND_CORE_REPORT_RENDER_H
 
-#include "core/topo/node.h"
-#include "core/plan/plan.h"
 #include "core/base/text.h"
+#include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 /* The job's ranks with a GPU, ascending; n is 0 when they are not known. */
 struct gpu_ranks {

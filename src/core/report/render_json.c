@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "core/topo/gpu_neighbors.h"
 #include "core/report/render.h"
+#include "core/topo/gpu_neighbors.h"
 
 static void add_ids(const struct idset *set, struct text *text)
 {

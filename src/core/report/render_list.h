@@ -2,8 +2,8 @@
 #ifndef GPUBIND_CORE_REPORT_RENDER_LIST_H
 #define GPUBIND_CORE_REPORT_RENDER_LIST_H
 
-#include "core/topo/node.h"
 #include "core/base/text.h"
+#include "core/topo/node.h"
 
 /* A title, a line a GPU, the matrix of paths with its legend. */
 void render_list(const struct node *node, struct text *text);

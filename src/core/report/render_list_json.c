@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "core/topo/link_matrix.h"
 #include "core/report/render_list.h"
+#include "core/topo/link_matrix.h"
 
 static void add_ids(const char *key, const struct idset *set, struct text *text)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/base/text_table.h"
-#include "core/topo/gpu_neighbors.h"
 #include "core/report/render.h"
+#include "core/topo/gpu_neighbors.h"
 
 enum { RANK, LOCAL, ROLE, GPU, PCI, UUID, CPUS, NUMA, NIC, NORTH, SOUTH, COLUMNS };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/topo/hwloc_versions.h"
 #include "core/base/text.h"
+#include "core/topo/hwloc_versions.h"
 
 static const char *nic_name(hwloc_obj_t pci)
 {

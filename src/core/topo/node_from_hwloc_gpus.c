@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/topo/node_from_hwloc_pci.h"
 #include "core/base/text.h"
+#include "core/topo/node_from_hwloc_pci.h"
 
 /* How the GPUs of a vendor show: names of the OS devices that its own hwloc backends
  * make; where there are none, OpenCL's below functions of its PCI number, and these PCI

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/topo/hwloc_versions.h"
 #include "core/topo/node_from_hwloc_pci.h"
-#include "core/base/text.h"
 
 int hwloc_device_number(const char *name, const char *prefix)
 {

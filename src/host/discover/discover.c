@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/topo/node_from_hwloc.h"
 #include "core/base/text.h"
+#include "core/topo/node_from_hwloc.h"
 #include "host/discover/hwloc_init.h"
 #include "host/discover/hwloc_pci.h"
 

@@ -3,8 +3,8 @@
 #define GPUBIND_HOST_DISCOVER_DISCOVER_SUBPROCESS_H
 
 #include "core/base/error.h"
-#include "core/topo/node.h"
 #include "core/report/lstopo_style.h"
+#include "core/topo/node.h"
 
 /* gpubind_discover of discover.so. */
 typedef int discover_function(const char *, const char *, const char *, struct node *,

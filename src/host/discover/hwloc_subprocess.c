@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/sys/subprocess.h"
 #include "host/sys/file.h"
+#include "host/sys/subprocess.h"
 
 /* A file of a large machine takes less than 100 MiB. */
 #define MEMORY_LIMIT ((rlim_t)1 << 30)

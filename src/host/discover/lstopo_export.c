@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/discover/hwloc_init.h"
 #include "host/discover/hwloc_complete.h"
+#include "host/discover/hwloc_init.h"
 
 /* By which a file is known that has a plan in it. */
 static const char plan_key[] = "GpubindPlan";

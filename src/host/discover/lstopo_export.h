@@ -2,8 +2,8 @@
 #ifndef GPUBIND_HOST_DISCOVER_LSTOPO_EXPORT_H
 #define GPUBIND_HOST_DISCOVER_LSTOPO_EXPORT_H
 
-#include "core/report/lstopo_style.h"
 #include "core/base/error.h"
+#include "core/report/lstopo_style.h"
 #include "core/topo/node.h"
 
 /* Makes the hwloc XML of this machine, or of what is in file, with the picture in it

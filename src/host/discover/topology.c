@@ -8,8 +8,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "host/discover/lstopo_export.h"
 #include "host/discover/discover_subprocess.h"
+#include "host/discover/lstopo_export.h"
 #include "host/discover/nvidia.h"
 
 /* Where this program lies; /proc may be missing. */

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "core/topo/node.h"
 #include "core/report/lstopo_style.h"
+#include "core/topo/node.h"
 
 /* Loads this machine when file is NULL, else an hwloc XML. want_links: also ask
  * NVML how the GPUs are linked. The caller clears the node; on failure it is

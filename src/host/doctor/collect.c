@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "core/base/text.h"
-#include "host/sys/subprocess.h"
 #include "host/launch/launcher.h"
 #include "host/sys/process.h"
+#include "host/sys/subprocess.h"
 
 static void take_variable(const char *name, struct doctor_variable *variable)
 {

@@ -3,8 +3,8 @@
 #ifndef GPUBIND_HOST_DOCTOR_COLLECT_H
 #define GPUBIND_HOST_DOCTOR_COLLECT_H
 
-#include "core/doctor/doctor_facts.h"
 #include "core/base/error.h"
+#include "core/doctor/doctor_facts.h"
 
 /* The GPUs, as the PCI bus and the driver list them, and their surroundings. */
 void doctor_read_bus(const char *root, struct doctor_facts *facts);

@@ -8,8 +8,8 @@
 
 #include "core/env/mps_env.h"
 #include "host/doctor/collect.h"
-#include "host/sys/ld_search.h"
 #include "host/mps/mps_probe.h"
+#include "host/sys/ld_search.h"
 #include "host/sys/sysroot.h"
 
 /* access(2) asks the device cgroup too, which refuses with EPERM, and does not wake a

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/idset.h"
-#include "host/doctor/collect.h"
 #include "host/discover/nvidia.h"
+#include "host/doctor/collect.h"
 #include "host/sys/sysroot.h"
 
 struct walk {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/sys/subprocess.h"
 #include "host/doctor/collect.h"
+#include "host/sys/subprocess.h"
 
 #define ANSWER_SIZE (4 << 20)
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/sys/subprocess.h"
-#include "host/doctor/collect.h"
 #include "host/discover/nvml.h"
 #include "host/discover/nvml_api.h"
+#include "host/doctor/collect.h"
+#include "host/sys/subprocess.h"
 
 struct told {
     struct nvml_gpu gpu;

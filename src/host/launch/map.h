@@ -3,8 +3,8 @@
 #define GPUBIND_HOST_LAUNCH_MAP_H
 
 #include "core/base/error.h"
-#include "core/topo/node.h"
 #include "core/plan/plan.h"
+#include "core/topo/node.h"
 
 /* Fills nmap and map. text is a list of indices, PCI addresses and UUIDs, or
  * "@FILE": such a list over any number of lines, '#' begins a comment. */

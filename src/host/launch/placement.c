@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/report/render.h"
 #include "core/base/variables.h"
-#include "host/sys/bind.h"
-#include "host/launch/map.h"
+#include "core/report/render.h"
 #include "host/discover/nvidia.h"
-#include "host/sys/process.h"
+#include "host/launch/map.h"
 #include "host/launch/visible_gpus.h"
+#include "host/sys/bind.h"
+#include "host/sys/process.h"
 
 /* Whole lines, as many as there is room for. */
 static void read_unknown(struct facts *facts)

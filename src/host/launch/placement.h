@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/plan/job.h"
-#include "core/topo/node.h"
-#include "core/plan/plan.h"
-#include "core/env/render_env.h"
 #include "core/base/text.h"
-#include "host/launch/binding_policy.h"
+#include "core/env/render_env.h"
+#include "core/plan/job.h"
+#include "core/plan/plan.h"
+#include "core/topo/node.h"
 #include "host/discover/topology.h"
+#include "host/launch/binding_policy.h"
 
 /* What the user asked for, the same for all ranks of a node. */
 #define RULES_MAX_MASTERS 256

@@ -7,9 +7,9 @@
 
 #include "core/base/error.h"
 #include "core/base/idset.h"
-#include "core/plan/plan.h"
-#include "core/env/render_env.h"
 #include "core/base/text.h"
+#include "core/env/render_env.h"
+#include "core/plan/plan.h"
 
 /* Renders the orders of a rank: "cpus=LIST", "memory=LIST" (both only where
  * something is to be bound), then "=NAME=VALUE" to set, "?NAME=VALUE" to set

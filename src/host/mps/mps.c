@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "core/env/mps_env.h"
+#include "host/discover/nvml.h"
 #include "host/mps/mps_control.h"
 #include "host/mps/mps_dir.h"
-#include "host/mps/mps_supervisor.h"
 #include "host/mps/mps_probe.h"
-#include "host/discover/nvml.h"
+#include "host/mps/mps_supervisor.h"
 
 /* What CUDA_VISIBLE_DEVICES is left at for the rank, NULL: it is not. */
 static const char *left_visible(const struct plan_rank *rank, const struct facts *facts)

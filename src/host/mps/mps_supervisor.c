@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/sys/bind.h"
 #include "host/mps/mps_control.h"
+#include "host/sys/bind.h"
 
 /* More than starting and asking may take together. */
 #define READY_LIMIT_S 30

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "host/pmix/plugin_file.h"
 #include "host/pmix/mca_param.h"
+#include "host/pmix/plugin_file.h"
 #include "host/sys/process.h"
 
 #define PLUGIN_PLACES_MAX 32

@@ -1,9 +1,9 @@
 /* The calls that allocate, free and release GPU memory. */
-#include "mpi/p2p/device_memory.h"
-#include "mpi/core/progress.h"
-#include "mpi/gpubind.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
+#include "mpi/core/progress.h"
+#include "mpi/gpubind.h"
+#include "mpi/p2p/device_memory.h"
 
 int gpubind_alloc(void **buf, size_t nbytes)
 {

@@ -1,10 +1,10 @@
 /* The calls that take a message and receive it later: nobody else receives it meanwhile. */
-#include "mpi/core/progress.h"
-#include "mpi/core/context.h"
-#include "mpi/p2p/tag_match.h"
 #include "mpi/api/probe_api.h"
+#include "mpi/core/context.h"
+#include "mpi/core/progress.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/tag_match.h"
 
 static struct arrival *arrival_of(gpubind_matched matched)
 {

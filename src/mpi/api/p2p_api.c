@@ -1,7 +1,7 @@
 /* The calls that send and receive. */
+#include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/gpubind.h"
-#include "mpi/core/context.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/request_finish.h"
 

@@ -5,10 +5,10 @@
 
 #include "core/base/text.h"
 #include "cuda/mappings.h"
-#include "mpi/gpubind.h"
 #include "mpi/core/context.h"
-#include "mpi/p2p/device_memory.h"
 #include "mpi/core/rank_map.h"
+#include "mpi/gpubind.h"
+#include "mpi/p2p/device_memory.h"
 
 struct card { /* what each rank shows the others */
     int has_gpu;

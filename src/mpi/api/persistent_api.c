@@ -1,7 +1,7 @@
 /* The calls of persistent messages. */
 #include "mpi/api/freed_requests.h"
-#include "mpi/gpubind.h"
 #include "mpi/core/context.h"
+#include "mpi/gpubind.h"
 #include "mpi/persistent/persistent.h"
 
 static int init(const struct arguments *arguments, enum operation_kind kind,

@@ -2,8 +2,8 @@
  * the real one by its PMPI name, and returns what that returned. */
 #include "mpi/api/pmpi.h"
 
-#include "mpi/gpubind.h"
 #include "mpi/core/context.h"
+#include "mpi/gpubind.h"
 
 void gpubind_intercept_started(void)
 {

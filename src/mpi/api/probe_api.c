@@ -2,15 +2,15 @@
  * what it saw into new memory. */
 #include "mpi/api/probe_api.h"
 
-#include "mpi/core/progress.h"
-#include "mpi/p2p/incoming.h"
 #include "mpi/core/context.h"
 #include "mpi/core/peer_alive.h"
-#include "mpi/p2p/tag_match.h"
-#include "mpi/p2p/device_memory.h"
-#include "mpi/p2p/wait_notice.h"
-#include "mpi/p2p/request_finish.h"
+#include "mpi/core/progress.h"
 #include "mpi/datatype/type_cache.h"
+#include "mpi/p2p/device_memory.h"
+#include "mpi/p2p/incoming.h"
+#include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/tag_match.h"
+#include "mpi/p2p/wait_notice.h"
 
 static bool is_there(const void *argument)
 {

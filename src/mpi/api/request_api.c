@@ -1,14 +1,14 @@
 /* The calls that end operations. */
 #include "mpi/p2p/request_finish.h"
 
-#include "mpi/core/progress.h"
-#include "mpi/gpubind.h"
 #include "mpi/core/context.h"
-#include "mpi/p2p/tag_match.h"
-#include "mpi/p2p/rndv_put.h"
+#include "mpi/core/progress.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/persistent/persistent.h"
+#include "mpi/gpubind.h"
 #include "mpi/p2p/message.h"
+#include "mpi/p2p/rndv_put.h"
+#include "mpi/p2p/tag_match.h"
+#include "mpi/persistent/persistent.h"
 
 /* There is nothing to wait for. */
 static bool is_idle(const struct gpubind_operation *operation)

@@ -1,14 +1,14 @@
 /* gpubind_sendrecv_replace: what is sent is copied aside, and leaves its place to what comes. */
 #include <stdlib.h>
 
-#include "mpi/core/progress.h"
-#include "mpi/p2p/send_gated.h"
-#include "mpi/gpubind.h"
 #include "mpi/core/context.h"
+#include "mpi/core/progress.h"
+#include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
+#include "mpi/gpubind.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/request_finish.h"
-#include "mpi/datatype/flat_type.h"
+#include "mpi/p2p/send_gated.h"
 
 /* Data that lie together are packed like others. */
 static int make_pack(struct gpubind_operation *send, struct gpubind_error *err)

@@ -2,9 +2,9 @@
  * called; data move when the stream has got there. */
 #include <stdlib.h>
 
+#include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/gpubind.h"
-#include "mpi/core/context.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/stream_message.h"
 

@@ -1,8 +1,8 @@
 #include "mpi/api/transport_report.h"
 
+#include "mpi/core/context.h"
 #include "mpi/core/mpi_caps.h"
 #include "mpi/gpubind.h"
-#include "mpi/core/context.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 
 /* What happens to GPU memory between this rank and another, by size. */

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "mpi/core/context.h"
-#include "mpi/core/peer_alive.h"
 #include "mpi/core/modules.h"
+#include "mpi/core/peer_alive.h"
 #include "mpi/core/rank_map.h"
 
 static int key = MPI_KEYVAL_INVALID;

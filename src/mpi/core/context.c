@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "cuda/gpu.h"
-#include "mpi/core/progress.h"
-#include "mpi/gpubind.h"
-#include "mpi/core/peer_alive.h"
 #include "mpi/core/log.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/gpubind.h"
 
 static _Thread_local char latest_error[1024];
 static _Thread_local int capture_mode;

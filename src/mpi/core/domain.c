@@ -9,11 +9,11 @@
 #include "cuda/gpu.h"
 #include "cuda/mappings.h"
 #include "mpi/core/context.h"
-#include "mpi/shm/oversubscribed.h"
-#include "mpi/core/peer_alive.h"
-#include "mpi/core/modules.h"
-#include "mpi/core/log.h"
 #include "mpi/core/ipc_refs.h"
+#include "mpi/core/log.h"
+#include "mpi/core/modules.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/shm/oversubscribed.h"
 
 #define RESERVED_EACH 512 /* descriptors without a slot, when there are none left */
 

@@ -4,8 +4,8 @@
 #ifndef GPUBIND_MPI_CORE_DOMAIN_H
 #define GPUBIND_MPI_CORE_DOMAIN_H
 
-#include "mpi/shm/segment.h"
 #include "mpi/core/config.h"
+#include "mpi/shm/segment.h"
 
 struct gpu;
 struct arrival;

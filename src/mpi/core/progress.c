@@ -1,10 +1,10 @@
 #include "mpi/core/progress.h"
 
-#include "mpi/shm/oversubscribed.h"
-#include "mpi/core/shm_inbox.h"
 #include "mpi/core/context.h"
-#include "mpi/core/peer_alive.h"
 #include "mpi/core/modules.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/core/shm_inbox.h"
+#include "mpi/shm/oversubscribed.h"
 
 #define SPINS_BEFORE_YIELD 2000
 #define SPINS_IN_A_CROWD 0 /* the same with more ranks than CPUs */

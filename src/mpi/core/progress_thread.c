@@ -12,11 +12,11 @@
 #include <time.h>
 
 #include "cuda/gpu.h"
-#include "mpi/shm/futex_wait.h"
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
 #include "mpi/core/modules.h"
+#include "mpi/core/progress.h"
 #include "mpi/core/request.h"
+#include "mpi/shm/futex_wait.h"
 
 #define ON_ITS_WAY 0.3 /* seconds, of a message */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cuda/gpu.h"
-#include "mpi/gpubind.h"
 #include "mpi/core/context.h"
+#include "mpi/gpubind.h"
 
 /* The launcher knows which ranks get no GPU; without it, all that see one have one. */
 static bool role_is_without_gpu(void)

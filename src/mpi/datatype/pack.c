@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "mpi/datatype/pack_pool.h"
 #include "mpi/core/progress.h"
 #include "mpi/datatype/flat_type.h"
+#include "mpi/datatype/pack_pool.h"
 
 struct pack {
     struct strides *strides;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "mpi/datatype/flat_type.h"
-#include "mpi/datatype/type_nest.h"
 #include "mpi/datatype/type_flatten.h"
+#include "mpi/datatype/type_nest.h"
 
 static int known_key = MPI_KEYVAL_INVALID;
 

@@ -1,8 +1,8 @@
 /* What the interfaces in gpubind.F90 call: messages. */
 #include <stdlib.h>
 
-#include "mpi/fortran/fortran.h"
 #include "mpi/core/context.h"
+#include "mpi/fortran/fortran.h"
 
 /* Called from Fortran alone. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/fortran/fortran.h"
 #include "mpi/core/context.h"
+#include "mpi/fortran/fortran.h"
 
 /* Called from Fortran alone. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

@@ -1,7 +1,7 @@
 /* What the interfaces in gpubind.F90 call: windows. A negative size or offset is more than
  * any window has. */
-#include "mpi/fortran/fortran.h"
 #include "mpi/core/context.h"
+#include "mpi/fortran/fortran.h"
 #include "mpi/rma/window.h"
 
 /* Called from Fortran alone. */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mpi/gpubind.h"
 #include "mpi/fortran/pmpi_fortran.h"
+#include "mpi/gpubind.h"
 
 void *intercept_next(const char *name, const char *other)
 {

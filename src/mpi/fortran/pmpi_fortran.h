@@ -2,9 +2,9 @@
 #ifndef GPUBIND_MPI_FORTRAN_PMPI_FORTRAN_H
 #define GPUBIND_MPI_FORTRAN_PMPI_FORTRAN_H
 
+#include "mpi/api/pmpi.h"
 #include "mpi/core/comm.h"
 #include "mpi/gpubind.h"
-#include "mpi/api/pmpi.h"
 
 /* The next function of this name: MPI's, or another library's that stands before it.
  * The other name is that of the other kind of handles; what comes by reference looks

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
-#include "mpi/persistent/persistent.h"
+#include "mpi/core/progress.h"
 #include "mpi/p2p/request_finish.h"
+#include "mpi/persistent/persistent.h"
 
 /* GPUBIND_HALO_IN_TURN: no rank asks a neighbour whether it may write its ghost cells.
  *

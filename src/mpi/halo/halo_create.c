@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/halo/halo.h"
-#include "mpi/halo/halo_box.h"
 #include "mpi/core/context.h"
-#include "mpi/persistent/persistent.h"
 #include "mpi/core/rank_map.h"
 #include "mpi/datatype/type_cache.h"
+#include "mpi/halo/halo.h"
+#include "mpi/halo/halo_box.h"
+#include "mpi/persistent/persistent.h"
 
 struct card { /* what each rank shows the others */
     int result; /* an MPI error class, with its sentence */

@@ -1,10 +1,10 @@
 /* GPU memory that the library allocates and frees. */
 #include "mpi/p2p/device_memory.h"
 
-#include "mpi/datatype/pack_pool.h"
-#include "mpi/core/progress.h"
-#include "mpi/core/modules.h"
 #include "mpi/core/ipc_refs.h"
+#include "mpi/core/modules.h"
+#include "mpi/core/progress.h"
+#include "mpi/datatype/pack_pool.h"
 
 static bool nothing_waits(const void *unused)
 {

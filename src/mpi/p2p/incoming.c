@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "mpi/core/shm_inbox.h"
-#include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/rndv_put.h"
+#include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/unexpected.h"
 
 /* Mappings that a peer wants closed, but that a copy still uses. */

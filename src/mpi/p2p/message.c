@@ -2,18 +2,18 @@
 #include "mpi/p2p/message.h"
 
 #include "cuda/synchronous.h"
-#include "mpi/datatype/pack_pool.h"
-#include "mpi/core/progress.h"
-#include "mpi/p2p/send_gated.h"
 #include "mpi/core/context.h"
+#include "mpi/core/ipc_refs.h"
+#include "mpi/core/progress.h"
+#include "mpi/datatype/flat_type.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/datatype/pack_pool.h"
+#include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/rndv_put.h"
+#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
-#include "mpi/p2p/rndv_put.h"
-#include "mpi/datatype/pack.h"
-#include "mpi/p2p/send_net.h"
-#include "mpi/p2p/request_finish.h"
-#include "mpi/core/ipc_refs.h"
-#include "mpi/datatype/flat_type.h"
 
 static int check(const struct arguments *arguments, const struct comm *comm,
                  enum operation_kind kind, struct gpubind_error *err)

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/p2p/rndv_get_host.h"
-#include "mpi/p2p/gated_data.h"
-#include "mpi/core/shm_inbox.h"
 #include "mpi/core/context.h"
-#include "mpi/core/peer_alive.h"
-#include "mpi/p2p/send_shm.h"
 #include "mpi/core/log.h"
-#include "mpi/p2p/rndv_put.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/core/shm_inbox.h"
 #include "mpi/datatype/pack.h"
+#include "mpi/p2p/gated_data.h"
 #include "mpi/p2p/rndv_get.h"
-#include "mpi/p2p/send_net.h"
+#include "mpi/p2p/rndv_get_host.h"
+#include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/p2p/send_net.h"
+#include "mpi/p2p/send_shm.h"
 
 /* Receives whose sender is not ready yet. */
 static struct gpubind_operation *waiting;

@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
-#include "mpi/core/peer_alive.h"
-#include "mpi/p2p/tag_match.h"
-#include "mpi/core/log.h"
-#include "mpi/datatype/pack.h"
-#include "mpi/datatype/iov_advert.h"
-#include "mpi/p2p/recv.h"
 #include "mpi/core/ipc_refs.h"
+#include "mpi/core/log.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/core/progress.h"
+#include "mpi/datatype/iov_advert.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/recv.h"
+#include "mpi/p2p/tag_match.h"
 
 /* A sender looks this long for an offer that is about to be made: its receiver may
  * have come from the same exchange. */

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/core/shm_inbox.h"
 #include "mpi/core/context.h"
+#include "mpi/core/shm_inbox.h"
 #include "mpi/p2p/bounce_pool.h"
-#include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/recv.h"
+#include "mpi/p2p/send_shm.h"
 
 #define AHEAD_MOST 24
 

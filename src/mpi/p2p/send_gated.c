@@ -1,9 +1,9 @@
 #include "mpi/p2p/send_gated.h"
 
-#include "mpi/p2p/send_shm.h"
+#include "mpi/core/progress_thread.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/send_net.h"
-#include "mpi/core/progress_thread.h"
+#include "mpi/p2p/send_shm.h"
 
 /* Those that are being packed. */
 static struct gpubind_operation *packing, **packing_end = &packing;

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/core/context.h"
 #include "mpi/core/mpi_caps.h"
+#include "mpi/datatype/pack.h"
 #include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/gated_data.h"
-#include "mpi/core/context.h"
-#include "mpi/datatype/pack.h"
-#include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/rndv_staged_mpi.h"
+#include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/unexpected.h"
 
 #define TAG_ANNOUNCE 1

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/core/shm_inbox.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
+#include "mpi/core/shm_inbox.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 
 /* How long a small message waits for a receiver that copies it in one go, rather

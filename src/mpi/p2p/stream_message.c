@@ -1,14 +1,14 @@
 /* What a stream does to a message that was prepared for it, and started. */
 #include "mpi/p2p/stream_message.h"
 
-#include "mpi/p2p/send_gated.h"
-#include "mpi/p2p/bounce_pool.h"
 #include "mpi/core/context.h"
+#include "mpi/core/progress_thread.h"
+#include "mpi/datatype/pack.h"
+#include "mpi/p2p/bounce_pool.h"
+#include "mpi/p2p/recv.h"
+#include "mpi/p2p/send_gated.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
-#include "mpi/datatype/pack.h"
-#include "mpi/p2p/recv.h"
-#include "mpi/core/progress_thread.h"
 
 static void start_send(struct gpubind_operation *send)
 {

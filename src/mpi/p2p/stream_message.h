@@ -2,8 +2,8 @@
 #ifndef GPUBIND_MPI_P2P_STREAM_MESSAGE_H
 #define GPUBIND_MPI_P2P_STREAM_MESSAGE_H
 
-#include "mpi/stream/stream_queue.h"
 #include "mpi/core/request.h"
+#include "mpi/stream/stream_queue.h"
 
 /* The message may be moved by the library's thread: 0, or -1 with a sentence. For a stream
  * that was opened. */

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "mpi/p2p/wait_notice.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/unexpected.h"
+#include "mpi/p2p/wait_notice.h"
 
 static bool closed;
 static struct arrival *orphans, **orphans_end = &orphans;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/core/shm_inbox.h"
 #include "mpi/core/context.h"
+#include "mpi/core/shm_inbox.h"
 #include "mpi/p2p/send_shm.h"
 
 static uint64_t nbytes_kept;

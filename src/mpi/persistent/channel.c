@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
-#include "mpi/persistent/persistent.h"
+#include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
 #include "mpi/persistent/exchange_streams.h"
+#include "mpi/persistent/persistent.h"
 
 #define LOOK_EACH 0.1 /* seconds between two looks for ranks that are gone */
 

@@ -42,8 +42,8 @@
 
 #include "cuda/exchange.h"
 #include "cuda/words.h"
-#include "mpi/persistent/ctrl_msg.h"
 #include "mpi/core/request.h"
+#include "mpi/persistent/ctrl_msg.h"
 
 enum pair_state {
     PAIR_APART,   /* each start is a message */

@@ -1,9 +1,9 @@
 /* Pairs whose sender writes straight into the receiver's memory: what each side needs of
  * the other for that. */
 #include "mpi/core/context.h"
+#include "mpi/core/ipc_refs.h"
 #include "mpi/core/log.h"
 #include "mpi/persistent/channel.h"
-#include "mpi/core/ipc_refs.h"
 
 static bool is_self(const struct pair *pair)
 {

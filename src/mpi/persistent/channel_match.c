@@ -4,8 +4,8 @@
 #include "mpi/core/progress.h"
 #include "mpi/p2p/incoming.h"
 #include "mpi/persistent/channel.h"
-#include "mpi/persistent/persistent.h"
 #include "mpi/persistent/exchange_streams.h"
+#include "mpi/persistent/persistent.h"
 
 /* CONNECT of a request whose counterpart is not set up here yet. */
 struct early {

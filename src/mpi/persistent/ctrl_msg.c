@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "mpi/core/context.h"
-#include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_net.h"
+#include "mpi/p2p/send_shm.h"
 
 struct post { /* a letter on its way */
     struct post *next;

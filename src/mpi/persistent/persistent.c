@@ -1,7 +1,7 @@
 #include "mpi/persistent/persistent.h"
 
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
+#include "mpi/core/progress.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/request_finish.h"
 #include "mpi/persistent/exchange_streams.h"

@@ -2,8 +2,8 @@
 #ifndef GPUBIND_MPI_PERSISTENT_PERSISTENT_H
 #define GPUBIND_MPI_PERSISTENT_PERSISTENT_H
 
-#include "mpi/p2p/message.h"
 #include "mpi/core/modules.h"
+#include "mpi/p2p/message.h"
 #include "mpi/persistent/channel.h"
 
 /* internal: the request is the library's own, on a communicator of its own where the nth

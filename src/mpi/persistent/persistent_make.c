@@ -1,7 +1,7 @@
 /* Persistent requests, set up. */
 #include "cuda/synchronous.h"
-#include "mpi/persistent/persistent.h"
 #include "mpi/datatype/flat_type.h"
+#include "mpi/persistent/persistent.h"
 
 /* The application may free its type at once. */
 static int keep_type(struct pair *pair, MPI_Datatype type)

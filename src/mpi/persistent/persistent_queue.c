@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "mpi/core/progress.h"
-#include "mpi/persistent/persistent.h"
 #include "mpi/p2p/stream_message.h"
+#include "mpi/persistent/persistent.h"
 
 /* Each start is a message of its own: the next may be queued before this one has gone, and
  * messages of a pair keep their order. */

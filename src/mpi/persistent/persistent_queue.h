@@ -2,8 +2,8 @@
 #ifndef GPUBIND_MPI_PERSISTENT_PERSISTENT_QUEUE_H
 #define GPUBIND_MPI_PERSISTENT_PERSISTENT_QUEUE_H
 
-#include "mpi/stream/stream_queue.h"
 #include "mpi/persistent/channel.h"
+#include "mpi/stream/stream_queue.h"
 
 /* Messages of one call, by the room that it has for them. */
 struct persistent_queue {

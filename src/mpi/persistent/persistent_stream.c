@@ -1,8 +1,8 @@
 /* Persistent messages in the order of a stream of the application's. */
 #include "mpi/core/progress.h"
+#include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 #include "mpi/persistent/persistent_queue.h"
-#include "mpi/persistent/exchange_streams.h"
 
 static int fail(struct gpubind_error *err, const struct pair *pair, const char *why)
 {

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
-#include "mpi/p2p/device_memory.h"
 #include "mpi/core/ipc_refs.h"
+#include "mpi/core/progress.h"
+#include "mpi/p2p/device_memory.h"
 #include "mpi/rma/window_am.h"
 
 static struct gpubind_window *windows;

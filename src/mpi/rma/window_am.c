@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
-#include "mpi/p2p/send_shm.h"
+#include "mpi/core/progress.h"
 #include "mpi/p2p/send_net.h"
+#include "mpi/p2p/send_shm.h"
 
 /* ---- messages */
 

@@ -13,8 +13,8 @@
 #define GPUBIND_MPI_RMA_WINDOW_AM_H
 
 #include "cuda/memory.h"
-#include "mpi/p2p/tag_match.h"
 #include "mpi/core/modules.h"
+#include "mpi/p2p/tag_match.h"
 #include "mpi/rma/window.h"
 
 #define WINDOW_TAG (INT32_MIN + 1) /* of commands; data and answers have their numbers */

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/gpubind_device.cuh"
 #include "mpi/core/context.h"
-#include "mpi/p2p/device_memory.h"
 #include "mpi/core/rank_map.h"
-#include "mpi/rma/window_memory.h"
+#include "mpi/gpubind_device.cuh"
+#include "mpi/p2p/device_memory.h"
 #include "mpi/rma/window_am.h"
+#include "mpi/rma/window_memory.h"
 
 #define ALIGNMENT 256
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "cuda/shareable.h"
-#include "mpi/shm/fd_exchange.h"
 #include "mpi/core/context.h"
+#include "mpi/shm/fd_exchange.h"
 
 /* What each rank shows the others, three times: whether it can, what it has made, and
  * whether it has mapped what others have. */

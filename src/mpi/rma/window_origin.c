@@ -5,11 +5,11 @@
 #include "cuda/holds.h"
 #include "cuda/words.h"
 #include "mpi/core/context.h"
-#include "mpi/p2p/send_shm.h"
-#include "mpi/stream/stream_queue.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/p2p/send_shm.h"
 #include "mpi/rma/window_am.h"
+#include "mpi/stream/stream_queue.h"
 
 struct asking {
     struct gpubind_window *win;

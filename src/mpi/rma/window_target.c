@@ -6,9 +6,9 @@
 #include "cuda/agent.h"
 #include "cuda/copies.h"
 #include "mpi/core/progress.h"
-#include "mpi/p2p/send_shm.h"
-#include "mpi/p2p/recv.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/p2p/recv.h"
+#include "mpi/p2p/send_shm.h"
 #include "mpi/rma/window_am.h"
 
 #define LOOK_AFTER 0.1 /* seconds */

@@ -4,10 +4,10 @@
 
 #include "cuda/gpu.h"
 #include "mpi/core/comm.h"
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
-#include "mpi/core/request.h"
+#include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/core/request.h"
 
 #define TURNS_BEFORE_YIELD 2000
 

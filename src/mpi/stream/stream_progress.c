@@ -5,8 +5,8 @@
 
 #include "cuda/agent.h"
 #include "mpi/core/log.h"
-#include "mpi/stream/stream_queue_internal.h"
 #include "mpi/core/request.h"
+#include "mpi/stream/stream_queue_internal.h"
 
 #define LOOK_AFTER 0.1 /* seconds */
 #define LOOSE_MOST 64  /* that nothing waits for, looked at at a time */

@@ -3,8 +3,8 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-#include "mpi/core/progress.h"
 #include "mpi/core/context.h"
+#include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
 
 /* A stream takes only so much work that it cannot begin; where the driver would wait for

@@ -2,8 +2,8 @@
 #ifndef GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 
-#include "mpi/stream/stream_queue.h"
 #include "mpi/stream/stream_flag.h"
+#include "mpi/stream/stream_queue.h"
 
 /* A wait in the stream. */
 struct gate {
