@@ -35,6 +35,7 @@ shell_tests = \
 	tests/cli_usage.t \
 	tests/completion.t \
 	tests/core_pure.t \
+	tests/docs.t \
 	tests/doctor.t \
 	tests/examples.t \
 	tests/help_man.t \
@@ -203,6 +204,7 @@ quick_tests = \
 	tests/cli_bad_files.t \
 	tests/cli_exec.t \
 	tests/core_pure.t \
+	tests/docs.t \
 	tests/doctor.t \
 	tests/examples.t \
 	tests/exchange.t \

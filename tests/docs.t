@@ -1,0 +1,23 @@
+#!/bin/sh
+# What the documents for people who read the code name is there.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+
+# named FILE: its `words` that are paths of this tree; NAME stands for any.
+named() {
+    grep -oE '`[^` ]+`' "$top_srcdir/$1" | tr -d '`' |
+        grep -E '^(src|bin|tests|plugin|man|examples|m4)/[A-Za-z0-9_./*-]+$' | sort -u
+}
+for file in ARCHITECTURE.md CONTRIBUTING.md; do
+    check "$file names files" test "$(named "$file" | wc -l)" -gt 10
+    is "$file: they are there" "$(named "$file" | grep -v NAME | while read -r path; do
+        # shellcheck disable=SC2086 # a pattern
+        ls -d "$top_srcdir"/$path "$top_srcdir"/$path.c 2>/dev/null | grep -q . || echo "$path"
+    done)" ''
+done
+# A file's name alone, where its folder was named before.
+is 'ARCHITECTURE.md: files without their folders are there' "$(
+    grep -oE '`[a-z_]+\.(c|h|cu|cuh)`' "$top_srcdir/ARCHITECTURE.md" | tr -d '`' | sort -u |
+        while read -r name; do
+            [ -n "$(find "$top_srcdir/src" "$top_srcdir/bin" -name "$name")" ] || echo "$name"
+        done)" ''
+done_testing
