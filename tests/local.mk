@@ -40,6 +40,7 @@ shell_tests = \
 	tests/examples.t \
 	tests/help_man.t \
 	tests/lib_exports.t \
+	tests/lib_log.t \
 	tests/lib_man.t \
 	tests/list.t \
 	tests/mps_gpu.t \

@@ -42,6 +42,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/core/rank_map.c src/mpi/core/rank_map.h \
 	src/mpi/core/request.c src/mpi/core/request.h \
 	src/mpi/core/shm_inbox.c src/mpi/core/shm_inbox.h \
+	src/mpi/core/trace.c src/mpi/core/trace.h \
 	src/mpi/datatype/flat_type.c src/mpi/datatype/flat_type.h \
 	src/mpi/datatype/iov_advert.c src/mpi/datatype/iov_advert.h \
 	src/mpi/datatype/pack.c src/mpi/datatype/pack.h \

@@ -15,7 +15,7 @@ static const char *const settings[] = {
     "MPS", "REPORT", "VERBOSE", "QUIET", "JSON", "RANKS", "RANKS_FILE", "NODES", "DISTRIBUTION",
     "CPUSET", "XML",
     "PATH", "EAGER", "COPY_BLOCKS", "MAPPINGS", "WINDOWS", "ORDER", "PACK_MEMORY",
-    "PROGRESS_THREAD", "UNEXPECTED", "WAIT_NOTICE"};
+    "PROGRESS_THREAD", "UNEXPECTED", "WAIT_NOTICE", "LOG", "LOG_FILE"};
 
 /* What gpubind itself sets, for programs and between its own parts; its tests; and what
  * environment modules call an installation. A '*' stands for any end. */

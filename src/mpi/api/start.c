@@ -14,6 +14,7 @@
 #include "mpi/core/log.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/core/trace.h"
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack_pool.h"
 #include "mpi/gpubind.h"
@@ -68,6 +69,8 @@ int library_start(struct gpubind_error *err)
     if (settings_load(&settings, err) < 0)
         return MPI_ERR_ARG;
     library_use(&settings);
+    if (trace_start(err) < 0)
+        return MPI_ERR_ARG;
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
     buffers_limit((uint64_t)settings.pack_memory << 20);
@@ -83,6 +86,8 @@ int library_start(struct gpubind_error *err)
     notice_unknown_variables();
     if (settings.verbose)
         paths_print_settings(stderr, 1e3 * (operation_clock() - before));
+    trace_info(TRACE_CORE, "gpubind %s started in %.1f ms", PACKAGE_VERSION,
+               1e3 * (operation_clock() - before));
     return start_helper(err);
 }
 
@@ -110,6 +115,7 @@ void library_stop(void)
     library_meet(world); /* nobody maps what its owner frees now */
     windows_clear();
     library_is_now(LIBRARY_OVER);
+    trace_info(TRACE_CORE, "the library ends");
     comms_clear();
     lanes_clear();
     while (domain_first())

@@ -8,6 +8,7 @@
 #include "mpi/core/modules.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/rank_map.h"
+#include "mpi/core/trace.h"
 
 static int key = MPI_KEYVAL_INVALID;
 static struct comm *comms;
@@ -292,6 +293,8 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
     comm->context = agree_on_context(comm);
     comm->companion->context = comm->context + 1;
     PMPI_Comm_set_attr(user, key, comm);
+    trace_debug(TRACE_CORE, "communicator %016llx attached: rank %d of %d",
+                (unsigned long long)comm->context, comm->rank, comm->size);
     enlist(comm);
     return MPI_SUCCESS;
 }

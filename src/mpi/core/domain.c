@@ -13,6 +13,7 @@
 #include "mpi/core/log.h"
 #include "mpi/core/modules.h"
 #include "mpi/core/peer_alive.h"
+#include "mpi/core/trace.h"
 #include "mpi/shm/oversubscribed.h"
 
 #define RESERVED_EACH 512 /* descriptors without a slot, when there are none left */
@@ -195,6 +196,8 @@ struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
         return NULL;
     }
     domain->name = make_name(domain);
+    trace_debug(TRACE_CORE, "domain of %d ranks, %d of them share memory with this one",
+                domain->size, domain->size - domain->nremote);
     domain->next = domains;
     domains = domain;
     return domain;

@@ -1,5 +1,7 @@
 #include "mpi/core/request.h"
 
+#include "mpi/core/trace.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@ static struct gpubind_operation *spare; /* kept, so that calls do not allocate *
 bool operations_used;
 static _Atomic int live;
 static _Atomic unsigned moves;
+static uint32_t numbers;
 
 double operation_clock(void)
 {
@@ -42,6 +45,7 @@ struct gpubind_operation *operation_make(enum operation_kind kind)
            sizeof *operation - offsetof(struct gpubind_operation, started));
     operation->kind = kind;
     operation->ops = usual;
+    operation->number = ++numbers;
     operation->descriptor = -1;
     operation->slot = -1;
     operations_count(1);
@@ -116,6 +120,13 @@ void operations_clear(void)
     }
 }
 
+static void trace_end(const struct gpubind_operation *operation)
+{
+    trace(TRACE_P2P, "%s %u: %s%s", operation->kind == OPERATION_SEND ? "send" : "receive",
+          operation->number, operation->result == MPI_SUCCESS ? "complete" : "failed: ",
+          operation->result == MPI_SUCCESS ? "" : operation->error.text);
+}
+
 void operation_end(struct gpubind_operation *operation, int result, const char *format, ...)
 {
     va_list args;
@@ -126,6 +137,7 @@ void operation_end(struct gpubind_operation *operation, int result, const char *
     operation->result = result;
     operation->done = true;
     operation_moved();
+    trace_end(operation);
 }
 
 void operation_failed(struct gpubind_operation *operation)
@@ -135,12 +147,14 @@ void operation_failed(struct gpubind_operation *operation)
     operation->result = MPI_ERR_OTHER;
     operation->done = true;
     operation_moved();
+    trace_end(operation);
 }
 
 void operation_good(struct gpubind_operation *operation)
 {
     operation->done = true;
     operation_moved();
+    trace_end(operation);
 }
 
 void operation_order(struct gpubind_operation *operation)

@@ -34,6 +34,7 @@ struct operation_ops {
 struct gpubind_operation {
     struct gpubind_operation *next; /* in the one list it is in: posted, ready, queued */
     enum operation_kind kind;
+    uint32_t number; /* by which GPUBIND_LOG tells it from others of this process */
     const struct operation_ops *ops;
     bool done;
     bool held;      /* in use by the engine, maybe after it is done */

@@ -5,6 +5,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress.h"
+#include "mpi/core/trace.h"
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/datatype/pack_pool.h"
@@ -247,8 +248,24 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
     message_sweep();
 }
 
+static void trace_start_of(const struct gpubind_operation *operation)
+{
+    const char *memory = operation->memory.gpu ? "GPU" : "host";
+    const char *strided = operation->pack ? ", strided" : "";
+
+    if (operation->kind == OPERATION_SEND)
+        trace(TRACE_P2P, "send %u: to rank %d, tag %d, %llu bytes of %s memory%s",
+              operation->number, operation->rank, operation->tag,
+              (unsigned long long)operation->nbytes, memory, strided);
+    else
+        trace(TRACE_P2P, "receive %u: from rank %d, tag %d, room for %llu bytes of %s memory%s",
+              operation->number, operation->rank, operation->tag,
+              (unsigned long long)operation->nbytes, memory, strided);
+}
+
 void message_start(struct gpubind_operation *operation, bool blocking)
 {
+    trace_start_of(operation);
     if (operation->kind == OPERATION_SEND)
         start_send(operation, blocking);
     else

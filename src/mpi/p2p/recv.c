@@ -8,6 +8,7 @@
 #include "mpi/core/log.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/shm_inbox.h"
+#include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/gated_data.h"
 #include "mpi/p2p/rndv_get.h"
@@ -63,6 +64,8 @@ static cuda_address reach(struct gpubind_operation *receive)
         return 0;
     }
     receive->from->mapped = 1;
+    trace_debug(TRACE_P2P, "rank %d's allocation %llu of %llu bytes is mapped", receive->source,
+                (unsigned long long)header->id, (unsigned long long)header->size);
     receive->peer->ipc_works |= memory_has_handle(&shared);
     return mapping_address(receive->mapping, header->address);
 }
@@ -83,6 +86,7 @@ static void take_slot(struct gpubind_operation *receive)
     const char *slot = segment_slot(segment, receive->peer->local, receive->from->slot);
     struct gpubind_error err;
 
+    trace(TRACE_P2P, "receive %u: from slot %d", receive->number, receive->from->slot);
     if (receive->got_bytes == 0) {
         receive_finish(receive, 0, NULL);
     } else if (receive->pack) {
@@ -123,10 +127,13 @@ static void take(struct gpubind_operation *receive)
     } else if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
         receive_finish(receive, -1, &receive->error);
     } else if (!from && host && !on_stream) {
+        trace(TRACE_P2P, "receive %u: reads the sender's host memory", receive->number);
         host_read_add(receive);
     } else if (!from) {
+        trace(TRACE_P2P, "receive %u: staged through shared memory", receive->number);
         stage_receive_start(receive);
     } else if (!host) {
+        trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);
         pull_add(receive, from, kernels);
     } else {
         memcpy(receive->buffer, (const void *)(uintptr_t)from, receive->got_bytes);
@@ -266,6 +273,9 @@ void receive_start(struct gpubind_operation *receive, const struct arrival *arri
         return;
     }
     offer_withdraw(receive);
+    trace(TRACE_P2P, "receive %u: matches message %llu of rank %d, tag %d, %llu bytes",
+          receive->number, (unsigned long long)header->sequence, header->source, header->tag,
+          (unsigned long long)header->nbytes);
     receive->source = header->source;
     receive->got_tag = header->tag;
     receive->got_bytes = header->nbytes;

@@ -7,6 +7,7 @@
 #include "mpi/core/log.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"
+#include "mpi/core/trace.h"
 #include "mpi/datatype/iov_advert.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/recv.h"
@@ -58,6 +59,8 @@ void offer_make(struct gpubind_operation *receive)
     offer->mapped = 0;
     atomic_store_explicit(&offer->ready, receive->order == ORDER_DONE, memory_order_relaxed);
     atomic_store_explicit(&offer->state, OFFER_OPEN, memory_order_release);
+    trace(TRACE_P2P, "receive %u: its buffer is advertised to rank %d", receive->number,
+          receive->rank);
     receive->offer = offer;
     receive->peer->offering = receive;
     offer_nudge(receive);
@@ -307,9 +310,12 @@ bool offer_use(struct gpubind_operation *send)
         mapping_done(mapping);
         mapping = NULL;
     }
-    if (mapping)
+    if (mapping) {
+        trace(TRACE_P2P, "send %u: copies to the buffer that rank %d advertised", send->number,
+              send->rank);
         push(send, offer, mapping);
-    else /* as if it had never been seen; the other way says what is wrong */
+    } else { /* as if it had never been seen; the other way says what is wrong */
         atomic_store_explicit(&offer->state, OFFER_OPEN, memory_order_release);
+    }
     return mapping;
 }

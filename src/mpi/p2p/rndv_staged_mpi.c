@@ -214,7 +214,8 @@ static void end(struct transfer *transfer)
         lane_give(transfer->lane);
     if (transfer->failed)
         operation_failed(operation);
-    operation->done = true;
+    else if (!operation->done)
+        operation_good(operation);
     operation_let_go(operation);
     free(transfer);
 }

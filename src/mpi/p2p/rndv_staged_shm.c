@@ -5,6 +5,7 @@
 
 #include "mpi/core/context.h"
 #include "mpi/core/shm_inbox.h"
+#include "mpi/core/trace.h"
 #include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_shm.h"

@@ -6,6 +6,7 @@
 
 #include "mpi/core/context.h"
 #include "mpi/core/mpi_caps.h"
+#include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/gated_data.h"
@@ -117,6 +118,8 @@ static void announce(struct gpubind_operation *send)
         nbytes = sizeof header;
     }
     header.flags |= later ? WIRE_LATER : 0;
+    trace(TRACE_P2P, "send %u: announced by MPI%s", send->number,
+          eager && !failed ? ", with its data" : later ? ", its data follow" : "");
     memcpy(letter->bytes, &header, sizeof header);
     if (post(letter, nbytes, send->domain, send->peer) < 0) {
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
@@ -242,6 +245,8 @@ static void answered(const struct wire_reply *reply)
     if (!send)
         return;
     *link = send->next;
+    trace(TRACE_P2P, "send %u: the receiver wants messages of %llu bytes by MPI", send->number,
+          (unsigned long long)reply->chunk);
     if (reply->chunk == 0) { /* no data wanted: the receiver had no room */
         send->unwanted = true;
         if (!send->packing)
@@ -322,6 +327,7 @@ void remote_receive(struct gpubind_operation *receive, const struct arrival *arr
     uint64_t chunk = TRANSFER_WHOLE;
 
     if (arrival->header.flags & WIRE_EAGER) {
+        trace(TRACE_P2P, "receive %u: its data came with the announcement", receive->number);
         take_data(receive, arrival);
         return;
     }
@@ -346,6 +352,8 @@ void remote_receive(struct gpubind_operation *receive, const struct arrival *arr
         if (chunk > PRIVATE_LANE_BYTES / 3)
             chunk = PRIVATE_LANE_BYTES / 3;
     }
+    trace(TRACE_P2P, "receive %u: by MPI, %s", receive->number,
+          !receive->memory.gpu || direct ? "straight to its memory" : "through host memory");
     transfer_receive(receive, arrival->header.operation, chunk, !receive->memory.gpu || direct,
                      direct);
 }

@@ -6,6 +6,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/shm_inbox.h"
+#include "mpi/core/trace.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 
 /* How long a small message waits for a receiver that copies it in one go, rather
@@ -173,6 +174,8 @@ static bool publish(struct gpubind_operation *send)
     domain->sends = send;
     domain->look_again |= send->peer->gone;
     domain->unordered |= send->order == ORDER_OPEN;
+    trace(TRACE_P2P, "send %u: announced in descriptor %d%s", send->number, send->descriptor,
+          at_once ? ", with its data" : "");
     if (at_once)
         operation_good(send);
     return true;
@@ -207,13 +210,16 @@ static bool follow(struct gpubind_operation *send)
         stage_send_end(send);
         if (descriptor->mapped)
             shares_note(send->domain, descriptor->header.id, send->peer->local);
-        if (atomic_load(&descriptor->failed) && !send->done)
+        if (!send->done && atomic_load(&descriptor->failed))
             operation_failed(send);
-        send->done = true;
+        else if (!send->done)
+            operation_good(send);
         return true;
     case DESCRIPTOR_STAGE:
-        if (!send->staging)
+        if (!send->staging) {
+            trace(TRACE_P2P, "send %u: to be staged through shared memory", send->number);
             stage_send_start(send, descriptor);
+        }
         return false;
     default: /* a receiver that has left has closed its mappings, and takes nothing more */
         return (send->done || send->release) &&
@@ -269,6 +275,7 @@ static void queue(struct gpubind_operation *send)
         peer->next_queued = domain->queued;
         domain->queued = peer;
     }
+    trace(TRACE_P2P, "send %u: waits for a descriptor", send->number);
     send->next = NULL;
     *peer->queued_end = send;
     peer->queued_end = &send->next;
@@ -382,6 +389,7 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
     }
     atomic_store_explicit(&descriptor->state, DESCRIPTOR_STASHED, memory_order_release);
     inbox_put(send->domain, send->peer, send->descriptor, INBOX_STASHED);
+    trace(TRACE_P2P, "send %u: not taken yet, its data are in slot %d", send->number, send->slot);
     operation_good(send);
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "mpi/core/trace.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/unexpected.h"
 #include "mpi/p2p/wait_notice.h"
@@ -41,6 +42,9 @@ static void keep(struct arrival ***end, const struct arrival *arrival, bool wind
     kept->next = NULL;
     **end = kept;
     *end = &kept->next;
+    trace(TRACE_P2P, "message %llu of rank %d, tag %d, %llu bytes: unexpected",
+          (unsigned long long)arrival->header.sequence, arrival->header.source,
+          arrival->header.tag, (unsigned long long)arrival->header.nbytes);
     unexpected_add(kept);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "mpi/core/progress.h"
+#include "mpi/core/trace.h"
 #include "mpi/p2p/incoming.h"
 #include "mpi/persistent/channel.h"
 #include "mpi/persistent/exchange_streams.h"
@@ -82,6 +83,7 @@ static void forget_envelopes(const struct comm *comm)
 
 void pair_tell(struct pair *pair, enum letter_kind kind, bool bad)
 {
+    static const char *const words[] = {"CONNECT", "LATER", "READY", "DISCONNECT"};
     struct pair_letter letter = {.kind = kind, .from = pair->number, .to = pair->others,
                                  .bad = bad};
 
@@ -94,6 +96,9 @@ void pair_tell(struct pair *pair, enum letter_kind kind, bool bad)
         letter.offered = pair->mine;
         pair->said = true;
     }
+    trace_debug(TRACE_PERSISTENT, "request %u, %s rank %d, tag %d: %s%s",
+                pair->request->number, pair_sends(pair) ? "to" : "from", pair->request->rank,
+                pair->request->tag, words[kind], bad ? ", bad" : "");
     letter_send(pair->request->comm, pair->request->rank, &letter);
 }
 
@@ -144,6 +149,7 @@ static void finish_send(struct pair *pair, bool good)
         return;
     }
     pair->state = PAIR_LINKED;
+    trace_debug(TRACE_PERSISTENT, "request %u: connected", pair->request->number);
     pair->linked = true;
 }
 
@@ -156,6 +162,7 @@ static void finish_receive(struct pair *pair, bool good)
     }
     pair->since = pair->answered;
     pair->state = PAIR_LINKED;
+    trace_debug(TRACE_PERSISTENT, "request %u: connected", pair->request->number);
     pair->linked = true;
     if (pair->inner)
         persistent_move(pair);

@@ -7,6 +7,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/core/trace.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/rma/window_am.h"
 #include "mpi/stream/stream_queue.h"
@@ -35,6 +36,10 @@ static void start(void *what)
     else
         asking->answered = window_letter(win, OPERATION_RECEIVE, target, tag, &asking->answer,
                                          sizeof asking->answer);
+    trace(TRACE_RMA, "command %u to rank %d:%s%s%s, %llu bytes at %llu", command->number, target,
+          command->deeds & WINDOW_PUT ? " put" : "", command->deeds & WINDOW_GET ? " get" : "",
+          command->deeds & WINDOW_SIGNAL ? " signal" : "", (unsigned long long)command->nbytes,
+          (unsigned long long)command->offset);
     match_receive(asking->answered);
     asking->asked = window_letter(win, OPERATION_SEND, target, WINDOW_TAG, command,
                                   sizeof *command);

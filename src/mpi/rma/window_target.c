@@ -7,6 +7,7 @@
 #include "cuda/copies.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/core/trace.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/rma/window_am.h"
@@ -67,6 +68,7 @@ static void asked(struct comm *channel, const struct arrival *arrival)
     *all_end = served;
     all_end = &served->next;
     events++;
+    trace(TRACE_RMA, "a command of rank %d has come", served->origin);
     receive_start(served->operation, arrival);
 }
 
@@ -77,6 +79,8 @@ static void answer(struct served *served, int result, const char *why)
     served->answer.result = result;
     snprintf(served->answer.why, sizeof served->answer.why, "%.199s", why);
     served->step = ANSWERING;
+    trace(TRACE_RMA, "command %u of rank %d is answered%s%s", served->command.number,
+          served->origin, result == MPI_SUCCESS ? "" : ": ", result == MPI_SUCCESS ? "" : why);
     served->operation = window_letter(served->win, OPERATION_SEND, served->origin,
                                       window_answer_tag(&served->command), &served->answer,
                                       sizeof served->answer);

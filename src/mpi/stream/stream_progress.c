@@ -6,6 +6,7 @@
 #include "cuda/agent.h"
 #include "mpi/core/log.h"
 #include "mpi/core/request.h"
+#include "mpi/core/trace.h"
 #include "mpi/stream/stream_queue_internal.h"
 
 #define LOOK_AFTER 0.1 /* seconds */
@@ -75,6 +76,7 @@ struct gate *gate_make(struct on_stream *stream, int left, struct gpubind_error 
 
 void gate_open(struct on_stream *stream, struct gate *gate)
 {
+    trace(TRACE_STREAM, "stream %p: goes on", (void *)stream->handle);
     word_open(gate->word);
     word_give(gate->word);
     free(gate);
@@ -86,6 +88,7 @@ static void begin(struct on_stream *stream)
     struct entry *entry = list_take(&stream->queued, &stream->queued.first);
 
     events++;
+    trace(TRACE_STREAM, "stream %p: got to call %u", (void *)stream->handle, entry->number);
     entry->verbs->start(entry->what);
     list_append(entry->gate ? &stream->gated : &stream->loose, entry);
 }

@@ -6,6 +6,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/core/trace.h"
 
 /* A stream takes only so much work that it cannot begin; where the driver would wait for
  * room, in the middle of whatever it holds, the library does. */
@@ -276,6 +277,8 @@ int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verb
         status = -1;
     else
         status = put_in(stream, stream->reached, go, err);
+    trace(TRACE_STREAM, "stream %p: call %u is put in%s", (void *)stream->handle, model.number,
+          status < 0 ? ", which fails" : model.gate ? ", and waited for" : "");
     for (int i = 0; i < n; i++)
         add(stream, &model, whats[i], status == 0);
     if (status < 0 && model.gate)
