@@ -30,10 +30,17 @@ MPIRUN=$mpirun
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 on simulated 2 pt2pt
+# More communicators than MPICH has numbers for. Its ranks spin while they wait, so that three
+# of them beside other tests on two cores take long.
+limit=180
+export TEST_SECONDS=170
+on simulated 3 comms
+limit=60
+unset TEST_SECONDS
+on 'network path' 3 comms 100
 for setting in simulated 'network path'; do
     on "$setting" 3 types
     on "$setting" 4 matching
-    on "$setting" 3 comms
     on "$setting" 2 requests
     on "$setting" 4 probe
     on "$setting" 3 persistent

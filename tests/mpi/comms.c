@@ -316,6 +316,7 @@ static void made_and_freed(int times)
     job_result();
 }
 
+/* `ranks comms [TIMES]`: how many communicators are made and freed in the end. */
 void test_comms(void)
 {
     MPI_Comm comms[COMMS];
@@ -331,7 +332,7 @@ void test_comms(void)
     by_neighbours();
     not_the_applications();
     not_ours();
-    made_and_freed(2500);
+    made_and_freed(nargs ? atoi(arguments[0]) : 2500);
     for (int c = 1; c < COMMS; c++)
         MPI_Comm_free(&comms[c]);
     buffer_clear(&out);
