@@ -137,11 +137,3 @@ int trace_start(struct gpubind_error *err)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return read_levels(err) < 0 || open_file(err) < 0 ? -1 : 0;
 }
-
-void trace_stop(void)
-{
-    memset(trace_levels, TRACE_WARN, sizeof trace_levels);
-    if (file)
-        fclose(file);
-    file = NULL;
-}

@@ -28,6 +28,5 @@ void trace_write(enum trace_level level, enum trace_module module, const char *f
 /* Reads GPUBIND_LOG and GPUBIND_LOG_FILE; MPI is there. 0, or -1 with a sentence that names the
  * variable. Times count from here. */
 int trace_start(struct gpubind_error *err);
-void trace_stop(void);
 
 #endif
