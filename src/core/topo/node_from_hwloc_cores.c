@@ -18,9 +18,11 @@ static bool is_of_gpu(hwloc_obj_t numa)
     return numa->subtype && strstr(numa->subtype, "GPU");
 }
 
+/* Nor can memory be used whose NUMA node has no number; a recorded machine may lack it. */
 static bool has_memory(const struct memories *memories, hwloc_obj_t numa)
 {
-    return !is_of_gpu(numa) && (!memories->sized || numa->attr->numanode.local_memory);
+    return !is_of_gpu(numa) && numa->os_index <= INT_MAX &&
+           (!memories->sized || numa->attr->numanode.local_memory);
 }
 
 static void open_memories(hwloc_topology_t topology, struct memories *memories)
