@@ -20,6 +20,7 @@ not_ended() {
 }
 
 for setting in simulated 'no peers' 'network path'; do
+    is_wanted "$setting" || continue
     export GPUBIND_LOG=trace:p2p
     logged "$setting" 2 pt2pt
     unset GPUBIND_LOG
