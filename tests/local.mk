@@ -110,6 +110,7 @@ check_PROGRAMS += \
 	tests/unit_halo_grid \
 	tests/unit_idlist \
 	tests/unit_layout \
+	tests/unit_list \
 	tests/unit_mps \
 	tests/unit_nvidia \
 	tests/unit_optimal \
@@ -165,6 +166,7 @@ tests_unit_flow_SOURCES = tests/unit_flow.c tests/tap.h
 tests_unit_halo_grid_SOURCES = tests/unit_halo_grid.c tests/tap.h
 tests_unit_idlist_SOURCES = tests/unit_idlist.c tests/tap.h
 tests_unit_layout_SOURCES = tests/unit_layout.c tests/tap.h
+tests_unit_list_SOURCES = tests/unit_list.c tests/tap.h
 tests_unit_mps_SOURCES = tests/unit_mps.c $(test_cases)
 tests_unit_nvidia_SOURCES = tests/unit_nvidia.c $(test_cases)
 tests_unit_optimal_SOURCES = tests/unit_optimal.c $(test_cases)

@@ -1,0 +1,109 @@
+/* Intrusive lists: the order of what is put on them, and taking off at either end and between. */
+#include "core/base/list.h"
+
+#include <sys/queue.h> /* none of whose names the header takes */
+
+#include "tests/tap.h"
+
+struct item {
+    struct item *next; /* of a queue */
+    DLIST_LINK(struct item) link;
+    char name;
+};
+
+static struct item items[5] = {{.name = 'a'}, {.name = 'b'}, {.name = 'c'}, {.name = 'd'},
+                               {.name = 'e'}};
+static QUEUE_OF(struct item) queue;
+static DLIST_OF(struct item) list;
+
+static const char *queue_text(void)
+{
+    static char text[8];
+    struct item *item;
+    int n = 0;
+
+    QUEUE_FOREACH (item, &queue, next)
+        text[n++] = item->name;
+    text[n] = 0;
+    return text;
+}
+
+/* Forwards, then backwards. */
+static const char *list_text(void)
+{
+    static char text[16];
+    struct item *item;
+    int n = 0;
+
+    DLIST_FOREACH (item, &list, link)
+        text[n++] = item->name;
+    text[n++] = '|';
+    for (item = list.last; item; item = item->link.previous)
+        text[n++] = item->name;
+    text[n] = 0;
+    return text;
+}
+
+static void queues(void)
+{
+    struct item *item, **at;
+
+    tap_ok(QUEUE_EMPTY(&queue) && !QUEUE_POP(&queue, next), "a queue of zeros is empty");
+    for (int i = 0; i < 4; i++)
+        QUEUE_PUSH(&queue, &items[i], next);
+    QUEUE_PUSH_FRONT(&queue, &items[4], next);
+    tap_is(queue_text(), "eabcd", "pushed at the end and in front");
+    item = QUEUE_POP(&queue, next);
+    tap_ok(item == &items[4], "the first is popped");
+    for (at = &queue.first; (item = *at);)
+        if (item->name == 'b' || item->name == 'd')
+            QUEUE_UNLINK(&queue, at, next);
+        else
+            at = &item->next;
+    tap_is(queue_text(), "ac", "one between and the last are unlinked");
+    QUEUE_PUSH(&queue, &items[4], next);
+    tap_is(queue_text(), "ace", "pushed after the last was unlinked");
+    QUEUE_REMOVE(&queue, &items[4], next);
+    QUEUE_REMOVE(&queue, &items[1], next);
+    QUEUE_PUSH(&queue, &items[3], next);
+    tap_is(queue_text(), "acd", "the last was removed, and what is not there was not");
+    while (QUEUE_POP(&queue, next))
+        continue;
+    QUEUE_PUSH(&queue, &items[1], next);
+    tap_is(queue_text(), "b", "pushed after all were popped");
+    QUEUE_UNLINK(&queue, &queue.first, next);
+    QUEUE_PUSH_FRONT(&queue, &items[2], next);
+    QUEUE_PUSH(&queue, &items[0], next);
+    tap_is(queue_text(), "ca", "pushed in front of nothing, and behind it");
+}
+
+static void lists(void)
+{
+    struct item *item, *next;
+
+    tap_is(list_text(), "|", "a list of zeros is empty");
+    for (int i = 0; i < 4; i++)
+        DLIST_APPEND(&list, &items[i], link);
+    DLIST_PREPEND(&list, &items[4], link);
+    tap_is(list_text(), "eabcd|dcbae", "appended and prepended");
+    DLIST_REMOVE(&list, &items[1], link);
+    tap_is(list_text(), "eacd|dcae", "one between is removed");
+    DLIST_REMOVE(&list, &items[4], link);
+    DLIST_REMOVE(&list, &items[3], link);
+    tap_is(list_text(), "ac|ca", "the first and the last are removed");
+    DLIST_FOREACH_SAFE (item, next, &list, link) {
+        DLIST_REMOVE(&list, item, link);
+        memset(&item->link, 0xff, sizeof item->link);
+    }
+    tap_ok(DLIST_EMPTY(&list), "a loop removes all");
+    DLIST_PREPEND(&list, &items[2], link);
+    DLIST_APPEND(&list, &items[3], link);
+    tap_is(list_text(), "cd|dc", "prepended to nothing");
+}
+
+int main(void)
+{
+    queues();
+    lists();
+    return tap_done();
+}
