@@ -21,5 +21,4 @@ bin_gpubind_SOURCES = \
 	bin/run.h \
 	bin/run_lead.c
 
-include bin/bench.mk
 include bin/completion.mk

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Includes only point down: bin -> host, cuda -> core; the core is libc alone.
+# Includes only point down: bin -> host, cuda -> core; bench -> mpi, host, cuda -> core; the core is
+# libc alone.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 
 # What each of the library's folders may name, from below: itself and those before.
@@ -37,7 +38,12 @@ src/mpi/halo       | mpi/halo/* $persistent | mpi.h
 src/mpi/api        | mpi/* cuda/* core/* | mpi.h
 src/mpi/fortran    | mpi/* cuda/* core/* | mpi.h ISO_Fortran_binding.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
-bin      | bin/* host/* mpi/* cuda/* core/* | hwloc.h hwloc/* mpi.h mpi-ext.h
+bin      | bin/* host/* cuda/* core/* | hwloc.h hwloc/*
+bench/lib    | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
+bench/output | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
+bench/pt2pt  | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
+bench/cases  | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
+bench/main   | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
 examples |                            | mpi.h cuda*.h nccl.h gpubind.h
 "
 # The only files of the core that may look at hwloc.
@@ -74,7 +80,7 @@ allowed() {
 arrows() (
     cd "$1" || exit 1
     set -f
-    find src plugin bin -name '*.[ch]' | while read -r file; do
+    find src plugin bin bench -name '*.[ch]' | while read -r file; do
         case $file in src/mpi/gpubind*) continue ;; esac # what is installed, and includes <mpi.h>
         echo "$layers" | grep -q "^${file%/*} *|" || echo "$file includes in a folder without a row"
     done
@@ -92,13 +98,13 @@ arrows() (
 # plant FILE LINE WANTED: of a tree with nothing but LINE in FILE.
 plant() {
     rm -rf "$tmp/tree"
-    mkdir -p "$tmp/tree/src" "$tmp/tree/plugin" "$tmp/tree/bin" "$tmp/tree/$(dirname "$1")"
+    mkdir -p "$tmp/tree/src" "$tmp/tree/plugin" "$tmp/tree/bin" "$tmp/tree/bench" "$tmp/tree/$(dirname "$1")"
     printf '%s\n' "$2" >"$tmp/tree/$1"
     planted=$(arrows "$tmp/tree" | grep "^$1 ")
     is "$3: $1 with $2" "$([ -n "$planted" ] && echo found || echo allowed)" "$3"
 }
 
-for folder in src/core src/host src/cuda src/mpi plugin bin; do
+for folder in src/core src/host src/cuda src/mpi plugin bin bench; do
     check "$folder has sources to look at" \
         grep -rqE --include='*.[ch]' '^#include' "$top_srcdir/$folder"
 done
@@ -129,5 +135,6 @@ plant examples/planted.c '#include "core/plan/plan.h"' found
 plant src/core/base/planted.c '#include <stdint.h>' allowed
 plant src/core/topo/node_from_hwloc.h '#include <hwloc.h>' allowed
 plant src/host/discover/planted.c '#include <hwloc/linux.h>' allowed
-plant bin/planted.c '#include "cuda/driver.h"' allowed
+plant bench/lib/planted.c '#include "cuda/driver.h"' allowed
+plant bin/planted.c '#include "bench/lib/gpu.h"' found
 done_testing

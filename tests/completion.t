@@ -31,8 +31,8 @@ source_rows() {
 # words_of SUBCOMMAND: what its --measure takes.
 words_of() {
     case $1 in
-    pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_result.h" ;;
-    host) sed -n 's/^#define HOST_WORDS "\(.*\)"/\1/p' "$top_srcdir/bin/bench_options.h" ;;
+    pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/pt2pt/result.h" ;;
+    host) sed -n 's/^#define HOST_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
     esac
 }
 
@@ -169,7 +169,7 @@ script=$top_builddir/bin/completions/gpubind-bench
 if [ -r "$script" ]; then
     subcommands=$(gpubind-bench --help | awk '/^[^ ]/ { on = /^Subcommands:/ } on && /^  [a-z]/ { print $1 }')
     for word in $subcommands; do
-        source_rows "$top_srcdir/bin/bench_rows.c" "$word" >"$tmp/$word"
+        source_rows "$top_srcdir/bench/lib/option_table.c" "$word" >"$tmp/$word"
         measures=$(words_of "$word")
         lines=$(wc -l <"$tmp/$word")
         check "$word: $lines options found, as many as its --help has" \

@@ -5,7 +5,7 @@
 # named FILE: its `words` that are paths of this tree; NAME stands for any.
 named() {
     grep -oE '`[^` ]+`' "$top_srcdir/$1" | tr -d '`' |
-        grep -E '^(src|bin|tests|plugin|man|examples|m4)/[A-Za-z0-9_./*-]+$' | sort -u
+        grep -E '^(src|bin|bench|tests|plugin|man|examples|m4)/[A-Za-z0-9_./*-]+$' | sort -u
 }
 for file in ARCHITECTURE.md CONTRIBUTING.md; do
     check "$file names files" test "$(named "$file" | wc -l)" -gt 10
@@ -18,6 +18,6 @@ done
 is 'ARCHITECTURE.md: files without their folders are there' "$(
     grep -oE '`[a-z_]+\.(c|h|cu|cuh)`' "$top_srcdir/ARCHITECTURE.md" | tr -d '`' | sort -u |
         while read -r name; do
-            [ -n "$(find "$top_srcdir/src" "$top_srcdir/bin" -name "$name")" ] || echo "$name"
+            [ -n "$(find "$top_srcdir/src" "$top_srcdir/bin" "$top_srcdir/bench" -name "$name")" ] || echo "$name"
         done)" ''
 done_testing

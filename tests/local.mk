@@ -136,25 +136,25 @@ tests_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.
 tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
-	bin/bench_halo_sheet.c bin/bench_halo_sheet.h \
-	bin/bench_host_form.c bin/bench_host.h \
-	bin/bench_limit.c bin/bench_limits.h \
-	bin/bench_options.c bin/bench_options.h \
-	bin/bench_p2p_form.c bin/bench_p2p.h \
-	bin/bench_page.c bin/bench_page.h \
-	bin/bench_peer_sheet.c bin/bench_peer_sheet.h \
-	bin/bench_plot.c \
-	bin/bench_print.c bin/bench_print.h \
-	bin/bench_pt2pt_sheet.c bin/bench_pt2pt.h \
-	bin/bench_put_sheet.c bin/bench_put_sheet.h \
-	bin/bench_rows.c bin/bench_rows.h \
-	bin/bench_sheet.c bin/bench_sheet.h \
-	bin/bench_sheet_draw.c \
-	bin/bench_sheet_heat.c \
-	bin/bench_svg.c bin/bench_svg.h \
-	bin/bench_sysfs.c bin/bench_sysfs.h \
-	bin/bench_table.c bin/bench_table.h \
-	bin/bench_verdict.c bin/bench_verdict.h
+	bench/cases/halo_schema.c bench/cases/halo_schema.h \
+	bench/cases/host_schema.c bench/cases/host.h \
+	bench/lib/peak.c bench/lib/peaks.h \
+	bench/lib/options.c bench/lib/options.h \
+	bench/cases/p2p_schema.c bench/cases/p2p.h \
+	bench/main/html_page.c bench/main/html_page.h \
+	bench/cases/peer_kernel_schema.c bench/cases/peer_kernel_schema.h \
+	bench/output/svg_lines.c \
+	bench/pt2pt/print.c bench/pt2pt/print.h \
+	bench/pt2pt/schema.c bench/pt2pt/pt2pt.h \
+	bench/cases/put_schema.c bench/cases/put_schema.h \
+	bench/lib/option_table.c bench/lib/option_table.h \
+	bench/output/table.c bench/output/table.h \
+	bench/output/svg_charts.c \
+	bench/output/svg_heatmap.c \
+	bench/output/svg.c bench/output/svg.h \
+	bench/lib/sysfs.c bench/lib/sysfs.h \
+	bench/pt2pt/print_table.c bench/pt2pt/print_table.h \
+	bench/main/roofline.c bench/main/roofline.h
 tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm
 tests_unit_doctor_SOURCES = tests/unit_doctor.c tests/tap.h
 tests_unit_doctor_ask_SOURCES = tests/unit_doctor_ask.c tests/tap.h

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bin/bench_halo_sheet.h"
-#include "bin/bench_host.h"
-#include "bin/bench_kernels.h"
-#include "bin/bench_p2p.h"
-#include "bin/bench_page.h"
-#include "bin/bench_peer_sheet.h"
-#include "bin/bench_pt2pt.h"
-#include "bin/bench_put_sheet.h"
-#include "bin/bench_sysfs.h"
-#include "bin/bench_verdict.h"
+#include "bench/cases/halo_schema.h"
+#include "bench/cases/host.h"
+#include "bench/cases/p2p.h"
+#include "bench/cases/peer_kernel_schema.h"
+#include "bench/cases/put_schema.h"
+#include "bench/lib/kernels.h"
+#include "bench/lib/sysfs.h"
+#include "bench/main/html_page.h"
+#include "bench/main/roofline.h"
+#include "bench/pt2pt/pt2pt.h"
 #include "tests/tap.h"
 
 static struct sheet p2p = {.form = &p2p_form}, host = {.form = &host_form},

@@ -1,9 +1,9 @@
 # Parsers under bytes of any kind. tests/fuzz/replay runs with the other tests;
 # tests/fuzz/run builds and runs tests/fuzz/fuzzer, which needs clang's libFuzzer.
 fuzz_targets = \
-	bin/bench_options.c bin/bench_options.h \
-	bin/bench_result.h \
-	bin/bench_rows.c bin/bench_rows.h \
+	bench/lib/options.c bench/lib/options.h \
+	bench/pt2pt/result.h \
+	bench/lib/option_table.c bench/lib/option_table.h \
 	bin/options.c bin/options.h \
 	bin/plugin_plan.c bin/plugin_plan.h \
 	plugin/settings.c plugin/settings.h \

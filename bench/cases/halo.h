@@ -1,0 +1,45 @@
+/* The subcommand halo: grids, and the ways in which their ghost cells are exchanged. */
+#ifndef GPUBIND_BENCH_CASES_HALO_H
+#define GPUBIND_BENCH_CASES_HALO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bench/lib/gpu.h"
+#include "mpi/gpubind.h"
+
+enum halo_way { HALO_HOST, HALO_STREAM, HALO_GRAPH, HALO_WAYS };
+
+#define HALO_BATCH 20 /* exchanges whose time is taken together: each array as often */
+
+/* On one grid, on this rank of comm. */
+struct halo_case {
+    MPI_Comm comm;
+    const struct bench_gpu *gpu;
+    struct gpubind_halo_grid grid;
+    gpubind_halo halo;
+    void *arrays[2];
+    size_t nbytes; /* of an array */
+    int batches;
+};
+
+struct halo_result {
+    double us; /* an exchange, on the slowest rank: the median over batches */
+    int times;
+};
+
+/* Arrays of doubles that hold the rank's number, and the halo. 0, or -1 with a sentence;
+ * collective, as all of these are, but only here and in halo_case_run is the answer that
+ * of this rank alone. */
+int halo_case_make(struct halo_case *one, struct gpubind_error *err);
+void halo_case_clear(struct halo_case *one);
+/* 0; 1, the same on all ranks: that way is not possible, for the reason in err; -1: a
+ * call failed. */
+int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *result,
+                  struct gpubind_error *err);
+/* Every ghost cell has the number of the rank that it is of: 0; 1: not so; or -1. */
+int halo_case_check(struct halo_case *one, struct gpubind_error *err);
+/* Bytes that this rank sends in an exchange. */
+double halo_case_bytes(const struct halo_case *one);
+
+#endif

@@ -1,0 +1,38 @@
+/* What the subcommand halo reports. */
+#ifndef GPUBIND_BENCH_CASES_HALO_SCHEMA_H
+#define GPUBIND_BENCH_CASES_HALO_SCHEMA_H
+
+#include "bench/output/table.h"
+
+extern const struct sheet_form halo_form;
+
+enum halo_column {
+    HALO_CASE, /* grid, borders and neighbours in a phrase */
+    HALO_GRID,
+    HALO_BORDERS,
+    HALO_TURN,
+    HALO_RANKS,
+    HALO_PLACES,
+    HALO_CELLS,
+    HALO_WAY,
+    HALO_BYTES,
+    HALO_TIMES,
+    HALO_US,
+    HALO_GB_PER_S,
+    HALO_DATA,
+    HALO_COLUMNS
+};
+
+/* A row of one way on one grid. */
+struct halo_row {
+    const char *grid, *way;
+    bool meets, in_turn; /* borders; whether neighbours are not asked */
+    int ndims;
+    const int *cells, *places; /* of a rank; of the ranks */
+    int nranks, times;
+    double bytes, us; /* of an exchange */
+    bool wrong;
+};
+void halo_sheet_add(struct sheet *sheet, const struct halo_row *row);
+
+#endif

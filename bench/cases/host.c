@@ -1,0 +1,85 @@
+#include "bench/cases/host.h"
+
+#include <mpi.h>
+
+#include "bench/lib/machine.h"
+#include "bench/lib/ranks.h"
+#include "bench/main/subcommands.h"
+
+void host_add(struct host *host, const char *measure, enum host_way way,
+              const struct host_result *result)
+{
+    struct sheet *sheet = host->sheet;
+
+    sheet_row(sheet);
+    sheet_word(sheet, HOST_MEASURE, measure);
+    sheet_word(sheet, HOST_WAY, host_way_word(way));
+    sheet_number(sheet, HOST_BYTES, (double)host->options->size);
+    if (result->times)
+        sheet_number(sheet, HOST_REPEATS, result->times);
+    if (result->ms > 0)
+        sheet_number(sheet, HOST_MS, result->ms);
+    sheet_number(sheet, HOST_GB_PER_S, 1e-9 * result->bytes_per_s);
+    sheet_word(sheet, HOST_DATA, result->wrong ? "wrong" : "right");
+    sheet->wrong |= result->wrong;
+}
+
+static int open_gpu(struct host *host, struct gpubind_error *err)
+{
+    size_t nbytes = host->options->size;
+    struct gpubind_error why;
+
+    if (gpu_open(&host->gpu, ranks_local(), &why) < 0 ||
+        area_make(&host->in, &host->gpu, nbytes, &why) < 0 ||
+        area_make(&host->out, &host->gpu, nbytes, &why) < 0)
+        return error_set(err, "rank %d: %s", host->rank, why.text);
+    return 0;
+}
+
+/* What rank 0 measures while the others wait. */
+static int measure_alone(struct host *host, struct gpubind_error *err)
+{
+    static int (*const measures[])(struct host *, struct gpubind_error *) = {
+        [HOST_COPIES] = host_measure_copies,
+        [HOST_CHUNKS] = host_measure_chunks,
+        [HOST_NUMA] = host_measure_numa,
+    };
+
+    for (int i = HOST_COPIES; i <= HOST_NUMA; i++)
+        if (host->options->host_measures & 1u << i && measures[i](host, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int measure_all(struct host *host, struct gpubind_error *err)
+{
+    int status = host->rank == 0 ? measure_alone(host, err) : 0;
+
+    if (ranks_agree(MPI_COMM_WORLD, status, err) < 0)
+        return -1;
+    if (!(host->options->host_measures & 1u << HOST_TOGETHER))
+        return 0;
+    return host_measure_together(host, err);
+}
+
+static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+{
+    struct host host = {.options = options, .sheet = sheet};
+    int status;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &host.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &host.n);
+    status = ranks_agree(MPI_COMM_WORLD, open_gpu(&host, err), err);
+    if (status == 0) {
+        machine_add_job("host", host.n, &sheet->machine);
+        machine_add_host(&sheet->machine);
+        machine_add_ranks(&host.gpu, MPI_COMM_WORLD, &sheet->machine);
+        status = measure_all(&host, err);
+    }
+    area_clear(&host.in);
+    area_clear(&host.out);
+    gpu_close(&host.gpu);
+    return status;
+}
+
+const struct bench_subject host_subject = {&host_form, fill, false};

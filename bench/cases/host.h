@@ -1,0 +1,84 @@
+/* The subcommand host: copies between a GPU and the memory of its host. */
+#ifndef GPUBIND_BENCH_CASES_HOST_H
+#define GPUBIND_BENCH_CASES_HOST_H
+
+#include "bench/lib/buffer.h"
+#include "bench/output/runner.h"
+
+/* In the order in which they are measured. */
+enum host_measure { HOST_COPIES, HOST_CHUNKS, HOST_NUMA, HOST_TOGETHER };
+
+enum host_way { HOST_UP, HOST_DOWN, HOST_BOTH };
+const char *host_way_word(enum host_way way);
+
+struct host {
+    const struct bench_options *options;
+    struct sheet *sheet;
+    int rank, n;
+    struct bench_gpu gpu;
+    struct area in, out; /* of the GPU: uploads go to in, downloads come from out */
+    int round;           /* of contents: never the same pattern twice */
+};
+
+/* Memory of the host, of options->size. */
+struct host_memory {
+    struct area area;
+    bool locked;
+};
+
+/* node: the NUMA node whose memory it is to be, or -1 for any. On failure memory is
+ * empty. */
+int host_memory_make(const struct host *host, int node, bool locked, struct host_memory *memory,
+                     struct gpubind_error *err);
+void host_memory_clear(const struct host *host, struct host_memory *memory);
+
+struct host_result {
+    int times;
+    double ms;          /* of one copy, or of two at once */
+    double bytes_per_s; /* both ways together */
+    bool wrong;
+};
+
+/* Copies of options->size: up from one, down to the other; what is not needed may be
+ * NULL. Without checking the contents: so many times, and how long it took. */
+int host_copy(const struct host *host, enum host_way way, const struct host_memory *up,
+              const struct host_memory *down, int times, double *seconds,
+              struct gpubind_error *err);
+/* New contents, copied once and compared. */
+int host_check(struct host *host, enum host_way way, const struct host_memory *up,
+               const struct host_memory *down, bool *wrong, struct gpubind_error *err);
+int host_measure(struct host *host, enum host_way way, const struct host_memory *up,
+                 const struct host_memory *down, struct host_result *result,
+                 struct gpubind_error *err);
+
+/* The form of the sheet. */
+extern const struct sheet_form host_form;
+enum host_column {
+    HOST_MEASURE,
+    HOST_MEMORY,
+    HOST_WAY,
+    HOST_ORDER,
+    HOST_CHUNK,
+    HOST_NODE,
+    HOST_NEAR,
+    HOST_RANK,
+    HOST_WHEN,
+    HOST_BYTES,
+    HOST_REPEATS,
+    HOST_MS,
+    HOST_GB_PER_S,
+    HOST_DATA,
+    HOST_COLUMNS
+};
+/* A row with what all rows have; the rest is the caller's. */
+void host_add(struct host *host, const char *measure, enum host_way way,
+              const struct host_result *result);
+
+/* The parts. Rank 0 alone: */
+int host_measure_copies(struct host *host, struct gpubind_error *err);
+int host_measure_chunks(struct host *host, struct gpubind_error *err);
+int host_measure_numa(struct host *host, struct gpubind_error *err);
+/* Collective; the same answer on all ranks. */
+int host_measure_together(struct host *host, struct gpubind_error *err);
+
+#endif

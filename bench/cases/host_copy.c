@@ -1,0 +1,170 @@
+/* Copies up and down, and the memory that they come from and go to. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bench/cases/host.h"
+#include "bench/lib/stats.h"
+#include "bench/output/output.h"
+
+#define BIND 2 /* MPOL_BIND of mbind(2), whose header is libnuma's */
+
+const char *host_way_word(enum host_way way)
+{
+    static const char *const words[] = {"up", "down", "both"};
+
+    return words[way];
+}
+
+/* What is touched after this comes from that node. */
+static int bind_to_node(void *at, size_t nbytes, int node, struct gpubind_error *err)
+{
+    unsigned long mask[16] = {0}, bits = 8 * sizeof mask[0];
+
+    if ((size_t)node >= 8 * sizeof mask)
+        return error_set(err, "NUMA node %d is beyond what can be bound to", node);
+    mask[(unsigned long)node / bits] = 1ul << (unsigned long)node % bits;
+    if (syscall(SYS_mbind, at, nbytes, BIND, mask, 8 * sizeof mask, 0) < 0)
+        return error_set(err, "memory cannot be bound to NUMA node %d: %s", node, strerror(errno));
+    return 0;
+}
+
+static int lock(const struct host *host, struct host_memory *memory, struct gpubind_error *err)
+{
+    int status = host->gpu.driver.cuMemHostRegister_v2(memory->area.at, memory->area.nbytes,
+                                                       CUDA_REGISTER_PORTABLE);
+
+    memory->locked = status == CUDA_OK;
+    return gpu_check(&host->gpu, status, "host memory cannot be page-locked", err);
+}
+
+int host_memory_make(const struct host *host, int node, bool locked, struct host_memory *memory,
+                     struct gpubind_error *err)
+{
+    memset(memory, 0, sizeof *memory);
+    if (area_make(&memory->area, NULL, host->options->size, err) < 0)
+        return -1;
+    if ((node >= 0 && bind_to_node(memory->area.at, memory->area.nbytes, node, err) < 0) ||
+        area_fill(&memory->area, 0, memory->area.nbytes, 0, err) < 0 ||
+        (locked && lock(host, memory, err) < 0)) {
+        host_memory_clear(host, memory);
+        return -1;
+    }
+    return 0;
+}
+
+void host_memory_clear(const struct host *host, struct host_memory *memory)
+{
+    if (memory->locked)
+        host->gpu.driver.cuMemHostUnregister(memory->area.at);
+    area_clear(&memory->area);
+    memory->locked = false;
+}
+
+static int begin_copy(const struct host *host, enum host_way way, const struct host_memory *up,
+                      const struct host_memory *down)
+{
+    const struct gpu_driver *driver = &host->gpu.driver;
+    size_t nbytes = host->options->size;
+    int status = CUDA_OK;
+
+    if (way != HOST_DOWN)
+        status = driver->cuMemcpyHtoDAsync_v2(gpu_address(host->in.at), up->area.at, nbytes,
+                                              host->gpu.stream[0]);
+    if (way != HOST_UP && status == CUDA_OK)
+        status = driver->cuMemcpyDtoHAsync_v2(down->area.at, gpu_address(host->out.at), nbytes,
+                                              host->gpu.stream[1]);
+    return status;
+}
+
+int host_copy(const struct host *host, enum host_way way, const struct host_memory *up,
+              const struct host_memory *down, int times, double *seconds,
+              struct gpubind_error *err)
+{
+    static const char *const failures[] = {"a copy to the GPU failed", "a copy from the GPU failed",
+                                           "a copy to or from the GPU failed"};
+    double from = seconds_now();
+    int status = CUDA_OK;
+
+    for (int i = 0; i < times && status == CUDA_OK; i++)
+        status = begin_copy(host, way, up, down);
+    for (int i = 0; i < 2 && status == CUDA_OK; i++)
+        status = host->gpu.driver.cuStreamSynchronize(host->gpu.stream[i]);
+    *seconds = seconds_now() - from;
+    return gpu_check(&host->gpu, status, failures[way], err);
+}
+
+/* Adds to *wrong whether the area does not hold the pattern. */
+static int compare(const struct area *area, uint64_t seed, bool *wrong, struct gpubind_error *err)
+{
+    int status = area_check(area, 0, area->nbytes, seed, err);
+
+    *wrong |= status > 0;
+    return status < 0 ? -1 : 0;
+}
+
+int host_check(struct host *host, enum host_way way, const struct host_memory *up,
+               const struct host_memory *down, bool *wrong, struct gpubind_error *err)
+{
+    uint64_t above = pattern_seed(++host->round, host->rank, HOST_UP);
+    uint64_t below = pattern_seed(host->round, host->rank, HOST_DOWN);
+    double seconds;
+
+    if (way != HOST_DOWN && area_fill(&up->area, 0, up->area.nbytes, above, err) < 0)
+        return -1;
+    if (way != HOST_UP && area_fill(&host->out, 0, host->out.nbytes, below, err) < 0)
+        return -1;
+    if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
+        return -1;
+    if (way != HOST_DOWN && compare(&host->in, above, wrong, err) < 0)
+        return -1;
+    return way != HOST_UP ? compare(&down->area, below, wrong, err) : 0;
+}
+
+int host_measure(struct host *host, enum host_way way, const struct host_memory *up,
+                 const struct host_memory *down, struct host_result *result,
+                 struct gpubind_error *err)
+{
+    double seconds, ways = way == HOST_BOTH ? 2 : 1;
+
+    memset(result, 0, sizeof *result);
+    /* The first fills tables, the second says how long one takes. */
+    for (int i = 0; i < 2; i++)
+        if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
+            return -1;
+    result->times = series_fit(host->options->repeats, seconds);
+    if (host_copy(host, way, up, down, result->times, &seconds, err) < 0)
+        return -1;
+    result->ms = 1e3 * seconds / result->times;
+    result->bytes_per_s = ways * (double)host->options->size * result->times / seconds;
+    return host_check(host, way, up, down, &result->wrong, err);
+}
+
+int host_measure_copies(struct host *host, struct gpubind_error *err)
+{
+    static const char *const words[] = {"pageable", "page-locked"};
+    struct host_memory up, down;
+    struct host_result result;
+    int status = 0;
+
+    for (int locked = 0; locked < 2 && status == 0; locked++) {
+        if (host_memory_make(host, -1, locked, &up, err) < 0)
+            return -1;
+        status = host_memory_make(host, -1, locked, &down, err);
+        /* Of pageable memory, a copy is done when its call returns: there is no both. */
+        for (int way = 0; status == 0 && way <= (locked ? HOST_BOTH : HOST_DOWN); way++) {
+            output_progress(host->options, "copies %s, %s memory", host_way_word(way),
+                            words[locked]);
+            status = host_measure(host, (enum host_way)way, &up, &down, &result, err);
+            if (status < 0)
+                break;
+            host_add(host, "copies", (enum host_way)way, &result);
+            sheet_word(host->sheet, HOST_MEMORY, words[locked]);
+        }
+        host_memory_clear(host, &up);
+        host_memory_clear(host, &down);
+    }
+    return status;
+}

@@ -1,0 +1,69 @@
+/* The subcommand p2p: copies between the GPUs of one process. */
+#ifndef GPUBIND_BENCH_CASES_P2P_H
+#define GPUBIND_BENCH_CASES_P2P_H
+
+#include "bench/lib/buffer.h"
+#include "bench/output/runner.h"
+
+#define P2P_MAX_GPUS 32
+#define P2P_LATENCY_NBYTES 8
+
+struct p2p_gpu {
+    struct bench_gpu gpu;
+    struct area out, in;
+    struct CUevent_st *begin, *end, *ready;
+};
+
+struct p2p {
+    const struct bench_options *options;
+    struct sheet *sheet;
+    struct p2p_gpu *gpus;
+    int n;
+    int round; /* of contents: never the same pattern twice */
+};
+
+/* In the order in which they are measured. */
+enum p2p_kind { P2P_LATENCY, P2P_PING_PONG, P2P_ONE_WAY, P2P_BOTH, P2P_KINDS, P2P_LOCAL };
+
+struct p2p_result {
+    size_t nbytes;
+    int times;
+    double us;          /* of one copy; of two at once for P2P_BOTH */
+    double bytes_per_s; /* both ways together */
+    bool wrong;
+};
+
+/* Opens all visible GPUs, with memory of nbytes. There may be none. On failure, too,
+ * p2p_close is to be called. */
+int p2p_open(struct p2p *p2p, size_t nbytes, struct gpubind_error *err);
+void p2p_close(struct p2p *p2p);
+/* The machine, for the sheet; alone: the note where there is one GPU only. */
+void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone);
+bool p2p_reaches(const struct p2p *p2p, int from, int to);
+/* Peer access of one to the other on or off; off where it was off is no error. */
+int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err);
+
+/* From one to the other, or for P2P_LOCAL within one. */
+int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
+                struct p2p_result *result, struct gpubind_error *err);
+
+/* The form of the sheet. */
+extern const struct sheet_form p2p_form;
+enum p2p_column {
+    P2P_MEASURE,
+    P2P_FROM,
+    P2P_TO,
+    P2P_ACCESS,
+    P2P_BYTES,
+    P2P_TIMES,
+    P2P_US,
+    P2P_GB_PER_S,
+    P2P_DATA,
+    P2P_CAN,
+    P2P_RANK,
+    P2P_ATOMICS,
+    P2P_UNIFIED,
+    P2P_COLUMNS
+};
+
+#endif

@@ -1,0 +1,107 @@
+/* All GPUs of a process. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/cases/p2p.h"
+#include "bench/lib/machine.h"
+
+static int open_one(struct p2p_gpu *one, int number, size_t nbytes, struct gpubind_error *err)
+{
+    struct CUevent_st **events[] = {&one->begin, &one->end, &one->ready};
+    int status = CUDA_OK;
+
+    if (gpu_open_number(&one->gpu, number, err) < 0)
+        return -1;
+    for (int i = 0; i < 3 && status == CUDA_OK; i++)
+        status = one->gpu.driver.cuEventCreate(events[i], 0);
+    if (gpu_check(&one->gpu, status, "an event cannot be made", err) < 0 ||
+        area_make(&one->out, &one->gpu, nbytes, err) < 0)
+        return -1;
+    return area_make(&one->in, &one->gpu, nbytes, err);
+}
+
+int p2p_open(struct p2p *p2p, size_t nbytes, struct gpubind_error *err)
+{
+    struct gpubind_error why;
+    int n;
+
+    if (gpu_count(&n, err) < 0)
+        return -1;
+    if (n > P2P_MAX_GPUS)
+        return error_set(err, "%d GPUs are visible, more than %d", n, P2P_MAX_GPUS);
+    p2p->gpus = calloc(n ? (size_t)n : 1, sizeof *p2p->gpus);
+    if (!p2p->gpus)
+        return error_set(err, "out of memory");
+    for (int i = 0; i < n; i++) {
+        p2p->n++;
+        if (open_one(&p2p->gpus[i], i, nbytes, &why) < 0)
+            return error_set(err, "GPU %d: %s", i, why.text);
+    }
+    return 0;
+}
+
+void p2p_close(struct p2p *p2p)
+{
+    for (int i = 0; i < p2p->n; i++) {
+        struct p2p_gpu *one = &p2p->gpus[i];
+        struct CUevent_st *events[] = {one->begin, one->end, one->ready};
+
+        if (one->gpu.context && gpu_use(&one->gpu, NULL) == 0) {
+            area_clear(&one->out);
+            area_clear(&one->in);
+            for (int j = 0; j < 3; j++)
+                if (events[j])
+                    one->gpu.driver.cuEventDestroy_v2(events[j]);
+        }
+        gpu_close(&one->gpu);
+    }
+    free(p2p->gpus);
+    p2p->gpus = NULL;
+    p2p->n = 0;
+}
+
+bool p2p_reaches(const struct p2p *p2p, int from, int to)
+{
+    const struct bench_gpu *gpu = &p2p->gpus[from].gpu;
+    int can = 0;
+
+    return gpu->driver.cuDeviceCanAccessPeer(&can, gpu->device, p2p->gpus[to].gpu.device) ==
+               CUDA_OK &&
+           can;
+}
+
+int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err)
+{
+    const struct bench_gpu *gpu = &p2p->gpus[from].gpu;
+    struct CUctx_st *peer = p2p->gpus[to].gpu.context;
+    char text[80];
+    int status;
+
+    if (gpu_use(gpu, err) < 0)
+        return -1;
+    status = on ? gpu->driver.cuCtxEnablePeerAccess(peer, 0)
+                : gpu->driver.cuCtxDisablePeerAccess(peer);
+    if (status == CUDA_PEER_ALREADY_ENABLED || status == CUDA_PEER_NOT_ENABLED)
+        return 0;
+    snprintf(text, sizeof text, "peer access of GPU %d to GPU %d cannot be turned %s", from, to,
+             on ? "on" : "off");
+    return gpu_check(gpu, status, text, err);
+}
+
+void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone)
+{
+    struct text *text = &p2p->sheet->machine;
+    char begin[24];
+
+    text_add(text, "gpubind-bench %s %s: %d GPU%s of one process\n", PACKAGE_VERSION, subcommand,
+             p2p->n, p2p->n == 1 ? "" : "s");
+    machine_add_host(text);
+    for (int i = 0; i < p2p->n; i++) {
+        snprintf(begin, sizeof begin, "GPU %d: ", i);
+        machine_add_gpu(begin, &p2p->gpus[i].gpu, text);
+        text_add(text, "\n");
+    }
+    if (p2p->n == 1)
+        text_add(&p2p->sheet->notes, "%s\n", alone);
+}

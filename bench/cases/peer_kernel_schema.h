@@ -1,0 +1,26 @@
+/* What the subcommand peer-kernel reports. */
+#ifndef GPUBIND_BENCH_CASES_PEER_KERNEL_SCHEMA_H
+#define GPUBIND_BENCH_CASES_PEER_KERNEL_SCHEMA_H
+
+#include "bench/output/table.h"
+
+extern const struct sheet_form peer_form;
+
+enum peer_column {
+    PEER_PATTERN,
+    PEER_KERNEL, /* numbers of GPUs */
+    PEER_MEMORY,
+    PEER_ACCESSES,
+    PEER_GB_PER_S,
+    PEER_NS,
+    PEER_DATA,
+    PEER_COLUMNS
+};
+
+/* pattern: enum bench_pattern. */
+const char *peer_sheet_pattern(int pattern);
+/* n accesses of bytes_each by a kernel of GPU 0. */
+void peer_sheet_add(struct sheet *sheet, int pattern, int memory, double n, double bytes_each,
+                    double seconds, bool wrong);
+
+#endif

@@ -1,0 +1,121 @@
+#include "bench/lib/buffer.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* A multiple of 8: it fits into a cache of the host's. */
+#define CHUNK ((size_t)1 << 20)
+#define STEP 0x9e3779b97f4a7c15u
+
+static int make_chunk(struct area *area, struct gpubind_error *err)
+{
+    void *at;
+    int status = gpu_alloc_host(area->gpu, CHUNK, &at, err);
+
+    area->chunk = at;
+    return status;
+}
+
+int area_make(struct area *area, const struct bench_gpu *gpu, size_t nbytes,
+              struct gpubind_error *err)
+{
+    void *at;
+
+    memset(area, 0, sizeof *area);
+    area->nbytes = nbytes;
+    area->gpu = gpu;
+    if (gpu) {
+        if (gpu_alloc(gpu, nbytes, &at, err) < 0)
+            return -1;
+        area->at = at;
+        return make_chunk(area, err);
+    }
+    at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return error_set(err, "the host has no %zu bytes left", nbytes);
+    area->at = at;
+    return 0;
+}
+
+void area_clear(struct area *area)
+{
+    if (area->gpu) {
+        gpu_free_host(area->gpu, area->chunk, CHUNK);
+        gpu_free(area->gpu, area->at);
+    } else if (area->at) {
+        munmap(area->at, area->nbytes);
+    }
+    memset(area, 0, sizeof *area);
+}
+
+uint64_t pattern_seed(int round, int sender, int slot)
+{
+    uint64_t seed = ((uint64_t)(unsigned)round << 40) ^ ((uint64_t)(unsigned)sender << 20) ^
+                    (uint64_t)(unsigned)slot;
+
+    /* The finisher of splitmix64: near numbers become far ones. */
+    seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
+    seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
+    return seed ^ (seed >> 31);
+}
+
+/* The pattern from byte from on, a multiple of 8. Neighbouring words differ in all
+ * of their bytes, so that displaced data is seen. */
+static void write_pattern(unsigned char *to, size_t nbytes, uint64_t seed, size_t from)
+{
+    uint64_t word = seed + from / 8 * STEP;
+    size_t i = 0;
+
+    for (; i + 8 <= nbytes; i += 8, word += STEP)
+        memcpy(to + i, &word, 8);
+    memcpy(to + i, &word, nbytes - i);
+}
+
+static bool is_pattern(const unsigned char *at, size_t nbytes, uint64_t seed, size_t from)
+{
+    uint64_t word = seed + from / 8 * STEP, found, different = 0;
+    size_t i = 0;
+
+    for (; i + 8 <= nbytes; i += 8, word += STEP) {
+        memcpy(&found, at + i, 8);
+        different |= found ^ word;
+    }
+    return !different && memcmp(at + i, &word, nbytes - i) == 0;
+}
+
+int area_fill(const struct area *area, size_t offset, size_t nbytes, uint64_t seed,
+              struct gpubind_error *err)
+{
+    unsigned char *at = area->at + offset;
+
+    if (!area->gpu) {
+        write_pattern(at, nbytes, seed, 0);
+        return 0;
+    }
+    for (size_t done = 0; done < nbytes; done += CHUNK) {
+        size_t part = nbytes - done < CHUNK ? nbytes - done : CHUNK;
+
+        write_pattern(area->chunk, part, seed, done);
+        if (gpu_upload(area->gpu, at + done, area->chunk, part, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int area_check(const struct area *area, size_t offset, size_t nbytes, uint64_t seed,
+               struct gpubind_error *err)
+{
+    const unsigned char *at = area->at + offset;
+
+    if (!area->gpu)
+        return !is_pattern(at, nbytes, seed, 0);
+    for (size_t done = 0; done < nbytes; done += CHUNK) {
+        size_t part = nbytes - done < CHUNK ? nbytes - done : CHUNK;
+
+        if (gpu_download(area->gpu, area->chunk, at + done, part, err) < 0)
+            return -1;
+        if (!is_pattern(area->chunk, part, seed, done))
+            return 1;
+    }
+    return 0;
+}

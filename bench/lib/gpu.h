@@ -1,0 +1,71 @@
+/* One GPU of this rank, by the driver. */
+#ifndef GPUBIND_BENCH_LIB_GPU_H
+#define GPUBIND_BENCH_LIB_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/error.h"
+#include "cuda/driver_api.h"
+
+struct gpu_driver {
+    void *library;
+#define X(name, arguments) int(*name) arguments;
+    CUDA_FUNCTIONS(X)
+    CUDA_MEASURE_FUNCTIONS(X)
+#undef X
+    /* NULL where the driver has none. */
+#define X(name, arguments) int(*name) arguments;
+    CUDA_GRAPH_FUNCTIONS(X)
+#undef X
+    /* For display; NULL where the driver has none. */
+    int (*cuDeviceGetName)(char *, int, int);
+    int (*cuDriverGetVersion)(int *);
+};
+
+/* Zero-initialised: no GPU. */
+struct bench_gpu {
+    struct gpu_driver driver;
+    int device;
+    struct CUctx_st *context;
+    bool entered; /* it lies on the thread's stack of contexts */
+    struct CUstream_st *stream[2]; /* non-blocking: one for each direction */
+    size_t memory;
+    char name[96], pci[24];
+    int version; /* 13000 is CUDA 13.0; 0: not known */
+};
+
+/* Makes the primary context of a device current: the one that gpubind chose for this
+ * rank, or number local modulo the visible ones. On failure gpu is as if
+ * zero-initialised. */
+int gpu_open(struct bench_gpu *gpu, int local, struct gpubind_error *err);
+/* How many are visible: 0 is no error. */
+int gpu_count(int *n, struct gpubind_error *err);
+/* The visible one of that number; likewise. The context is made current. */
+int gpu_open_number(struct bench_gpu *gpu, int number, struct gpubind_error *err);
+/* Makes the context of this one of several current. */
+int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err);
+/* As often as it was opened; the context that was current before it is so again. */
+void gpu_close(struct bench_gpu *gpu);
+
+int gpu_alloc(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpubind_error *err);
+void gpu_free(const struct bench_gpu *gpu, void *at);
+/* Memory of the host that the GPU copies at full speed. */
+int gpu_alloc_host(const struct bench_gpu *gpu, size_t nbytes, void **at,
+                   struct gpubind_error *err);
+void gpu_free_host(const struct bench_gpu *gpu, void *at, size_t nbytes);
+/* Either way between host and device; back when it is done. */
+int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
+               struct gpubind_error *err);
+int gpu_download(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
+                 struct gpubind_error *err);
+/* "TEXT: error 2 (CUDA_ERROR_OUT_OF_MEMORY)" unless status is CUDA_OK. */
+int gpu_check(const struct bench_gpu *gpu, int status, const char *text,
+              struct gpubind_error *err);
+
+static inline cuda_address gpu_address(const void *at)
+{
+    return (cuda_address)(uintptr_t)at;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* Launches the kernels of kernels.cu, and times them. */
+#ifndef GPUBIND_BENCH_LIB_KERNEL_LAUNCH_H
+#define GPUBIND_BENCH_LIB_KERNEL_LAUNCH_H
+
+#include <stdint.h>
+
+#include "bench/lib/gpu.h"
+
+/* As nvcc made them: a fatbin. NULL in a build without nvcc. */
+extern const void *const bench_kernel_image;
+
+struct kernels {
+    const struct bench_gpu *gpu; /* its context is current, here and below */
+    struct CUmod_st *module;
+    void *count; /* a word of 64 bits on the GPU */
+    int processors, major; /* of the GPU: multiprocessors, compute capability */
+};
+
+struct launch {
+    const char *name;
+    unsigned blocks, threads;
+    void **parameters;
+};
+
+/* 0, -1, or BENCH_CANNOT where there are none for this GPU. */
+int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gpubind_error *err);
+void kernels_close(struct kernels *kernels);
+/* n launches in a row, and their end. *seconds of one; may be NULL. */
+int kernels_run(const struct kernels *kernels, const struct launch *launch, int n,
+                double *seconds, struct gpubind_error *err);
+/* As many as take that long, after one that does not count. */
+int kernels_time(const struct kernels *kernels, const struct launch *launch, int time_ms,
+                 double *seconds, struct gpubind_error *err);
+/* nbytes that follow from seed are written, or compared: *wrong words of 8 bytes. */
+int kernels_fill(const struct kernels *kernels, void *at, size_t nbytes, uint64_t seed,
+                 struct gpubind_error *err);
+int kernels_compare(const struct kernels *kernels, const void *at, size_t nbytes, uint64_t seed,
+                    uint64_t *wrong, struct gpubind_error *err);
+/* Sets the word to 0 before launch, and reads it afterwards. */
+int kernels_count(const struct kernels *kernels, const struct launch *launch, uint64_t *count,
+                  struct gpubind_error *err);
+
+#endif

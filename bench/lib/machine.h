@@ -1,0 +1,21 @@
+/* What a run is measured on, for its reader. */
+#ifndef GPUBIND_BENCH_LIB_MACHINE_H
+#define GPUBIND_BENCH_LIB_MACHINE_H
+
+#include "bench/pt2pt/task.h"
+#include "core/base/text.h"
+
+/* Lines of its own, for what has no pairs of ranks: the program's with the number of ranks,
+ * the host and its MPI, and a GPU behind what begins its line. */
+void machine_add_job(const char *subcommand, int nranks, struct text *text);
+void machine_add_host(struct text *text);
+void machine_add_mpi(struct text *text);
+void machine_add_gpu(const char *begin, const struct bench_gpu *gpu, struct text *text);
+
+/* "rank 1: " and its GPU, for each rank of comm. Collective; written on its rank 0 alone. */
+void machine_add_ranks(const struct bench_gpu *gpu, MPI_Comm comm, struct text *text);
+
+/* Lines; collective over MPI_COMM_WORLD, and written on rank 0 alone. */
+void machine_describe(const struct bench *bench, const char *copy_name, struct text *text);
+
+#endif

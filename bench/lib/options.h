@@ -1,0 +1,70 @@
+/* What the command line of gpubind-bench says. */
+#ifndef GPUBIND_BENCH_LIB_OPTIONS_H
+#define GPUBIND_BENCH_LIB_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+/* The subcommands, in the order of --help: see bench/main/subcommands.h. */
+enum bench_mode_name {
+    MODE_PT2PT,
+    MODE_P2P,
+    MODE_HOST,
+    MODE_HALO,
+    MODE_PUT,
+    MODE_PEER,
+    MODE_REPORT,
+    MODES
+};
+enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION };
+enum bench_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
+enum bench_api { API_GPUBIND, API_MPI };
+/* Memory of the first and of the second rank of a pair. */
+enum bench_buffers { BUFFERS_DD, BUFFERS_DH, BUFFERS_HD, BUFFERS_HH };
+/* The bare copy that messages are compared with. */
+enum bench_ceiling { CEILING_AUTO, CEILING_PEER, CEILING_STAGED, CEILING_NONE };
+
+/* What host measures, in its order. */
+#define HOST_WORDS "copies|chunks|numa|together"
+
+#define BENCH_MAX_SIZES 64
+#define BENCH_MAX_SIZE ((size_t)1 << 30)
+#define BENCH_MAX_WINDOW 1024
+
+/* Of all subcommands; what one does not take is 0. */
+struct bench_options {
+    enum bench_mode_name mode;
+    enum bench_action action;
+    unsigned measures; /* bit 1 << enum measure */
+    unsigned host_measures; /* bit 1 << position in HOST_WORDS */
+    size_t sizes[BENCH_MAX_SIZES];
+    int nsizes;
+    int buffers, api, ceiling; /* the enums above */
+    const char *path;          /* NULL: the library chooses */
+    bool compare, force, pairs;
+    int window, iterations, warmup; /* 0: by size; 0: by time */
+    int time_ms;
+    size_t size;   /* bytes of a copy, or that are copied in all */
+    int repeats;
+    size_t memory; /* bytes a rank; 0: chosen by what there is */
+    bool csv, json, progress;
+    const char *svg, *output;
+};
+
+/* What a subcommand does without options. */
+int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+                          struct gpubind_error *err);
+/* argv[0] is the subcommand's word. Reads no environment. Values point into argv. */
+int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
+                       struct bench_options *options, struct gpubind_error *err);
+/* "64K" and the like: bytes, or an error that names from and text. */
+int bench_size_read(const char *text, size_t length, const char *from, size_t *nbytes,
+                    struct gpubind_error *err);
+void bench_options_help(enum bench_mode_name mode, struct text *text);
+/* "dd" and the like. */
+const char *bench_buffers_word(int buffers);
+
+#endif

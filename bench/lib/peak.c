@@ -1,0 +1,99 @@
+/* Ceilings from what a machine says of itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/lib/peaks.h"
+#include "core/base/idset.h"
+
+/* GT/s, the generation's name, and what encoding leaves of the bits. */
+static const struct generation {
+    double speed;
+    const char *name;
+    double share;
+} generations[] = {
+    {2.5, "1.0", 0.8},          {5, "2.0", 0.8},           {8, "3.0", 128.0 / 130},
+    {16, "4.0", 128.0 / 130},   {32, "5.0", 128.0 / 130},  {64, "6.0", 242.0 / 256},
+};
+
+void limit_of_bus(const char *speed, const char *width, struct limit *limit)
+{
+    double rate = strtod(speed, NULL);
+    int lanes = atoi(width);
+
+    memset(limit, 0, sizeof *limit);
+    for (size_t i = 0; i < sizeof generations / sizeof generations[0]; i++) {
+        const struct generation *generation = &generations[i];
+
+        if (rate != generation->speed || lanes < 1 || lanes > 32)
+            continue;
+        limit->bytes_per_s = 1e9 * rate * lanes * generation->share / 8;
+        snprintf(limit->why, sizeof limit->why, "PCIe %s x%d", generation->name, lanes);
+    }
+}
+
+void limit_of_memory(int clock_khz, int bits, struct limit *limit)
+{
+    memset(limit, 0, sizeof *limit);
+    if (clock_khz <= 0 || bits <= 0)
+        return;
+    limit->bytes_per_s = 2e3 * clock_khz * bits / 8;
+    snprintf(limit->why, sizeof limit->why, "memory of %d bits at 2 x %d MHz", bits,
+             clock_khz / 1000);
+}
+
+void limit_halve(const struct limit *memory, struct limit *limit)
+{
+    *limit = *memory;
+    limit->bytes_per_s /= 2;
+    if (limit->bytes_per_s > 0)
+        snprintf(limit->why, sizeof limit->why, "half of %.80s", memory->why);
+}
+
+static void print_limit(const struct limit *limit, const char *what, struct text *text)
+{
+    if (limit->bytes_per_s > 0)
+        text_add(text, "%s: %.1f GB/s (%s)", what, 1e-9 * limit->bytes_per_s, limit->why);
+    else
+        text_add(text, "%s: not known", what);
+}
+
+static bool is_same(const struct limit *a, const struct limit *b)
+{
+    return strcmp(a->why, b->why) == 0 && !(a->bytes_per_s < b->bytes_per_s) &&
+           !(a->bytes_per_s > b->bytes_per_s);
+}
+
+/* ", to GPU 1-7: 450.0 GB/s (18 NVLinks of 25 GB/s)" for each kind of way. */
+static void print_pairs(const struct limits *limits, int i, struct text *text)
+{
+    const struct limit *pair = limits->gpu[i].pair;
+    struct idset said, same;
+    char list[4 * LIMITS_MAX_GPUS], what[sizeof list + 16];
+
+    idset_clear(&said);
+    idset_add(&said, i);
+    for (int j = 0; j < limits->n; j++) {
+        if (idset_has(&said, j))
+            continue;
+        idset_clear(&same);
+        for (int k = j; k < limits->n; k++)
+            if (k != i && is_same(&pair[j], &pair[k]))
+                idset_add(&same, k);
+        idset_union(&said, &same);
+        idlist_render(&same, list, sizeof list);
+        snprintf(what, sizeof what, ", to GPU %s", list);
+        print_limit(&pair[j], what, text);
+    }
+}
+
+void limits_print(const struct limits *limits, struct text *text)
+{
+    for (int i = 0; i < limits->n; i++) {
+        text_add(text, "GPU %d: %s, ", i, limits->gpu[i].name);
+        print_limit(&limits->gpu[i].memory, "memory", text);
+        print_limit(&limits->gpu[i].bus, ", bus", text);
+        print_pairs(limits, i, text);
+        text_add(text, "\n");
+    }
+}

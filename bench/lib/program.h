@@ -1,0 +1,18 @@
+/* gpubind-bench: subcommands, and how they say things. */
+#ifndef GPUBIND_BENCH_LIB_PROGRAM_H
+#define GPUBIND_BENCH_LIB_PROGRAM_H
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+/* The program's own failures; 1 is that data arrived wrong. */
+#define EXIT_OWN 125
+#define EXIT_WRONG_DATA 1
+
+/* "gpubind-bench: TEXT" on stderr; returns EXIT_OWN. */
+int bench_fail(const struct gpubind_error *err);
+/* Writes text to stdout at once and empties it. Returns 0 or EXIT_OWN, having said
+ * so. */
+int bench_print(struct text *text);
+
+#endif

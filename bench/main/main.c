@@ -1,0 +1,113 @@
+#include "bench/lib/program.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/main/subcommands.h"
+
+int bench_fail(const struct gpubind_error *err)
+{
+    fprintf(stderr, "gpubind-bench: %s\n", err->text);
+    return EXIT_OWN;
+}
+
+int bench_print(struct text *text)
+{
+    struct gpubind_error err;
+    bool failed = text->failed;
+
+    errno = 0;
+    if (!failed && text->length)
+        fwrite(text->bytes, 1, text->length, stdout);
+    text_clear(text);
+    if (!failed && fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    error_set(&err, "cannot write: %s", failed ? "out of memory" : strerror(errno));
+    return bench_fail(&err);
+}
+
+static int print_help(void)
+{
+    struct text text = {0};
+
+    text_add(&text, "Usage: [mpirun -np N] gpubind-bench SUBCOMMAND [OPTION...]\n"
+                    "       gpubind-bench SUBCOMMAND --help\n"
+                    "Measure how fast data gets from and to the memory of GPUs.\n\n"
+                    "Subcommands:\n");
+    for (int i = 0; i < MODES; i++) {
+        text_add(&text, "  %s\n", bench_modes[i].word);
+        text_add_wrapped(&text, bench_modes[i].help, 10);
+    }
+    text_add(&text, "\nInstead of a subcommand:\n"
+                    "  -h, --help\n          print this\n"
+                    "  -V, --version\n          print the version\n"
+                    "\nSee gpubind-bench(1).\n");
+    return bench_print(&text);
+}
+
+static int print_version(void)
+{
+    struct text text = {0};
+
+    text_add(&text, "gpubind-bench %s\n", PACKAGE_VERSION);
+    return bench_print(&text);
+}
+
+/* Without the library: the ranks must only know which of them speaks. */
+static int refuse(const struct gpubind_error *err)
+{
+    int rank;
+
+    PMPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        bench_fail(err);
+    MPI_Barrier(MPI_COMM_WORLD);
+    PMPI_Finalize();
+    return EXIT_OWN;
+}
+
+static int print_mode_help(enum bench_mode_name mode)
+{
+    struct text text = {0};
+
+    bench_options_help(mode, &text);
+    return bench_print(&text);
+}
+
+static int run_mode(enum bench_mode_name mode, int argc, char **argv)
+{
+    struct bench_options options;
+    struct gpubind_error err;
+
+    if (bench_options_read(mode, argc, argv, &options, &err) < 0)
+        return refuse(&err);
+    if (options.action == BENCH_HELP)
+        return print_mode_help(mode);
+    if (options.action == BENCH_VERSION)
+        return print_version();
+    if (bench_modes[mode].run)
+        return bench_modes[mode].run(&options);
+    return bench_run(&options, bench_modes[mode].subject);
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    struct gpubind_error err;
+
+    for (int i = 0; word && i < MODES; i++)
+        if (strcmp(word, bench_modes[i].word) == 0)
+            return run_mode((enum bench_mode_name)i, argc - 1, argv + 1);
+    if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
+        return print_help();
+    if (word && (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0))
+        return print_version();
+    if (word)
+        error_set(&err, "'%s' is no subcommand (gpubind-bench --help lists them)", word);
+    else
+        error_set(&err, "no subcommand is given (gpubind-bench --help lists them)");
+    return bench_fail(&err);
+}

@@ -1,0 +1,255 @@
+/* The subcommand report: the others one after the other, and a page of what they found. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/lib/machine.h"
+#include "bench/lib/peaks.h"
+#include "bench/lib/program.h"
+#include "bench/lib/ranks.h"
+#include "bench/main/html_page.h"
+#include "bench/main/roofline.h"
+#include "bench/main/subcommands.h"
+#include "bench/output/output.h"
+
+/* A section is a row. Those that need the library come last, in one go: it starts once. */
+static const struct section {
+    enum bench_mode_name mode;
+    const char *title, *about;
+} sections[] = {
+    {MODE_P2P, "Between GPUs",
+     "Copies between every two GPUs that one process sees, with peer access off and on."},
+    {MODE_PEER, "Kernels in another GPU's memory",
+     "A kernel of the first GPU doubles numbers in its own memory, and in that of each other GPU."},
+    {MODE_HOST, "Between GPUs and their host",
+     "Copies between the GPU of a rank and the memory of its host, whole and in chunks."},
+    {MODE_PT2PT, "Messages between ranks",
+     "Messages of the library between two ranks, beside a bare copy of as many bytes."},
+    {MODE_HALO, "Halo exchanges",
+     "The ranks exchange the ghost cells of a grid, alone and in growing numbers."},
+    {MODE_PUT, "Puts, gets and signals of kernels",
+     "A kernel writes to another rank's window and reads from it, by more and more blocks."},
+};
+enum { SECTIONS = sizeof sections / sizeof sections[0] };
+
+struct report_run {
+    const struct bench_options *options;
+    int rank, n;
+    struct sheet sheets[SECTIONS], verdicts;
+    struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
+    bool failed[SECTIONS];                 /* of those that could have been measured */
+    bool started;                          /* the library has been, for a section */
+    FILE *page, *svg;
+};
+
+/* The subcommand's own, with what report was told. Kernels keep their number of bytes,
+ * with which caches do not help, and need less time. */
+static int read_options(const struct section *section, const struct bench_options *told,
+                        struct bench_options *options, struct gpubind_error *err)
+{
+    if (bench_options_default(section->mode, options, err) < 0)
+        return -1;
+    options->progress = told->progress;
+    options->repeats = told->repeats;
+    options->time_ms = told->time_ms;
+    if (section->mode == MODE_PUT || section->mode == MODE_PEER)
+        options->time_ms = told->time_ms < 10 ? 1 : told->time_ms / 10;
+    else
+        options->size = told->size;
+    if (section->mode == MODE_PT2PT) {
+        memcpy(options->sizes, told->sizes, sizeof options->sizes);
+        options->nsizes = told->nsizes;
+    }
+    return 0;
+}
+
+/* What fill returns, or why it is not called. */
+static int fill(struct report_run *run, const struct section *section, struct sheet *sheet,
+                struct gpubind_error *err)
+{
+    const struct bench_subject *subject = bench_modes[section->mode].subject;
+    struct bench_options options;
+
+    if (section->mode == MODE_PT2PT && run->n % 2) {
+        error_set(err, "it needs an even number of ranks; this was one of %d (mpirun -np 2 "
+                       "gpubind-bench report)", run->n);
+        return BENCH_CANNOT;
+    }
+    if (read_options(section, run->options, &options, err) < 0)
+        return -1;
+    if (subject->library && !run->started && bench_library_start(err) < 0)
+        return -1;
+    run->started |= subject->library;
+    return subject->fill(&options, sheet, err);
+}
+
+/* Collective, with the same answer on all ranks. */
+static void run_section(struct report_run *run, int i)
+{
+    struct gpubind_error *err = &run->absent[i];
+    int status;
+
+    run->sheets[i].form = bench_modes[sections[i].mode].subject->form;
+    err->text[0] = '\0';
+    status = fill(run, &sections[i], &run->sheets[i], err);
+    if (status == 0)
+        err->text[0] = '\0';
+    run->failed[i] = status < 0;
+}
+
+/* The ceilings, on rank 0: who computes where is asked of all. */
+static int read_limits(struct report_run *run, struct limits *limits, struct gpubind_error *err)
+{
+    int status = 0, local = ranks_local();
+    struct limits_place mine, *places = calloc((size_t)run->n, sizeof *places);
+
+    if (!places)
+        ranks_die("out of memory");
+    if (run->rank == 0)
+        status = limits_read(local, limits, err);
+    if (status == 0 && run->rank == 0 && !limits->n)
+        status = error_set(err, "no GPU is visible: there is nothing to measure");
+    status = ranks_agree(MPI_COMM_WORLD, status, err);
+    if (status == 0) {
+        limits_find_place(local, &mine);
+        MPI_Gather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (run->rank == 0)
+            limits_of_ranks(places, run->n, limits);
+    }
+    free(places);
+    return status;
+}
+
+static void judge(struct report_run *run, const struct limits *limits)
+{
+    struct text *machine = &run->verdicts.machine;
+
+    machine_add_job("report", run->n, machine);
+    machine_add_host(machine);
+    machine_add_mpi(machine);
+    limits_print(limits, machine);
+    for (int i = 0; i < SECTIONS; i++)
+        if (!*run->absent[i].text)
+            verdict_add(&run->sheets[i], limits, &run->verdicts);
+}
+
+static int measure_all(struct report_run *run, struct gpubind_error *err)
+{
+    struct limits *limits = calloc(1, sizeof *limits);
+    int status, measured = 0;
+
+    if (!limits)
+        ranks_die("out of memory");
+    run->verdicts.form = &verdict_form;
+    /* Before: without a GPU the rest need not be tried. */
+    status = read_limits(run, limits, err);
+    for (int i = 0; i < SECTIONS && status == 0; i++) {
+        run_section(run, i);
+        measured += !*run->absent[i].text;
+    }
+    if (status == 0 && !measured)
+        status = error_set(err, "%s", run->absent[0].text);
+    /* Once more, as the links may have slept before. */
+    if (status == 0)
+        status = read_limits(run, limits, err);
+    if (status == 0 && run->rank == 0)
+        judge(run, limits);
+    free(limits);
+    return status;
+}
+
+static int write_page(struct report_run *run)
+{
+    struct page_section shown[SECTIONS];
+    struct page page = {PACKAGE_VERSION, NULL, &run->verdicts, shown, SECTIONS};
+    struct text text = {0};
+    time_t now = time(NULL);
+    char date[64] = "";
+    FILE *file = run->page;
+
+    for (int i = 0; i < SECTIONS; i++) {
+        const char *absent = run->absent[i].text;
+
+        shown[i] = (struct page_section){bench_modes[sections[i].mode].word, sections[i].title,
+                                         sections[i].about, *absent ? absent : NULL,
+                                         &run->sheets[i]};
+    }
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M %Z", localtime(&now));
+    page.date = date;
+    page_render(&page, &text);
+    run->page = NULL;
+    return output_close("output", run->options->output, file, &text);
+}
+
+/* A part that failed is no reason to lose the others, but is said. */
+static int finish(struct report_run *run)
+{
+    struct gpubind_error err;
+    FILE *svg = run->svg;
+    int status;
+
+    output_progress_end();
+    run->svg = NULL;
+    status = output_sheet(run->options, &run->verdicts, svg);
+    if (write_page(run) && !status)
+        status = EXIT_OWN;
+    for (int i = 0; i < SECTIONS && !status; i++) {
+        if (!run->sheets[i].wrong)
+            continue;
+        error_set(&err, "%s: data arrived wrong", bench_modes[sections[i].mode].word);
+        bench_fail(&err);
+        status = EXIT_WRONG_DATA;
+    }
+    for (int i = 0; i < SECTIONS && !status; i++) {
+        if (!run->failed[i])
+            continue;
+        error_set(&err, "%s: %s", bench_modes[sections[i].mode].word, run->absent[i].text);
+        status = bench_fail(&err);
+    }
+    return status;
+}
+
+static int open_files(struct report_run *run, struct gpubind_error *err)
+{
+    if (run->rank > 0)
+        return 0;
+    if (output_open("svg", run->options->svg, &run->svg, err) < 0)
+        return -1;
+    return output_open("output", run->options->output, &run->page, err);
+}
+
+static void clear(struct report_run *run)
+{
+    for (int i = 0; i < SECTIONS; i++)
+        sheet_clear(&run->sheets[i]);
+    sheet_clear(&run->verdicts);
+    output_discard(run->options->output, run->page);
+    output_discard(run->options->svg, run->svg);
+}
+
+int bench_report(const struct bench_options *options)
+{
+    struct report_run run;
+    struct gpubind_error err;
+    int status;
+
+    memset(&run, 0, sizeof run);
+    run.options = options;
+    ranks_start(true);
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.n);
+    if (ranks_agree(MPI_COMM_WORLD, open_files(&run, &err), &err) < 0 ||
+        measure_all(&run, &err) < 0) {
+        status = run.rank == 0 ? bench_fail(&err) : EXIT_OWN;
+    } else {
+        status = run.rank == 0 ? finish(&run) : 0;
+        MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    clear(&run);
+    if (run.started)
+        bench_library_end();
+    ranks_end(true);
+    return status;
+}

@@ -1,0 +1,85 @@
+#include "bench/output/output.h"
+
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/lib/program.h"
+
+int output_open(const char *option, const char *path, FILE **file, struct gpubind_error *err)
+{
+    *file = path ? fopen(path, "w") : NULL;
+    if (path && !*file)
+        return error_set(err, "--%s: %s cannot be written", option, path);
+    return 0;
+}
+
+int output_close(const char *option, const char *path, FILE *file, struct text *text)
+{
+    struct gpubind_error err;
+    bool good = !text->failed;
+
+    if (good && text->length)
+        good = fwrite(text->bytes, 1, text->length, file) == text->length;
+    good &= fclose(file) == 0;
+    text_clear(text);
+    if (good)
+        return 0;
+    error_set(&err, "--%s: %s cannot be written", option, path);
+    return bench_fail(&err);
+}
+
+/* Never a device that somebody named. */
+void output_discard(const char *path, FILE *file)
+{
+    struct stat status;
+    bool regular;
+
+    if (!file)
+        return;
+    regular = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+    fclose(file);
+    if (regular)
+        unlink(path);
+}
+
+int output_sheet(const struct bench_options *options, const struct sheet *sheet, FILE *svg)
+{
+    struct text text = {0};
+    int status;
+
+    if (options->csv)
+        sheet_print_csv(sheet, &text);
+    else if (options->json)
+        sheet_print_json(sheet, &text);
+    else
+        sheet_print_table(sheet, &text);
+    status = bench_print(&text);
+    if (!svg)
+        return status;
+    sheet_draw(sheet, &text);
+    return output_close("svg", options->svg, svg, &text) || status ? EXIT_OWN : 0;
+}
+
+void output_progress(const struct bench_options *options, const char *format, ...)
+{
+    bool terminal = isatty(STDERR_FILENO);
+    struct text text = {0};
+    char line[160];
+    va_list args;
+
+    if (!options->progress && !terminal)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    text_add(&text, terminal ? "\r\033[K%s\r" : "gpubind-bench: %s\n", line);
+    fputs(text.bytes ? text.bytes : "", stderr);
+    text_clear(&text);
+}
+
+void output_progress_end(void)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K");
+}

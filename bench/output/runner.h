@@ -1,0 +1,37 @@
+/* What subcommands that make one sheet have in common: MPI's begin and end, the output,
+ * and the exit status. */
+#ifndef GPUBIND_BENCH_OUTPUT_RUNNER_H
+#define GPUBIND_BENCH_OUTPUT_RUNNER_H
+
+#include "bench/lib/options.h"
+#include "bench/output/table.h"
+#include "core/base/error.h"
+
+/* Not possible on this machine, with these ranks or in this build, for the reason in err:
+ * nothing has failed. */
+#define BENCH_CANNOT 1
+
+/* Fills the sheet, which means something on rank 0 alone. Returns 0, -1 or BENCH_CANNOT.
+ * Collective over MPI_COMM_WORLD, with the same answer and the same error on all ranks. */
+typedef int bench_measure(const struct bench_options *options, struct sheet *sheet,
+                          struct gpubind_error *err);
+
+/* What is measured, by its own subcommand or in a report. */
+struct bench_subject {
+    const struct sheet_form *form;
+    bench_measure *fill;
+    bool library; /* fill finds the library started, and leaves it so */
+};
+
+/* For MPI that was started past the library, which starts once in a process. Collective. */
+int bench_library_start(struct gpubind_error *err);
+void bench_library_end(void);
+
+/* Rank 0 alone measures, which is noted. Its answer is that of all. */
+int bench_measure_first(bench_measure *fill, const struct bench_options *options,
+                        struct sheet *sheet, struct gpubind_error *err);
+
+/* Returns the exit status. MPI is started past the library. */
+int bench_run(const struct bench_options *options, const struct bench_subject *subject);
+
+#endif

@@ -1,0 +1,34 @@
+/* The calls that are measured: the same verbs of gpubind and of plain MPI. All but
+ * is_cuda_aware end the job when a call fails. */
+#ifndef GPUBIND_BENCH_PT2PT_API_H
+#define GPUBIND_BENCH_PT2PT_API_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "bench/lib/options.h"
+#include "mpi/gpubind.h"
+
+#define BENCH_TAG 7
+
+/* Of one API only. */
+struct requests {
+    int n;
+    gpubind_request gpubind[2 * BENCH_MAX_WINDOW];
+    MPI_Request mpi[2 * BENCH_MAX_WINDOW];
+};
+
+struct api {
+    void (*send)(const void *buf, size_t nbytes, int peer);
+    void (*recv)(void *buf, size_t nbytes, int peer);
+    void (*isend)(const void *buf, size_t nbytes, int peer, struct requests *requests);
+    void (*irecv)(void *buf, size_t nbytes, int peer, struct requests *requests);
+    void (*waitall)(struct requests *requests);
+};
+
+extern const struct api api_gpubind, api_mpi;
+
+/* What this MPI says of itself; false when it says nothing. */
+bool api_is_cuda_aware(void);
+
+#endif

@@ -1,0 +1,192 @@
+/* Methods in turns, and what came of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/pt2pt/task.h"
+
+#define ROUNDS 4
+#define MOST 2000
+#define LEAST 8
+
+/* One method's part of a task. */
+struct turn {
+    enum method method;
+    int iterations; /* of all rounds */
+    int next;       /* iteration: buffers rotate through all rounds */
+    struct series series;
+};
+
+static bool once(struct bench *bench, const struct task *task, enum method method, int iteration)
+{
+    if (method == METHOD_COPY)
+        return copy_once(bench, task, iteration);
+    return message_once(bench, method == METHOD_GPUBIND ? &api_gpubind : &api_mpi, task,
+                        iteration);
+}
+
+/* A ping-pong is two ways. So is a copy from a GPU to the host and back, unless it
+ * stands for the one way between two GPUs. */
+static double scale(const struct bench *bench, const struct task *task, enum method method)
+{
+    if (task->measure != MEASURE_LATENCY)
+        return 1;
+    return method == METHOD_COPY && bench->options->buffers == BUFFERS_DD ? 1 : 0.5;
+}
+
+static void run(struct bench *bench, const struct task *task, struct turn *turn, int n)
+{
+    double factor = scale(bench, task, turn->method);
+
+    for (int i = 0; i < n; i++) {
+        double from = seconds_now();
+
+        if (once(bench, task, turn->method, turn->next++))
+            series_add(&turn->series, factor * (seconds_now() - from));
+    }
+}
+
+static void warm_up(struct bench *bench, const struct task *task, struct turn *turn, int n)
+{
+    for (int i = 0; i < n; i++)
+        once(bench, task, turn->method, i);
+}
+
+/* The number of iterations that fit into --time, the same on all ranks: as many as
+ * the slowest of them allows. */
+static void calibrate(struct bench *bench, const struct task *task, struct turn *turn)
+{
+    const struct bench_options *options = bench->options;
+    double took = 0, fit;
+    int n = options->iterations, warmup = options->warmup;
+
+    MPI_Barrier(bench->ranks.working);
+    warm_up(bench, task, turn, 1);
+    MPI_Barrier(bench->ranks.working);
+    /* The best of three: one that was held up says nothing of the others. */
+    for (int i = 0; i < 3; i++) {
+        double from = seconds_now(), now;
+
+        warm_up(bench, task, turn, 1);
+        now = seconds_now();
+        if (i == 0 || now - from < took)
+            took = now - from;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, bench->ranks.working);
+    fit = 1e-3 * options->time_ms / took;
+    if (!n)
+        n = fit > MOST ? MOST : fit < LEAST ? LEAST : (int)fit;
+    turn->iterations = n;
+    warm_up(bench, task, turn, warmup < n ? warmup : n);
+    if (series_reserve(&turn->series, (size_t)n) < 0)
+        ranks_die("out of memory");
+}
+
+/* ---- what came of it */
+
+struct sample {
+    int pair;
+    struct spread us;
+};
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Samples of a pair and of all pairs at once: the slowest counts. Ranks that had
+ * nothing to do have a median of 0. */
+static void merge(struct spread *to, const struct spread *from)
+{
+    if (!from->median)
+        return;
+    to->min = to->median ? (from->min < to->min ? from->min : to->min) : from->min;
+    to->median = larger(to->median, from->median);
+    to->p99 = larger(to->p99, from->p99);
+}
+
+static void merge_pairs(const struct sample *samples, int npairs, double messages, size_t nbytes,
+                        struct method_result *result)
+{
+    for (int pair = 0; pair < npairs; pair++) {
+        struct spread us = {0, 0, 0};
+
+        for (int i = 0; i < 2 * npairs; i++)
+            if (samples[i].pair == pair)
+                merge(&us, &samples[i].us);
+        merge(&result->us, &us);
+        if (us.median)
+            result->messages_per_s += 1e6 * messages / us.median;
+    }
+    result->bytes_per_s = result->messages_per_s * (double)nbytes;
+    result->measured = true;
+}
+
+void gather_samples(struct bench *bench, struct series *series, double messages, size_t nbytes,
+                    struct method_result *result)
+{
+    int npairs = bench->ranks.npairs;
+    struct sample mine, *all = calloc((size_t)npairs, 2 * sizeof *all);
+
+    if (!all)
+        ranks_die("out of memory");
+    memset(&mine, 0, sizeof mine);
+    mine.pair = bench->ranks.pair;
+    mine.us = series_spread(series);
+    MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, bench->ranks.working);
+    if (bench->ranks.rank == 0)
+        merge_pairs(all, npairs, messages, nbytes, result);
+    free(all);
+}
+
+/* New contents, sent once more: an old copy of them would be noticed. */
+static void check_contents(struct bench *bench, const struct task *task, enum method method,
+                           struct method_result *result)
+{
+    if (method == METHOD_COPY)
+        return;
+    fill_slots(bench, task, task->window * task->nsets);
+    MPI_Barrier(bench->ranks.working);
+    for (int i = 0; i < task->nsets; i++)
+        once(bench, task, method, i);
+    result->checked = true;
+    result->wrong = !check_slots(bench, task, task->window * task->nsets);
+}
+
+static void end_turn(struct bench *bench, const struct task *task, struct turn *turn,
+                     struct method_result *result)
+{
+    double messages = task->window * (task->measure == MEASURE_BIDIRECTIONAL ? 2 : 1);
+
+    check_contents(bench, task, turn->method, result);
+    result->iterations = turn->iterations;
+    gather_samples(bench, &turn->series, messages, task->nbytes, result);
+    series_clear(&turn->series);
+}
+
+void task_run(struct bench *bench, const struct task *task, struct result *result)
+{
+    struct turn turns[METHODS];
+    int nturns = 0;
+
+    memset(turns, 0, sizeof turns);
+    memset(result, 0, sizeof *result);
+    result->measure = task->measure;
+    result->nbytes = task->nbytes;
+    result->window = task->window;
+    for (int method = 0; method < METHODS; method++)
+        if (bench->use[method])
+            turns[nturns++].method = (enum method)method;
+    fill_slots(bench, task, task->window * task->nsets);
+    for (int i = 0; i < nturns; i++)
+        calibrate(bench, task, &turns[i]);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < nturns; i++) {
+            int n = turns[i].iterations;
+
+            MPI_Barrier(bench->ranks.working);
+            warm_up(bench, task, &turns[i], 2);
+            run(bench, task, &turns[i], n * (round + 1) / ROUNDS - n * round / ROUNDS);
+        }
+    for (int i = 0; i < nturns; i++)
+        end_turn(bench, task, &turns[i], &result->by[turns[i].method]);
+}

@@ -1,0 +1,28 @@
+/* The subcommand pt2pt as a part of a report: a sheet instead of its own output. */
+#ifndef GPUBIND_BENCH_PT2PT_PT2PT_H
+#define GPUBIND_BENCH_PT2PT_PT2PT_H
+
+#include "bench/output/runner.h"
+#include "bench/pt2pt/result.h"
+
+extern const struct sheet_form pt2pt_form;
+enum pt2pt_column {
+    PT2PT_MEASURE,
+    PT2PT_METHOD,
+    PT2PT_BYTES,
+    PT2PT_WINDOW,
+    PT2PT_ITERATIONS,
+    PT2PT_US,
+    PT2PT_US_MIN,
+    PT2PT_US_P99,
+    PT2PT_GB_PER_S,
+    PT2PT_MESSAGES,
+    PT2PT_X_COPY,
+    PT2PT_DATA,
+    PT2PT_COLUMNS
+};
+
+/* What was measured, into a sheet of that form. */
+void pt2pt_add(const struct report *report, struct sheet *sheet);
+
+#endif

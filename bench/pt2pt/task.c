@@ -1,0 +1,146 @@
+#include "bench/pt2pt/task.h"
+
+/* Buffers of different messages share no page of a small size, nor a line of a cache. */
+#define STRIDE 512
+/* Rotating over more memory than caches hold is enough. */
+#define ROTATED ((size_t)1 << 30)
+#define RATE_NBYTES 8
+
+static int sets_within(size_t memory, size_t set, int most)
+{
+    size_t n = (memory < ROTATED ? memory : ROTATED) / set;
+
+    return n < 1 ? 1 : n > (size_t)most ? most : (int)n;
+}
+
+int task_make(const struct bench *bench, enum measure measure, size_t nbytes, struct task *task,
+              struct gpubind_error *err)
+{
+    size_t fits;
+
+    task->measure = measure;
+    task->nbytes = measure == MEASURE_RATE ? RATE_NBYTES : nbytes;
+    task->stride = (task->nbytes + STRIDE - 1) / STRIDE * STRIDE;
+    fits = bench->memory / task->stride;
+    if (!fits)
+        return error_set(err, "--memory: messages of %zu bytes do not fit into two buffers of %zu",
+                         nbytes, bench->memory);
+    task->window = 1;
+    if (measure == MEASURE_LATENCY) {
+        task->nsets = sets_within(bench->memory, task->stride, 16);
+        return 0;
+    }
+    task->window = bench->options->window ? bench->options->window
+                   : task->nbytes <= 65536      ? 64
+                                                : 16;
+    if ((size_t)task->window > fits)
+        task->window = (int)fits;
+    task->nsets = sets_within(bench->memory, task->stride * (size_t)task->window, 4);
+    return 0;
+}
+
+int tasks_memory(const struct bench *bench, size_t *nbytes, struct gpubind_error *err)
+{
+    const struct bench_options *options = bench->options;
+    struct task task = {0};
+
+    *nbytes = 0;
+    for (int measure = MEASURE_LATENCY; measure < MEASURES; measure++)
+        for (int i = 0; i < options->nsizes; i++) {
+            size_t needed;
+
+            if (task_make(bench, measure, options->sizes[i], &task, err) < 0)
+                return -1;
+            needed = task.stride * (size_t)task.window * (size_t)task.nsets;
+            if (needed > *nbytes)
+                *nbytes = needed;
+        }
+    return 0;
+}
+
+/* ---- contents */
+
+void fill_slots(struct bench *bench, const struct task *task, int n)
+{
+    struct gpubind_error err;
+
+    bench->round++;
+    if (!bench->ranks.lower && !is_two_way(task->measure))
+        return;
+    for (int slot = 0; slot < n; slot++)
+        if (area_fill(&bench->out, (size_t)slot * task->stride, task->nbytes,
+                      pattern_seed(bench->round, bench->ranks.rank, slot), &err) < 0)
+            ranks_die("%s", err.text);
+}
+
+bool check_slots(struct bench *bench, const struct task *task, int n)
+{
+    struct gpubind_error err;
+    int wrong = 0;
+
+    for (int slot = 0; slot < n; slot++) {
+        int status;
+
+        if (bench->ranks.lower && !is_two_way(task->measure))
+            break;
+        status = area_check(&bench->in, (size_t)slot * task->stride, task->nbytes,
+                            pattern_seed(bench->round, bench->ranks.peer, slot), &err);
+        if (status < 0)
+            ranks_die("%s", err.text);
+        wrong |= status;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, bench->ranks.working);
+    return !wrong;
+}
+
+/* ---- messages */
+
+static void ping_pong(const struct api *api, const void *out, void *in, size_t nbytes,
+                      const struct ranks *ranks)
+{
+    if (ranks->lower) {
+        api->send(out, nbytes, ranks->peer);
+        api->recv(in, nbytes, ranks->peer);
+    } else {
+        api->recv(in, nbytes, ranks->peer);
+        api->send(out, nbytes, ranks->peer);
+    }
+}
+
+/* The receiver says that all has come. Plain MPI for all, so that it costs all the
+ * same; nothing of the library's is under way then. */
+static void reply(const struct ranks *ranks, bool both)
+{
+    char byte = 0, other;
+
+    if (both)
+        MPI_Sendrecv(&byte, 1, MPI_BYTE, ranks->peer, BENCH_TAG, &other, 1, MPI_BYTE, ranks->peer,
+                     BENCH_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (ranks->lower)
+        MPI_Recv(&byte, 1, MPI_BYTE, ranks->peer, BENCH_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(&byte, 1, MPI_BYTE, ranks->peer, BENCH_TAG, MPI_COMM_WORLD);
+}
+
+bool message_once(struct bench *bench, const struct api *api, const struct task *task,
+                  int iteration)
+{
+    const struct ranks *ranks = &bench->ranks;
+    bool both = is_two_way(task->measure);
+
+    if (task->measure == MEASURE_LATENCY) {
+        size_t offset = task_offset(task, iteration, 0);
+
+        ping_pong(api, bench->out.at + offset, bench->in.at + offset, task->nbytes, ranks);
+        return ranks->lower;
+    }
+    for (int i = 0; i < task->window && (both || !ranks->lower); i++)
+        api->irecv(bench->in.at + task_offset(task, iteration, i), task->nbytes, ranks->peer,
+                   &bench->requests);
+    for (int i = 0; i < task->window && (both || ranks->lower); i++)
+        api->isend(bench->out.at + task_offset(task, iteration, i), task->nbytes, ranks->peer,
+                   &bench->requests);
+    api->waitall(&bench->requests);
+    reply(ranks, both);
+    return ranks->lower;
+}
