@@ -4,6 +4,7 @@ bin_PROGRAMS += bin/gpubind-bench
 endif
 
 bin_gpubind_bench_SOURCES = \
+	bench/cases/cases.h \
 	bench/cases/halo.c bench/cases/halo.h \
 	bench/cases/halo_case.c \
 	bench/cases/halo_schema.c bench/cases/halo_schema.h \
@@ -28,15 +29,14 @@ bin_gpubind_bench_SOURCES = \
 	bench/lib/machine.c bench/lib/machine.h \
 	bench/lib/option_table.c bench/lib/option_table.h \
 	bench/lib/options.c bench/lib/options.h \
-	bench/lib/peak.c \
-	bench/lib/peaks.c bench/lib/peaks.h \
-	bench/lib/program.h \
+	bench/lib/program.c bench/lib/program.h \
 	bench/lib/ranks.c bench/lib/ranks.h \
 	bench/lib/stats.c bench/lib/stats.h \
 	bench/lib/sysfs.c bench/lib/sysfs.h \
-	bench/main/help.c \
 	bench/main/html_page.c bench/main/html_page.h \
 	bench/main/main.c \
+	bench/main/peak.c \
+	bench/main/peaks.c bench/main/peaks.h \
 	bench/main/report.c \
 	bench/main/roofline.c bench/main/roofline.h \
 	bench/main/subcommands.c bench/main/subcommands.h \

@@ -10,6 +10,9 @@ datatype="mpi/datatype/* $core"
 stream="mpi/stream/* $core"
 p2p="mpi/p2p/* mpi/stream/* $datatype"
 persistent="mpi/persistent/* $p2p"
+# The benchmark's.
+lib="bench/lib/* mpi/gpubind* cuda/* core/*"
+output="bench/output/* $lib"
 
 # folder | what its "..." may name | what its <...> may name beside libc
 layers="
@@ -39,11 +42,11 @@ src/mpi/api        | mpi/* cuda/* core/* | mpi.h
 src/mpi/fortran    | mpi/* cuda/* core/* | mpi.h ISO_Fortran_binding.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
 bin      | bin/* host/* cuda/* core/* | hwloc.h hwloc/*
-bench/lib    | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
-bench/output | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
-bench/pt2pt  | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
-bench/cases  | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
-bench/main   | bench/* host/* mpi/gpubind* cuda/* core/* | mpi.h mpi-ext.h
+bench/lib    | $lib | mpi.h
+bench/output | $output | mpi.h
+bench/pt2pt  | bench/pt2pt/* $output | mpi.h
+bench/cases  | bench/cases/* $output | mpi.h
+bench/main   | bench/main/* bench/cases/* bench/pt2pt/* host/* $output | mpi.h
 examples |                            | mpi.h cuda*.h nccl.h gpubind.h
 "
 # The only files of the core that may look at hwloc.
@@ -136,5 +139,7 @@ plant src/core/base/planted.c '#include <stdint.h>' allowed
 plant src/core/topo/node_from_hwloc.h '#include <hwloc.h>' allowed
 plant src/host/discover/planted.c '#include <hwloc/linux.h>' allowed
 plant bench/lib/planted.c '#include "cuda/driver.h"' allowed
+plant bench/lib/planted.c '#include "bench/output/table.h"' found
+plant bench/output/planted.c '#include "bench/cases/p2p.h"' found
 plant bin/planted.c '#include "bench/lib/gpu.h"' found
 done_testing

@@ -31,7 +31,7 @@ source_rows() {
 # words_of SUBCOMMAND: what its --measure takes.
 words_of() {
     case $1 in
-    pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/pt2pt/result.h" ;;
+    pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
     host) sed -n 's/^#define HOST_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
     esac
 }

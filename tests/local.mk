@@ -138,7 +138,7 @@ tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
 tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bench/cases/halo_schema.c bench/cases/halo_schema.h \
 	bench/cases/host_schema.c bench/cases/host.h \
-	bench/lib/peak.c bench/lib/peaks.h \
+	bench/main/peak.c bench/main/peaks.h \
 	bench/lib/options.c bench/lib/options.h \
 	bench/cases/p2p_schema.c bench/cases/p2p.h \
 	bench/main/html_page.c bench/main/html_page.h \

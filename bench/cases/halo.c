@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/cases/cases.h"
 #include "bench/cases/halo_schema.h"
 #include "bench/lib/machine.h"
 #include "bench/lib/ranks.h"
-#include "bench/main/subcommands.h"
 #include "bench/output/output.h"
 #include "bench/output/runner.h"
 

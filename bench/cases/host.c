@@ -2,9 +2,9 @@
 
 #include <mpi.h>
 
+#include "bench/cases/cases.h"
 #include "bench/lib/machine.h"
 #include "bench/lib/ranks.h"
-#include "bench/main/subcommands.h"
 
 void host_add(struct host *host, const char *measure, enum host_way way,
               const struct host_result *result)

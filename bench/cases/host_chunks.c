@@ -5,7 +5,6 @@
 #include "bench/cases/host.h"
 #include "bench/lib/stats.h"
 #include "bench/output/output.h"
-#include "bench/pt2pt/print.h"
 
 enum order { ONE_STREAM, DEPTH_FIRST, BREADTH_FIRST, ORDERS };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "bench/main/subcommands.h"
+#include "bench/cases/cases.h"
 #include "bench/output/output.h"
 #include "core/base/idset.h"
 

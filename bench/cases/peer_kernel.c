@@ -2,11 +2,11 @@
  * that of every other one that it reaches. */
 #include <string.h>
 
+#include "bench/cases/cases.h"
 #include "bench/cases/p2p.h"
 #include "bench/cases/peer_kernel_schema.h"
 #include "bench/lib/kernel_launch.h"
 #include "bench/lib/kernels.h"
-#include "bench/main/subcommands.h"
 #include "bench/output/output.h"
 
 #define CHAIN_STEPS 10000

@@ -2,12 +2,12 @@
  * signals between two kernels. Rank 0 measures; the other rank only checks. */
 #include <string.h>
 
+#include "bench/cases/cases.h"
 #include "bench/cases/put_schema.h"
 #include "bench/lib/kernel_launch.h"
 #include "bench/lib/kernels.h"
 #include "bench/lib/machine.h"
 #include "bench/lib/ranks.h"
-#include "bench/main/subcommands.h"
 #include "bench/output/output.h"
 #include "bench/output/runner.h"
 #include "mpi/gpubind.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/lib/program.h"
 #include "bench/lib/stats.h"
-#include "bench/output/runner.h"
 
 int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gpubind_error *err)
 {

@@ -7,10 +7,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define LINE 256
+#include "bench/lib/ranks.h"
 
 /* What stands behind the first line that begins with key, up to stop characters. */
-static void read_line(const char *path, const char *key, char value[LINE])
+static void read_line(const char *path, const char *key, char value[MACHINE_LINE])
 {
     char line[512];
     FILE *file = fopen(path, "r");
@@ -18,7 +18,7 @@ static void read_line(const char *path, const char *key, char value[LINE])
     *value = '\0';
     while (file && !*value && fgets(line, sizeof line, file))
         if (strncmp(line, key, strlen(key)) == 0)
-            snprintf(value, LINE, "%s", line + strlen(key) + strspn(line + strlen(key), "\t :"));
+            snprintf(value, MACHINE_LINE, "%s", line + strlen(key) + strspn(line + strlen(key), "\t :"));
     value[strcspn(value, "\n")] = '\0';
     if (file)
         fclose(file);
@@ -32,7 +32,7 @@ void machine_add_job(const char *subcommand, int nranks, struct text *text)
 
 void machine_add_host(struct text *text)
 {
-    char cpu[LINE];
+    char cpu[MACHINE_LINE];
     struct utsname system;
 
     memset(&system, 0, sizeof system);
@@ -59,7 +59,7 @@ void machine_add_mpi(struct text *text)
 /* The digits with dots behind "Kernel Module". */
 static void add_driver(const struct bench_gpu *gpu, struct text *text)
 {
-    char line[LINE];
+    char line[MACHINE_LINE];
     const char *at;
 
     if (gpu->version)
@@ -78,8 +78,7 @@ void machine_add_gpu(const char *begin, const struct bench_gpu *gpu, struct text
     add_driver(gpu, text);
 }
 
-/* The lines of all ranks of comm, on its rank 0. */
-static void gather_lines(const char mine[LINE], MPI_Comm comm, struct text *text)
+void machine_gather_lines(const char mine[MACHINE_LINE], MPI_Comm comm, struct text *text)
 {
     char *all = NULL;
     int rank, n;
@@ -87,77 +86,25 @@ static void gather_lines(const char mine[LINE], MPI_Comm comm, struct text *text
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n);
     if (rank == 0)
-        all = calloc((size_t)n, LINE);
+        all = calloc((size_t)n, MACHINE_LINE);
     if (rank == 0 && !all)
         ranks_die("out of memory");
-    MPI_Gather(mine, LINE, MPI_CHAR, all, LINE, MPI_CHAR, 0, comm);
+    MPI_Gather(mine, MACHINE_LINE, MPI_CHAR, all, MACHINE_LINE, MPI_CHAR, 0, comm);
     for (int i = 0; i < n && rank == 0; i++)
-        text_add(text, "%s", all + (size_t)i * LINE);
+        text_add(text, "%s", all + (size_t)i * MACHINE_LINE);
     free(all);
 }
 
 void machine_add_ranks(const struct bench_gpu *gpu, MPI_Comm comm, struct text *text)
 {
     struct text mine = {0};
-    char begin[24], line[LINE];
+    char begin[24], line[MACHINE_LINE];
     int rank;
 
     MPI_Comm_rank(comm, &rank);
     snprintf(begin, sizeof begin, "rank %d: ", rank);
     machine_add_gpu(begin, gpu, &mine);
-    snprintf(line, sizeof line, "%.*s\n", LINE - 2, mine.bytes ? mine.bytes : "");
+    snprintf(line, sizeof line, "%.*s\n", MACHINE_LINE - 2, mine.bytes ? mine.bytes : "");
     text_clear(&mine);
-    gather_lines(line, comm, text);
-}
-
-static void add_run(const struct bench *bench, const char *copy_name, struct text *text)
-{
-    static const char *const buffers[] = {"device to device", "device to host", "host to device",
-                                          "host to host"};
-    const struct bench_options *options = bench->options;
-
-    text_add(text, "gpubind-bench %s pt2pt: %d ranks, %d pair%s, %s\n", PACKAGE_VERSION,
-             bench->ranks.n, bench->ranks.npairs, bench->ranks.npairs == 1 ? "" : "s",
-             buffers[options->buffers]);
-    text_add(text, "calls: %s%s%s, path: %s, compared with: %s\n",
-             bench->use[METHOD_GPUBIND] ? "gpubind" : "",
-             options->compare ? " and " : "", bench->use[METHOD_MPI] ? "plain MPI" : "",
-             !bench->use[METHOD_GPUBIND] ? "MPI's"
-             : options->path             ? options->path
-                                         : "chosen by the library",
-             copy_name ? copy_name : "no bare copy");
-}
-
-/* What this rank works with, as its line. */
-static void rank_line(const struct bench *bench, char line[LINE])
-{
-    struct text text = {0};
-    char host[65] = "";
-
-    *line = '\0';
-    if (bench->ranks.pair < 0)
-        return;
-    gethostname(host, sizeof host - 1);
-    text_add(&text, "rank %d: %s, ", bench->ranks.rank, host);
-    if (bench->has_gpu) {
-        machine_add_gpu("", &bench->gpu, &text);
-    } else {
-        text_add(&text, "host memory");
-    }
-    snprintf(line, LINE, "%s\n", text.bytes ? text.bytes : "");
-    text_clear(&text);
-}
-
-void machine_describe(const struct bench *bench, const char *copy_name, struct text *text)
-{
-    char mine[LINE];
-
-    rank_line(bench, mine);
-    if (bench->ranks.rank == 0) {
-        add_run(bench, copy_name, text);
-        machine_add_host(text);
-    }
-    gather_lines(mine, MPI_COMM_WORLD, text);
-    if (bench->ranks.rank == 0)
-        machine_add_mpi(text);
+    machine_gather_lines(line, comm, text);
 }

@@ -2,7 +2,9 @@
 #ifndef GPUBIND_BENCH_LIB_MACHINE_H
 #define GPUBIND_BENCH_LIB_MACHINE_H
 
-#include "bench/pt2pt/task.h"
+#include <mpi.h>
+
+#include "bench/lib/gpu.h"
 #include "core/base/text.h"
 
 /* Lines of its own, for what has no pairs of ranks: the program's with the number of ranks,
@@ -15,7 +17,8 @@ void machine_add_gpu(const char *begin, const struct bench_gpu *gpu, struct text
 /* "rank 1: " and its GPU, for each rank of comm. Collective; written on its rank 0 alone. */
 void machine_add_ranks(const struct bench_gpu *gpu, MPI_Comm comm, struct text *text);
 
-/* Lines; collective over MPI_COMM_WORLD, and written on rank 0 alone. */
-void machine_describe(const struct bench *bench, const char *copy_name, struct text *text);
+/* A line of each rank of comm, with its newline. Collective; written on its rank 0 alone. */
+#define MACHINE_LINE 256
+void machine_gather_lines(const char mine[MACHINE_LINE], MPI_Comm comm, struct text *text);
 
 #endif

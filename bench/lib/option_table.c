@@ -1,7 +1,5 @@
 #include "bench/lib/option_table.h"
 
-#include "bench/pt2pt/result.h"
-
 /* Rows of the same name are for different subcommands. */
 enum {
     ALL = (1 << MODES) - 1,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bench/lib/option_table.h"
-#include "bench/pt2pt/result.h"
 
 static int read_number(const struct bench_row *row, const char *text, int *number,
                        struct gpubind_error *err)

@@ -27,6 +27,19 @@ enum bench_buffers { BUFFERS_DD, BUFFERS_DH, BUFFERS_HD, BUFFERS_HH };
 /* The bare copy that messages are compared with. */
 enum bench_ceiling { CEILING_AUTO, CEILING_PEER, CEILING_STAGED, CEILING_NONE };
 
+/* What pt2pt measures: in the order of MEASURE_WORDS, in which they are measured; MEASURE_RENEWED comes with
+ * MEASURE_FIRST. */
+#define MEASURE_WORDS "first|latency|bandwidth|bidirectional|rate"
+enum measure {
+    MEASURE_FIRST,
+    MEASURE_LATENCY,
+    MEASURE_BANDWIDTH,
+    MEASURE_BIDIRECTIONAL,
+    MEASURE_RATE,
+    MEASURES,
+    MEASURE_RENEWED = MEASURES
+};
+
 /* What host measures, in its order. */
 #define HOST_WORDS "copies|chunks|numa|together"
 
@@ -63,7 +76,6 @@ int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
 /* "64K" and the like: bytes, or an error that names from and text. */
 int bench_size_read(const char *text, size_t length, const char *from, size_t *nbytes,
                     struct gpubind_error *err);
-void bench_options_help(enum bench_mode_name mode, struct text *text);
 /* "dd" and the like. */
 const char *bench_buffers_word(int buffers);
 

@@ -1,4 +1,4 @@
-/* gpubind-bench: subcommands, and how they say things. */
+/* Exit statuses of gpubind-bench, and its messages. */
 #ifndef GPUBIND_BENCH_LIB_PROGRAM_H
 #define GPUBIND_BENCH_LIB_PROGRAM_H
 
@@ -8,6 +8,10 @@
 /* The program's own failures; 1 is that data arrived wrong. */
 #define EXIT_OWN 125
 #define EXIT_WRONG_DATA 1
+
+/* What a measurement returns that is not possible on this machine, with these ranks or in this
+ * build, for the reason in err: nothing has failed. */
+#define BENCH_CANNOT 1
 
 /* "gpubind-bench: TEXT" on stderr; returns EXIT_OWN. */
 int bench_fail(const struct gpubind_error *err);

@@ -4,12 +4,16 @@
 
 #include <stddef.h>
 
-#include "bench/pt2pt/result.h"
-
 /* Zero-initialised is empty. */
 struct series {
     double *samples;
     size_t n, size;
+};
+
+/* How long one iteration took: microseconds, one way for latencies, a whole window for
+ * the others. Of several pairs, the slowest median. */
+struct spread {
+    double median, min, p99;
 };
 
 double seconds_now(void);

@@ -6,10 +6,10 @@
 #include <time.h>
 
 #include "bench/lib/machine.h"
-#include "bench/lib/peaks.h"
 #include "bench/lib/program.h"
 #include "bench/lib/ranks.h"
 #include "bench/main/html_page.h"
+#include "bench/main/peaks.h"
 #include "bench/main/roofline.h"
 #include "bench/main/subcommands.h"
 #include "bench/output/output.h"

@@ -2,7 +2,7 @@
 #ifndef GPUBIND_BENCH_MAIN_ROOFLINE_H
 #define GPUBIND_BENCH_MAIN_ROOFLINE_H
 
-#include "bench/lib/peaks.h"
+#include "bench/main/peaks.h"
 #include "bench/output/table.h"
 
 enum verdict_column {

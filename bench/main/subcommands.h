@@ -1,5 +1,5 @@
-/* The subcommands. A new one is a name here, a row in bench/main/subcommands.c, its options in
- * bench/lib/option_table.c, a file with its subject, and a paragraph in gpubind-bench(1). */
+/* The subcommands. A new one is a name here, a row in subcommands.c, its options in
+ * option_table.c, a file with its subject, and a paragraph in gpubind-bench(1). */
 #ifndef GPUBIND_BENCH_MAIN_SUBCOMMANDS_H
 #define GPUBIND_BENCH_MAIN_SUBCOMMANDS_H
 
@@ -15,10 +15,9 @@ struct bench_mode {
 
 extern const struct bench_mode bench_modes[MODES];
 
-int bench_pt2pt(const struct bench_options *options);
 int bench_report(const struct bench_options *options);
 
-extern const struct bench_subject pt2pt_subject, p2p_subject, host_subject, halo_subject,
-    put_subject, peer_subject;
+/* What --help of a subcommand prints. */
+void bench_options_help(enum bench_mode_name mode, struct text *text);
 
 #endif

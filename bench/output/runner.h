@@ -4,12 +4,9 @@
 #define GPUBIND_BENCH_OUTPUT_RUNNER_H
 
 #include "bench/lib/options.h"
+#include "bench/lib/program.h"
 #include "bench/output/table.h"
 #include "core/base/error.h"
-
-/* Not possible on this machine, with these ranks or in this build, for the reason in err:
- * nothing has failed. */
-#define BENCH_CANNOT 1
 
 /* Fills the sheet, which means something on rank 0 alone. Returns 0, -1 or BENCH_CANNOT.
  * Collective over MPI_COMM_WORLD, with the same answer and the same error on all ranks. */

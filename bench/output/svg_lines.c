@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "bench/output/svg.h"
-#include "bench/pt2pt/print.h"
 
 bool plot_find_ranges(struct plot *plot)
 {

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/pt2pt/print.h"
-
 static struct sheet_cell *cell_at(const struct sheet *sheet, int row, int column)
 {
     return &sheet->cells[row * sheet->form->ncolumns + column];
@@ -87,6 +85,18 @@ int sheet_next(const struct sheet *sheet, const struct sheet_part *part, int row
         if (sheet_has(sheet, part, row))
             return row;
     return -1;
+}
+
+void print_size(struct text *text, size_t nbytes)
+{
+    static const char suffixes[] = "\0KMG";
+    char suffix[2] = "";
+    int i = 0;
+
+    for (; i < 3 && nbytes >= 1024 && nbytes % 1024 == 0; i++)
+        nbytes /= 1024;
+    suffix[0] = suffixes[i];
+    text_add(text, "%zu%s", nbytes, suffix);
 }
 
 static void show_number(double number, struct text *text)

@@ -96,6 +96,9 @@ bool sheet_same(const struct sheet *sheet, int column, int row, int other);
 int sheet_find(const struct sheet *sheet, const struct sheet_part *part, int down, int row,
                int across, int other);
 
+/* "8", "64K", "1M". */
+void print_size(struct text *text, size_t nbytes);
+
 /* Writers: the whole sheet. */
 void sheet_print_table(const struct sheet *sheet, struct text *text);
 void sheet_print_csv(const struct sheet *sheet, struct text *text);

@@ -12,9 +12,6 @@ void print_result(const struct report *report, const struct result *result,
                   const struct result *before, struct text *text);
 void print_end(const struct report *report, struct text *text);
 
-/* "8", "64K", "1M". */
-void print_size(struct text *text, size_t nbytes);
-
 /* Latency and bandwidth by size, of all that the report holds. */
 void draw_report(const struct report *report, struct text *text);
 

@@ -1,20 +1,9 @@
 /* The table that people read. */
 #include <stdio.h>
 
+#include "bench/output/table.h"
 #include "bench/pt2pt/print.h"
 #include "bench/pt2pt/print_table.h"
-
-void print_size(struct text *text, size_t nbytes)
-{
-    static const char suffixes[] = "\0KMG";
-    char suffix[2] = "";
-    int i = 0;
-
-    for (; i < 3 && nbytes >= 1024 && nbytes % 1024 == 0; i++)
-        nbytes /= 1024;
-    suffix[0] = suffixes[i];
-    text_add(text, "%zu%s", nbytes, suffix);
-}
 
 /* The other methods, in columns of their own behind the first. */
 static enum method main_method(const struct report *report)

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/lib/machine.h"
 #include "bench/lib/program.h"
-#include "bench/main/subcommands.h"
 #include "bench/output/output.h"
 #include "bench/pt2pt/print.h"
 #include "bench/pt2pt/pt2pt.h"
@@ -103,7 +101,7 @@ static void measure_all(struct run *run)
         copier_open(bench);
     bench_find_methods(bench);
     report->copy_name = copy_name(bench);
-    machine_describe(bench, report->copy_name, &run->machine);
+    bench_describe(bench, report->copy_name, &run->machine);
     report->machine = run->machine.bytes;
     report->gpu_name = bench->gpu.name;
     if (bench->ranks.rank == 0 && !run->quiet) {

@@ -1,9 +1,12 @@
-/* The subcommand pt2pt as a part of a report: a sheet instead of its own output. */
+/* The subcommand pt2pt, on its own and as a part of a report. */
 #ifndef GPUBIND_BENCH_PT2PT_PT2PT_H
 #define GPUBIND_BENCH_PT2PT_PT2PT_H
 
 #include "bench/output/runner.h"
 #include "bench/pt2pt/result.h"
+
+int bench_pt2pt(const struct bench_options *options);
+extern const struct bench_subject pt2pt_subject;
 
 extern const struct sheet_form pt2pt_form;
 enum pt2pt_column {

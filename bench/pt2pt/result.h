@@ -6,28 +6,10 @@
 #include <stddef.h>
 
 #include "bench/lib/options.h"
-
-/* In the order of MEASURE_WORDS, in which they are measured; MEASURE_RENEWED comes with
- * MEASURE_FIRST. */
-#define MEASURE_WORDS "first|latency|bandwidth|bidirectional|rate"
-enum measure {
-    MEASURE_FIRST,
-    MEASURE_LATENCY,
-    MEASURE_BANDWIDTH,
-    MEASURE_BIDIRECTIONAL,
-    MEASURE_RATE,
-    MEASURES,
-    MEASURE_RENEWED = MEASURES
-};
+#include "bench/lib/stats.h"
 
 /* Who moved the bytes. */
 enum method { METHOD_GPUBIND, METHOD_MPI, METHOD_COPY, METHODS };
-
-/* How long one iteration took: microseconds, one way for latencies, a whole window for
- * the others. Of several pairs, the slowest median. */
-struct spread {
-    double median, min, p99;
-};
 
 struct result {
     enum measure measure;

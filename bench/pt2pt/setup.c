@@ -1,7 +1,9 @@
 /* Who works with what: ranks, GPUs, buffers. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/lib/machine.h"
 #include "bench/pt2pt/task.h"
 
 #define MEMORY ((size_t)8 << 30)
@@ -98,4 +100,58 @@ void bench_clear(struct bench *bench)
     area_clear(&bench->in);
     gpu_close(&bench->gpu);
     ranks_clear(&bench->ranks);
+}
+
+/* ---- for the reader of the results */
+
+static void add_run(const struct bench *bench, const char *copy_name, struct text *text)
+{
+    static const char *const buffers[] = {"device to device", "device to host", "host to device",
+                                          "host to host"};
+    const struct bench_options *options = bench->options;
+
+    text_add(text, "gpubind-bench %s pt2pt: %d ranks, %d pair%s, %s\n", PACKAGE_VERSION,
+             bench->ranks.n, bench->ranks.npairs, bench->ranks.npairs == 1 ? "" : "s",
+             buffers[options->buffers]);
+    text_add(text, "calls: %s%s%s, path: %s, compared with: %s\n",
+             bench->use[METHOD_GPUBIND] ? "gpubind" : "",
+             options->compare ? " and " : "", bench->use[METHOD_MPI] ? "plain MPI" : "",
+             !bench->use[METHOD_GPUBIND] ? "MPI's"
+             : options->path             ? options->path
+                                         : "chosen by the library",
+             copy_name ? copy_name : "no bare copy");
+}
+
+/* What this rank works with, as its line. */
+static void rank_line(const struct bench *bench, char line[MACHINE_LINE])
+{
+    struct text text = {0};
+    char host[65] = "";
+
+    *line = '\0';
+    if (bench->ranks.pair < 0)
+        return;
+    gethostname(host, sizeof host - 1);
+    text_add(&text, "rank %d: %s, ", bench->ranks.rank, host);
+    if (bench->has_gpu) {
+        machine_add_gpu("", &bench->gpu, &text);
+    } else {
+        text_add(&text, "host memory");
+    }
+    snprintf(line, MACHINE_LINE, "%s\n", text.bytes ? text.bytes : "");
+    text_clear(&text);
+}
+
+void bench_describe(const struct bench *bench, const char *copy_name, struct text *text)
+{
+    char mine[MACHINE_LINE];
+
+    rank_line(bench, mine);
+    if (bench->ranks.rank == 0) {
+        add_run(bench, copy_name, text);
+        machine_add_host(text);
+    }
+    machine_gather_lines(mine, MPI_COMM_WORLD, text);
+    if (bench->ranks.rank == 0)
+        machine_add_mpi(text);
 }

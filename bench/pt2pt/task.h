@@ -40,6 +40,9 @@ struct bench {
  * too, bench_clear is to be called. */
 int bench_make(struct bench *bench, double *gpu_ms, struct gpubind_error *err);
 void bench_clear(struct bench *bench);
+/* Lines about ranks, host and MPI; collective over MPI_COMM_WORLD, and written on rank 0 alone.
+ * copy_name: NULL where there is no bare copy. */
+void bench_describe(const struct bench *bench, const char *copy_name, struct text *text);
 /* Fills use, from the options and, once it is open, the copier. */
 void bench_find_methods(struct bench *bench);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/pt2pt/result.h"
+#include "bench/lib/options.h"
 #include "bin/options.h"
 #include "bin/plugin_plan.h"
 #include "host/launch/launcher.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/lib/peaks.h"
+#include "bench/main/peaks.h"
 #include "core/base/idset.h"
 
 /* GT/s, the generation's name, and what encoding leaves of the bits. */

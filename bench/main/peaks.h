@@ -1,6 +1,6 @@
 /* What the machine's memory and links could do at most, as it says itself. */
-#ifndef GPUBIND_BENCH_LIB_PEAKS_H
-#define GPUBIND_BENCH_LIB_PEAKS_H
+#ifndef GPUBIND_BENCH_MAIN_PEAKS_H
+#define GPUBIND_BENCH_MAIN_PEAKS_H
 
 #include <stddef.h>
 

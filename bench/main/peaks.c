@@ -1,4 +1,4 @@
-#include "bench/lib/peaks.h"
+#include "bench/main/peaks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
