@@ -11,7 +11,7 @@ for setting in simulated 'slow copies' 'slower copies' 'one device' GPU; do
 done
 on 'three devices' 3 windows
 on 'small memory' 2 windows
-for setting in 'no peers' 'no mappings' 'shared path' 'slow shared' 'no eager, no peers' \
+for setting in 'no peers' 'no mappings' 'shared path' 'host path' 'slow shared' 'no eager, no peers' \
     'network threads' 'slow network threads' 'GPU shared' 'GPU network threads'; do
     on "$setting" 2 windows_apart served
     on "$setting" 2 windows_ends

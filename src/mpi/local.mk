@@ -43,6 +43,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/core/request.c src/mpi/core/request.h \
 	src/mpi/core/shm_inbox.c src/mpi/core/shm_inbox.h \
 	src/mpi/core/trace.c src/mpi/core/trace.h \
+	src/mpi/core/transport.c src/mpi/core/transport.h \
 	src/mpi/datatype/flat_type.c src/mpi/datatype/flat_type.h \
 	src/mpi/datatype/iov_advert.c src/mpi/datatype/iov_advert.h \
 	src/mpi/datatype/pack.c src/mpi/datatype/pack.h \
@@ -77,6 +78,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
 	src/mpi/p2p/stream_message.c src/mpi/p2p/stream_message.h \
 	src/mpi/p2p/tag_match.c src/mpi/p2p/tag_match.h \
+	src/mpi/p2p/transports.c src/mpi/p2p/transports.h \
 	src/mpi/p2p/unexpected.c src/mpi/p2p/unexpected.h \
 	src/mpi/p2p/wait_notice.c src/mpi/p2p/wait_notice.h \
 	src/mpi/persistent/channel.c src/mpi/persistent/channel.h \

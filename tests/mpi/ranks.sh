@@ -34,6 +34,7 @@ kernels       | GPUBIND_SIM_KERNELS=1
 kernels, locks | GPUBIND_SIM_KERNELS=1 GPUBIND_SIM_LOCKS=1
 shared, locks | GPUBIND_PATH=shared GPUBIND_SIM_KERNELS=1 GPUBIND_SIM_LOCKS=1
 shared path   | GPUBIND_PATH=shared
+host path     | GPUBIND_PATH=host
 network path  | GPUBIND_PATH=network
 slow network  | GPUBIND_PATH=network GPUBIND_SIM_LATENCY=30
 slow shared   | GPUBIND_PATH=shared GPUBIND_SIM_LATENCY=30

@@ -156,16 +156,33 @@ static void ranks_by_gpu(void)
     job_result();
 }
 
+/* The path to another rank: all are on this node. */
+static bool may_be_path(const char *name)
+{
+    const char *path = getenv("GPUBIND_PATH");
+
+    if (path && strcmp(path, "network") == 0)
+        return strcmp(name, "network") == 0;
+    return strcmp(name, "shared") == 0 || (!path && strcmp(name, "ipc") == 0);
+}
+
 static void table_of_paths(void)
 {
-    char *text = NULL;
+    char *text = NULL, *at, name[16];
     size_t length = 0;
     FILE *to = open_memstream(&text, &length);
+    int n = 0, rank;
 
-    job_test("gpubind_paths_print: a table");
+    job_test("gpubind_paths_print: a path to each rank");
     succeeds(gpubind_paths_print(MPI_COMM_WORLD, to), "paths_print");
     fclose(to);
-    expect(length > 0, "it is empty");
+    for (at = strchr(text, '\n'); at; at = strchr(at + 1, '\n'))
+        if (sscanf(at, " %d %15s", &rank, name) == 2) {
+            is_int(rank, n++, "the rank");
+            expect(rank == job.rank ? strcmp(name, "self") == 0 : may_be_path(name),
+                   "the path to rank %d is %s", rank, name);
+        }
+    is_int(n, job.size, "lines");
     free(text);
     job_result();
 }

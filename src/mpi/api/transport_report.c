@@ -1,21 +1,9 @@
 #include "mpi/api/transport_report.h"
 
 #include "mpi/core/context.h"
-#include "mpi/core/mpi_caps.h"
+#include "mpi/core/transport.h"
 #include "mpi/gpubind.h"
 #include "mpi/p2p/rndv_staged_shm.h"
-
-/* What happens to GPU memory between this rank and another, by size. */
-static enum path path_to(const struct comm *comm, int rank)
-{
-    const struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
-    const enum path forced = library_settings()->path;
-
-    if (peer->local < 0)
-        return (forced == PATH_ANY || forced == PATH_DIRECT) && mpi_is_aware() ? PATH_DIRECT
-                                                                               : PATH_NETWORK;
-    return !peer->no_ipc && (forced == PATH_ANY || forced == PATH_IPC) ? PATH_IPC : PATH_SHARED;
-}
 
 void paths_print_settings(FILE *to, double milliseconds)
 {
@@ -26,7 +14,7 @@ void paths_print_settings(FILE *to, double milliseconds)
     if (rank > 0)
         return;
     fprintf(to, "gpubind: path %s, eager up to %ld bytes, copy kernel of %ld blocks, at most %ld "
-            "mappings; started in %.1f ms\n", path_name(settings->path), settings->eager,
+            "mappings; started in %.1f ms\n", settings->path, settings->eager,
             settings->copy_blocks, settings->mappings, milliseconds);
     fprintf(to, "gpubind: chunks of");
     for (uint64_t nbytes = 1u << 20; nbytes <= 64u << 20; nbytes *= 8)
@@ -34,28 +22,28 @@ void paths_print_settings(FILE *to, double milliseconds)
                 (unsigned long long)(nbytes >> 20), nbytes < 64u << 20 ? "," : "\n");
 }
 
+/* What happens to GPU memory between this rank and another, by size. */
 static void print_row(const struct comm *comm, int rank, FILE *to)
 {
-    const long eager = library_settings()->eager;
+    const struct settings *settings = library_settings();
+    const struct domain *domain = comm->domain;
+    const enum transport_kind kind = transport_to(domain,
+                                                  &domain->peers[comm->domain_ranks[rank]]);
 
-    fprintf(to, "%4d  ", rank);
-    switch (path_to(comm, rank)) {
-    case PATH_IPC:
-        fprintf(to, "ipc      one copy; several at once: %ld blocks of a kernel up to 512 KiB each, "
-                "a batch above\n", library_settings()->copy_blocks);
-        break;
-    case PATH_SHARED:
-        fprintf(to, "shared   chunks of 256 KiB, 1 MiB from 4 MiB, 2 MiB from 24 MiB\n");
-        break;
-    case PATH_DIRECT:
-        fprintf(to, "direct   up to %ld bytes with the header, else MPI takes the pointer\n",
-                eager);
-        break;
-    default:
-        fprintf(to, "network  up to %ld bytes with the header, else chunks of 256 KiB, "
-                "1 MiB from 4 MiB\n", eager);
-        break;
-    }
+    fprintf(to, "%4d  %-7s  ", rank, transport_row(kind)->name);
+    if (kind == TRANSPORT_SELF)
+        fprintf(to, "one copy\n");
+    else if (kind == TRANSPORT_IPC)
+        fprintf(to, "one copy; several at once: %ld blocks of a kernel up to 512 KiB each, "
+                "a batch above\n", settings->copy_blocks);
+    else if (kind == TRANSPORT_SHM)
+        fprintf(to, "chunks of 256 KiB, 1 MiB from 4 MiB, 2 MiB from 24 MiB\n");
+    else if (kind == TRANSPORT_MPI_DIRECT)
+        fprintf(to, "up to %ld bytes with the header, else MPI takes the pointer\n",
+                settings->eager);
+    else
+        fprintf(to, "up to %ld bytes with the header, else chunks of 256 KiB, "
+                "1 MiB from 4 MiB\n", settings->eager);
 }
 
 int gpubind_paths_print(MPI_Comm user, FILE *to)

@@ -8,7 +8,21 @@
 
 #include "mpi/shm/segment.h"
 
-static const char *const names[PATHS] = {"any", "ipc", "shared", "network", "direct", "host"};
+#define BIT(kind) (1u << TRANSPORT_##kind)
+#define EACH_ALONE (BIT(SELF) | BIT(MPI)) /* as if each rank were on a node of its own */
+#define ON_NODES (EACH_ALONE | BIT(CMA) | BIT(SHM))
+
+static const struct {
+    const char *name;
+    unsigned transports;
+} paths[] = {
+    {"any", (1u << TRANSPORTS) - 1},
+    {"ipc", ON_NODES | BIT(IPC)},
+    {"shared", ON_NODES},
+    {"network", EACH_ALONE},
+    {"direct", EACH_ALONE | BIT(MPI_DIRECT)},
+    {"host", ON_NODES},
+};
 
 /* variable, where it goes, default, least, most */
 static const struct row {
@@ -27,21 +41,16 @@ static const struct row {
     {"GPUBIND_WAIT_NOTICE", offsetof(struct settings, wait_notice), 10, 0, 86400},
 };
 
-const char *path_name(enum path path)
-{
-    return names[path];
-}
-
-static int read_path(enum path *path, struct gpubind_error *err)
+static int read_path(struct settings *settings, struct gpubind_error *err)
 {
     const char *value = getenv("GPUBIND_PATH");
 
-    *path = PATH_ANY;
     if (!value || !*value)
-        return 0;
-    for (int i = 0; i < PATHS; i++)
-        if (strcmp(value, names[i]) == 0) {
-            *path = (enum path)i;
+        value = paths[0].name;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (strcmp(value, paths[i].name) == 0) {
+            settings->path = paths[i].name;
+            settings->transports = paths[i].transports;
             return 0;
         }
     return error_set(err, "GPUBIND_PATH=%s: there is any, ipc, shared, network, direct and host",
@@ -95,5 +104,5 @@ int settings_load(struct settings *settings, struct gpubind_error *err)
             return -1;
     if (read_windows(&settings->windows_by_ipc, err) < 0)
         return -1;
-    return read_path(&settings->path, err);
+    return read_path(settings, err);
 }

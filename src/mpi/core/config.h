@@ -7,10 +7,20 @@
 
 #include "core/base/error.h"
 
-enum path { PATH_ANY, PATH_IPC, PATH_SHARED, PATH_NETWORK, PATH_DIRECT, PATH_HOST, PATHS };
+/* Ways of data between two ranks, in the order of preference: see transport.h. */
+enum transport_kind {
+    TRANSPORT_SELF,       /* one copy inside the process */
+    TRANSPORT_IPC,        /* one copy: the other rank's allocation is mapped */
+    TRANSPORT_CMA,        /* host memory of a process on the node, read by process_vm_readv */
+    TRANSPORT_SHM,        /* through shared memory of the node */
+    TRANSPORT_MPI_DIRECT, /* MPI gets the pointers to GPU memory */
+    TRANSPORT_MPI,        /* MPI messages, GPU memory through page-locked memory */
+    TRANSPORTS
+};
 
 struct settings {
-    enum path path;       /* GPUBIND_PATH: the only one for GPU memory */
+    const char *path;     /* GPUBIND_PATH, a word; */
+    unsigned transports;  /* those that it leaves for GPU memory, by 1 << enum transport_kind */
     long eager;           /* GPUBIND_EAGER: bytes of GPU memory, at most EAGER_BYTES */
     long copy_blocks;     /* GPUBIND_COPY_BLOCKS */
     long mappings;        /* GPUBIND_MAPPINGS */
@@ -23,7 +33,6 @@ struct settings {
     bool windows_by_ipc;  /* GPUBIND_WINDOWS=ipc */
 };
 
-const char *path_name(enum path path);
 /* 0, or -1 with a sentence that names the variable and its value. */
 int settings_load(struct settings *settings, struct gpubind_error *err);
 

@@ -31,7 +31,7 @@ struct domain *domain_first(void)
  * all ranks of the node call here depends on what is the same for all of them. */
 static MPI_Comm find_sharers(const struct domain *domain, const struct settings *settings)
 {
-    const int alone = settings->path == PATH_NETWORK || settings->path == PATH_DIRECT;
+    const int alone = !(settings->transports & 1u << TRANSPORT_SHM);
     MPI_Comm node, sharers;
     int me, any;
 

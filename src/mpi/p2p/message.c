@@ -15,6 +15,7 @@
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
+#include "mpi/p2p/transports.h"
 
 static int check(const struct arguments *arguments, const struct comm *comm,
                  enum operation_kind kind, struct gpubind_error *err)
@@ -223,7 +224,7 @@ static void start_send(struct gpubind_operation *send, bool blocking)
 
     if (is_for_nobody(send))
         return;
-    if (blocking && !packed && offer_use(send))
+    if (blocking && !packed && transports_put(send))
         return;
     /* Strided data that no waiting receive took. A message whose packing failed is sent as
      * one that failed: its receiver waits for it. */

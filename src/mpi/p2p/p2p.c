@@ -10,12 +10,12 @@
 #include "mpi/p2p/incoming.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/rndv_put.h"
-#include "mpi/p2p/rndv_staged_mpi.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/send_gated.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
+#include "mpi/p2p/transports.h"
 #include "mpi/p2p/wait_notice.h"
 
 /* ---- a message */
@@ -81,6 +81,7 @@ static void start(void)
 {
     operations_have(&message_ops);
     shares_ask_by(local_send);
+    transports_have(transports);
 }
 
 static void progress(bool mpi)
@@ -93,9 +94,7 @@ static void progress(bool mpi)
             remote_progress(domain);
     }
     receives_progress();
-    stage_sends_progress();
-    if (mpi && transfers_busy())
-        transfers_progress();
+    transports_progress(mpi);
     incoming_close_mappings();
 }
 

@@ -5,18 +5,16 @@
 #include <string.h>
 
 #include "mpi/core/context.h"
-#include "mpi/core/log.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/gated_data.h"
-#include "mpi/p2p/rndv_get.h"
-#include "mpi/p2p/rndv_get_host.h"
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/transports.h"
 
 /* Receives whose sender is not ready yet. */
 static struct gpubind_operation *waiting;
@@ -37,37 +35,6 @@ void receive_finish(struct gpubind_operation *receive, int status,
     else
         operation_good(receive);
     operation_let_go(receive);
-}
-
-/* Where the data lie for a copy by this process: the sender is this process, or its
- * memory is mapped. 0: not reachable. */
-static cuda_address reach(struct gpubind_operation *receive)
-{
-    const struct wire_header *header = &receive->from->header;
-    struct memory_export shared = {header->id, header->start, header->size, {{0}}};
-    struct gpubind_error err;
-    const enum path path = library_settings()->path;
-
-    if (header->flags & WIRE_SELF)
-        return header->address;
-    if (!(header->flags & WIRE_SHAREABLE) || !receive->memory.gpu || receive->peer->no_ipc ||
-        (path != PATH_ANY && path != PATH_IPC))
-        return 0;
-    memcpy(&shared.handle, header->handle, sizeof shared.handle);
-    if (!mapping_possible(receive->peer, &shared, receive->memory.gpu))
-        return 0;
-    receive->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &err);
-    if (!receive->mapping) {
-        receive->peer->no_ipc = true;
-        notice_once(NOTICE_IPC, "%s (rank %d); messages from there go through host memory",
-                    err.text, receive->source);
-        return 0;
-    }
-    receive->from->mapped = 1;
-    trace_debug(TRACE_P2P, "rank %d's allocation %llu of %llu bytes is mapped", receive->source,
-                (unsigned long long)header->id, (unsigned long long)header->size);
-    receive->peer->ipc_works |= memory_has_handle(&shared);
-    return mapping_address(receive->mapping, header->address);
 }
 
 static void copy_from(struct gpubind_operation *receive, const char *slot)
@@ -101,44 +68,20 @@ static void take_slot(struct gpubind_operation *receive)
     }
 }
 
-/* Both ends are memory that a kernel of the receiver's GPU can address: a mapping is, the
- * memory of another GPU of this process need not be. */
-static bool is_for_kernels(const struct gpubind_operation *receive, cuda_address from)
-{
-    struct memory memory;
-
-    if (!receive->memory.gpu || !(receive->from->header.flags & WIRE_ON_GPU))
-        return false;
-    return receive->mapping ||
-           (memory_of((const void *)(uintptr_t)from, &memory, NULL) == 0 &&
-            memory.gpu == receive->memory.gpu);
-}
-
 static void take(struct gpubind_operation *receive)
 {
-    const struct wire_header *header = &receive->from->header;
-    const bool host = !receive->memory.gpu && !(header->flags & WIRE_ON_GPU);
-    const bool on_stream = receive->on_stream || header->flags & WIRE_ON_STREAM;
-    const cuda_address from = receive->got_bytes > 0 ? reach(receive) : 0;
-    const bool kernels = from && is_for_kernels(receive, from);
+    if (receive->got_bytes == 0)
+        receive_finish(receive, 0, NULL);
+    else
+        transports_get(receive, &receive->from->header);
+}
 
-    if (receive->got_bytes == 0) {
-        receive_finish(receive, 0, NULL);
-    } else if (receive->pack && !kernels && pack_dense(receive, &receive->error) < 0) {
-        receive_finish(receive, -1, &receive->error);
-    } else if (!from && host && !on_stream) {
-        trace(TRACE_P2P, "receive %u: reads the sender's host memory", receive->number);
-        host_read_add(receive);
-    } else if (!from) {
-        trace(TRACE_P2P, "receive %u: staged through shared memory", receive->number);
-        stage_receive_start(receive);
-    } else if (!host) {
-        trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);
-        pull_add(receive, from, kernels);
-    } else {
-        memcpy(receive->buffer, (const void *)(uintptr_t)from, receive->got_bytes);
-        receive_finish(receive, 0, NULL);
-    }
+bool receive_unpacks_later(struct gpubind_operation *receive)
+{
+    if (!receive->pack || pack_dense(receive, &receive->error) == 0)
+        return true;
+    receive_finish(receive, -1, &receive->error);
+    return false;
 }
 
 /* true: it no longer waits. */
@@ -345,7 +288,4 @@ void receives_progress(void)
             waiting = receive;
         }
     }
-    host_reads_progress();
-    pulls_progress();
-    stage_receives_progress();
 }

@@ -1,7 +1,11 @@
 #include "mpi/p2p/rndv_get.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "mpi/core/log.h"
+#include "mpi/core/trace.h"
+#include "mpi/core/transport.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/recv.h"
 
@@ -38,7 +42,7 @@ static size_t pending_nbytes;
 static struct batch batches[FLIGHTS]; /* a ring: flying of them from oldest on */
 static int oldest, flying;
 
-void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
+static void add(struct gpubind_operation *receive, cuda_address from, bool device)
 {
     struct pull *pull = spare;
     struct memory source;
@@ -62,6 +66,69 @@ void pull_add(struct gpubind_operation *receive, cuda_address from, bool device)
     npending++;
     latest = operation_clock();
     pending_nbytes += pull->copy.nbytes;
+}
+
+bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *header)
+{
+    const void *from = (const void *)(uintptr_t)header->address;
+    struct memory memory;
+    bool kernels;
+
+    if (!(header->flags & WIRE_SELF))
+        return false;
+    /* A kernel can address the memory of its own GPU, but not that of any other of the process. */
+    kernels = receive->memory.gpu && header->flags & WIRE_ON_GPU &&
+              memory_of(from, &memory, NULL) == 0 && memory.gpu == receive->memory.gpu;
+    if (!kernels && !receive_unpacks_later(receive))
+        return true;
+    if (receive->memory.gpu || header->flags & WIRE_ON_GPU) {
+        add(receive, header->address, kernels);
+    } else {
+        memcpy(receive->buffer, from, receive->got_bytes);
+        receive_finish(receive, 0, NULL);
+    }
+    return true;
+}
+
+/* NULL: it cannot be mapped, with a notice where that was not known. */
+static struct mapping *map(struct gpubind_operation *receive, const struct wire_header *header)
+{
+    struct memory_export shared = {header->id, header->start, header->size, {{0}}};
+    struct mapping *mapping;
+    struct gpubind_error err;
+
+    memcpy(&shared.handle, header->handle, sizeof shared.handle);
+    if (!mapping_possible(receive->peer, &shared, receive->memory.gpu))
+        return NULL;
+    mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &err);
+    if (!mapping) {
+        receive->peer->no_ipc = true;
+        notice_once(NOTICE_IPC, "%s (rank %d); messages from there go through host memory",
+                    err.text, receive->source);
+        return NULL;
+    }
+    receive->from->mapped = 1;
+    receive->peer->ipc_works |= memory_has_handle(&shared);
+    trace_debug(TRACE_P2P, "rank %d's allocation %llu of %llu bytes is mapped", receive->source,
+                (unsigned long long)header->id, (unsigned long long)header->size);
+    return mapping;
+}
+
+bool rndv_get_ipc(struct gpubind_operation *receive, const struct wire_header *header)
+{
+    const bool kernels = header->flags & WIRE_ON_GPU;
+
+    if (!(header->flags & WIRE_SHAREABLE) || !receive->memory.gpu ||
+        !transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer))
+        return false;
+    receive->mapping = map(receive, header);
+    if (!receive->mapping)
+        return false;
+    if (!kernels && !receive_unpacks_later(receive))
+        return true;
+    trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);
+    add(receive, mapping_address(receive->mapping, header->address), kernels);
+    return true;
 }
 
 static void finish(struct pull *pull, int status, const struct gpubind_error *err)
@@ -167,7 +234,7 @@ static bool is_enough(void)
     return pending_nbytes >= (pending->copy.nbytes > LARGE ? ENOUGH_LARGE : ENOUGH);
 }
 
-void pulls_progress(void)
+void rndv_gets_progress(void)
 {
     while (flying > 0 && land(&batches[oldest])) {
         oldest = (oldest + 1) % FLIGHTS;

@@ -1,12 +1,13 @@
-/* Copies straight from the sender's memory: those that come together go together. */
+/* Rendezvous get: the receiver copies straight from the sender's GPU memory, its own or mapped.
+ * Copies that come together go together. */
 #ifndef GPUBIND_MPI_P2P_RNDV_GET_H
 #define GPUBIND_MPI_P2P_RNDV_GET_H
 
 #include "mpi/core/request.h"
 
-/* The receive's data lie at from, for its GPU or (device false) host memory is one end.
- * Where device is true, a strided receive's data go straight to where they belong. */
-void pull_add(struct gpubind_operation *receive, cuda_address from, bool device);
-void pulls_progress(void);
+/* struct transport's get: from a rank that is this process; from memory that can be mapped. */
+bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *header);
+bool rndv_get_ipc(struct gpubind_operation *receive, const struct wire_header *header);
+void rndv_gets_progress(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "mpi/core/trace.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 
@@ -18,25 +19,29 @@ struct host_read {
 
 static struct host_read *reads, **reads_end = &reads;
 
-static bool is_possible(const struct gpubind_operation *receive)
+static bool is_possible(const struct gpubind_operation *receive, const struct wire_header *header)
 {
-    return !receive->peer->no_reads && receive->peer->pid > 0;
+    return receive->from && !receive->memory.gpu && !(header->flags & WIRE_ON_GPU) &&
+           !receive->on_stream && !(header->flags & WIRE_ON_STREAM) && !receive->peer->no_reads &&
+           receive->peer->pid > 0;
 }
 
-void host_read_add(struct gpubind_operation *receive)
+bool rndv_get_host(struct gpubind_operation *receive, const struct wire_header *header)
 {
     struct host_read *read;
 
-    if (!is_possible(receive)) {
-        stage_receive_start(receive);
-        return;
-    }
+    if (!is_possible(receive, header))
+        return false;
+    if (!receive_unpacks_later(receive))
+        return true;
+    trace(TRACE_P2P, "receive %u: reads the sender's host memory", receive->number);
     read = calloc(1, sizeof *read);
     if (!read)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     read->receive = receive;
     *reads_end = read;
     reads_end = &read->next;
+    return true;
 }
 
 /* One step. 1: all of it is there; 0: not yet; -1: this process may not read. */
@@ -57,7 +62,7 @@ static int advance(struct host_read *read)
     return read->done == receive->got_bytes;
 }
 
-void host_reads_progress(void)
+void rndv_gets_host_progress(void)
 {
     struct host_read *read = reads;
     int status;
@@ -74,7 +79,7 @@ void host_reads_progress(void)
         receive_finish(read->receive, 0, NULL);
     } else { /* not permitted, or memory that cannot be read so: page-locked by a device, say */
         read->receive->peer->no_reads |= errno == EPERM || errno == ENOSYS;
-        stage_receive_start(read->receive);
+        rndv_staged_shm_get(read->receive, &read->receive->from->header);
     }
     free(read);
 }

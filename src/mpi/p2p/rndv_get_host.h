@@ -5,8 +5,8 @@
 
 #include "mpi/core/request.h"
 
-/* Ends the receive; through the sender's lane where the kernel refuses to read. */
-void host_read_add(struct gpubind_operation *receive);
-void host_reads_progress(void);
+/* struct transport's get; staged where the kernel turns out to refuse. */
+bool rndv_get_host(struct gpubind_operation *receive, const struct wire_header *header);
+void rndv_gets_host_progress(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/trace.h"
+#include "mpi/core/transport.h"
 #include "mpi/datatype/iov_advert.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/recv.h"
@@ -20,12 +21,8 @@
 
 static bool may_copy(const struct gpubind_operation *operation)
 {
-    const enum path path = library_settings()->path;
-
     return operation->memory.gpu && operation->memory.shareable && operation->peer &&
-           operation->peer->local >= 0 && !operation->peer->no_ipc &&
-           operation->peer->domain_rank != operation->domain->rank &&
-           (path == PATH_ANY || path == PATH_IPC);
+           transport_reaches(TRANSPORT_IPC, operation->domain, operation->peer);
 }
 
 /* ---- the receiver */

@@ -2,11 +2,15 @@
 
 #include <stdlib.h>
 
+#include "mpi/core/trace.h"
+#include "mpi/core/transport.h"
 #include "mpi/p2p/bounce_pool.h"
+#include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/send_net.h"
 
 #define AHEAD_MOST 24
 #define FIRST_TAG 16
+#define WHOLE ((uint64_t)1 << 30) /* bytes of each message without chunks */
 #define TAGS 16384 /* MPI promises 32767 */
 
 struct transfer {
@@ -39,7 +43,7 @@ static int transfer_tag(void)
     return FIRST_TAG + next;
 }
 
-bool transfers_busy(void)
+bool rndv_mpi_busy(void)
 {
     return transfers;
 }
@@ -64,23 +68,54 @@ static struct transfer *start(struct gpubind_operation *operation, bool sending,
     return transfer;
 }
 
-void transfer_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool straight)
+void rndv_mpi_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool straight)
 {
     start(send, true, tag, chunk, straight);
 }
 
-void transfer_receive(struct gpubind_operation *receive, uint64_t asked_by, uint64_t chunk,
-                      bool straight, bool direct)
+/* Answers the sender's announcement, when there is a bounce buffer if one is needed. */
+static void transfer_receive(struct gpubind_operation *receive, const struct wire_header *header,
+                             uint64_t chunk, bool straight, bool direct)
 {
     const int tag = transfer_tag();
     struct transfer *transfer;
 
+    trace(TRACE_P2P, "receive %u: by MPI, %s", receive->number,
+          straight ? "straight to its memory" : "through host memory");
     receive->held = true;
     transfer = start(receive, false, tag, chunk, straight);
-    transfer->asked_by = asked_by;
+    transfer->asked_by = header->operation;
     transfer->unanswered = !straight;
     if (straight)
-        remote_answer(receive->domain, receive->peer, asked_by, chunk, tag, direct);
+        remote_answer(receive->domain, receive->peer, header->operation, chunk, tag, direct);
+}
+
+static bool has_gpu_end(const struct gpubind_operation *receive)
+{
+    return receive->memory.gpu || receive->got_on_gpu;
+}
+
+bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct wire_header *header)
+{
+    if (!has_gpu_end(receive) ||
+        !transport_reaches(TRANSPORT_MPI_DIRECT, receive->domain, receive->peer))
+        return false;
+    transfer_receive(receive, header, WHOLE, true, true);
+    return true;
+}
+
+bool rndv_mpi_get(struct gpubind_operation *receive, const struct wire_header *header)
+{
+    const uint64_t most = PRIVATE_LANE_BYTES / 3;
+    uint64_t chunk = WHOLE;
+
+    if (has_gpu_end(receive)) {
+        chunk = stage_chunk(receive->got_bytes);
+        if (chunk > most)
+            chunk = most;
+    }
+    transfer_receive(receive, header, chunk, !receive->memory.gpu, false);
+    return true;
 }
 
 static size_t chunk_nbytes(const struct transfer *transfer, uint64_t chunk)
@@ -243,7 +278,7 @@ static void take_lane(struct transfer *transfer)
                   transfer->tag, false);
 }
 
-void transfers_progress(void)
+void rndv_mpi_progress(void)
 {
     struct transfer **link = &transfers;
 

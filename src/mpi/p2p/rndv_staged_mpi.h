@@ -6,16 +6,15 @@
 
 #include "mpi/core/request.h"
 
-#define TRANSFER_WHOLE ((uint64_t)1 << 30) /* bytes of each message without chunks */
-
-/* Starts this side of it; ends the operation. chunk: bytes of each MPI message, the same on both
- * sides; straight: the buffer is handed to MPI. */
-void transfer_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool straight);
-/* Answers the sender's announcement, of its operation asked_by. */
-void transfer_receive(struct gpubind_operation *receive, uint64_t asked_by, uint64_t chunk,
-                      bool straight, bool direct);
-void transfers_progress(void);
+/* The sender's side, as the receiver has answered: MPI messages of chunk bytes each; straight: the
+ * buffer itself is handed to MPI. Ends the send. */
+void rndv_mpi_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool straight);
+/* struct transport's get: MPI gets the pointers of both sides; GPU memory goes through
+ * page-locked memory. */
+bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct wire_header *header);
+bool rndv_mpi_get(struct gpubind_operation *receive, const struct wire_header *header);
+void rndv_mpi_progress(void);
 /* Some are under way, so that MPI has to be called. */
-bool transfers_busy(void);
+bool rndv_mpi_busy(void);
 
 #endif

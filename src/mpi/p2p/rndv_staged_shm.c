@@ -6,6 +6,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/core/trace.h"
+#include "mpi/core/transport.h"
 #include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_shm.h"
@@ -219,7 +220,7 @@ static void pump(struct staging *staging)
     atomic_store_explicit(&descriptor->filled, staging->ended, memory_order_release);
 }
 
-void stage_sends_progress(void)
+static void sends_move(void)
 {
     for (struct staging **link = &sends; *link;) {
         struct staging *staging = *link;
@@ -269,18 +270,24 @@ void stage_send_end(struct gpubind_operation *send)
 
 /* ---- the receiver */
 
-void stage_receive_start(struct gpubind_operation *receive)
+bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_header *header)
 {
     struct descriptor *from = receive->from;
-    const enum path path = library_settings()->path;
-    const bool ipc = path == PATH_ANY || path == PATH_IPC;
 
+    (void)header;
+    if (!from)
+        return false;
+    if (!receive_unpacks_later(receive))
+        return true;
+    trace(TRACE_P2P, "receive %u: staged through shared memory", receive->number);
     add(&receives, receive, from);
     from->chunk_bytes = stage_chunk(receive->got_bytes);
     from->chunks_ahead = LANE_BYTES / from->chunk_bytes;
-    from->lane_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu && ipc &&
-                        receive->peer->ipc_works && !receive->peer->no_ipc;
+    from->lane_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu &&
+                        receive->peer->ipc_works &&
+                        transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer);
     inbox_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_STAGE);
+    return true;
 }
 
 /* When the first chunk is there, the sender has said where. -1: it cannot be reached. */
@@ -337,7 +344,7 @@ bool stage_receive_abandon(const struct gpubind_operation *receive)
     return false;
 }
 
-void stage_receives_progress(void)
+static void receives_move(void)
 {
     for (struct staging **link = &receives; *link;) {
         struct staging *staging = *link;
@@ -357,4 +364,10 @@ void stage_receives_progress(void)
         receive_finish(receive, staging->failed ? -1 : 0, &receive->error);
         free(staging);
     }
+}
+
+void rndv_staged_shm_progress(void)
+{
+    receives_move();
+    sends_move();
 }

@@ -10,20 +10,19 @@
 /* Bytes of each chunk of such a message. */
 size_t stage_chunk(uint64_t nbytes);
 
-/* The receive asks its sender to start. */
-void stage_receive_start(struct gpubind_operation *receive);
-void stage_receives_progress(void);
+/* struct transport's get: the receive asks its sender to start. */
+bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_header *header);
+void rndv_staged_shm_progress(void);
 /* Its sender is gone: it ends with an error once its copies have. false: it is none. */
 bool stage_receive_abandon(const struct gpubind_operation *receive);
 
 /* The receiver has asked. Waits for a lane if need be. */
 void stage_send_start(struct gpubind_operation *send, struct descriptor *descriptor);
-void stage_sends_progress(void);
 /* Copies of its messages are under way. */
 bool stage_busy(const struct domain *domain);
-/* The receiver has all of it. */
 /* No copy of it is under way. */
 bool stage_send_rests(const struct gpubind_operation *send);
+/* The receiver has all of it. */
 void stage_send_end(struct gpubind_operation *send);
 
 #endif

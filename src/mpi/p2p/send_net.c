@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "mpi/core/context.h"
-#include "mpi/core/mpi_caps.h"
 #include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/gated_data.h"
 #include "mpi/p2p/rndv_staged_mpi.h"
-#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/p2p/transports.h"
 #include "mpi/p2p/unexpected.h"
 
 #define TAG_ANNOUNCE 1
@@ -253,7 +252,7 @@ static void answered(const struct wire_reply *reply)
             end_unwanted(send);
         return;
     }
-    transfer_send(send, reply->tag, reply->chunk, !send->memory.gpu || reply->direct);
+    rndv_mpi_send(send, reply->tag, reply->chunk, !send->memory.gpu || reply->direct);
 }
 
 /* ---- the receiver */
@@ -321,11 +320,6 @@ static void take_data(struct gpubind_operation *receive, const struct arrival *a
 
 void remote_receive(struct gpubind_operation *receive, const struct arrival *arrival)
 {
-    const bool gpus = receive->memory.gpu || receive->got_on_gpu;
-    const enum path path = library_settings()->path;
-    const bool direct = gpus && (path == PATH_ANY || path == PATH_DIRECT) && mpi_is_aware();
-    uint64_t chunk = TRANSFER_WHOLE;
-
     if (arrival->header.flags & WIRE_EAGER) {
         trace(TRACE_P2P, "receive %u: its data came with the announcement", receive->number);
         take_data(receive, arrival);
@@ -347,15 +341,7 @@ void remote_receive(struct gpubind_operation *receive, const struct arrival *arr
         operation_end(receive, MPI_ERR_OTHER, "the sender's copy failed");
         return;
     }
-    if (gpus && !direct) {
-        chunk = stage_chunk(receive->got_bytes);
-        if (chunk > PRIVATE_LANE_BYTES / 3)
-            chunk = PRIVATE_LANE_BYTES / 3;
-    }
-    trace(TRACE_P2P, "receive %u: by MPI, %s", receive->number,
-          !receive->memory.gpu || direct ? "straight to its memory" : "through host memory");
-    transfer_receive(receive, arrival->header.operation, chunk, !receive->memory.gpu || direct,
-                     direct);
+    transports_get(receive, &arrival->header);
 }
 
 /* ---- both */

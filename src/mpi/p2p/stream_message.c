@@ -1,4 +1,5 @@
 /* What a stream does to a message that was prepared for it, and started. */
+#include "mpi/core/transport.h"
 #include "mpi/p2p/stream_message.h"
 
 #include "mpi/core/context.h"
@@ -122,8 +123,7 @@ int stream_message_check(const struct gpubind_operation *operation, struct gpubi
 
 static void prepare_peer(const struct gpubind_operation *operation, const struct peer *peer)
 {
-    const enum path path = library_settings()->path;
-    const bool ipc = path == PATH_ANY || path == PATH_IPC;
+    const bool ipc = transport_allowed(TRANSPORT_IPC);
     struct domain *domain = operation->domain;
 
     if (peer->local < 0) {

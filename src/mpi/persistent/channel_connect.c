@@ -3,6 +3,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/log.h"
+#include "mpi/core/transport.h"
 #include "mpi/persistent/channel.h"
 
 static bool is_self(const struct pair *pair)
@@ -17,13 +18,6 @@ static bool may_exchange(struct gpu *gpu)
     return exchange_has_kernel(gpu) || gpu_driver()->cuStreamBatchMemOp_v2;
 }
 
-static bool is_allowed(void)
-{
-    const enum path path = library_settings()->path;
-
-    return path == PATH_ANY || path == PATH_IPC;
-}
-
 void link_offer(struct pair *pair, const struct layout *layout)
 {
     const struct gpubind_operation *request = pair->request;
@@ -33,7 +27,7 @@ void link_offer(struct pair *pair, const struct layout *layout)
     mine->nbytes = request->nbytes;
     mine->sure = pair->sure;
     mine->gpu = (uint64_t)(uintptr_t)gpu;
-    if (!gpu || !layout || !is_allowed() || request->nbytes == 0 || request->peer->local < 0 ||
+    if (!gpu || !layout || !transport_allowed(TRANSPORT_IPC) || request->nbytes == 0 || request->peer->local < 0 ||
         !may_exchange(gpu))
         return;
     mine->kernel = exchange_has_kernel(gpu);

@@ -5,6 +5,7 @@
 
 #include "mpi/core/context.h"
 #include "mpi/core/rank_map.h"
+#include "mpi/core/transport.h"
 #include "mpi/gpubind_device.cuh"
 #include "mpi/p2p/device_memory.h"
 #include "mpi/rma/window_am.h"
@@ -115,8 +116,7 @@ static void fill_card(const struct gpubind_window *win, int result,
 static bool may_map(const struct gpubind_window *win, const struct card *card,
                     const struct peer *peer)
 {
-    return win->gpu && card->shared && peer->local >= 0 &&
-           library_settings()->path != PATH_SHARED;
+    return win->gpu && card->shared && peer->local >= 0 && transport_allowed(TRANSPORT_IPC);
 }
 
 /* Where a rank's part lies for me; nowhere when it is out of reach. */

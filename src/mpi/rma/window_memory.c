@@ -8,6 +8,7 @@
 
 #include "cuda/shareable.h"
 #include "mpi/core/context.h"
+#include "mpi/core/transport.h"
 #include "mpi/shm/fd_exchange.h"
 
 /* What each rank shows the others, three times: whether it can, what it has made, and
@@ -60,11 +61,10 @@ static uint64_t network_space(void)
 static int prepare(struct making *making, bool willing, struct gpubind_error *err)
 {
     const struct gpubind_window *win = making->win;
-    const enum path path = library_settings()->path;
 
     if (!willing || !win->gpu)
         return error_set(err, "it has no part of the window");
-    if (library_settings()->windows_by_ipc || path == PATH_SHARED || path == PATH_HOST)
+    if (library_settings()->windows_by_ipc || !transport_allowed(TRANSPORT_IPC))
         return error_set(err, "the settings say so");
     if (given_up[0])
         return error_set(err, "before, %.140s", given_up);

@@ -1,0 +1,73 @@
+/* All ways in which the data of a message go from one rank to another. A message itself is announced
+ * by send_shm.c on a node and by send_net.c between nodes, where small data go with it; then
+ * the receiver chooses the first transport that can get them. */
+#include "mpi/p2p/transports.h"
+
+#include "core/msg/msg_header.h"
+#include "mpi/core/domain.h"
+#include "mpi/core/mpi_caps.h"
+#include "mpi/p2p/rndv_get.h"
+#include "mpi/p2p/rndv_get_host.h"
+#include "mpi/p2p/rndv_put.h"
+#include "mpi/p2p/rndv_staged_mpi.h"
+#include "mpi/p2p/rndv_staged_shm.h"
+
+static bool is_self(const struct domain *domain, const struct peer *peer)
+{
+    return peer->domain_rank == domain->rank;
+}
+
+static bool maps_gpu_memory(const struct domain *domain, const struct peer *peer)
+{
+    return peer->local >= 0 && !peer->no_ipc && !is_self(domain, peer);
+}
+
+static bool is_on_node(const struct domain *domain, const struct peer *peer)
+{
+    (void)domain;
+    return peer->local >= 0;
+}
+
+static bool is_elsewhere(const struct domain *domain, const struct peer *peer)
+{
+    return !is_on_node(domain, peer);
+}
+
+static bool mpi_takes_pointers(const struct domain *domain, const struct peer *peer)
+{
+    return is_elsewhere(domain, peer) && mpi_is_aware();
+}
+
+const struct transport transports[TRANSPORTS] = {
+    [TRANSPORT_SELF] = {"self", is_self, .get = rndv_get_self},
+    [TRANSPORT_IPC] = {"ipc", maps_gpu_memory, .get = rndv_get_ipc, .put = offer_use,
+                       .progress = rndv_gets_progress},
+    [TRANSPORT_CMA] = {"cma", .get = rndv_get_host, .progress = rndv_gets_host_progress},
+    [TRANSPORT_SHM] = {"shared", is_on_node, .get = rndv_staged_shm_get,
+                       .progress = rndv_staged_shm_progress},
+    [TRANSPORT_MPI_DIRECT] = {"direct", mpi_takes_pointers, .get = rndv_mpi_direct_get},
+    [TRANSPORT_MPI] = {"network", is_elsewhere, .get = rndv_mpi_get,
+                       .progress = rndv_mpi_progress, .wants_mpi = rndv_mpi_busy},
+};
+
+void transports_get(struct gpubind_operation *receive, const struct wire_header *header)
+{
+    for (int kind = 0; kind < TRANSPORTS; kind++)
+        if (transports[kind].get(receive, header))
+            return;
+}
+
+bool transports_put(struct gpubind_operation *send)
+{
+    for (int kind = 0; kind < TRANSPORTS; kind++)
+        if (transports[kind].put && transports[kind].put(send))
+            return true;
+    return false;
+}
+
+void transports_progress(bool mpi)
+{
+    for (const struct transport *row = transports; row < transports + TRANSPORTS; row++)
+        if (row->progress && (!row->wants_mpi || (mpi && row->wants_mpi())))
+            row->progress();
+}
