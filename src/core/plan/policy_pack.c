@@ -59,7 +59,7 @@ static bool better(const long a[SCORES], const long b[SCORES])
 
 static int next_set(const struct plan_work *work, const bool *taken, int needed)
 {
-    long best_score[SCORES];
+    long best_score[SCORES] = {0};
     int best = -1;
 
     for (int s = 0; s < work->nsets; s++) {

@@ -94,7 +94,7 @@ static void sweep(const char *base, const char *prefix)
     struct dirent *entry;
 
     while (all && (entry = readdir(all))) {
-        char pipe[PATH_MAX];
+        char pipe[BASE_MAX + sizeof entry->d_name + sizeof "//pipe"];
         int folder;
 
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
@@ -103,7 +103,7 @@ static void sweep(const char *base, const char *prefix)
         if (folder < 0)
             continue;
         if (is_left(folder)) {
-            snprintf(pipe, sizeof pipe, "%s/%s/pipe", base, entry->d_name);
+            snprintf(pipe, sizeof pipe, "%.*s/%s/pipe", BASE_MAX, base, entry->d_name);
             mps_control_kill(pipe);
             remove_all(dirfd(all), entry->d_name);
         }
@@ -143,7 +143,7 @@ int mps_folder_make(struct mps_folder *folder, struct gpubind_error *err)
         return -1;
     make_prefix(prefix, sizeof prefix);
     sweep(base, prefix);
-    snprintf(folder->path, sizeof folder->path, "%.40s/%.32sXXXXXX", base, prefix);
+    snprintf(folder->path, sizeof folder->path, "%.*s/%.32sXXXXXX", BASE_MAX, base, prefix);
     if (!mkdtemp(folder->path))
         return error_set(err, "--mps: no folder can be made in %s: %s", base, strerror(errno));
     if (fill(folder, err) < 0) {
