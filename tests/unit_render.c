@@ -1,6 +1,7 @@
 /* JSON that any parser takes, and a table whose columns stand in line. */
 #include <stdlib.h>
 
+#include "core/base/json.h"
 #include "core/report/render.h"
 #include "tests/cases.h"
 #include "tests/tap.h"
@@ -9,7 +10,7 @@ static void json(const char *string, const char *wanted, const char *what)
 {
     struct text text = {0};
 
-    text_add_json(&text, string);
+    json_string(&(struct json){.text = &text}, NULL, string);
     tap_is(text.bytes, wanted, what);
     text_clear(&text);
 }

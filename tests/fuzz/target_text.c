@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/idset.h"
+#include "core/base/json.h"
 #include "core/env/visible_devices.h"
 #include "host/launch/map.h"
 #include "tests/fuzz/fuzz.h"
@@ -143,7 +144,7 @@ void fuzz_json(const char *bytes, size_t size)
     char *string = fuzz_rest(&input);
     struct text text = {0};
 
-    text_add_json(&text, string);
+    json_string(&(struct json){.text = &text}, NULL, string);
     FUZZ_CHECK(!text.failed);
     if (*string)
         FUZZ_CHECK(!*string_end(text.bytes));

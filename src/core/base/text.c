@@ -1,6 +1,5 @@
 #include "core/base/text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +23,12 @@ static bool make_room(struct text *text, size_t more)
     return true;
 }
 
-void text_add(struct text *text, const char *format, ...)
+void text_vadd(struct text *text, const char *format, va_list args)
 {
     size_t room = text->size - text->length;
-    va_list args, again;
+    va_list again;
     int length;
 
-    va_start(args, format);
     va_copy(again, args);
     /* Mostly there is room, and once is enough. */
     length = vsnprintf(room ? text->bytes + text->length : NULL, room, format, args);
@@ -43,60 +41,15 @@ void text_add(struct text *text, const char *format, ...)
     else if (room)
         text->bytes[text->length] = '\0';
     va_end(again);
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    text_vadd(text, format, args);
     va_end(args);
-}
-
-/* How many bytes JSON takes as they are. */
-static int plain_length(const char *string)
-{
-    int length = 0;
-
-    while (string[length] >= ' ' && string[length] < 0x7f && string[length] != '"' &&
-           string[length] != '\\')
-        length++;
-    return length;
-}
-
-/* Length of the UTF-8 sequence of more than one byte that starts here, or 0. What is
- * longer than it need be, a surrogate, or beyond the last character is none (RFC 3629). */
-static int utf8_length(const unsigned char *at)
-{
-    unsigned char low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
-    int length = at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
-                 : at[0] >= 0xf0 && at[0] < 0xf5                                   ? 4
-                                                                                   : 0;
-
-    if (length && (at[1] < low || at[1] > high))
-        return 0;
-    for (int i = 2; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    return length;
-}
-
-void text_add_json(struct text *text, const char *string)
-{
-    if (!string || !*string) {
-        text_add(text, "null");
-        return;
-    }
-    text_add(text, "\"");
-    for (; *string; string++) {
-        unsigned char c = (unsigned char)*string;
-        int length = plain_length(string);
-
-        if (!length)
-            length = utf8_length((const unsigned char *)string);
-        if (length) {
-            text_add(text, "%.*s", length, string);
-            string += length - 1;
-        } else if (c == '"' || c == '\\')
-            text_add(text, "\\%c", c);
-        else
-            text_add(text, "\\u%04x", c);
-    }
-    text_add(text, "\"");
 }
 
 void text_clean(char *string)

@@ -2,6 +2,7 @@
 #ifndef GPUBIND_CORE_BASE_TEXT_H
 #define GPUBIND_CORE_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,6 +15,8 @@ struct text {
 };
 
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vadd(struct text *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* As a JSON string with its quotation marks; NULL and "" become null. */
 void text_add_json(struct text *text, const char *string);
 /* Words up to the 79th column, further lines below the first, all indented. */

@@ -1,5 +1,7 @@
+/* The doctor's report as text and as JSON. */
 #include <string.h>
 
+#include "core/base/json.h"
 #include "core/doctor/doctor.h"
 #include "core/doctor/doctor_internal.h"
 
@@ -113,64 +115,40 @@ void doctor_render(const struct doctor_facts *facts, const struct doctor_report 
     text_add(text, "See gpubind-doctor(7); of the PMIx plugin tells gpubind --plugin-info.\n");
 }
 
-static void add_array(struct text *text, const struct text *lines)
-{
-    const char *comma = "";
-
-    text_add(text, "[");
-    for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n") + 1) {
-        struct text line = {0};
-
-        text_add(&line, "%.*s", (int)strcspn(at, "\n"), at);
-        text_add(text, "%s", comma);
-        text_add_json(text, line.bytes);
-        text->failed |= line.failed;
-        text_clear(&line);
-        comma = ",";
-    }
-    text_add(text, "]");
-}
-
-static void add_gpus(const struct doctor_facts *facts, struct text *text)
-{
-    for (int g = 0; g < facts->ngpus; g++) {
-        text_add(text, "%s{\"pci\":", g ? "," : "");
-        text_add_json(text, facts->gpus[g].pci);
-        text_add(text, ",\"uuid\":");
-        text_add_json(text, facts->gpus[g].uuid);
-        text_add(text, ",\"model\":");
-        text_add_json(text, facts->gpus[g].model);
-        text_add(text, "}");
-    }
-}
-
 void doctor_render_json(const struct doctor_facts *facts, const struct doctor_report *report,
                         struct text *text)
 {
-    text_add(text, "{\"node\":");
-    text_add_json(text, facts->node);
-    text_add(text, ",\"version\":");
-    text_add_json(text, facts->version);
-    text_add(text, ",\"driver\":");
-    text_add_json(text, facts->driver_version);
-    text_add(text, ",\"launcher\":");
-    text_add_json(text, doctor_in_job(facts) ? facts->launcher : NULL);
-    text_add(text, ",\"container\":");
-    text_add_json(text, facts->container);
-    text_add(text, ",\"found\":%d,\"gpus\":[", doctor_count(report, DOCTOR_SLOWS));
-    add_gpus(facts, text);
-    text_add(text, "],\"checks\":[");
+    struct json json = {.text = text};
+
+    json_open(&json, NULL, '{');
+    json_string(&json, "node", facts->node);
+    json_string(&json, "version", facts->version);
+    json_string(&json, "driver", facts->driver_version);
+    json_string(&json, "launcher", doctor_in_job(facts) ? facts->launcher : NULL);
+    json_string(&json, "container", facts->container);
+    json_value(&json, "found", "%d", doctor_count(report, DOCTOR_SLOWS));
+    json_open(&json, "gpus", '[');
+    for (int g = 0; g < facts->ngpus; g++) {
+        json_open(&json, NULL, '{');
+        json_string(&json, "pci", facts->gpus[g].pci);
+        json_string(&json, "uuid", facts->gpus[g].uuid);
+        json_string(&json, "model", facts->gpus[g].model);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    json_open(&json, "checks", '[');
     for (int c = 0; c < doctor_nchecks; c++) {
         const struct doctor_result *result = &report->results[c];
 
-        text_add(text, "%s{\"check\":\"%s\",\"result\":\"%s\",\"text\":", c ? "," : "",
-                 doctor_checks[c].name, result_word(result));
-        text_add_json(text, result->sentence.bytes);
-        text_add(text, ",\"evidence\":");
-        add_array(text, &result->evidence);
-        text_add(text, ",\"set\":");
-        add_array(text, &result->set);
-        text_add(text, "}");
+        json_open(&json, NULL, '{');
+        json_string(&json, "check", doctor_checks[c].name);
+        json_string(&json, "result", result_word(result));
+        json_string(&json, "text", result->sentence.bytes);
+        json_lines(&json, "evidence", result->evidence.bytes, 0);
+        json_lines(&json, "set", result->set.bytes, 0);
+        json_close(&json, '}');
     }
-    text_add(text, "]}\n");
+    json_close(&json, ']');
+    json_close(&json, '}');
+    text_add(text, "\n");
 }

@@ -1,69 +1,57 @@
-#include <stdlib.h>
-
+/* A plan as JSON: one object a node, on one line. */
+#include "core/base/json.h"
 #include "core/report/render.h"
 #include "core/topo/gpu_neighbors.h"
 
-static void add_ids(const struct idset *set, struct text *text)
+static void add_neighbor(struct json *json, const char *key, int rank)
 {
-    char *ids = idlist_text(set);
-
-    text_add(text, "\"%s\"", ids ? ids : "");
-    text->failed |= !ids;
-    free(ids);
-}
-
-static void add_number(int number, struct text *text)
-{
-    if (number < 0)
-        text_add(text, "null");
+    if (rank < 0)
+        json_string(json, key, NULL);
     else
-        text_add(text, "%d", number);
+        json_value(json, key, "%d", rank);
 }
 
-static void add_gpus(const struct node *node, const struct plan_rank *rank, struct text *text)
-{
-    for (int i = 0; i < rank->ngpus; i++) {
-        const struct gpu *gpu = &node->gpus[rank->gpus[i]];
-
-        text_add(text, "%s{\"index\":%d,\"pci\":", i ? "," : "", gpu->index);
-        text_add_json(text, gpu->pci);
-        text_add(text, ",\"uuid\":");
-        text_add_json(text, gpu->uuid);
-        text_add(text, "}");
-    }
-}
-
-static void add_rank(const struct node *node, const struct plan_rank *rank,
-                     const struct gpu_ranks *peers, struct text *text)
+static void add_rank(struct json *json, const struct node *node, const struct plan_rank *rank,
+                     const struct gpu_ranks *peers)
 {
     int north, south;
 
     peers_neighbors(peers->ranks, peers->n, rank->rank, &north, &south);
-    text_add(text, "{\"rank\":%d,\"local\":%d,\"role\":\"%s\",\"gpus\":[", rank->rank, rank->local,
-             role_name(rank->role));
-    add_gpus(node, rank, text);
-    text_add(text, "],\"cpus\":");
-    add_ids(&rank->cpus, text);
-    text_add(text, ",\"numa\":");
-    add_ids(&rank->numas, text);
-    text_add(text, ",\"nic\":");
-    text_add_json(text, rank->nic < 0 ? NULL : node->nics[rank->nic].name);
-    text_add(text, ",\"north\":");
-    add_number(north, text);
-    text_add(text, ",\"south\":");
-    add_number(south, text);
-    text_add(text, "}");
+    json_open(json, NULL, '{');
+    json_value(json, "rank", "%d", rank->rank);
+    json_value(json, "local", "%d", rank->local);
+    json_string(json, "role", role_name(rank->role));
+    json_open(json, "gpus", '[');
+    for (int i = 0; i < rank->ngpus; i++) {
+        const struct gpu *gpu = &node->gpus[rank->gpus[i]];
+
+        json_open(json, NULL, '{');
+        json_value(json, "index", "%d", gpu->index);
+        json_string(json, "pci", gpu->pci);
+        json_string(json, "uuid", gpu->uuid);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_ids(json, "cpus", &rank->cpus);
+    json_ids(json, "numa", &rank->numas);
+    json_string(json, "nic", rank->nic < 0 ? NULL : node->nics[rank->nic].name);
+    add_neighbor(json, "north", north);
+    add_neighbor(json, "south", south);
+    json_close(json, '}');
 }
 
 void render_json(const struct node *node, const struct plan *plan, const struct gpu_ranks *peers,
                  struct text *text)
 {
-    text_add(text, "{\"node\":");
-    text_add_json(text, node->name);
-    text_add(text, ",\"plan\":\"%016llx\",\"ranks\":[", (unsigned long long)plan->hash);
-    for (int r = 0; r < plan->nranks; r++) {
-        text_add(text, "%s", r ? "," : "");
-        add_rank(node, &plan->ranks[r], peers, text);
-    }
-    text_add(text, "]}\n");
+    struct json json = {.text = text};
+
+    json_open(&json, NULL, '{');
+    json_string(&json, "node", node->name);
+    json_value(&json, "plan", "\"%016llx\"", (unsigned long long)plan->hash);
+    json_open(&json, "ranks", '[');
+    for (int r = 0; r < plan->nranks; r++)
+        add_rank(&json, node, &plan->ranks[r], peers);
+    json_close(&json, ']');
+    json_close(&json, '}');
+    text_add(text, "\n");
 }

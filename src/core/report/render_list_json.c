@@ -1,105 +1,100 @@
-#include <stdlib.h>
-
+/* A node's GPUs, NICs and the links between them as JSON, on one line. */
+#include "core/base/json.h"
 #include "core/report/render_list.h"
 #include "core/topo/link_matrix.h"
 
-static void add_ids(const char *key, const struct idset *set, struct text *text)
+static void add_cpus(struct json *json, const struct node *node, const struct idset *cores)
 {
-    char *ids = idlist_text(set);
+    struct idset cpus;
 
-    text_add(text, ",\"%s\":\"%s\"", key, ids ? ids : "");
-    text->failed |= !ids;
-    free(ids);
+    cores_pus(node, cores, &cpus);
+    json_ids(json, "cpus", &cpus);
 }
 
-static void add_string(const char *key, const char *value, struct text *text)
-{
-    text_add(text, ",\"%s\":", key);
-    text_add_json(text, value);
-}
-
-static void add_gpu(const struct node *node, int g, struct text *text)
+static void add_gpu(struct json *json, const struct node *node, int g)
 {
     const struct gpu *gpu = &node->gpus[g];
-    const char *comma = "";
-    struct idset set;
+    struct idset numas;
 
-    text_add(text, "%s{\"index\":%d", g ? "," : "", gpu->index);
-    add_string("vendor", vendor_name(gpu->vendor), text);
-    add_string("model", gpu->model, text);
-    add_string("pci", gpu->pci, text);
-    add_string("uuid", gpu->uuid, text);
-    text_add(text, ",\"mig\":%s", gpu->mig ? "true" : "false");
-    gpu_numas(node, gpu, &set);
-    add_ids("numa", &set, text);
-    cores_pus(node, &gpu->cores, &set);
-    add_ids("cpus", &set, text);
-    text_add(text, ",\"nics\":[");
+    gpu_numas(node, gpu, &numas);
+    json_open(json, NULL, '{');
+    json_value(json, "index", "%d", gpu->index);
+    json_string(json, "vendor", vendor_name(gpu->vendor));
+    json_string(json, "model", gpu->model);
+    json_string(json, "pci", gpu->pci);
+    json_string(json, "uuid", gpu->uuid);
+    json_bool(json, "mig", gpu->mig);
+    json_ids(json, "numa", &numas);
+    add_cpus(json, node, &gpu->cores);
+    json_open(json, "nics", '[');
     for (int n = 0; n < node->nnics; n++)
-        if (is_nearest_nic(node, g, n)) {
-            text_add(text, "%s", comma);
-            text_add_json(text, node->nics[n].name);
-            comma = ",";
-        }
-    text_add(text, "]}");
+        if (is_nearest_nic(node, g, n))
+            json_string(json, NULL, node->nics[n].name);
+    json_close(json, ']');
+    json_close(json, '}');
 }
 
-static void add_nic(const struct node *node, int n, struct text *text)
+static void add_nic(struct json *json, const struct node *node, int n)
 {
-    struct idset pus;
-
-    text_add(text, "%s{\"name\":", n ? "," : "");
-    text_add_json(text, node->nics[n].name);
-    add_string("pci", node->nics[n].pci, text);
-    cores_pus(node, &node->nics[n].cores, &pus);
-    add_ids("cpus", &pus, text);
-    text_add(text, "}");
-}
-
-static void add_connection(struct connection connection, int column, struct text *text)
-{
-    char code[16];
-
-    connection_code(connection, code);
-    text_add(text, "%s\"%s\"", column ? "," : "", code);
+    json_open(json, NULL, '{');
+    json_string(json, "name", node->nics[n].name);
+    json_string(json, "pci", node->nics[n].pci);
+    add_cpus(json, node, &node->nics[n].cores);
+    json_close(json, '}');
 }
 
 enum matrix { GPU_PATHS, GPU_BANDWIDTH, NIC_PATHS };
 
-static void add_matrix(const char *key, const struct node *node, enum matrix matrix,
-                       struct text *text)
+static void add_element(struct json *json, const struct node *node, enum matrix matrix, int g,
+                        int column)
+{
+    char code[16];
+
+    if (matrix == GPU_BANDWIDTH) {
+        json_value(json, NULL, "%u", node->link[g * node->ngpus + column]);
+        return;
+    }
+    connection_code(matrix == NIC_PATHS ? connection_of_nic(node, g, column)
+                                        : connection_of_gpus(node, g, column),
+                    code);
+    json_string(json, NULL, code);
+}
+
+/* One row a GPU. */
+static void add_matrix(struct json *json, const char *key, const struct node *node,
+                       enum matrix matrix)
 {
     int ncolumns = matrix == NIC_PATHS ? node->nnics : node->ngpus;
 
-    text_add(text, ",\"%s\":[", key);
+    json_open(json, key, '[');
     for (int g = 0; g < node->ngpus; g++) {
-        text_add(text, "%s[", g ? "," : "");
+        json_open(json, NULL, '[');
         for (int column = 0; column < ncolumns; column++)
-            if (matrix == GPU_BANDWIDTH)
-                text_add(text, "%s%u", column ? "," : "", node->link[g * node->ngpus + column]);
-            else
-                add_connection(matrix == NIC_PATHS ? connection_of_nic(node, g, column)
-                                             : connection_of_gpus(node, g, column),
-                         column, text);
-        text_add(text, "]");
+            add_element(json, node, matrix, g, column);
+        json_close(json, ']');
     }
-    text_add(text, "]");
+    json_close(json, ']');
 }
 
 void render_list_json(const struct node *node, struct text *text)
 {
-    text_add(text, "{\"node\":");
-    text_add_json(text, node->name);
-    text_add(text, ",\"recorded\":%s,\"cores\":%d,\"gpus\":[", node->recorded ? "true" : "false",
-             node->ncores);
+    struct json json = {.text = text};
+
+    json_open(&json, NULL, '{');
+    json_string(&json, "node", node->name);
+    json_bool(&json, "recorded", node->recorded);
+    json_value(&json, "cores", "%d", node->ncores);
+    json_open(&json, "gpus", '[');
     for (int g = 0; g < node->ngpus; g++)
-        add_gpu(node, g, text);
-    text_add(text, "],\"nics\":[");
+        add_gpu(&json, node, g);
+    json_close(&json, ']');
+    json_open(&json, "nics", '[');
     for (int n = 0; n < node->nnics; n++)
-        add_nic(node, n, text);
-    text_add(text, "]");
-    add_matrix("gpu_paths", node, GPU_PATHS, text);
-    add_matrix("gpu_bandwidth", node, GPU_BANDWIDTH, text);
-    add_matrix("nic_paths", node, NIC_PATHS, text);
-    text_add(text, "}\n");
+        add_nic(&json, node, n);
+    json_close(&json, ']');
+    add_matrix(&json, "gpu_paths", node, GPU_PATHS);
+    add_matrix(&json, "gpu_bandwidth", node, GPU_BANDWIDTH);
+    add_matrix(&json, "nic_paths", node, NIC_PATHS);
+    json_close(&json, '}');
+    text_add(text, "\n");
 }
