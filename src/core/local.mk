@@ -5,10 +5,12 @@ noinst_LTLIBRARIES += src/core/libgpubind-core.la
 src_core_libgpubind_core_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS)
 src_core_libgpubind_core_la_SOURCES = \
 	src/core/base/error.c src/core/base/error.h \
+	src/core/base/hash.h \
 	src/core/base/idset.c src/core/base/idset.h \
 	src/core/base/json.c src/core/base/json.h \
 	src/core/base/list.h \
 	src/core/base/min_cost_flow.c src/core/base/min_cost_flow.h \
+	src/core/base/number.c src/core/base/number.h \
 	src/core/base/text.c src/core/base/text.h \
 	src/core/base/text_table.c src/core/base/text_table.h \
 	src/core/base/variables.c src/core/base/variables.h \

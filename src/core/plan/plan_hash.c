@@ -1,15 +1,8 @@
+/* The digest of a plan, by which the ranks of a node compare theirs. */
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/plan/plan_internal.h"
-
-/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static void mix(uint64_t *hash, const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-
-    for (size_t i = 0; i < size; i++)
-        *hash = (*hash ^ byte[i]) * UINT64_C(0x100000001b3);
-}
 
 static void mix_number(uint64_t *hash, int number)
 {
@@ -17,7 +10,7 @@ static void mix_number(uint64_t *hash, int number)
 
     for (int i = 0; i < 4; i++)
         byte[i] = (unsigned char)((unsigned)number >> 8 * i);
-    mix(hash, byte, sizeof byte);
+    *hash = hash_bytes(*hash, byte, sizeof byte);
 }
 
 static void mix_set(uint64_t *hash, const struct idset *set)
@@ -29,7 +22,7 @@ static void mix_set(uint64_t *hash, const struct idset *set)
 
 uint64_t plan_hash(const struct node *node, const struct plan *plan)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = HASH_START;
 
     for (int r = 0; r < plan->nranks; r++) {
         const struct plan_rank *rank = &plan->ranks[r];
@@ -40,8 +33,8 @@ uint64_t plan_hash(const struct node *node, const struct plan *plan)
         for (int i = 0; i < rank->ngpus; i++) {
             const struct gpu *gpu = &node->gpus[rank->gpus[i]];
 
-            mix(&hash, gpu->pci, strlen(gpu->pci) + 1);
-            mix(&hash, gpu->uuid, strlen(gpu->uuid) + 1);
+            hash = hash_bytes(hash, gpu->pci, strlen(gpu->pci) + 1);
+            hash = hash_bytes(hash, gpu->uuid, strlen(gpu->uuid) + 1);
             /* Tiles need not have a UUID. */
             if (gpu->part >= 0)
                 mix_number(&hash, gpu->part);

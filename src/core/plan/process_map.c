@@ -1,26 +1,14 @@
 #include "core/plan/process_map_internal.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/hash.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
-
-bool layout_number(const char *text, long low, long high, int *number)
-{
-    char *end;
-    long value;
-
-    errno = 0;
-    value = strtol(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || value < low || value > high)
-        return false;
-    *number = (int)value;
-    return true;
-}
 
 /* There is room for the next power of two. */
 static struct layout_node *add_node(struct layout *layout)
@@ -44,12 +32,8 @@ static struct layout_node *add_node(struct layout *layout)
  * would take. */
 static int *find_place(const struct layout *layout, const char *name)
 {
-    uint32_t hash = 2166136261U; /* FNV-1a */
-    int at;
+    int at = (int)(hash_text(HASH_START, name) % (unsigned)layout->nplaces);
 
-    for (const char *byte = name; *byte; byte++)
-        hash = (hash ^ (unsigned char)*byte) * 16777619U;
-    at = (int)(hash % (uint32_t)layout->nplaces);
     while (layout->place[at] && strcmp(layout->nodes[layout->place[at] - 1].name, name) != 0)
         at = (at + 1) % layout->nplaces;
     return &layout->place[at];
@@ -124,7 +108,7 @@ static int add_named(struct layout *layout, char *entry, struct gpubind_error *e
     if ((!*entry && !is_xml(file ? file : "")) || *entry == '-' || (file && !*file))
         return error_set(err, "'%s%s' is no node: write NAME[:SLOTS][=FILE] or FILE.xml[:SLOTS]",
                          entry, file ? "=" : "");
-    if (slots && !layout_number(slots, 1, LAYOUT_MAX_RANKS, &nslots))
+    if (slots && !number_read(slots, 1, LAYOUT_MAX_RANKS, &nslots))
         return error_set(err, "node %s: '%s' is no number of slots", entry, slots);
     if (*entry && layout_find(layout, entry) >= 0)
         return error_set(err, "node %s is named twice", entry);
@@ -142,7 +126,7 @@ int layout_nodes(struct layout *layout, const char *text, struct gpubind_error *
     int count = 0, status = 0;
 
     if (isdigit((unsigned char)*text) && !text[strspn(text, "0123456789")] &&
-        !layout_number(text, 1, LAYOUT_MAX_NODES, &count))
+        !number_read(text, 1, LAYOUT_MAX_NODES, &count))
         return error_set(err, "%s nodes are out of range (1 to %d)", text, LAYOUT_MAX_NODES);
     for (int n = 0; n < count; n++) {
         char name[16];

@@ -4,9 +4,6 @@
 
 #include "core/plan/process_map.h"
 
-/* A decimal number in [low, high], the whole of the text. */
-bool layout_number(const char *text, long low, long high, int *number);
-
 /* Position of the node with this name, or -1. */
 int layout_find(const struct layout *layout, const char *name);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/number.h"
 #include "core/plan/process_map_internal.h"
 
 /* One line of a rankfile, cut into its words. */
@@ -31,7 +32,7 @@ static int read_line(char *line, int next, struct rankfile_line *out)
     if (n < 2 || strcmp(words[0], "rank") != 0 || !(equals = strchr(words[1], '=')) || !equals[1])
         return -1;
     *equals = '\0';
-    if (!layout_number(words[1], 0, LAYOUT_MAX_RANKS - 1, &out->rank))
+    if (!number_read(words[1], 0, LAYOUT_MAX_RANKS - 1, &out->rank))
         return -1;
     if (n == 3 && strncmp(words[2], "slot=", 5) != 0)
         return -1;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/number.h"
 #include "core/topo/node.h"
 
 /* "3b:00.0" stands for domain 0000. */
@@ -14,12 +15,13 @@ static bool pci_matches(const struct gpu *gpu, const char *text)
            (strncmp(text, "0000", 4) == 0 && strcasecmp(gpu->pci, text + 4) == 0);
 }
 
-/* A decimal number below a million, the whole of the text; -1: it is none. */
+/* A decimal number below a million; -1: the text is none. */
 static int read_number(const char *text)
 {
-    size_t length = strspn(text, "0123456789");
+    int number = -1;
 
-    return length && length < 7 && !text[length] ? atoi(text) : -1;
+    (void)number_read(text, 0, 999999, &number);
+    return number;
 }
 
 static bool uuid_begins(const char *uuid, const char *text)

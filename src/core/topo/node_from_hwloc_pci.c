@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/topo/hwloc_versions.h"
 #include "core/topo/node_from_hwloc_pci.h"
@@ -9,15 +10,11 @@
 int hwloc_device_number(const char *name, const char *prefix)
 {
     size_t length = strlen(prefix);
-    char *end;
-    long number;
+    int number = -1;
 
-    if (!name || strncmp(name, prefix, length) != 0)
-        return -1;
-    if (name[length] < '0' || name[length] > '9')
-        return -1;
-    number = strtol(name + length, &end, 10);
-    return *end == '\0' && number < 100000 ? (int)number : -1;
+    if (name && strncmp(name, prefix, length) == 0)
+        (void)number_read(name + length, 0, 99999, &number);
+    return number;
 }
 
 int hwloc_by_address(const void *a, const void *b)

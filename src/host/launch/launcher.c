@@ -1,7 +1,5 @@
 #include "host/launch/launcher.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/idset.h"
+#include "core/base/number.h"
 #include "core/plan/job.h"
 #include "host/sys/process.h"
 
@@ -90,17 +89,10 @@ static bool is_present(const struct launcher *launcher)
 static int read_variable(const char *name, int low, int *number, struct gpubind_error *err)
 {
     const char *text = name ? getenv(name) : NULL;
-    char *end;
-    long value;
 
-    if (!text)
-        return 0;
-    errno = 0;
-    value = strtol(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || value < low || value > INT_MAX)
+    if (text && !number_read(text, low, INT_MAX, number))
         return error_set(err, "%s=%s in the environment is not a number from %d on", name, text,
                          low);
-    *number = (int)value;
     return 0;
 }
 

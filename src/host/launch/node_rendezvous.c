@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "host/launch/node_rendezvous_leader.h"
 
 /* How long a process waits beyond the leader's patience: discovery on a machine
@@ -45,14 +46,12 @@ pid_t meet_peer(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
-/* The name is a digest (FNV-1a), since a job's own may be longer than an address. */
+/* The name holds a hash of the key, since a job's own may be longer than an address. */
 static socklen_t make_address(const char *key, int turn, struct sockaddr_un *address)
 {
-    unsigned long long hash = 0xcbf29ce484222325ULL;
+    unsigned long long hash = hash_text(HASH_START, key);
     int length;
 
-    for (const char *c = key; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3ULL;
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
     length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1,

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "host/mps/mps_control.h"
 
 /* Leaves room for the folder's own name. */
@@ -24,12 +25,10 @@
 static void make_prefix(char *prefix, size_t size)
 {
     char host[256] = "";
-    unsigned hash = 0x811c9dc5u;
 
     gethostname(host, sizeof host - 1);
-    for (const char *c = host; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x01000193u;
-    snprintf(prefix, size, "gpubind-mps.%ld.%08x.", (long)geteuid(), hash);
+    snprintf(prefix, size, "gpubind-mps.%ld.%08x.", (long)geteuid(),
+             (unsigned)hash_text(HASH_START, host));
 }
 
 /* Nobody but the user and root may rename what lies there. */
