@@ -26,7 +26,7 @@ int gpubind_free(void *buf)
     if (buf)
         result = memory_free_later(buf, &err);
     if (library_started())
-        engine_progress();
+        progress_step();
     return library_leave(MPI_COMM_WORLD, result, "gpubind_free", &err);
 }
 
@@ -50,7 +50,7 @@ static int release_now(const void *ptr, struct gpubind_error *err)
     release = shares_release(memory.id, 0, NULL);
     if (!release)
         return MPI_SUCCESS;
-    released = engine_wait_for(is_released, release, MEMORY_PATIENCE);
+    released = progress_wait_for(is_released, release, MEMORY_PATIENCE);
     if (!released)
         error_set(err, "%d ranks have mapped the memory at %p and made no call of gpubind for "
                   "%.0f s", release_pending(release), ptr, MEMORY_PATIENCE);

@@ -120,7 +120,7 @@ int gpubind_mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, gpubind_match
     }
     if (receive) {
         if (!receive->done)
-            engine_wait(&receive, 1, false);
+            progress_wait(&receive, 1, false);
         result = request_finish(receive, status, &err);
         message_sweep();
     }

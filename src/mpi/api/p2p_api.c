@@ -35,7 +35,7 @@ static int start_and_wait(const struct arguments *arguments, enum verb verb, MPI
     if (operation) {
         message_start(operation, true);
         if (!operation->done)
-            engine_wait(&operation, 1, false);
+            progress_wait(&operation, 1, false);
         result = request_finish(operation, status, &err);
     }
     return library_leave(arguments->comm, result, call, &err);
@@ -80,7 +80,7 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
 
         message_start(both[0], false);
         message_start(both[1], true);
-        engine_wait(both, 2, false);
+        progress_wait(both, 2, false);
         result = request_finish(both[0], status, &err);
         other = request_finish(both[1], MPI_STATUS_IGNORE, &second);
         if (result == MPI_SUCCESS) {

@@ -95,12 +95,12 @@ static void gather(const void *mine, size_t nbytes, void *all, const struct comm
 
 static int enable(struct comm *comm, char *access, struct gpubind_error *err)
 {
-    const struct places *places = places_of(comm, err);
+    const struct rank_map *rank_map = rank_map_of(comm, err);
     struct card mine = {0}, *cards = calloc((size_t)comm->size, sizeof *cards);
     char *row = calloc((size_t)comm->size, 1);
-    int status = places && cards && row ? 0 : -1;
+    int status = rank_map && cards && row ? 0 : -1;
 
-    if (status == 0 && places->place[comm->rank].has_gpu)
+    if (status == 0 && rank_map->ranks[comm->rank].has_gpu)
         make_card(&mine, NULL);
     if (status == 0) {
         gather(&mine, sizeof mine, cards, comm);

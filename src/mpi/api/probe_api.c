@@ -42,7 +42,8 @@ static int check(const struct looking *looking, struct gpubind_error *err)
                   looking->comm->size);
         return MPI_ERR_RANK;
     }
-    if (looking->tag != MPI_ANY_TAG && (looking->tag < 0 || looking->tag > looking->comm->tag_most)) {
+    if (looking->tag != MPI_ANY_TAG &&
+        (looking->tag < 0 || looking->tag > looking->comm->tag_most)) {
         error_set(err, "the tag is %d, not 0 to %d", looking->tag, looking->comm->tag_most);
         return MPI_ERR_TAG;
     }
@@ -56,8 +57,8 @@ static bool is_lost(const struct looking *looking, struct gpubind_error *err)
     const bool any = looking->source == MPI_ANY_SOURCE;
     const int lost = any ? life_lost_rank(comm) : looking->source;
 
-    if (lost < 0 || (!any && !engine_is_gone(comm->domain,
-                                             &comm->domain->peers[comm->domain_ranks[lost]])))
+    if (lost < 0 || (!any && !peer_is_gone(comm->domain,
+                                           &comm->domain->peers[comm->domain_ranks[lost]])))
         return false;
     incoming_read_all();
     if (is_there(looking))
@@ -72,10 +73,10 @@ static int await(const struct looking *looking, struct gpubind_error *err)
 {
     const double since = operation_clock();
 
-    while (!engine_wait_for(is_there, looking, 0.1)) {
+    while (!progress_wait_for(is_there, looking, 0.1)) {
         if (is_lost(looking, err))
             return MPI_ERR_OTHER;
-        patience_look_for(looking->comm, looking->source, looking->tag, since);
+        wait_notice_check_probe(looking->comm, looking->source, looking->tag, since);
     }
     return MPI_SUCCESS;
 }
@@ -96,7 +97,7 @@ int probe_look(const struct looking *looking, bool wait, int *flag,
     if (wait)
         result = await(looking, err);
     else
-        engine_poll();
+        progress_poll();
     *flag = is_there(looking);
     if (*flag && result == MPI_SUCCESS)
         describe(&match_look(looking->comm, looking->source, looking->tag)->header, message);
@@ -151,7 +152,7 @@ static int receive_seen(struct comm *comm, const struct gpubind_message *message
     }
     match_receive(receive);
     if (!receive->done)
-        engine_wait(&receive, 1, false);
+        progress_wait(&receive, 1, false);
     return request_finish(receive, MPI_STATUS_IGNORE, err);
 }
 

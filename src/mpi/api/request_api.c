@@ -45,7 +45,7 @@ int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
         result = persistent_unsaid(*request, &err);
     } else {
         if (!(*request)->done)
-            engine_test(request, 1);
+            progress_test(request, 1);
         *flag = (*request)->done;
         if (*flag)
             result = end(request, status, &err);
@@ -71,7 +71,7 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
             !operation->pair)
             offer_make(operation);
         if (!operation->done)
-            engine_wait(request, 1, false);
+            progress_wait(request, 1, false);
         result = end(request, status, &err);
         message_sweep();
     }
@@ -140,9 +140,9 @@ static int end_all(int n, gpubind_request requests[], bool wait, int *flag, MPI_
     library_enter();
     ends = ends_begin(n);
     if (ends.result == MPI_SUCCESS && wait)
-        engine_wait(requests, n, false);
+        progress_wait(requests, n, false);
     else if (ends.result == MPI_SUCCESS && !are_all_done(n, requests))
-        engine_test(requests, n);
+        progress_test(requests, n);
     *flag = ends.result == MPI_SUCCESS && are_all_done(n, requests);
     for (int i = 0; i < n && *flag; i++)
         end_listed(requests, i, status_at(statuses, i), &ends);
@@ -193,9 +193,9 @@ static int end_any(int n, gpubind_request requests[], bool wait, int *index, int
         request_empty_status(status);
     } else if (*flag) {
         if (wait)
-            engine_wait(requests, n, true);
+            progress_wait(requests, n, true);
         else if (find_done(n, requests) == MPI_UNDEFINED)
-            engine_test(requests, n);
+            progress_test(requests, n);
         *index = find_done(n, requests);
         *flag = *index != MPI_UNDEFINED;
         if (*flag) {
@@ -229,9 +229,9 @@ static int end_some(int n, gpubind_request requests[], bool wait, int *nended, i
     *nended = MPI_UNDEFINED;
     if (ends.result == MPI_SUCCESS && !are_all_idle(n, requests)) {
         if (wait)
-            engine_wait(requests, n, true);
+            progress_wait(requests, n, true);
         else
-            engine_test(requests, n);
+            progress_test(requests, n);
         *nended = 0;
         for (int i = 0; i < n; i++)
             if (!is_idle(requests[i]) && requests[i]->done) {
@@ -264,7 +264,7 @@ int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *s
 
     library_enter();
     if (!is_idle(request) && !request->done)
-        engine_test(&request, 1);
+        progress_test(&request, 1);
     *flag = is_idle(request) || request->done;
     if (is_idle(request))
         request_empty_status(status);
@@ -296,7 +296,7 @@ int gpubind_cancel(gpubind_request *request)
                                   : "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
     } else if (operation->kind == OPERATION_RECEIVE && operation->rank != MPI_PROC_NULL) {
-        engine_progress(); /* a message that is there already is received */
+        progress_step(); /* a message that is there already is received */
         take_back(operation);
     }
     return library_leave(comm, result, "gpubind_cancel", &err);

@@ -44,7 +44,7 @@ static int put_aside(struct gpubind_operation *send, struct gpubind_error *err)
     if (gated_send_pack(send, err) < 0)
         return -1;
     while (!is_aside(send))
-        engine_wait_for(is_aside, send, 3600);
+        progress_wait_for(is_aside, send, 3600);
     if (send->result == MPI_SUCCESS)
         return 0;
     *err = send->error;
@@ -79,7 +79,7 @@ static int exchange(struct gpubind_operation *both[2], MPI_Status *status,
 
     message_start(both[0], false);
     message_start(both[1], true);
-    engine_wait(both, 2, false);
+    progress_wait(both, 2, false);
     result = request_finish(both[0], status, err);
     other = request_finish(both[1], MPI_STATUS_IGNORE, &second);
     if (result != MPI_SUCCESS)

@@ -34,7 +34,7 @@ static int start_helper(struct gpubind_error *err)
 
     PMPI_Query_thread(&level);
     library_unshare(level != MPI_THREAD_MULTIPLE && !settings.progress_thread);
-    if (settings.progress_thread && stream_thread_help_always(err) < 0)
+    if (settings.progress_thread && progress_thread_help_always(err) < 0)
         return MPI_ERR_OTHER;
     return MPI_SUCCESS;
 }
@@ -74,7 +74,7 @@ int library_start(struct gpubind_error *err)
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
     buffers_limit((uint64_t)settings.pack_memory << 20);
-    notice_start();
+    warn_start();
     modules_are(modules);
     gpu_at_death(forget_context);
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
@@ -83,7 +83,7 @@ int library_start(struct gpubind_error *err)
     if (result != MPI_SUCCESS)
         return result;
     library_is_now(LIBRARY_RUNNING);
-    notice_unknown_variables();
+    warn_unknown_variables();
     if (settings.verbose)
         paths_print_settings(stderr, 1e3 * (operation_clock() - before));
     trace_info(TRACE_CORE, "gpubind %s started in %.1f ms", PACKAGE_VERSION,
@@ -106,12 +106,12 @@ void library_stop(void)
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
     library_meet(world);
     match_close();
-    stream_thread_stop();
+    progress_thread_stop();
     gpu_wait_from_now_on();
     pairs_stop();
     windows_detach();
     mappings_drop_all();
-    engine_wait_for(nothing_to_free, NULL, 10);
+    progress_wait_for(nothing_to_free, NULL, 10);
     library_meet(world); /* nobody maps what its owner frees now */
     windows_clear();
     library_is_now(LIBRARY_OVER);
@@ -167,6 +167,6 @@ int gpubind_progress(void)
 {
     library_enter();
     if (library_started())
-        engine_poll();
+        progress_poll();
     return library_leave(MPI_COMM_WORLD, MPI_SUCCESS, "gpubind_progress", NULL);
 }

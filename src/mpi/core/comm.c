@@ -29,7 +29,7 @@ static void comm_free(struct comm *comm)
             (*at)->comm_removed(comm);
     free(comm->companion->told);
     free(comm->companion);
-    places_clear(comm->places);
+    rank_map_clear(comm->rank_map);
     domain_leave(comm->domain);
     free(comm->told);
     free(comm->domain_ranks);

@@ -18,7 +18,7 @@ struct comm {
     /* Receives without a message and messages without a receive, oldest first. */
     struct gpubind_operation *posted, **posted_end;
     struct arrival *kept, **kept_end;
-    struct places *places; /* see places.h; NULL: not asked yet */
+    struct rank_map *rank_map; /* see rank_map.h; NULL: not asked yet */
     struct gpubind_window *window; /* it is that one's own, see window_remote.h */
     uint32_t ndups; /* copies that MPI_Comm_dup and its like have made of it */
     int operations; /* that are under way on it, or whose end nobody has heard of; */

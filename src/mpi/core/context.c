@@ -77,8 +77,8 @@ int library_leave(MPI_Comm comm, int result, const char *call, const struct gpub
 {
     int inter;
 
-    engine_tell_peers();
-    stream_thread_look();
+    progress_notify_peers();
+    progress_thread_look();
     gpu_resume_capture(capture_mode);
     library_unlock();
     if (result == MPI_SUCCESS)
@@ -155,9 +155,9 @@ void library_meet(MPI_Comm comm)
 
     if (PMPI_Ibarrier(comm, &request) != MPI_SUCCESS)
         return;
-    while (!engine_wait_for(barrier_is_over, &request, 1) && lost < 0)
+    while (!progress_wait_for(barrier_is_over, &request, 1) && lost < 0)
         lost = life_any_lost(); /* who was here may be gone, too: it is over soon then */
     if (lost >= 0 && !barrier_is_over(&request))
-        notice_once(NOTICE_GONE, "rank %d is gone; the end of the library does not wait for it, "
-                    "MPI_Finalize may", lost);
+        warn_once(WARN_GONE, "rank %d is gone; the end of the library does not wait for it, "
+                  "MPI_Finalize may", lost);
 }

@@ -55,9 +55,9 @@ static int make_segment(struct domain *domain, const struct settings *settings)
 
     PMPI_Comm_free(&sharers);
     if (status < 0)
-        notice_once(NOTICE_SEGMENT, "%s; the ranks of this node talk through MPI", err.text);
+        warn_once(WARN_SEGMENT, "%s; the ranks of this node talk through MPI", err.text);
     else if (err.text[0])
-        notice_once(NOTICE_SHM, "%s", err.text);
+        warn_once(WARN_SHM, "%s", err.text);
     return status;
 }
 
@@ -392,7 +392,7 @@ void domain_pin(struct domain *domain, int local, enum segment_data data)
     entered = gpu_enter(gpu);
     /* Copies work without, only slower, so a refusal is no error. */
     if (gpu_driver()->cuMemHostRegister_v2(at, nbytes, CUDA_REGISTER_PORTABLE) != CUDA_OK)
-        notice_once(NOTICE_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
-                    "through host memory are slower");
+        warn_once(WARN_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
+                  "through host memory are slower");
     gpu_leave(entered);
 }

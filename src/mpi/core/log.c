@@ -12,23 +12,23 @@
 
 static int rank = -1; /* kept: the thread that says it may not ask MPI */
 
-static bool node_has_had(enum notice kind)
+static bool node_has_had(enum warning kind)
 {
     const struct domain *domain = domain_first();
     const uint32_t bit = 1u << kind;
 
     return domain && domain->segment.base &&
-           atomic_fetch_or(&segment_station(&domain->segment, 0)->noticed, bit) & bit;
+           atomic_fetch_or(&segment_station(&domain->segment, 0)->warned, bit) & bit;
 }
 
-void notice_start(void)
+void warn_start(void)
 {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 }
 
-void notice_once(enum notice kind, const char *format, ...)
+void warn_once(enum warning kind, const char *format, ...)
 {
-    static bool said[NOTICES];
+    static bool said[WARNINGS];
     char sentence[600];
     va_list args;
 
@@ -43,12 +43,12 @@ void notice_once(enum notice kind, const char *format, ...)
     fprintf(stderr, "gpubind: rank %d: %s\n", rank, sentence);
 }
 
-void notice_unknown_variables(void)
+void warn_unknown_variables(void)
 {
     struct text unknown = {0};
 
     variables_note_unknown(environ, "; ", &unknown);
     if (unknown.length && !unknown.failed)
-        notice_once(NOTICE_VARIABLE, "%.*s", (int)unknown.length - 2, unknown.bytes);
+        warn_once(WARN_VARIABLE, "%.*s", (int)unknown.length - 2, unknown.bytes);
     text_clear(&unknown);
 }

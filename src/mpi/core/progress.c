@@ -34,7 +34,7 @@ static void look_around(void)
             (*at)->look_around();
 }
 
-void engine_progress(void)
+void progress_step(void)
 {
     const bool mpi = library_may_call_mpi();
 
@@ -46,18 +46,18 @@ void engine_progress(void)
     for_each_module(at)
         if ((*at)->progress_end)
             (*at)->progress_end();
-    engine_tell_peers();
+    progress_notify_peers();
     look_around();
     if (mpi)
         domains_sweep();
 }
 
-bool engine_busy(void)
+bool progress_busy(void)
 {
     return operations_live() > 0;
 }
 
-bool engine_inbox_waits(void)
+bool progress_inbox_waits(void)
 {
     for (const struct domain *domain = domain_first(); domain; domain = domain->next)
         if (inbox_waits(domain))
@@ -65,7 +65,7 @@ bool engine_inbox_waits(void)
     return false;
 }
 
-void engine_tell_peers(void)
+void progress_notify_peers(void)
 {
     for (struct domain *domain = domain_first(); domain; domain = domain->next)
         if (domain->unacked)
@@ -82,21 +82,21 @@ static void call_mpi(void)
         PMPI_Iprobe(MPI_ANY_SOURCE, 0, domain->shadow, &flag, MPI_STATUS_IGNORE);
 }
 
-bool engine_is_gone(struct domain *domain, const struct peer *peer)
+bool peer_is_gone(struct domain *domain, const struct peer *peer)
 {
     return life_is_over(domain, peer);
 }
 
-bool engine_peer_is_gone(const struct gpubind_operation *operation)
+bool request_peer_is_gone(const struct gpubind_operation *operation)
 {
     return operation->peer && life_is_over(operation->domain, operation->peer);
 }
 
-void engine_poll(void)
+void progress_poll(void)
 {
     static unsigned calls;
 
-    engine_progress();
+    progress_step();
     if (++calls % TESTS_PER_MPI_CALL == 0)
         call_mpi();
 }
@@ -112,9 +112,9 @@ static void test(struct gpubind_operation *operation)
     }
 }
 
-void engine_test(struct gpubind_operation *const *operations, int n)
+void progress_test(struct gpubind_operation *const *operations, int n)
 {
-    engine_poll();
+    progress_poll();
     for (int i = 0; i < n; i++)
         if (operations[i] && !operations[i]->inactive && !operations[i]->done)
             test(operations[i]);
@@ -171,7 +171,7 @@ static bool has_news(struct gpubind_operation *const *operations, int n, bool an
     return *first > before;
 }
 
-void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
+void progress_wait(struct gpubind_operation *const *operations, int n, bool any)
 {
     struct pause pause = {0, operation_clock()};
     int first = 0; /* of a wait for all: those before it are over */
@@ -186,7 +186,7 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
 
         if (any ? done > 0 : done == n)
             return;
-        engine_progress();
+        progress_step();
         if (has_news(operations, n, any, &first))
             continue;
         breathe(&pause);
@@ -199,13 +199,13 @@ void engine_wait(struct gpubind_operation *const *operations, int n, bool any)
     }
 }
 
-bool engine_wait_for(bool (*done)(const void *), const void *argument, double seconds)
+bool progress_wait_for(bool (*done)(const void *), const void *argument, double seconds)
 {
     const double until = operation_clock() + seconds;
     struct pause pause = {0, 0};
 
     for (;;) {
-        engine_progress();
+        progress_step();
         if (done(argument))
             return true;
         if (operation_clock() > until)

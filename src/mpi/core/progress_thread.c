@@ -1,4 +1,4 @@
-/* The thread that drives the engine where no thread of the application does: for what
+/* The thread that makes steps of progress where no thread of the application does: for what
  * streams were given, for windows, and while the application is in calls of MPI that block
  * (or, with GPUBIND_PROGRESS_THREAD=1, anywhere else). */
 #include "mpi/core/progress_thread.h"
@@ -56,7 +56,7 @@ static void step(void)
     if (!library_try_lock())
         return;
     gpu_suspend_capture(); /* the application may have loaded CUDA since the thread began */
-    engine_progress();
+    progress_step();
     library_unlock();
 }
 
@@ -110,12 +110,12 @@ static double sleeps(void)
         return watches() ? WATCH_EACH : 0;
     if (!library_try_lock())
         return NAP;
-    waits = engine_inbox_waits();
+    waits = progress_inbox_waits();
     library_unlock();
     if (waits)
         return -1;
-    if (engine_busy())
-        return stream_thread_has_mpi() ? NAP_WITH_MPI : NAP;
+    if (progress_busy())
+        return progress_thread_has_mpi() ? NAP_WITH_MPI : NAP;
     if (!one_bell)
         return NAP;
     return watches() ? WATCH_EACH : 0;
@@ -146,7 +146,7 @@ static void *serve(void *unused)
     while (!stopping) {
         const double since = operation_clock() - happened;
 
-        if (!has_work() && !(may_help() && engine_busy() && since < AWAKE))
+        if (!has_work() && !(may_help() && progress_busy() && since < AWAKE))
             happened = sleep_on() ? operation_clock() - pauses[0].until : happened;
         else
             rest(since);
@@ -185,16 +185,16 @@ static bool start_thread(void)
     return state == RUNNING;
 }
 
-int stream_thread_start(struct gpubind_error *err)
+int progress_thread_start(struct gpubind_error *err)
 {
     if (state != FAILED)
         library_share();
     return start_thread() ? 0 : error_set(err, "no thread can be made to serve streams");
 }
 
-int stream_thread_help_always(struct gpubind_error *err)
+int progress_thread_help_always(struct gpubind_error *err)
 {
-    if (stream_thread_start(err) < 0)
+    if (progress_thread_start(err) < 0)
         return -1;
     always = true;
     bell->use = BELL_FOR_ALL;
@@ -203,7 +203,7 @@ int stream_thread_help_always(struct gpubind_error *err)
 
 /* The application's thread has the library. What others ask from here on rings; what they
  * asked before is served first. */
-void stream_thread_enter(void)
+void progress_thread_enter(void)
 {
     int mode;
 
@@ -211,38 +211,38 @@ void stream_thread_enter(void)
     if (!start_thread())
         return;
     inside++;
-    atomic_store(&bell->use, always || engine_busy() ? BELL_FOR_ALL : BELL_FOR_REQUESTS);
-    if (!engine_busy() && !engine_inbox_waits())
+    atomic_store(&bell->use, always || progress_busy() ? BELL_FOR_ALL : BELL_FOR_REQUESTS);
+    if (!progress_busy() && !progress_inbox_waits())
         return;
     mode = gpu_suspend_capture();
-    engine_progress();
+    progress_step();
     gpu_resume_capture(mode);
-    if (!engine_busy())
+    if (!progress_busy())
         return;
     atomic_store(&bell->use, BELL_FOR_ALL);
-    stream_thread_wake();
+    progress_thread_wake();
 }
 
-void stream_thread_leave(void)
+void progress_thread_leave(void)
 {
     if (state == RUNNING && --inside == 0 && !always)
         atomic_store_explicit(&bell->use, BELL_IN_VAIN, memory_order_relaxed);
 }
 
-void stream_thread_look(void)
+void progress_thread_look(void)
 {
-    if (may_help() && engine_busy())
-        stream_thread_wake();
+    if (may_help() && progress_busy())
+        progress_thread_wake();
 }
 
-void stream_thread_wake(void)
+void progress_thread_wake(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&bell->asleep, memory_order_relaxed))
         bell_ring(bell);
 }
 
-bool stream_thread_has_mpi(void)
+bool progress_thread_has_mpi(void)
 {
     return level == MPI_THREAD_MULTIPLE;
 }
@@ -256,11 +256,11 @@ static bool is_over(const void *unused)
     return true;
 }
 
-void stream_thread_stop(void)
+void progress_thread_stop(void)
 {
     if (state != RUNNING)
         return;
-    while (!engine_wait_for(is_over, NULL, ON_ITS_WAY))
+    while (!progress_wait_for(is_over, NULL, ON_ITS_WAY))
         for_each_module(at)
             if ((*at)->give_up)
                 (*at)->give_up();

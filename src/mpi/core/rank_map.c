@@ -19,7 +19,7 @@ static bool role_is_without_gpu(void)
 
 /* The device of the current context; without one the first visible. Makes no context,
  * which takes 0.1 s. */
-static void find_gpu(struct place *place)
+static void find_gpu(struct rank_info *rank)
 {
     struct CUctx_st *context = NULL;
     int device = 0, count = 0;
@@ -30,101 +30,102 @@ static void find_gpu(struct place *place)
     if (gpu_driver()->cuCtxGetCurrent(&context) != CUDA_OK || !context ||
         gpu_driver()->cuCtxGetDevice(&device) != CUDA_OK)
         device = 0;
-    if (gpu_driver()->cuDeviceGetPCIBusId(place->pci, sizeof place->pci, device) != CUDA_OK)
+    if (gpu_driver()->cuDeviceGetPCIBusId(rank->pci, sizeof rank->pci, device) != CUDA_OK)
         return;
-    for (char *c = place->pci; *c; c++)
+    for (char *c = rank->pci; *c; c++)
         *c = (char)tolower((unsigned char)*c);
-    place->has_gpu = 1;
+    rank->has_gpu = 1;
 }
 
-static void number_nodes(struct places *places)
+static void number_nodes(struct rank_map *rank_map)
 {
     int nodes = 0;
 
-    for (int i = 0; i < places->n; i++) {
-        struct place *place = &places->place[i];
+    for (int i = 0; i < rank_map->n; i++) {
+        struct rank_info *rank = &rank_map->ranks[i];
 
-        place->node = -1;
-        for (int j = 0; j < i && place->node < 0; j++)
-            if (strcmp(places->place[j].host, place->host) == 0)
-                place->node = places->place[j].node;
-        if (place->node < 0)
-            place->node = nodes++;
+        rank->node = -1;
+        for (int j = 0; j < i && rank->node < 0; j++)
+            if (strcmp(rank_map->ranks[j].host, rank->host) == 0)
+                rank->node = rank_map->ranks[j].node;
+        if (rank->node < 0)
+            rank->node = nodes++;
     }
 }
 
 /* The number of a GPU: how many of its node's come before it by PCI address. */
-static void number_gpus(struct places *places)
+static void number_gpus(struct rank_map *rank_map)
 {
-    for (int i = 0; i < places->n; i++) {
-        struct place *place = &places->place[i];
+    for (int i = 0; i < rank_map->n; i++) {
+        struct rank_info *rank = &rank_map->ranks[i];
 
-        place->gpu = place->has_gpu ? 0 : -1;
-        for (int j = 0; place->has_gpu && j < places->n; j++) {
-            const struct place *other = &places->place[j];
-            bool counts = other->has_gpu && other->node == place->node &&
-                          strcmp(other->pci, place->pci) < 0;
+        rank->gpu = rank->has_gpu ? 0 : -1;
+        for (int j = 0; rank->has_gpu && j < rank_map->n; j++) {
+            const struct rank_info *other = &rank_map->ranks[j];
+            bool counts = other->has_gpu && other->node == rank->node &&
+                          strcmp(other->pci, rank->pci) < 0;
 
             for (int k = 0; counts && k < j; k++) /* once each */
-                counts = places->place[k].node != other->node ||
-                         strcmp(places->place[k].pci, other->pci) != 0;
-            place->gpu += counts;
+                counts = rank_map->ranks[k].node != other->node ||
+                         strcmp(rank_map->ranks[k].pci, other->pci) != 0;
+            rank->gpu += counts;
         }
     }
 }
 
-const struct places *places_of(struct comm *comm, struct gpubind_error *err)
+const struct rank_map *rank_map_of(struct comm *comm, struct gpubind_error *err)
 {
-    struct places *places = comm->places;
-    struct place mine = {.gpu = -1};
+    struct rank_map *rank_map = comm->rank_map;
+    struct rank_info mine = {.gpu = -1};
     char host[MPI_MAX_PROCESSOR_NAME] = "";
     int length;
 
-    if (places)
-        return places;
-    places = calloc(1, sizeof *places + (size_t)comm->size * sizeof *places->place);
-    if (!places) {
+    if (rank_map)
+        return rank_map;
+    rank_map = calloc(1, sizeof *rank_map + (size_t)comm->size * sizeof *rank_map->ranks);
+    if (!rank_map) {
         error_set(err, "out of memory");
         return NULL;
     }
-    places->n = comm->size;
+    rank_map->n = comm->size;
     PMPI_Get_processor_name(host, &length);
     snprintf(mine.host, sizeof mine.host, "%.63s", host);
     find_gpu(&mine);
     library_meet(comm->user);
     library_unlock();
-    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, places->place, sizeof mine, MPI_BYTE, comm->user);
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, rank_map->ranks, sizeof mine, MPI_BYTE,
+                   comm->user);
     library_lock();
-    number_nodes(places);
-    number_gpus(places);
-    comm->places = places;
-    return places;
+    number_nodes(rank_map);
+    number_gpus(rank_map);
+    comm->rank_map = rank_map;
+    return rank_map;
 }
 
-void places_clear(struct places *places)
+void rank_map_clear(struct rank_map *rank_map)
 {
-    free(places);
+    free(rank_map);
 }
 
 /* The places of the communicator's ranks; NULL with *result and a sentence. */
-static const struct places *places_in(MPI_Comm user, struct comm **comm, int *result,
-                                      struct gpubind_error *err)
+static const struct rank_map *rank_map_in(MPI_Comm user, struct comm **comm, int *result,
+                                          struct gpubind_error *err)
 {
-    const struct places *places = NULL;
+    const struct rank_map *rank_map = NULL;
 
     *comm = library_comm(user, result, err);
     if (*comm)
-        places = places_of(*comm, err);
-    if (*comm && !places)
+        rank_map = rank_map_of(*comm, err);
+    if (*comm && !rank_map)
         *result = MPI_ERR_OTHER;
-    return places;
+    return rank_map;
 }
 
-static int find_rank(const struct places *places, int node, int gpu, int *rank,
+static int find_rank(const struct rank_map *rank_map, int node, int gpu, int *rank,
                      struct gpubind_error *err)
 {
-    for (int i = 0; i < places->n && gpu >= 0; i++)
-        if (places->place[i].node == node && places->place[i].gpu == gpu) {
+    for (int i = 0; i < rank_map->n && gpu >= 0; i++)
+        if (rank_map->ranks[i].node == node && rank_map->ranks[i].gpu == gpu) {
             *rank = i;
             return MPI_SUCCESS;
         }
@@ -135,60 +136,60 @@ static int find_rank(const struct places *places, int node, int gpu, int *rank,
 
 int gpubind_rank_at(MPI_Comm user, int node, int gpu, int *rank)
 {
-    const struct places *places;
+    const struct rank_map *rank_map;
     struct gpubind_error err;
     struct comm *comm;
     int result;
 
     library_enter();
-    places = places_in(user, &comm, &result, &err);
-    if (places)
-        result = find_rank(places, node, gpu, rank, &err);
+    rank_map = rank_map_in(user, &comm, &result, &err);
+    if (rank_map)
+        result = find_rank(rank_map, node, gpu, rank, &err);
     return library_leave(user, result, "gpubind_rank_at", &err);
 }
 
-static void find_neighbors(const struct places *places, int me, bool periodic, int *north,
+static void find_neighbors(const struct rank_map *rank_map, int me, bool periodic, int *north,
                            int *south)
 {
-    const int n = places->n;
+    const int n = rank_map->n;
 
     *north = *south = MPI_PROC_NULL;
-    if (!places->place[me].has_gpu)
+    if (!rank_map->ranks[me].has_gpu)
         return;
     for (int step = 1; step <= n && *north == MPI_PROC_NULL; step++)
-        if ((periodic || me - step >= 0) && places->place[((me - step) % n + n) % n].has_gpu)
+        if ((periodic || me - step >= 0) && rank_map->ranks[((me - step) % n + n) % n].has_gpu)
             *north = ((me - step) % n + n) % n;
     for (int step = 1; step <= n && *south == MPI_PROC_NULL; step++)
-        if ((periodic || me + step < n) && places->place[(me + step) % n].has_gpu)
+        if ((periodic || me + step < n) && rank_map->ranks[(me + step) % n].has_gpu)
             *south = (me + step) % n;
 }
 
 int gpubind_neighbors(MPI_Comm user, int periodic, int *north, int *south)
 {
-    const struct places *places;
+    const struct rank_map *rank_map;
     struct gpubind_error err;
     struct comm *comm;
     int result;
 
     library_enter();
-    places = places_in(user, &comm, &result, &err);
-    if (places)
-        find_neighbors(places, comm->rank, periodic, north, south);
+    rank_map = rank_map_in(user, &comm, &result, &err);
+    if (rank_map)
+        find_neighbors(rank_map, comm->rank, periodic, north, south);
     return library_leave(user, result, "gpubind_neighbors", &err);
 }
 
 int gpubind_comm_gpus(MPI_Comm user, MPI_Comm *gpus)
 {
-    const struct places *places;
+    const struct rank_map *rank_map;
     struct gpubind_error err;
     struct comm *comm;
     int result;
 
     library_enter();
     *gpus = MPI_COMM_NULL;
-    places = places_in(user, &comm, &result, &err);
-    if (places) {
-        const int color = places->place[comm->rank].has_gpu ? 0 : MPI_UNDEFINED;
+    rank_map = rank_map_in(user, &comm, &result, &err);
+    if (rank_map) {
+        const int color = rank_map->ranks[comm->rank].has_gpu ? 0 : MPI_UNDEFINED;
 
         library_meet(user);
         library_unlock();

@@ -4,20 +4,20 @@
 
 #include "mpi/core/comm.h"
 
-struct place {
+struct rank_info {
     char host[64];
     char pci[24];  /* of its GPU; "" when it has none */
     int has_gpu;
     int node, gpu; /* numbers, see gpubind_rank_at; gpu -1: none */
 };
 
-struct places {
+struct rank_map {
     int n;
-    struct place place[];
+    struct rank_info ranks[];
 };
 
 /* Collective over comm the first time. NULL with a sentence on all ranks. */
-const struct places *places_of(struct comm *comm, struct gpubind_error *err);
-void places_clear(struct places *places);
+const struct rank_map *rank_map_of(struct comm *comm, struct gpubind_error *err);
+void rank_map_clear(struct rank_map *rank_map);
 
 #endif

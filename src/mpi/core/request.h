@@ -37,7 +37,7 @@ struct gpubind_operation {
     uint32_t number; /* by which GPUBIND_LOG tells it from others of this process */
     const struct operation_ops *ops;
     bool done;
-    bool held;      /* in use by the engine, maybe after it is done */
+    bool held;      /* in use by the progress engine, maybe after it is done */
     bool forgotten; /* the application has no more to do with it */
     bool waited;    /* a thread waits in the library */
     bool inactive;  /* persistent, and not started */
@@ -93,7 +93,7 @@ struct gpubind_operation *operation_make(enum operation_kind kind);
 void operation_join(struct gpubind_operation *operation, struct comm *comm);
 /* The application has heard of its end, or never will. */
 void operation_forget(struct gpubind_operation *operation);
-/* The engine needs it no more. */
+/* The progress engine needs it no more. */
 void operation_let_go(struct gpubind_operation *operation);
 /* Ends it: with MPI_SUCCESS, or an error class and a sentence. */
 void operation_end(struct gpubind_operation *operation, int result, const char *format, ...)
@@ -107,7 +107,7 @@ void operation_order(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
 int operation_ordered(struct gpubind_operation *operation);
 void operations_clear(void);
-/* Operations that somebody will hear of or the engine needs; persistent ones count while
+/* Operations that somebody will hear of or the progress engine needs; persistent ones count while
  * they are active: the n that are added. */
 void operations_count(int n);
 int operations_live(void);

@@ -274,13 +274,13 @@ static bool is_packed(const void *send)
     return !((const struct gpubind_operation *)send)->packing;
 }
 
-/* Never with a gated one from within the engine, which asks first. */
+/* Never with a gated one from within the progress engine, which asks first. */
 static int finish_send(struct gpubind_operation *send)
 {
     struct gpubind_error unheard;
 
     while (!is_packed(send)) /* maybe after work that waits for another message */
-        engine_wait_for(is_packed, send, 3600);
+        progress_wait_for(is_packed, send, 3600);
     while (pack_landed(send, &unheard) == 0)
         ;
     return 0;

@@ -136,7 +136,7 @@ static int end_exchange(struct gpubind_halo_plan *halo, struct gpubind_error *er
     int n, result = MPI_SUCCESS;
     gpubind_request *requests = halo_requests(halo, halo->started, &n);
 
-    engine_wait(requests, n, false);
+    progress_wait(requests, n, false);
     for (int i = 0; i < n; i++) {
         struct gpubind_error why;
         const int ended = request_finish(requests[i], MPI_STATUS_IGNORE, &why);

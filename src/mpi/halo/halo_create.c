@@ -237,13 +237,13 @@ void halo_clear(struct gpubind_halo_plan *halo)
 }
 
 /* The ranks of places that have a GPU, in their order. */
-static int list_names(struct gpubind_halo_plan *halo, const struct places *places)
+static int list_names(struct gpubind_halo_plan *halo, const struct rank_map *rank_map)
 {
-    halo->names = calloc((size_t)places->n, sizeof *halo->names);
+    halo->names = calloc((size_t)rank_map->n, sizeof *halo->names);
     if (!halo->names)
         return -1;
-    for (int i = 0; i < places->n; i++)
-        if (places->place[i].has_gpu)
+    for (int i = 0; i < rank_map->n; i++)
+        if (rank_map->ranks[i].has_gpu)
             halo->names[halo->size++] = i;
     return 0;
 }
@@ -260,13 +260,14 @@ static void take_handler(MPI_Comm comm, MPI_Comm from)
 }
 
 /* Without messages; the same *result on all ranks but for memory. */
-static struct gpubind_halo_plan *begin(struct comm *comm, const struct places *places, int *result,
+static struct gpubind_halo_plan *begin(struct comm *comm, const struct rank_map *rank_map,
+                                       int *result,
                                        struct gpubind_error *err)
 {
-    const bool has_gpu = places->place[comm->rank].has_gpu;
+    const bool has_gpu = rank_map->ranks[comm->rank].has_gpu;
     struct gpubind_halo_plan *halo = calloc(1, sizeof *halo);
 
-    if (!halo || list_names(halo, places) < 0) {
+    if (!halo || list_names(halo, rank_map) < 0) {
         error_set(err, "out of memory");
         *result = MPI_ERR_NO_MEM;
         free(halo);
@@ -295,13 +296,13 @@ struct gpubind_halo_plan *halo_make(struct comm *comm, const struct gpubind_halo
                                     int narrays, void *const arrays[], int *result,
                                     struct gpubind_error *err)
 {
-    const struct places *places = places_of(comm, err);
+    const struct rank_map *rank_map = rank_map_of(comm, err);
     struct gpubind_halo_plan *halo = NULL;
     struct card mine = {0}, *cards;
 
     *result = MPI_ERR_OTHER;
-    if (places)
-        halo = begin(comm, places, result, err);
+    if (rank_map)
+        halo = begin(comm, rank_map, result, err);
     if (!halo)
         return NULL;
     cards = calloc((size_t)halo->size, sizeof *cards);

@@ -30,7 +30,7 @@ int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubin
     if (status == CUDA_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
         buffers_free();
         shares_sweep();
-        engine_wait_for(nothing_waits, NULL, MEMORY_PATIENCE);
+        progress_wait_for(nothing_waits, NULL, MEMORY_PATIENCE);
         status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
     }
     gpu_leave(entered);

@@ -29,7 +29,8 @@ static int check(const struct arguments *arguments, const struct comm *comm,
     }
     if (rank != MPI_PROC_NULL && !(receive && rank == MPI_ANY_SOURCE) &&
         (rank < 0 || rank >= comm->size)) {
-        error_set(err, "%s is rank %d of a communicator of %d", receive ? "the source" : "the destination",
+        error_set(err, "%s is rank %d of a communicator of %d",
+                  receive ? "the source" : "the destination",
                   rank, comm->size);
         return MPI_ERR_RANK;
     }
@@ -214,7 +215,7 @@ static bool is_ordered(const void *send)
 static void start_remote_send(struct gpubind_operation *send)
 {
     while (send->order == ORDER_OPEN)
-        engine_wait_for(is_ordered, send, 3600);
+        progress_wait_for(is_ordered, send, 3600);
     remote_send(send);
 }
 

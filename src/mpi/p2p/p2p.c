@@ -60,12 +60,12 @@ static void look_after_any(struct gpubind_operation *receive)
 
 static void look_after(struct gpubind_operation *operation)
 {
-    if (engine_peer_is_gone(operation))
+    if (request_peer_is_gone(operation))
         abandon(operation);
     else if (!operation->peer && operation->kind == OPERATION_RECEIVE)
         look_after_any(operation);
     if (!operation->done)
-        patience_look(operation);
+        wait_notice_check(operation);
 }
 
 static void clear(struct gpubind_operation *operation)
@@ -119,7 +119,7 @@ const struct module p2p_module = {
     .name = "p2p",
     .start = start,
     .progress = progress,
-    .look_around = patience_look_at_sent,
+    .look_around = wait_notice_check_sent,
     .has_work = gated_sends_pending,
     .comm_added = match_adopt,
     .comm_removed = comm_removed,

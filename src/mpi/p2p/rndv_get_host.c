@@ -9,7 +9,7 @@
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 
-#define STEP_BYTES (1u << 20) /* in one step of the engine: other messages move between */
+#define STEP_BYTES (1u << 20) /* in one step of the progress engine: other messages move between */
 
 struct host_read {
     struct host_read *next;

@@ -204,8 +204,8 @@ static struct mapping *map_offer(const struct gpubind_operation *send, const str
         send->peer->ipc_works = mapping;
     if (!mapping) {
         send->peer->no_ipc = true;
-        notice_once(NOTICE_IPC, "%s (rank %d); messages to there go through host memory", err.text,
-                    send->rank);
+        warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
+                  send->rank);
     }
     return mapping;
 }
@@ -246,11 +246,11 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
     struct copy copy = {mapping_address(mapping, offer->address), send->memory.address,
                         send->nbytes, true};
 
-    while (!is_ready(offer) && !engine_wait_for(is_ready, offer, 0.1)) /* work that may need another message */
+    while (!is_ready(offer) && !progress_wait_for(is_ready, offer, 0.1)) /* work that may need another message */
         if (life_is_over(send->domain, send->peer))
             return error_set(err, "rank %d is gone", send->rank);
     while (operation_ordered(send) == 0) {
-        engine_progress();
+        progress_step();
         library_breathe(false);
     }
     if (send->result != MPI_SUCCESS) {

@@ -18,8 +18,8 @@ void gated_send_serve(const struct gpubind_operation *send)
 {
     struct gpubind_error unheard;
 
-    if (send->packing && send->peer->local >= 0 && stream_thread_start(&unheard) == 0)
-        stream_thread_wake();
+    if (send->packing && send->peer->local >= 0 && progress_thread_start(&unheard) == 0)
+        progress_thread_wake();
 }
 
 int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)

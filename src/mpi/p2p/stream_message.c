@@ -112,7 +112,7 @@ int stream_message_check(const struct gpubind_operation *operation, struct gpubi
     static const char needs[] = "messages on streams need MPI_THREAD_MULTIPLE there, and MPI was "
                                 "initialised with less";
 
-    if (stream_thread_has_mpi() || operation->rank == MPI_PROC_NULL)
+    if (progress_thread_has_mpi() || operation->rank == MPI_PROC_NULL)
         return 0;
     if (operation->peer && operation->peer->local < 0)
         return error_set(err, "rank %d is reached by MPI: %s", operation->rank, needs);

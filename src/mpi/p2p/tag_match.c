@@ -157,7 +157,7 @@ static void tell(const struct comm *comm)
     for (const struct arrival *arrival = comm->kept; arrival; arrival = arrival->next)
         n++;
     if (n > 0)
-        patience_left(comm, n, comm->kept->header.source, comm->kept->header.tag);
+        wait_notice_left(comm, n, comm->kept->header.source, comm->kept->header.tag);
 }
 
 void match_close(void)

@@ -31,7 +31,7 @@ static bool mpi_has_one(const struct comm *comm, int source, int tag, MPI_Status
            PMPI_Iprobe(source, tag, comm->user, &there, status) == MPI_SUCCESS && there;
 }
 
-void patience_look_for(const struct comm *comm, int source, int tag, double since)
+void wait_notice_check_probe(const struct comm *comm, int source, int tag, double since)
 {
     char from[32] = "any rank", with[32] = "any tag";
     MPI_Status status;
@@ -39,30 +39,31 @@ void patience_look_for(const struct comm *comm, int source, int tag, double sinc
     if (!is_long(since) || !is_of_application(comm, tag))
         return;
     if (mpi_has_one(comm, source, tag, &status)) {
-        notice_once(NOTICE_MIXED, "a receive waits since %.0f s for MPI_GPUSend or another send of "
-                    "gpubind, and rank %d has sent a message with tag %d by MPI: both sides have "
-                    "to call gpubind, or both MPI", limit(), status.MPI_SOURCE, status.MPI_TAG);
+        warn_once(WARN_MIXED, "a receive waits since %.0f s for MPI_GPUSend or another send of "
+                  "gpubind, and rank %d has sent a message with tag %d by MPI: both sides have "
+                  "to call gpubind, or both MPI", limit(), status.MPI_SOURCE, status.MPI_TAG);
         return;
     }
     if (source != MPI_ANY_SOURCE)
         snprintf(from, sizeof from, "rank %d", source);
     if (tag != MPI_ANY_TAG)
         snprintf(with, sizeof with, "tag %d", tag);
-    notice_once(NOTICE_RECEIVING, "a receive from %s with %s waits since %.0f s for MPI_GPUSend or "
-                "another send of gpubind", from, with, limit());
+    warn_once(WARN_RECEIVING, "a receive from %s with %s waits since %.0f s for MPI_GPUSend or "
+              "another send of gpubind", from, with, limit());
 }
 
-void patience_look(const struct gpubind_operation *operation)
+void wait_notice_check(const struct gpubind_operation *operation)
 {
     if (!is_of_application(operation->comm, operation->tag))
         return;
     if (operation->kind == OPERATION_RECEIVE && !operation->held && !operation->early &&
         !operation->pair)
-        patience_look_for(operation->comm, operation->rank, operation->tag, operation->started);
+        wait_notice_check_probe(operation->comm, operation->rank, operation->tag,
+                                operation->started);
     else if (operation->kind == OPERATION_SEND && is_long(operation->started))
-        notice_once(NOTICE_WAITING, "a message to rank %d with tag %d waits since %.0f s for "
-                    "MPI_GPURecv or another receive of gpubind", operation->rank, operation->tag,
-                    limit());
+        warn_once(WARN_WAITING, "a message to rank %d with tag %d waits since %.0f s for "
+                  "MPI_GPURecv or another receive of gpubind", operation->rank, operation->tag,
+                  limit());
 }
 
 static void look_at(struct gpubind_operation *sent)
@@ -70,12 +71,12 @@ static void look_at(struct gpubind_operation *sent)
     if (sent->started == 0) /* it was sent a moment ago */
         sent->started = operation_clock();
     else if (is_long(sent->started))
-        notice_once(NOTICE_SENT, "a message to rank %d with tag %d was sent %.0f s ago, and nobody "
-                    "has received it by MPI_GPURecv or another receive of gpubind", sent->rank,
-                    sent->tag, limit());
+        warn_once(WARN_SENT, "a message to rank %d with tag %d was sent %.0f s ago, and nobody "
+                  "has received it by MPI_GPURecv or another receive of gpubind", sent->rank,
+                  sent->tag, limit());
 }
 
-void patience_look_at_sent(void)
+void wait_notice_check_sent(void)
 {
     if (limit() <= 0)
         return;
@@ -85,9 +86,9 @@ void patience_look_at_sent(void)
                 look_at(send);
 }
 
-void patience_left(const struct comm *comm, int n, int source, int tag)
+void wait_notice_left(const struct comm *comm, int n, int source, int tag)
 {
     if (n > 0 && limit() > 0 && is_of_application(comm, tag))
-        notice_once(NOTICE_LEFT, "messages that were never received: %d, the first from rank %d "
-                    "with tag %d; MPI_Recv does not receive what MPI_GPUSend sent", n, source, tag);
+        warn_once(WARN_LEFT, "messages that were never received: %d, the first from rank %d "
+                  "with tag %d; MPI_Recv does not receive what MPI_GPUSend sent", n, source, tag);
 }

@@ -5,12 +5,12 @@
 #include "mpi/core/request.h"
 
 /* Somebody has waited for it since its started. */
-void patience_look(const struct gpubind_operation *operation);
+void wait_notice_check(const struct gpubind_operation *operation);
 /* The same for a call that only looks for a message. */
-void patience_look_for(const struct comm *comm, int source, int tag, double since);
+void wait_notice_check_probe(const struct comm *comm, int source, int tag, double since);
 /* Small messages that were sent long ago, and are where they were put. */
-void patience_look_at_sent(void);
+void wait_notice_check_sent(void);
 /* At the end: nobody receives these n messages any more, of which that is the first. */
-void patience_left(const struct comm *comm, int n, int source, int tag);
+void wait_notice_left(const struct comm *comm, int n, int source, int tag);
 
 #endif

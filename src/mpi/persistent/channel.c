@@ -100,9 +100,9 @@ static void bury(void)
     looked = now;
     for (pair = pairs; pair; pair = next) {
         next = pair->next;
-        if (!pair->freed || !(pair->parted || engine_peer_is_gone(pair->request)))
+        if (!pair->freed || !(pair->parted || request_peer_is_gone(pair->request)))
             continue;
-        pair->parted |= pair->met && engine_peer_is_gone(pair->request);
+        pair->parted |= pair->met && request_peer_is_gone(pair->request);
         pair_settle(pair);
     }
 }
@@ -115,8 +115,8 @@ void pair_enter_stream(struct pair *pair)
         return;
     pair->in_stream = true;
     in_streams++;
-    if (stream_thread_start(&ignored) == 0)
-        stream_thread_wake();
+    if (progress_thread_start(&ignored) == 0)
+        progress_thread_wake();
 }
 
 static void leave_streams(struct pair *pair)
@@ -136,7 +136,7 @@ static void watch(struct pair *pair, bool held)
     struct gpubind_error why;
 
     if (!pair->in_stream || !pair->linked || !(held || pair->captured) ||
-        !engine_peer_is_gone(pair->request))
+        !request_peer_is_gone(pair->request))
         return;
     pair->parted = true;
     error_set(&why, "rank %d is gone", pair->request->rank);

@@ -60,7 +60,7 @@ enum pair_place {
     PAIR_ON_TRACK
 };
 
-/* This side of it. The request is its operation, which the engine never moves itself. */
+/* This side of it. The request is its operation, which the progress engine never moves itself. */
 struct pair {
     struct pair *next;    /* of all, in the order in which they were set up */
     struct pair *follows; /* in the one list that it is in by its place */

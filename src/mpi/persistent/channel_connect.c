@@ -62,8 +62,8 @@ static cuda_address reach(struct pair *pair, const struct memory_export *shared,
     if (*mapping)
         return mapping_address(*mapping, owners);
     peer->no_ipc = true;
-    notice_once(NOTICE_IPC, "%s (rank %d); messages to there go through host memory", err.text,
-                pair->request->rank);
+    warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
+              pair->request->rank);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* What the two sides of persistent requests tell each other: messages of the engine on the
+/* What the two sides of persistent requests tell each other: messages of the progress engine on the
  * communicator's companion, which match nothing of the application's. */
 #ifndef GPUBIND_MPI_PERSISTENT_CTRL_MSG_H
 #define GPUBIND_MPI_PERSISTENT_CTRL_MSG_H

@@ -275,8 +275,8 @@ static bool is_connected(const void *argument)
 int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
     for (int i = 0; i < n; i++)
-        while (!engine_wait_for(is_connected, requests[i]->pair, 0.1))
-            if (engine_peer_is_gone(requests[i]))
+        while (!progress_wait_for(is_connected, requests[i]->pair, 0.1))
+            if (request_peer_is_gone(requests[i]))
                 return error_set(err, "rank %d is gone", requests[i]->rank);
     return 0;
 }
@@ -392,7 +392,7 @@ static void look_after(struct gpubind_operation *request)
         pair->inner->ops->look_after(pair->inner);
         return;
     }
-    if (request->done || !engine_peer_is_gone(request))
+    if (request->done || !request_peer_is_gone(request))
         return;
     error_set(&why, "rank %d is gone", request->rank);
     pair->parted = true;

@@ -18,7 +18,7 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
  * this one no more for that. 0, or -1 with a sentence. */
 int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err);
 /* Starts n requests: those on channels as one exchange for each GPU of this rank, the others
- * as messages. engine_wait and request_finish follow. An MPI error class, with a sentence:
+ * as messages. progress_wait and request_finish follow. An MPI error class, with a sentence:
  * nothing is started. What fails later, a wait says. */
 int persistent_start(struct gpubind_operation *const *requests, int n, struct gpubind_error *err);
 /* The same in the order of a stream; none of them is active afterwards. */

@@ -106,8 +106,8 @@ static void wait_for_answer(struct pair *pair)
 {
     pair->starting--;
     pair_decide(pair);
-    while (pair_awaits(pair) && !engine_wait_for(is_answered, pair, 0.1) &&
-           !engine_peer_is_gone(pair->request))
+    while (pair_awaits(pair) && !progress_wait_for(is_answered, pair, 0.1) &&
+           !request_peer_is_gone(pair->request))
         ;
     pair->starting++;
 }
@@ -145,7 +145,8 @@ int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream
     const int n = queue->n;
 
     queue->n = 0;
-    return n > 0 && stream ? on_stream_queue(stream, &verbs, queue->starts, n, wait, err) : MPI_SUCCESS;
+    return n > 0 && stream ? on_stream_queue(stream, &verbs, queue->starts, n, wait,
+                                             err) : MPI_SUCCESS;
 }
 
 void persistent_queue_clear(struct persistent_queue *queue)

@@ -19,8 +19,8 @@ static bool is_answered(const void *pair)
 /* What takes only progress of the other side is waited for. */
 static int wait_for_answer(const struct pair *pair, struct gpubind_error *err)
 {
-    while (pair_awaits(pair) && !engine_wait_for(is_answered, pair, 0.1))
-        if (engine_peer_is_gone(pair->request))
+    while (pair_awaits(pair) && !progress_wait_for(is_answered, pair, 0.1))
+        if (request_peer_is_gone(pair->request))
             return error_set(err, "rank %d is gone", pair->request->rank);
     return 0;
 }

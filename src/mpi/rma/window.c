@@ -116,7 +116,7 @@ void windows_clear(void)
 
         windows = win->next;
         /* What is under way are answers that came. If not, it still refers to the window. */
-        if (engine_wait_for(is_idle, win, 1))
+        if (progress_wait_for(is_idle, win, 1))
             window_clear(win, true);
     }
 }
@@ -217,7 +217,7 @@ static bool all_are_there(const void *argument)
     for (int rank = 0; rank < comm->size; rank++) {
         const struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
 
-        if (peer->local >= 0 && engine_is_gone(comm->domain, peer))
+        if (peer->local >= 0 && peer_is_gone(comm->domain, peer))
             meeting->gone = rank;
     }
     return meeting->gone >= 0;
@@ -228,7 +228,7 @@ static int meet(struct gpubind_window *win, struct gpubind_error *err)
     struct meeting meeting = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
                               .looked = operation_clock()};
 
-    if (engine_wait_for(all_are_there, &meeting, 3600) && meeting.gone < 0 && !meeting.failed)
+    if (progress_wait_for(all_are_there, &meeting, 3600) && meeting.gone < 0 && !meeting.failed)
         return MPI_SUCCESS;
     if (meeting.failed)
         error_set(err, "MPI_Iallreduce failed");

@@ -49,7 +49,7 @@ void window_send(struct gpubind_operation *send)
 
 void window_look_after(struct gpubind_operation *operation)
 {
-    if (operation && !operation->done && engine_peer_is_gone(operation))
+    if (operation && !operation->done && request_peer_is_gone(operation))
         operation->ops->look_after(operation);
 }
 

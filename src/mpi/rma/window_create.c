@@ -241,9 +241,9 @@ static struct gpubind_window *prepare(struct comm *comm, size_t nbytes, int nsig
 struct gpubind_window *window_make(struct comm *comm, size_t nbytes, int nsignals, int *result,
                                    struct gpubind_error *err)
 {
-    const struct places *places = places_of(comm, err);
+    const struct rank_map *rank_map = rank_map_of(comm, err);
     struct card *cards = calloc((size_t)comm->size, sizeof *cards);
-    struct gpubind_window *win = places && cards ? prepare(comm, nbytes, nsignals) : NULL;
+    struct gpubind_window *win = rank_map && cards ? prepare(comm, nbytes, nsignals) : NULL;
 
     if (!win) { /* of memory of the host: the other ranks cannot be told */
         free(cards);
@@ -251,7 +251,7 @@ struct gpubind_window *window_make(struct comm *comm, size_t nbytes, int nsignal
         *result = MPI_ERR_OTHER;
         return NULL;
     }
-    *result = make_all(win, cards, places->place[comm->rank].has_gpu, err);
+    *result = make_all(win, cards, rank_map->ranks[comm->rank].has_gpu, err);
     free(cards);
     if (*result == MPI_SUCCESS) {
         windows_add(win);

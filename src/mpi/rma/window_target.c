@@ -42,10 +42,10 @@ static unsigned count_events(void)
 
 int window_serve_start(struct gpubind_error *err)
 {
-    if (stream_thread_start(err) < 0)
+    if (progress_thread_start(err) < 0)
         return -1;
     windows++;
-    stream_thread_wake();
+    progress_thread_wake();
     return 0;
 }
 
@@ -201,7 +201,7 @@ static bool advance(struct served *served)
         return false;
     result = operation->result;
     err = operation->error;
-    gone = result != MPI_SUCCESS && engine_peer_is_gone(operation);
+    gone = result != MPI_SUCCESS && request_peer_is_gone(operation);
     served->operation = NULL;
     operation_forget(operation);
     return gone || go_on(served, result, &err);

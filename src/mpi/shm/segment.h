@@ -97,7 +97,7 @@ struct bell {
 
 struct station {
     _Atomic uint32_t left;            /* it uses the segment no more, and maps nobody's memory */
-    _Atomic uint32_t noticed;         /* of rank 0: notices that the node has had, by bit */
+    _Atomic uint32_t warned;         /* of rank 0: notices that the node has had, by bit */
     _Alignas(128) _Atomic uint32_t senders; /* ranks that have ever sent to it */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
     _Alignas(128) struct bell bell;      /* of its progress thread */

@@ -20,7 +20,7 @@ bool blocking_begin(void)
     if (depth++ > 0)
         return true;
     library_lock();
-    stream_thread_enter();
+    progress_thread_enter();
     library_unlock();
     library_lend();
     return true;
@@ -32,7 +32,7 @@ void blocking_end(void)
         return;
     library_take_back();
     library_lock();
-    stream_thread_leave();
+    progress_thread_leave();
     library_unlock();
 }
 
@@ -43,7 +43,7 @@ void blocking_nest(int n)
 
 bool blocking_loops(void)
 {
-    return operations_used && depth == 0 && engine_busy();
+    return operations_used && depth == 0 && progress_busy();
 }
 
 static void step(void)
@@ -53,7 +53,7 @@ static void step(void)
     if (!library_try_lock()) /* whoever has it moves everything */
         return;
     mode = gpu_suspend_capture();
-    engine_progress();
+    progress_step();
     gpu_resume_capture(mode);
     library_unlock();
 }
@@ -99,7 +99,7 @@ bool blocking_gate(MPI_Comm user, bool wholly)
     blocking_wait(&comm->gate, MPI_STATUS_IGNORE); /* that of the call before */
     if (PMPI_Ibarrier(user, &comm->gate) != MPI_SUCCESS)
         comm->gate = MPI_REQUEST_NULL;
-    else if (wholly || engine_busy())
+    else if (wholly || progress_busy())
         blocking_wait(&comm->gate, MPI_STATUS_IGNORE);
     depth--;
     return true;

@@ -2,7 +2,7 @@
  *
  * - Calls between two ranks, and waits, become test loops while something is under way:
  *   MPI's own messages and the library's move in turn.
- * - Around any other call the library is lent to the progress thread (stream_thread.h),
+ * - Around any other call the library is lent to the progress thread (progress_thread.h),
  *   which needs no MPI for what moves within a node. It sleeps until another rank of the
  *   node has something for this one.
  * - What moves between nodes needs MPI, which below MPI_THREAD_MULTIPLE no second thread
@@ -28,7 +28,7 @@ void blocking_end(void);
 void blocking_nest(int n);
 /* Something is under way: a test loop moves it. */
 bool blocking_loops(void);
-/* One round of such a loop: the engine's step; n counts them. */
+/* One round of such a loop: a step of progress; n counts them. */
 void blocking_turn(int *n);
 /* The loop of a request that is completed by it: what MPI_Wait returns. */
 int blocking_wait(MPI_Request *request, MPI_Status *status);

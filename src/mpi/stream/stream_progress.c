@@ -230,8 +230,8 @@ static void clear(void)
 
         on_streams = stream->next;
         if (stream->result != MPI_SUCCESS)
-            notice_once(NOTICE_STREAM, "a message on a stream went wrong, and no later call with "
-                        "the stream asked: %.450s", stream->error.text);
+            warn_once(WARN_STREAM, "a message on a stream went wrong, and no later call with "
+                      "the stream asked: %.450s", stream->error.text);
         word_give(stream->reached);
         free(stream);
     }

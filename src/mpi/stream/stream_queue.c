@@ -174,14 +174,14 @@ struct on_stream *on_stream_open(struct CUstream_st *handle, int *result,
     struct on_stream *stream;
 
     *result = MPI_ERR_OTHER;
-    if (check_driver(err) < 0 || stream_thread_start(err) < 0)
+    if (check_driver(err) < 0 || progress_thread_start(err) < 0)
         return NULL;
     stream = find(handle, err);
     if (!stream || check_capture(stream, err) < 0)
         return NULL;
     stream->wanted++;
     while (!has_room(stream))
-        engine_wait_for(has_room, stream, 3600);
+        progress_wait_for(has_room, stream, 3600);
     stream->wanted--;
     if (stream->result != MPI_SUCCESS) {
         *result = stream->result;
@@ -268,7 +268,7 @@ int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verb
 
     on_streams_count(n);
     while (wait == ON_STREAM_LATER && !has_room_beside(stream))
-        engine_wait_for(has_room_beside, stream, 3600);
+        progress_wait_for(has_room_beside, stream, 3600);
     if (wait != ON_STREAM_NEVER)
         model.gate = gate_make(stream, n + (wait == ON_STREAM_LATER), err);
     if (wait == ON_STREAM_AT_ONCE && model.gate)
@@ -285,7 +285,7 @@ int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verb
         gate_open(stream, model.gate);
     else if (wait == ON_STREAM_LATER)
         stream->later = model.gate;
-    stream_thread_wake();
+    progress_thread_wake();
     return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
@@ -320,6 +320,6 @@ int on_stream_quiet(struct on_stream *stream, struct gpubind_error *err)
     on_streams_count(1);
     *stream->quiets_end = gate;
     stream->quiets_end = &gate->next;
-    stream_thread_wake();
+    progress_thread_wake();
     return MPI_SUCCESS;
 }

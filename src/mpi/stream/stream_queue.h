@@ -2,8 +2,8 @@
  *
  * A stream writes to a word when it gets to a call, and waits for another word, which the
  * library sets when the call's work is over. Calls of one stream are numbered; what
- * they start is looked after in every step of the engine, in any thread; a thread of the
- * library makes steps while there is such work (see stream_thread.h).
+ * they start is looked after in every step of progress, in any thread; a thread of the
+ * library makes steps while there is such work (see progress_thread.h).
  */
 #ifndef GPUBIND_MPI_STREAM_STREAM_QUEUE_H
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_H
