@@ -121,16 +121,16 @@ define() { sed -nE "s/^#define $2 \(?([0-9.]+).*/\1/p" "$top_srcdir/src/mpi/$1";
 # says WHAT NUMBER TEXT
 says() { check "gpubind(7): $1" sh -c "[ -n '$2' ] && tr '\n' ' ' <'$tmp/library' | grep -q '$3'"; }
 eager=$(define shm/segment.h EAGER_BYTES)
-lane=$(define shm/segment.h LANE_BYTES)
-private=$(define p2p/bounce_pool.h PRIVATE_LANE_BYTES)
-slots=$(sed -nE 's/.*nslots = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
+bounce=$(define shm/segment.h BOUNCE_BYTES)
+private=$(define p2p/bounce_pool.h PRIVATE_BOUNCE_BYTES)
+neager=$(sed -nE 's/.*neager = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
             "$top_srcdir/src/mpi/shm/segment.c")
 most=$(sed -nE 's/.*ndescriptors = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
            "$top_srcdir/src/mpi/shm/segment.c")
 says "the largest small message" "$eager" "memory of at most $eager bytes always"
-says "the lanes of the shared path" "$lane" "two lanes of $lane MiB"
-says "the lanes of the network path" "$private" "two of $private MiB"
-says "the slots" "$slots" "slot of its sender, of which there are $slots where"
+says "the bounce buffers of the shared path" "$bounce" "two bounce buffers of $bounce MiB"
+says "the bounce buffers of the network path" "$private" "two of $private MiB"
+says "the eager buffers" "$neager" "eager buffer of its sender, of which there are $neager where"
 says "the descriptors" "$most" "descriptor, of which there are $most where"
 
 # Notices: the longest part of each without what varies is in the sources.

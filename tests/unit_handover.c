@@ -15,7 +15,7 @@
 enum { MOST = 40 };
 
 static struct table {
-    struct handover_address address[MOST];
+    struct fd_address address[MOST];
 } *table;
 
 static int descriptors(void)
@@ -50,7 +50,7 @@ static int holds(int fd, int number)
 }
 
 /* Letters with a wrong token, too short, and without a descriptor. */
-static void disturb(const struct handover_address *address)
+static void disturb(const struct fd_address *address)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     uint64_t junk[2] = {address->name, 0};
@@ -67,14 +67,14 @@ static void disturb(const struct handover_address *address)
 
 static int exchange(int socket, int me, int n)
 {
-    struct handover others[MOST];
+    struct fd_peer others[MOST];
     struct gpubind_error err;
     int fd = gives(me) ? file_of(me) : -1, good;
 
     for (int i = 0; i < n; i++)
-        others[i] = (struct handover){table->address[i], i != me && gives(me),
-                                      i != me && gives(i), -1};
-    good = handover_all(socket, others, n, me, &table->address[me], fd, &err) == 0;
+        others[i] = (struct fd_peer){table->address[i], i != me && gives(me),
+                                     i != me && gives(i), -1};
+    good = fd_exchange_all(socket, others, n, me, &table->address[me], fd, &err) == 0;
     if (!good)
         fprintf(stderr, "# process %d: %s\n", me, err.text);
     for (int i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ static void together(int n)
     int sockets[MOST], good = 1;
 
     for (int i = 0; i < n; i++) {
-        sockets[i] = handover_open(&table->address[i], &err);
+        sockets[i] = fd_exchange_open(&table->address[i], &err);
         good &= sockets[i] >= 0;
     }
     disturb(&table->address[0]);
@@ -120,14 +120,16 @@ static void together(int n)
 
 static void gone(void)
 {
-    struct handover other = {.takes = true, .fd = -1};
-    struct handover_address mine;
+    struct fd_peer other = {.takes = true, .fd = -1};
+    struct fd_address mine;
     struct gpubind_error err = {{0}};
-    int socket = handover_open(&mine, &err), closed = handover_open(&other.address, &err), status;
+    int socket = fd_exchange_open(&mine, &err), closed = fd_exchange_open(&other.address,
+                                                                          &err), status;
 
     close(closed);
-    status = handover_all(socket, &other, 1, 0, &mine, 0, &err);
-    tap_ok(status < 0 && strstr(err.text, "cannot be sent"), "a process that is gone: %s", err.text);
+    status = fd_exchange_all(socket, &other, 1, 0, &mine, 0, &err);
+    tap_ok(status < 0 && strstr(err.text, "cannot be sent"), "a process that is gone: %s",
+           err.text);
     close(socket);
 }
 

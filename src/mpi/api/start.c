@@ -117,7 +117,7 @@ void library_stop(void)
     library_is_now(LIBRARY_OVER);
     trace_info(TRACE_CORE, "the library ends");
     comms_clear();
-    lanes_clear();
+    bounce_pool_clear();
     while (domain_first())
         domain_free(domain_first(), true);
     shares_clear();

@@ -16,7 +16,7 @@
 #include "mpi/core/trace.h"
 #include "mpi/shm/oversubscribed.h"
 
-#define RESERVED_EACH 512 /* descriptors without a slot, when there are none left */
+#define RESERVED_EACH 512 /* descriptors without an eager buffer, when there are none left */
 
 static struct domain *domains;
 static int abandoned; /* domains without a communicator */
@@ -37,7 +37,7 @@ static MPI_Comm find_sharers(const struct domain *domain, const struct settings 
 
     PMPI_Comm_split_type(domain->shadow, MPI_COMM_TYPE_SHARED, domain->rank, MPI_INFO_NULL, &node);
     if (!domains) /* the first is that of MPI_COMM_WORLD */
-        crowd_look(node);
+        oversubscribed_detect(node);
     PMPI_Allreduce(&alone, &any, 1, MPI_INT, MPI_MAX, node);
     if (!any)
         return node;
@@ -117,8 +117,8 @@ int domain_share(const struct domain *domain)
 
 void domain_give_descriptor(struct domain *domain, int descriptor)
 {
-    if (descriptor < domain->segment.nslots)
-        domain->free_slotted[domain->nslotted++] = descriptor;
+    if (descriptor < domain->segment.neager)
+        domain->free_eager[domain->nfree_eager++] = descriptor;
     else
         domain->free_plain[domain->nplain++] = descriptor;
 }
@@ -131,17 +131,17 @@ static void reserve_more(struct domain *domain)
 
     if (first == end)
         return;
-    domain->nreserved = segment_reserve_descriptors(&domain->segment, first, end) ? end : all;
+    domain->nreserved = segment_allocate_descriptors(&domain->segment, first, end) ? end : all;
     for (int i = end; i > first && domain->nreserved == end; i--)
         domain_give_descriptor(domain, i - 1);
 }
 
-int domain_take_descriptor(struct domain *domain, bool slotted)
+int domain_take_descriptor(struct domain *domain, bool with_eager)
 {
-    if (domain->nplain == 0 && (!slotted || domain->nslotted == 0))
+    if (domain->nplain == 0 && (!with_eager || domain->nfree_eager == 0))
         reserve_more(domain);
-    if (domain->nslotted > 0 && (slotted || domain->nplain == 0))
-        return domain->free_slotted[--domain->nslotted];
+    if (domain->nfree_eager > 0 && (with_eager || domain->nplain == 0))
+        return domain->free_eager[--domain->nfree_eager];
     return domain->nplain > 0 ? domain->free_plain[--domain->nplain] : -1;
 }
 
@@ -154,12 +154,12 @@ static int allocate(struct domain *domain)
     domain->of_local = calloc(n, sizeof *domain->of_local);
     domain->owed = domain_share(domain) * segment->n;
     domain->pinned = calloc(n, sizeof *domain->pinned);
-    domain->free_slotted = calloc((size_t)segment->nslots + 1, sizeof(int));
+    domain->free_eager = calloc((size_t)segment->neager + 1, sizeof(int));
     domain->free_plain = calloc((size_t)segment->ndescriptors + 1, sizeof(int));
-    if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_slotted ||
+    if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_eager ||
         !domain->free_plain)
         return -1;
-    domain->nreserved = segment->base ? segment->nslots : 0;
+    domain->nreserved = segment->base ? segment->neager : 0;
     for (int i = domain->nreserved; i > 0; i--)
         domain_give_descriptor(domain, i - 1);
     return 0;
@@ -241,7 +241,7 @@ void domain_free(struct domain *domain, bool mpi)
     free(domain->peers);
     free(domain->of_local);
     free(domain->pinned);
-    free(domain->free_slotted);
+    free(domain->free_eager);
     free(domain->free_plain);
     free(domain);
 }

@@ -27,11 +27,11 @@ struct peer {
     bool unacked;      /* in the domain's list */
     struct peer *next_unacked;
     struct gpubind_operation *offering; /* the receive behind my open offer to it */
-    uint64_t put, got; /* entries of the rings between us: see inbox.h */
+    uint64_t put, got; /* entries of the rings between us: see shm_inbox.h */
     bool sends;        /* it is in the domain's list of those who have sent here */
     struct peer *next_sender;
     struct arrival **unexpected; /* its messages that wait for a receive, by descriptor; */
-    int in_slots;                /* so many of them have their data in its slots */
+    int in_eager_buffers;                /* so many of them have their data in its eager buffers */
     int used;          /* my descriptors with messages to it */
     struct gpubind_operation *queued, **queued_end; /* to it, until there is a descriptor */
     struct peer *next_queued;
@@ -54,7 +54,7 @@ struct domain {
     uint64_t acks_seen;
     bool look_again; /* at the descriptors, although acks says nothing new */
     struct peer *unacked; /* peers whose descriptors changed, to be told */
-    int *free_slotted, nslotted; /* descriptors that are free: those with a slot, */
+    int *free_eager, nfree_eager; /* descriptors that are free: those with an eager buffer, */
     int *free_plain, nplain;     /* and those without, */
     int nreserved;               /* descriptors below this have memory */
     struct gpubind_operation *sends; /* to ranks of the node, under way */
@@ -62,10 +62,10 @@ struct domain {
     int used;                       /* my descriptors that have messages */
     int owed;                       /* of the others, so many are kept for certain ranks */
     struct peer *queued;            /* ranks to which messages wait for a descriptor */
-    const struct gpubind_operation *pieces_user; /* the receive whose pieces senders may read */
+    const struct gpubind_operation *iov_advert_user; /* the receive whose pieces senders may read */
     const struct gpu *(*pinned)[SEGMENT_DATA]; /* by local rank: what is page-locked here, and
                                                   in whose context */
-    int slots;     /* 0: not asked for yet, 1: there, -1: no memory */
+    int eager_buffers;     /* 0: not asked for yet, 1: there, -1: no memory */
 };
 
 /* Collective over comm. NULL with a sentence; a node whose ranks cannot share memory
@@ -91,11 +91,11 @@ void domains_sweep(void);
 /* Descriptors that are kept for messages to each rank of the node: what is under way to one
  * that does not receive must not stop messages to the others. */
 int domain_share(const struct domain *domain);
-/* A free descriptor of this rank, with a slot if that is wanted and there is one; -1:
+/* A free descriptor of this rank, with an eager buffer if that is wanted and there is one; -1:
  * all are in use. */
-int domain_take_descriptor(struct domain *domain, bool slotted);
+int domain_take_descriptor(struct domain *domain, bool with_eager);
 void domain_give_descriptor(struct domain *domain, int descriptor);
-/* Page-locks a local rank's slots or lanes for the GPUs of this process, once. */
+/* Page-locks a local rank's eager buffers or bounce buffers for the GPUs of this process, once. */
 void domain_pin(struct domain *domain, int local, enum segment_data data);
 
 #endif

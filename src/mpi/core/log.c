@@ -18,7 +18,7 @@ static bool node_has_had(enum warning kind)
     const uint32_t bit = 1u << kind;
 
     return domain && domain->segment.base &&
-           atomic_fetch_or(&segment_station(&domain->segment, 0)->warned, bit) & bit;
+           atomic_fetch_or(&segment_rank_ctrl(&domain->segment, 0)->warned, bit) & bit;
 }
 
 void warn_start(void)

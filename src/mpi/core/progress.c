@@ -128,7 +128,7 @@ struct pause {
 /* Between two looks: lets other threads and processes run. */
 static void breathe(struct pause *pause)
 {
-    library_breathe(++pause->spins > (crowd_is_here() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
+    library_breathe(++pause->spins > (is_oversubscribed() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
     if (pause->spins % SPINS_PER_MPI_CALL == 0)
         call_mpi();
 }

@@ -39,7 +39,7 @@ static const struct {
 static enum { NOT_YET, RUNNING, FAILED } state;
 static atomic_bool stopping;
 static pthread_t thread;
-static struct bell own_bell, *bell = &own_bell; /* that of the node's ranks, if there are any */
+static struct futex_waiter own_waiter, *waiter = &own_waiter; /* that of the node's ranks, if there are any */
 static bool one_bell; /* all ranks of the node have it */
 static int level;
 static bool always;        /* it helps wherever the application is */
@@ -124,14 +124,14 @@ static double sleeps(void)
 /* true: it was woken. */
 static bool sleep_on(void)
 {
-    const uint32_t heard = bell_lie_down(bell);
+    const uint32_t heard = futex_waiter_begin(waiter);
     const double seconds = sleeps();
 
     if (seconds < 0)
-        bell_stay_up(bell);
+        futex_waiter_cancel(waiter);
     else
-        bell_sleep(bell, heard, seconds);
-    return atomic_load(&bell->rung) != heard;
+        futex_waiter_sleep(waiter, heard, seconds);
+    return atomic_load(&waiter->rung) != heard;
 }
 
 static void *serve(void *unused)
@@ -167,7 +167,7 @@ static void find_bell(void)
     while (domain && domain->next) /* the oldest */
         domain = domain->next;
     if (domain && domain->segment.base)
-        bell = &segment_station(&domain->segment, domain->segment.me)->bell;
+        waiter = &segment_rank_ctrl(&domain->segment, domain->segment.me)->waiter;
 }
 
 static bool start_thread(void)
@@ -197,7 +197,7 @@ int progress_thread_help_always(struct gpubind_error *err)
     if (progress_thread_start(err) < 0)
         return -1;
     always = true;
-    bell->use = BELL_FOR_ALL;
+    waiter->use = WAKE_FOR_ALL;
     return 0;
 }
 
@@ -211,7 +211,7 @@ void progress_thread_enter(void)
     if (!start_thread())
         return;
     inside++;
-    atomic_store(&bell->use, always || progress_busy() ? BELL_FOR_ALL : BELL_FOR_REQUESTS);
+    atomic_store(&waiter->use, always || progress_busy() ? WAKE_FOR_ALL : WAKE_FOR_REQUESTS);
     if (!progress_busy() && !progress_inbox_waits())
         return;
     mode = gpu_suspend_capture();
@@ -219,14 +219,14 @@ void progress_thread_enter(void)
     gpu_resume_capture(mode);
     if (!progress_busy())
         return;
-    atomic_store(&bell->use, BELL_FOR_ALL);
+    atomic_store(&waiter->use, WAKE_FOR_ALL);
     progress_thread_wake();
 }
 
 void progress_thread_leave(void)
 {
     if (state == RUNNING && --inside == 0 && !always)
-        atomic_store_explicit(&bell->use, BELL_IN_VAIN, memory_order_relaxed);
+        atomic_store_explicit(&waiter->use, WAKE_FOR_NOTHING, memory_order_relaxed);
 }
 
 void progress_thread_look(void)
@@ -238,8 +238,8 @@ void progress_thread_look(void)
 void progress_thread_wake(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&bell->asleep, memory_order_relaxed))
-        bell_ring(bell);
+    if (atomic_load_explicit(&waiter->asleep, memory_order_relaxed))
+        futex_waiter_wake(waiter);
 }
 
 bool progress_thread_has_mpi(void)
@@ -266,11 +266,11 @@ void progress_thread_stop(void)
                 (*at)->give_up();
     state = FAILED;
     stopping = true;
-    bell_ring(bell);
+    futex_waiter_wake(waiter);
     library_unlock();
     pthread_join(thread, NULL);
     library_lock();
-    bell = &own_bell;
+    waiter = &own_waiter;
     for_each_module(at)
         if ((*at)->thread_ended)
             (*at)->thread_ended();

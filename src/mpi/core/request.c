@@ -47,7 +47,7 @@ struct gpubind_operation *operation_make(enum operation_kind kind)
     operation->ops = usual;
     operation->number = ++numbers;
     operation->descriptor = -1;
-    operation->slot = -1;
+    operation->eager_buffer = -1;
     operations_count(1);
     operations_used = true;
     return operation;

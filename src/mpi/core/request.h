@@ -72,7 +72,7 @@ struct gpubind_operation {
 
     /* a send to a rank of this node */
     int descriptor; /* -1: none yet */
-    int slot;       /* that has its data, the descriptor's own or another's; -1: none */
+    int eager_buffer;       /* that has its data, the descriptor's own or another's; -1: none */
     struct gpubind_operation *next_packing; /* see gated_sends.h */
     bool packing;
     bool later;    /* to another node: announced, the data follow in a letter */
@@ -81,7 +81,7 @@ struct gpubind_operation {
     /* a receive from one: the sender's */
     struct descriptor *from;
     struct mapping *mapping;
-    struct staging *staging;   /* a send through a lane */
+    struct staging *staging;   /* a send through a bounce buffer */
     struct offer *offer;       /* mine, open */
     struct pair *pair;         /* it is a persistent request, which others move; see pairs.h */
 };

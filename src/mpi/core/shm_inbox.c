@@ -28,7 +28,7 @@ void inbox_put(struct domain *domain, struct peer *peer, int descriptor, enum in
     _Atomic uint64_t *at = place(segment, peer->local, segment->me, peer->put);
 
     if (peer->put++ == 0) /* the receiver looks for an entry in this ring until it has one */
-        atomic_fetch_add(&segment_station(segment, peer->local)->senders, 1);
+        atomic_fetch_add(&segment_rank_ctrl(segment, peer->local)->senders, 1);
     atomic_store_explicit(at, entry_of(descriptor, word), memory_order_release);
 }
 
@@ -75,7 +75,7 @@ bool inbox_waits(const struct domain *domain)
 
     if (!segment->base)
         return false;
-    if (atomic_load_explicit(&segment_station(segment, segment->me)->senders,
+    if (atomic_load_explicit(&segment_rank_ctrl(segment, segment->me)->senders,
                              memory_order_acquire) > domain->nsenders)
         return true;
     for (const struct peer *peer = domain->senders; peer; peer = peer->next_sender)
@@ -92,7 +92,7 @@ void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer
 
     if (!segment->base)
         return;
-    if (atomic_load_explicit(&segment_station(segment, segment->me)->senders,
+    if (atomic_load_explicit(&segment_rank_ctrl(segment, segment->me)->senders,
                              memory_order_acquire) > domain->nsenders)
         find_senders(domain);
     for (struct peer *peer = domain->senders; peer; peer = peer->next_sender)
@@ -110,13 +110,13 @@ void inbox_acknowledge(struct domain *domain, struct peer *peer, struct descript
     domain->unacked = peer;
 }
 
-void inbox_ring(const struct domain *domain, const struct peer *peer, enum bell_use use)
+void inbox_ring(const struct domain *domain, const struct peer *peer, enum wake_use use)
 {
-    struct bell *bell = &segment_station(&domain->segment, peer->local)->bell;
+    struct futex_waiter *waiter = &segment_rank_ctrl(&domain->segment, peer->local)->waiter;
 
-    if (atomic_load_explicit(&bell->use, memory_order_relaxed) >= (uint32_t)use &&
-        atomic_load_explicit(&bell->asleep, memory_order_relaxed))
-        bell_ring(bell);
+    if (atomic_load_explicit(&waiter->use, memory_order_relaxed) >= (uint32_t)use &&
+        atomic_load_explicit(&waiter->asleep, memory_order_relaxed))
+        futex_waiter_wake(waiter);
 }
 
 void inbox_tell_peers(struct domain *domain)
@@ -126,7 +126,7 @@ void inbox_tell_peers(struct domain *domain)
 
         domain->unacked = peer->next_unacked;
         peer->unacked = false;
-        atomic_fetch_add(&segment_station(&domain->segment, peer->local)->acks, 1);
-        inbox_ring(domain, peer, BELL_FOR_ALL);
+        atomic_fetch_add(&segment_rank_ctrl(&domain->segment, peer->local)->acks, 1);
+        inbox_ring(domain, peer, WAKE_FOR_ALL);
     }
 }

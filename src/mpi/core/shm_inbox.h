@@ -8,7 +8,7 @@
 
 enum inbox_word {
     INBOX_MESSAGE, /* the descriptor has a new message */
-    INBOX_STASHED  /* the data of the message, announced before, are in a slot now */
+    INBOX_STASHED  /* the data of the message, announced before, are in an eager buffer now */
 };
 
 /* Room for one more entry to that rank. */
@@ -21,7 +21,7 @@ bool inbox_waits(const struct domain *domain);
 void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *,
                                                     int descriptor, enum inbox_word word));
 /* Wakes that rank's progress thread, if it sleeps and wants to be woken for that. */
-void inbox_ring(const struct domain *domain, const struct peer *peer, enum bell_use use);
+void inbox_ring(const struct domain *domain, const struct peer *peer, enum wake_use use);
 /* For receivers: a peer's descriptor gets a new state; the peer looks at its descriptors when
  * it is told, once for all of a pass. */
 void inbox_acknowledge(struct domain *domain, struct peer *peer, struct descriptor *descriptor,

@@ -14,29 +14,29 @@ static struct known {
     struct gather *gather;
 } *known;
 
-bool pieces_offer(struct gpubind_operation *receive, struct offer *offer)
+bool iov_advert_publish(struct gpubind_operation *receive, struct offer *offer)
 {
     struct domain *domain = receive->domain;
-    struct pieces *pieces = segment_pieces(&domain->segment, domain->segment.me);
-    const uint64_t name = pack_name(receive->pack, &offer->npieces, &offer->extent);
+    struct iov_advert *pieces = segment_iov_advert(&domain->segment, domain->segment.me);
+    const uint64_t name = pack_name(receive->pack, &offer->niov, &offer->extent);
 
-    if (domain->pieces_user || offer->npieces > PIECES_MOST)
+    if (domain->iov_advert_user || offer->niov > IOV_ADVERT_MAX)
         return false;
     if (pieces->name != name) { /* nobody reads them now */
-        if (!segment_reserve_pieces(&domain->segment, offer->npieces))
+        if (!segment_allocate_iov_advert(&domain->segment, offer->niov))
             return false;
         pack_pieces(receive->pack, pieces->piece);
         pieces->name = name;
     }
-    offer->pieces = name;
-    domain->pieces_user = receive;
+    offer->iov_name = name;
+    domain->iov_advert_user = receive;
     return true;
 }
 
-void pieces_withdraw(const struct gpubind_operation *receive)
+void iov_advert_withdraw(const struct gpubind_operation *receive)
 {
-    if (receive->domain->pieces_user == receive)
-        receive->domain->pieces_user = NULL;
+    if (receive->domain->iov_advert_user == receive)
+        receive->domain->iov_advert_user = NULL;
 }
 
 static struct gather *find(const struct peer *peer, uint64_t name)
@@ -72,28 +72,28 @@ static void forget_beyond(int most)
         forget(link);
 }
 
-struct gather *pieces_of(const struct domain *domain, const struct peer *peer,
-                         const struct offer *offer)
+struct gather *iov_advert_read(const struct domain *domain, const struct peer *peer,
+                               const struct offer *offer)
 {
-    const struct pieces *pieces = segment_pieces(&domain->segment, peer->local);
-    struct gather *gather = find(peer, offer->pieces);
+    const struct iov_advert *pieces = segment_iov_advert(&domain->segment, peer->local);
+    struct gather *gather = find(peer, offer->iov_name);
     struct known *made;
 
-    if (gather || pieces->name != offer->pieces)
+    if (gather || pieces->name != offer->iov_name)
         return gather;
     made = malloc(sizeof *made);
-    gather = made ? gather_make(pieces->piece, offer->npieces, offer->extent) : NULL;
+    gather = made ? gather_make(pieces->piece, offer->niov, offer->extent) : NULL;
     if (!gather) {
         free(made);
         return NULL;
     }
-    *made = (struct known){known, domain, peer, offer->pieces, gather};
+    *made = (struct known){known, domain, peer, offer->iov_name, gather};
     known = made;
     forget_beyond(KNOWN_MOST);
     return gather;
 }
 
-void pieces_forget(const struct domain *domain)
+void iov_advert_forget(const struct domain *domain)
 {
     for (struct known **link = &known; *link;)
         if (!domain || (*link)->domain == domain)

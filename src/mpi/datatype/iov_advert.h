@@ -8,15 +8,15 @@
 
 /* The receiver: fills the offer's name for the type, and puts its pieces where the sender
  * finds them. false: another offer has its pieces there, or they are too many. */
-bool pieces_offer(struct gpubind_operation *receive, struct offer *offer);
+bool iov_advert_publish(struct gpubind_operation *receive, struct offer *offer);
 /* The offer is over. */
-void pieces_withdraw(const struct gpubind_operation *receive);
+void iov_advert_withdraw(const struct gpubind_operation *receive);
 
 /* The sender, of an offer that it has taken: the offered pieces, which stay the library's.
  * NULL: it cannot have them. */
-struct gather *pieces_of(const struct domain *domain, const struct peer *peer,
-                         const struct offer *offer);
+struct gather *iov_advert_read(const struct domain *domain, const struct peer *peer,
+                               const struct offer *offer);
 /* The domain, or (NULL) the library ends. */
-void pieces_forget(const struct domain *domain);
+void iov_advert_forget(const struct domain *domain);
 
 #endif

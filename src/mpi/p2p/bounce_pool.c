@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { WHOLE = LANES * LANE_BYTES, PRIVATE_WHOLE = LANES * PRIVATE_LANE_BYTES };
+enum { WHOLE = BOUNCE_BUFFERS * BOUNCE_BYTES,
+      PRIVATE_WHOLE = BOUNCE_BUFFERS * PRIVATE_BOUNCE_BYTES };
 
 /* Lanes of one kind lie side by side in one allocation. */
 struct pool {
@@ -11,7 +12,7 @@ struct pool {
     struct gpu *gpu;
     struct domain *domain;
     int use; /* -1: not private */
-    struct lane lanes[LANES];
+    struct bounce_buffer buffers[BOUNCE_BUFFERS];
 };
 
 static struct pool *pools;
@@ -35,7 +36,8 @@ static bool allocate_on_gpu(struct gpu *gpu, cuda_address *whole)
 
 static char *allocate_private(void)
 {
-    void *at = mmap(NULL, PRIVATE_WHOLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *at = mmap(NULL, PRIVATE_WHOLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                    0);
     const struct gpu *gpu = gpu_any();
     bool entered;
 
@@ -74,9 +76,9 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
         if (!allocate_on_gpu(gpu, &whole))
             whole = 0;
     } else if (domain) {
-        if (segment_reserve_lanes(&domain->segment)) {
-            domain_pin(domain, domain->segment.me, SEGMENT_LANES);
-            host = segment_lanes(&domain->segment, domain->segment.me);
+        if (segment_allocate_bounce(&domain->segment)) {
+            domain_pin(domain, domain->segment.me, SEGMENT_BOUNCE);
+            host = segment_bounce(&domain->segment, domain->segment.me);
         }
     } else {
         host = allocate_private();
@@ -86,24 +88,24 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
         return NULL;
     }
     *pool = (struct pool){pools, gpu, domain, use, {{0}}};
-    for (int i = 0; i < LANES; i++) {
-        uint64_t offset = (uint64_t)i * (use < 0 ? LANE_BYTES : PRIVATE_LANE_BYTES);
+    for (int i = 0; i < BOUNCE_BUFFERS; i++) {
+        uint64_t offset = (uint64_t)i * (use < 0 ? BOUNCE_BYTES : PRIVATE_BOUNCE_BYTES);
 
-        pool->lanes[i] = (struct lane){.gpu = gpu, .domain = domain, .offset = offset,
-                                       .whole = whole};
-        pool->lanes[i].host = host ? host + offset : NULL;
-        pool->lanes[i].address = host ? (cuda_address)(uintptr_t)(host + offset) : whole + offset;
+        pool->buffers[i] = (struct bounce_buffer){.gpu = gpu, .domain = domain, .offset = offset,
+                                                  .whole = whole};
+        pool->buffers[i].host = host ? host + offset : NULL;
+        pool->buffers[i].address = host ? (cuda_address)(uintptr_t)(host + offset) : whole + offset;
     }
     pools = pool;
     return pool;
 }
 
-static struct lane *free_one(struct pool *pool)
+static struct bounce_buffer *free_one(struct pool *pool)
 {
-    for (int i = 0; pool && i < LANES; i++)
-        if (!pool->lanes[i].taken) {
-            pool->lanes[i].taken = true;
-            return &pool->lanes[i];
+    for (int i = 0; pool && i < BOUNCE_BUFFERS; i++)
+        if (!pool->buffers[i].taken) {
+            pool->buffers[i].taken = true;
+            return &pool->buffers[i];
         }
     return NULL;
 }
@@ -114,17 +116,17 @@ static void need(struct domain *domain, struct gpu *gpu, int use)
         make(domain, gpu, use);
 }
 
-void lanes_prepare(struct domain *domain, struct gpu *gpu)
+void bounce_pool_prepare(struct domain *domain, struct gpu *gpu)
 {
     if (domain)
         need(domain, NULL, -1);
     if (gpu)
         need(NULL, gpu, -1);
-    for (int use = LANE_OF_SENDS; use <= LANE_OF_RECEIVES && !domain && !gpu; use++)
+    for (int use = BOUNCE_OF_SENDS; use <= BOUNCE_OF_RECEIVES && !domain && !gpu; use++)
         need(NULL, NULL, use);
 }
 
-struct lane *lane_take(struct domain *domain, struct gpu *gpu, bool *none)
+struct bounce_buffer *bounce_take(struct domain *domain, struct gpu *gpu, bool *none)
 {
     struct pool *pool = find(pools, gpu ? NULL : domain, gpu, -1);
 
@@ -134,31 +136,31 @@ struct lane *lane_take(struct domain *domain, struct gpu *gpu, bool *none)
     return free_one(pool);
 }
 
-struct lane *lane_take_private(enum lane_use use, bool more)
+struct bounce_buffer *bounce_take_private(enum bounce_use use, bool more)
 {
     struct pool *pool = find(pools, NULL, NULL, use);
-    struct lane *lane = NULL;
+    struct bounce_buffer *bounce = NULL;
 
     more = more || !pool;
-    for (; pool && !lane; pool = find(pool->next, NULL, NULL, use))
-        lane = free_one(pool);
-    return lane || !more ? lane : free_one(make(NULL, NULL, use));
+    for (; pool && !bounce; pool = find(pool->next, NULL, NULL, use))
+        bounce = free_one(pool);
+    return bounce || !more ? bounce : free_one(make(NULL, NULL, use));
 }
 
-void lane_give(struct lane *lane)
+void bounce_give(struct bounce_buffer *bounce)
 {
-    lane->taken = false;
+    bounce->taken = false;
 }
 
-bool lane_share(const struct lane *lane, struct memory_export *shared)
+bool bounce_share(const struct bounce_buffer *bounce, struct memory_export *shared)
 {
     struct memory memory;
 
-    return memory_of((const void *)(uintptr_t)lane->whole, &memory, NULL) == 0 &&
+    return memory_of((const void *)(uintptr_t)bounce->whole, &memory, NULL) == 0 &&
            memory_share(&memory, shared);
 }
 
-void lanes_forget(const struct domain *domain)
+void bounce_pool_forget(const struct domain *domain)
 {
     for (struct pool **link = &pools; *link;) {
         struct pool *pool = *link;
@@ -172,11 +174,11 @@ void lanes_forget(const struct domain *domain)
     }
 }
 
-void lanes_clear(void)
+void bounce_pool_clear(void)
 {
     while (pools) {
         struct pool *pool = pools;
-        const struct lane *first = &pool->lanes[0];
+        const struct bounce_buffer *first = &pool->buffers[0];
 
         pools = pool->next;
         if (pool->gpu) {

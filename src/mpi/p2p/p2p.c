@@ -111,8 +111,8 @@ static bool domain_busy(const struct domain *domain)
 
 static void domain_removed(struct domain *domain)
 {
-    pieces_forget(domain);
-    lanes_forget(domain);
+    iov_advert_forget(domain);
+    bounce_pool_forget(domain);
 }
 
 const struct module p2p_module = {

@@ -37,33 +37,35 @@ void receive_finish(struct gpubind_operation *receive, int status,
     operation_let_go(receive);
 }
 
-static void copy_from(struct gpubind_operation *receive, const char *slot)
+static void copy_from(struct gpubind_operation *receive, const char *eager_buffer)
 {
-    const struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)slot,
+    const struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)eager_buffer,
                               receive->got_bytes, false};
     struct gpubind_error err;
 
     receive_finish(receive, copy_now(receive->memory.gpu, GPU_IN, &copy, &err), &err);
 }
 
-/* The data are in the sender's slot. */
-static void take_slot(struct gpubind_operation *receive)
+/* The data are in the sender's eager buffer. */
+static void take_eager_buffer(struct gpubind_operation *receive)
 {
     const struct segment *segment = &receive->domain->segment;
-    const char *slot = segment_slot(segment, receive->peer->local, receive->from->slot);
+    const char *eager_buffer = segment_eager(segment, receive->peer->local,
+                                             receive->from->eager_buffer);
     struct gpubind_error err;
 
-    trace(TRACE_P2P, "receive %u: from slot %d", receive->number, receive->from->slot);
+    trace(TRACE_P2P, "receive %u: from eager buffer %d", receive->number,
+          receive->from->eager_buffer);
     if (receive->got_bytes == 0) {
         receive_finish(receive, 0, NULL);
     } else if (receive->pack) {
-        domain_pin(receive->domain, receive->peer->local, SEGMENT_SLOTS);
-        receive_finish(receive, pack_take(receive, slot, &err), &err);
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_EAGER);
+        receive_finish(receive, pack_take(receive, eager_buffer, &err), &err);
     } else if (receive->memory.gpu) {
-        domain_pin(receive->domain, receive->peer->local, SEGMENT_SLOTS);
-        copy_from(receive, slot);
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_EAGER);
+        copy_from(receive, eager_buffer);
     } else {
-        memcpy(receive->buffer, slot, receive->got_bytes);
+        memcpy(receive->buffer, eager_buffer, receive->got_bytes);
         receive_finish(receive, 0, NULL);
     }
 }
@@ -100,7 +102,7 @@ static bool advance(struct gpubind_operation *receive)
     if (atomic_load_explicit(&from->failed, memory_order_relaxed))
         receive_finish(receive, -1, &failed);
     else if (state == DESCRIPTOR_STASHED)
-        take_slot(receive);
+        take_eager_buffer(receive);
     else
         take(receive);
     return true;

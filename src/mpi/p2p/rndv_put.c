@@ -39,8 +39,9 @@ void offer_make(struct gpubind_operation *receive)
         receive->next || !memory_share(&receive->memory, &shared))
         return;
     offer = segment_offer(segment, segment->me, receive->peer->local);
-    offer->pieces = 0;
-    if (receive->pack && !pack_layout(receive->pack, &layout) && !pieces_offer(receive, offer))
+    offer->iov_name = 0;
+    if (receive->pack && !pack_layout(receive->pack, &layout) &&
+        !iov_advert_publish(receive, offer))
         return;
     offer->context = receive->comm->context;
     offer->tag = receive->tag;
@@ -68,7 +69,7 @@ static void close_offer(struct gpubind_operation *receive)
     if (receive->offer->mapped)
         shares_note(receive->domain, receive->offer->id, receive->peer->local);
     atomic_store_explicit(&receive->offer->state, OFFER_NONE, memory_order_release);
-    pieces_withdraw(receive);
+    iov_advert_withdraw(receive);
     receive->offer = NULL;
     receive->peer->offering = NULL;
 }
@@ -161,7 +162,7 @@ static bool can_place(const struct gpubind_operation *send)
 
     if (send->pack)
         pack_name(send->pack, &n, &extent);
-    return n <= PIECES_MOST && gather_has_kernel(send->memory.gpu);
+    return n <= IOV_ADVERT_MAX && gather_has_kernel(send->memory.gpu);
 }
 
 static bool fits(const struct gpubind_operation *send, const struct offer *offer)
@@ -171,7 +172,7 @@ static bool fits(const struct gpubind_operation *send, const struct offer *offer
     return offer->sequence == send->peer->sent && offer->context == send->comm->context &&
            (offer->tag == MPI_ANY_TAG || offer->tag == send->tag) &&
            offer->capacity >= send->nbytes &&
-           (offer->pieces ? can_place(send)
+           (offer->iov_name ? can_place(send)
                           : !offer->strided || !send->pack || pack_layout(send->pack, &layout));
 }
 
@@ -258,7 +259,7 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
         return -1;
     }
     if (in_pieces) { /* others may have had theirs in place of these meanwhile */
-        pieces = pieces_of(send->domain, send->peer, offer);
+        pieces = iov_advert_read(send->domain, send->peer, offer);
         if (!pieces)
             return error_set(err, "there is no memory for the receiver's datatype");
     }
@@ -274,7 +275,7 @@ static void push(struct gpubind_operation *send, struct offer *offer, struct map
     int status;
 
     send->peer->sent++;
-    status = copy_to(send, offer, mapping, offer->pieces != 0, &err);
+    status = copy_to(send, offer, mapping, offer->iov_name != 0, &err);
     offer->nbytes = send->nbytes;
     offer->got_tag = send->tag;
     offer->got_type = send->type;
@@ -303,7 +304,7 @@ bool offer_use(struct gpubind_operation *send)
             return false;
     mapping = map_offer(send, offer);
     offer->mapped = mapping != NULL;
-    if (mapping && offer->pieces && !pieces_of(send->domain, send->peer, offer)) {
+    if (mapping && offer->iov_name && !iov_advert_read(send->domain, send->peer, offer)) {
         mapping_done(mapping);
         mapping = NULL;
     }

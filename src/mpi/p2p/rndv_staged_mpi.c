@@ -19,7 +19,7 @@ struct transfer {
     bool sending, straight;
     int tag;
     uint64_t nbytes, chunk, nchunks, ahead;
-    struct lane *lane;
+    struct bounce_buffer *bounce;
     /* A chunk is begun (a copy or a receive), then turned (a message or a copy), then
      * over; in this order among themselves. */
     uint64_t begun, turned, over;
@@ -27,12 +27,12 @@ struct transfer {
     struct flight flights[AHEAD_MOST];
     bool failed;
     uint64_t asked_by; /* a staged receive: the sender's operation, until it is answered; */
-    bool unanswered;   /* once there is a lane, so that no sender holds one for nothing */
-    double since;      /* when it began to wait for a lane */
+    bool unanswered;   /* once there is a bounce buffer, so that no sender holds one for nothing */
+    double since;      /* when it began to wait for a bounce buffer */
 };
 
 static struct transfer *transfers, **transfers_end = &transfers;
-static double moved; /* when the last chunk was over in any lane */
+static double moved; /* when the last chunk was over in any bounce buffer */
 
 /* A tag that no transfer to this rank has had lately. */
 static int transfer_tag(void)
@@ -62,7 +62,7 @@ static struct transfer *start(struct gpubind_operation *operation, bool sending,
     transfer->nbytes = sending ? operation->nbytes : operation->got_bytes;
     transfer->chunk = chunk;
     transfer->nchunks = (transfer->nbytes + chunk - 1) / chunk;
-    transfer->ahead = straight ? AHEAD_MOST : PRIVATE_LANE_BYTES / chunk;
+    transfer->ahead = straight ? AHEAD_MOST : PRIVATE_BOUNCE_BYTES / chunk;
     *transfers_end = transfer;
     transfers_end = &transfer->next;
     return transfer;
@@ -125,9 +125,9 @@ static size_t chunk_nbytes(const struct transfer *transfer, uint64_t chunk)
     return (size_t)(left < transfer->chunk ? left : transfer->chunk);
 }
 
-static cuda_address in_lane(const struct transfer *transfer, uint64_t chunk)
+static cuda_address in_bounce(const struct transfer *transfer, uint64_t chunk)
 {
-    return transfer->lane->address + chunk % transfer->ahead * transfer->chunk;
+    return transfer->bounce->address + chunk % transfer->ahead * transfer->chunk;
 }
 
 static cuda_address in_buffer(const struct transfer *transfer, uint64_t chunk)
@@ -139,7 +139,7 @@ static void begin_message(struct transfer *transfer, uint64_t chunk)
 {
     const struct gpubind_operation *operation = transfer->operation;
     void *at = (void *)(uintptr_t)(transfer->straight ? in_buffer(transfer, chunk)
-                                                      : in_lane(transfer, chunk));
+                                                      : in_bounce(transfer, chunk));
     int n = transfer->sending && transfer->failed ? 0 : (int)chunk_nbytes(transfer, chunk);
     int rank = operation->peer->domain_rank, status;
     MPI_Request *request = &transfer->requests[chunk % AHEAD_MOST];
@@ -159,7 +159,7 @@ static void begin_message(struct transfer *transfer, uint64_t chunk)
 static void begin_copy(struct transfer *transfer, uint64_t chunk)
 {
     struct gpubind_operation *operation = transfer->operation;
-    struct copy copy = {in_lane(transfer, chunk), in_buffer(transfer, chunk),
+    struct copy copy = {in_bounce(transfer, chunk), in_buffer(transfer, chunk),
                         chunk_nbytes(transfer, chunk), false};
     enum gpu_stream stream = transfer->sending ? GPU_OUT : GPU_IN;
 
@@ -212,7 +212,7 @@ static void move_straight(struct transfer *transfer)
         transfer->over++;
 }
 
-static void move_through_lane(struct transfer *transfer)
+static void move_through_bounce(struct transfer *transfer)
 {
     while (transfer->begun < transfer->nchunks &&
            transfer->begun < transfer->over + transfer->ahead) {
@@ -245,8 +245,8 @@ static void end(struct transfer *transfer)
 {
     struct gpubind_operation *operation = transfer->operation;
 
-    if (transfer->lane)
-        lane_give(transfer->lane);
+    if (transfer->bounce)
+        bounce_give(transfer->bounce);
     if (transfer->failed)
         operation_failed(operation);
     else if (!operation->done)
@@ -259,7 +259,7 @@ static void end(struct transfer *transfer)
  * nothing has moved for so long there is another one. */
 #define PATIENCE 10e-3
 
-static void take_lane(struct transfer *transfer)
+static void take_bounce(struct transfer *transfer)
 {
     const struct gpubind_operation *operation = transfer->operation;
     const double now = operation_clock();
@@ -270,8 +270,8 @@ static void take_lane(struct transfer *transfer)
     more = now - transfer->since > PATIENCE && now - moved > PATIENCE;
     if (more) /* one at a time */
         moved = now;
-    transfer->lane = lane_take_private(transfer->sending ? LANE_OF_SENDS : LANE_OF_RECEIVES, more);
-    if (!transfer->lane || !transfer->unanswered)
+    transfer->bounce = bounce_take_private(transfer->sending ? BOUNCE_OF_SENDS : BOUNCE_OF_RECEIVES, more);
+    if (!transfer->bounce || !transfer->unanswered)
         return;
     transfer->unanswered = false;
     remote_answer(operation->domain, operation->peer, transfer->asked_by, transfer->chunk,
@@ -291,12 +291,12 @@ void rndv_mpi_progress(void)
         }
         if (transfer->operation->result != MPI_SUCCESS) /* its data could not be packed */
             transfer->failed = true;
-        if (!transfer->straight && !transfer->lane)
-            take_lane(transfer);
+        if (!transfer->straight && !transfer->bounce)
+            take_bounce(transfer);
         if (transfer->straight)
             move_straight(transfer);
-        else if (transfer->lane)
-            move_through_lane(transfer);
+        else if (transfer->bounce)
+            move_through_bounce(transfer);
         if (transfer->over < transfer->nchunks) {
             link = &transfer->next;
             continue;

@@ -18,12 +18,12 @@ struct staging {
     struct gpubind_operation *operation;
     struct descriptor *descriptor;
     const struct peer *peer;
-    struct lane *lane;                /* the sender's; NULL: waits for one, or it has */
-    bool spare;                       /* the small one that its receiver alone gets */
+    struct bounce_buffer *bounce;                /* the sender's; NULL: waits for one, or it has */
+    bool reserve;                       /* the small one that its receiver alone gets */
     double since;                     /* when it began to wait */
-    char *chunks;                     /* where the lane lies for this process, */
-    cuda_address lane_address;        /* also as an address for copies */
-    struct mapping *mapping;          /* of a lane on the sender's GPU */
+    char *chunks;                     /* where the bounce buffer lies for this process, */
+    cuda_address bounce_address;        /* also as an address for copies */
+    struct mapping *mapping;          /* of a bounce buffer on the sender's GPU */
     uint64_t nchunks, started, ended; /* copies of this side */
     struct flight flights[AHEAD_MOST];
     bool failed, over;
@@ -58,7 +58,7 @@ static struct staging *add(struct staging **list, struct gpubind_operation *oper
     staging->operation = operation;
     staging->peer = operation->peer;
     staging->descriptor = descriptor;
-    while (*end) /* first come, first served with lanes */
+    while (*end) /* first come, first served with bounce buffers */
         end = &(*end)->next;
     *end = staging;
     return staging;
@@ -72,21 +72,21 @@ static size_t chunk_nbytes(const struct staging *staging, uint64_t chunk, uint64
                                                              : staging->descriptor->chunk_bytes);
 }
 
-static uint64_t place_in_lane(const struct staging *staging, uint64_t chunk)
+static uint64_t place_in_bounce(const struct staging *staging, uint64_t chunk)
 {
     return chunk % staging->descriptor->chunks_ahead * staging->descriptor->chunk_bytes;
 }
 
-/* Copies the next chunk between buffer and lane. */
+/* Copies the next chunk between buffer and bounce buffer. */
 static void start_chunk(struct staging *staging, struct gpu *gpu, uint64_t total, bool out)
 {
     struct gpubind_operation *operation = staging->operation;
     const uint64_t skip = staging->started * staging->descriptor->chunk_bytes;
-    const uint64_t place = place_in_lane(staging, staging->started);
+    const uint64_t place = place_in_bounce(staging, staging->started);
     const size_t nbytes = chunk_nbytes(staging, staging->started, total);
     const cuda_address buffer = operation->memory.address + skip,
-                       lane = staging->lane_address + place;
-    struct copy copy = {out ? lane : buffer, out ? buffer : lane, nbytes, false};
+                       bounce = staging->bounce_address + place;
+    struct copy copy = {out ? bounce : buffer, out ? buffer : bounce, nbytes, false};
     struct flight *flight = &staging->flights[staging->started % AHEAD_MOST];
     char *host = (char *)operation->buffer + skip;
 
@@ -132,10 +132,10 @@ void stage_send_start(struct gpubind_operation *send, struct descriptor *descrip
 }
 
 /* Another message to the same rank has one: a rank that stays away holds no more. */
-static bool peer_has_lane(const struct staging *staging)
+static bool peer_has_bounce(const struct staging *staging)
 {
     for (const struct staging *other = sends; other && other != staging; other = other->next)
-        if ((other->lane || other->spare) && other->peer == staging->peer)
+        if ((other->bounce || other->reserve) && other->peer == staging->peer)
             return true;
     return false;
 }
@@ -152,56 +152,56 @@ static void take_spare(struct staging *staging)
     if (staging->since == 0)
         staging->since = operation_clock();
     if (operation_clock() - staging->since < PATIENCE ||
-        !segment_reserve_spare(segment, send->peer->local, &descriptor->lane_offset))
+        !segment_allocate_reserve_bounce(segment, send->peer->local, &descriptor->bounce_offset))
         return;
-    staging->spare = true;
-    descriptor->lane_on_gpu = 0;
-    descriptor->chunks_ahead = SPARE_BYTES / descriptor->chunk_bytes;
-    staging->chunks = segment_lanes(segment, segment->me) + descriptor->lane_offset;
-    staging->lane_address = (cuda_address)(uintptr_t)staging->chunks;
+    staging->reserve = true;
+    descriptor->bounce_on_gpu = 0;
+    descriptor->chunks_ahead = RESERVE_BOUNCE_BYTES / descriptor->chunk_bytes;
+    staging->chunks = segment_bounce(segment, segment->me) + descriptor->bounce_offset;
+    staging->bounce_address = (cuda_address)(uintptr_t)staging->chunks;
 }
 
-static void take_lane(struct staging *staging)
+static void take_bounce(struct staging *staging)
 {
     struct gpubind_operation *send = staging->operation;
     struct descriptor *descriptor = staging->descriptor;
-    struct gpu *gpu = descriptor->lane_on_gpu ? send->memory.gpu : NULL;
+    struct gpu *gpu = descriptor->bounce_on_gpu ? send->memory.gpu : NULL;
     struct memory_export shared;
-    struct lane *lane;
+    struct bounce_buffer *bounce;
     bool none = false;
 
-    if (peer_has_lane(staging))
+    if (peer_has_bounce(staging))
         return;
-    lane = lane_take(send->domain, gpu, &none);
-    if (lane && gpu && !lane_share(lane, &shared)) {
-        lane_give(lane);
-        lane = NULL;
+    bounce = bounce_take(send->domain, gpu, &none);
+    if (bounce && gpu && !bounce_share(bounce, &shared)) {
+        bounce_give(bounce);
+        bounce = NULL;
         none = true;
     }
     if (none && gpu) { /* the receiver reads where it lies when there is a chunk in it */
-        descriptor->lane_on_gpu = 0;
+        descriptor->bounce_on_gpu = 0;
         gpu = NULL;
-        lane = lane_take(send->domain, NULL, &none);
+        bounce = bounce_take(send->domain, NULL, &none);
     }
     if (none) {
         error_set(&send->error, "there is no memory to stage a message in");
         staging->failed = true;
         atomic_store(&descriptor->failed, 1);
     }
-    if (!lane) {
+    if (!bounce) {
         if (!none)
             take_spare(staging);
         return;
     }
-    staging->lane = lane;
-    staging->chunks = lane->host;
-    staging->lane_address = lane->address;
-    descriptor->lane_offset = lane->offset;
+    staging->bounce = bounce;
+    staging->chunks = bounce->host;
+    staging->bounce_address = bounce->address;
+    descriptor->bounce_offset = bounce->offset;
     if (gpu) {
-        descriptor->lane_id = shared.id;
-        descriptor->lane_start = shared.start;
-        descriptor->lane_size = shared.size;
-        memcpy(descriptor->lane_handle, &shared.handle, sizeof descriptor->lane_handle);
+        descriptor->bounce_id = shared.id;
+        descriptor->bounce_start = shared.start;
+        descriptor->bounce_size = shared.size;
+        memcpy(descriptor->bounce_handle, &shared.handle, sizeof descriptor->bounce_handle);
     }
 }
 
@@ -225,19 +225,19 @@ static void sends_move(void)
     for (struct staging **link = &sends; *link;) {
         struct staging *staging = *link;
 
-        if (!staging->lane && !staging->spare && !staging->over && !staging->failed)
-            take_lane(staging);
+        if (!staging->bounce && !staging->reserve && !staging->over && !staging->failed)
+            take_bounce(staging);
         if (staging->over) /* its descriptor and operation serve others by now */
             land(staging);
-        else if (staging->lane || staging->spare)
+        else if (staging->bounce || staging->reserve)
             pump(staging);
         if (!staging->over || staging->ended < staging->started) {
             link = &staging->next;
             continue;
         }
         *link = staging->next;
-        if (staging->lane)
-            lane_give(staging->lane);
+        if (staging->bounce)
+            bounce_give(staging->bounce);
         free(staging);
     }
 }
@@ -282,8 +282,8 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
     trace(TRACE_P2P, "receive %u: staged through shared memory", receive->number);
     add(&receives, receive, from);
     from->chunk_bytes = stage_chunk(receive->got_bytes);
-    from->chunks_ahead = LANE_BYTES / from->chunk_bytes;
-    from->lane_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu &&
+    from->chunks_ahead = BOUNCE_BYTES / from->chunk_bytes;
+    from->bounce_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu &&
                         receive->peer->ipc_works &&
                         transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer);
     inbox_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_STAGE);
@@ -291,27 +291,27 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
 }
 
 /* When the first chunk is there, the sender has said where. -1: it cannot be reached. */
-static int find_lane(struct staging *staging)
+static int find_bounce(struct staging *staging)
 {
     struct gpubind_operation *receive = staging->operation;
     const struct descriptor *from = staging->descriptor;
-    struct memory_export shared = {from->lane_id, from->lane_start, from->lane_size, {{0}}};
+    struct memory_export shared = {from->bounce_id, from->bounce_start, from->bounce_size, {{0}}};
 
-    if (!from->lane_on_gpu) {
-        domain_pin(receive->domain, receive->peer->local, SEGMENT_LANES);
-        staging->chunks = segment_lanes(&receive->domain->segment, receive->peer->local) +
-                           from->lane_offset;
-        staging->lane_address = (cuda_address)(uintptr_t)staging->chunks;
+    if (!from->bounce_on_gpu) {
+        domain_pin(receive->domain, receive->peer->local, SEGMENT_BOUNCE);
+        staging->chunks = segment_bounce(&receive->domain->segment, receive->peer->local) +
+                           from->bounce_offset;
+        staging->bounce_address = (cuda_address)(uintptr_t)staging->chunks;
         return 0;
     }
-    memcpy(&shared.handle, from->lane_handle, sizeof shared.handle);
+    memcpy(&shared.handle, from->bounce_handle, sizeof shared.handle);
     staging->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu,
                                      &receive->error);
     receive->peer->no_ipc = !staging->mapping; /* the next one goes through host memory */
     if (!staging->mapping)
         return -1;
-    staging->lane_address = mapping_address(staging->mapping, from->lane_start +
-                                                                    from->lane_offset);
+    staging->bounce_address = mapping_address(staging->mapping, from->bounce_start +
+                                                                      from->bounce_offset);
     return 0;
 }
 
@@ -326,7 +326,7 @@ static void drain(struct staging *staging)
         staging->failed = true;
     }
     if (filled > 0 && staging->started == 0 && !staging->failed)
-        staging->failed = find_lane(staging) < 0;
+        staging->failed = find_bounce(staging) < 0;
     while (!staging->failed && staging->started < filled)
         start_chunk(staging, receive->memory.gpu, receive->got_bytes, false);
     land(staging);

@@ -1,6 +1,6 @@
 /* Messages between ranks of a node whose GPUs cannot reach each other, or between a
- * GPU and host memory: in chunks through the sender's lane. The sender copies into
- * the lane while the receiver copies out of it. The lane is page-locked shared memory;
+ * GPU and host memory: in chunks through the sender's bounce buffer. The sender copies into
+ * the bounce buffer while the receiver copies out of it. The bounce buffer is page-locked shared memory;
  * or, for GPU memory that has no IPC handle, memory of the sender's GPU that has. */
 #ifndef GPUBIND_MPI_P2P_RNDV_STAGED_SHM_H
 #define GPUBIND_MPI_P2P_RNDV_STAGED_SHM_H
@@ -16,7 +16,7 @@ void rndv_staged_shm_progress(void);
 /* Its sender is gone: it ends with an error once its copies have. false: it is none. */
 bool stage_receive_abandon(const struct gpubind_operation *receive);
 
-/* The receiver has asked. Waits for a lane if need be. */
+/* The receiver has asked. Waits for a bounce buffer if need be. */
 void stage_send_start(struct gpubind_operation *send, struct descriptor *descriptor);
 /* Copies of its messages are under way. */
 bool stage_busy(const struct domain *domain);

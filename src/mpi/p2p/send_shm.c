@@ -10,7 +10,7 @@
 #include "mpi/p2p/rndv_staged_shm.h"
 
 /* How long a small message waits for a receiver that copies it in one go, rather
- * than through the slot: two copies' time. */
+ * than through the eager buffer: two copies' time. */
 #define STASH_AFTER 20e-6
 
 static struct descriptor *descriptor_of(const struct gpubind_operation *send)
@@ -24,7 +24,7 @@ static char *slot_of(const struct gpubind_operation *send)
 {
     const struct segment *segment = &send->domain->segment;
 
-    return segment_slot(segment, segment->me, send->slot);
+    return segment_eager(segment, segment->me, send->eager_buffer);
 }
 
 static void fill_header(const struct gpubind_operation *send, struct wire_header *header)
@@ -51,25 +51,25 @@ static void fill_header(const struct gpubind_operation *send, struct wire_header
     }
 }
 
-static bool have_slots(struct domain *domain)
+static bool have_eager_buffers(struct domain *domain)
 {
-    if (domain->slots == 0)
-        domain->slots = segment_reserve_slots(&domain->segment) ? 1 : -1;
-    return domain->slots > 0;
+    if (domain->eager_buffers == 0)
+        domain->eager_buffers = segment_allocate_eager(&domain->segment) ? 1 : -1;
+    return domain->eager_buffers > 0;
 }
 
-/* A slot for its data, which another descriptor lends it if need be. */
-static bool take_slot(struct gpubind_operation *send)
+/* An eager buffer for its data, which another descriptor lends it if need be. */
+static bool take_eager_buffer(struct gpubind_operation *send)
 {
     struct domain *domain = send->domain;
 
-    if (send->slot < 0 && have_slots(domain)) {
-        if (send->descriptor < domain->segment.nslots)
-            send->slot = send->descriptor;
-        else if (domain->nslotted > 0)
-            send->slot = domain_take_descriptor(domain, true);
+    if (send->eager_buffer < 0 && have_eager_buffers(domain)) {
+        if (send->descriptor < domain->segment.neager)
+            send->eager_buffer = send->descriptor;
+        else if (domain->nfree_eager > 0)
+            send->eager_buffer = domain_take_descriptor(domain, true);
     }
-    return send->slot >= 0;
+    return send->eager_buffer >= 0;
 }
 
 static bool may_be_stashed(const struct gpubind_operation *send)
@@ -83,16 +83,16 @@ static bool goes_at_once(struct gpubind_operation *send)
 {
     return !send->release && !send->synchronous && send->order != ORDER_GATED &&
            (send->nbytes == 0 ||
-            (!send->memory.gpu && send->nbytes <= EAGER_BYTES && take_slot(send)));
+            (!send->memory.gpu && send->nbytes <= EAGER_BYTES && take_eager_buffer(send)));
 }
 
-static int take_descriptor(struct domain *domain, struct peer *peer, bool slotted)
+static int take_descriptor(struct domain *domain, struct peer *peer, bool with_eager)
 {
     const int left = domain->segment.ndescriptors - domain->used, share = domain_share(domain);
     int number = -1;
 
     if (peer->used < share || left > domain->owed)
-        number = domain_take_descriptor(domain, slotted);
+        number = domain_take_descriptor(domain, with_eager);
     if (number < 0)
         return -1;
     domain->owed -= peer->used++ < share;
@@ -104,8 +104,8 @@ static void give_descriptor(struct gpubind_operation *send)
 {
     struct domain *domain = send->domain;
 
-    if (send->slot >= 0 && send->slot != send->descriptor)
-        domain_give_descriptor(domain, send->slot);
+    if (send->eager_buffer >= 0 && send->eager_buffer != send->descriptor)
+        domain_give_descriptor(domain, send->eager_buffer);
     domain_give_descriptor(domain, send->descriptor);
     domain->owed += --send->peer->used < domain_share(domain);
     domain->used--;
@@ -122,15 +122,15 @@ static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
     atomic_store_explicit(&descriptor->drained, 0, memory_order_relaxed);
     atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
     descriptor->mapped = 0;
-    descriptor->slot = send->slot < 0 ? 0 : send->slot;
+    descriptor->eager_buffer = send->eager_buffer < 0 ? 0 : send->eager_buffer;
     atomic_store_explicit(&descriptor->state, at_once ? DESCRIPTOR_STASHED : DESCRIPTOR_SENT,
                           memory_order_release);
 }
 
-/* It is small, and waits until its receiver has taken others out of their slots. */
-static bool has_no_slot(const struct gpubind_operation *send)
+/* It is small, and waits until its receiver has taken others out of their eager buffers. */
+static bool has_no_eager_buffer(const struct gpubind_operation *send)
 {
-    return send->domain->nslotted == 0 && send->slot < 0 && send->nbytes > 0 &&
+    return send->domain->nfree_eager == 0 && send->eager_buffer < 0 && send->nbytes > 0 &&
            may_be_stashed(send);
 }
 
@@ -138,11 +138,12 @@ static bool has_no_slot(const struct gpubind_operation *send)
  * until it is asked for something, so that must not be missed. */
 static void tell_of(const struct gpubind_operation *send)
 {
-    const bool request = send->release || (send->comm && send->comm->of) || has_no_slot(send);
+    const bool request = send->release || (send->comm &&
+                                           send->comm->of) || has_no_eager_buffer(send);
 
     if (request)
         atomic_thread_fence(memory_order_seq_cst);
-    inbox_ring(send->domain, send->peer, request ? BELL_FOR_REQUESTS : BELL_FOR_ALL);
+    inbox_ring(send->domain, send->peer, request ? WAKE_FOR_REQUESTS : WAKE_FOR_ALL);
 }
 
 /* false: no descriptor is free for it, or its receiver's ring is full. */
@@ -254,8 +255,8 @@ static void follow_all(struct domain *domain)
 /* What receivers have given back. */
 static void reclaim(struct domain *domain)
 {
-    const uint64_t acks = atomic_load_explicit(&segment_station(&domain->segment,
-                                                                domain->segment.me)->acks,
+    const uint64_t acks = atomic_load_explicit(&segment_rank_ctrl(&domain->segment,
+                                                                  domain->segment.me)->acks,
                                                memory_order_acquire);
 
     if (acks == domain->acks_seen && !domain->look_again)
@@ -300,7 +301,7 @@ void local_send(struct gpubind_operation *send)
         refuse(send);
         return;
     }
-    if (domain->nslotted == 0 && may_be_stashed(send))
+    if (domain->nfree_eager == 0 && may_be_stashed(send))
         reclaim(domain);
     if (send->peer->queued || !publish(send))
         queue(send);
@@ -377,9 +378,9 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
 
     if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_STASHING))
         return;
-    descriptor->slot = send->slot;
+    descriptor->eager_buffer = send->eager_buffer;
     if (send->memory.gpu && send->nbytes > 0)
-        domain_pin(send->domain, send->domain->segment.me, SEGMENT_SLOTS);
+        domain_pin(send->domain, send->domain->segment.me, SEGMENT_EAGER);
     if (!send->memory.gpu) {
         memcpy(slot_of(send), send->buffer, send->nbytes);
     } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {
@@ -389,7 +390,8 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
     }
     atomic_store_explicit(&descriptor->state, DESCRIPTOR_STASHED, memory_order_release);
     inbox_put(send->domain, send->peer, send->descriptor, INBOX_STASHED);
-    trace(TRACE_P2P, "send %u: not taken yet, its data are in slot %d", send->number, send->slot);
+    trace(TRACE_P2P, "send %u: not taken yet, its data are in eager buffer %d", send->number,
+          send->eager_buffer);
     operation_good(send);
 }
 
@@ -417,6 +419,6 @@ void local_send_nudge(struct gpubind_operation *send)
     if (may_be_stashed(send) &&
         atomic_load_explicit(&descriptor->state, memory_order_relaxed) == DESCRIPTOR_SENT &&
         operation_clock() - send->started > STASH_AFTER &&
-        inbox_has_room(send->domain, send->peer) && take_slot(send))
+        inbox_has_room(send->domain, send->peer) && take_eager_buffer(send))
         stash(send, descriptor);
 }

@@ -127,17 +127,17 @@ static void prepare_peer(const struct gpubind_operation *operation, const struct
     struct domain *domain = operation->domain;
 
     if (peer->local < 0) {
-        lanes_prepare(NULL, NULL);
+        bounce_pool_prepare(NULL, NULL);
         return;
     }
-    domain_pin(domain, domain->segment.me, SEGMENT_SLOTS);
-    domain_pin(domain, peer->local, SEGMENT_SLOTS);
+    domain_pin(domain, domain->segment.me, SEGMENT_EAGER);
+    domain_pin(domain, peer->local, SEGMENT_EAGER);
     if (!ipc || !peer->ipc_works || peer->no_ipc || !operation->memory.shareable) {
-        lanes_prepare(domain, NULL);
-        domain_pin(domain, peer->local, SEGMENT_LANES);
+        bounce_pool_prepare(domain, NULL);
+        domain_pin(domain, peer->local, SEGMENT_BOUNCE);
     }
     if (ipc && !operation->memory.shareable)
-        lanes_prepare(NULL, operation->memory.gpu);
+        bounce_pool_prepare(NULL, operation->memory.gpu);
 }
 
 void stream_message_prepare(const struct gpubind_operation *operation)

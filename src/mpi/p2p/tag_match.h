@@ -13,7 +13,7 @@ struct arrival {
     struct descriptor *from; /* it came through shared memory; else */
     char *data;              /* what came with it by MPI, malloc'ed; NULL: nothing */
     uint64_t kept_nbytes;    /* see unexpected.h: counted for it, */
-    bool in_slot;            /* or its data lie in the sender's slot */
+    bool in_eager_buffer;            /* or its data lie in the sender's eager buffer */
 };
 
 /* Messages with this tag, which is negative, on communicators of the library's own go to take

@@ -31,10 +31,10 @@ static int number_of(const struct arrival *arrival)
     return (int)(arrival->from - segment_descriptor(segment, arrival->peer->local, 0));
 }
 
-/* All receivers of a rank together leave it half of its slots. */
+/* All receivers of a rank together leave it half of its eager buffers. */
 static int left_with_sender(const struct domain *domain)
 {
-    return domain->segment.nslots / (2 * domain->segment.n);
+    return domain->segment.neager / (2 * domain->segment.n);
 }
 
 static void count(struct arrival *arrival)
@@ -58,7 +58,7 @@ static bool fetch(struct arrival *arrival)
     if (!data)
         return false;
     if (!failed)
-        memcpy(data, segment_slot(segment, peer->local, from->slot), (size_t)nbytes);
+        memcpy(data, segment_eager(segment, peer->local, from->eager_buffer), (size_t)nbytes);
     peer->unexpected[number_of(arrival)] = NULL;
     arrival->data = data;
     arrival->header.flags |= failed ? WIRE_FAILED : WIRE_EAGER;
@@ -68,26 +68,26 @@ static bool fetch(struct arrival *arrival)
     return true;
 }
 
-/* Its data are in a slot, which the sender may need. */
+/* Its data are in an eager buffer, which the sender may need. */
 static void look(struct arrival *arrival)
 {
     struct peer *peer = arrival->peer;
 
-    if (arrival->in_slot ||
+    if (arrival->in_eager_buffer ||
         atomic_load_explicit(&arrival->from->state, memory_order_acquire) != DESCRIPTOR_STASHED)
         return;
-    if (peer->in_slots >= left_with_sender(arrival->domain) && unexpected_has_room() &&
+    if (peer->in_eager_buffers >= left_with_sender(arrival->domain) && unexpected_has_room() &&
         fetch(arrival))
         return;
-    arrival->in_slot = true;
-    peer->in_slots++;
+    arrival->in_eager_buffer = true;
+    peer->in_eager_buffers++;
 }
 
 void unexpected_add(struct arrival *arrival)
 {
     struct peer *peer = arrival->peer;
 
-    arrival->in_slot = false;
+    arrival->in_eager_buffer = false;
     arrival->kept_nbytes = 0;
     if (!arrival->from) {
         count(arrival);
@@ -110,8 +110,8 @@ void unexpected_remove(struct arrival *arrival)
         return;
     if (arrival->peer->unexpected)
         arrival->peer->unexpected[number_of(arrival)] = NULL;
-    arrival->peer->in_slots -= arrival->in_slot;
-    arrival->in_slot = false;
+    arrival->peer->in_eager_buffers -= arrival->in_eager_buffer;
+    arrival->in_eager_buffer = false;
 }
 
 void unexpected_stashed(const struct peer *peer, int descriptor)

@@ -1,8 +1,8 @@
 /* Messages that came before their receive: how much of them this process keeps, and where.
  *
- * The data of a small message lie in a slot of its sender at first. A sender has only so many
- * slots and descriptors; when more than a few messages of one rank wait for their receives, those
- * that follow are taken into memory of this process, and the sender has its slot and descriptor
+ * The data of a small message lie in an eager buffer of its sender at first. A sender has only so many
+ * eager buffers and descriptors; when more than a few messages of one rank wait for their receives, those
+ * that follow are taken into memory of this process, and the sender has its eager buffer and descriptor
  * back. That memory, and what small messages of other nodes take, has the limit
  * GPUBIND_UNEXPECTED; beyond it small messages wait at their senders. */
 #ifndef GPUBIND_MPI_P2P_UNEXPECTED_H
@@ -14,7 +14,7 @@
 void unexpected_add(struct arrival *arrival);
 /* or is about to leave it. */
 void unexpected_remove(struct arrival *arrival);
-/* The data of a message that was announced before are in a slot now. */
+/* The data of a message that was announced before are in an eager buffer now. */
 void unexpected_stashed(const struct peer *peer, int descriptor);
 /* Below the limit; well below it. */
 bool unexpected_has_room(void);

@@ -16,7 +16,7 @@
 struct show {
     int32_t has_gpu, good;
     char why[160]; /* it is not good */
-    struct handover_address address;
+    struct fd_address address;
     uint64_t network; /* its namespace: addresses are of one */
     uint64_t id, start, size; /* of its memory; size 0: none */
 };
@@ -24,7 +24,7 @@ struct show {
 struct making {
     struct gpubind_window *win;
     struct show mine, *shows;
-    struct handover *others; /* by rank */
+    struct fd_peer *others; /* by rank */
     int socket, fd;          /* -1: none */
 };
 
@@ -71,7 +71,7 @@ static int prepare(struct making *making, bool willing, struct gpubind_error *er
     if (!shareable_possible(win->gpu))
         return error_set(err, "the GPU or its driver gives no descriptors");
     making->mine.network = network_space();
-    making->socket = handover_open(&making->mine.address, err);
+    making->socket = fd_exchange_open(&making->mine.address, err);
     return making->socket < 0 ? -1 : 0;
 }
 
@@ -113,13 +113,14 @@ static int map_all(struct making *making, struct gpubind_error *err)
     int status;
 
     for (int rank = 0; rank < win->n; rank++)
-        making->others[rank] = (struct handover){
+        making->others[rank] = (struct fd_peer){
             .address = making->shows[rank].address, .fd = -1,
             .takes = rank != win->rank && counts(making, rank) && making->fd >= 0,
             .gives = rank != win->rank && counts(making, rank) && making->shows[rank].size > 0};
     library_unlock();
-    status = handover_all(making->socket, making->others, win->n, win->rank, &making->mine.address,
-                          making->fd, err);
+    status = fd_exchange_all(making->socket, making->others, win->n, win->rank,
+                             &making->mine.address,
+                             making->fd, err);
     library_lock();
     for (int rank = 0; rank < win->n && status == 0; rank++)
         if (making->others[rank].gives)

@@ -42,7 +42,7 @@ static socklen_t name(uint64_t number, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-int handover_open(struct handover_address *address, struct gpubind_error *err)
+int fd_exchange_open(struct fd_address *address, struct gpubind_error *err)
 {
     struct sockaddr_un to;
     socklen_t length;
@@ -60,7 +60,7 @@ int handover_open(struct handover_address *address, struct gpubind_error *err)
 }
 
 /* 1: done; 0: not now; -1 with a sentence. */
-static int give(int socket, const struct handover *other, int me, int fd, struct gpubind_error *err)
+static int give(int socket, const struct fd_peer *other, int me, int fd, struct gpubind_error *err)
 {
     struct letter letter = {other->address.token, me};
     struct iovec part = {&letter, sizeof letter};
@@ -95,7 +95,7 @@ static int descriptor_in(struct msghdr *message)
 }
 
 /* The same of what comes. A stranger's letter counts as none. */
-static int take(int socket, struct handover *others, int n, uint64_t token,
+static int take(int socket, struct fd_peer *others, int n, uint64_t token,
                 struct gpubind_error *err)
 {
     struct letter letter = {0};
@@ -122,7 +122,7 @@ static int take(int socket, struct handover *others, int n, uint64_t token,
 }
 
 /* How many I still have to give to and to take from. -1 with a sentence. */
-static int step(int socket, struct handover *others, int n, int me, uint64_t token, int fd,
+static int step(int socket, struct fd_peer *others, int n, int me, uint64_t token, int fd,
                 struct gpubind_error *err)
 {
     int status, left = 0, most = n + 64; /* a stranger may write faster than we read */
@@ -141,8 +141,8 @@ static int step(int socket, struct handover *others, int n, int me, uint64_t tok
     return status < 0 ? -1 : left;
 }
 
-int handover_all(int socket, struct handover *others, int n, int me,
-                 const struct handover_address *mine, int fd, struct gpubind_error *err)
+int fd_exchange_all(int socket, struct fd_peer *others, int n, int me,
+                    const struct fd_address *mine, int fd, struct gpubind_error *err)
 {
     const double until = now() + PATIENCE;
     struct pollfd wanted = {.fd = socket, .events = POLLIN};

@@ -5,30 +5,30 @@
 #include <time.h>
 #include <unistd.h>
 
-void bell_ring(struct bell *bell)
+void futex_waiter_wake(struct futex_waiter *waiter)
 {
-    atomic_fetch_add(&bell->rung, 1);
-    syscall(SYS_futex, &bell->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
+    atomic_fetch_add(&waiter->rung, 1);
+    syscall(SYS_futex, &waiter->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-uint32_t bell_lie_down(struct bell *bell)
+uint32_t futex_waiter_begin(struct futex_waiter *waiter)
 {
-    const uint32_t heard = atomic_load(&bell->rung);
+    const uint32_t heard = atomic_load(&waiter->rung);
 
-    atomic_store(&bell->asleep, 1);
+    atomic_store(&waiter->asleep, 1);
     return heard;
 }
 
-void bell_sleep(struct bell *bell, uint32_t heard, double seconds)
+void futex_waiter_sleep(struct futex_waiter *waiter, uint32_t heard, double seconds)
 {
     const struct timespec limit = {(time_t)seconds,
                                    (long)(1e9 * (seconds - (double)(time_t)seconds))};
 
-    syscall(SYS_futex, &bell->rung, FUTEX_WAIT, heard, seconds > 0 ? &limit : NULL, NULL, 0);
-    bell_stay_up(bell);
+    syscall(SYS_futex, &waiter->rung, FUTEX_WAIT, heard, seconds > 0 ? &limit : NULL, NULL, 0);
+    futex_waiter_cancel(waiter);
 }
 
-void bell_stay_up(struct bell *bell)
+void futex_waiter_cancel(struct futex_waiter *waiter)
 {
-    atomic_store(&bell->asleep, 0);
+    atomic_store(&waiter->asleep, 0);
 }

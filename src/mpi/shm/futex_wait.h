@@ -5,12 +5,12 @@
 #include "mpi/shm/segment.h"
 
 /* Wakes whoever sleeps there. */
-void bell_ring(struct bell *bell);
-/* Begins to sleep: what is looked at after this and changes later rings. Then bell_sleep,
- * with what this returned, or bell_stay_up. */
-uint32_t bell_lie_down(struct bell *bell);
+void futex_waiter_wake(struct futex_waiter *waiter);
+/* Begins to sleep: what is looked at after this and changes later rings. Then futex_waiter_sleep,
+ * with what this returned, or futex_waiter_cancel. */
+uint32_t futex_waiter_begin(struct futex_waiter *waiter);
 /* Until it rings, or for seconds (0: without end). */
-void bell_sleep(struct bell *bell, uint32_t heard, double seconds);
-void bell_stay_up(struct bell *bell);
+void futex_waiter_sleep(struct futex_waiter *waiter, uint32_t heard, double seconds);
+void futex_waiter_cancel(struct futex_waiter *waiter);
 
 #endif

@@ -14,7 +14,7 @@ static bool is_within(const cpu_set_t *a, const cpu_set_t *b)
     return CPU_EQUAL(&both, a);
 }
 
-void crowd_look(MPI_Comm node)
+void oversubscribed_detect(MPI_Comm node)
 {
     cpu_set_t mine, *all;
     int n, me, within = 0;
@@ -34,7 +34,7 @@ void crowd_look(MPI_Comm node)
     free(all);
 }
 
-bool crowd_is_here(void)
+bool is_oversubscribed(void)
 {
     return crowded;
 }

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /* Collective over node, the ranks of this node: looks at the CPUs that each may use. */
-void crowd_look(MPI_Comm node);
+void oversubscribed_detect(MPI_Comm node);
 /* More ranks than CPUs may use nothing but this one's CPUs: a rank that polls keeps others, one
  * of which it may be waiting for, from running. */
-bool crowd_is_here(void);
+bool is_oversubscribed(void);
 
 #endif

@@ -16,7 +16,7 @@ static size_t whole_pages(size_t nbytes)
 
 static size_t rings_at(void)
 {
-    return whole_pages(sizeof(struct station));
+    return whole_pages(sizeof(struct rank_ctrl));
 }
 
 static size_t offers_at(const struct segment *segment)
@@ -30,26 +30,26 @@ static size_t descriptors_at(const struct segment *segment)
     return offers_at(segment) + whole_pages((size_t)segment->n * sizeof(struct offer));
 }
 
-static size_t slots_at(const struct segment *segment)
+static size_t eager_at(const struct segment *segment)
 {
     return descriptors_at(segment) +
            whole_pages((size_t)segment->ndescriptors * sizeof(struct descriptor));
 }
 
-static size_t pieces_bytes(uint64_t n)
+static size_t iov_advert_bytes(uint64_t n)
 {
-    return whole_pages(sizeof(struct pieces) + n * sizeof(struct gather_piece));
+    return whole_pages(sizeof(struct iov_advert) + n * sizeof(struct gather_piece));
 }
 
 static void measure(struct segment *segment)
 {
     segment->ndescriptors = segment->n <= 8 ? 8192 : 1024;
-    segment->nslots = segment->n <= 8 ? 512 : 128;
+    segment->neager = segment->n <= 8 ? 512 : 128;
     segment->ring_entries = (uint64_t)segment->ndescriptors;
-    segment->lanes_at = slots_at(segment) + (size_t)segment->nslots * EAGER_BYTES;
-    segment->pieces_at = segment->lanes_at + (size_t)LANES * LANE_BYTES +
-                         (size_t)segment->n * SPARE_BYTES;
-    segment->part_bytes = segment->pieces_at + pieces_bytes(PIECES_MOST);
+    segment->bounce_at = eager_at(segment) + (size_t)segment->neager * EAGER_BYTES;
+    segment->iov_advert_at = segment->bounce_at + (size_t)BOUNCE_BUFFERS * BOUNCE_BYTES +
+                         (size_t)segment->n * RESERVE_BOUNCE_BYTES;
+    segment->part_bytes = segment->iov_advert_at + iov_advert_bytes(IOV_ADVERT_MAX);
     segment->nbytes = segment->part_bytes * (size_t)segment->n;
 }
 
@@ -58,9 +58,9 @@ static char *part(const struct segment *segment, int rank)
     return segment->base + segment->part_bytes * (size_t)rank;
 }
 
-struct station *segment_station(const struct segment *segment, int rank)
+struct rank_ctrl *segment_rank_ctrl(const struct segment *segment, int rank)
 {
-    return (struct station *)(void *)part(segment, rank);
+    return (struct rank_ctrl *)(void *)part(segment, rank);
 }
 
 _Atomic uint64_t *segment_ring(const struct segment *segment, int receiver, int sender)
@@ -79,64 +79,64 @@ struct descriptor *segment_descriptor(const struct segment *segment, int rank, i
     return (struct descriptor *)(void *)(part(segment, rank) + descriptors_at(segment)) + number;
 }
 
-char *segment_slot(const struct segment *segment, int rank, int number)
+char *segment_eager(const struct segment *segment, int rank, int number)
 {
-    return part(segment, rank) + slots_at(segment) + (size_t)number * EAGER_BYTES;
+    return part(segment, rank) + eager_at(segment) + (size_t)number * EAGER_BYTES;
 }
 
-char *segment_lanes(const struct segment *segment, int rank)
+char *segment_bounce(const struct segment *segment, int rank)
 {
-    return part(segment, rank) + segment->lanes_at;
+    return part(segment, rank) + segment->bounce_at;
 }
 
 char *segment_data(const struct segment *segment, int rank, enum segment_data data,
                    size_t *nbytes)
 {
-    if (data == SEGMENT_LANES) {
-        *nbytes = (size_t)LANES * LANE_BYTES;
-        return segment_lanes(segment, rank);
+    if (data == SEGMENT_BOUNCE) {
+        *nbytes = (size_t)BOUNCE_BUFFERS * BOUNCE_BYTES;
+        return segment_bounce(segment, rank);
     }
-    *nbytes = (size_t)segment->nslots * EAGER_BYTES;
-    return segment_slot(segment, rank, 0);
+    *nbytes = (size_t)segment->neager * EAGER_BYTES;
+    return segment_eager(segment, rank, 0);
 }
 
 /* Of my part. */
-static bool reserve(const struct segment *segment, size_t from, size_t nbytes)
+static bool allocate(const struct segment *segment, size_t from, size_t nbytes)
 {
-    return node_memory_reserve(segment->fd, segment->part_bytes * (size_t)segment->me + from,
-                               nbytes);
+    return shm_file_allocate(segment->fd, segment->part_bytes * (size_t)segment->me + from,
+                             nbytes);
 }
 
-bool segment_reserve_lanes(const struct segment *segment)
+bool segment_allocate_bounce(const struct segment *segment)
 {
-    return reserve(segment, segment->lanes_at, (size_t)LANES * LANE_BYTES);
+    return allocate(segment, segment->bounce_at, (size_t)BOUNCE_BUFFERS * BOUNCE_BYTES);
 }
 
-bool segment_reserve_slots(const struct segment *segment)
+bool segment_allocate_eager(const struct segment *segment)
 {
-    return reserve(segment, slots_at(segment), (size_t)segment->nslots * EAGER_BYTES);
+    return allocate(segment, eager_at(segment), (size_t)segment->neager * EAGER_BYTES);
 }
 
-bool segment_reserve_descriptors(const struct segment *segment, int from, int to)
+bool segment_allocate_descriptors(const struct segment *segment, int from, int to)
 {
-    return reserve(segment, descriptors_at(segment) + (size_t)from * sizeof(struct descriptor),
+    return allocate(segment, descriptors_at(segment) + (size_t)from * sizeof(struct descriptor),
                    (size_t)(to - from) * sizeof(struct descriptor));
 }
 
-struct pieces *segment_pieces(const struct segment *segment, int rank)
+struct iov_advert *segment_iov_advert(const struct segment *segment, int rank)
 {
-    return (struct pieces *)(void *)(part(segment, rank) + segment->pieces_at);
+    return (struct iov_advert *)(void *)(part(segment, rank) + segment->iov_advert_at);
 }
 
-bool segment_reserve_pieces(const struct segment *segment, uint64_t n)
+bool segment_allocate_iov_advert(const struct segment *segment, uint64_t n)
 {
-    return reserve(segment, segment->pieces_at, pieces_bytes(n));
+    return allocate(segment, segment->iov_advert_at, iov_advert_bytes(n));
 }
 
-bool segment_reserve_spare(const struct segment *segment, int to, uint64_t *offset)
+bool segment_allocate_reserve_bounce(const struct segment *segment, int to, uint64_t *offset)
 {
-    *offset = (uint64_t)LANES * LANE_BYTES + (uint64_t)to * SPARE_BYTES;
-    return reserve(segment, segment->lanes_at + *offset, SPARE_BYTES);
+    *offset = (uint64_t)BOUNCE_BUFFERS * BOUNCE_BYTES + (uint64_t)to * RESERVE_BOUNCE_BYTES;
+    return allocate(segment, segment->bounce_at + *offset, RESERVE_BOUNCE_BYTES);
 }
 
 static bool map(struct segment *segment)
@@ -151,8 +151,8 @@ static bool map(struct segment *segment)
 static size_t expected_bytes(const struct segment *segment)
 {
     const size_t each = descriptors_at(segment) +
-                        (size_t)segment->nslots * (sizeof(struct descriptor) + EAGER_BYTES) +
-                        (size_t)LANES * LANE_BYTES + pieces_bytes(PIECES_MOST);
+                        (size_t)segment->neager * (sizeof(struct descriptor) + EAGER_BYTES) +
+                        (size_t)BOUNCE_BUFFERS * BOUNCE_BYTES + iov_advert_bytes(IOV_ADVERT_MAX);
 
     return each * (size_t)segment->n;
 }
@@ -165,11 +165,11 @@ int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *e
     PMPI_Comm_rank(node, &segment->me);
     PMPI_Comm_size(node, &segment->n);
     measure(segment);
-    segment->fd = node_memory_open(node, segment->nbytes, expected_bytes(segment), err);
+    segment->fd = shm_file_open(node, segment->nbytes, expected_bytes(segment), err);
     if (segment->fd < 0)
         return -1;
-    good = map(segment) && reserve(segment, 0, descriptors_at(segment)) &&
-           segment_reserve_descriptors(segment, 0, segment->nslots);
+    good = map(segment) && allocate(segment, 0, descriptors_at(segment)) &&
+           segment_allocate_descriptors(segment, 0, segment->neager);
     if (!good)
         error_set(err, "shared memory of this node cannot be used: %s", strerror(errno));
     if (node_agree(node, good, err) < 0) {
@@ -182,14 +182,14 @@ int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *e
 
 void segment_leave(const struct segment *segment)
 {
-    atomic_store(&segment_station(segment, segment->me)->left, 1);
+    atomic_store(&segment_rank_ctrl(segment, segment->me)->left, 1);
     for (int rank = 0; rank < segment->n; rank++)
-        atomic_fetch_add(&segment_station(segment, rank)->acks, 1);
+        atomic_fetch_add(&segment_rank_ctrl(segment, rank)->acks, 1);
 }
 
 bool segment_has_left(const struct segment *segment, int rank)
 {
-    return atomic_load_explicit(&segment_station(segment, rank)->left, memory_order_acquire);
+    return atomic_load_explicit(&segment_rank_ctrl(segment, rank)->left, memory_order_acquire);
 }
 
 void segment_clear(struct segment *segment)

@@ -3,15 +3,15 @@
  *   station      who it is, and counters that others raise to be noticed
  *   rings        one for each sender: the descriptors that it has sent here, in their order
  *   descriptors  one for each message that it has under way to a rank of the node
- *   slots        data of small messages, which need not wait for the receiver; each belongs
- *                to one of the first nslots descriptors, which may lend it to another
+ *   eager buffers        data of small messages, which need not wait for the receiver; each belongs
+ *                to one of the first neager descriptors, which may lend it to another
  *   offers       one for each sender: a buffer that a waiting receive offers to it
- *   lanes        chunks of messages on the shared path
- *   spares       a small lane for each rank, for when the lanes are held by others
+ *   bounce buffers        chunks of messages on the shared path
+ *   spares       a small bounce buffer for each rank, for when the bounce buffers are held by others
  *   pieces       of an irregular type that a waiting receive has
  *
  * Pages that nobody touches take no memory, and each part of it is reserved before its
- * first use: see node_memory.h.
+ * first use: see shm_file.h.
  */
 #ifndef GPUBIND_MPI_SHM_SEGMENT_H
 #define GPUBIND_MPI_SHM_SEGMENT_H
@@ -28,18 +28,18 @@
 #include "cuda/gather.h"
 
 #define EAGER_BYTES 16384
-#define LANES 2
-#define LANE_BYTES (6u << 20)
-#define SPARE_BYTES (2u << 20) /* the largest chunk */
-#define PIECES_MOST 65536
+#define BOUNCE_BUFFERS 2
+#define BOUNCE_BYTES (6u << 20)
+#define RESERVE_BOUNCE_BYTES (2u << 20) /* the largest chunk */
+#define IOV_ADVERT_MAX 65536
 
 enum descriptor_state {
     DESCRIPTOR_FREE,
     DESCRIPTOR_SENT,     /* sender: in the ring */
     DESCRIPTOR_TAKEN,    /* receiver: it copies */
-    DESCRIPTOR_STAGE,    /* receiver: the sender shall move the data through a lane */
-    DESCRIPTOR_STASHING, /* sender: it copies the data to the slot */
-    DESCRIPTOR_STASHED,  /* sender: the data are in the slot */
+    DESCRIPTOR_STAGE,    /* receiver: the sender shall move the data through a bounce buffer */
+    DESCRIPTOR_STASHING, /* sender: it copies the data to the eager buffer */
+    DESCRIPTOR_STASHED,  /* sender: the data are in the eager buffer */
     DESCRIPTOR_DONE      /* receiver: the sender may forget it */
 };
 
@@ -47,16 +47,16 @@ struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct wire_header header;
-    uint32_t lane_on_gpu;   /* STAGE: filled by the sender before the first chunk */
-    uint64_t lane_offset;   /* in the sender's lanes, or in its GPU's */
+    uint32_t bounce_on_gpu;   /* STAGE: filled by the sender before the first chunk */
+    uint64_t bounce_offset;   /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
-    uint64_t lane_id, lane_start, lane_size;
-    char lane_handle[64];
-    _Atomic uint64_t filled;  /* sender: chunks in the lane so far */
+    uint64_t bounce_id, bounce_start, bounce_size;
+    char bounce_handle[64];
+    _Atomic uint64_t filled;  /* sender: chunks in the bounce buffer so far */
     _Atomic uint64_t drained; /* receiver: chunks taken out so far */
     _Atomic uint32_t failed;  /* the sender's copies failed */
     uint32_t mapped;          /* receiver, before DONE: it maps the allocation now */
-    int32_t slot;             /* STASHED: where the data are */
+    int32_t eager_buffer;             /* STASHED: where the data are */
 };
 
 enum offer_state { OFFER_NONE, OFFER_OPEN, OFFER_TAKEN, OFFER_DONE, OFFER_FAILED };
@@ -73,8 +73,8 @@ struct offer {
     uint64_t address, id, start, size;
     char handle[64];
     struct layout layout;
-    uint64_t pieces;         /* or to the pieces of that name; 0: to layout */
-    uint64_t npieces;
+    uint64_t iov_name;       /* or to the pieces of that name; 0: to layout */
+    uint64_t niov;
     int64_t extent;
     uint64_t nbytes;         /* written by the sender, with */
     int32_t got_tag;
@@ -82,25 +82,25 @@ struct offer {
     uint32_t mapped;         /* and: it maps the allocation now */
 };
 
-struct pieces {
+struct iov_advert {
     uint64_t name; /* 0: none yet */
     struct gather_piece piece[];
 };
 
 /* A thread of a rank sleeps here; other ranks of the node wake it. */
-enum bell_use { BELL_IN_VAIN, BELL_FOR_REQUESTS, BELL_FOR_ALL };
-struct bell {
+enum wake_use { WAKE_FOR_NOTHING, WAKE_FOR_REQUESTS, WAKE_FOR_ALL };
+struct futex_waiter {
     _Atomic uint32_t rung;   /* a futex */
     _Atomic uint32_t asleep; /* it sleeps; */
-    _Atomic uint32_t use;    /* what it can serve now: enum bell_use */
+    _Atomic uint32_t use;    /* what it can serve now: enum wake_use */
 };
 
-struct station {
+struct rank_ctrl {
     _Atomic uint32_t left;            /* it uses the segment no more, and maps nobody's memory */
     _Atomic uint32_t warned;         /* of rank 0: notices that the node has had, by bit */
     _Alignas(128) _Atomic uint32_t senders; /* ranks that have ever sent to it */
     _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
-    _Alignas(128) struct bell bell;      /* of its progress thread */
+    _Alignas(128) struct futex_waiter waiter;      /* of its progress thread */
 };
 
 struct segment {
@@ -108,13 +108,13 @@ struct segment {
     int fd;
     size_t nbytes;
     int n, me;              /* ranks, mine among them */
-    int ndescriptors, nslots; /* of each rank */
+    int ndescriptors, neager; /* of each rank */
     uint64_t ring_entries;    /* a power of 2 */
-    size_t part_bytes, lanes_at, pieces_at;
+    size_t part_bytes, bounce_at, iov_advert_at;
 };
 
 /* Collective over node, whose ranks are those of the segment. 0, or -1 on all ranks
- * with a sentence when it cannot be had on one of them. With 0, err is as node_memory_open
+ * with a sentence when it cannot be had on one of them. With 0, err is as shm_file_open
  * leaves it. */
 int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *err);
 void segment_clear(struct segment *segment);
@@ -123,24 +123,24 @@ void segment_clear(struct segment *segment);
 void segment_leave(const struct segment *segment);
 bool segment_has_left(const struct segment *segment, int rank);
 
-struct station *segment_station(const struct segment *segment, int rank);
+struct rank_ctrl *segment_rank_ctrl(const struct segment *segment, int rank);
 _Atomic uint64_t *segment_ring(const struct segment *segment, int receiver, int sender);
 struct descriptor *segment_descriptor(const struct segment *segment, int rank, int number);
-char *segment_slot(const struct segment *segment, int rank, int number);
+char *segment_eager(const struct segment *segment, int rank, int number);
 struct offer *segment_offer(const struct segment *segment, int receiver, int sender);
-struct pieces *segment_pieces(const struct segment *segment, int rank);
-char *segment_lanes(const struct segment *segment, int rank);
+struct iov_advert *segment_iov_advert(const struct segment *segment, int rank);
+char *segment_bounce(const struct segment *segment, int rank);
 /* What is page-locked of a rank's part, each when it is first used. */
-enum segment_data { SEGMENT_SLOTS, SEGMENT_LANES, SEGMENT_DATA };
+enum segment_data { SEGMENT_EAGER, SEGMENT_BOUNCE, SEGMENT_DATA };
 char *segment_data(const struct segment *segment, int rank, enum segment_data data,
                    size_t *nbytes);
-/* Make sure of memory for my lanes or slots; false: none left. */
-bool segment_reserve_lanes(const struct segment *segment);
-bool segment_reserve_slots(const struct segment *segment);
-/* Descriptors from..to - 1; those that have a slot are there from the start. */
-bool segment_reserve_descriptors(const struct segment *segment, int from, int to);
-bool segment_reserve_pieces(const struct segment *segment, uint64_t n);
-/* The spare of my lanes for local rank to, as an offset from them; false: no memory. */
-bool segment_reserve_spare(const struct segment *segment, int to, uint64_t *offset);
+/* Make sure of memory for my bounce buffers or eager buffers; false: none left. */
+bool segment_allocate_bounce(const struct segment *segment);
+bool segment_allocate_eager(const struct segment *segment);
+/* Descriptors from..to - 1; those that have an eager buffer are there from the start. */
+bool segment_allocate_descriptors(const struct segment *segment, int from, int to);
+bool segment_allocate_iov_advert(const struct segment *segment, uint64_t n);
+/* The spare of my bounce buffers for local rank to, as an offset from them; false: no memory. */
+bool segment_allocate_reserve_bounce(const struct segment *segment, int to, uint64_t *offset);
 
 #endif

@@ -34,7 +34,7 @@ int node_agree(MPI_Comm node, bool good, struct gpubind_error *err)
     return -1;
 }
 
-bool node_memory_reserve(int fd, size_t from, size_t nbytes)
+bool shm_file_allocate(int fd, size_t from, size_t nbytes)
 {
     const size_t end = from + nbytes;
 
@@ -84,12 +84,12 @@ static int create_unnamed(size_t nbytes, struct gpubind_error *err)
 }
 
 struct seat {
-    struct handover_address address;
+    struct fd_address address;
     int socket; /* of that process; -1: none */
 };
 
 /* The leader gives first, so that nobody waits for what it could not send. */
-static int hand_over_batch(MPI_Comm node, const struct seat *seats, struct handover *others,
+static int hand_over_batch(MPI_Comm node, const struct seat *seats, struct fd_peer *others,
                            int first, int *fd, struct gpubind_error *err)
 {
     int me, n, status = 0, sent;
@@ -97,25 +97,25 @@ static int hand_over_batch(MPI_Comm node, const struct seat *seats, struct hando
     PMPI_Comm_rank(node, &me);
     PMPI_Comm_size(node, &n);
     for (int i = 0; i < n; i++)
-        others[i] = (struct handover){.address = seats[i].address, .fd = -1,
-                                      .takes = me == 0 && i >= first && i < first + BATCH};
+        others[i] = (struct fd_peer){.address = seats[i].address, .fd = -1,
+                                     .takes = me == 0 && i >= first && i < first + BATCH};
     if (me == 0)
-        status = handover_all(seats[0].socket, others, n, 0, &seats[0].address, *fd, err);
+        status = fd_exchange_all(seats[0].socket, others, n, 0, &seats[0].address, *fd, err);
     sent = status == 0;
     PMPI_Bcast(&sent, 1, MPI_INT, 0, node);
     if (!sent || me < first || me >= first + BATCH)
         return sent ? status : -1;
     others[0].gives = true;
-    status = handover_all(seats[me].socket, others, n, me, &seats[me].address, -1, err);
+    status = fd_exchange_all(seats[me].socket, others, n, me, &seats[me].address, -1, err);
     *fd = others[0].fd;
     return status;
 }
 
-static int hand_over(MPI_Comm node, int socket, const struct handover_address *address, int *fd,
+static int hand_over(MPI_Comm node, int socket, const struct fd_address *address, int *fd,
                      struct gpubind_error *err)
 {
     const struct seat mine = {*address, socket};
-    struct handover *others;
+    struct fd_peer *others;
     struct seat *seats;
     int n, status = 0;
 
@@ -135,13 +135,13 @@ static int hand_over(MPI_Comm node, int socket, const struct handover_address *a
 /* -1 on all ranks, with a sentence; *fd is the caller's in any case. */
 static int open_unnamed(MPI_Comm node, size_t nbytes, int *fd, struct gpubind_error *err)
 {
-    struct handover_address address = {0, 0};
+    struct fd_address address = {0, 0};
     int me, n, socket = -1, status = 0;
 
     PMPI_Comm_rank(node, &me);
     PMPI_Comm_size(node, &n);
     if (n > 1)
-        status = socket = handover_open(&address, err);
+        status = socket = fd_exchange_open(&address, err);
     if (me == 0 && status >= 0)
         status = *fd = create_unnamed(nbytes, err);
     status = node_agree(node, status >= 0, err);
@@ -220,7 +220,7 @@ static void let_go(int *fd)
     *fd = -1;
 }
 
-int node_memory_open(MPI_Comm node, size_t nbytes, size_t expected, struct gpubind_error *err)
+int shm_file_open(MPI_Comm node, size_t nbytes, size_t expected, struct gpubind_error *err)
 {
     struct gpubind_error unnamed = {{0}}, named = {{0}};
     int me, fd = -1;

@@ -15,10 +15,10 @@
  * come to be used. Its descriptor, which the caller closes; or -1 on all ranks, with a
  * sentence. With a descriptor, err has a sentence on rank 0 where the memory has a name in
  * /dev/shm for want of the other kind, and is as it was elsewhere. */
-int node_memory_open(MPI_Comm node, size_t nbytes, size_t expected, struct gpubind_error *err);
+int shm_file_open(MPI_Comm node, size_t nbytes, size_t expected, struct gpubind_error *err);
 /* Allocates the pages, unless they are there. false: there is no memory for them. Touching
  * a page that was not reserved is SIGBUS when memory has run out. */
-bool node_memory_reserve(int fd, size_t from, size_t nbytes);
+bool shm_file_allocate(int fd, size_t from, size_t nbytes);
 /* Collective over node: 0 when it is good on all; else -1, and err is on all ranks that of
  * the first one where it is not. */
 int node_agree(MPI_Comm node, bool good, struct gpubind_error *err);
