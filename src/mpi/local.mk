@@ -54,7 +54,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
 	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h \
-	src/mpi/datatype/type_nest.c src/mpi/datatype/type_nest.h \
+	src/mpi/datatype/type_regular.c src/mpi/datatype/type_regular.h \
 	src/mpi/fortran/pmpi_fortran.h \
 	src/mpi/fortran/pmpi_fortran_blocking.c \
 	src/mpi/halo/halo.c src/mpi/halo/halo.h \
@@ -62,7 +62,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo/halo_create.c \
 	src/mpi/p2p/bounce_pool.c src/mpi/p2p/bounce_pool.h \
 	src/mpi/p2p/device_memory.c src/mpi/p2p/device_memory.h \
-	src/mpi/p2p/gated_data.c src/mpi/p2p/gated_data.h \
+	src/mpi/p2p/deferred_payload.c src/mpi/p2p/deferred_payload.h \
 	src/mpi/p2p/incoming.c src/mpi/p2p/incoming.h \
 	src/mpi/p2p/message.c src/mpi/p2p/message.h \
 	src/mpi/p2p/p2p.c src/mpi/p2p/p2p.h \
@@ -73,7 +73,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/p2p/rndv_put.c src/mpi/p2p/rndv_put.h \
 	src/mpi/p2p/rndv_staged_mpi.c src/mpi/p2p/rndv_staged_mpi.h \
 	src/mpi/p2p/rndv_staged_shm.c src/mpi/p2p/rndv_staged_shm.h \
-	src/mpi/p2p/send_gated.c src/mpi/p2p/send_gated.h \
+	src/mpi/p2p/send_deferred.c src/mpi/p2p/send_deferred.h \
 	src/mpi/p2p/send_net.c src/mpi/p2p/send_net.h \
 	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
 	src/mpi/p2p/stream_message.c src/mpi/p2p/stream_message.h \

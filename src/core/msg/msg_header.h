@@ -17,7 +17,7 @@ enum wire_kind {
     WIRE_MESSAGE = 1, /* wire_header, and the data behind it when it is WIRE_EAGER */
     WIRE_REPLY,       /* wire_reply: the receiver says how it wants the data */
     WIRE_RELEASE,     /* wire_header: whoever maps allocation id closes it */
-    WIRE_DATA,        /* wire_header and data: those of a WIRE_LATER message */
+    WIRE_DATA,        /* wire_header and data: those of a WIRE_PAYLOAD_DEFERRED message */
     WIRE_CREDIT,      /* wire_reply: small messages may come with their data (chunk 1) or not */
 };
 
@@ -28,7 +28,7 @@ enum wire_flag {
     WIRE_SELF = 8,      /* sender and receiver are one process */
     WIRE_FAILED = 16,   /* the data could not be had; the message counts all the same */
     WIRE_ON_STREAM = 32, /* sent by a call that a thread without MPI may have to serve */
-    WIRE_LATER = 64,    /* the data follow in a WIRE_DATA, once the sender's stream is there */
+    WIRE_PAYLOAD_DEFERRED = 64,    /* the data follow in a WIRE_DATA, once the sender's stream is there */
 };
 
 struct wire_header {

@@ -34,7 +34,7 @@ void gpubind_intercept_made(MPI_Comm comm);
     {                                                 \
         int result;                                   \
                                                       \
-        blocking_gate(comm, false);                   \
+        blocking_announce(comm, false);                   \
         if (!blocking_begin())                        \
             return INTERCEPT_PMPI(name) arguments;    \
         result = INTERCEPT_PMPI(name) arguments;      \
@@ -46,7 +46,7 @@ void gpubind_intercept_made(MPI_Comm comm);
 #define CONSTRUCTOR(name, comm, parameters, arguments)       \
     STANDS_IN int name parameters                            \
     {                                                        \
-        const bool begun = (blocking_gate(comm, false), blocking_begin()); \
+        const bool begun = (blocking_announce(comm, false), blocking_begin()); \
         const int result = INTERCEPT_PMPI(name) arguments;   \
                                                              \
         if (begun)                                           \

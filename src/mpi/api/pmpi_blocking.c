@@ -96,7 +96,7 @@ STANDS_IN int MPI_Barrier(MPI_Comm comm)
 {
     int result;
 
-    if (blocking_gate(comm, true)) /* it is one */
+    if (blocking_announce(comm, true)) /* it is one */
         return MPI_SUCCESS;
     if (!blocking_begin())
         return PMPI_Barrier(comm);
@@ -111,7 +111,7 @@ STANDS_IN int MPI_Barrier(MPI_Comm comm)
     {                                                  \
         int result;                                    \
                                                        \
-        blocking_gate(*comm, true);                    \
+        blocking_announce(*comm, true);                    \
         if (!blocking_begin())                         \
             return INTERCEPT_PMPI(name)(comm);         \
         result = INTERCEPT_PMPI(name)(comm);           \

@@ -8,7 +8,7 @@
 #include "mpi/gpubind.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/request_finish.h"
-#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/send_deferred.h"
 
 /* Data that lie together are packed like others. */
 static int make_pack(struct gpubind_operation *send, struct gpubind_error *err)
@@ -19,13 +19,13 @@ static int make_pack(struct gpubind_operation *send, struct gpubind_error *err)
 
     if (block)
         *block = (struct type_block){0, send->nbytes};
-    shape.strides = block ? strides_make(block, 1, send->nbytes, shape.extent) : NULL;
-    if (!shape.strides) {
+    shape.flat = block ? flat_type_make(block, 1, send->nbytes, shape.extent) : NULL;
+    if (!shape.flat) {
         free(block);
         return error_set(err, "out of memory");
     }
     status = pack_make(send, &shape, 1, err);
-    strides_drop(shape.strides); /* the pack has its own */
+    flat_type_release(shape.flat); /* the pack has its own */
     return status;
 }
 
@@ -41,7 +41,7 @@ static int put_aside(struct gpubind_operation *send, struct gpubind_error *err)
         return 0;
     if (!send->pack && make_pack(send, err) < 0)
         return -1;
-    if (gated_send_pack(send, err) < 0)
+    if (deferred_send_pack(send, err) < 0)
         return -1;
     while (!is_aside(send))
         progress_wait_for(is_aside, send, 3600);

@@ -42,8 +42,8 @@ static int start_helper(struct gpubind_error *err)
 static void forget_context(const struct gpu *gpu)
 {
     domains_unpinned(gpu);
-    on_streams_forget(gpu->context);
-    words_unpinned();
+    stream_queues_forget(gpu->context);
+    stream_flags_unpinned();
 }
 
 /* In the order of a step. */
@@ -73,7 +73,7 @@ int library_start(struct gpubind_error *err)
         return MPI_ERR_ARG;
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
-    buffers_limit((uint64_t)settings.pack_memory << 20);
+    pack_pool_limit((uint64_t)settings.pack_memory << 20);
     warn_start();
     modules_are(modules);
     gpu_at_death(forget_context);
@@ -125,8 +125,8 @@ void library_stop(void)
     if (!gpu_driver())
         return;
     words_stop();
-    buffers_clear();
-    strides_stop();
+    pack_pool_clear();
+    flat_type_stop();
     memory_forget_all();
     copies_stop();
     gpu_stop();

@@ -8,7 +8,7 @@
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/stream_message.h"
 
-static int put_in(struct on_stream *stream, struct gpubind_operation *operation, bool waits,
+static int put_in(struct stream_queue *stream, struct gpubind_operation *operation, bool waits,
                   struct gpubind_error *err)
 {
     void *what = operation;
@@ -24,15 +24,15 @@ static int put_in(struct on_stream *stream, struct gpubind_operation *operation,
         operation_forget(operation);
         return MPI_SUCCESS;
     }
-    return on_stream_queue(stream, &stream_message_verbs, &what, 1,
-                           waits ? ON_STREAM_AT_ONCE : ON_STREAM_NEVER, err);
+    return stream_queue_add(stream, &stream_message_ops, &what, 1,
+                            waits ? STREAM_WAIT_NOW : STREAM_WAIT_NEVER, err);
 }
 
 static int on_stream(const struct arguments *arguments, enum operation_kind kind,
                      gpubind_stream handle, bool waits, const char *call)
 {
     struct gpubind_operation *operation;
-    struct on_stream *stream = NULL;
+    struct stream_queue *stream = NULL;
     struct gpubind_error err;
     struct comm *comm;
     int result;
@@ -40,12 +40,12 @@ static int on_stream(const struct arguments *arguments, enum operation_kind kind
     library_enter();
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        stream = on_stream_open(handle, &result, &err);
+        stream = stream_queue_open(handle, &result, &err);
     if (stream) {
         operation = message_prepare(arguments, comm, kind, CALL_ON_STREAM, &result, &err);
         if (operation)
             result = put_in(stream, operation, waits, &err);
-        on_stream_close(stream);
+        stream_queue_close(stream);
     }
     return library_leave(arguments->comm, result, call, &err);
 }
@@ -81,17 +81,17 @@ int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source,
 int gpubind_quiet_on_stream(gpubind_stream handle)
 {
     struct gpubind_error err;
-    struct on_stream *stream = NULL;
+    struct stream_queue *stream = NULL;
     int result = MPI_ERR_OTHER;
 
     library_enter();
     if (library_started())
-        stream = on_stream_open(handle, &result, &err);
+        stream = stream_queue_open(handle, &result, &err);
     else
         error_set(&err, "the library has not started, or has ended");
     if (stream) {
-        result = on_stream_quiet(stream, &err);
-        on_stream_close(stream);
+        result = stream_queue_quiet(stream, &err);
+        stream_queue_close(stream);
     }
     return library_leave(MPI_COMM_WORLD, result, "gpubind_quiet_on_stream", &err);
 }

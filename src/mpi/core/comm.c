@@ -12,7 +12,7 @@
 
 static int key = MPI_KEYVAL_INVALID;
 static struct comm *comms;
-static bool gated; /* one of them is, or was */
+static bool announces; /* one of them is, or was */
 static struct comm *latest; /* most calls name the communicator of the call before */
 
 static void comm_free(struct comm *comm)
@@ -150,12 +150,12 @@ static void read_tag_most(struct comm *comm)
     comm->tag_most = found ? *most : 32767;
 }
 
-bool comms_gated(void)
+bool comms_announce(void)
 {
-    return gated;
+    return announces;
 }
 
-static bool needs_gates(const struct comm *comm)
+static bool needs_announcements(const struct comm *comm)
 {
     for (int i = 0; i < comm->size && comm->domain->single; i++)
         if (comm->domain->peers[comm->domain_ranks[i]].local < 0)
@@ -201,8 +201,8 @@ static struct comm *comm_dup(struct comm *original)
     comm->context = context_of_dup(original->context, original->ndups++);
     comm->domain = original->domain;
     comm->domain->users++;
-    comm->gate = MPI_REQUEST_NULL;
-    comm->gated = original->gated;
+    comm->announcement = MPI_REQUEST_NULL;
+    comm->announces = original->announces;
     comm->rank = original->rank;
     comm->size = original->size;
     comm->tag_most = original->tag_most;
@@ -256,9 +256,9 @@ static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
         return NULL;
     }
     read_tag_most(comm);
-    comm->gate = MPI_REQUEST_NULL;
-    comm->gated = needs_gates(comm);
-    gated |= comm->gated;
+    comm->announcement = MPI_REQUEST_NULL;
+    comm->announces = needs_announcements(comm);
+    announces |= comm->announces;
     comm->companion = companion_make(comm);
     if (comm->companion)
         return comm;
@@ -302,7 +302,7 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
 static struct comm *with_gate(void)
 {
     for (struct comm *comm = comms; comm; comm = comm->next)
-        if (comm->gate != MPI_REQUEST_NULL)
+        if (comm->announcement != MPI_REQUEST_NULL)
             return comm;
     return NULL;
 }
@@ -314,12 +314,12 @@ static void end_gates(void)
     struct comm *comm;
 
     while ((comm = with_gate())) {
-        MPI_Request gate = comm->gate;
+        MPI_Request announcement = comm->announcement;
         int over = 0;
 
-        comm->gate = MPI_REQUEST_NULL; /* others may have the lock below */
+        comm->announcement = MPI_REQUEST_NULL; /* others may have the lock below */
         while (!over && life_any_lost() < 0 &&
-               PMPI_Test(&gate, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS)
+               PMPI_Test(&announcement, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS)
             library_breathe(true);
     }
 }
@@ -328,7 +328,7 @@ static void end_gates(void)
  * gone already. */
 void comms_clear(void)
 {
-    gated = false;
+    announces = false;
     end_gates();
     while (comms) {
         struct comm *comm = comms;

@@ -24,8 +24,8 @@ struct comm {
     int operations; /* that are under way on it, or whose end nobody has heard of; */
     bool *told;     /* ranks that are gone, as waits for any rank have told; NULL: none */
     bool freed;     /* the application's communicator is gone, ours goes with the last */
-    bool gated;       /* see blocking.h */
-    MPI_Request gate; /* of the latest collective call */
+    bool announces;       /* see blocking.h */
+    MPI_Request announcement; /* of the latest collective call */
     struct comm *companion; /* for the library's own messages on it, its context is 1 more; */
     struct comm *of;        /* of that one: whose companion it is, else NULL */
 };
@@ -41,7 +41,7 @@ struct comm *comm_first(void);
 /* One of its operations is no more. */
 void comm_leave(struct comm *comm);
 /* Some of them have gates. */
-bool comms_gated(void);
+bool comms_announce(void);
 void comms_clear(void);
 
 #endif

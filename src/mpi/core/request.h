@@ -13,7 +13,7 @@ enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
 enum order {
     ORDER_DONE,   /* or asked for by nobody: the call is nonblocking */
     ORDER_OPEN,   /* must be waited for before the buffer is touched: `before` */
-    ORDER_GATED   /* the call's stream has not got there yet, or a send's data are not packed */
+    ORDER_DEFERRED   /* the call's stream has not got there yet, or a send's data are not packed */
 };
 
 struct staging;
@@ -73,9 +73,9 @@ struct gpubind_operation {
     /* a send to a rank of this node */
     int descriptor; /* -1: none yet */
     int eager_buffer;       /* that has its data, the descriptor's own or another's; -1: none */
-    struct gpubind_operation *next_packing; /* see gated_sends.h */
+    struct gpubind_operation *next_packing; /* see send_deferred.h */
     bool packing;
-    bool later;    /* to another node: announced, the data follow in a letter */
+    bool payload_deferred;    /* to another node: announced, the data follow in a letter */
     bool unwanted; /* the receiver had no room, but it is not packed yet */
     struct release *release; /* it is no message, but asks to close a mapping */
     /* a receive from one: the sender's */

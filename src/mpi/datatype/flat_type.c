@@ -6,10 +6,10 @@
 
 #include "mpi/datatype/strided.h"
 
-struct strides {
+struct flat_type {
     _Atomic int users;
-    struct strides *next;   /* of those with a gather, and of those that nobody uses */
-    struct strides *orphan;
+    struct flat_type *next;   /* of those with a gather, and of those that nobody uses */
+    struct flat_type *orphan;
     struct type_block *blocks; /* NULL: as layout says */
     uint64_t nblocks;
     size_t nbytes;
@@ -20,94 +20,94 @@ struct strides {
     struct gather *gather;
 };
 
-static struct strides *gathered;          /* those with a gather */
-static struct strides *_Atomic orphans;   /* of these, those without users */
+static struct flat_type *gathered;          /* those with a gather */
+static struct flat_type *_Atomic orphans;   /* of these, those without users */
 static _Atomic uint64_t names;
 
-struct strides *strides_make(struct type_block *blocks, int nblocks, size_t nbytes,
-                             MPI_Aint extent)
+struct flat_type *flat_type_make(struct type_block *blocks, int nblocks, size_t nbytes,
+                                 MPI_Aint extent)
 {
-    struct strides *strides = calloc(1, sizeof *strides);
+    struct flat_type *flat = calloc(1, sizeof *flat);
 
-    if (!strides)
+    if (!flat)
         return NULL;
-    strides->users = 1;
-    strides->name = atomic_fetch_add(&names, 1) + 1;
-    strides->blocks = blocks;
-    strides->nblocks = (uint64_t)nblocks;
-    strides->nbytes = nbytes;
-    strides->extent = extent;
-    return strides;
+    flat->users = 1;
+    flat->name = atomic_fetch_add(&names, 1) + 1;
+    flat->blocks = blocks;
+    flat->nblocks = (uint64_t)nblocks;
+    flat->nbytes = nbytes;
+    flat->extent = extent;
+    return flat;
 }
 
-struct strides *strides_make_regular(const struct layout *element, size_t nbytes,
-                                     MPI_Aint extent)
+struct flat_type *flat_type_make_regular(const struct layout *element, size_t nbytes,
+                                         MPI_Aint extent)
 {
-    struct strides *strides = strides_make(NULL, 0, nbytes, extent);
+    struct flat_type *flat = flat_type_make(NULL, 0, nbytes, extent);
 
-    if (!strides)
+    if (!flat)
         return NULL;
-    strides->order = REGULAR;
-    strides->layout = *element;
-    strides->nblocks = nbytes / element->run;
-    return strides;
+    flat->order = REGULAR;
+    flat->layout = *element;
+    flat->nblocks = nbytes / element->run;
+    return flat;
 }
 
-void strides_use(struct strides *strides)
+void flat_type_retain(struct flat_type *flat)
 {
-    atomic_fetch_add(&strides->users, 1);
+    atomic_fetch_add(&flat->users, 1);
 }
 
-static void destroy(struct strides *strides)
+static void destroy(struct flat_type *flat)
 {
-    free(strides->blocks);
-    free(strides);
+    free(flat->blocks);
+    free(flat);
 }
 
 /* MPI may free a type at any time, when nobody may call the driver. */
-void strides_drop(struct strides *strides)
+void flat_type_release(struct flat_type *flat)
 {
-    if (!strides || atomic_fetch_sub(&strides->users, 1) > 1)
+    if (!flat || atomic_fetch_sub(&flat->users, 1) > 1)
         return;
-    if (!strides->gather) {
-        destroy(strides);
+    if (!flat->gather) {
+        destroy(flat);
         return;
     }
-    strides->orphan = atomic_load(&orphans);
-    while (!atomic_compare_exchange_weak(&orphans, &strides->orphan, strides))
+    flat->orphan = atomic_load(&orphans);
+    while (!atomic_compare_exchange_weak(&orphans, &flat->orphan, flat))
         ;
 }
 
-static void forget_gather(struct strides *strides)
+static void forget_gather(struct flat_type *flat)
 {
-    struct strides **link = &gathered;
+    struct flat_type **link = &gathered;
 
-    while (*link != strides)
+    while (*link != flat)
         link = &(*link)->next;
-    *link = strides->next;
-    gather_free(strides->gather);
-    strides->gather = NULL;
+    *link = flat->next;
+    gather_free(flat->gather);
+    flat->gather = NULL;
 }
 
-void strides_sweep(void)
+void flat_type_sweep(void)
 {
-    struct strides *strides;
+    struct flat_type *flat;
 
     if (!atomic_load(&orphans))
         return;
-    strides = atomic_exchange(&orphans, NULL);
-    while (strides) {
-        struct strides *next = strides->orphan;
+    flat = atomic_exchange(&orphans, NULL);
+    while (flat) {
+        struct flat_type *next = flat->orphan;
 
-        forget_gather(strides);
-        destroy(strides);
-        strides = next;
+        forget_gather(flat);
+        destroy(flat);
+        flat = next;
     }
 }
 
-void strides_stop(void)
+void flat_type_stop(void)
 {
-    strides_sweep();
+    flat_type_sweep();
     while (gathered)
         forget_gather(gathered);
 }
@@ -137,29 +137,29 @@ static bool repeat(struct layout *layout, uint64_t count, int64_t extent)
     return true;
 }
 
-bool strides_layout(struct strides *strides, uint64_t count, struct layout *layout)
+bool flat_type_layout(struct flat_type *flat, uint64_t count, struct layout *layout)
 {
-    if (strides->order == UNKNOWN) {
-        const struct type_blocks element = {strides->nbytes, strides->extent,
-                                            (int)strides->nblocks, strides->blocks};
+    if (flat->order == UNKNOWN) {
+        const struct type_blocks element = {flat->nbytes, flat->extent,
+                                            (int)flat->nblocks, flat->blocks};
 
-        strides->order = layout_of(&element, 1, &strides->layout) ? REGULAR : IRREGULAR;
+        flat->order = layout_of(&element, 1, &flat->layout) ? REGULAR : IRREGULAR;
     }
-    *layout = strides->layout;
-    return strides->order == REGULAR && repeat(layout, count, strides->extent);
+    *layout = flat->layout;
+    return flat->order == REGULAR && repeat(layout, count, flat->extent);
 }
 
 bool type_layout(const struct type_shape *shape, uint64_t count, struct layout *layout)
 {
     *layout = (struct layout){.run = count * shape->nbytes, .count = {1, 1, 1}};
-    return layout->run == 0 || shape->dense || strides_layout(shape->strides, count, layout);
+    return layout->run == 0 || shape->dense || flat_type_layout(shape->flat, count, layout);
 }
 
-uint64_t strides_name(const struct strides *strides, uint64_t *n, int64_t *extent)
+uint64_t flat_type_name(const struct flat_type *flat, uint64_t *n, int64_t *extent)
 {
-    *n = strides->nblocks;
-    *extent = strides->extent;
-    return strides->name;
+    *n = flat->nblocks;
+    *extent = flat->extent;
+    return flat->name;
 }
 
 /* The runs of a layout, in their order. */
@@ -183,52 +183,52 @@ static int64_t next_run(struct runs *runs)
     return at;
 }
 
-void strides_pieces(const struct strides *strides, struct gather_piece *pieces)
+void flat_type_iov(const struct flat_type *flat, struct gather_piece *pieces)
 {
-    struct runs runs = {&strides->layout, (int64_t)strides->layout.address, {0}};
+    struct runs runs = {&flat->layout, (int64_t)flat->layout.address, {0}};
 
-    for (uint64_t b = 0; b < strides->nblocks; b++)
-        pieces[b] = strides->blocks ? (struct gather_piece){strides->blocks[b].at,
-                                                            strides->blocks[b].nbytes}
-                                    : (struct gather_piece){next_run(&runs), strides->layout.run};
+    for (uint64_t b = 0; b < flat->nblocks; b++)
+        pieces[b] = flat->blocks ? (struct gather_piece){flat->blocks[b].at,
+                                                         flat->blocks[b].nbytes}
+                                    : (struct gather_piece){next_run(&runs), flat->layout.run};
 }
 
-struct gather *strides_gather(struct strides *strides)
+struct gather *flat_type_gather(struct flat_type *flat)
 {
     struct gather_piece *pieces;
 
-    if (strides->gather)
-        return strides->gather;
-    pieces = malloc(strides->nblocks * sizeof *pieces);
+    if (flat->gather)
+        return flat->gather;
+    pieces = malloc(flat->nblocks * sizeof *pieces);
     if (!pieces)
         return NULL;
-    strides_pieces(strides, pieces);
-    strides->gather = gather_make(pieces, strides->nblocks, strides->extent);
+    flat_type_iov(flat, pieces);
+    flat->gather = gather_make(pieces, flat->nblocks, flat->extent);
     free(pieces);
-    if (!strides->gather)
+    if (!flat->gather)
         return NULL;
-    strides->next = gathered;
-    gathered = strides;
-    return strides->gather;
+    flat->next = gathered;
+    gathered = flat;
+    return flat->gather;
 }
 
-static void copy(char *place, char *dense, uint64_t nbytes, bool spread)
+static void copy(char *place, char *dense, uint64_t nbytes, bool scatter)
 {
-    memcpy(spread ? place : dense, spread ? dense : place, nbytes);
+    memcpy(scatter ? place : dense, scatter ? dense : place, nbytes);
 }
 
-void strides_copy_on_host(const struct strides *strides, char *strided, char *dense,
-                          uint64_t nbytes, bool spread)
+void flat_type_copy_on_host(const struct flat_type *flat, char *strided, char *dense,
+                            uint64_t nbytes, bool scatter)
 {
-    struct runs runs = {&strides->layout, (int64_t)strides->layout.address, {0}};
+    struct runs runs = {&flat->layout, (int64_t)flat->layout.address, {0}};
 
-    for (uint64_t done = 0; done < nbytes; strided += strides->extent)
-        for (uint64_t b = 0; b < strides->nblocks && done < nbytes; b++) {
-            const int64_t at = strides->blocks ? strides->blocks[b].at : next_run(&runs);
-            const uint64_t run = strides->blocks ? strides->blocks[b].nbytes : strides->layout.run;
+    for (uint64_t done = 0; done < nbytes; strided += flat->extent)
+        for (uint64_t b = 0; b < flat->nblocks && done < nbytes; b++) {
+            const int64_t at = flat->blocks ? flat->blocks[b].at : next_run(&runs);
+            const uint64_t run = flat->blocks ? flat->blocks[b].nbytes : flat->layout.run;
             const uint64_t n = run < nbytes - done ? run : nbytes - done;
 
-            copy(strided + at, dense + done, n, spread);
+            copy(strided + at, dense + done, n, scatter);
             done += n;
         }
 }

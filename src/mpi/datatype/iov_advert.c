@@ -18,14 +18,14 @@ bool iov_advert_publish(struct gpubind_operation *receive, struct offer *offer)
 {
     struct domain *domain = receive->domain;
     struct iov_advert *pieces = segment_iov_advert(&domain->segment, domain->segment.me);
-    const uint64_t name = pack_name(receive->pack, &offer->niov, &offer->extent);
+    const uint64_t name = pack_type_name(receive->pack, &offer->niov, &offer->extent);
 
     if (domain->iov_advert_user || offer->niov > IOV_ADVERT_MAX)
         return false;
     if (pieces->name != name) { /* nobody reads them now */
         if (!segment_allocate_iov_advert(&domain->segment, offer->niov))
             return false;
-        pack_pieces(receive->pack, pieces->piece);
+        pack_iov(receive->pack, pieces->piece);
         pieces->name = name;
     }
     offer->iov_name = name;

@@ -7,23 +7,24 @@
 #include "mpi/datatype/pack_pool.h"
 
 struct pack {
-    struct strides *strides;
+    struct flat_type *flat;
     uint64_t count;
     struct memory memory; /* the application's buffer */
     char *buffer;
-    struct buffer *reserve; /* a receive's, that may become: */
-    struct buffer *dense; /* NULL: none, */
+    struct pack_buffer *reserve; /* a receive's, that may become: */
+    struct pack_buffer *dense; /* NULL: none, */
     char *on_host;        /* or it is in host memory */
     struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
     struct flight flight; /* of that */
 };
 
-static struct buffer *take_buffer(struct pack *pack, uint64_t nbytes, struct gpubind_error *err)
+static struct pack_buffer *take_buffer(struct pack *pack, uint64_t nbytes,
+                                       struct gpubind_error *err)
 {
-    struct buffer *buffer = pack->reserve;
+    struct pack_buffer *buffer = pack->reserve;
 
     pack->reserve = NULL;
-    return buffer ? buffer : buffer_take(pack->memory.gpu, nbytes, err);
+    return buffer ? buffer : pack_pool_take(pack->memory.gpu, nbytes, err);
 }
 
 void pack_free(struct pack *pack)
@@ -35,11 +36,11 @@ void pack_free(struct pack *pack)
     while (pack->flight.gpu && flight_landed(&pack->flight, &err) == 0)
         ;
     if (pack->dense)
-        buffer_give(pack->dense);
+        pack_pool_give(pack->dense);
     if (pack->reserve)
-        buffer_give(pack->reserve);
+        pack_pool_give(pack->reserve);
     free(pack->on_host);
-    strides_drop(pack->strides);
+    flat_type_release(pack->flat);
     free(pack);
 }
 
@@ -77,13 +78,13 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
 
     if (!pack)
         return error_set(err, "out of memory");
-    strides_use(shape->strides);
-    pack->strides = shape->strides;
+    flat_type_retain(shape->flat);
+    pack->flat = shape->flat;
     pack->count = count;
     pack->buffer = operation->buffer;
     pack->memory = operation->memory;
     operation->pack = pack;
-    if (operation->kind == OPERATION_SEND && operation->order == ORDER_GATED)
+    if (operation->kind == OPERATION_SEND && operation->order == ORDER_DEFERRED)
         return take_dense(operation, err);
     return 0;
 }
@@ -97,11 +98,11 @@ void pack_prepare(const struct gpubind_operation *operation)
 
     if (!pack || !pack->memory.gpu)
         return;
-    gather = pack_layout(pack, &layout) ? NULL : strides_gather(pack->strides);
+    gather = pack_layout(pack, &layout) ? NULL : flat_type_gather(pack->flat);
     if (gather)
         gather_prepare(gather, pack->memory.gpu);
     if (operation->kind == OPERATION_RECEIVE && !pack->reserve)
-        pack->reserve = buffer_take(pack->memory.gpu, operation->nbytes, &unheard);
+        pack->reserve = pack_pool_take(pack->memory.gpu, operation->nbytes, &unheard);
 }
 
 bool pack_is_dense(const struct pack *pack)
@@ -111,25 +112,25 @@ bool pack_is_dense(const struct pack *pack)
 
 bool pack_layout(const struct pack *pack, struct layout *layout)
 {
-    if (!strides_layout(pack->strides, pack->count, layout))
+    if (!flat_type_layout(pack->flat, pack->count, layout))
         return false;
     layout->address += pack->memory.address;
     return true;
 }
 
-uint64_t pack_name(const struct pack *pack, uint64_t *n, int64_t *extent)
+uint64_t pack_type_name(const struct pack *pack, uint64_t *n, int64_t *extent)
 {
-    return strides_name(pack->strides, n, extent);
+    return flat_type_name(pack->flat, n, extent);
 }
 
-void pack_pieces(const struct pack *pack, struct gather_piece *pieces)
+void pack_iov(const struct pack *pack, struct gather_piece *pieces)
 {
-    strides_pieces(pack->strides, pieces);
+    flat_type_iov(pack->flat, pieces);
 }
 
 /* Queues the first nbytes between where they belong and dense memory. */
 static int move(const struct pack *pack, enum gpu_stream stream, cuda_address dense,
-                uint64_t nbytes, bool spread, struct gpubind_error *err)
+                uint64_t nbytes, bool scatter, struct gpubind_error *err)
 {
     const struct layout run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
     struct gpu *gpu = pack->memory.gpu;
@@ -138,12 +139,12 @@ static int move(const struct pack *pack, enum gpu_stream stream, cuda_address de
     const struct gather_end whole = {NULL, dense};
 
     if (pack_layout(pack, &layout))
-        return layout_copy(gpu, gpu->streams[stream], spread ? &layout : &run,
-                           spread ? &run : &layout, nbytes, err);
-    pieces.gather = strides_gather(pack->strides);
+        return layout_copy(gpu, gpu->streams[stream], scatter ? &layout : &run,
+                           scatter ? &run : &layout, nbytes, err);
+    pieces.gather = flat_type_gather(pack->flat);
     if (!pieces.gather)
         return error_set(err, "out of memory");
-    return gather_copy(gpu, stream, spread ? &pieces : &whole, spread ? &whole : &pieces, nbytes,
+    return gather_copy(gpu, stream, scatter ? &pieces : &whole, scatter ? &whole : &pieces, nbytes,
                        err);
 }
 
@@ -152,13 +153,13 @@ int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubi
     return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
 }
 
-int pack_push(struct gpubind_operation *send, const struct gather_end *to,
-              struct gpubind_error *err)
+int pack_gather_to(struct gpubind_operation *send, const struct gather_end *to,
+                   struct gpubind_error *err)
 {
     struct gather_end from = {NULL, send->memory.address};
 
     if (send->pack)
-        from.gather = strides_gather(send->pack->strides);
+        from.gather = flat_type_gather(send->pack->flat);
     if (send->pack && !from.gather)
         return error_set(err, "out of memory");
     return gather_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
@@ -199,7 +200,7 @@ int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
     if (!pack_is_dense(pack) && take_dense(send, err) < 0)
         return -1;
     if (pack->on_host) {
-        strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, send->nbytes, false);
+        flat_type_copy_on_host(pack->flat, pack->buffer, pack->on_host, send->nbytes, false);
         return 0;
     }
     return queue_packing(send, err);
@@ -212,12 +213,13 @@ int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
     return flight->gpu ? flight_landed(flight, err) : 1;
 }
 
-int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
+int pack_scatter(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
 {
     return move(receive->pack, GPU_IN, dense, receive->got_bytes, true, err);
 }
 
-int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubind_error *err)
+int pack_scatter_host(struct gpubind_operation *receive, const char *dense,
+                      struct gpubind_error *err)
 {
     struct pack *pack = receive->pack;
     struct gpu *gpu = pack->memory.gpu;
@@ -225,8 +227,8 @@ int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubi
     int status;
 
     if (!gpu) {
-        strides_copy_on_host(pack->strides, pack->buffer, (char *)(uintptr_t)dense,
-                             receive->got_bytes, true);
+        flat_type_copy_on_host(pack->flat, pack->buffer, (char *)(uintptr_t)dense,
+                               receive->got_bytes, true);
         return 0;
     }
     pack->dense = take_buffer(pack, receive->got_bytes, err);
@@ -235,10 +237,10 @@ int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubi
     copy.to = pack->dense->memory.address;
     status = copies_queue(gpu, GPU_IN, &copy, 1, err);
     if (status == 0)
-        status = pack_spread(receive, copy.to, err);
+        status = pack_scatter(receive, copy.to, err);
     if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
         status = -1;
-    buffer_give(pack->dense);
+    pack_pool_give(pack->dense);
     pack->dense = NULL;
     return status;
 }
@@ -258,10 +260,10 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
         (!pack->dense && !pack->on_host)) /* it is there */
         return 0;
     if (!gpu) {
-        strides_copy_on_host(pack->strides, pack->buffer, pack->on_host, receive->got_bytes, true);
+        flat_type_copy_on_host(pack->flat, pack->buffer, pack->on_host, receive->got_bytes, true);
         return 0;
     }
-    status = pack_spread(receive, receive->memory.address, err);
+    status = pack_scatter(receive, receive->memory.address, err);
     if (copies_wait(gpu, GPU_IN, status == 0 ? err : NULL) < 0)
         status = -1;
     return status;

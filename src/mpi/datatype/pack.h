@@ -22,17 +22,17 @@ bool pack_is_dense(const struct pack *pack);
 /* The layout of all of it; false: it has none. */
 bool pack_layout(const struct pack *pack, struct layout *layout);
 
-/* Of its type, as strides_name and strides_pieces say. */
-uint64_t pack_name(const struct pack *pack, uint64_t *n, int64_t *extent);
-void pack_pieces(const struct pack *pack, struct gather_piece *pieces);
+/* Of its type, as flat_type_name and flat_type_iov say. */
+uint64_t pack_type_name(const struct pack *pack, uint64_t *n, int64_t *extent);
+void pack_iov(const struct pack *pack, struct gather_piece *pieces);
 
 /* ---- a send */
 
 /* Queues the copies from GPU memory to dense memory that the GPU can address, in GPU_OUT. */
 int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err);
 /* The same to irregular pieces, also of a dense send. */
-int pack_push(struct gpubind_operation *send, const struct gather_end *to,
-              struct gpubind_error *err);
+int pack_gather_to(struct gpubind_operation *send, const struct gather_end *to,
+                   struct gpubind_error *err);
 /* Queues the packing, after earlier work in the legacy stream when its order says so: the
  * operation's buffer is a dense one of the library's from now on. Host memory is packed at
  * once. */
@@ -45,9 +45,10 @@ int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
 /* ---- a receive */
 
 /* Queues the copies from dense memory that the GPU can address, in GPU_IN. */
-int pack_spread(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err);
+int pack_scatter(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err);
 /* The data lie in host memory: puts them where they belong. Returns when they are there. */
-int pack_take(struct gpubind_operation *receive, const char *dense, struct gpubind_error *err);
+int pack_scatter_host(struct gpubind_operation *receive, const char *dense,
+                      struct gpubind_error *err);
 /* The operation's buffer is a dense one of the library's from now on; pack_finish puts the
  * data where they belong. */
 int pack_dense(struct gpubind_operation *receive, struct gpubind_error *err);

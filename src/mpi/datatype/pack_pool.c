@@ -6,10 +6,10 @@
 
 #define LEAST (64u << 10)
 
-static struct buffer *kept; /* the latest first */
+static struct pack_buffer *kept; /* the latest first */
 static uint64_t kept_bytes, most_bytes;
 
-void buffers_limit(uint64_t nbytes)
+void pack_pool_limit(uint64_t nbytes)
 {
     most_bytes = nbytes;
 }
@@ -26,7 +26,7 @@ static size_t round_up(uint64_t nbytes)
     return (nbytes + step - 1) / step * step;
 }
 
-static void destroy(struct buffer *buffer)
+static void destroy(struct pack_buffer *buffer)
 {
     struct release *release = shares_release(buffer->memory.id, buffer->memory.start,
                                              buffer->memory.gpu);
@@ -36,11 +36,11 @@ static void destroy(struct buffer *buffer)
     free(buffer);
 }
 
-static struct buffer *take_kept(const struct gpu *gpu, size_t size)
+static struct pack_buffer *take_kept(const struct gpu *gpu, size_t size)
 {
-    struct buffer **best = NULL, *buffer;
+    struct pack_buffer **best = NULL, *buffer;
 
-    for (struct buffer **link = &kept; *link; link = &(*link)->next)
+    for (struct pack_buffer **link = &kept; *link; link = &(*link)->next)
         if ((*link)->memory.gpu == gpu && (*link)->memory.size >= size &&
             (*link)->memory.size <= 2 * size &&
             (!best || (*link)->memory.size < (*best)->memory.size))
@@ -59,7 +59,7 @@ static int allocate(struct gpu *gpu, size_t size, cuda_address *address)
     int status = gpu_driver()->cuMemAlloc_v2(address, size);
 
     if (status == CUDA_OUT_OF_MEMORY && kept) {
-        buffers_free();
+        pack_pool_free();
         gpu_await_frees();
         status = gpu_driver()->cuMemAlloc_v2(address, size);
     }
@@ -67,10 +67,10 @@ static int allocate(struct gpu *gpu, size_t size, cuda_address *address)
     return status;
 }
 
-struct buffer *buffer_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err)
+struct pack_buffer *pack_pool_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err)
 {
     const size_t size = round_up(nbytes);
-    struct buffer *buffer = take_kept(gpu, size);
+    struct pack_buffer *buffer = take_kept(gpu, size);
     cuda_address address = 0;
     int status;
 
@@ -91,17 +91,17 @@ struct buffer *buffer_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_erro
     return buffer;
 }
 
-void buffer_give(struct buffer *buffer)
+void pack_pool_give(struct pack_buffer *buffer)
 {
     buffer->next = kept;
     kept = buffer;
     kept_bytes += buffer->memory.size;
 }
 
-void buffers_trim(void)
+void pack_pool_trim(void)
 {
     while (kept_bytes > most_bytes) { /* the one that was not used for longest */
-        struct buffer **last = &kept;
+        struct pack_buffer **last = &kept;
 
         while ((*last)->next)
             last = &(*last)->next;
@@ -111,9 +111,9 @@ void buffers_trim(void)
     }
 }
 
-void buffers_free(void)
+void pack_pool_free(void)
 {
-    struct buffer *buffer;
+    struct pack_buffer *buffer;
 
     while ((buffer = kept)) {
         kept = buffer->next;
@@ -122,9 +122,9 @@ void buffers_free(void)
     kept_bytes = 0;
 }
 
-void buffers_clear(void)
+void pack_pool_clear(void)
 {
-    struct buffer *buffer;
+    struct pack_buffer *buffer;
 
     while ((buffer = kept)) {
         gpu_free_now(buffer->memory.gpu, buffer->memory.start);

@@ -5,23 +5,23 @@
 
 #include "cuda/memory.h"
 
-struct buffer {
-    struct buffer *next;
+struct pack_buffer {
+    struct pack_buffer *next;
     struct memory memory;
 };
 
-/* So many bytes are kept that nobody uses, on all GPUs together; buffers_trim frees what
+/* So many bytes are kept that nobody uses, on all GPUs together; pack_pool_trim frees what
  * is more, the least recently used first. */
-void buffers_limit(uint64_t nbytes);
-void buffers_trim(void);
+void pack_pool_limit(uint64_t nbytes);
+void pack_pool_trim(void);
 /* Room for nbytes. NULL, with a sentence, when there is none even after those that are
  * kept were freed. */
-struct buffer *buffer_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err);
+struct pack_buffer *pack_pool_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err);
 /* What is queued for it in the GPU must be done. */
-void buffer_give(struct buffer *buffer);
+void pack_pool_give(struct pack_buffer *buffer);
 /* Frees those that nobody uses; memory that other ranks map when they have let go. */
-void buffers_free(void);
+void pack_pool_free(void);
 /* At the end, when nobody maps any of them. */
-void buffers_clear(void);
+void pack_pool_clear(void);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/type_flatten.h"
-#include "mpi/datatype/type_nest.h"
+#include "mpi/datatype/type_regular.h"
 
 static int known_key = MPI_KEYVAL_INVALID;
 
@@ -14,36 +14,36 @@ static int forget(MPI_Datatype type, int key, void *value, void *unused)
     struct type_shape *known = value;
 
     (void)type, (void)key, (void)unused;
-    strides_drop(known->strides);
+    flat_type_release(known->flat);
     free(known);
     return MPI_SUCCESS;
 }
 
 /* A type with a rule; false: it has none. */
-static bool study_nest(MPI_Datatype type, struct type_shape *known, bool *good)
+static bool describe_regular(MPI_Datatype type, struct type_shape *known, bool *good)
 {
-    struct type_nest nest;
+    struct type_regular regular;
 
-    if (!type_nest(type, &nest))
+    if (!type_regular(type, &regular))
         return false;
-    known->number = nest.number;
-    known->nbytes = nest.nbytes;
-    known->first = nest.nbytes ? (MPI_Aint)nest.layout.address : 0;
-    known->together = nest.nbytes == nest.layout.run;
-    known->dense = nest.nbytes == 0 || (known->together && known->first == 0 &&
-                                        known->extent == (MPI_Aint)nest.nbytes);
+    known->number = regular.number;
+    known->nbytes = regular.nbytes;
+    known->first = regular.nbytes ? (MPI_Aint)regular.layout.address : 0;
+    known->together = regular.nbytes == regular.layout.run;
+    known->dense = regular.nbytes == 0 || (known->together && known->first == 0 &&
+                                           known->extent == (MPI_Aint)regular.nbytes);
     if (!known->dense)
-        known->strides = strides_make_regular(&nest.layout, nest.nbytes, known->extent);
-    *good = known->dense || known->strides;
+        known->flat = flat_type_make_regular(&regular.layout, regular.nbytes, known->extent);
+    *good = known->dense || known->flat;
     return true;
 }
 
 /* One without, as a list of its blocks. */
-static bool study_parts(MPI_Datatype type, struct type_shape *known)
+static bool describe_blocks(MPI_Datatype type, struct type_shape *known)
 {
     struct type_parts parts = {0};
 
-    if (type_take_apart(&parts, type) < 0) {
+    if (type_flatten(&parts, type) < 0) {
         free(parts.blocks);
         return false;
     }
@@ -54,13 +54,13 @@ static bool study_parts(MPI_Datatype type, struct type_shape *known)
     known->dense = parts.nblocks == 0 || (known->together && known->first == 0 &&
                                           known->extent == (MPI_Aint)parts.nbytes);
     if (!known->dense)
-        known->strides = strides_make(parts.blocks, parts.nblocks, parts.nbytes, known->extent);
-    if (!known->strides)
+        known->flat = flat_type_make(parts.blocks, parts.nblocks, parts.nbytes, known->extent);
+    if (!known->flat)
         free(parts.blocks);
-    return known->dense || known->strides;
+    return known->dense || known->flat;
 }
 
-static struct type_shape *study(MPI_Datatype type, struct gpubind_error *err)
+static struct type_shape *describe(MPI_Datatype type, struct gpubind_error *err)
 {
     struct type_shape *known = calloc(1, sizeof *known);
     MPI_Aint lower;
@@ -68,8 +68,8 @@ static struct type_shape *study(MPI_Datatype type, struct gpubind_error *err)
 
     if (known) {
         PMPI_Type_get_extent(type, &lower, &known->extent);
-        if (!study_nest(type, known, &good))
-            good = study_parts(type, known);
+        if (!describe_regular(type, known, &good))
+            good = describe_blocks(type, known);
     }
     if (!good) {
         free(known);
@@ -83,7 +83,7 @@ static struct type_shape *study(MPI_Datatype type, struct gpubind_error *err)
     return known;
 }
 
-int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err)
+int type_lookup(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err)
 {
     const struct type_shape *known = NULL;
     int number = type == MPI_DATATYPE_NULL ? -1 : type_number(type), size, found = 0;
@@ -100,7 +100,7 @@ int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error 
     if (known_key != MPI_KEYVAL_INVALID)
         PMPI_Type_get_attr(type, known_key, &known, &found);
     if (!found)
-        known = study(type, err);
+        known = describe(type, err);
     if (!known)
         return -1;
     *shape = *known;

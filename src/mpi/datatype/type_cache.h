@@ -14,7 +14,7 @@ struct type_block { /* of one element, in the order of the type map */
     size_t nbytes;
 };
 
-struct strides;
+struct flat_type;
 
 struct type_shape {
     uint32_t number; /* the predefined type that all of it consists of; see type_numbered */
@@ -23,12 +23,12 @@ struct type_shape {
     bool together;   /* the data of one element lie together */
     MPI_Aint first;  /* where its data begin, in bytes from the buffer's address */
     MPI_Aint extent;
-    struct strides *strides; /* when not dense: where they lie; lives as long as the type or
+    struct flat_type *flat; /* when not dense: where they lie; lives as long as the type or
                                 its users */
 };
 
 /* 0, or -1 with a sentence: MPI_DATATYPE_NULL, too large, or no memory. */
-int type_look(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err);
+int type_lookup(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err);
 
 /* ---- predefined types: type_numbers.c */
 

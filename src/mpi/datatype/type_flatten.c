@@ -74,7 +74,8 @@ static int walk_f90(struct type_parts *parts, MPI_Datatype type, int class, MPI_
 }
 
 /* The element that was walked last, at `at`, is a block without holes. */
-static bool is_whole(const struct type_parts *parts, size_t nbytes_before, MPI_Aint at, MPI_Aint extent)
+static bool is_whole(const struct type_parts *parts, size_t nbytes_before, MPI_Aint at,
+                     MPI_Aint extent)
 {
     const struct type_block *last = parts->nblocks ? &parts->blocks[parts->nblocks - 1] : NULL;
 
@@ -236,7 +237,7 @@ static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
     return status;
 }
 
-int type_take_apart(struct type_parts *parts, MPI_Datatype type)
+int type_flatten(struct type_parts *parts, MPI_Datatype type)
 {
     return walk(parts, type, 0);
 }

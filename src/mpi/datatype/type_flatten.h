@@ -13,6 +13,6 @@ struct type_parts {  /* of one element; all 0 at first */
 };
 
 /* Adds the element's blocks. -1: no memory, or of a kind that is not known. */
-int type_take_apart(struct type_parts *parts, MPI_Datatype type);
+int type_flatten(struct type_parts *parts, MPI_Datatype type);
 
 #endif

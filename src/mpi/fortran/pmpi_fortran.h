@@ -16,8 +16,8 @@ MPI_Fint intercept_lacking(const char *name);
 
 static inline void intercept_gate(const MPI_Fint *comm, bool wholly)
 {
-    if (comm && comms_gated())
-        blocking_gate(MPI_Comm_f2c(*comm), wholly);
+    if (comm && comms_announce())
+        blocking_announce(MPI_Comm_f2c(*comm), wholly);
 }
 #define GATE(comm) intercept_gate(comm, false)
 

@@ -22,7 +22,7 @@ static int look_at_element(MPI_Datatype element, struct halo_grid *grid, struct 
 {
     struct type_shape shape;
 
-    if (type_look(element, &shape, err) < 0)
+    if (type_lookup(element, &shape, err) < 0)
         return MPI_ERR_TYPE;
     if (!shape.dense || shape.nbytes == 0 || shape.nbytes > INT_MAX) {
         error_set(err, "the datatype of an element %s", shape.nbytes == 0 ? "has no bytes"

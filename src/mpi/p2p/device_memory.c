@@ -28,7 +28,7 @@ int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubin
     entered = gpu_enter(gpu);
     status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
     if (status == CUDA_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
-        buffers_free();
+        pack_pool_free();
         shares_sweep();
         progress_wait_for(nothing_waits, NULL, MEMORY_PATIENCE);
         status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);

@@ -11,7 +11,7 @@
 #include "mpi/datatype/pack_pool.h"
 #include "mpi/p2p/request_finish.h"
 #include "mpi/p2p/rndv_put.h"
-#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
@@ -101,7 +101,7 @@ static enum order order_of(const struct gpubind_operation *operation, enum call_
                            bool strided)
 {
     if (call == CALL_ON_STREAM)
-        return ORDER_GATED;
+        return ORDER_DEFERRED;
     if (operation->nbytes == 0 || !operation->memory.gpu)
         return ORDER_DONE;
     return strided || (call == CALL_BLOCKING && library_settings()->order) ? ORDER_OPEN
@@ -120,7 +120,7 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
     if (*result != MPI_SUCCESS)
         return NULL;
     *result = MPI_ERR_TYPE;
-    if (type_look(arguments->type, shape, err) < 0)
+    if (type_lookup(arguments->type, shape, err) < 0)
         return NULL;
     *result = check_size(shape, arguments->count, &nbytes, err);
     if (*result != MPI_SUCCESS)
@@ -200,8 +200,8 @@ static bool is_for_nobody(struct gpubind_operation *operation)
  * mapped by peers still. */
 void message_sweep(void)
 {
-    strides_sweep();
-    buffers_trim();
+    flat_type_sweep();
+    pack_pool_trim();
     if (memory_shared_anew())
         shares_sweep();
 }
@@ -229,14 +229,14 @@ static void start_send(struct gpubind_operation *send, bool blocking)
         return;
     /* Strided data that no waiting receive took. A message whose packing failed is sent as
      * one that failed: its receiver waits for it. */
-    if (send->pack && !packed && gated_send_pack(send, &send->error) < 0)
+    if (send->pack && !packed && deferred_send_pack(send, &send->error) < 0)
         operation_failed(send);
     if (send->peer->local >= 0)
         local_send(send);
     else
         start_remote_send(send);
     if (!blocking)
-        gated_send_serve(send);
+        deferred_send_serve(send);
     message_sweep();
 }
 

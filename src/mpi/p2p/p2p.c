@@ -11,7 +11,7 @@
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/rndv_staged_shm.h"
-#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
@@ -86,7 +86,7 @@ static void start(void)
 
 static void progress(bool mpi)
 {
-    gated_sends_progress(mpi);
+    deferred_sends_progress(mpi);
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
         incoming_read(domain);
         local_sends_progress(domain);
@@ -120,7 +120,7 @@ const struct module p2p_module = {
     .start = start,
     .progress = progress,
     .look_around = wait_notice_check_sent,
-    .has_work = gated_sends_pending,
+    .has_work = deferred_sends_pending,
     .comm_added = match_adopt,
     .comm_removed = comm_removed,
     .domain_given_up = match_forget,

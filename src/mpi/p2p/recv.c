@@ -9,7 +9,7 @@
 #include "mpi/core/shm_inbox.h"
 #include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/p2p/gated_data.h"
+#include "mpi/p2p/deferred_payload.h"
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/send_net.h"
@@ -60,7 +60,7 @@ static void take_eager_buffer(struct gpubind_operation *receive)
         receive_finish(receive, 0, NULL);
     } else if (receive->pack) {
         domain_pin(receive->domain, receive->peer->local, SEGMENT_EAGER);
-        receive_finish(receive, pack_take(receive, eager_buffer, &err), &err);
+        receive_finish(receive, pack_scatter_host(receive, eager_buffer, &err), &err);
     } else if (receive->memory.gpu) {
         domain_pin(receive->domain, receive->peer->local, SEGMENT_EAGER);
         copy_from(receive, eager_buffer);
@@ -150,15 +150,15 @@ static void keep_early(struct gpubind_operation *receive, const struct arrival *
     if (!receive->early)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *receive->early = *arrival;
-    if (arrival->header.flags & WIRE_LATER)
-        later_expect(receive);
+    if (arrival->header.flags & WIRE_PAYLOAD_DEFERRED)
+        deferred_payload_expect(receive);
 }
 
 void receive_again(struct gpubind_operation *receive)
 {
     struct arrival *early = receive->early;
 
-    if (!early || receive->order == ORDER_GATED || early->header.flags & WIRE_LATER)
+    if (!early || receive->order == ORDER_DEFERRED || early->header.flags & WIRE_PAYLOAD_DEFERRED)
         return;
     receive->early = NULL;
     receive_start(receive, early);
@@ -212,8 +212,8 @@ void receive_start(struct gpubind_operation *receive, const struct arrival *arri
 {
     const struct wire_header *header = &arrival->header;
 
-    if (receive->order == ORDER_GATED ||
-        (header->flags & WIRE_LATER && header->nbytes <= receive->nbytes)) {
+    if (receive->order == ORDER_DEFERRED ||
+        (header->flags & WIRE_PAYLOAD_DEFERRED && header->nbytes <= receive->nbytes)) {
         keep_early(receive, arrival);
         return;
     }
@@ -263,9 +263,9 @@ void receive_abandon(struct gpubind_operation *receive)
     } else if (receive->from && stop_waiting(receive)) {
         receive_finish(receive, -1, &gone);
     } else if (receive->early) { /* without LATER it has come, and waits for a stream here */
-        if (!(receive->early->header.flags & WIRE_LATER))
+        if (!(receive->early->header.flags & WIRE_PAYLOAD_DEFERRED))
             return;
-        later_withdraw(receive);
+        deferred_payload_withdraw(receive);
         operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
     } else if (!receive->from) {
         operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);

@@ -103,8 +103,8 @@ static struct mapping *map(struct gpubind_operation *receive, const struct wire_
     mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &err);
     if (!mapping) {
         receive->peer->no_ipc = true;
-        notice_once(NOTICE_IPC, "%s (rank %d); messages from there go through host memory",
-                    err.text, receive->source);
+        warn_once(WARN_IPC, "%s (rank %d); messages from there go through host memory",
+                  err.text, receive->source);
         return NULL;
     }
     receive->from->mapped = 1;
@@ -146,7 +146,7 @@ static void run_alone(struct pull *pull)
     if (!pull->strided) {
         status = copy_now(pull->gpu, GPU_IN, &pull->copy, &err);
     } else {
-        status = pack_spread(pull->receive, pull->copy.from, &err);
+        status = pack_scatter(pull->receive, pull->copy.from, &err);
         if (copies_wait(pull->gpu, GPU_IN, status == 0 ? &err : NULL) < 0)
             status = -1;
     }
@@ -189,7 +189,7 @@ static void start(struct batch *batch)
         *link = pull->next;
         pull->next = NULL;
         if (status == 0 && pull->strided)
-            status = pack_spread(pull->receive, pull->copy.from, &err);
+            status = pack_scatter(pull->receive, pull->copy.from, &err);
         else if (status == 0)
             copies[n++] = pull->copy;
         taken++;

@@ -161,7 +161,7 @@ static bool can_place(const struct gpubind_operation *send)
     int64_t extent;
 
     if (send->pack)
-        pack_name(send->pack, &n, &extent);
+        pack_type_name(send->pack, &n, &extent);
     return n <= IOV_ADVERT_MAX && gather_has_kernel(send->memory.gpu);
 }
 
@@ -225,7 +225,7 @@ static int copy_strided(struct gpubind_operation *send, const struct offer *offe
 
     to.address = mapping_address(mapping, to.address);
     if (pieces)
-        status = pack_push(send, &there, err);
+        status = pack_gather_to(send, &there, err);
     else if (offer->strided && (!send->pack || pack_layout(send->pack, &from)))
         status = layout_copy(gpu, gpu->streams[GPU_OUT], &to, &from, send->nbytes, err);
     else

@@ -106,7 +106,7 @@ bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct wire_he
 
 bool rndv_mpi_get(struct gpubind_operation *receive, const struct wire_header *header)
 {
-    const uint64_t most = PRIVATE_LANE_BYTES / 3;
+    const uint64_t most = PRIVATE_BOUNCE_BYTES / 3;
     uint64_t chunk = WHOLE;
 
     if (has_gpu_end(receive)) {
@@ -285,7 +285,7 @@ void rndv_mpi_progress(void)
     while (*link) {
         struct transfer *transfer = *link;
 
-        if (transfer->operation->order == ORDER_GATED) {
+        if (transfer->operation->order == ORDER_DEFERRED) {
             link = &transfer->next;
             continue;
         }

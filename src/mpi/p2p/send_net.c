@@ -8,7 +8,7 @@
 #include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/bounce_pool.h"
-#include "mpi/p2p/gated_data.h"
+#include "mpi/p2p/deferred_payload.h"
 #include "mpi/p2p/rndv_staged_mpi.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/p2p/unexpected.h"
@@ -102,8 +102,8 @@ static void announce(struct gpubind_operation *send)
     const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
     const bool at_once = !send->synchronous &&
                          (send->nbytes == 0 || (small && !send->peer->stopped));
-    const bool later = send->order == ORDER_GATED && at_once;
-    const bool eager = send->order != ORDER_GATED && at_once;
+    const bool payload_deferred = send->order == ORDER_DEFERRED && at_once;
+    const bool eager = send->order != ORDER_DEFERRED && at_once;
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
     struct letter *letter = letter_make(nbytes);
     struct wire_header header = {0};
@@ -116,15 +116,15 @@ static void announce(struct gpubind_operation *send)
         header.flags |= WIRE_FAILED;
         nbytes = sizeof header;
     }
-    header.flags |= later ? WIRE_LATER : 0;
+    header.flags |= payload_deferred ? WIRE_PAYLOAD_DEFERRED : 0;
     trace(TRACE_P2P, "send %u: announced by MPI%s", send->number,
-          eager && !failed ? ", with its data" : later ? ", its data follow" : "");
+          eager && !failed ? ", with its data" : payload_deferred ? ", its data follow" : "");
     memcpy(letter->bytes, &header, sizeof header);
     if (post(letter, nbytes, send->domain, send->peer) < 0) {
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
         send->held = send->unwanted = send->packing;
-    } else if (later) {
-        send->later = true;
+    } else if (payload_deferred) {
+        send->payload_deferred = true;
         send->held = true;
     } else if (failed) {
         operation_failed(send);
@@ -192,7 +192,7 @@ void remote_send_ready(struct gpubind_operation *send, bool good)
         end_unwanted(send);
         return;
     }
-    if (!send->later) /* the transfer has waited for it, or will be asked for */
+    if (!send->payload_deferred) /* the transfer has waited for it, or will be asked for */
         return;
     letter = letter_make(sizeof header + send->nbytes);
     failed = !good || (send->nbytes > 0 && copy_data(send, letter->bytes + sizeof header) < 0);
@@ -292,7 +292,7 @@ static void tell_senders_to_go_on(struct domain *domain)
 
 void remote_refuse(const struct arrival *arrival)
 {
-    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_LATER)))
+    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_PAYLOAD_DEFERRED)))
         remote_answer(arrival->domain, arrival->peer, arrival->header.operation, 0, 0, false);
     free(arrival->data);
 }
@@ -305,7 +305,7 @@ static void take_data(struct gpubind_operation *receive, const struct arrival *a
     int status = 0;
 
     if (receive->got_bytes > 0 && receive->pack) {
-        status = pack_take(receive, arrival->data, &err);
+        status = pack_scatter_host(receive, arrival->data, &err);
     } else if (receive->got_bytes > 0 && !receive->memory.gpu) {
         memcpy(receive->buffer, arrival->data, receive->got_bytes);
     } else if (receive->got_bytes > 0) {
@@ -377,7 +377,7 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
     memcpy(&arrival.header, bytes, sizeof arrival.header);
     memmove(bytes, bytes + sizeof arrival.header, (size_t)nbytes - sizeof arrival.header);
     if (wire_kind(&arrival.header) == WIRE_DATA) {
-        later_take(arrival.peer, &arrival.header, bytes);
+        deferred_payload_take(arrival.peer, &arrival.header, bytes);
         return;
     }
     arrival.data = bytes;

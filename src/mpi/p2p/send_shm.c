@@ -81,7 +81,7 @@ static bool may_be_stashed(const struct gpubind_operation *send)
 /* Host data that fit are given away at once. */
 static bool goes_at_once(struct gpubind_operation *send)
 {
-    return !send->release && !send->synchronous && send->order != ORDER_GATED &&
+    return !send->release && !send->synchronous && send->order != ORDER_DEFERRED &&
            (send->nbytes == 0 ||
             (!send->memory.gpu && send->nbytes <= EAGER_BYTES && take_eager_buffer(send)));
 }
@@ -411,7 +411,7 @@ void local_send_nudge(struct gpubind_operation *send)
 {
     struct descriptor *descriptor;
 
-    if (send->descriptor < 0 || send->done || send->order == ORDER_GATED)
+    if (send->descriptor < 0 || send->done || send->order == ORDER_DEFERRED)
         return;
     descriptor = descriptor_of(send);
     if (send->order != ORDER_DONE && (!come_in_order(send) || send->done))

@@ -7,7 +7,7 @@
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/recv.h"
-#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
 
@@ -18,11 +18,11 @@ static void start_send(struct gpubind_operation *send)
 
     if (send->done) /* the receiver had no room for it */
         return;
-    good = !send->pack || gated_send_pack(send, &err) == 0;
+    good = !send->pack || deferred_send_pack(send, &err) == 0;
     if (!good)
         operation_end(send, MPI_ERR_OTHER, "%s", err.text);
     if (!send->packing)
-        gated_send_open(send, good);
+        deferred_send_release(send, good);
 }
 
 void stream_message_start(void *what)
@@ -45,7 +45,7 @@ void stream_message_fail(void *what)
     operation->order = ORDER_DONE;
     if (operation->kind == OPERATION_SEND && !operation->done) {
         operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
-        gated_send_open(operation, false);
+        deferred_send_release(operation, false);
     } else if (operation->kind == OPERATION_RECEIVE && match_withdraw(operation)) {
         operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
     } else if (operation->kind == OPERATION_RECEIVE) {
@@ -73,7 +73,7 @@ static void look_after(void *what)
 {
     struct gpubind_operation *operation = what;
 
-    if (!operation->done && operation->order != ORDER_GATED)
+    if (!operation->done && operation->order != ORDER_DEFERRED)
         operation->ops->look_after(operation);
 }
 
@@ -94,7 +94,7 @@ static void give_up(void *what)
     stream_message_give_up(operation, operation->tag);
 }
 
-const struct on_stream_verbs stream_message_verbs = {
+const struct stream_work_ops stream_message_ops = {
     stream_message_start, stream_message_fail, stream_message_is_over, look_after, give_up,
 };
 

@@ -9,11 +9,11 @@
  * that was opened. */
 int stream_message_check(const struct gpubind_operation *operation, struct gpubind_error *err);
 
-/* Verbs, as on_stream.h says, of an operation. */
+/* Verbs, as stream_queue.h says, of an operation. */
 void stream_message_start(void *operation);
 void stream_message_fail(void *operation);
 bool stream_message_is_over(void *operation, int *result, struct gpubind_error *err);
-extern const struct on_stream_verbs stream_message_verbs;
+extern const struct stream_work_ops stream_message_ops;
 /* tag: as the application has it. */
 void stream_message_give_up(struct gpubind_operation *operation, int tag);
 

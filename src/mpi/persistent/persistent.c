@@ -31,7 +31,7 @@ static struct gpubind_operation *copy(const struct pair *pair, enum call_kind ca
     message->nbytes = request->nbytes;
     message->type = request->type;
     message->on_stream = call == CALL_ON_STREAM;
-    message->order = call == CALL_ON_STREAM ? ORDER_GATED : ORDER_DONE;
+    message->order = call == CALL_ON_STREAM ? ORDER_DEFERRED : ORDER_DONE;
     return message;
 }
 

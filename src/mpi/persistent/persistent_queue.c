@@ -42,7 +42,7 @@ static void look_after(void *what)
 {
     struct gpubind_operation *message = ((struct start *)what)->message;
 
-    if (!message->done && message->order != ORDER_GATED)
+    if (!message->done && message->order != ORDER_DEFERRED)
         message->ops->look_after(message);
 }
 
@@ -53,7 +53,7 @@ static void give_up(void *what)
     stream_message_give_up(start->message, start->pair->request->tag);
 }
 
-static const struct on_stream_verbs verbs = {begin, fail, is_over, look_after, give_up};
+static const struct stream_work_ops verbs = {begin, fail, is_over, look_after, give_up};
 
 /* ---- a call */
 
@@ -139,14 +139,14 @@ void persistent_queue_announce(struct persistent_queue *queue)
     queue->n = n;
 }
 
-int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream,
-                        enum on_stream_wait wait, struct gpubind_error *err)
+int persistent_queue_go(struct persistent_queue *queue, struct stream_queue *stream,
+                        enum stream_wait_mode wait, struct gpubind_error *err)
 {
     const int n = queue->n;
 
     queue->n = 0;
-    return n > 0 && stream ? on_stream_queue(stream, &verbs, queue->starts, n, wait,
-                                             err) : MPI_SUCCESS;
+    return n > 0 && stream ? stream_queue_add(stream, &verbs, queue->starts, n, wait,
+                                              err) : MPI_SUCCESS;
 }
 
 void persistent_queue_clear(struct persistent_queue *queue)

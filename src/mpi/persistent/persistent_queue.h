@@ -19,8 +19,8 @@ int persistent_queue_add(struct persistent_queue *queue, struct pair *pair,
 /* Announces them, but those whose pairs have come to a channel since: they go over that. */
 void persistent_queue_announce(struct persistent_queue *queue);
 /* Puts what was announced into the stream. An MPI error class. */
-int persistent_queue_go(struct persistent_queue *queue, struct on_stream *stream,
-                        enum on_stream_wait wait, struct gpubind_error *err);
+int persistent_queue_go(struct persistent_queue *queue, struct stream_queue *stream,
+                        enum stream_wait_mode wait, struct gpubind_error *err);
 /* What did not go is forgotten. */
 void persistent_queue_clear(struct persistent_queue *queue);
 

@@ -178,7 +178,7 @@ static void note_start(struct pair *pair, bool capturing)
 /* Messages go before the exchange and are waited for after it: whichever a rank gets
  * first, it has begun the others. All comes into the stream that can, whatever fails. */
 static int queue_all(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
-                     struct on_stream *stream, struct persistent_queue *messages,
+                     struct stream_queue *stream, struct persistent_queue *messages,
                      bool capturing, struct gpubind_error *err)
 {
     struct gpubind_error why[3];
@@ -189,11 +189,11 @@ static int queue_all(struct gpubind_operation *const *requests, int n, struct CU
     for (int i = 0; i < n; i++)
         note_start(requests[i]->pair, capturing);
     alone = count_messages(requests, n) == n;
-    results[0] = persistent_queue_go(messages, stream, alone ? ON_STREAM_AT_ONCE : ON_STREAM_LATER,
+    results[0] = persistent_queue_go(messages, stream, alone ? STREAM_WAIT_NOW : STREAM_WAIT_LATER,
                                      &why[0]);
     results[1] = queue_linked(requests, n, handle, capturing, &why[1]);
     if (stream)
-        results[2] = on_stream_await(stream, &why[2]);
+        results[2] = stream_queue_await(stream, &why[2]);
     for (int i = 0; i < 3; i++)
         if (results[i] != MPI_SUCCESS) {
             *err = why[i];
@@ -209,7 +209,7 @@ static bool is_for_somebody(const struct pair *pair)
 
 /* What can be said before anything is queued is. */
 static int start(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
-                 struct on_stream *stream, const struct CUctx_st *context, bool capturing,
+                 struct stream_queue *stream, const struct CUctx_st *context, bool capturing,
                  struct gpubind_error *err)
 {
     struct persistent_queue messages;
@@ -229,9 +229,9 @@ static int start(struct gpubind_operation *const *requests, int n, struct CUstre
 }
 
 /* The stream, opened where one of them is a message; NULL: none is, or with *result. */
-static struct on_stream *open_stream(struct gpubind_operation *const *requests, int n,
-                                     struct CUstream_st *handle, bool capturing, int *result,
-                                     struct gpubind_error *err)
+static struct stream_queue *open_stream(struct gpubind_operation *const *requests, int n,
+                                        struct CUstream_st *handle, bool capturing, int *result,
+                                        struct gpubind_error *err)
 {
     bool any = false;
 
@@ -241,7 +241,7 @@ static struct on_stream *open_stream(struct gpubind_operation *const *requests, 
         pair->by_message = !persistent_has_channel(pair);
         any |= is_for_somebody(pair) && pair->state != PAIR_OVER;
     }
-    return any && !capturing ? on_stream_open(handle, result, err) : NULL;
+    return any && !capturing ? stream_queue_open(handle, result, err) : NULL;
 }
 
 static int start_connected(struct gpubind_operation *const *requests, int n,
@@ -249,12 +249,12 @@ static int start_connected(struct gpubind_operation *const *requests, int n,
                            bool capturing, struct gpubind_error *err)
 {
     int result = MPI_SUCCESS;
-    struct on_stream *stream = open_stream(requests, n, handle, capturing, &result, err);
+    struct stream_queue *stream = open_stream(requests, n, handle, capturing, &result, err);
 
     if (result == MPI_SUCCESS)
         result = start(requests, n, handle, stream, context, capturing, err);
     if (stream)
-        on_stream_close(stream);
+        stream_queue_close(stream);
     return result;
 }
 

@@ -124,7 +124,7 @@ static void look_after(void *what)
     window_look_after(asking->answered);
 }
 
-static const struct on_stream_verbs commands = {start, fail, is_over, look_after, NULL};
+static const struct stream_work_ops commands = {start, fail, is_over, look_after, NULL};
 
 /* ---- into the stream */
 
@@ -162,7 +162,7 @@ static struct asking *make(struct gpubind_window *win, int target,
 }
 
 static int queue(struct gpubind_window *win, int target, const struct window_command *command,
-                 const void *buffer, struct on_stream *stream, struct gpubind_error *err)
+                 const void *buffer, struct stream_queue *stream, struct gpubind_error *err)
 {
     struct asking *asking = make(win, target, command, buffer, err);
     void *what = asking;
@@ -172,23 +172,23 @@ static int queue(struct gpubind_window *win, int target, const struct window_com
     win->remote->asking++;
     if (memory_shared_anew()) /* peers may map what was freed before it */
         shares_sweep();
-    return on_stream_queue(stream, &commands, &what, 1, ON_STREAM_AT_ONCE, err);
+    return stream_queue_add(stream, &commands, &what, 1, STREAM_WAIT_NOW, err);
 }
 
 int window_ask(struct gpubind_window *win, int target, const struct window_command *command,
                const void *buffer, struct CUstream_st *handle, struct gpubind_error *err)
 {
-    struct on_stream *stream;
+    struct stream_queue *stream;
     int result = MPI_ERR_OTHER;
     bool entered;
 
     if (check(win, target, err) < 0)
         return MPI_ERR_OTHER;
     entered = gpu_enter(win->gpu); /* whose default stream it may be */
-    stream = on_stream_open(handle, &result, err);
+    stream = stream_queue_open(handle, &result, err);
     if (stream) {
         result = queue(win, target, command, buffer, stream, err);
-        on_stream_close(stream);
+        stream_queue_close(stream);
     }
     gpu_leave(entered);
     return result;
@@ -199,7 +199,7 @@ int window_ask(struct gpubind_window *win, int target, const struct window_comma
 /* A stream that waits for what this library has to do is held until it goes on. */
 static void let_go(void *stream)
 {
-    on_stream_waits(stream, -1);
+    stream_queue_count_waits(stream, -1);
 }
 
 static bool is_past(void *unused, int *result, struct gpubind_error *err)
@@ -209,7 +209,7 @@ static bool is_past(void *unused, int *result, struct gpubind_error *err)
     return true;
 }
 
-static const struct on_stream_verbs holds = {let_go, let_go, is_past, NULL, NULL};
+static const struct stream_work_ops holds = {let_go, let_go, is_past, NULL, NULL};
 
 static int put_wait_in(const struct gpubind_window *win, cuda_address word, uint64_t value,
                        struct CUstream_st *stream, struct gpubind_error *err)
@@ -235,18 +235,18 @@ static int hold(const struct gpubind_window *win, cuda_address word, uint64_t va
                 struct CUstream_st *handle, struct gpubind_error *err)
 {
     int result;
-    struct on_stream *stream = on_stream_open(handle, &result, err);
+    struct stream_queue *stream = stream_queue_open(handle, &result, err);
     void *what = stream;
 
     if (!stream)
         return result;
-    on_stream_waits(stream, 1);
+    stream_queue_count_waits(stream, 1);
     result = put_wait_in(win, word, value, handle, err);
     if (result == MPI_SUCCESS)
-        result = on_stream_queue(stream, &holds, &what, 1, ON_STREAM_NEVER, err);
+        result = stream_queue_add(stream, &holds, &what, 1, STREAM_WAIT_NEVER, err);
     else
-        on_stream_waits(stream, -1);
-    on_stream_close(stream);
+        stream_queue_count_waits(stream, -1);
+    stream_queue_close(stream);
     return result;
 }
 

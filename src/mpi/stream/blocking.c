@@ -84,23 +84,23 @@ void blocking_poll(void)
         step();
 }
 
-bool blocking_gate(MPI_Comm user, bool wholly)
+bool blocking_announce(MPI_Comm user, bool wholly)
 {
     struct comm *comm;
 
-    if (!comms_gated() || depth > 0)
+    if (!comms_announce() || depth > 0)
         return false;
     library_lock();
     comm = comm_of(user);
     library_unlock();
-    if (!comm || !comm->gated)
+    if (!comm || !comm->announces)
         return false;
     depth++;
-    blocking_wait(&comm->gate, MPI_STATUS_IGNORE); /* that of the call before */
-    if (PMPI_Ibarrier(user, &comm->gate) != MPI_SUCCESS)
-        comm->gate = MPI_REQUEST_NULL;
+    blocking_wait(&comm->announcement, MPI_STATUS_IGNORE); /* that of the call before */
+    if (PMPI_Ibarrier(user, &comm->announcement) != MPI_SUCCESS)
+        comm->announcement = MPI_REQUEST_NULL;
     else if (wholly || progress_busy())
-        blocking_wait(&comm->gate, MPI_STATUS_IGNORE);
+        blocking_wait(&comm->announcement, MPI_STATUS_IGNORE);
     depth--;
     return true;
 }

@@ -36,6 +36,6 @@ int blocking_wait(MPI_Request *request, MPI_Status *status);
 void blocking_poll(void);
 /* Before a collective call; false: the communicator has no gate. wholly: waits for all ranks
  * in any case. */
-bool blocking_gate(MPI_Comm comm, bool wholly);
+bool blocking_announce(MPI_Comm comm, bool wholly);
 
 #endif

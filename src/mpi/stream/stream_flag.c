@@ -9,71 +9,71 @@
 #define APART 64 /* a cache line each: the CPU writes some while GPUs read others */
 #define WORDS (CHUNK / APART)
 
-static struct word *spare;
+static struct stream_flag *spare;
 
 /* The words are never freed: see page_locked.h. */
-static bool make_words(struct gpubind_error *err)
+static bool make_flags(struct gpubind_error *err)
 {
-    struct word *words = calloc(WORDS, sizeof *words);
-    char *at = words ? page_locked(CHUNK, err) : NULL;
+    struct stream_flag *flags = calloc(WORDS, sizeof *flags);
+    char *at = flags ? page_locked(CHUNK, err) : NULL;
 
-    if (!words)
+    if (!flags)
         error_set(err, "out of memory");
     if (!at) {
-        free(words);
+        free(flags);
         return false;
     }
     for (unsigned i = 0; i < WORDS; i++) {
-        words[i].at = (_Atomic uint32_t *)(void *)(at + (size_t)i * APART);
-        word_give(&words[i]);
+        flags[i].at = (_Atomic uint32_t *)(void *)(at + (size_t)i * APART);
+        stream_flag_give(&flags[i]);
     }
     return true;
 }
 
-void words_unpinned(void)
+void stream_flags_unpinned(void)
 {
     spare = NULL;
 }
 
-struct word *word_take(struct gpubind_error *err)
+struct stream_flag *stream_flag_take(struct gpubind_error *err)
 {
-    struct word *word;
+    struct stream_flag *flag;
 
-    if (!spare && !make_words(err))
+    if (!spare && !make_flags(err))
         return NULL;
-    word = spare;
-    spare = word->next;
-    return word;
+    flag = spare;
+    spare = flag->next;
+    return flag;
 }
 
-void word_give(struct word *word)
+void stream_flag_give(struct stream_flag *flag)
 {
-    word->next = spare;
-    spare = word;
+    flag->next = spare;
+    spare = flag;
 }
 
-void word_open(struct word *word)
+void stream_flag_set(struct stream_flag *flag)
 {
-    atomic_store_explicit(word->at, word->value, memory_order_release);
+    atomic_store_explicit(flag->at, flag->value, memory_order_release);
 }
 
-bool word_has(const struct word *word, uint32_t value)
+bool stream_flag_has(const struct stream_flag *flag, uint32_t value)
 {
-    return (int32_t)(atomic_load_explicit(word->at, memory_order_acquire) - value) >= 0;
+    return (int32_t)(atomic_load_explicit(flag->at, memory_order_acquire) - value) >= 0;
 }
 
-static cuda_address address(const struct word *word)
+static cuda_address address(const struct stream_flag *flag)
 {
-    return (cuda_address)(uintptr_t)word->at;
+    return (cuda_address)(uintptr_t)flag->at;
 }
 
-int word_write_in(const struct word *word, struct CUstream_st *stream)
+int stream_flag_queue_write(const struct stream_flag *flag, struct CUstream_st *stream)
 {
-    return gpu_driver()->cuStreamWriteValue32_v2(stream, address(word), word->value, 0);
+    return gpu_driver()->cuStreamWriteValue32_v2(stream, address(flag), flag->value, 0);
 }
 
-int word_wait_in(const struct word *word, struct CUstream_st *stream)
+int stream_flag_queue_wait(const struct stream_flag *flag, struct CUstream_st *stream)
 {
-    return gpu_driver()->cuStreamWaitValue32_v2(stream, address(word), word->value,
+    return gpu_driver()->cuStreamWaitValue32_v2(stream, address(flag), flag->value,
                                                 CUDA_WAIT_GEQ);
 }

@@ -10,7 +10,7 @@
 #include "mpi/stream/stream_queue_internal.h"
 
 #define LOOK_AFTER 0.1 /* seconds */
-#define LOOSE_MOST 64  /* that nothing waits for, looked at at a time */
+#define UNAWAITED_MAX 64  /* that nothing waits for, looked at at a time */
 
 static _Atomic int busy; /* entries and quiets of all streams */
 static _Atomic unsigned events;
@@ -25,7 +25,7 @@ static unsigned count_events(void)
     return events;
 }
 
-void on_streams_count(int more)
+void stream_queues_count(int more)
 {
     busy += more;
     events++;
@@ -48,7 +48,7 @@ struct entry *list_take(struct list *list, struct entry **link)
     return entry;
 }
 
-void on_stream_waits(struct on_stream *stream, int more)
+void stream_queue_count_waits(struct stream_queue *stream, int more)
 {
     stream->waits += more;
     if (stream->gpu)
@@ -56,73 +56,75 @@ void on_stream_waits(struct on_stream *stream, int more)
     gpu_hold(more);
 }
 
-struct gate *gate_make(struct on_stream *stream, int left, struct gpubind_error *err)
+struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
+                                     struct gpubind_error *err)
 {
-    struct gate *gate = calloc(1, sizeof *gate);
+    struct stream_wait *wait = calloc(1, sizeof *wait);
 
-    if (gate)
-        gate->word = word_take(err);
+    if (wait)
+        wait->flag = stream_flag_take(err);
     else
         error_set(err, "out of memory");
-    if (!gate || !gate->word) {
-        free(gate);
+    if (!wait || !wait->flag) {
+        free(wait);
         return NULL;
     }
-    gate->left = left;
-    gate->word->value++;
-    on_stream_waits(stream, 1);
-    return gate;
+    wait->left = left;
+    wait->flag->value++;
+    stream_queue_count_waits(stream, 1);
+    return wait;
 }
 
-void gate_open(struct on_stream *stream, struct gate *gate)
+void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait)
 {
     trace(TRACE_STREAM, "stream %p: goes on", (void *)stream->handle);
-    word_open(gate->word);
-    word_give(gate->word);
-    free(gate);
-    on_stream_waits(stream, -1);
+    stream_flag_set(wait->flag);
+    stream_flag_give(wait->flag);
+    free(wait);
+    stream_queue_count_waits(stream, -1);
 }
 
-static void begin(struct on_stream *stream)
+static void begin(struct stream_queue *stream)
 {
     struct entry *entry = list_take(&stream->queued, &stream->queued.first);
 
     events++;
     trace(TRACE_STREAM, "stream %p: got to call %u", (void *)stream->handle, entry->number);
-    entry->verbs->start(entry->what);
-    list_append(entry->gate ? &stream->gated : &stream->loose, entry);
+    entry->ops->start(entry->what);
+    list_append(entry->wait ? &stream->awaited : &stream->unawaited, entry);
 }
 
 static void progress(bool mpi)
 {
     (void)mpi;
-    for (struct on_stream *stream = on_streams; stream; stream = stream->next)
-        while (stream->queued.first && word_has(stream->reached, stream->queued.first->number))
+    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)
+        while (stream->queued.first &&
+               stream_flag_has(stream->reached, stream->queued.first->number))
             begin(stream);
 }
 
 /* true: it is over, and the entry is no more. */
-static bool look(struct on_stream *stream, struct list *list, struct entry **link)
+static bool look(struct stream_queue *stream, struct list *list, struct entry **link)
 {
     struct entry *entry = *link;
     struct gpubind_error err;
     int result = MPI_SUCCESS;
 
-    if (!entry->verbs->is_over(entry->what, &result, &err))
+    if (!entry->ops->is_over(entry->what, &result, &err))
         return false;
     if (result != MPI_SUCCESS && !entry->said && stream->result == MPI_SUCCESS) {
         stream->result = result;
         stream->error = err;
     }
     list_take(list, link);
-    if (entry->gate && --entry->gate->left == 0)
-        gate_open(stream, entry->gate);
+    if (entry->wait && --entry->wait->left == 0)
+        stream_wait_end(stream, entry->wait);
     free(entry);
-    on_streams_count(-1);
+    stream_queues_count(-1);
     return true;
 }
 
-static void look_at(struct on_stream *stream, struct list *list, int most)
+static void look_at(struct stream_queue *stream, struct list *list, int most)
 {
     struct entry **link = &list->first;
 
@@ -139,29 +141,29 @@ static bool is_before(const struct list *list, uint32_t number)
     return list->first && (int32_t)(list->first->number - number) < 0;
 }
 
-static void open_quiets(struct on_stream *stream)
+static void end_quiets(struct stream_queue *stream)
 {
     while (stream->quiets) {
-        struct gate *gate = stream->quiets;
+        struct stream_wait *wait = stream->quiets;
 
-        if (is_before(&stream->queued, gate->before) || is_before(&stream->gated, gate->before) ||
-            is_before(&stream->loose, gate->before))
+        if (is_before(&stream->queued, wait->before) || is_before(&stream->awaited, wait->before) ||
+            is_before(&stream->unawaited, wait->before))
             return;
-        stream->quiets = gate->next;
+        stream->quiets = wait->next;
         if (!stream->quiets)
             stream->quiets_end = &stream->quiets;
-        gate_open(stream, gate);
-        on_streams_count(-1);
+        stream_wait_end(stream, wait);
+        stream_queues_count(-1);
     }
 }
 
 static void look_after(const struct list *list)
 {
-    int most = LOOSE_MOST;
+    int most = UNAWAITED_MAX;
 
     for (struct entry *entry = list->first; entry && most-- > 0; entry = entry->next)
-        if (entry->verbs->look_after)
-            entry->verbs->look_after(entry->what);
+        if (entry->ops->look_after)
+            entry->ops->look_after(entry->what);
 }
 
 static void progress_end(void)
@@ -171,30 +173,30 @@ static void progress_end(void)
 
     if (busy == 0)
         return;
-    for (struct on_stream *stream = on_streams; stream; stream = stream->next) {
-        look_at(stream, &stream->gated, INT32_MAX);
-        look_at(stream, &stream->loose, LOOSE_MOST);
-        open_quiets(stream);
+    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
+        look_at(stream, &stream->awaited, INT32_MAX);
+        look_at(stream, &stream->unawaited, UNAWAITED_MAX);
+        end_quiets(stream);
     }
     now = operation_clock();
     if (now - looked < LOOK_AFTER)
         return;
     looked = now;
-    for (struct on_stream *stream = on_streams; stream; stream = stream->next) {
-        look_after(&stream->gated);
-        look_after(&stream->loose);
+    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
+        look_after(&stream->awaited);
+        look_after(&stream->unawaited);
     }
 }
 
 static void give_up_list(const struct list *list)
 {
     for (struct entry *entry = list->first; entry; entry = entry->next)
-        if (entry->verbs->give_up)
-            entry->verbs->give_up(entry->what);
+        if (entry->ops->give_up)
+            entry->ops->give_up(entry->what);
 }
 
 /* After an error of its context a stream gets nowhere any more. */
-static bool is_lost(const struct on_stream *stream)
+static bool is_lost(const struct stream_queue *stream)
 {
     struct gpubind_error err;
     struct gpu *gpu = gpu_of(stream->place.context, -1, &err);
@@ -202,37 +204,37 @@ static bool is_lost(const struct on_stream *stream)
     return !gpu || gpu_is_lost(gpu);
 }
 
-static void lose(struct on_stream *stream)
+static void lose(struct stream_queue *stream)
 {
     while (stream->queued.first) {
         struct entry *entry = list_take(&stream->queued, &stream->queued.first);
 
-        entry->verbs->fail(entry->what);
-        list_append(entry->gate ? &stream->gated : &stream->loose, entry);
+        entry->ops->fail(entry->what);
+        list_append(entry->wait ? &stream->awaited : &stream->unawaited, entry);
     }
 }
 
 static void give_up(void)
 {
-    for (struct on_stream *stream = on_streams; stream; stream = stream->next) {
+    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
         if (stream->queued.first && is_lost(stream))
             lose(stream);
         give_up_list(&stream->queued);
-        give_up_list(&stream->gated);
-        give_up_list(&stream->loose);
+        give_up_list(&stream->awaited);
+        give_up_list(&stream->unawaited);
     }
 }
 
 static void clear(void)
 {
-    while (on_streams) {
-        struct on_stream *stream = on_streams;
+    while (stream_queues) {
+        struct stream_queue *stream = stream_queues;
 
-        on_streams = stream->next;
+        stream_queues = stream->next;
         if (stream->result != MPI_SUCCESS)
             warn_once(WARN_STREAM, "a message on a stream went wrong, and no later call with "
                       "the stream asked: %.450s", stream->error.text);
-        word_give(stream->reached);
+        stream_flag_give(stream->reached);
         free(stream);
     }
 }

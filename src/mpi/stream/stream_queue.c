@@ -10,11 +10,11 @@
 
 /* A stream takes only so much work that it cannot begin; where the driver would wait for
  * room, in the middle of whatever it holds, the library does. */
-#define WAITS_MOST 256
-#define WAITS_MOST_BESIDE 24 /* with an exchange of many parts between two of them */
+#define WAITS_MAX 256
+#define WAITS_MAX_BESIDE 24 /* with an exchange of many parts between two of them */
 #define STREAMS_KEPT 64
 
-struct on_stream *on_streams;
+struct stream_queue *stream_queues;
 static int nstreams;
 
 /* ---- which stream */
@@ -50,32 +50,32 @@ static int ordinal_of(struct CUctx_st *context)
     return ordinal;
 }
 
-static bool is_idle(const struct on_stream *stream)
+static bool is_idle(const struct stream_queue *stream)
 {
-    return !stream->open && !stream->wanted && !stream->queued.first && !stream->gated.first && !stream->loose.first &&
-           !stream->quiets && stream->result == MPI_SUCCESS &&
-           word_has(stream->reached, stream->reached->value);
+    return !stream->open && !stream->wanted && !stream->queued.first &&
+           !stream->awaited.first && !stream->unawaited.first && !stream->quiets &&
+           stream->result == MPI_SUCCESS && stream_flag_has(stream->reached, stream->reached->value);
 }
 
 /* The application may have destroyed it since. */
 static void forget_one(void)
 {
-    for (struct on_stream **link = &on_streams; *link; link = &(*link)->next)
+    for (struct stream_queue **link = &stream_queues; *link; link = &(*link)->next)
         if (is_idle(*link)) {
-            struct on_stream *stream = *link;
+            struct stream_queue *stream = *link;
 
             *link = stream->next;
-            word_give(stream->reached);
+            stream_flag_give(stream->reached);
             free(stream);
             nstreams--;
             return;
         }
 }
 
-void on_streams_forget(const struct CUctx_st *context)
+void stream_queues_forget(const struct CUctx_st *context)
 {
-    for (struct on_stream **link = &on_streams; *link;) {
-        struct on_stream *stream = *link;
+    for (struct stream_queue **link = &stream_queues; *link;) {
+        struct stream_queue *stream = *link;
 
         if (stream->place.context != context || !is_idle(stream)) {
             link = &stream->next;
@@ -87,10 +87,10 @@ void on_streams_forget(const struct CUctx_st *context)
     }
 }
 
-static struct on_stream *make(struct CUstream_st *handle, struct CUctx_st *context,
-                              const void *thread, struct gpubind_error *err)
+static struct stream_queue *make(struct CUstream_st *handle, struct CUctx_st *context,
+                                 const void *thread, struct gpubind_error *err)
 {
-    struct on_stream *stream;
+    struct stream_queue *stream;
     struct gpubind_error unheard;
 
     if (nstreams >= STREAMS_KEPT)
@@ -100,7 +100,7 @@ static struct on_stream *make(struct CUstream_st *handle, struct CUctx_st *conte
         error_set(err, "out of memory");
         return NULL;
     }
-    stream->reached = word_take(err);
+    stream->reached = stream_flag_take(err);
     if (!stream->reached) {
         free(stream);
         return NULL;
@@ -110,16 +110,16 @@ static struct on_stream *make(struct CUstream_st *handle, struct CUctx_st *conte
     stream->place.context = context;
     stream->gpu = gpu_of(context, ordinal_of(context), &unheard);
     stream->queued.end = &stream->queued.first;
-    stream->gated.end = &stream->gated.first;
-    stream->loose.end = &stream->loose.first;
+    stream->awaited.end = &stream->awaited.first;
+    stream->unawaited.end = &stream->unawaited.first;
     stream->quiets_end = &stream->quiets;
-    stream->next = on_streams;
-    on_streams = stream;
+    stream->next = stream_queues;
+    stream_queues = stream;
     nstreams++;
     return stream;
 }
 
-static struct on_stream *find(struct CUstream_st *handle, struct gpubind_error *err)
+static struct stream_queue *find(struct CUstream_st *handle, struct gpubind_error *err)
 {
     static _Thread_local char me;
     const void *thread = handle == PER_THREAD ? &me : NULL;
@@ -130,7 +130,7 @@ static struct on_stream *find(struct CUstream_st *handle, struct gpubind_error *
     gpu_look_after();
     if (!handle)
         handle = CUDA_LEGACY_STREAM;
-    for (struct on_stream *stream = on_streams; stream; stream = stream->next)
+    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)
         if (stream->handle == handle && stream->place.context == context &&
             stream->thread == thread)
             return stream;
@@ -138,7 +138,7 @@ static struct on_stream *find(struct CUstream_st *handle, struct gpubind_error *
 }
 
 /* Asking leaves the capture as it is. */
-static int check_capture(const struct on_stream *stream, struct gpubind_error *err)
+static int check_capture(const struct stream_queue *stream, struct gpubind_error *err)
 {
     bool entered = gpu_enter(&stream->place);
     int capturing = 0, status = gpu_driver()->cuStreamIsCapturing(stream->handle, &capturing);
@@ -152,9 +152,9 @@ static int check_capture(const struct on_stream *stream, struct gpubind_error *e
 
 static bool has_room(const void *argument)
 {
-    const struct on_stream *stream = argument;
+    const struct stream_queue *stream = argument;
 
-    return !stream->open && stream->waits < WAITS_MOST;
+    return !stream->open && stream->waits < WAITS_MAX;
 }
 
 static int check_driver(struct gpubind_error *err)
@@ -168,10 +168,10 @@ static int check_driver(struct gpubind_error *err)
     return 0;
 }
 
-struct on_stream *on_stream_open(struct CUstream_st *handle, int *result,
-                                 struct gpubind_error *err)
+struct stream_queue *stream_queue_open(struct CUstream_st *handle, int *result,
+                                       struct gpubind_error *err)
 {
-    struct on_stream *stream;
+    struct stream_queue *stream;
 
     *result = MPI_ERR_OTHER;
     if (check_driver(err) < 0 || progress_thread_start(err) < 0)
@@ -194,7 +194,7 @@ struct on_stream *on_stream_open(struct CUstream_st *handle, int *result,
     return stream;
 }
 
-void on_stream_close(struct on_stream *stream)
+void stream_queue_close(struct stream_queue *stream)
 {
     stream->open = false;
 }
@@ -202,10 +202,10 @@ void on_stream_close(struct on_stream *stream)
 /* ---- into the stream */
 
 /* The driver may wait for room in the stream, which the messages before it make. */
-static int put_in(const struct on_stream *stream, const struct word *reached,
-                  const struct word *go, struct gpubind_error *err)
+static int put_in(const struct stream_queue *stream, const struct stream_flag *reached,
+                  const struct stream_flag *go, struct gpubind_error *err)
 {
-    struct word written = {0}, awaited = {0};
+    struct stream_flag written = {0}, awaited = {0};
     int status = CUDA_OK;
     bool entered;
 
@@ -216,30 +216,30 @@ static int put_in(const struct on_stream *stream, const struct word *reached,
     library_unlock();
     entered = gpu_enter(&stream->place);
     if (reached)
-        status = word_write_in(&written, stream->handle);
+        status = stream_flag_queue_write(&written, stream->handle);
     if (go && status == CUDA_OK)
-        status = word_wait_in(&awaited, stream->handle);
+        status = stream_flag_queue_wait(&awaited, stream->handle);
     gpu_leave(entered);
     library_lock();
     return status == CUDA_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
 }
 
 /* It is over soon; the call itself says what went wrong. */
-static void give_back(struct on_stream *stream, struct entry *entry)
+static void give_back(struct stream_queue *stream, struct entry *entry)
 {
-    const struct entry *oldest = stream->loose.first ? stream->loose.first : entry;
+    const struct entry *oldest = stream->unawaited.first ? stream->unawaited.first : entry;
 
-    entry->gate = NULL;
+    entry->wait = NULL;
     entry->said = true;
     entry->number = oldest->number;
-    entry->verbs->fail(entry->what);
-    entry->next = stream->loose.first;
+    entry->ops->fail(entry->what);
+    entry->next = stream->unawaited.first;
     if (!entry->next)
-        stream->loose.end = &entry->next;
-    stream->loose.first = entry;
+        stream->unawaited.end = &entry->next;
+    stream->unawaited.first = entry;
 }
 
-static void add(struct on_stream *stream, const struct entry *model, void *what, bool good)
+static void add(struct stream_queue *stream, const struct entry *model, void *what, bool good)
 {
     struct entry *entry = malloc(sizeof *entry);
 
@@ -255,71 +255,71 @@ static void add(struct on_stream *stream, const struct entry *model, void *what,
 
 static bool has_room_beside(const void *argument)
 {
-    return ((const struct on_stream *)argument)->waits < WAITS_MOST_BESIDE;
+    return ((const struct stream_queue *)argument)->waits < WAITS_MAX_BESIDE;
 }
 
-int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verbs,
-                    void *const whats[], int n, enum on_stream_wait wait,
-                    struct gpubind_error *err)
+int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *ops,
+                     void *const whats[], int n, enum stream_wait_mode mode,
+                     struct gpubind_error *err)
 {
-    struct entry model = {.verbs = verbs, .number = ++stream->reached->value};
-    const struct word *go = NULL;
+    struct entry model = {.ops = ops, .number = ++stream->reached->value};
+    const struct stream_flag *go = NULL;
     int status = 0;
 
-    on_streams_count(n);
-    while (wait == ON_STREAM_LATER && !has_room_beside(stream))
+    stream_queues_count(n);
+    while (mode == STREAM_WAIT_LATER && !has_room_beside(stream))
         progress_wait_for(has_room_beside, stream, 3600);
-    if (wait != ON_STREAM_NEVER)
-        model.gate = gate_make(stream, n + (wait == ON_STREAM_LATER), err);
-    if (wait == ON_STREAM_AT_ONCE && model.gate)
-        go = model.gate->word;
-    if (wait != ON_STREAM_NEVER && !model.gate)
+    if (mode != STREAM_WAIT_NEVER)
+        model.wait = stream_wait_make(stream, n + (mode == STREAM_WAIT_LATER), err);
+    if (mode == STREAM_WAIT_NOW && model.wait)
+        go = model.wait->flag;
+    if (mode != STREAM_WAIT_NEVER && !model.wait)
         status = -1;
     else
         status = put_in(stream, stream->reached, go, err);
     trace(TRACE_STREAM, "stream %p: call %u is put in%s", (void *)stream->handle, model.number,
-          status < 0 ? ", which fails" : model.gate ? ", and waited for" : "");
+          status < 0 ? ", which fails" : model.wait ? ", and waited for" : "");
     for (int i = 0; i < n; i++)
         add(stream, &model, whats[i], status == 0);
-    if (status < 0 && model.gate)
-        gate_open(stream, model.gate);
-    else if (wait == ON_STREAM_LATER)
-        stream->later = model.gate;
+    if (status < 0 && model.wait)
+        stream_wait_end(stream, model.wait);
+    else if (mode == STREAM_WAIT_LATER)
+        stream->later_wait = model.wait;
     progress_thread_wake();
     return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-int on_stream_await(struct on_stream *stream, struct gpubind_error *err)
+int stream_queue_await(struct stream_queue *stream, struct gpubind_error *err)
 {
-    struct gate *gate = stream->later;
+    struct stream_wait *wait = stream->later_wait;
     int status;
 
-    if (!gate)
+    if (!wait)
         return MPI_SUCCESS;
-    status = put_in(stream, NULL, gate->word, err);
-    stream->later = NULL;
-    if (--gate->left == 0)
-        gate_open(stream, gate);
+    status = put_in(stream, NULL, wait->flag, err);
+    stream->later_wait = NULL;
+    if (--wait->left == 0)
+        stream_wait_end(stream, wait);
     return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-int on_stream_quiet(struct on_stream *stream, struct gpubind_error *err)
+int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err)
 {
-    struct gate *gate;
+    struct stream_wait *wait;
 
-    if (!stream->queued.first && !stream->gated.first && !stream->loose.first)
+    if (!stream->queued.first && !stream->awaited.first && !stream->unawaited.first)
         return MPI_SUCCESS;
-    gate = gate_make(stream, 0, err);
-    if (!gate)
+    wait = stream_wait_make(stream, 0, err);
+    if (!wait)
         return MPI_ERR_OTHER;
-    gate->before = stream->reached->value + 1;
-    if (put_in(stream, NULL, gate->word, err) < 0) {
-        gate_open(stream, gate);
+    wait->before = stream->reached->value + 1;
+    if (put_in(stream, NULL, wait->flag, err) < 0) {
+        stream_wait_end(stream, wait);
         return MPI_ERR_OTHER;
     }
-    on_streams_count(1);
-    *stream->quiets_end = gate;
-    stream->quiets_end = &gate->next;
+    stream_queues_count(1);
+    *stream->quiets_end = wait;
+    stream->quiets_end = &wait->next;
     progress_thread_wake();
     return MPI_SUCCESS;
 }

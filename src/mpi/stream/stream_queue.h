@@ -14,11 +14,11 @@
 #include "cuda/gpu.h"
 #include "mpi/core/modules.h"
 
-struct on_stream;
+struct stream_queue;
 
 /* What is to be done to something when the stream gets there. None may call MPI below
  * MPI_THREAD_MULTIPLE, nor let the lock go. */
-struct on_stream_verbs {
+struct stream_work_ops {
     /* The stream is there. */
     void (*start)(void *what);
     /* In place of that: it could not be put into the stream, or that gets nowhere any
@@ -35,32 +35,32 @@ struct on_stream_verbs {
 };
 
 /* For a call with that stream, inside library_enter and library_leave: no other thread
- * queues there until on_stream_close. NULL with *result and a sentence: it is being
+ * queues there until stream_queue_close. NULL with *result and a sentence: it is being
  * captured, the driver cannot do it, or something of an earlier call went wrong, which is
  * said once. */
-struct on_stream *on_stream_open(struct CUstream_st *handle, int *result,
-                                 struct gpubind_error *err);
+struct stream_queue *stream_queue_open(struct CUstream_st *handle, int *result,
+                                       struct gpubind_error *err);
 /* The context is no more: a stream of another one may get its streams' handles. */
-void on_streams_forget(const struct CUctx_st *context);
+void stream_queues_forget(const struct CUctx_st *context);
 /* When the stream waits for the ends of what it is given. */
-enum on_stream_wait {
-    ON_STREAM_NEVER,
-    ON_STREAM_AT_ONCE,
-    ON_STREAM_LATER /* at on_stream_await, which follows: the caller has work for between */
+enum stream_wait_mode {
+    STREAM_WAIT_NEVER,
+    STREAM_WAIT_NOW,
+    STREAM_WAIT_LATER /* at stream_queue_await, which follows: the caller has work for between */
 };
 /* Puts n of them into the stream. Lets go of the library's lock meanwhile. An MPI error
  * class; on failure the stream waits for nothing. */
-int on_stream_queue(struct on_stream *stream, const struct on_stream_verbs *verbs,
-                    void *const whats[], int n, enum on_stream_wait wait,
-                    struct gpubind_error *err);
-/* Later work there comes after the ends of what was queued with ON_STREAM_LATER. */
-int on_stream_await(struct on_stream *stream, struct gpubind_error *err);
+int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *ops,
+                     void *const whats[], int n, enum stream_wait_mode mode,
+                     struct gpubind_error *err);
+/* Later work there comes after the ends of what was queued with STREAM_WAIT_LATER. */
+int stream_queue_await(struct stream_queue *stream, struct gpubind_error *err);
 /* Later work in the stream comes after the ends of all that was queued. */
-int on_stream_quiet(struct on_stream *stream, struct gpubind_error *err);
+int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err);
 /* The stream was given one more wait (-1: and is past it) that is not for the end of what was
  * queued here, but for what the library does all the same. */
-void on_stream_waits(struct on_stream *stream, int more);
-void on_stream_close(struct on_stream *stream);
+void stream_queue_count_waits(struct stream_queue *stream, int more);
+void stream_queue_close(struct stream_queue *stream);
 
 extern const struct module stream_module;
 

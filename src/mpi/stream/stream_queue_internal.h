@@ -1,4 +1,4 @@
-/* Of on_stream.c, which puts things into streams, and stream_steps.c, which looks after them. */
+/* Of stream_queue.h, which puts things into streams, and stream_progress.c, which looks after them. */
 #ifndef GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 
@@ -6,9 +6,9 @@
 #include "mpi/stream/stream_queue.h"
 
 /* A wait in the stream. */
-struct gate {
-    struct gate *next;
-    struct word *word;
+struct stream_wait {
+    struct stream_wait *next;
+    struct stream_flag *flag;
     int left;        /* entries that it is closed for; or, of a quiet, */
     uint32_t before; /* it is closed for all with a lower number */
 };
@@ -16,10 +16,10 @@ struct gate {
 /* One thing in a stream. */
 struct entry {
     struct entry *next;
-    const struct on_stream_verbs *verbs;
+    const struct stream_work_ops *ops;
     void *what;
     uint32_t number;   /* of the call */
-    struct gate *gate; /* NULL: nothing waits for it */
+    struct stream_wait *wait; /* NULL: nothing waits for it */
     bool said;         /* that it went wrong */
 };
 
@@ -27,32 +27,33 @@ struct list {
     struct entry *first, **end;
 };
 
-struct on_stream {
-    struct on_stream *next;
+struct stream_queue {
+    struct stream_queue *next;
     struct CUstream_st *handle;
     const void *thread;   /* of a per-thread default stream */
     struct gpu place;     /* its context alone */
     struct gpu *gpu;      /* whose streams the library copies in; NULL: cannot be had */
     bool open;            /* a call is using it, */
     int wanted;           /* or so many wait for it */
-    struct word *reached; /* the number of the call that it has got to */
+    struct stream_flag *reached; /* the number of the call that it has got to */
     /* Entries in their order: not started yet, started and with a gate, and without. */
-    struct list queued, gated, loose;
-    struct gate *quiets, **quiets_end;
-    struct gate *later;   /* of an open call that has not put its wait in */
+    struct list queued, awaited, unawaited;
+    struct stream_wait *quiets, **quiets_end;
+    struct stream_wait *later_wait;   /* of an open call that has not put its wait in */
     int waits;            /* gates in it that are closed */
     int result;           /* of the first that went wrong, until it is said */
     struct gpubind_error error;
 };
 
-extern struct on_stream *on_streams;
+extern struct stream_queue *stream_queues;
 
 void list_append(struct list *list, struct entry *entry);
 /* Takes out the entry that link points to. */
 struct entry *list_take(struct list *list, struct entry **link);
-struct gate *gate_make(struct on_stream *stream, int left, struct gpubind_error *err);
-void gate_open(struct on_stream *stream, struct gate *gate);
+struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
+                                     struct gpubind_error *err);
+void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);
 /* So many entries and quiets more, of all streams. */
-void on_streams_count(int more);
+void stream_queues_count(int more);
 
 #endif

@@ -1,12 +1,12 @@
 /* A derived type whose data follow a rule, read from its constructors: a vector of fifty
  * million blocks is three numbers, and no block of it is ever listed. */
-#ifndef GPUBIND_MPI_DATATYPE_TYPE_NEST_H
-#define GPUBIND_MPI_DATATYPE_TYPE_NEST_H
+#ifndef GPUBIND_MPI_DATATYPE_TYPE_REGULAR_H
+#define GPUBIND_MPI_DATATYPE_TYPE_REGULAR_H
 
 #include "cuda/exchange.h"
 #include "mpi/datatype/type_cache.h"
 
-struct type_nest {
+struct type_regular {
     uint32_t number; /* of the predefined type that it is made of */
     size_t nbytes;   /* of data in an element; 0: the layout says nothing */
     struct layout layout; /* of one element, in the order of the type map; address: the
@@ -15,6 +15,6 @@ struct type_nest {
 
 /* false: it is irregular, has more dimensions than a layout, or is of an unknown kind. Takes
  * as long as its constructors have arguments. */
-bool type_nest(MPI_Datatype type, struct type_nest *nest);
+bool type_regular(MPI_Datatype type, struct type_regular *regular);
 
 #endif

@@ -1,4 +1,4 @@
-#include "mpi/p2p/gated_data.h"
+#include "mpi/p2p/deferred_payload.h"
 
 #include <stdlib.h>
 
@@ -6,13 +6,13 @@
 
 static struct gpubind_operation *expecting;
 
-void later_expect(struct gpubind_operation *receive)
+void deferred_payload_expect(struct gpubind_operation *receive)
 {
     receive->next = expecting;
     expecting = receive;
 }
 
-void later_withdraw(struct gpubind_operation *receive)
+void deferred_payload_withdraw(struct gpubind_operation *receive)
 {
     struct gpubind_operation **link = &expecting;
 
@@ -27,7 +27,7 @@ void later_withdraw(struct gpubind_operation *receive)
 
 static void attach(struct arrival *arrival, const struct wire_header *header, char *data)
 {
-    arrival->header.flags &= (uint8_t)~WIRE_LATER;
+    arrival->header.flags &= (uint8_t)~WIRE_PAYLOAD_DEFERRED;
     arrival->header.flags |= header->flags;
     free(arrival->data);
     arrival->data = data;
@@ -36,7 +36,7 @@ static void attach(struct arrival *arrival, const struct wire_header *header, ch
 static bool is_of(const struct arrival *arrival, const struct peer *peer, uint64_t operation)
 {
     return arrival->peer == peer && arrival->header.operation == operation &&
-           arrival->header.flags & WIRE_LATER;
+           arrival->header.flags & WIRE_PAYLOAD_DEFERRED;
 }
 
 static struct arrival *find(struct arrival *first, const struct peer *peer, uint64_t operation)
@@ -46,7 +46,7 @@ static struct arrival *find(struct arrival *first, const struct peer *peer, uint
     return first;
 }
 
-void later_take(const struct peer *peer, const struct wire_header *header, char *data)
+void deferred_payload_take(const struct peer *peer, const struct wire_header *header, char *data)
 {
     struct gpubind_operation **link = &expecting, *receive;
     struct arrival *arrival;

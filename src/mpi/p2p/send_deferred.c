@@ -1,4 +1,4 @@
-#include "mpi/p2p/send_gated.h"
+#include "mpi/p2p/send_deferred.h"
 
 #include "mpi/core/progress_thread.h"
 #include "mpi/datatype/pack.h"
@@ -9,12 +9,12 @@
 static struct gpubind_operation *packing, **packing_end = &packing;
 static _Atomic int npacking;
 
-bool gated_sends_pending(void)
+bool deferred_sends_pending(void)
 {
     return npacking > 0;
 }
 
-void gated_send_serve(const struct gpubind_operation *send)
+void deferred_send_serve(const struct gpubind_operation *send)
 {
     struct gpubind_error unheard;
 
@@ -22,14 +22,14 @@ void gated_send_serve(const struct gpubind_operation *send)
         progress_thread_wake();
 }
 
-int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
+int deferred_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
 {
     const int status = pack_start(send, err);
 
     send->order = ORDER_DONE;
     if (status < 0 || !pack_stream(send->pack))
         return status;
-    send->order = ORDER_GATED;
+    send->order = ORDER_DEFERRED;
     send->packing = true;
     send->next_packing = NULL;
     *packing_end = send;
@@ -38,7 +38,7 @@ int gated_send_pack(struct gpubind_operation *send, struct gpubind_error *err)
     return 0;
 }
 
-void gated_send_open(struct gpubind_operation *send, bool good)
+void deferred_send_release(struct gpubind_operation *send, bool good)
 {
     if (send->peer->local >= 0)
         local_send_ready(send, good);
@@ -53,10 +53,10 @@ static void end(struct gpubind_operation *send, bool good, const struct gpubind_
     send->order = ORDER_DONE;
     if (!good && !send->done)
         operation_end(send, MPI_ERR_OTHER, "%s", err->text);
-    gated_send_open(send, good);
+    deferred_send_release(send, good);
 }
 
-void gated_sends_progress(bool mpi)
+void deferred_sends_progress(bool mpi)
 {
     struct gpubind_operation **link = &packing;
     const struct CUstream_st *late = NULL; /* what is behind in it need not be asked */

@@ -1,4 +1,4 @@
-#include "mpi/datatype/type_nest.h"
+#include "mpi/datatype/type_regular.h"
 
 #include "mpi/datatype/type_contents.h"
 
@@ -10,7 +10,7 @@ struct level {
     int64_t stride;
 };
 
-struct nest {
+struct regular {
     uint32_t number;
     MPI_Aint at;
     uint64_t run; /* 0: no data */
@@ -19,41 +19,41 @@ struct nest {
 };
 
 /* count times what there is so far. Neighbours that touch are joined. */
-static bool repeat(struct nest *nest, uint64_t count, int64_t stride)
+static bool repeat(struct regular *regular, uint64_t count, int64_t stride)
 {
-    struct level *last = nest->n ? &nest->levels[nest->n - 1] : NULL;
+    struct level *last = regular->n ? &regular->levels[regular->n - 1] : NULL;
 
-    if (nest->run == 0 || count == 1)
+    if (regular->run == 0 || count == 1)
         return true;
     if (count == 0) {
-        nest->run = 0;
+        regular->run = 0;
         return true;
     }
-    if (!last && stride == (int64_t)nest->run)
-        return !__builtin_mul_overflow(nest->run, count, &nest->run);
+    if (!last && stride == (int64_t)regular->run)
+        return !__builtin_mul_overflow(regular->run, count, &regular->run);
     if (last && stride == last->stride * (int64_t)last->count)
         return !__builtin_mul_overflow(last->count, count, &last->count);
-    if (nest->n == LEVELS_MOST)
+    if (regular->n == LEVELS_MOST)
         return false;
-    nest->levels[nest->n++] = (struct level){count, stride};
+    regular->levels[regular->n++] = (struct level){count, stride};
     return true;
 }
 
-static bool read_type(struct nest *nest, MPI_Datatype type);
+static bool read_type(struct regular *regular, MPI_Datatype type);
 
-static bool read_vector(struct nest *nest, const struct type_contents *c, MPI_Aint extent)
+static bool read_vector(struct regular *regular, const struct type_contents *c, MPI_Aint extent)
 {
     const MPI_Aint stride = c->combiner == MPI_COMBINER_VECTOR ? c->integers[2] * extent
                                                                : c->addresses[0];
 
     if (c->integers[0] == 0 || c->integers[1] == 0)
-        return repeat(nest, 0, 0);
-    return repeat(nest, (uint64_t)c->integers[1], extent) &&
-           repeat(nest, (uint64_t)c->integers[0], stride);
+        return repeat(regular, 0, 0);
+    return repeat(regular, (uint64_t)c->integers[1], extent) &&
+           repeat(regular, (uint64_t)c->integers[0], stride);
 }
 
 /* Its integers are ndims, sizes, subsizes, starts, order. */
-static bool read_subarray(struct nest *nest, const struct type_contents *c, MPI_Aint extent)
+static bool read_subarray(struct regular *regular, const struct type_contents *c, MPI_Aint extent)
 {
     const int ndims = c->integers[0], *sizes = c->integers + 1, *lengths = sizes + ndims,
               *starts = lengths + ndims;
@@ -62,9 +62,9 @@ static bool read_subarray(struct nest *nest, const struct type_contents *c, MPI_
     for (int i = 0; i < ndims; i++) {
         const int d = c_order ? ndims - 1 - i : i;
 
-        if (!repeat(nest, (uint64_t)lengths[d], extent))
+        if (!repeat(regular, (uint64_t)lengths[d], extent))
             return false;
-        nest->at += starts[d] * extent;
+        regular->at += starts[d] * extent;
         extent *= sizes[d];
     }
     return true;
@@ -76,7 +76,7 @@ static bool is_struct(const struct type_contents *c)
 }
 
 /* indexed, hindexed, their block forms, struct: equal blocks at one distance. */
-static bool read_listed(struct nest *nest, const struct type_contents *c, MPI_Aint extent)
+static bool read_listed(struct regular *regular, const struct type_contents *c, MPI_Aint extent)
 {
     const int n = c->integers[0];
     const MPI_Aint first = type_contents_place(c, 0, extent);
@@ -88,39 +88,39 @@ static bool read_listed(struct nest *nest, const struct type_contents *c, MPI_Ai
         if (type_contents_length(c, i) != type_contents_length(c, 0) ||
             type_contents_place(c, i, extent) != first + i * stride)
             return false;
-    nest->at += first;
-    return repeat(nest, (uint64_t)type_contents_length(c, 0), extent) &&
-           repeat(nest, (uint64_t)n, stride);
+    regular->at += first;
+    return repeat(regular, (uint64_t)type_contents_length(c, 0), extent) &&
+           repeat(regular, (uint64_t)n, stride);
 }
 
-static bool read_contents(struct nest *nest, const struct type_contents *c)
+static bool read_contents(struct regular *regular, const struct type_contents *c)
 {
     MPI_Aint lower, extent;
 
     if (type_contents_are_listed(c) && c->integers[0] == 0)
-        return repeat(nest, 0, 0); /* an empty list has no element that could be read */
-    if (c->ntypes == 0 || !read_type(nest, c->types[0]))
+        return repeat(regular, 0, 0); /* an empty list has no element that could be read */
+    if (c->ntypes == 0 || !read_type(regular, c->types[0]))
         return false;
     PMPI_Type_get_extent(c->types[0], &lower, &extent);
     if (type_contents_are_listed(c))
-        return read_listed(nest, c, extent);
+        return read_listed(regular, c, extent);
     switch (c->combiner) {
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
         return true;
     case MPI_COMBINER_CONTIGUOUS:
-        return repeat(nest, (uint64_t)c->integers[0], extent);
+        return repeat(regular, (uint64_t)c->integers[0], extent);
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
-        return read_vector(nest, c, extent);
+        return read_vector(regular, c, extent);
     case MPI_COMBINER_SUBARRAY:
-        return read_subarray(nest, c, extent);
+        return read_subarray(regular, c, extent);
     default:
         return false;
     }
 }
 
-static bool read_type(struct nest *nest, MPI_Datatype type)
+static bool read_type(struct regular *regular, MPI_Datatype type)
 {
     const int number = type_number(type);
     struct type_contents contents;
@@ -132,32 +132,32 @@ static bool read_type(struct nest *nest, MPI_Datatype type)
         if (type_is_pair(number, &value, &second) && value != second)
             return false; /* it has a hole in the middle */
         PMPI_Type_size(type, &size);
-        nest->number = number < 0 ? 0 : (uint32_t)number;
-        nest->run = (uint64_t)size;
+        regular->number = number < 0 ? 0 : (uint32_t)number;
+        regular->run = (uint64_t)size;
         return true;
     }
     if (!type_contents_get(type, &contents))
         return false;
-    good = read_contents(nest, &contents);
+    good = read_contents(regular, &contents);
     type_contents_clear(&contents);
     return good;
 }
 
-bool type_nest(MPI_Datatype type, struct type_nest *nest)
+bool type_regular(MPI_Datatype type, struct type_regular *regular)
 {
-    struct nest read = {0};
+    struct regular read = {0};
 
     if (!read_type(&read, type) || read.n > 3)
         return false;
-    *nest = (struct type_nest){.number = read.run ? read.number : 0, .nbytes = read.run,
-                               .layout = {.address = (cuda_address)read.at, .run = read.run,
-                                          .count = {1, 1, 1}}};
+    *regular = (struct type_regular){.number = read.run ? read.number : 0, .nbytes = read.run,
+                                     .layout = {.address = (cuda_address)read.at, .run = read.run,
+                                                .count = {1, 1, 1}}};
     for (int l = 0; l < read.n && read.run; l++) {
         if (read.levels[l].count > UINT32_MAX ||
-            __builtin_mul_overflow(nest->nbytes, read.levels[l].count, &nest->nbytes))
+            __builtin_mul_overflow(regular->nbytes, read.levels[l].count, &regular->nbytes))
             return false;
-        nest->layout.count[l] = (uint32_t)read.levels[l].count;
-        nest->layout.stride[l] = read.levels[l].stride;
+        regular->layout.count[l] = (uint32_t)read.levels[l].count;
+        regular->layout.stride[l] = read.levels[l].stride;
     }
     return true;
 }
