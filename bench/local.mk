@@ -63,7 +63,7 @@ bin_gpubind_bench_SOURCES = \
 bin_gpubind_bench_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bin_gpubind_bench_LDADD = \
 	src/mpi/libgpubind.la \
-	src/cuda/libgpubind-cuda.la \
+	src/gpu/libgpubind-gpu.la \
 	src/host/libgpubind-host.la \
 	src/core/libgpubind-core.la \
 	$(MPI_LIBS) -lm

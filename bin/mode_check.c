@@ -8,7 +8,7 @@
 
 #include "bin/modes.h"
 #include "core/base/idset.h"
-#include "cuda/driver.h"
+#include "gpu/core/driver.h"
 #include "host/sys/bind.h"
 #include "host/sys/process.h"
 

@@ -49,7 +49,7 @@ AC_DEFUN([_GPUBIND_NVCC], [
   AS_IF([test -n "$NVCC"], [
     AC_MSG_CHECKING([whether $NVCC compiles the kernels])
     AS_IF([$NVCC $NVCC_CODE -fatbin -I"$srcdir/src" -o conftest.fatbin \
-             "$srcdir/src/cuda/kernels.cu" >&AS_MESSAGE_LOG_FD 2>&1],
+             "$srcdir/src/gpu/kernels.cu" >&AS_MESSAGE_LOG_FD 2>&1],
       [have_nvcc=yes nvcc_summary=$NVCC])
     rm -f conftest.fatbin
     AC_MSG_RESULT([$have_nvcc])

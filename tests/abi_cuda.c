@@ -1,4 +1,4 @@
-/* Does src/cuda/driver_api.h say what cuda.h says? The compiler decides; the program
+/* Does src/gpu/core/driver_api.h say what cuda.h says? The compiler decides; the program
  * only reports that it was built. */
 #include <cuda.h>
 #include <stddef.h>

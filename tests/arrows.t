@@ -1,17 +1,17 @@
 #!/bin/sh
-# Includes only point down: bin -> host, cuda -> core; bench -> mpi, host, cuda -> core; the core is
+# Includes only point down: bin -> host, gpu -> core; bench -> mpi, host, gpu -> core; the core is
 # libc alone.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
 
 # What each of the library's folders may name, from below: itself and those before.
-shm="mpi/shm/* mpi/gpubind* cuda/* core/*"
+shm="mpi/shm/* mpi/gpubind* gpu/* core/*"
 core="mpi/core/* $shm"
 datatype="mpi/datatype/* $core"
 stream="mpi/stream/* $core"
 p2p="mpi/p2p/* mpi/stream/* $datatype"
 persistent="mpi/persistent/* $p2p"
 # The benchmark's.
-lib="bench/lib/* mpi/gpubind* cuda/* core/*"
+lib="bench/lib/* mpi/gpubind* gpu/* core/*"
 output="bench/output/* $lib"
 
 # folder | what its "..." may name | what its <...> may name beside libc
@@ -29,7 +29,10 @@ src/host/discover | host/discover/* host/sys/* core/* | hwloc.h hwloc/*
 src/host/launch   | host/launch/* host/discover/* host/sys/* core/* |
 src/host/mps      | host/mps/* host/launch/* host/discover/* host/sys/* core/* |
 src/host/doctor   | host/* core/* |
-src/cuda | cuda/* core/* |
+src/gpu          | gpu/* core/* |
+src/gpu/core     | gpu/* core/* |
+src/gpu/copy     | gpu/* core/* |
+src/gpu/exchange | gpu/* core/* |
 src/mpi/shm        | $shm | mpi.h
 src/mpi/core       | $core | mpi.h
 src/mpi/datatype   | $datatype | mpi.h
@@ -38,10 +41,10 @@ src/mpi/p2p        | $p2p | mpi.h
 src/mpi/persistent | $persistent | mpi.h
 src/mpi/rma        | mpi/rma/* $p2p | mpi.h
 src/mpi/halo       | mpi/halo/* $persistent | mpi.h
-src/mpi/api        | mpi/* cuda/* core/* | mpi.h
-src/mpi/fortran    | mpi/* cuda/* core/* | mpi.h ISO_Fortran_binding.h
+src/mpi/api        | mpi/* gpu/* core/* | mpi.h
+src/mpi/fortran    | mpi/* gpu/* core/* | mpi.h ISO_Fortran_binding.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
-bin      | bin/* host/* cuda/* core/* | hwloc.h hwloc/*
+bin      | bin/* host/* gpu/* core/* | hwloc.h hwloc/*
 bench/lib    | $lib | mpi.h
 bench/output | $output | mpi.h
 bench/pt2pt  | bench/pt2pt/* $output | mpi.h
@@ -107,7 +110,7 @@ plant() {
     is "$3: $1 with $2" "$([ -n "$planted" ] && echo found || echo allowed)" "$3"
 }
 
-for folder in src/core src/host src/cuda src/mpi plugin bin bench; do
+for folder in src/core src/host src/gpu src/mpi plugin bin bench; do
     check "$folder has sources to look at" \
         grep -rqE --include='*.[ch]' '^#include' "$top_srcdir/$folder"
 done
@@ -120,25 +123,25 @@ plant src/core/topo/planted.c '#include <hwloc.h>' found
 plant src/core/topo/node_from_hwloc.c '#include <cuda.h>' found
 plant src/core/plan/planted.c '#include "plan.h"' found
 plant src/core/topo/planted.c '#include "core/plan/plan.h"' found
-plant src/host/sys/planted.c '#include "cuda/driver.h"' found
+plant src/host/sys/planted.c '#include "gpu/core/driver.h"' found
 plant src/host/sys/planted.c '#include "host/launch/placement.h"' found
 plant src/host/launch/planted.c '#include <pmix.h>' found
 plant src/core/planted.c '#include "core/base/text.h"' found
-plant src/cuda/planted.c '#include "host/discover/topology.h" // why' found
-plant src/cuda/planted.c '#include <hwloc.h>' found
+plant src/gpu/core/planted.c '#include "host/discover/topology.h" // why' found
+plant src/gpu/core/planted.c '#include <hwloc.h>' found
 plant bin/planted.c '#include <pmix.h>' found
 plant src/mpi/core/planted.c '#include "host/discover/topology.h"' found
 plant src/mpi/core/planted.c '#include "mpi/p2p/message.h"' found
 plant src/mpi/p2p/planted.c '#include "mpi/persistent/persistent.h"' found
 plant src/mpi/rma/planted.c '#include "mpi/persistent/persistent.h"' found
-plant src/cuda/planted.c '#include "mpi/core/comm.h"' found
-plant plugin/planted.c '#include "cuda/driver.h"' found
+plant src/gpu/core/planted.c '#include "mpi/core/comm.h"' found
+plant plugin/planted.c '#include "gpu/core/driver.h"' found
 plant plugin/planted.c '#include <cuda.h>' found
 plant examples/planted.c '#include "core/plan/plan.h"' found
 plant src/core/base/planted.c '#include <stdint.h>' allowed
 plant src/core/topo/node_from_hwloc.h '#include <hwloc.h>' allowed
 plant src/host/discover/planted.c '#include <hwloc/linux.h>' allowed
-plant bench/lib/planted.c '#include "cuda/driver.h"' allowed
+plant bench/lib/planted.c '#include "gpu/core/driver.h"' allowed
 plant bench/lib/planted.c '#include "bench/output/table.h"' found
 plant bench/output/planted.c '#include "bench/cases/p2p.h"' found
 plant bin/planted.c '#include "bench/lib/gpu.h"' found

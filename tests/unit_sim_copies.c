@@ -1,9 +1,9 @@
 /* The simulated driver: copies of all kinds, and kernels. */
 #include <stdatomic.h>
 
-#include "cuda/copy_kernel.h"
-#include "cuda/exchange_kernel.h"
-#include "cuda/exchange_word.h"
+#include "gpu/copy/copy_kernel.h"
+#include "gpu/exchange/exchange_flag.h"
+#include "gpu/exchange/exchange_kernel.h"
 #include "tests/sim/check.h"
 
 static struct CUstream_st *new_stream(unsigned flags)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "cuda/driver_api.h"
+#include "gpu/core/driver_api.h"
 
 struct gpu_driver {
     void *library;

@@ -8,7 +8,7 @@ endif
 
 src_mpi_libgpubind_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthread
 src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
-src_mpi_libgpubind_la_LIBADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la $(MPI_LIBS)
+src_mpi_libgpubind_la_LIBADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind.h \
 	src/mpi/gpubind_device.cuh \

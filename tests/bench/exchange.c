@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/kernels.h"
+#include "gpu/core/kernels.h"
 #include "tests/exchange/side.h"
 
 #define GRAPH_STEPS 20 /* an even number: sure pairs take turns with two sets of words */

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/driver.h"
+#include "gpu/core/driver.h"
 
 #define HELD_FOR 0.5 /* seconds */
 #define PAGE 65536u

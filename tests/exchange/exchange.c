@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuda/kernels.h"
-#include "cuda/words.h"
+#include "gpu/core/kernels.h"
+#include "gpu/exchange/gpu_flags.h"
 #include "tests/exchange/side.h"
 #include "tests/tap.h"
 

@@ -1,4 +1,4 @@
 /* For the simulated driver, which has the kernels whatever the image is. */
-#include "cuda/kernel_image.h"
+#include "gpu/kernel_image.h"
 
 const void *const kernel_image = "an image";

@@ -1,4 +1,4 @@
-# Exchanges between two processes, with the library's src/cuda linked in. It is no
+# Exchanges between two processes, with the library's src/gpu linked in. It is no
 # check_PROGRAM: tests/exchange.t runs it on the simulated driver and on GPUs.
 EXTRA_PROGRAMS += tests/exchange/exchange
 check_DATA += tests/exchange/exchange
@@ -11,7 +11,7 @@ tests_exchange_exchange_SOURCES = \
 if !HAVE_NVCC
 tests_exchange_exchange_SOURCES += tests/exchange/image.c
 endif
-tests_exchange_exchange_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
+tests_exchange_exchange_LDADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
 shell_tests += tests/exchange.t
 
 # By hand, on a machine with two GPUs: make tests/bench/exchange && tests/bench/exchange
@@ -21,4 +21,4 @@ tests_bench_exchange_SOURCES = \
 	tests/bench/exchange.c \
 	tests/exchange/scene.h \
 	tests/exchange/side.c tests/exchange/side.h
-tests_bench_exchange_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
+tests_bench_exchange_LDADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la

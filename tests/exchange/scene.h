@@ -2,7 +2,7 @@
 #ifndef GPUBIND_TESTS_EXCHANGE_SCENE_H
 #define GPUBIND_TESTS_EXCHANGE_SCENE_H
 
-#include "cuda/exchange.h"
+#include "gpu/exchange/exchange.h"
 
 #define SCENE_MESSAGES 48             /* at most, in either direction */
 #define SCENE_BYTES ((size_t)3 << 20) /* in which they lie */

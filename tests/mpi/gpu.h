@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cuda/driver_api.h"
+#include "gpu/core/driver_api.h"
 
 struct CUgraph_st;
 struct CUgraphExec_st;

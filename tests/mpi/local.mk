@@ -169,7 +169,7 @@ tests_bench_on_stream_LDADD = $(tests_mpi_ranks_LDADD)
 tests_bench_on_stream_SOURCES = tests/bench/on_stream.c tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c
 tests_bench_held_CFLAGS = $(AM_CFLAGS) -pthread
-tests_bench_held_LDADD = src/cuda/libgpubind-cuda.la src/core/libgpubind-core.la
+tests_bench_held_LDADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
 tests_bench_held_SOURCES = tests/bench/held.c
 EXTRA_DIST += tests/mpi/windows_kernels.cu
 

@@ -1,6 +1,6 @@
 /* The copy agent's kernel: executes the commands of a ring in page-locked memory, one after
  * the other, until it is told to exit. */
-#include "cuda/agent_kernel.h"
+#include "gpu/copy/copy_agent_kernel.h"
 #include "tests/sim/kernels.h"
 
 enum { RING, STATE, PLACES };

@@ -1,7 +1,7 @@
 /* A simulated CUDA driver: GPU memory between processes on a machine without a GPU.
  *
  * Found as libcuda.so.1 (a symbolic link in a folder that LD_LIBRARY_PATH names), it
- * exports what src/cuda/driver_api.h and sim_api.h list. "Device" memory is shared
+ * exports what src/gpu/core/driver_api.h and sim_api.h list. "Device" memory is shared
  * memory, which the application sees at addresses that it cannot touch: only the
  * driver's calls move it. Streams are queues of work that is done later.
  *

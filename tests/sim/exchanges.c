@@ -2,8 +2,8 @@
  * touch is found when it is launched; parts are done in any order, as their words allow. */
 #include <string.h>
 
-#include "cuda/exchange_kernel.h"
-#include "cuda/exchange_word.h"
+#include "gpu/exchange/exchange_flag.h"
+#include "gpu/exchange/exchange_kernel.h"
 #include "tests/sim/kernels.h"
 
 struct ends { /* where the first unit of a copy lies in the places */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/gather_kernel.h"
+#include "gpu/copy/iov_copy_kernel.h"
 #include "tests/sim/kernels.h"
 
 struct end {

@@ -3,10 +3,10 @@
  * context, and so does a kernel's first launch: the driver loads lazily. */
 #include <string.h>
 
-#include "cuda/agent_kernel.h"
-#include "cuda/copy_kernel.h"
-#include "cuda/exchange_kernel.h"
-#include "cuda/gather_kernel.h"
+#include "gpu/copy/copy_agent_kernel.h"
+#include "gpu/copy/copy_kernel.h"
+#include "gpu/copy/iov_copy_kernel.h"
+#include "gpu/exchange/exchange_kernel.h"
 #include "tests/sim/kernels.h"
 
 struct CUmod_st {

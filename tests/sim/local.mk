@@ -28,11 +28,11 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/words.c \
 	tests/sim/sim.h \
 	tests/sim/sim_api.h \
-	src/cuda/agent_kernel.h \
-	src/cuda/copy_kernel.h \
-	src/cuda/exchange_kernel.h \
-	src/cuda/exchange_word.h \
-	src/cuda/driver_api.h
+	src/gpu/copy/copy_agent_kernel.h \
+	src/gpu/copy/copy_kernel.h \
+	src/gpu/exchange/exchange_kernel.h \
+	src/gpu/exchange/exchange_flag.h \
+	src/gpu/core/driver_api.h
 tests_sim_libcudasim_la_CFLAGS = $(AM_CFLAGS) -pthread
 # nodelete: its threads outlive dlclose.
 tests_sim_libcudasim_la_LDFLAGS = -module -avoid-version -rpath /nowhere -pthread \
@@ -50,8 +50,8 @@ check_PROGRAMS += \
 	tests/unit_sim_streams \
 	tests/unit_sim_words
 tests_unit_sim_SOURCES = tests/unit_sim.c $(sim_check)
-tests_unit_sim_copies_SOURCES = tests/unit_sim_copies.c src/cuda/copy_kernel.h \
-	src/cuda/exchange_kernel.h src/cuda/exchange_word.h $(sim_check)
+tests_unit_sim_copies_SOURCES = tests/unit_sim_copies.c src/gpu/copy/copy_kernel.h \
+	src/gpu/exchange/exchange_kernel.h src/gpu/exchange/exchange_flag.h $(sim_check)
 tests_unit_sim_ipc_SOURCES = tests/unit_sim_ipc.c tests/sim/pair.h $(sim_check)
 tests_unit_sim_streams_SOURCES = tests/unit_sim_streams.c $(sim_check)
 tests_unit_sim_words_SOURCES = tests/unit_sim_words.c tests/sim/pair.h $(sim_check)

@@ -1,9 +1,9 @@
-/* What the simulated driver exports beyond src/cuda/driver_api.h: more of the
+/* What the simulated driver exports beyond src/gpu/core/driver_api.h: more of the
  * driver's calls, for tests that play the application, and its own controls. */
 #ifndef GPUBIND_TESTS_SIM_API_H
 #define GPUBIND_TESTS_SIM_API_H
 
-#include "cuda/driver_api.h"
+#include "gpu/core/driver_api.h"
 
 struct CUgraph_st;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/text.h"
-#include "cuda/mappings.h"
+#include "gpu/core/ipc_cache.h"
 #include "mpi/core/context.h"
 #include "mpi/core/rank_map.h"
 #include "mpi/gpubind.h"

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "cuda/copies.h"
-#include "cuda/gpu.h"
-#include "cuda/mappings.h"
-#include "cuda/memory.h"
+#include "gpu/copy/copy_batch.h"
+#include "gpu/core/gpu_context.h"
+#include "gpu/core/ipc_cache.h"
+#include "gpu/core/mem_query.h"
 #include "mpi/api/freed_requests.h"
 #include "mpi/api/transport_report.h"
 #include "mpi/core/context.h"

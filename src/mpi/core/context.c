@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cuda/gpu.h"
+#include "gpu/core/gpu_context.h"
 #include "mpi/core/log.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda/gpu.h"
-#include "cuda/mappings.h"
+#include "gpu/core/gpu_context.h"
+#include "gpu/core/ipc_cache.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/log.h"

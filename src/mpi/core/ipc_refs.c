@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "cuda/memory.h"
+#include "gpu/core/mem_query.h"
 #include "mpi/core/request.h"
 
 struct share {

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "cuda/gpu.h"
+#include "gpu/core/gpu_context.h"
 #include "mpi/core/context.h"
 #include "mpi/core/modules.h"
 #include "mpi/core/progress.h"

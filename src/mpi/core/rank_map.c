@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/gpu.h"
+#include "gpu/core/gpu_context.h"
 #include "mpi/core/context.h"
 #include "mpi/gpubind.h"
 

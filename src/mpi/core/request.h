@@ -2,8 +2,8 @@
 #ifndef GPUBIND_MPI_CORE_REQUEST_H
 #define GPUBIND_MPI_CORE_REQUEST_H
 
-#include "cuda/copies.h"
-#include "cuda/mappings.h"
+#include "gpu/copy/copy_batch.h"
+#include "gpu/core/ipc_cache.h"
 #include "mpi/core/comm.h"
 
 enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };

@@ -3,8 +3,8 @@
 #ifndef GPUBIND_MPI_DATATYPE_FLAT_TYPE_H
 #define GPUBIND_MPI_DATATYPE_FLAT_TYPE_H
 
-#include "cuda/exchange.h"
-#include "cuda/gather.h"
+#include "gpu/copy/iov_copy.h"
+#include "gpu/exchange/exchange.h"
 #include "mpi/datatype/type_cache.h"
 
 /* Takes over the blocks, which malloc made, and has one user; NULL: no memory, the

@@ -3,7 +3,7 @@
 #ifndef GPUBIND_MPI_DATATYPE_PACK_H
 #define GPUBIND_MPI_DATATYPE_PACK_H
 
-#include "cuda/gather.h"
+#include "gpu/copy/iov_copy.h"
 #include "mpi/core/request.h"
 #include "mpi/datatype/type_cache.h"
 

@@ -3,7 +3,7 @@
 #ifndef GPUBIND_MPI_DATATYPE_PACK_POOL_H
 #define GPUBIND_MPI_DATATYPE_PACK_POOL_H
 
-#include "cuda/memory.h"
+#include "gpu/core/mem_query.h"
 
 struct pack_buffer {
     struct pack_buffer *next;

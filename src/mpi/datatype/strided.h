@@ -2,7 +2,7 @@
 #ifndef GPUBIND_MPI_DATATYPE_STRIDED_H
 #define GPUBIND_MPI_DATATYPE_STRIDED_H
 
-#include "cuda/exchange.h"
+#include "gpu/exchange/exchange.h"
 #include "mpi/datatype/type_cache.h"
 
 /* Of one element, in the order of the type map. */

@@ -3,7 +3,7 @@
 #ifndef GPUBIND_MPI_DATATYPE_TYPE_REGULAR_H
 #define GPUBIND_MPI_DATATYPE_TYPE_REGULAR_H
 
-#include "cuda/exchange.h"
+#include "gpu/exchange/exchange.h"
 #include "mpi/datatype/type_cache.h"
 
 struct type_regular {

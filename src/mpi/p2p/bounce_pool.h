@@ -4,7 +4,7 @@
 #ifndef GPUBIND_MPI_P2P_BOUNCE_POOL_H
 #define GPUBIND_MPI_P2P_BOUNCE_POOL_H
 
-#include "cuda/memory.h"
+#include "gpu/core/mem_query.h"
 #include "mpi/core/domain.h"
 
 struct bounce_buffer {
@@ -19,7 +19,7 @@ struct bounce_buffer {
 };
 
 /* Makes those of the domain's segment, those on that GPU, or (both NULL) those of this process,
- * unless they are there: while a stream is held no memory can be had, see cuda/README.md. */
+ * unless they are there: while a stream is held no memory can be had, see gpu/README.md. */
 void bounce_pool_prepare(struct domain *domain, struct gpu *gpu);
 /* A free one: on gpu, or (NULL) in the domain's segment. NULL: all are taken, ask
  * again; or, with *none, there is no memory for them. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "cuda/memory.h"
+#include "gpu/core/mem_query.h"
 
 /* nbytes > 0 on the current GPU. An MPI error class, with a sentence. */
 int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err);

@@ -1,7 +1,7 @@
 /* One message: its arguments are checked, it is described, announced or posted, and ended. */
 #include "mpi/p2p/message.h"
 
-#include "cuda/synchronous.h"
+#include "gpu/core/sync_memops.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress.h"

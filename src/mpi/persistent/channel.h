@@ -40,8 +40,8 @@
 #ifndef GPUBIND_MPI_PERSISTENT_CHANNEL_H
 #define GPUBIND_MPI_PERSISTENT_CHANNEL_H
 
-#include "cuda/exchange.h"
-#include "cuda/words.h"
+#include "gpu/exchange/exchange.h"
+#include "gpu/exchange/gpu_flags.h"
 #include "mpi/core/request.h"
 #include "mpi/persistent/ctrl_msg.h"
 

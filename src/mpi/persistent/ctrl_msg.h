@@ -3,7 +3,7 @@
 #ifndef GPUBIND_MPI_PERSISTENT_CTRL_MSG_H
 #define GPUBIND_MPI_PERSISTENT_CTRL_MSG_H
 
-#include "cuda/exchange.h"
+#include "gpu/exchange/exchange.h"
 #include "mpi/p2p/tag_match.h"
 
 #define LETTER_TAG INT32_MIN

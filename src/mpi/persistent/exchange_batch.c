@@ -1,7 +1,7 @@
 /* Pairs, put together as an exchange. */
 #include <stdlib.h>
 
-#include "cuda/holds.h"
+#include "gpu/core/deferred_free.h"
 #include "mpi/core/context.h"
 #include "mpi/persistent/exchange_streams.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "cuda/holds.h"
+#include "gpu/core/deferred_free.h"
 
 /* With the library's other two streams fewer than the 8 queues that CUDA has by default. */
 #define TRACKS 4

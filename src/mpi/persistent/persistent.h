@@ -8,7 +8,7 @@
 
 /* internal: the request is the library's own, on a communicator of its own where the nth
  * send to a rank with a tag and the nth receive there are made for each other; they connect
- * at once, and are not started before persistent_await. sure: see cuda/exchange.h, where both
+ * at once, and are not started before persistent_await. sure: see gpu/exchange/exchange.h, where both
  * sides say so (the first start asks nevertheless); what goes as messages does not need it.
  * NULL with *result and a sentence. */
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,

@@ -1,5 +1,5 @@
 /* Persistent requests, set up. */
-#include "cuda/synchronous.h"
+#include "gpu/core/sync_memops.h"
 #include "mpi/datatype/flat_type.h"
 #include "mpi/persistent/persistent.h"
 

@@ -2,7 +2,7 @@
 #ifndef GPUBIND_MPI_RMA_WINDOW_H
 #define GPUBIND_MPI_RMA_WINDOW_H
 
-#include "cuda/mappings.h"
+#include "gpu/core/ipc_cache.h"
 #include "mpi/core/comm.h"
 #include "mpi/gpubind.h"
 

@@ -12,7 +12,7 @@
 #ifndef GPUBIND_MPI_RMA_WINDOW_AM_H
 #define GPUBIND_MPI_RMA_WINDOW_AM_H
 
-#include "cuda/memory.h"
+#include "gpu/core/mem_query.h"
 #include "mpi/core/modules.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/rma/window.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cuda/shareable.h"
+#include "gpu/core/vmm.h"
 #include "mpi/core/context.h"
 #include "mpi/core/transport.h"
 #include "mpi/shm/fd_exchange.h"

@@ -2,8 +2,8 @@
  * its waits for what commands of others set. */
 #include <stdlib.h>
 
-#include "cuda/holds.h"
-#include "cuda/words.h"
+#include "gpu/core/deferred_free.h"
+#include "gpu/exchange/gpu_flags.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress_thread.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuda/agent.h"
-#include "cuda/copies.h"
+#include "gpu/copy/copy_agent.h"
+#include "gpu/copy/copy_batch.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
 #include "mpi/core/trace.h"

@@ -24,8 +24,8 @@
 
 #include "core/base/error.h"
 #include "core/msg/msg_header.h"
-#include "cuda/exchange.h"
-#include "cuda/gather.h"
+#include "gpu/copy/iov_copy.h"
+#include "gpu/exchange/exchange.h"
 
 #define EAGER_BYTES 16384
 #define BOUNCE_BUFFERS 2

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "cuda/gpu.h"
+#include "gpu/core/gpu_context.h"
 #include "mpi/core/comm.h"
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"

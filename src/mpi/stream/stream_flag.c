@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "cuda/page_locked.h"
+#include "gpu/core/page_locked.h"
 
 #define CHUNK (256u << 10)
 #define APART 64 /* a cache line each: the CPU writes some while GPUs read others */

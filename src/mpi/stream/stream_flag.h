@@ -2,7 +2,7 @@
 #ifndef GPUBIND_MPI_STREAM_STREAM_FLAG_H
 #define GPUBIND_MPI_STREAM_STREAM_FLAG_H
 
-#include "cuda/gpu.h"
+#include "gpu/core/gpu_context.h"
 
 struct stream_flag {
     struct stream_flag *next;

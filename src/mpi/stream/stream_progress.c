@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "cuda/agent.h"
+#include "gpu/copy/copy_agent.h"
 #include "mpi/core/log.h"
 #include "mpi/core/request.h"
 #include "mpi/core/trace.h"

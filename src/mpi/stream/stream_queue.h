@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "cuda/gpu.h"
+#include "gpu/core/gpu_context.h"
 #include "mpi/core/modules.h"
 
 struct stream_queue;

@@ -1,5 +1,0 @@
-#include "cuda/kernel_image.h"
-
-#include <stddef.h>
-
-const void *const kernel_image = NULL;

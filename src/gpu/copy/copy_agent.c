@@ -1,0 +1,282 @@
+#include "gpu/copy/copy_agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/core/kernels.h"
+#include "gpu/core/page_locked.h"
+
+#define LOOKS_PER_QUERY 4096 /* in vain, until the driver is asked whether the context is good */
+
+struct agent {
+    struct agent_ring *ring; /* NULL: not started, and copies are the driver's */
+    cuda_address state;
+    bool tried;         /* to start it */
+    int held;           /* streams that wait */
+    uint32_t launched;  /* instances */
+    uint32_t rung;      /* those below this number lie behind the doorbell no more */
+    bool active;        /* the latest of these takes commands */
+    uint32_t posted;    /* as in the ring */
+    unsigned looks;
+    bool broken;        /* no more of it: the driver refused something */
+};
+
+static unsigned blocks = 8;
+
+void agent_set_blocks(unsigned n)
+{
+    blocks = n;
+}
+
+static uint32_t load(const unsigned *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static bool is_idle(const struct agent *agent)
+{
+    return load(&agent->ring->done) == agent->posted;
+}
+
+static int zero(struct gpu *gpu, cuda_address at, size_t nbytes)
+{
+    int status = gpu_driver()->cuMemsetD8Async(at, 0, nbytes, gpu->streams[GPU_AGENT]);
+
+    return status == CUDA_OK ? gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) : status;
+}
+
+static void open_to(struct agent *agent, uint32_t number)
+{
+    if ((int32_t)(number - agent->ring->doorbell) > 0)
+        __atomic_store_n(&agent->ring->doorbell, number, __ATOMIC_RELEASE);
+}
+
+/* The context is current. */
+static int launch(struct gpu *gpu, struct agent *agent)
+{
+    struct agent_kernel_job job = {(cuda_address)(uintptr_t)agent->ring, agent->state,
+                                   agent->launched};
+    void *parameters[] = {&job};
+    struct CUstream_st *stream = gpu->streams[GPU_AGENT];
+    int status = gpu_driver()->cuStreamWaitValue32_v2(
+        stream, (cuda_address)(uintptr_t)&agent->ring->doorbell, agent->launched + 1,
+        CUDA_WAIT_GEQ);
+
+    if (status == CUDA_OK)
+        status = gpu_driver()->cuLaunchKernel(kernel_of(gpu, GPU_AGENT_KERNEL), blocks, 1, 1,
+                                              AGENT_KERNEL_THREADS, 1, 1, 0, stream, parameters,
+                                              NULL);
+    if (status == CUDA_OK)
+        agent->launched++;
+    else /* nothing lies behind that wait; instances that run early only wait longer */
+        open_to(agent, agent->launched + 1);
+    return status;
+}
+
+static uint32_t ready(const struct agent *agent)
+{
+    return agent->launched - agent->rung;
+}
+
+static void tell(struct agent *agent)
+{
+    const uint32_t ended = agent->rung - agent->active;
+
+    __atomic_store_n(&agent->ring->tail, (uint64_t)ended << 32 | agent->posted, __ATOMIC_RELEASE);
+}
+
+/* The next instance takes commands; the one before has ended. */
+static void begin_instance(struct agent *agent)
+{
+    agent->rung++;
+    agent->active = true;
+    tell(agent);
+    open_to(agent, agent->rung);
+}
+
+/* All commands are done. */
+static void end_instance(struct agent *agent)
+{
+    agent->active = false;
+    tell(agent);
+}
+
+/* One instance for each stream that waits, so that none has to run between their messages. */
+static void make_ready(struct gpu *gpu, struct agent *agent)
+{
+    const bool entered = gpu_enter(gpu);
+
+    while (!agent->broken && ready(agent) < (uint32_t)agent->held &&
+           agent->launched - load(&agent->ring->exited) < AGENT_INSTANCES - 1)
+        agent->broken = launch(gpu, agent) != CUDA_OK;
+    gpu_leave(entered);
+}
+
+/* Instances that are needed no more exit. */
+static void settle(struct agent *agent)
+{
+    if (agent->active && is_idle(agent) &&
+        (agent->held == 0 || ready(agent) >= (uint32_t)agent->held))
+        end_instance(agent);
+    while (agent->held == 0 && !agent->active && ready(agent) > 0) {
+        begin_instance(agent);
+        end_instance(agent);
+    }
+}
+
+/* The first instance runs at once, so that the driver has loaded what it loads. */
+static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *err)
+{
+    agent->state = gpu_allocate(gpu, sizeof(struct agent_state));
+    if (!agent->state || zero(gpu, agent->state, sizeof(struct agent_state)) != CUDA_OK)
+        return false;
+    agent->ring = page_locked(sizeof *agent->ring, err);
+    if (!agent->ring)
+        return false;
+    agent->held = 1;
+    make_ready(gpu, agent);
+    agent->held = 0;
+    settle(agent);
+    return !agent->broken &&
+           gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == CUDA_OK;
+}
+
+static void try_start(struct gpu *gpu, struct agent *agent)
+{
+    struct gpubind_error unheard;
+    bool entered;
+
+    if (agent->tried || !gpu_driver()->cuStreamWaitValue32_v2 || !kernel_of(gpu, GPU_AGENT_KERNEL))
+        return;
+    agent->tried = true;
+    entered = gpu_enter(gpu);
+    if (!start(gpu, agent, &unheard))
+        agent->broken = true;
+    gpu_leave(entered);
+}
+
+void agent_hold(struct gpu *gpu, int more)
+{
+    struct agent *agent = gpu->agent;
+
+    if (gpu_is_dead(gpu))
+        return;
+    if (!agent)
+        agent = gpu->agent = calloc(1, sizeof *agent);
+    if (!agent) /* no memory: copies are the driver's */
+        return;
+    if (more > 0)
+        try_start(gpu, agent);
+    agent->held += more;
+    if (!agent->ring)
+        return;
+    if (more > 0)
+        make_ready(gpu, agent);
+    settle(agent);
+}
+
+bool agent_serves(const struct gpu *gpu, enum gpu_stream stream)
+{
+    const struct agent *agent = gpu->agent;
+
+    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
+}
+
+uint32_t agent_latest(const struct gpu *gpu)
+{
+    const struct agent *agent = gpu->agent;
+
+    return agent && agent->ring && !is_idle(agent) ? agent->posted : 0;
+}
+
+bool agent_reaches(cuda_address address)
+{
+    unsigned type = 0;
+    int attribute = CUDA_POINTER_MEMORY_TYPE;
+    void *value = &type;
+
+    return gpu_driver()->cuPointerGetAttributes(1, &attribute, &value, address) == CUDA_OK && type;
+}
+
+/* After an error of the context nothing is done any more. */
+static bool is_lost(struct gpu *gpu, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (++gpu->agent->looks % LOOKS_PER_QUERY)
+        return false;
+    entered = gpu_enter(gpu);
+    status = gpu_driver()->cuStreamQuery(gpu->streams[GPU_AGENT]);
+    gpu_leave(entered);
+    if (status == CUDA_OK || status == CUDA_NOT_READY)
+        return false;
+    gpu->agent->broken = true;
+    gpu_error(status, "a copy failed", err);
+    return true;
+}
+
+int agent_done(struct gpu *gpu, uint32_t ticket, struct gpubind_error *err)
+{
+    struct agent *agent = gpu->agent;
+
+    if ((int32_t)(load(&agent->ring->done) - ticket) >= 0) {
+        settle(agent);
+        return 1;
+    }
+    return is_lost(gpu, err) ? -1 : 0;
+}
+
+int agent_drain(struct gpu *gpu, struct gpubind_error *err)
+{
+    int done = 1;
+
+    while (done >= 0 && agent_latest(gpu))
+        done = agent_done(gpu, gpu->agent->posted, err);
+    return done < 0 ? -1 : 0;
+}
+
+bool agent_rests(struct gpu *gpu)
+{
+    struct agent *agent = gpu->agent;
+
+    if (!agent || !agent->ring || agent->broken || gpu_is_dead(gpu))
+        return true;
+    settle(agent);
+    return !agent->active && ready(agent) == 0;
+}
+
+uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)
+{
+    struct agent *agent = gpu->agent;
+    struct agent_command *command = &agent->ring->commands[agent->posted % AGENT_COMMANDS];
+
+    while (agent->posted - load(&agent->ring->done) >= AGENT_COMMANDS && !is_lost(gpu, NULL))
+        ;
+    command->kind = kind;
+    command->nbytes = (unsigned)(nbytes + 15) / 16 * 16;
+    memcpy(&command->job, job, nbytes);
+    agent->posted++;
+    if (agent->active)
+        tell(agent);
+    else
+        begin_instance(agent);
+    return agent->posted;
+}
+
+/* The ring stays: an instance may look at it yet. */
+void agent_stop(struct gpu *gpu)
+{
+    struct agent *agent = gpu->agent;
+
+    if (!agent)
+        return;
+    agent_drain(gpu, NULL);
+    agent->held = 0;
+    if (agent->ring)
+        settle(agent);
+    if (agent->state)
+        gpu_free(gpu, agent->state);
+    free(agent);
+    gpu->agent = NULL;
+}

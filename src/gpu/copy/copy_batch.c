@@ -1,0 +1,356 @@
+#include "gpu/copy/copy_batch.h"
+
+#include <stdlib.h>
+
+#include "gpu/copy/copy_agent.h"
+#include "gpu/copy/copy_kernel.h"
+#include "gpu/core/kernels.h"
+
+/* Above this a copy engine moves a message as fast as a kernel would (two H200:
+ * 16 x 1 MiB in a batch 300 GB/s, by a kernel 286; 64 x 64 KiB 95 and 195). */
+#define KERNEL_MEAN (512u << 10)
+#define EVENTS 64 /* made with a GPU; two messages in chunks have 24 flights each */
+
+static struct spare {
+    struct spare *next;
+    struct gpu *gpu;
+    struct CUevent_st *event;
+} *spares;
+static unsigned blocks = 8;
+
+void copies_set_blocks(int n)
+{
+    blocks = n < 0 ? 0 : (unsigned)n;
+    if (blocks > 0)
+        agent_set_blocks(blocks);
+    kernels_allow(blocks > 0);
+}
+
+static void fill_job(struct copy_kernel_job *job, const struct copy *copies, int n)
+{
+    unsigned pieces = 0;
+
+    for (int i = 0; i < n; i++) {
+        job->to[i] = copies[i].to;
+        job->from[i] = copies[i].from;
+        job->nbytes[i] = copies[i].nbytes;
+        job->pieces_before[i] = pieces;
+        pieces += (unsigned)((copies[i].nbytes + COPY_KERNEL_PIECE - 1) / COPY_KERNEL_PIECE);
+    }
+    job->pieces_before[n] = pieces;
+    job->n = (unsigned)n;
+}
+
+static int launch(struct CUfunc_st *kernel, struct CUstream_st *stream,
+                  const struct copy *copies, int n)
+{
+    struct copy_kernel_job job;
+    unsigned grid;
+    void *parameters[] = {&job};
+
+    fill_job(&job, copies, n);
+    grid = blocks < job.pieces_before[n] ? blocks : job.pieces_before[n];
+    return gpu_driver()->cuLaunchKernel(kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0,
+                                        stream, parameters, NULL);
+}
+
+static int batch(struct CUstream_st *stream, const struct copy *copies, int n)
+{
+    struct cuda_copy_attributes attributes = {.order = CUDA_COPY_IN_STREAM_ORDER};
+    cuda_address to[COPIES_MOST], from[COPIES_MOST];
+    size_t nbytes[COPIES_MOST], first = 0;
+
+    for (int i = 0; i < n; i++) {
+        to[i] = copies[i].to;
+        from[i] = copies[i].from;
+        nbytes[i] = copies[i].nbytes;
+    }
+    return gpu_driver()->cuMemcpyBatchAsync_v2(to, from, nbytes, (size_t)n, &attributes, &first,
+                                               1, stream);
+}
+
+static int one_by_one(struct CUstream_st *stream, const struct copy *copies, int n)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+    int status = CUDA_OK;
+
+    for (int i = 0; i < n && status == CUDA_OK; i++)
+        status = copies[i].device
+                     ? cuda->cuMemcpyDtoDAsync_v2(copies[i].to, copies[i].from, copies[i].nbytes,
+                                                  stream)
+                     : cuda->cuMemcpyAsync(copies[i].to, copies[i].from, copies[i].nbytes,
+                                           stream);
+    return status;
+}
+
+/* The context is current. */
+static int start(struct gpu *gpu, struct CUstream_st *stream, const struct copy *copies, int n)
+{
+    struct CUfunc_st *kernel = NULL;
+    size_t nbytes = 0;
+    bool device = true;
+
+    if (n < 2)
+        return one_by_one(stream, copies, n);
+    for (int i = 0; i < n; i++) {
+        nbytes += copies[i].nbytes;
+        device = device && copies[i].device;
+    }
+    if (device && nbytes / (size_t)n <= KERNEL_MEAN)
+        kernel = kernel_of(gpu, GPU_COPY_KERNEL);
+    if (kernel)
+        return launch(kernel, stream, copies, n);
+    if (device && gpu_driver()->cuMemcpyBatchAsync_v2)
+        return batch(stream, copies, n);
+    return one_by_one(stream, copies, n);
+}
+
+/* Pageable memory is the driver's alone. */
+static bool agent_can(const struct gpu *gpu, enum gpu_stream stream, const struct copy *copies,
+                      int n)
+{
+    if (!agent_serves(gpu, stream))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!copies[i].device && !(agent_reaches(copies[i].to) && agent_reaches(copies[i].from)))
+            return false;
+    return true;
+}
+
+/* What the agent cannot do is done between its commands: they are in no stream. 0, or -1. */
+static int come_after_agent(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+{
+    return agent_serves(gpu, stream) ? agent_drain(gpu, err) : 0;
+}
+
+/* The ticket; 0: there is nothing to wait for. */
+static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
+{
+    struct copy_kernel_job job;
+    const struct agent_copy one = n == 1 ? (struct agent_copy){copies->to, copies->from,
+                                                               copies->nbytes}
+                                         : (struct agent_copy){0, 0, 0};
+
+    if (n == 0)
+        return agent_latest(gpu);
+    if (n == 1)
+        return agent_post(gpu, AGENT_ONE, &one, sizeof one);
+    fill_job(&job, copies, n);
+    return agent_post(gpu, AGENT_COPY, &job, sizeof job);
+}
+
+static int take_event(struct flight *flight)
+{
+    for (struct spare **link = &spares; *link; link = &(*link)->next)
+        if ((*link)->gpu == flight->gpu) {
+            struct spare *spare = *link;
+
+            flight->event = spare->event;
+            *link = spare->next;
+            free(spare);
+            return CUDA_OK;
+        }
+    return gpu_driver()->cuEventCreate(&flight->event, CUDA_EVENT_NO_TIMING);
+}
+
+static void give_event(const struct flight *flight)
+{
+    struct spare *spare;
+
+    if (!flight->event) /* the copy agent's */
+        return;
+    spare = malloc(sizeof *spare);
+
+    if (!spare) {
+        gpu_driver()->cuEventDestroy_v2(flight->event);
+        return;
+    }
+    *spare = (struct spare){spares, flight->gpu, flight->event};
+    spares = spare;
+}
+
+void copies_prepare(struct gpu *gpu)
+{
+    struct flight flight = {.gpu = gpu};
+
+    for (int i = 0; i < EVENTS; i++)
+        if (gpu_driver()->cuEventCreate(&flight.event, CUDA_EVENT_NO_TIMING) == CUDA_OK)
+            give_event(&flight);
+}
+
+int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
+                 struct flight *flight, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    flight->gpu = gpu;
+    if (agent_can(gpu, stream, copies, n)) {
+        flight->event = NULL;
+        flight->ticket = post(gpu, copies, n);
+        return 0;
+    }
+    if (come_after_agent(gpu, stream, err) < 0) {
+        flight->gpu = NULL;
+        return -1;
+    }
+    entered = gpu_enter(gpu);
+    status = take_event(flight);
+    if (status == CUDA_OK) {
+        status = start(gpu, gpu->streams[stream], copies, n);
+        if (status == CUDA_OK)
+            status = gpu_driver()->cuEventRecord(flight->event, gpu->streams[stream]);
+        if (status != CUDA_OK)
+            give_event(flight);
+    }
+    gpu_leave(entered);
+    if (status == CUDA_OK)
+        return 0;
+    flight->gpu = NULL;
+    return gpu_error(status, "a copy cannot be started", err);
+}
+
+static int command_landed(struct flight *flight, struct gpubind_error *err)
+{
+    int done = flight->ticket ? agent_done(flight->gpu, flight->ticket, err) : 1;
+
+    if (done != 0)
+        flight->gpu = NULL;
+    return done;
+}
+
+int flight_landed(struct flight *flight, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (!flight->event)
+        return command_landed(flight, err);
+    entered = gpu_enter(flight->gpu);
+    status = gpu_driver()->cuEventQuery(flight->event);
+    if (status != CUDA_NOT_READY)
+        give_event(flight);
+    gpu_leave(entered);
+    if (status == CUDA_NOT_READY)
+        return 0;
+    flight->gpu = NULL;
+    return status == CUDA_OK ? 1 : gpu_error(status, "a copy failed", err);
+}
+
+int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err)
+{
+    bool entered = gpu_enter(gpu);
+    int status = gpu_driver()->cuStreamQuery(CUDA_LEGACY_STREAM);
+    const bool late = status == CUDA_NOT_READY;
+
+    flight->gpu = gpu;
+    if (late) {
+        status = take_event(flight);
+        if (status == CUDA_OK) {
+            status = gpu_driver()->cuEventRecord(flight->event, CUDA_LEGACY_STREAM);
+            if (status != CUDA_OK)
+                give_event(flight);
+        }
+    }
+    gpu_leave(entered);
+    if (!late || status != CUDA_OK)
+        flight->gpu = NULL;
+    return status == CUDA_OK ? !late : gpu_error(status, "earlier GPU work", err);
+}
+
+void flight_drop(struct flight *flight)
+{
+    bool entered;
+
+    if (!flight->gpu)
+        return;
+    entered = gpu_enter(flight->gpu);
+    give_event(flight);
+    gpu_leave(entered);
+    flight->gpu = NULL;
+}
+
+int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (!flight->gpu)
+        return -1;
+    entered = gpu_enter(flight->gpu);
+    status = gpu_driver()->cuStreamWaitEvent(flight->gpu->streams[stream], flight->event, 0);
+
+    gpu_leave(entered);
+    flight_drop(flight);
+    return status == CUDA_OK ? 0 : gpu_error(status, "earlier GPU work", err);
+}
+
+int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
+                 struct gpubind_error *err)
+{
+    const bool beside = agent_serves(gpu, stream);
+    bool entered;
+    int status;
+
+    if (agent_can(gpu, stream, copies, n)) {
+        post(gpu, copies, n);
+        return 0;
+    }
+    if (come_after_agent(gpu, stream, err) < 0)
+        return -1;
+    entered = gpu_enter(gpu);
+    status = start(gpu, gpu->streams[stream], copies, n);
+    if (beside && status == CUDA_OK) /* commands may come after it */
+        status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
+}
+
+int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (agent_drain(gpu, err) < 0)
+        return -1;
+    entered = gpu_enter(gpu);
+    status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a copy failed", err);
+}
+
+int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
+             struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (agent_can(gpu, stream, copy, 1)) {
+        post(gpu, copy, 1);
+        return agent_drain(gpu, err);
+    }
+    if (come_after_agent(gpu, stream, err) < 0)
+        return -1;
+    entered = gpu_enter(gpu);
+    status = one_by_one(gpu->streams[stream], copy, 1);
+    if (status == CUDA_OK)
+        status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a copy failed", err);
+}
+
+void copies_stop(void)
+{
+    struct spare *spare;
+
+    while ((spare = spares)) {
+        if (!gpu_is_dead(spare->gpu)) {
+            bool entered = gpu_enter(spare->gpu);
+
+            gpu_driver()->cuEventDestroy_v2(spare->event);
+            gpu_leave(entered);
+        }
+        spares = spare->next;
+        free(spare);
+    }
+}

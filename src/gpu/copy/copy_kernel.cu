@@ -1,0 +1,84 @@
+/* Many copies in one launch: each warp takes pieces of COPY_KERNEL_PIECE bytes, so
+ * that a few blocks keep the link busy whatever the sizes. */
+#include "gpu/copy/copy_kernel.h"
+
+/* So many loads of a thread go out before its first store: over NVLink a load takes
+ * longer than a microsecond. Eight need more registers than 1024 threads have. */
+#define AT_ONCE 4
+
+template <typename word, bool whole>
+static __device__ __forceinline__ void copy_some(word *to, const word *from, unsigned n,
+                                                 unsigned lane)
+{
+    word held[AT_ONCE];
+
+#pragma unroll
+    for (unsigned k = 0; k < AT_ONCE; k++)
+        if (whole || lane + 32 * k < n)
+            held[k] = from[lane + 32 * k];
+#pragma unroll
+    for (unsigned k = 0; k < AT_ONCE; k++)
+        if (whole || lane + 32 * k < n)
+            to[lane + 32 * k] = held[k];
+}
+
+template <typename word>
+static __device__ __forceinline__ void copy_words(word *to, const word *from, unsigned n,
+                                                  unsigned lane)
+{
+    unsigned at = 0;
+
+    for (; at + 32 * AT_ONCE <= n; at += 32 * AT_ONCE)
+        copy_some<word, true>(to + at, from + at, n, lane);
+    if (at < n)
+        copy_some<word, false>(to + at, from + at, n - at, lane);
+}
+
+template <typename word>
+static __device__ void copy_as(unsigned long long to, unsigned long long from, unsigned nbytes,
+                               unsigned lane)
+{
+    copy_words(reinterpret_cast<word *>(to), reinterpret_cast<const word *>(from),
+               nbytes / (unsigned)sizeof(word), lane);
+}
+
+static __device__ void copy_piece(unsigned long long to, unsigned long long from, unsigned nbytes,
+                                  unsigned lane)
+{
+    const unsigned long long all = to | from | nbytes;
+
+    if (all % 16 == 0)
+        copy_as<int4>(to, from, nbytes, lane);
+    else if (all % 8 == 0)
+        copy_as<int2>(to, from, nbytes, lane);
+    else if (all % 4 == 0)
+        copy_as<int>(to, from, nbytes, lane);
+    else
+        copy_as<char>(to, from, nbytes, lane);
+}
+
+static __device__ void copy_job(const struct copy_kernel_job &job)
+{
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned warps = gridDim.x * (blockDim.x / 32);
+    const unsigned pieces = job.pieces_before[job.n];
+    unsigned at = 0;
+
+    /* Neighbouring pieces go to different blocks. */
+    for (unsigned piece = threadIdx.x / 32 * gridDim.x + blockIdx.x; piece < pieces; piece += warps) {
+        while (job.pieces_before[at + 1] <= piece)
+            at++;
+        const unsigned long long skip =
+            (unsigned long long)(piece - job.pieces_before[at]) * COPY_KERNEL_PIECE;
+        const unsigned long long left = job.nbytes[at] - skip;
+
+        copy_piece(job.to[at] + skip, job.from[at] + skip,
+                   left < COPY_KERNEL_PIECE ? (unsigned)left : COPY_KERNEL_PIECE, lane);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(COPY_KERNEL_THREADS, 1)
+gpubind_copy(const __grid_constant__ struct copy_kernel_job job)
+{
+    copy_job(job);
+}

@@ -1,0 +1,247 @@
+#include "gpu/core/deferred_free.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "gpu/copy/copy_batch.h"
+#include "gpu/core/vmm.h"
+
+#define MOMENT_MS 500
+
+struct hold {
+    struct hold *next;
+    struct gpu *gpu;
+    struct CUstream_st *stream; /* the latest; it may be no more */
+    struct CUevent_st *event;
+    bool busy;     /* between hold_begin and hold_end */
+    bool recorded; /* well, the last time */
+    bool pending;  /* the event was not seen yet */
+};
+
+static int held; /* streams, or how often */
+static bool ending;
+static struct hold *holds;
+
+static struct later {
+    struct later *next;
+    struct gpu *gpu;
+    cuda_address memory;
+} *laters;
+
+static bool is_over(struct hold *hold)
+{
+    bool entered;
+
+    hold->pending = false;
+    if (gpu_is_dead(hold->gpu))
+        return true;
+    entered = gpu_enter(hold->gpu);
+    hold->pending = gpu_driver()->cuEventQuery(hold->event) == CUDA_NOT_READY;
+    gpu_leave(entered);
+    return !hold->pending;
+}
+
+bool gpu_is_held(void)
+{
+    if (held > 0)
+        return true;
+    for (struct hold *hold = holds; hold; hold = hold->next)
+        if (hold->pending && !is_over(hold))
+            return true;
+    return false;
+}
+
+bool gpu_may_wait(void)
+{
+    return !gpu_is_held() && (ending || gpus_are_idle()) && gpus_copy_nothing(ending);
+}
+
+void gpu_wait_from_now_on(void)
+{
+    ending = true;
+}
+
+void gpu_hold(int more)
+{
+    held += more;
+    gpu_free_laters();
+}
+
+/* ---- memory */
+
+cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+    cuda_address memory = 0;
+
+    if (cuda->cuMemAllocAsync && cuda->cuMemFreeAsync &&
+        cuda->cuMemAllocAsync(&memory, nbytes, gpu->streams[GPU_OUT]) == CUDA_OK)
+        return memory;
+    return cuda->cuMemAlloc_v2(&memory, nbytes) == CUDA_OK ? memory : 0;
+}
+
+void gpu_free_now(const struct gpu *gpu, cuda_address memory)
+{
+    bool entered;
+
+    if (gpu_is_dead(gpu))
+        return;
+    entered = gpu_enter(gpu);
+    if (!shareable_close(memory))
+        gpu_driver()->cuMemFree_v2(memory);
+    gpu_leave(entered);
+}
+
+/* false: it is to be freed otherwise. */
+static bool free_in_stream(struct gpu *gpu, cuda_address memory)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+    struct flight before;
+    bool entered;
+    int idle, status;
+
+    if (!cuda->cuMemFreeAsync || shareable_gpu(memory) || gpu_is_capturing(gpu))
+        return false;
+    idle = flight_of_earlier(gpu, &before, NULL);
+    if (idle < 0 || (idle == 0 && flight_precede(&before, GPU_PACK, NULL) < 0))
+        return false;
+    entered = gpu_enter(gpu);
+    status = cuda->cuMemFreeAsync(memory, gpu->streams[GPU_PACK]);
+    gpu_leave(entered);
+    return status == CUDA_OK;
+}
+
+void gpu_free(struct gpu *gpu, cuda_address memory)
+{
+    struct later *later;
+
+    if (gpu_is_dead(gpu)) /* and the memory is no more */
+        return;
+    /* Held by us, a thread of the application may sit in a call of the driver that keeps
+     * ours from being made. */
+    if (!gpu_is_held() && free_in_stream(gpu, memory))
+        return;
+    later = malloc(sizeof *later);
+    if (!later) /* it is lost */
+        return;
+    *later = (struct later){laters, gpu, memory};
+    laters = later;
+    gpu_free_laters();
+}
+
+void gpu_free_laters(void)
+{
+    while (laters && !gpu_is_held()) {
+        struct later *later = laters;
+
+        if (!gpu_is_dead(later->gpu) && !free_in_stream(later->gpu, later->memory)) {
+            if (!gpu_may_wait())
+                return;
+            gpu_free_now(later->gpu, later->memory);
+        }
+        laters = later->next;
+        free(later);
+    }
+}
+
+bool gpu_frees_are_done(void)
+{
+    bool done = true;
+
+    gpu_free_laters();
+    for (const struct gpu *gpu = gpu_any(); gpu && done; gpu = gpu->next) {
+        bool entered = gpu_enter(gpu);
+
+        done = gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != CUDA_NOT_READY;
+        gpu_leave(entered);
+    }
+    return done && !laters;
+}
+
+void gpu_await_frees(void)
+{
+    for (int i = 0; i < MOMENT_MS && !gpu_frees_are_done(); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+/* ---- streams */
+
+static struct hold *make(struct gpu *gpu)
+{
+    struct hold *hold = calloc(1, sizeof *hold);
+    bool entered = gpu_enter(gpu);
+    int status = hold ? gpu_driver()->cuEventCreate(&hold->event, CUDA_EVENT_NO_TIMING)
+                      : CUDA_OUT_OF_MEMORY;
+
+    gpu_leave(entered);
+    if (status != CUDA_OK) {
+        free(hold);
+        return NULL;
+    }
+    hold->gpu = gpu;
+    hold->next = holds;
+    holds = hold;
+    return hold;
+}
+
+/* The stream's own, whose event then says more; else one whose event has come. */
+static struct hold *find(const struct gpu *gpu, const struct CUstream_st *stream)
+{
+    struct hold *other = NULL;
+
+    for (struct hold *hold = holds; hold; hold = hold->next) {
+        if (hold->gpu != gpu || hold->busy)
+            continue;
+        if (hold->stream == stream)
+            return hold;
+        if (!hold->pending)
+            other = hold;
+    }
+    return other;
+}
+
+struct hold *hold_begin(struct gpu *gpu, struct CUstream_st *stream)
+{
+    struct hold *hold = find(gpu, stream);
+
+    if (!hold)
+        hold = make(gpu);
+    if (!hold)
+        return NULL;
+    hold->stream = stream;
+    hold->busy = true;
+    gpu_hold(1);
+    return hold;
+}
+
+void hold_record(struct hold *hold)
+{
+    bool entered = gpu_enter(hold->gpu);
+
+    hold->recorded = gpu_driver()->cuEventRecord(hold->event, hold->stream) == CUDA_OK;
+    gpu_leave(entered);
+}
+
+void hold_end(struct hold *hold)
+{
+    hold->busy = false;
+    hold->pending |= hold->recorded;
+    gpu_hold(-1);
+}
+
+void holds_stop(void)
+{
+    while (holds) {
+        struct hold *hold = holds;
+
+        if (!gpu_is_dead(hold->gpu)) {
+            bool entered = gpu_enter(hold->gpu);
+
+            gpu_driver()->cuEventDestroy_v2(hold->event);
+            gpu_leave(entered);
+        }
+        holds = hold->next;
+        free(hold);
+    }
+    gpu_free_laters();
+}

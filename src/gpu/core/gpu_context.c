@@ -1,0 +1,363 @@
+#include "gpu/core/gpu_context.h"
+
+#include <link.h>
+#include <stdlib.h>
+
+#include "gpu/copy/copy_agent.h"
+#include "gpu/copy/copy_batch.h"
+#include "gpu/core/kernels.h"
+
+static struct cuda_driver driver;
+static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
+static struct gpu *gpus, *dead;
+static void (*tell_of_death)(const struct gpu *);
+
+static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = info->dlpi_adds;
+    return 1; /* the first object tells */
+}
+
+/* Host codes ask at every call, so that nothing is looked for twice: the driver can
+ * have come only with another shared object. */
+static bool join(void)
+{
+    static unsigned long long looked_at;
+    unsigned long long loads = 0;
+
+    dl_iterate_phdr(count_loads, &loads);
+    if (loads == looked_at)
+        return false;
+    looked_at = loads;
+    return cuda_driver_join(&driver);
+}
+
+const struct cuda_driver *gpu_driver(void)
+{
+    int count;
+
+    if (state == FOUND)
+        return &driver;
+    if (state == ABSENT && !join())
+        return NULL;
+    state = JOINED;
+    if (driver.cuDeviceGetCount(&count) != CUDA_OK)
+        return NULL;
+    state = FOUND;
+    return &driver;
+}
+
+int gpu_error(int status, const char *what, struct gpubind_error *err)
+{
+    const char *name = NULL;
+
+    if (status == CUDA_CAPTURE_IMPLICIT || status == CUDA_CAPTURE_UNSUPPORTED)
+        return error_set(err, "%s: not possible while a stream is being captured", what);
+    if (driver.cuGetErrorName(status, &name) != CUDA_OK || !name)
+        return error_set(err, "%s: CUDA error %d", what, status);
+    return error_set(err, "%s: %s", what, name);
+}
+
+int gpu_start(struct gpubind_error *err)
+{
+    int status;
+
+    if (gpu_driver())
+        return 0;
+    if (!cuda_driver_open(&driver, err))
+        return -1;
+    status = driver.cuInit(0);
+    if (status != CUDA_OK)
+        return gpu_error(status, "CUDA cannot be initialised", err);
+    state = FOUND;
+    return 0;
+}
+
+/* Drivers before CUDA 12 give contexts no numbers. */
+static bool is_same(const struct gpu *gpu)
+{
+    unsigned long long id = 0;
+
+    return gpu->id == 0 ||
+           (driver.cuCtxGetId(gpu->context, &id) == CUDA_OK && id == gpu->id);
+}
+
+bool gpu_is_dead(const struct gpu *gpu)
+{
+    return gpu->dead || !is_same(gpu);
+}
+
+void gpu_at_death(void (*tell)(const struct gpu *gpu))
+{
+    tell_of_death = tell;
+}
+
+void gpu_look_after(void)
+{
+    for (struct gpu **link = &gpus; *link;) {
+        struct gpu *gpu = *link;
+
+        if (is_same(gpu)) {
+            link = &gpu->next;
+            continue;
+        }
+        *link = gpu->next;
+        gpu->dead = true;
+        gpu->next = dead;
+        dead = gpu;
+        if (tell_of_death)
+            tell_of_death(gpu);
+    }
+}
+
+struct gpu *gpu_any(void)
+{
+    gpu_look_after();
+    return gpus;
+}
+
+bool gpu_is_capturing(const struct gpu *gpu)
+{
+    bool entered = gpu_enter(gpu);
+    int capturing = 0, status = driver.cuStreamIsCapturing(CUDA_LEGACY_STREAM, &capturing);
+
+    gpu_leave(entered);
+    return status == CUDA_CAPTURE_IMPLICIT || capturing;
+}
+
+/* Asking a stream for its work would spoil a capture. */
+bool gpu_is_idle(const struct gpu *gpu)
+{
+    bool entered, idle;
+
+    if (gpu_is_capturing(gpu))
+        return false;
+    entered = gpu_enter(gpu);
+    idle = driver.cuStreamQuery(CUDA_LEGACY_STREAM) != CUDA_NOT_READY;
+    gpu_leave(entered);
+    return idle;
+}
+
+bool gpu_is_lost(const struct gpu *gpu)
+{
+    const bool entered = gpu_enter(gpu);
+    const int status = driver.cuStreamQuery(gpu->streams[GPU_IN]);
+
+    gpu_leave(entered);
+    return status != CUDA_OK && status != CUDA_NOT_READY;
+}
+
+bool gpus_are_idle(void)
+{
+    for (const struct gpu *gpu = gpus; gpu; gpu = gpu->next)
+        if (!gpu_is_idle(gpu))
+            return false;
+    return true;
+}
+
+bool gpus_copy_nothing(bool wait)
+{
+    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next) {
+        if (wait)
+            agent_drain(gpu, NULL);
+        if (!agent_rests(gpu))
+            return false;
+    }
+    return true;
+}
+
+int gpu_suspend_capture(void)
+{
+    int mode = CUDA_CAPTURE_RELAXED;
+
+    if (state != FOUND || driver.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_OK)
+        return -1;
+    return mode;
+}
+
+void gpu_resume_capture(int mode)
+{
+    if (mode >= 0)
+        driver.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+bool gpu_enter(const struct gpu *gpu)
+{
+    struct CUctx_st *current = NULL;
+
+    driver.cuCtxGetCurrent(&current);
+    return current != gpu->context && driver.cuCtxPushCurrent_v2(gpu->context) == CUDA_OK;
+}
+
+void gpu_leave(bool entered)
+{
+    struct CUctx_st *ours;
+
+    if (entered)
+        driver.cuCtxPopCurrent_v2(&ours);
+}
+
+/* What the driver does not make while a thread of the application waits in it. */
+static int prepare(struct gpu *gpu, struct gpubind_error *err)
+{
+    bool entered = gpu_enter(gpu);
+    int status = CUDA_OK;
+
+    for (int i = 0; i < GPU_STREAMS && status == CUDA_OK; i++)
+        status = driver.cuStreamCreate(&gpu->streams[i], CUDA_STREAM_NON_BLOCKING);
+    if (status == CUDA_OK)
+        copies_prepare(gpu);
+    gpu_leave(entered);
+    return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
+}
+
+static int attribute_of(int ordinal, int attribute)
+{
+    int value = 0;
+
+    return driver.cuDeviceGetAttribute(&value, attribute, ordinal) == CUDA_OK ? value : 0;
+}
+
+static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained,
+                            struct gpubind_error *err)
+{
+    struct gpu *gpu = calloc(1, sizeof *gpu);
+
+    if (!gpu) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    gpu->context = context;
+    gpu->ordinal = ordinal;
+    gpu->retained = retained;
+    if (driver.cuCtxGetId && driver.cuCtxGetId(context, &gpu->id) != CUDA_OK)
+        gpu->id = 0;
+    gpu->multiprocessors = attribute_of(ordinal, CUDA_ATTRIBUTE_MULTIPROCESSORS);
+    gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
+    gpu->waits_for_64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
+    if (prepare(gpu, err) < 0) {
+        free(gpu);
+        return NULL;
+    }
+    gpu->next = gpus;
+    gpus = gpu;
+    if (!gpu_is_held())
+        kernels_load(gpu);
+    return gpu;
+}
+
+void gpus_complete(void)
+{
+    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
+        if (!gpu->kernels_tried && gpu_may_wait())
+            kernels_load(gpu);
+}
+
+static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
+{
+    struct CUctx_st *context;
+    struct gpu *gpu;
+    int status;
+
+    gpu_look_after();
+    for (gpu = gpus; gpu; gpu = gpu->next)
+        if (gpu->ordinal == ordinal && gpu->retained)
+            return gpu;
+    status = driver.cuDevicePrimaryCtxRetain(&context, ordinal);
+    if (status != CUDA_OK) {
+        gpu_error(status, "the context of a GPU cannot be had", err);
+        return NULL;
+    }
+    for (gpu = gpus; gpu; gpu = gpu->next)
+        if (gpu->context == context) {
+            gpu->retained = true;
+            return gpu;
+        }
+    return gpu_make(context, ordinal, true, err);
+}
+
+/* The current context when it is of that device (any: -1). */
+static struct CUctx_st *current_of(int ordinal, int *device)
+{
+    struct CUctx_st *context = NULL;
+
+    if (driver.cuCtxGetCurrent(&context) != CUDA_OK || !context ||
+        driver.cuCtxGetDevice(device) != CUDA_OK)
+        return NULL;
+    return ordinal < 0 || ordinal == *device ? context : NULL;
+}
+
+struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *err)
+{
+    int device = ordinal;
+
+    if (!context)
+        context = current_of(ordinal, &device);
+    if (!context)
+        return of_primary(ordinal, err);
+    gpu_look_after();
+    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
+        if (gpu->context == context)
+            return gpu;
+    return gpu_make(context, ordinal, false, err);
+}
+
+struct gpu *gpu_of_memory(struct CUctx_st *context, int ordinal, uint64_t id,
+                          struct gpubind_error *err)
+{
+    struct gpu *gpu;
+
+    for (gpu = gpus; gpu; gpu = gpu->next)
+        if (context && gpu->context == context && id <= gpu->newest)
+            return gpu;
+    gpu = gpu_of(context, ordinal, err);
+    if (gpu && id > gpu->newest)
+        gpu->newest = id;
+    return gpu;
+}
+
+struct gpu *gpu_current(struct gpubind_error *err)
+{
+    struct CUctx_st *context;
+    int device = 0, count = 0;
+
+    if (gpu_start(err) < 0)
+        return NULL;
+    context = current_of(-1, &device);
+    if (context)
+        return gpu_of(context, device, err);
+    if (driver.cuDeviceGetCount(&count) != CUDA_OK || count < 1) {
+        error_set(err, "this rank sees no GPU");
+        return NULL;
+    }
+    return of_primary(0, err);
+}
+
+void gpu_stop(void)
+{
+    struct gpu *gpu;
+
+    gpu_look_after();
+    while ((gpu = dead)) {
+        if (gpu->retained)
+            driver.cuDevicePrimaryCtxRelease_v2(gpu->ordinal);
+        dead = gpu->next;
+        free(gpu);
+    }
+    while ((gpu = gpus)) {
+        bool entered = gpu_enter(gpu);
+
+        agent_stop(gpu);
+        for (int i = 0; i < GPU_STREAMS; i++) {
+            driver.cuStreamSynchronize(gpu->streams[i]);
+            driver.cuStreamDestroy_v2(gpu->streams[i]);
+        }
+        kernels_unload(gpu);
+        gpu_leave(entered);
+        if (gpu->retained)
+            driver.cuDevicePrimaryCtxRelease_v2(gpu->ordinal);
+        gpus = gpu->next;
+        free(gpu);
+    }
+}

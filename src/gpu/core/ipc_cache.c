@@ -1,0 +1,216 @@
+#include "gpu/core/ipc_cache.h"
+
+#include <stdlib.h>
+
+#include "gpu/core/vmm.h"
+
+struct mapping {
+    struct mapping *next; /* the most recently used first */
+    const void *owner;
+    uint64_t id;
+    struct gpu *gpu;
+    cuda_address owners_start, start;
+    uint64_t size;
+    int users;
+    bool dropped;
+};
+
+static struct mapping *mappings;
+static int count, most = 256;
+static uint64_t bytes, most_bytes = UINT64_MAX;
+
+void mappings_limit(int n, uint64_t nbytes)
+{
+    most = n;
+    most_bytes = nbytes;
+}
+
+static void close_mapping(struct mapping *mapping)
+{
+    if (!gpu_is_dead(mapping->gpu)) {
+        bool entered = gpu_enter(mapping->gpu);
+
+        if (!shareable_close(mapping->start))
+            gpu_driver()->cuIpcCloseMemHandle(mapping->start);
+        gpu_leave(entered);
+    }
+    count--;
+    bytes -= mapping->size;
+    free(mapping);
+}
+
+/* Closes those that are not in use and for which wanted says so. */
+static void sweep(bool (*wanted)(const struct mapping *, const void *, uint64_t),
+                  const void *owner, uint64_t id)
+{
+    struct mapping **link = &mappings;
+
+    while (*link) {
+        struct mapping *mapping = *link;
+
+        if (!wanted(mapping, owner, id)) {
+            link = &mapping->next;
+            continue;
+        }
+        mapping->dropped = true;
+        if (mapping->users > 0 || !gpu_may_wait()) {
+            link = &mapping->next;
+            continue;
+        }
+        *link = mapping->next;
+        close_mapping(mapping);
+    }
+}
+
+static bool is_that(const struct mapping *mapping, const void *owner, uint64_t id)
+{
+    return mapping->owner == owner && mapping->id == id;
+}
+
+static bool is_any(const struct mapping *mapping, const void *owner, uint64_t id)
+{
+    (void)mapping, (void)owner, (void)id;
+    return true;
+}
+
+void mappings_drop(const void *owner, uint64_t id)
+{
+    sweep(is_that, owner, id);
+}
+
+static bool is_of(const struct mapping *mapping, const void *owner, uint64_t id)
+{
+    (void)id;
+    return mapping->owner == owner;
+}
+
+bool mappings_drop_owner(const void *owner)
+{
+    sweep(is_of, owner, 0);
+    for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+        if (mapping->owner == owner)
+            return true;
+    return false;
+}
+
+void mappings_drop_all(void)
+{
+    sweep(is_any, NULL, 0);
+}
+
+bool mappings_hold(const void *owner, uint64_t id)
+{
+    for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+        if (is_that(mapping, owner, id))
+            return true;
+    return false;
+}
+
+/* Makes room for nbytes more, least recently used first. */
+static void make_room(uint64_t nbytes)
+{
+    while ((count >= most || (count > 0 && bytes + nbytes > most_bytes)) && gpu_may_wait()) {
+        struct mapping **last = NULL;
+
+        for (struct mapping **link = &mappings; *link; link = &(*link)->next)
+            if ((*link)->users == 0)
+                last = link;
+        if (!last)
+            return;
+        struct mapping *mapping = *last;
+        *last = mapping->next;
+        close_mapping(mapping);
+    }
+}
+
+static struct mapping *find(const void *owner, uint64_t id, const struct gpu *gpu)
+{
+    for (struct mapping **link = &mappings; *link; link = &(*link)->next) {
+        struct mapping *mapping = *link;
+
+        if (mapping->id != id || mapping->owner != owner || mapping->gpu != gpu ||
+            mapping->dropped)
+            continue;
+        *link = mapping->next;
+        mapping->next = mappings;
+        mappings = mapping;
+        return mapping;
+    }
+    return NULL;
+}
+
+static struct mapping *add(struct mapping *mapping, const void *owner,
+                           const struct memory_export *shared, struct gpu *gpu,
+                           cuda_address start)
+{
+    *mapping = (struct mapping){.next = mappings, .owner = owner, .id = shared->id, .gpu = gpu,
+                                .owners_start = shared->start, .start = start,
+                                .size = shared->size, .users = 1};
+    mappings = mapping;
+    count++;
+    bytes += shared->size;
+    return mapping;
+}
+
+struct mapping *mapping_open(const void *owner, const struct memory_export *shared,
+                             struct gpu *gpu, struct gpubind_error *err)
+{
+    struct mapping *mapping = find(owner, shared->id, gpu);
+    cuda_address start = 0;
+    int status;
+    bool entered;
+
+    if (mapping) {
+        mapping->users++;
+        return mapping;
+    }
+    if (!memory_has_handle(shared)) {
+        error_set(err, "another rank's GPU memory was mapped by a descriptor, and is no more");
+        return NULL;
+    }
+    make_room(shared->size);
+    mapping = malloc(sizeof *mapping);
+    entered = gpu_enter(gpu);
+    status = mapping ? gpu_driver()->cuIpcOpenMemHandle_v2(&start, shared->handle,
+                                                           CUDA_IPC_LAZY_PEER)
+                     : CUDA_OUT_OF_MEMORY;
+    gpu_leave(entered);
+    if (status != CUDA_OK) {
+        free(mapping);
+        gpu_error(status, "another rank's GPU memory cannot be mapped", err);
+        return NULL;
+    }
+    return add(mapping, owner, shared, gpu, start);
+}
+
+struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
+                              struct gpu *gpu, cuda_address start)
+{
+    struct mapping *mapping = malloc(sizeof *mapping);
+
+    return mapping ? add(mapping, owner, shared, gpu, start) : NULL;
+}
+
+bool mapping_possible(const void *owner, const struct memory_export *shared,
+                      const struct gpu *gpu)
+{
+    return memory_has_handle(shared) || find(owner, shared->id, gpu);
+}
+
+cuda_address mapping_address(const struct mapping *mapping, cuda_address owners)
+{
+    return mapping->start + (owners - mapping->owners_start);
+}
+
+void mapping_done(struct mapping *mapping)
+{
+    mapping->users--;
+    if (mapping->dropped && mapping->users == 0)
+        sweep(is_that, mapping->owner, mapping->id);
+}
+
+void mapping_drop(struct mapping *mapping)
+{
+    mapping->dropped = true;
+    mapping_done(mapping);
+}

@@ -1,0 +1,38 @@
+/* Other processes' allocations, mapped here and kept: opening one takes milliseconds. */
+#ifndef GPUBIND_GPU_CORE_IPC_CACHE_H
+#define GPUBIND_GPU_CORE_IPC_CACHE_H
+
+#include "gpu/core/mem_query.h"
+
+struct mapping;
+
+/* What is kept at most: mappings, and their bytes; one that is in use stays. A
+ * mapping keeps the memory of its owner alive, also after it was freed there. */
+void mappings_limit(int n, uint64_t nbytes);
+/* The mapping of an export of owner's (any address that stands for that process) for
+ * copies in gpu's context. It is in use until mapping_done. NULL with a sentence
+ * when the driver refuses. */
+struct mapping *mapping_open(const void *owner, const struct memory_export *shared,
+                             struct gpu *gpu, struct gpubind_error *err);
+/* The same of memory that shareable_open has put at start, which closes with the mapping.
+ * NULL: out of memory; then nothing is closed. */
+struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
+                              struct gpu *gpu, cuda_address start);
+/* false: it was shown by a descriptor, and this process has not mapped it so, or not for
+ * this GPU. That says nothing about other memory of its owner's. */
+bool mapping_possible(const void *owner, const struct memory_export *shared,
+                      const struct gpu *gpu);
+/* Where the owner's address lies here. */
+cuda_address mapping_address(const struct mapping *mapping, cuda_address owners);
+void mapping_done(struct mapping *mapping);
+/* The same, and it is closed when nobody else uses it. */
+void mapping_drop(struct mapping *mapping);
+/* Closes owner's allocation id, at once or when it is no longer in use. */
+void mappings_drop(const void *owner, uint64_t id);
+/* Closes all of owner's. true while one is still in use. */
+bool mappings_drop_owner(const void *owner);
+/* true while a dropped mapping of it is still in use. */
+bool mappings_hold(const void *owner, uint64_t id);
+void mappings_drop_all(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* The library's kernels. */
+#ifndef GPUBIND_GPU_CORE_KERNELS_H
+#define GPUBIND_GPU_CORE_KERNELS_H
+
+#include "gpu/core/gpu_context.h"
+
+/* false: none is to be used, and the SMs are the application's alone. */
+void kernels_allow(bool allowed);
+/* Loads all of them into the GPU's context: which waits for all its streams, as does the first
+ * launch of each kernel. */
+void kernels_load(struct gpu *gpu);
+/* The context is current. */
+void kernels_unload(struct gpu *gpu);
+/* NULL: not in this build, not for this GPU, not allowed, or not loaded yet. Of any thread,
+ * without the lock. */
+struct CUfunc_st *kernel_of(const struct gpu *gpu, enum gpu_kernel kernel);
+
+#endif

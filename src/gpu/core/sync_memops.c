@@ -1,0 +1,56 @@
+#include "gpu/core/sync_memops.h"
+
+#include <time.h>
+
+/* A copy of 64 KiB, the most that a call leaves behind, takes microseconds. */
+#define SETTLED_WITHIN 0.1    /* seconds */
+#define SETTLED_WHILE_HELD 1e-3
+
+static bool make_allocation(const struct memory *memory)
+{
+    unsigned on = 1;
+
+    return memory->capable && gpu_driver()->cuPointerSetAttribute &&
+           gpu_driver()->cuPointerSetAttribute(&on, CUDA_POINTER_SYNC_MEMOPS, memory->start) ==
+               CUDA_OK;
+}
+
+/* The call waits for all streams of the context, so that it may have to be made later. */
+static void make_context(struct gpu *gpu)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+    unsigned flags = 0;
+    bool entered;
+
+    if (gpu->synchronous || !cuda->cuCtxSetFlags || !cuda->cuCtxGetFlags || !gpu_may_wait())
+        return;
+    entered = gpu_enter(gpu);
+    gpu->synchronous = cuda->cuCtxGetFlags(&flags) == CUDA_OK &&
+                       cuda->cuCtxSetFlags(flags | CUDA_CONTEXT_SYNC_MEMOPS) == CUDA_OK;
+    gpu_leave(entered);
+}
+
+bool synchronous_make(const struct memory *memory)
+{
+    if (!memory->gpu || memory->synchronous)
+        return false;
+    if (!make_allocation(memory))
+        make_context(memory->gpu);
+    return true;
+}
+
+static double clock_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void synchronous_settle(const struct memory *memory)
+{
+    const double until = clock_now() + (gpu_is_held() ? SETTLED_WHILE_HELD : SETTLED_WITHIN);
+
+    while (!gpu_is_idle(memory->gpu) && !gpu_is_capturing(memory->gpu) && clock_now() < until)
+        ;
+}

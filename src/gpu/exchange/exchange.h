@@ -1,0 +1,58 @@
+/* Messages between GPUs that no CPU takes part in: both sides' streams do it, and see
+ * from words in GPU memory when it is their turn.
+ *
+ * A pair of a send and a receive has `parts` words on either side (see exchange_flag.h), all
+ * 0 at first:
+ *
+ *   ready[p], in memory of the sender's GPU:   the receiver sets it to 1, the buffer is free
+ *   done[p],  in memory of the receiver's GPU: the sender sets it to 1, the data are there
+ *
+ * The receive sets ready to 1, waits until done is 1 and sets that to 0; the send waits
+ * until ready is 1, sets that to 0, copies, and sets done to 1. Nothing counts, so that
+ * the same work can be captured once and replayed. A sure pair leaves ready out: its
+ * user knows that the buffer is free, and that the last message was taken. */
+#ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_H
+#define GPUBIND_GPU_EXCHANGE_EXCHANGE_H
+
+#include "gpu/core/gpu_context.h"
+#include "gpu/exchange/exchange_flag.h"
+
+/* Where the bytes of a message lie: runs of them, count[0] runs stride[0] bytes apart,
+ * count[1] such rows, count[2] such planes. Counts are 1 or more. */
+struct layout {
+    cuda_address address;
+    uint64_t run; /* bytes that lie together */
+    uint32_t count[3];
+    int64_t stride[3];
+};
+
+struct exchange_send {
+    struct layout from, to; /* to: a buffer of the receiver's, as mapped here */
+    uint64_t nbytes;        /* at most what either layout has; their first bytes */
+    cuda_address ready, done; /* as mapped here */
+    unsigned parts;
+    bool sure;
+};
+
+struct exchange_receive {
+    cuda_address ready, done; /* as mapped here */
+    unsigned parts;
+    bool sure;
+};
+
+/* Words of a pair that carries nbytes, when both sides have the kernel; else 1. */
+unsigned exchange_parts(uint64_t nbytes);
+/* The kernel is there: parts may be more than 1. */
+bool exchange_has_kernel(struct gpu *gpu);
+/* Queues all of it in the stream: first every receive says that it is ready, then the
+ * sends, then the receives wait, so that two sides that start in any order end. In a
+ * stream that is being captured too. 0, or -1 with a sentence: nothing or a part of it is queued. */
+int exchange_start(struct gpu *gpu, struct CUstream_st *stream,
+                   const struct exchange_send *sends, int nsends,
+                   const struct exchange_receive *receives, int nreceives,
+                   struct gpubind_error *err);
+/* Moves the first nbytes of one layout to the other, in the stream. */
+int layout_copy(struct gpu *gpu, struct CUstream_st *stream, const struct layout *to,
+                const struct layout *from, uint64_t nbytes, struct gpubind_error *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* How an exchange is done. Both return the driver's result, with the GPU's context
+ * current; every send's bytes are in its layouts. */
+#ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_BACKEND_H
+#define GPUBIND_GPU_EXCHANGE_EXCHANGE_BACKEND_H
+
+#include "gpu/copy/strided_levels.h"
+#include "gpu/exchange/exchange.h"
+
+struct exchange {
+    struct gpu *gpu;
+    struct CUstream_st *stream;
+    const struct exchange_send *sends;
+    int nsends;
+    const struct exchange_receive *receives;
+    int nreceives;
+};
+
+/* Stream memory operations, and copies between them. */
+int exchange_by_operations(const struct exchange *exchange);
+/* Moves one shape to the other, by a kernel or by the driver's copies. */
+int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct shape *to,
+                       const struct shape *from, uint64_t nbytes);
+
+#endif
