@@ -26,7 +26,7 @@ sorted() { tr ' ' '\n' | sort | xargs; }
 source_rows() {
     only=$(echo "${2-}" | tr '[:lower:]-' '[:upper:]_')
     sed -E ${2:+-n} "s/^( *\{)([A-Z0-9_]+ \| )*(ALL|$only)( \| [A-Z0-9_]+)*, /\1/${2:+p}" "$1" |
-        sed -nE 's/^ *\{[A-Z_]+, ((KIND|BENCH)_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\4 \5 \7/p'
+        sed -nE 's/^ *\{[A-Z_]+, ((KIND|OPTION)_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\4 \5 \7/p'
 }
 # words_of SUBCOMMAND: what its --measure takes.
 words_of() {
@@ -49,7 +49,7 @@ wanted_values() {
         *_MASTERS)  words=none ;;
         *_LAUNCHER) words="auto none $(launchers)" ;;
         *_MEASURES) words=$(echo "$measures" | tr '|' ' ') ;;
-        *_WORD | *_SWITCH | BENCH_NAME) words=$(echo "$argument" | tr '|' ' ') ;;
+        *_WORD | *_SWITCH | OPTION_NAME) words=$(echo "$argument" | tr '|' ' ') ;;
         *_TEXT) case $argument in
             FILE | *=FILE*) words='e gpuprogram node.xml' ;;
             *) words= ;;

@@ -1,4 +1,4 @@
-/* gpubind-bench report's page and its verdicts, from recorded results. With an argument
+/* gpubind-bench report's page and its roofline, from recorded results. With an argument
  * the page is written there instead, for other checks. */
 #include <math.h>
 #include <stdio.h>
@@ -17,24 +17,24 @@
 #include "bench/pt2pt/pt2pt.h"
 #include "tests/tap.h"
 
-static struct sheet p2p = {.form = &p2p_form}, host = {.form = &host_form},
-                    pt2pt = {.form = &pt2pt_form}, peer = {.form = &peer_form},
-                    halo = {.form = &halo_form}, put = {.form = &put_form},
-                    verdicts = {.form = &verdict_form};
-static struct limits limits;
+static struct table p2p = {.schema = &p2p_schema}, host = {.schema = &host_schema},
+                    pt2pt = {.schema = &pt2pt_schema}, peer = {.schema = &peer_kernel_schema},
+                    halo = {.schema = &halo_schema}, put = {.schema = &put_schema},
+                    roofline = {.schema = &roofline_schema};
+static struct peaks peaks;
 
 static void add_p2p(const char *measure, int from, int to, const char *access, double us,
                     double gb_per_s)
 {
-    sheet_row(&p2p);
-    sheet_word(&p2p, P2P_MEASURE, measure);
-    sheet_number(&p2p, P2P_FROM, from);
-    sheet_number(&p2p, P2P_TO, to);
+    table_add_row(&p2p);
+    table_set_word(&p2p, P2P_MEASURE, measure);
+    table_set_number(&p2p, P2P_FROM, from);
+    table_set_number(&p2p, P2P_TO, to);
     if (access)
-        sheet_word(&p2p, P2P_ACCESS, access);
-    sheet_number(&p2p, P2P_US, us);
-    sheet_number(&p2p, P2P_GB_PER_S, gb_per_s);
-    sheet_word(&p2p, P2P_DATA, "right");
+        table_set_word(&p2p, P2P_ACCESS, access);
+    table_set_number(&p2p, P2P_US, us);
+    table_set_number(&p2p, P2P_GB_PER_S, gb_per_s);
+    table_set_word(&p2p, P2P_DATA, "right");
 }
 
 static void record_p2p(void)
@@ -55,18 +55,18 @@ static void record_p2p(void)
 static void add_host(const char *measure, const char *memory, const char *way, const char *order,
                      double chunk, const char *when, double gb_per_s)
 {
-    sheet_row(&host);
-    sheet_word(&host, HOST_MEASURE, measure);
-    sheet_word(&host, HOST_WAY, way);
+    table_add_row(&host);
+    table_set_word(&host, HOST_MEASURE, measure);
+    table_set_word(&host, HOST_WAY, way);
     if (memory)
-        sheet_word(&host, HOST_MEMORY, memory);
+        table_set_word(&host, HOST_MEMORY, memory);
     if (order) {
-        sheet_word(&host, HOST_ORDER, order);
-        sheet_number(&host, HOST_CHUNK, chunk);
+        table_set_word(&host, HOST_ORDER, order);
+        table_set_number(&host, HOST_CHUNK, chunk);
     }
     if (when)
-        sheet_word(&host, HOST_WHEN, when);
-    sheet_number(&host, HOST_GB_PER_S, gb_per_s);
+        table_set_word(&host, HOST_WHEN, when);
+    table_set_number(&host, HOST_GB_PER_S, gb_per_s);
 }
 
 static void record_host(void)
@@ -84,11 +84,11 @@ static void record_host(void)
 
 static void add_message(const char *method, double nbytes, double gb_per_s)
 {
-    sheet_row(&pt2pt);
-    sheet_word(&pt2pt, PT2PT_MEASURE, "bandwidth");
-    sheet_word(&pt2pt, PT2PT_METHOD, method);
-    sheet_number(&pt2pt, PT2PT_BYTES, nbytes);
-    sheet_number(&pt2pt, PT2PT_GB_PER_S, gb_per_s);
+    table_add_row(&pt2pt);
+    table_set_word(&pt2pt, PT2PT_MEASURE, "bandwidth");
+    table_set_word(&pt2pt, PT2PT_METHOD, method);
+    table_set_number(&pt2pt, PT2PT_BYTES, nbytes);
+    table_set_number(&pt2pt, PT2PT_GB_PER_S, gb_per_s);
 }
 
 /* The patterns of peer-kernel, in GPU 0's memory and in GPU 1's. */
@@ -98,7 +98,8 @@ static void record_peer(void)
 
     for (int pattern = 0; pattern < PATTERNS; pattern++)
         for (int memory = 0; memory < 2; memory++)
-            peer_sheet_add(&peer, pattern, memory, 1e6, 16, 0.016 / speeds[pattern][memory], false);
+            peer_kernel_add_row(&peer, pattern, memory, 1e6, 16, 0.016 / speeds[pattern][memory],
+                                false);
 }
 
 static void add_halo(const char *grid, const char *way, int nranks, double bytes, double us)
@@ -108,7 +109,7 @@ static void add_halo(const char *grid, const char *way, int nranks, double bytes
                                  .ndims = 2, .cells = cells, .places = places, .nranks = nranks,
                                  .times = 1000, .bytes = bytes, .us = us};
 
-    halo_sheet_add(&halo, &row);
+    halo_add_row(&halo, &row);
 }
 
 /* One rank alone is faster, but is no exchange between GPUs. */
@@ -132,19 +133,19 @@ static void record_put(void)
             for (int warps = 4; warps <= 32; warps *= 2) {
                 const int blocks = power < 8 ? 1 << power : 132;
 
-                put_sheet_move(&put, is_put, way % BY_KINDS, blocks, warps,
-                               (is_put ? 369 : 360) * fmin(1, blocks * warps / 256.0), false);
+                put_add_move(&put, is_put, way % BY_KINDS, blocks, warps,
+                             (is_put ? 369 : 360) * fmin(1, blocks * warps / 256.0), false);
             }
-        put_sheet_enough(&put, is_put, way % BY_KINDS);
+        put_note_enough(&put, is_put, way % BY_KINDS);
     }
     for (int how = 0; how < PINGS; how++)
-        put_sheet_ping(&put, how, 1.3 + 0.2 * how, false);
+        put_add_ping(&put, how, 1.3 + 0.2 * how, false);
 }
 
-static void set_limit(struct limit *limit, double bytes_per_s, const char *why)
+static void set_peak(struct peak *peak, double bytes_per_s, const char *why)
 {
-    limit->bytes_per_s = bytes_per_s;
-    snprintf(limit->why, sizeof limit->why, "%s", why);
+    peak->bytes_per_s = bytes_per_s;
+    snprintf(peak->why, sizeof peak->why, "%s", why);
 }
 
 static void record(void)
@@ -158,21 +159,21 @@ static void record(void)
     add_message("copy", 1048576, 320);
     add_message("gpubind", 2097152, 342);
     add_message("copy", 2097152, 360);
-    limits.n = 2;
+    peaks.n = 2;
     for (int i = 0; i < 2; i++) {
-        snprintf(limits.gpu[i].name, sizeof limits.gpu[i].name, "GPU & more %d", i);
-        limit_of_memory(3201000, 6144, &limits.gpu[i].memory);
-        limit_of_bus("32.0 GT/s PCIe\n", "16\n", &limits.gpu[i].bus);
-        set_limit(&limits.gpu[i].pair[1 - i], 450e9, "18 NVLinks of 25 GB/s");
+        snprintf(peaks.gpu[i].name, sizeof peaks.gpu[i].name, "GPU & more %d", i);
+        peak_of_memory(3201000, 6144, &peaks.gpu[i].memory);
+        peak_of_bus("32.0 GT/s PCIe\n", "16\n", &peaks.gpu[i].bus);
+        set_peak(&peaks.gpu[i].pair[1 - i], 450e9, "18 NVLinks of 25 GB/s");
     }
-    limits.next = limits.partner = limits.all = limits.gpu[0].pair[1];
-    limits_print(&limits, &verdicts.machine);
-    verdict_add(&p2p, &limits, &verdicts);
-    verdict_add(&host, &limits, &verdicts);
-    verdict_add(&pt2pt, &limits, &verdicts);
-    verdict_add(&peer, &limits, &verdicts);
-    verdict_add(&halo, &limits, &verdicts);
-    verdict_add(&put, &limits, &verdicts);
+    peaks.next = peaks.partner = peaks.all = peaks.gpu[0].pair[1];
+    peaks_print(&peaks, &roofline.machine);
+    roofline_add(&p2p, &peaks, &roofline);
+    roofline_add(&host, &peaks, &roofline);
+    roofline_add(&pt2pt, &peaks, &roofline);
+    roofline_add(&peer, &peaks, &roofline);
+    roofline_add(&halo, &peaks, &roofline);
+    roofline_add(&put, &peaks, &roofline);
 }
 
 static void render(struct text *text)
@@ -186,7 +187,7 @@ static void render(struct text *text)
         {"put", "Puts", "Puts and gets.", NULL, &put},
         {"more", "More", "Of another kind.", "it needs <more> ranks", NULL},
     };
-    const struct page page = {"1.2.3", "2026-01-02", &verdicts, sections,
+    const struct page page = {"1.2.3", "2026-01-02", &roofline, sections,
                               sizeof sections / sizeof sections[0]};
 
     page_render(&page, text);
@@ -198,81 +199,86 @@ static bool near(double a, double b)
 }
 
 /* A row of what says gb_per_s, and percent of ceiling. */
-static bool judges(const char *what, double gb_per_s, double ceiling, const char *why)
+static bool roofline_has(const char *what, double gb_per_s, double ceiling, const char *why)
 {
-    for (int row = 0; row < verdicts.nrows; row++) {
-        if (strcmp(sheet_cell(&verdicts, row, VERDICT_WHAT)->word, what) != 0 ||
-            strcmp(sheet_cell(&verdicts, row, VERDICT_WHY)->word, why) != 0)
+    for (int row = 0; row < roofline.nrows; row++) {
+        if (strcmp(table_cell(&roofline, row, ROOFLINE_WHAT)->word, what) != 0 ||
+            strcmp(table_cell(&roofline, row, ROOFLINE_WHY)->word, why) != 0)
             continue;
-        return near(sheet_cell(&verdicts, row, VERDICT_GB_PER_S)->number, gb_per_s) &&
-               near(sheet_cell(&verdicts, row, VERDICT_CEILING)->number, ceiling) &&
-               near(sheet_cell(&verdicts, row, VERDICT_PERCENT)->number,
-                    100 * gb_per_s / ceiling);
+        return near(table_cell(&roofline, row, ROOFLINE_GB_PER_S)->number, gb_per_s) &&
+               near(table_cell(&roofline, row, ROOFLINE_CEILING)->number, ceiling) &&
+               near(table_cell(&roofline, row, ROOFLINE_PERCENT)->number, 100 * gb_per_s / ceiling);
     }
     return false;
 }
 
-static void check_verdicts(void)
+static void check_roofline(void)
 {
-    tap_ok(judges("copies one way, fastest pair (0 to 1)", 392, 450, "18 NVLinks of 25 GB/s"),
-       "the fastest pair with peer access");
-    tap_ok(judges("copies one way, slowest pair (1 to 0)", 390, 450, "18 NVLinks of 25 GB/s"),
-       "the slowest pair with peer access, by its links");
-    tap_ok(judges("copies both ways, slowest pair (0 to 1)", 750, 900, "2 x 18 NVLinks of 25 GB/s"),
-       "both ways have twice as much");
-    tap_ok(judges("memory of the slowest GPU", 3800, 4916.736, "memory of 6144 bits at 2 x 3201 MHz"),
-       "a copy within a GPU reads and writes");
-    tap_ok(judges("up from page-locked memory", 55, 63.015, "PCIe 5.0 x16"), "the bus, by its generation");
-    tap_ok(judges("all ranks up at once", 66, 110, "the sum of the ranks alone"), "ranks at once");
-    tap_ok(judges("messages beside a bare copy", 342, 360, "the bare copy of as many bytes"),
-       "messages beside the copy of the same size");
-    tap_ok(judges("messages, at their best size", 342, 450, "18 NVLinks of 25 GB/s"),
-       "... and beside the links");
-    tap_ok(judges("kernel in its GPU's memory", 3800, 4916.736, "memory of 6144 bits at 2 x 3201 MHz"),
-       "a kernel beside its own GPU's memory");
-    tap_ok(judges("kernel in another's, slowest pair (0 to 1)", 660, 900,
-                  "2 x 18 NVLinks of 25 GB/s"),
-       "a kernel that loads and stores there beside the links both ways");
-    tap_ok(judges("all that rank 0 sends, best grid", 2097.152 / 10.5, 450, "18 NVLinks of 25 GB/s"),
-       "halos of all ranks, not of one alone");
-    tap_ok(judges("put by kernels, best way", 369, 450, "18 NVLinks of 25 GB/s") &&
-           judges("get by kernels, best way", 360, 450, "18 NVLinks of 25 GB/s"),
-       "puts and gets beside the links");
-    tap_ok(verdicts.nrows == 14, "nothing is judged that was not measured");
+    tap_ok(roofline_has("copies one way, fastest pair (0 to 1)", 392, 450, "18 NVLinks of 25 GB/s"),
+           "the fastest pair with peer access");
+    tap_ok(roofline_has("copies one way, slowest pair (1 to 0)", 390, 450, "18 NVLinks of 25 GB/s"),
+           "the slowest pair with peer access, by its links");
+    tap_ok(roofline_has("copies both ways, slowest pair (0 to 1)", 750, 900,
+                        "2 x 18 NVLinks of 25 GB/s"),
+           "both ways have twice as much");
+    tap_ok(roofline_has("memory of the slowest GPU", 3800, 4916.736,
+                        "memory of 6144 bits at 2 x 3201 MHz"),
+           "a copy within a GPU reads and writes");
+    tap_ok(roofline_has("up from page-locked memory", 55, 63.015, "PCIe 5.0 x16"),
+           "the bus, by its generation");
+    tap_ok(roofline_has("all ranks up at once", 66, 110, "the sum of the ranks alone"),
+           "ranks at once");
+    tap_ok(roofline_has("messages beside a bare copy", 342, 360, "the bare copy of as many bytes"),
+           "messages beside the copy of the same size");
+    tap_ok(roofline_has("messages, at their best size", 342, 450, "18 NVLinks of 25 GB/s"),
+           "... and beside the links");
+    tap_ok(roofline_has("kernel in its GPU's memory", 3800, 4916.736,
+                        "memory of 6144 bits at 2 x 3201 MHz"),
+           "a kernel beside its own GPU's memory");
+    tap_ok(roofline_has("kernel in another's, slowest pair (0 to 1)", 660, 900,
+                        "2 x 18 NVLinks of 25 GB/s"),
+           "a kernel that loads and stores there beside the links both ways");
+    tap_ok(roofline_has("all that rank 0 sends, best grid", 2097.152 / 10.5, 450,
+                        "18 NVLinks of 25 GB/s"),
+           "halos of all ranks, not of one alone");
+    tap_ok(roofline_has("put by kernels, best way", 369, 450, "18 NVLinks of 25 GB/s") &&
+               roofline_has("get by kernels, best way", 360, 450, "18 NVLinks of 25 GB/s"),
+           "puts and gets beside the links");
+    tap_ok(roofline.nrows == 14, "nothing is judged that was not measured");
 }
 
 static void check_put(void)
 {
-    struct sheet few = {.form = &put_form};
-    struct text picture = {0};
+    struct table few = {.schema = &put_schema};
+    struct text chart = {0};
 
-    put_sheet_move(&few, true, BY_WARP, 8, 16, 355, false);
-    put_sheet_move(&few, true, BY_WARP, 32, 16, 370, false);
-    put_sheet_enough(&few, true, BY_WARP);
-    put_sheet_ping(&few, PING_SIGNAL, 1.3, false);
-    sheet_draw(&few, &picture);
-    text_add(&picture, " ");
+    put_add_move(&few, true, BY_WARP, 8, 16, 355, false);
+    put_add_move(&few, true, BY_WARP, 32, 16, 370, false);
+    put_note_enough(&few, true, BY_WARP);
+    put_add_ping(&few, PING_SIGNAL, 1.3, false);
+    table_draw(&few, &chart);
+    text_add(&chart, " ");
     tap_ok(strstr(few.notes.bytes, "370 GB/s, takes 8 blocks (of 16 warps: 355 GB/s)") != NULL,
            "put: the fewest blocks that nearly reach the best");
-    tap_ok(strstr(picture.bytes, ">355<") || strstr(picture.bytes, ">355.00<"),
+    tap_ok(strstr(chart.bytes, ">355<") || strstr(chart.bytes, ">355.00<"),
            "... and a picture of them");
-    tap_ok(strstr(picture.bytes, "half a round trip") != NULL, "... and of signals");
-    text_clear(&picture);
-    sheet_clear(&few);
+    tap_ok(strstr(chart.bytes, "half a round trip") != NULL, "... and of signals");
+    text_clear(&chart);
+    table_clear(&few);
 }
 
-static void check_limits(void)
+static void check_peaks(void)
 {
-    struct limit limit;
+    struct peak peak;
 
-    limit_of_bus("2.5 GT/s PCIe", "1", &limit);
-    tap_ok(near(limit.bytes_per_s, 0.25e9) && strcmp(limit.why, "PCIe 1.0 x1") == 0, "PCIe 1.0");
-    limit_of_bus("Unknown", "255", &limit);
-    tap_ok(limit.bytes_per_s == 0, "a bus that does not say what it is has no ceiling");
-    limit_of_bus("", "", &limit);
-    tap_ok(limit.bytes_per_s == 0, "nor has one that says nothing");
-    limit_of_memory(0, 6144, &limit);
-    tap_ok(limit.bytes_per_s == 0, "nor a memory without a clock");
+    peak_of_bus("2.5 GT/s PCIe", "1", &peak);
+    tap_ok(near(peak.bytes_per_s, 0.25e9) && strcmp(peak.why, "PCIe 1.0 x1") == 0, "PCIe 1.0");
+    peak_of_bus("Unknown", "255", &peak);
+    tap_ok(peak.bytes_per_s == 0, "a bus that does not say what it is has no ceiling");
+    peak_of_bus("", "", &peak);
+    tap_ok(peak.bytes_per_s == 0, "nor has one that says nothing");
+    peak_of_memory(0, 6144, &peak);
+    tap_ok(peak.bytes_per_s == 0, "nor a memory without a clock");
 }
 
 static void check_ports(void)
@@ -313,18 +319,18 @@ int main(int argc, char **argv)
     render(&text);
     if (argc > 1)
         return !file || text.failed || fputs(text.bytes, file) < 0 || fclose(file) != 0;
-    check_verdicts();
+    check_roofline();
     check_put();
-    check_limits();
+    check_peaks();
     check_ports();
     check_page(&text);
     text_clear(&text);
-    sheet_clear(&p2p);
-    sheet_clear(&host);
-    sheet_clear(&pt2pt);
-    sheet_clear(&peer);
-    sheet_clear(&halo);
-    sheet_clear(&put);
-    sheet_clear(&verdicts);
+    table_clear(&p2p);
+    table_clear(&host);
+    table_clear(&pt2pt);
+    table_clear(&peer);
+    table_clear(&halo);
+    table_clear(&put);
+    table_clear(&roofline);
     return tap_done();
 }

@@ -4,7 +4,7 @@
 
 #include "bench/output/runner.h"
 
-extern const struct bench_subject p2p_subject, host_subject, halo_subject, put_subject,
-    peer_subject;
+extern const struct benchmark p2p_benchmark, host_benchmark, halo_benchmark, put_benchmark,
+    peer_kernel_benchmark;
 
 #endif

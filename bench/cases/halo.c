@@ -28,7 +28,7 @@ static const char *const ways[HALO_WAYS] = {"start, wait", "stream", "graph"};
 
 struct run {
     const struct bench_options *options;
-    struct sheet *sheet;
+    struct table *table;
     struct bench_gpu gpu;
     MPI_Comm comm; /* the ranks that exchange: the first n */
     int rank, n;
@@ -51,7 +51,7 @@ static int add_row(struct run *run, struct halo_case *one, int grid, enum halo_w
     gpubind_halo_place(one->halo, NULL, places);
     row.bytes = most;
     row.wrong = any != 0;
-    halo_sheet_add(run->sheet, &row);
+    halo_add_row(run->table, &row);
     return 0;
 }
 
@@ -61,8 +61,8 @@ static void note(struct run *run, enum halo_way way, const struct gpubind_error 
     char begin[64];
 
     snprintf(begin, sizeof begin, "%s is left out", ways[way]);
-    if (!run->sheet->notes.bytes || !strstr(run->sheet->notes.bytes, begin))
-        text_add(&run->sheet->notes, "%s where it is not possible: %s\n", begin, err->text);
+    if (!run->table->notes.bytes || !strstr(run->table->notes.bytes, begin))
+        text_add(&run->table->notes, "%s where it is not possible: %s\n", begin, err->text);
 }
 
 static int measure_ways(struct run *run, struct halo_case *one, int grid,
@@ -131,7 +131,7 @@ static int open_gpu(struct run *run, struct gpubind_error *err)
 
 static void describe(struct run *run, int n)
 {
-    struct text *text = &run->sheet->machine;
+    struct text *text = &run->table->machine;
 
     machine_add_job("halo", n, text);
     machine_add_host(text);
@@ -139,9 +139,9 @@ static void describe(struct run *run, int n)
     machine_add_mpi(text);
 }
 
-static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct table *table, struct gpubind_error *err)
 {
-    struct run run = {.options = options, .sheet = sheet};
+    struct run run = {.options = options, .table = table};
     int status, n;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
@@ -157,4 +157,4 @@ static int fill(const struct bench_options *options, struct sheet *sheet, struct
     return status;
 }
 
-const struct bench_subject halo_subject = {&halo_form, fill, true};
+const struct benchmark halo_benchmark = {&halo_schema, fill, true};

@@ -138,8 +138,8 @@ static int batch(const struct halo_case *one, enum halo_way way, struct CUgraphE
 static int run(const struct halo_case *one, enum halo_way way, struct CUgraphExec_st *graph,
                struct halo_result *result, struct gpubind_error *err)
 {
-    struct series series = {0};
-    int status = series_reserve(&series, (size_t)one->batches);
+    struct samples samples = {0};
+    int status = samples_reserve(&samples, (size_t)one->batches);
 
     if (status < 0)
         return error_set(err, "out of memory");
@@ -154,11 +154,11 @@ static int run(const struct halo_case *one, enum halo_way way, struct CUgraphExe
             break; /* the caller ends the job */
         MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, one->comm);
         if (i >= 0)
-            series_add(&series, slowest / HALO_BATCH);
+            samples_add(&samples, slowest / HALO_BATCH);
     }
     result->times = one->batches * HALO_BATCH;
-    result->us = series_spread(&series).median;
-    series_clear(&series);
+    result->us = samples_stats(&samples).median;
+    samples_clear(&samples);
     return status;
 }
 

@@ -4,7 +4,7 @@
 
 #include "bench/output/table.h"
 
-extern const struct sheet_form halo_form;
+extern const struct table_schema halo_schema;
 
 enum halo_column {
     HALO_CASE, /* grid, borders and neighbours in a phrase */
@@ -33,6 +33,6 @@ struct halo_row {
     double bytes, us; /* of an exchange */
     bool wrong;
 };
-void halo_sheet_add(struct sheet *sheet, const struct halo_row *row);
+void halo_add_row(struct table *table, const struct halo_row *row);
 
 #endif

@@ -9,19 +9,19 @@
 void host_add(struct host *host, const char *measure, enum host_way way,
               const struct host_result *result)
 {
-    struct sheet *sheet = host->sheet;
+    struct table *table = host->table;
 
-    sheet_row(sheet);
-    sheet_word(sheet, HOST_MEASURE, measure);
-    sheet_word(sheet, HOST_WAY, host_way_word(way));
-    sheet_number(sheet, HOST_BYTES, (double)host->options->size);
+    table_add_row(table);
+    table_set_word(table, HOST_MEASURE, measure);
+    table_set_word(table, HOST_WAY, host_way_word(way));
+    table_set_number(table, HOST_BYTES, (double)host->options->size);
     if (result->times)
-        sheet_number(sheet, HOST_REPEATS, result->times);
+        table_set_number(table, HOST_REPEATS, result->times);
     if (result->ms > 0)
-        sheet_number(sheet, HOST_MS, result->ms);
-    sheet_number(sheet, HOST_GB_PER_S, 1e-9 * result->bytes_per_s);
-    sheet_word(sheet, HOST_DATA, result->wrong ? "wrong" : "right");
-    sheet->wrong |= result->wrong;
+        table_set_number(table, HOST_MS, result->ms);
+    table_set_number(table, HOST_GB_PER_S, 1e-9 * result->bytes_per_s);
+    table_set_word(table, HOST_DATA, result->wrong ? "wrong" : "right");
+    table->wrong |= result->wrong;
 }
 
 static int open_gpu(struct host *host, struct gpubind_error *err)
@@ -30,8 +30,8 @@ static int open_gpu(struct host *host, struct gpubind_error *err)
     struct gpubind_error why;
 
     if (gpu_open(&host->gpu, ranks_local(), &why) < 0 ||
-        area_make(&host->in, &host->gpu, nbytes, &why) < 0 ||
-        area_make(&host->out, &host->gpu, nbytes, &why) < 0)
+        buffer_alloc(&host->in, &host->gpu, nbytes, &why) < 0 ||
+        buffer_alloc(&host->out, &host->gpu, nbytes, &why) < 0)
         return error_set(err, "rank %d: %s", host->rank, why.text);
     return 0;
 }
@@ -62,24 +62,24 @@ static int measure_all(struct host *host, struct gpubind_error *err)
     return host_measure_together(host, err);
 }
 
-static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct table *table, struct gpubind_error *err)
 {
-    struct host host = {.options = options, .sheet = sheet};
+    struct host host = {.options = options, .table = table};
     int status;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &host.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &host.n);
     status = ranks_agree(MPI_COMM_WORLD, open_gpu(&host, err), err);
     if (status == 0) {
-        machine_add_job("host", host.n, &sheet->machine);
-        machine_add_host(&sheet->machine);
-        machine_add_ranks(&host.gpu, MPI_COMM_WORLD, &sheet->machine);
+        machine_add_job("host", host.n, &table->machine);
+        machine_add_host(&table->machine);
+        machine_add_ranks(&host.gpu, MPI_COMM_WORLD, &table->machine);
         status = measure_all(&host, err);
     }
-    area_clear(&host.in);
-    area_clear(&host.out);
+    buffer_free(&host.in);
+    buffer_free(&host.out);
     gpu_close(&host.gpu);
     return status;
 }
 
-const struct bench_subject host_subject = {&host_form, fill, false};
+const struct benchmark host_benchmark = {&host_schema, fill, false};

@@ -13,16 +13,16 @@ const char *host_way_word(enum host_way way);
 
 struct host {
     const struct bench_options *options;
-    struct sheet *sheet;
+    struct table *table;
     int rank, n;
     struct bench_gpu gpu;
-    struct area in, out; /* of the GPU: uploads go to in, downloads come from out */
+    struct buffer in, out; /* of the GPU: uploads go to in, downloads come from out */
     int round;           /* of contents: never the same pattern twice */
 };
 
 /* Memory of the host, of options->size. */
 struct host_memory {
-    struct area area;
+    struct buffer buffer;
     bool locked;
 };
 
@@ -51,8 +51,8 @@ int host_measure(struct host *host, enum host_way way, const struct host_memory 
                  const struct host_memory *down, struct host_result *result,
                  struct gpubind_error *err);
 
-/* The form of the sheet. */
-extern const struct sheet_form host_form;
+/* The form of the table. */
+extern const struct table_schema host_schema;
 enum host_column {
     HOST_MEASURE,
     HOST_MEMORY,

@@ -30,10 +30,10 @@ static int begin_stage(const struct chunks *chunks, enum stage stage, size_t off
     cuda_address in = gpu_address(host->in.at + offset), out = gpu_address(host->out.at + offset);
 
     if (stage == STAGE_UP)
-        return driver->cuMemcpyHtoDAsync_v2(in, chunks->up->area.at + offset, nbytes, in_stream);
+        return driver->cuMemcpyHtoDAsync_v2(in, chunks->up->buffer.at + offset, nbytes, in_stream);
     if (stage == STAGE_WORK)
         return driver->cuMemcpyDtoDAsync_v2(out, in, nbytes, in_stream);
-    return driver->cuMemcpyDtoHAsync_v2(chunks->down->area.at + offset, out, nbytes, in_stream);
+    return driver->cuMemcpyDtoHAsync_v2(chunks->down->buffer.at + offset, out, nbytes, in_stream);
 }
 
 /* The stages of two neighbouring chunks: first all of one, or stage by stage of both. */
@@ -70,14 +70,14 @@ static int run(const struct chunks *chunks, int times, double *seconds, struct g
 
 static int check(const struct chunks *chunks, bool *wrong, struct gpubind_error *err)
 {
-    const struct area *up = &chunks->up->area, *down = &chunks->down->area;
+    const struct buffer *up = &chunks->up->buffer, *down = &chunks->down->buffer;
     uint64_t seed = pattern_seed(++chunks->host->round, chunks->host->rank, HOST_BOTH);
     double seconds;
     int status;
 
-    if (area_fill(up, 0, up->nbytes, seed, err) < 0 || run(chunks, 1, &seconds, err) < 0)
+    if (buffer_fill(up, 0, up->nbytes, seed, err) < 0 || run(chunks, 1, &seconds, err) < 0)
         return -1;
-    status = area_check(down, 0, down->nbytes, seed, err);
+    status = buffer_check(down, 0, down->nbytes, seed, err);
     *wrong = status > 0;
     return status < 0 ? -1 : 0;
 }
@@ -91,15 +91,15 @@ static int measure(const struct chunks *chunks, struct gpubind_error *err)
     for (int i = 0; i < 2; i++)
         if (run(chunks, 1, &seconds, err) < 0)
             return -1;
-    result.times = series_fit(host->options->repeats, seconds);
+    result.times = repeats_that_fit(host->options->repeats, seconds);
     if (run(chunks, result.times, &seconds, err) < 0 || check(chunks, &result.wrong, err) < 0)
         return -1;
     result.ms = 1e3 * seconds / result.times;
     result.bytes_per_s = (double)host->options->size * result.times / seconds;
     host_add(host, "chunks", HOST_BOTH, &result);
-    sheet_word(host->sheet, HOST_MEMORY, "page-locked");
-    sheet_word(host->sheet, HOST_ORDER, order_words[chunks->order]);
-    sheet_number(host->sheet, HOST_CHUNK, (double)chunks->chunk);
+    table_set_word(host->table, HOST_MEMORY, "page-locked");
+    table_set_word(host->table, HOST_ORDER, order_words[chunks->order]);
+    table_set_number(host->table, HOST_CHUNK, (double)chunks->chunk);
     return 0;
 }
 
@@ -113,7 +113,7 @@ static int measure_sizes(struct chunks *chunks, struct gpubind_error *err)
 
             chunks->chunk = options->sizes[i];
             chunks->order = (enum order)order;
-            print_size(&size, chunks->chunk);
+            text_add_size(&size, chunks->chunk);
             output_progress(options, "chunks of %s, %s", size.bytes ? size.bytes : "",
                             order_words[order]);
             text_clear(&size);

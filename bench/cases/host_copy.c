@@ -33,7 +33,7 @@ static int bind_to_node(void *at, size_t nbytes, int node, struct gpubind_error 
 
 static int lock(const struct host *host, struct host_memory *memory, struct gpubind_error *err)
 {
-    int status = host->gpu.driver.cuMemHostRegister_v2(memory->area.at, memory->area.nbytes,
+    int status = host->gpu.driver.cuMemHostRegister_v2(memory->buffer.at, memory->buffer.nbytes,
                                                        CUDA_REGISTER_PORTABLE);
 
     memory->locked = status == CUDA_OK;
@@ -44,10 +44,10 @@ int host_memory_make(const struct host *host, int node, bool locked, struct host
                      struct gpubind_error *err)
 {
     memset(memory, 0, sizeof *memory);
-    if (area_make(&memory->area, NULL, host->options->size, err) < 0)
+    if (buffer_alloc(&memory->buffer, NULL, host->options->size, err) < 0)
         return -1;
-    if ((node >= 0 && bind_to_node(memory->area.at, memory->area.nbytes, node, err) < 0) ||
-        area_fill(&memory->area, 0, memory->area.nbytes, 0, err) < 0 ||
+    if ((node >= 0 && bind_to_node(memory->buffer.at, memory->buffer.nbytes, node, err) < 0) ||
+        buffer_fill(&memory->buffer, 0, memory->buffer.nbytes, 0, err) < 0 ||
         (locked && lock(host, memory, err) < 0)) {
         host_memory_clear(host, memory);
         return -1;
@@ -58,8 +58,8 @@ int host_memory_make(const struct host *host, int node, bool locked, struct host
 void host_memory_clear(const struct host *host, struct host_memory *memory)
 {
     if (memory->locked)
-        host->gpu.driver.cuMemHostUnregister(memory->area.at);
-    area_clear(&memory->area);
+        host->gpu.driver.cuMemHostUnregister(memory->buffer.at);
+    buffer_free(&memory->buffer);
     memory->locked = false;
 }
 
@@ -71,10 +71,10 @@ static int begin_copy(const struct host *host, enum host_way way, const struct h
     int status = CUDA_OK;
 
     if (way != HOST_DOWN)
-        status = driver->cuMemcpyHtoDAsync_v2(gpu_address(host->in.at), up->area.at, nbytes,
+        status = driver->cuMemcpyHtoDAsync_v2(gpu_address(host->in.at), up->buffer.at, nbytes,
                                               host->gpu.stream[0]);
     if (way != HOST_UP && status == CUDA_OK)
-        status = driver->cuMemcpyDtoHAsync_v2(down->area.at, gpu_address(host->out.at), nbytes,
+        status = driver->cuMemcpyDtoHAsync_v2(down->buffer.at, gpu_address(host->out.at), nbytes,
                                               host->gpu.stream[1]);
     return status;
 }
@@ -96,10 +96,11 @@ int host_copy(const struct host *host, enum host_way way, const struct host_memo
     return gpu_check(&host->gpu, status, failures[way], err);
 }
 
-/* Adds to *wrong whether the area does not hold the pattern. */
-static int compare(const struct area *area, uint64_t seed, bool *wrong, struct gpubind_error *err)
+/* Adds to *wrong whether the buffer does not hold the pattern. */
+static int compare(const struct buffer *buffer, uint64_t seed, bool *wrong,
+                   struct gpubind_error *err)
 {
-    int status = area_check(area, 0, area->nbytes, seed, err);
+    int status = buffer_check(buffer, 0, buffer->nbytes, seed, err);
 
     *wrong |= status > 0;
     return status < 0 ? -1 : 0;
@@ -112,15 +113,15 @@ int host_check(struct host *host, enum host_way way, const struct host_memory *u
     uint64_t below = pattern_seed(host->round, host->rank, HOST_DOWN);
     double seconds;
 
-    if (way != HOST_DOWN && area_fill(&up->area, 0, up->area.nbytes, above, err) < 0)
+    if (way != HOST_DOWN && buffer_fill(&up->buffer, 0, up->buffer.nbytes, above, err) < 0)
         return -1;
-    if (way != HOST_UP && area_fill(&host->out, 0, host->out.nbytes, below, err) < 0)
+    if (way != HOST_UP && buffer_fill(&host->out, 0, host->out.nbytes, below, err) < 0)
         return -1;
     if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
         return -1;
     if (way != HOST_DOWN && compare(&host->in, above, wrong, err) < 0)
         return -1;
-    return way != HOST_UP ? compare(&down->area, below, wrong, err) : 0;
+    return way != HOST_UP ? compare(&down->buffer, below, wrong, err) : 0;
 }
 
 int host_measure(struct host *host, enum host_way way, const struct host_memory *up,
@@ -134,7 +135,7 @@ int host_measure(struct host *host, enum host_way way, const struct host_memory 
     for (int i = 0; i < 2; i++)
         if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
             return -1;
-    result->times = series_fit(host->options->repeats, seconds);
+    result->times = repeats_that_fit(host->options->repeats, seconds);
     if (host_copy(host, way, up, down, result->times, &seconds, err) < 0)
         return -1;
     result->ms = 1e3 * seconds / result->times;
@@ -161,7 +162,7 @@ int host_measure_copies(struct host *host, struct gpubind_error *err)
             if (status < 0)
                 break;
             host_add(host, "copies", (enum host_way)way, &result);
-            sheet_word(host->sheet, HOST_MEMORY, words[locked]);
+            table_set_word(host->table, HOST_MEMORY, words[locked]);
         }
         host_memory_clear(host, &up);
         host_memory_clear(host, &down);

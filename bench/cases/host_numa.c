@@ -23,7 +23,7 @@ static int measure_node(struct host *host, int node, struct gpubind_error *err)
     struct host_result result;
 
     if (host_memory_make(host, node, true, &memory, &why) < 0) {
-        text_add(&host->sheet->notes, "NUMA node %d was left out: %s\n", node, why.text);
+        text_add(&host->table->notes, "NUMA node %d was left out: %s\n", node, why.text);
         return 0;
     }
     for (int way = 0; way <= HOST_DOWN; way++) {
@@ -33,10 +33,10 @@ static int measure_node(struct host *host, int node, struct gpubind_error *err)
             return -1;
         }
         host_add(host, "numa", (enum host_way)way, &result);
-        sheet_word(host->sheet, HOST_MEMORY, "page-locked");
-        sheet_number(host->sheet, HOST_NODE, node);
+        table_set_word(host->table, HOST_MEMORY, "page-locked");
+        table_set_number(host->table, HOST_NODE, node);
         if (near >= 0)
-            sheet_word(host->sheet, HOST_NEAR, node == near ? "near" : "far");
+            table_set_word(host->table, HOST_NEAR, node == near ? "near" : "far");
     }
     host_memory_clear(host, &memory);
     return 0;
@@ -49,13 +49,11 @@ int host_measure_numa(struct host *host, struct gpubind_error *err)
 
     sysfs_read("/sys/devices/system/node/has_memory", line, sizeof line);
     if (!*line || idlist_parse(line, "NUMA nodes", &nodes, NULL) < 0 || idset_count(&nodes) < 2) {
-        text_add(&host->sheet->notes,
-                 "the machine has one NUMA node: all of its memory is near\n");
+        text_add(&host->table->notes, "the machine has one NUMA node: all of its memory is near\n");
         return 0;
     }
     if (near_node(&host->gpu) < 0)
-        text_add(&host->sheet->notes,
-                 "the machine does not say which NUMA node is near the GPU\n");
+        text_add(&host->table->notes, "the machine does not say which NUMA node is near the GPU\n");
     for (int node = idset_next(&nodes, -1); node >= 0; node = idset_next(&nodes, node))
         if (measure_node(host, node, err) < 0)
             return -1;

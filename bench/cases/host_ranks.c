@@ -55,14 +55,14 @@ static int add_rows(struct host *host, enum host_way way, const char *when,
         MPI_Gather(mine, sizeof *mine, MPI_BYTE, all, sizeof *mine, MPI_BYTE, 0, MPI_COMM_WORLD);
     for (int i = 0; i < host->n && status == 0 && host->rank == 0; i++) {
         host_add(host, "together", way, &all[i]);
-        sheet_number(host->sheet, HOST_RANK, i);
-        sheet_word(host->sheet, HOST_WHEN, when);
+        table_set_number(host->table, HOST_RANK, i);
+        table_set_word(host->table, HOST_WHEN, when);
         sum.bytes_per_s += all[i].bytes_per_s;
         sum.wrong |= all[i].wrong;
     }
     if (status == 0 && host->rank == 0) {
         host_add(host, "together", way, &sum);
-        sheet_word(host->sheet, HOST_WHEN, sum_word);
+        table_set_word(host->table, HOST_WHEN, sum_word);
     }
     free(all);
     return status;
@@ -114,7 +114,7 @@ static void note_ports(const struct host *host)
                 *all[j].port = '\0';
             }
         if (list.length)
-            text_add(&host->sheet->notes, "behind one root port, %s, are the GPUs of ranks %d%s\n",
+            text_add(&host->table->notes, "behind one root port, %s, are the GPUs of ranks %d%s\n",
                      first.port, i, list.bytes);
         text_clear(&list);
     }
@@ -127,7 +127,7 @@ int host_measure_together(struct host *host, struct gpubind_error *err)
     int status;
 
     if (host->n == 1) {
-        text_add(&host->sheet->notes, "one rank: whether GPUs share their way to the host is "
+        text_add(&host->table->notes, "one rank: whether GPUs share their way to the host is "
                                       "seen with one rank for each (mpirun -np N)\n");
         return 0;
     }

@@ -16,19 +16,19 @@ static void add_pair(struct p2p *p2p, int from, int to)
     const struct bench_gpu *a = &p2p->gpus[from].gpu, *b = &p2p->gpus[to].gpu;
     int rank, atomics, unified;
 
-    sheet_row(p2p->sheet);
-    sheet_word(p2p->sheet, P2P_MEASURE, "pair");
-    sheet_number(p2p->sheet, P2P_FROM, from);
-    sheet_number(p2p->sheet, P2P_TO, to);
-    sheet_word(p2p->sheet, P2P_CAN, yes(p2p_reaches(p2p, from, to)));
+    table_add_row(p2p->table);
+    table_set_word(p2p->table, P2P_MEASURE, "pair");
+    table_set_number(p2p->table, P2P_FROM, from);
+    table_set_number(p2p->table, P2P_TO, to);
+    table_set_word(p2p->table, P2P_CAN, yes(p2p_reaches(p2p, from, to)));
     if (a->driver.cuDeviceGetP2PAttribute(&rank, CUDA_PAIR_RANK, a->device, b->device) == CUDA_OK)
-        sheet_number(p2p->sheet, P2P_RANK, rank);
+        table_set_number(p2p->table, P2P_RANK, rank);
     if (a->driver.cuDeviceGetP2PAttribute(&atomics, CUDA_PAIR_ATOMICS, a->device, b->device) ==
         CUDA_OK)
-        sheet_word(p2p->sheet, P2P_ATOMICS, yes(atomics));
+        table_set_word(p2p->table, P2P_ATOMICS, yes(atomics));
     if (a->driver.cuDeviceGetAttribute(&unified, CUDA_ATTRIBUTE_UNIFIED_ADDRESSING, a->device) ==
         CUDA_OK)
-        sheet_word(p2p->sheet, P2P_UNIFIED, yes(unified));
+        table_set_word(p2p->table, P2P_UNIFIED, yes(unified));
 }
 
 /* The driver's answers for the pairs of one GPU, and a note on those that it denies. */
@@ -48,7 +48,7 @@ static void add_pairs(struct p2p *p2p, int from)
     if (idset_empty(&denied))
         return;
     idlist_render(&denied, list, sizeof list);
-    text_add(&p2p->sheet->notes,
+    text_add(&p2p->table->notes,
              "GPU %d cannot access GPU %s: copies go through the host, whatever is asked for\n",
              from, list);
 }
@@ -59,25 +59,25 @@ static int add_result(struct p2p *p2p, enum p2p_kind kind, int from, int to, con
     static const char *const words[] = {[P2P_LATENCY] = "latency", [P2P_PING_PONG] = "ping-pong",
                                         [P2P_ONE_WAY] = "one-way", [P2P_BOTH] = "both-ways",
                                         [P2P_LOCAL] = "local"};
-    struct sheet *sheet = p2p->sheet;
+    struct table *table = p2p->table;
     struct p2p_result result;
 
     output_progress(p2p->options, "%s, GPU %d to %d%s%s", words[kind], from, to,
                     access ? ", peer access " : "", access ? access : "");
     if (p2p_measure(p2p, kind, from, to, &result, err) < 0)
         return -1;
-    sheet_row(sheet);
-    sheet_word(sheet, P2P_MEASURE, words[kind]);
-    sheet_number(sheet, P2P_FROM, from);
-    sheet_number(sheet, P2P_TO, to);
+    table_add_row(table);
+    table_set_word(table, P2P_MEASURE, words[kind]);
+    table_set_number(table, P2P_FROM, from);
+    table_set_number(table, P2P_TO, to);
     if (access)
-        sheet_word(sheet, P2P_ACCESS, access);
-    sheet_number(sheet, P2P_BYTES, (double)result.nbytes);
-    sheet_number(sheet, P2P_TIMES, result.times);
-    sheet_number(sheet, P2P_US, result.us);
-    sheet_number(sheet, P2P_GB_PER_S, 1e-9 * result.bytes_per_s);
-    sheet_word(sheet, P2P_DATA, result.wrong ? "wrong" : "right");
-    sheet->wrong |= result.wrong;
+        table_set_word(table, P2P_ACCESS, access);
+    table_set_number(table, P2P_BYTES, (double)result.nbytes);
+    table_set_number(table, P2P_TIMES, result.times);
+    table_set_number(table, P2P_US, result.us);
+    table_set_number(table, P2P_GB_PER_S, 1e-9 * result.bytes_per_s);
+    table_set_word(table, P2P_DATA, result.wrong ? "wrong" : "right");
+    table->wrong |= result.wrong;
     return 0;
 }
 
@@ -90,7 +90,7 @@ static int measure_pair(struct p2p *p2p, int from, int to, bool on, struct gpubi
 
     if ((there && p2p_access(p2p, from, to, on, &why) < 0) ||
         (back && p2p_access(p2p, to, from, on, &why) < 0)) {
-        text_add(&p2p->sheet->notes, "%s\n", why.text);
+        text_add(&p2p->table->notes, "%s\n", why.text);
         return 0;
     }
     if (on && !there)
@@ -118,10 +118,10 @@ static int measure_all(struct p2p *p2p, struct gpubind_error *err)
     return 0;
 }
 
-static int fill_here(const struct bench_options *options, struct sheet *sheet,
+static int fill_here(const struct bench_options *options, struct table *table,
                      struct gpubind_error *err)
 {
-    struct p2p p2p = {.options = options, .sheet = sheet};
+    struct p2p p2p = {.options = options, .table = table};
     size_t least = P2P_LATENCY_NBYTES;
     int status = p2p_open(&p2p, options->size > least ? options->size : least, err);
 
@@ -136,9 +136,9 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     return status;
 }
 
-static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct table *table, struct gpubind_error *err)
 {
-    return bench_measure_first(fill_here, options, sheet, err);
+    return benchmark_fill_on_rank0(fill_here, options, table, err);
 }
 
-const struct bench_subject p2p_subject = {&p2p_form, fill, false};
+const struct benchmark p2p_benchmark = {&p2p_schema, fill, false};

@@ -10,13 +10,13 @@
 
 struct p2p_gpu {
     struct bench_gpu gpu;
-    struct area out, in;
+    struct buffer out, in;
     struct CUevent_st *begin, *end, *ready;
 };
 
 struct p2p {
     const struct bench_options *options;
-    struct sheet *sheet;
+    struct table *table;
     struct p2p_gpu *gpus;
     int n;
     int round; /* of contents: never the same pattern twice */
@@ -37,7 +37,7 @@ struct p2p_result {
  * p2p_close is to be called. */
 int p2p_open(struct p2p *p2p, size_t nbytes, struct gpubind_error *err);
 void p2p_close(struct p2p *p2p);
-/* The machine, for the sheet; alone: the note where there is one GPU only. */
+/* The machine, for the table; alone: the note where there is one GPU only. */
 void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone);
 bool p2p_reaches(const struct p2p *p2p, int from, int to);
 /* Peer access of one to the other on or off; off where it was off is no error. */
@@ -47,8 +47,8 @@ int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_
 int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
                 struct p2p_result *result, struct gpubind_error *err);
 
-/* The form of the sheet. */
-extern const struct sheet_form p2p_form;
+/* The form of the table. */
+extern const struct table_schema p2p_schema;
 enum p2p_column {
     P2P_MEASURE,
     P2P_FROM,

@@ -27,7 +27,7 @@ static int check(const struct pair *pair, int status, struct gpubind_error *err)
 
 /* In the stream of the GPU on. */
 static int copy(const struct pair *pair, const struct p2p_gpu *on, const struct p2p_gpu *to,
-                const struct area *in, const struct p2p_gpu *from, const struct area *out)
+                const struct buffer *in, const struct p2p_gpu *from, const struct buffer *out)
 {
     const struct gpu_driver *driver = &on->gpu.driver;
 
@@ -133,7 +133,7 @@ static int fill(const struct pair *pair, int number, struct gpubind_error *err)
 
     if (gpu_use(&one->gpu, err) < 0)
         return -1;
-    return area_fill(&one->out, 0, pair->nbytes, pattern_seed(pair->p2p->round, number, 0), err);
+    return buffer_fill(&one->out, 0, pair->nbytes, pattern_seed(pair->p2p->round, number, 0), err);
 }
 
 /* Adds to *wrong whether what number received is not what sender had. */
@@ -145,7 +145,8 @@ static int compare(const struct pair *pair, int number, int sender, bool *wrong,
 
     if (gpu_use(&one->gpu, err) < 0)
         return -1;
-    status = area_check(&one->in, 0, pair->nbytes, pattern_seed(pair->p2p->round, sender, 0), err);
+    status =
+        buffer_check(&one->in, 0, pair->nbytes, pattern_seed(pair->p2p->round, sender, 0), err);
     *wrong |= status > 0;
     return status < 0 ? -1 : 0;
 }
@@ -178,7 +179,7 @@ int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
     for (int i = 0; i < 2; i++)
         if (run(&pair, 1, &seconds, err) < 0)
             return -1;
-    times = series_fit(p2p->options->repeats, seconds);
+    times = repeats_that_fit(p2p->options->repeats, seconds);
     if (run(&pair, times, &seconds, err) < 0)
         return -1;
     result->nbytes = pair.nbytes;

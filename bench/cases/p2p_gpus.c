@@ -16,9 +16,9 @@ static int open_one(struct p2p_gpu *one, int number, size_t nbytes, struct gpubi
     for (int i = 0; i < 3 && status == CUDA_OK; i++)
         status = one->gpu.driver.cuEventCreate(events[i], 0);
     if (gpu_check(&one->gpu, status, "an event cannot be made", err) < 0 ||
-        area_make(&one->out, &one->gpu, nbytes, err) < 0)
+        buffer_alloc(&one->out, &one->gpu, nbytes, err) < 0)
         return -1;
-    return area_make(&one->in, &one->gpu, nbytes, err);
+    return buffer_alloc(&one->in, &one->gpu, nbytes, err);
 }
 
 int p2p_open(struct p2p *p2p, size_t nbytes, struct gpubind_error *err)
@@ -48,8 +48,8 @@ void p2p_close(struct p2p *p2p)
         struct CUevent_st *events[] = {one->begin, one->end, one->ready};
 
         if (one->gpu.context && gpu_use(&one->gpu, NULL) == 0) {
-            area_clear(&one->out);
-            area_clear(&one->in);
+            buffer_free(&one->out);
+            buffer_free(&one->in);
             for (int j = 0; j < 3; j++)
                 if (events[j])
                     one->gpu.driver.cuEventDestroy_v2(events[j]);
@@ -91,7 +91,7 @@ int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_
 
 void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone)
 {
-    struct text *text = &p2p->sheet->machine;
+    struct text *text = &p2p->table->machine;
     char begin[24];
 
     text_add(text, "gpubind-bench %s %s: %d GPU%s of one process\n", PACKAGE_VERSION, subcommand,
@@ -103,5 +103,5 @@ void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone)
         text_add(text, "\n");
     }
     if (p2p->n == 1)
-        text_add(&p2p->sheet->notes, "%s\n", alone);
+        text_add(&p2p->table->notes, "%s\n", alone);
 }

@@ -41,7 +41,7 @@ static int measure_doubling(struct peer_run *run, int pattern, int memory, void 
         kernels_run(&run->kernels, &twice, 1, NULL, err) < 0 ||
         kernels_count(&run->kernels, &compare, &wrong, err) < 0)
         return -1;
-    peer_sheet_add(run->p2p.sheet, pattern, memory, (double)n, 16, seconds, wrong > 0);
+    peer_kernel_add_row(run->p2p.table, pattern, memory, (double)n, 16, seconds, wrong > 0);
     return 0;
 }
 
@@ -57,8 +57,8 @@ static int measure_chain(struct peer_run *run, int memory, void *at, struct gpub
         kernels_time(&run->kernels, &chain, run->p2p.options->time_ms, &seconds, err) < 0 ||
         kernels_count(&run->kernels, &chain, &end, err) < 0)
         return -1;
-    peer_sheet_add(run->p2p.sheet, PATTERN_CHAIN, memory, (double)steps, 8, seconds,
-                   end != (steps * CHAIN_STRIDE & (n - 1)));
+    peer_kernel_add_row(run->p2p.table, PATTERN_CHAIN, memory, (double)steps, 8, seconds,
+                        end != (steps * CHAIN_STRIDE & (n - 1)));
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int measure_memory(struct peer_run *run, int memory, struct gpubind_error
     void *at = p2p->gpus[memory].in.at;
 
     if (memory > 0 && !p2p_reaches(p2p, 0, memory)) {
-        text_add(&p2p->sheet->notes, "GPU 0 cannot access GPU %d\n", memory);
+        text_add(&p2p->table->notes, "GPU 0 cannot access GPU %d\n", memory);
         return 0;
     }
     if (memory > 0 && p2p_access(p2p, 0, memory, true, err) < 0)
@@ -76,7 +76,7 @@ static int measure_memory(struct peer_run *run, int memory, struct gpubind_error
     if (gpu_use(&p2p->gpus[0].gpu, err) < 0)
         return -1;
     for (int pattern = 0; pattern < PATTERN_CHAIN; pattern++) {
-        output_progress(p2p->options, "%s, memory of GPU %d", peer_sheet_pattern(pattern), memory);
+        output_progress(p2p->options, "%s, memory of GPU %d", peer_kernel_pattern(pattern), memory);
         if (measure_doubling(run, pattern, memory, at, err) < 0)
             return -1;
     }
@@ -110,10 +110,10 @@ static int measure_all(struct peer_run *run, struct gpubind_error *err)
     return 0;
 }
 
-static int fill_here(const struct bench_options *options, struct sheet *sheet,
+static int fill_here(const struct bench_options *options, struct table *table,
                      struct gpubind_error *err)
 {
-    struct peer_run run = {.p2p = {.options = options, .sheet = sheet}};
+    struct peer_run run = {.p2p = {.options = options, .table = table}};
     int status = measure_all(&run, err);
 
     if (run.kernels.gpu && gpu_use(run.kernels.gpu, NULL) == 0)
@@ -122,9 +122,9 @@ static int fill_here(const struct bench_options *options, struct sheet *sheet,
     return status;
 }
 
-static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct table *table, struct gpubind_error *err)
 {
-    return bench_measure_first(fill_here, options, sheet, err);
+    return benchmark_fill_on_rank0(fill_here, options, table, err);
 }
 
-const struct bench_subject peer_subject = {&peer_form, fill, false};
+const struct benchmark peer_kernel_benchmark = {&peer_kernel_schema, fill, false};

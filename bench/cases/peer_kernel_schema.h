@@ -4,7 +4,7 @@
 
 #include "bench/output/table.h"
 
-extern const struct sheet_form peer_form;
+extern const struct table_schema peer_kernel_schema;
 
 enum peer_column {
     PEER_PATTERN,
@@ -18,9 +18,9 @@ enum peer_column {
 };
 
 /* pattern: enum bench_pattern. */
-const char *peer_sheet_pattern(int pattern);
+const char *peer_kernel_pattern(int pattern);
 /* n accesses of bytes_each by a kernel of GPU 0. */
-void peer_sheet_add(struct sheet *sheet, int pattern, int memory, double n, double bytes_each,
-                    double seconds, bool wrong);
+void peer_kernel_add_row(struct table *table, int pattern, int memory, double n, double bytes_each,
+                         double seconds, bool wrong);
 
 #endif

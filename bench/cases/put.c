@@ -27,7 +27,7 @@ struct run {
     void *here;            /* memory outside the window, as large */
     uint64_t seed, turns;
     bool one_gpu; /* the two ranks share it */
-    struct sheet *sheet;
+    struct table *table;
 };
 
 static void must(int status, const struct gpubind_error *err)
@@ -79,9 +79,9 @@ static void measure_move(struct run *run, bool put, int by, unsigned blocks, uns
                              &wrong, &err),
              &err);
     MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, run->comm);
-    run->sheet->wrong |= all > 0;
-    put_sheet_move(run->sheet, put, by, (int)blocks, (int)warps, (double)nbytes / seconds / 1e9,
-                   all > 0);
+    run->table->wrong |= all > 0;
+    put_add_move(run->table, put, by, (int)blocks, (int)warps, (double)nbytes / seconds / 1e9,
+                 all > 0);
 }
 
 static void measure_warps(struct run *run, bool put, int by, unsigned blocks)
@@ -100,11 +100,11 @@ static void measure_moves(struct run *run, bool put, int by)
     const unsigned most = (unsigned)run->kernels.processors;
 
     if (run->rank == 0)
-        output_progress(run->options, "%s by %s", put ? "put" : "get", put_sheet_by(by));
+        output_progress(run->options, "%s by %s", put ? "put" : "get", put_by_word(by));
     for (unsigned blocks = 1; blocks < most; blocks *= 2)
         measure_warps(run, put, by, blocks);
     measure_warps(run, put, by, most);
-    put_sheet_enough(run->sheet, put, by);
+    put_note_enough(run->table, put, by);
 }
 
 /* ---- signals */
@@ -126,8 +126,8 @@ static void measure_ping(struct run *run, int how)
     must(gpu_download(&run->gpu, &wrong, bad, sizeof wrong, &err), &err);
     run->turns += warm + n;
     MPI_Allreduce(&wrong, &all, 1, MPI_UINT64_T, MPI_SUM, run->comm);
-    run->sheet->wrong |= all > 0;
-    put_sheet_ping(run->sheet, how, (double)ns / 2e3 / (double)n, all > 0);
+    run->table->wrong |= all > 0;
+    put_add_ping(run->table, how, (double)ns / 2e3 / (double)n, all > 0);
 }
 
 static void measure(struct run *run)
@@ -137,16 +137,17 @@ static void measure(struct run *run)
             if (by != BY_BULK || run->kernels.major == 9)
                 measure_moves(run, put, by);
     if (run->kernels.major != 9)
-        text_add(&run->sheet->notes, "bulk copies are not measured: they are for GPUs of compute "
-                                    "capability 9.0\n");
+        text_add(&run->table->notes, "bulk copies are not measured: they are for GPUs of compute "
+                                     "capability 9.0\n");
     for (int how = 0; run->n == 2 && !run->one_gpu && how < PINGS; how++)
         measure_ping(run, how);
     if (run->n == 1)
-        text_add(&run->sheet->notes, "one rank: all is within its own GPU; mpirun -np 2 measures "
-                                    "between two, and their signals\n");
+        text_add(&run->table->notes, "one rank: all is within its own GPU; mpirun -np 2 measures "
+                                     "between two, and their signals\n");
     if (run->one_gpu)
-        text_add(&run->sheet->notes, "the two ranks share a GPU, whose kernels take turns: no signals "
-                                    "are measured\n");
+        text_add(&run->table->notes,
+                 "the two ranks share a GPU, whose kernels take turns: no signals "
+                 "are measured\n");
 }
 
 /* ---- begin and end */
@@ -183,7 +184,7 @@ static int open_window(struct run *run, struct gpubind_error *err)
 /* Lines about the machine, on rank 0. */
 static void describe(struct run *run)
 {
-    struct text *text = &run->sheet->machine;
+    struct text *text = &run->table->machine;
     char theirs[sizeof run->gpu.pci];
 
     machine_add_job("put", run->n, text);
@@ -225,9 +226,9 @@ static int fill_here(struct run *run, int local, struct gpubind_error *err)
     return status;
 }
 
-static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+static int fill(const struct bench_options *options, struct table *table, struct gpubind_error *err)
 {
-    struct run run = {.options = options, .sheet = sheet};
+    struct run run = {.options = options, .table = table};
     int rank, n, status = 0, local = ranks_local();
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -236,7 +237,7 @@ static int fill(const struct bench_options *options, struct sheet *sheet, struct
         MPI_SUCCESS)
         ranks_die("MPI_Comm_split failed");
     if (n > 2)
-        text_add(&sheet->notes, "of %d ranks the first two measure\n", n);
+        text_add(&table->notes, "of %d ranks the first two measure\n", n);
     if (rank < 2) {
         status = fill_here(&run, local, err);
         MPI_Comm_free(&run.comm);
@@ -244,4 +245,4 @@ static int fill(const struct bench_options *options, struct sheet *sheet, struct
     return ranks_agree(MPI_COMM_WORLD, status, err);
 }
 
-const struct bench_subject put_subject = {&put_form, fill, true};
+const struct benchmark put_benchmark = {&put_schema, fill, true};

@@ -4,7 +4,7 @@
 
 #include "bench/output/table.h"
 
-extern const struct sheet_form put_form;
+extern const struct table_schema put_schema;
 
 enum put_column {
     PUT_WHAT,
@@ -18,11 +18,11 @@ enum put_column {
 };
 
 /* by: enum bench_by; how: enum bench_ping. */
-const char *put_sheet_by(int by);
-void put_sheet_move(struct sheet *sheet, bool put, int by, int blocks, int warps,
-                    double gb_per_s, bool wrong);
-void put_sheet_ping(struct sheet *sheet, int how, double us, bool wrong);
+const char *put_by_word(int by);
+void put_add_move(struct table *table, bool put, int by, int blocks, int warps, double gb_per_s,
+                  bool wrong);
+void put_add_ping(struct table *table, int how, double us, bool wrong);
 /* A note: the fewest blocks of those rows that are nearly as fast as the fastest. */
-void put_sheet_enough(struct sheet *sheet, bool put, int by);
+void put_note_enough(struct table *table, bool put, int by);
 
 #endif

@@ -7,45 +7,45 @@
 #define CHUNK ((size_t)1 << 20)
 #define STEP 0x9e3779b97f4a7c15u
 
-static int make_chunk(struct area *area, struct gpubind_error *err)
+static int make_chunk(struct buffer *buffer, struct gpubind_error *err)
 {
     void *at;
-    int status = gpu_alloc_host(area->gpu, CHUNK, &at, err);
+    int status = gpu_alloc_host(buffer->gpu, CHUNK, &at, err);
 
-    area->chunk = at;
+    buffer->chunk = at;
     return status;
 }
 
-int area_make(struct area *area, const struct bench_gpu *gpu, size_t nbytes,
-              struct gpubind_error *err)
+int buffer_alloc(struct buffer *buffer, const struct bench_gpu *gpu, size_t nbytes,
+                 struct gpubind_error *err)
 {
     void *at;
 
-    memset(area, 0, sizeof *area);
-    area->nbytes = nbytes;
-    area->gpu = gpu;
+    memset(buffer, 0, sizeof *buffer);
+    buffer->nbytes = nbytes;
+    buffer->gpu = gpu;
     if (gpu) {
         if (gpu_alloc(gpu, nbytes, &at, err) < 0)
             return -1;
-        area->at = at;
-        return make_chunk(area, err);
+        buffer->at = at;
+        return make_chunk(buffer, err);
     }
     at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return error_set(err, "the host has no %zu bytes left", nbytes);
-    area->at = at;
+    buffer->at = at;
     return 0;
 }
 
-void area_clear(struct area *area)
+void buffer_free(struct buffer *buffer)
 {
-    if (area->gpu) {
-        gpu_free_host(area->gpu, area->chunk, CHUNK);
-        gpu_free(area->gpu, area->at);
-    } else if (area->at) {
-        munmap(area->at, area->nbytes);
+    if (buffer->gpu) {
+        gpu_free_host(buffer->gpu, buffer->chunk, CHUNK);
+        gpu_free(buffer->gpu, buffer->at);
+    } else if (buffer->at) {
+        munmap(buffer->at, buffer->nbytes);
     }
-    memset(area, 0, sizeof *area);
+    memset(buffer, 0, sizeof *buffer);
 }
 
 uint64_t pattern_seed(int round, int sender, int slot)
@@ -83,38 +83,38 @@ static bool is_pattern(const unsigned char *at, size_t nbytes, uint64_t seed, si
     return !different && memcmp(at + i, &word, nbytes - i) == 0;
 }
 
-int area_fill(const struct area *area, size_t offset, size_t nbytes, uint64_t seed,
-              struct gpubind_error *err)
+int buffer_fill(const struct buffer *buffer, size_t offset, size_t nbytes, uint64_t seed,
+                struct gpubind_error *err)
 {
-    unsigned char *at = area->at + offset;
+    unsigned char *at = buffer->at + offset;
 
-    if (!area->gpu) {
+    if (!buffer->gpu) {
         write_pattern(at, nbytes, seed, 0);
         return 0;
     }
     for (size_t done = 0; done < nbytes; done += CHUNK) {
-        size_t part = nbytes - done < CHUNK ? nbytes - done : CHUNK;
+        size_t step = nbytes - done < CHUNK ? nbytes - done : CHUNK;
 
-        write_pattern(area->chunk, part, seed, done);
-        if (gpu_upload(area->gpu, at + done, area->chunk, part, err) < 0)
+        write_pattern(buffer->chunk, step, seed, done);
+        if (gpu_upload(buffer->gpu, at + done, buffer->chunk, step, err) < 0)
             return -1;
     }
     return 0;
 }
 
-int area_check(const struct area *area, size_t offset, size_t nbytes, uint64_t seed,
-               struct gpubind_error *err)
+int buffer_check(const struct buffer *buffer, size_t offset, size_t nbytes, uint64_t seed,
+                 struct gpubind_error *err)
 {
-    const unsigned char *at = area->at + offset;
+    const unsigned char *at = buffer->at + offset;
 
-    if (!area->gpu)
+    if (!buffer->gpu)
         return !is_pattern(at, nbytes, seed, 0);
     for (size_t done = 0; done < nbytes; done += CHUNK) {
-        size_t part = nbytes - done < CHUNK ? nbytes - done : CHUNK;
+        size_t step = nbytes - done < CHUNK ? nbytes - done : CHUNK;
 
-        if (gpu_download(area->gpu, area->chunk, at + done, part, err) < 0)
+        if (gpu_download(buffer->gpu, buffer->chunk, at + done, step, err) < 0)
             return -1;
-        if (!is_pattern(area->chunk, part, seed, done))
+        if (!is_pattern(buffer->chunk, step, seed, done))
             return 1;
     }
     return 0;

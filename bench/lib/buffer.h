@@ -9,25 +9,25 @@
 #include "bench/lib/gpu.h"
 
 /* One allocation of a GPU, or of the host. */
-struct area {
+struct buffer {
     const struct bench_gpu *gpu; /* NULL: host memory */
     unsigned char *at;
     size_t nbytes;
     unsigned char *chunk; /* host memory that contents of a GPU go through */
 };
 
-/* gpu: NULL for host memory; else it must outlive the area. */
-int area_make(struct area *area, const struct bench_gpu *gpu, size_t nbytes,
-              struct gpubind_error *err);
-void area_clear(struct area *area);
+/* gpu: NULL for host memory; else it must outlive the buffer. */
+int buffer_alloc(struct buffer *buffer, const struct bench_gpu *gpu, size_t nbytes,
+                 struct gpubind_error *err);
+void buffer_free(struct buffer *buffer);
 
 /* What a message contains: another seed, other bytes at every place. */
 uint64_t pattern_seed(int round, int sender, int slot);
 /* Writes the pattern to the nbytes at offset. */
-int area_fill(const struct area *area, size_t offset, size_t nbytes, uint64_t seed,
-              struct gpubind_error *err);
+int buffer_fill(const struct buffer *buffer, size_t offset, size_t nbytes, uint64_t seed,
+                struct gpubind_error *err);
 /* Reads them: 0, 1 where another byte was found, -1 where reading failed. */
-int area_check(const struct area *area, size_t offset, size_t nbytes, uint64_t seed,
-               struct gpubind_error *err);
+int buffer_check(const struct buffer *buffer, size_t offset, size_t nbytes, uint64_t seed,
+                 struct gpubind_error *err);
 
 #endif

@@ -7,40 +7,40 @@
 
 #include "bench/lib/options.h"
 
-enum bench_kind {
-    BENCH_FLAG,
-    BENCH_WORD, /* the value is the position in words */
-    BENCH_NAME, /* one of words, kept as it is */
-    BENCH_NUMBER,
-    BENCH_SIZE,
-    BENCH_SIZES,
-    BENCH_MEASURES, /* some of words, with commas: bit 1 << position; all unless given */
-    BENCH_TEXT,
-    BENCH_ACTION
+enum option_kind {
+    OPTION_FLAG,
+    OPTION_WORD, /* the value is the position in words */
+    OPTION_NAME, /* one of words, kept as it is */
+    OPTION_NUMBER,
+    OPTION_SIZE,
+    OPTION_SIZES,
+    OPTION_MEASURES, /* some of words, with commas: bit 1 << position; all unless given */
+    OPTION_TEXT,
+    OPTION_ACTION
 };
 
-enum bench_group { BENCH_WHAT, BENCH_HOW, BENCH_OUTPUT, BENCH_ACTIONS, BENCH_GROUPS };
+enum option_group { GROUP_WHAT, GROUP_HOW, GROUP_OUTPUT, GROUP_ACTIONS, GROUPS };
 
-struct bench_row {
-    unsigned modes; /* the subcommands that take it: bit 1 << enum bench_mode_name */
-    enum bench_group group;
-    enum bench_kind kind;
+struct option_row {
+    unsigned subcommands; /* the subcommands that take it: bit 1 << enum subcommand_id */
+    enum option_group group;
+    enum option_kind kind;
     char letter;
     const char *name, *argument;
     const char *preset; /* the value unless one is given; NULL: 0, or as help says */
     const char *help;
     const char *words; /* "a|b|c" */
     size_t offset;     /* in struct bench_options */
-    int low, high;     /* BENCH_NUMBER; the value of BENCH_ACTION is low */
+    int low, high;     /* OPTION_NUMBER; the value of OPTION_ACTION is low */
 };
 
-#define BENCH_MAX_ROWS 96
-extern const struct bench_row bench_rows[];
-extern const int bench_nrows;
+#define OPTION_TABLE_MAX 96
+extern const struct option_row option_table[];
+extern const int option_table_length;
 
-static inline bool bench_row_is_for(const struct bench_row *row, enum bench_mode_name mode)
+static inline bool option_row_is_for(const struct option_row *row, enum subcommand_id subcommand)
 {
-    return row->modes >> mode & 1;
+    return row->subcommands >> subcommand & 1;
 }
 
 #endif

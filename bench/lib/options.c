@@ -8,7 +8,7 @@
 
 #include "bench/lib/option_table.h"
 
-static int read_number(const struct bench_row *row, const char *text, int *number,
+static int read_number(const struct option_row *row, const char *text, int *number,
                        struct gpubind_error *err)
 {
     char *end;
@@ -114,13 +114,13 @@ static unsigned all_words(const char *words)
     return all;
 }
 
-static int no_such_word(const struct bench_row *row, const char *word, size_t length,
+static int no_such_word(const struct option_row *row, const char *word, size_t length,
                         struct gpubind_error *err)
 {
     return error_set(err, "--%s: '%.*s' is none of %s", row->name, (int)length, word, row->words);
 }
 
-static int read_measures(const struct bench_row *row, const char *text, unsigned *measures,
+static int read_measures(const struct option_row *row, const char *text, unsigned *measures,
                          struct gpubind_error *err)
 {
     *measures = 0;
@@ -138,7 +138,7 @@ static int read_measures(const struct bench_row *row, const char *text, unsigned
 }
 
 /* Takes one value; NULL for an option without argument. */
-static int take(struct bench_options *options, const struct bench_row *row, const char *value,
+static int take(struct bench_options *options, const struct option_row *row, const char *value,
                 struct gpubind_error *err)
 {
     void *at = (char *)options + row->offset;
@@ -147,39 +147,39 @@ static int take(struct bench_options *options, const struct bench_row *row, cons
     if (value && !*value)
         return error_set(err, "--%s: the value is empty", row->name);
     switch (row->kind) {
-    case BENCH_FLAG:
+    case OPTION_FLAG:
         *(bool *)at = true;
         return 0;
-    case BENCH_ACTION:
+    case OPTION_ACTION:
         *(int *)at = row->low;
         return 0;
-    case BENCH_NUMBER:
+    case OPTION_NUMBER:
         return read_number(row, value, at, err);
-    case BENCH_SIZE:
+    case OPTION_SIZE:
         return bench_size_read(value, strlen(value), row->name, at, err);
-    case BENCH_SIZES:
+    case OPTION_SIZES:
         return read_sizes(value, row->name, options, err);
-    case BENCH_MEASURES:
+    case OPTION_MEASURES:
         return read_measures(row, value, at, err);
-    case BENCH_WORD:
-    case BENCH_NAME:
+    case OPTION_WORD:
+    case OPTION_NAME:
         position = find_word(row->words, value, strlen(value));
         if (position < 0)
             return no_such_word(row, value, strlen(value), err);
-        if (row->kind == BENCH_WORD)
+        if (row->kind == OPTION_WORD)
             *(int *)at = position;
         else
             *(const char **)at = value;
         return 0;
-    case BENCH_TEXT:
+    case OPTION_TEXT:
         *(const char **)at = value;
         return 0;
     }
     return 0;
 }
 
-static int usage_error(int code, const char *mode, const char *word, const struct option *longs,
-                       struct gpubind_error *err)
+static int usage_error(int code, const char *subcommand, const char *word,
+                       const struct option *longs, struct gpubind_error *err)
 {
     if (code == ':')
         return error_set(err, "option '%s' needs a value", word);
@@ -189,28 +189,29 @@ static int usage_error(int code, const char *mode, const char *word, const struc
             return error_set(err, "option '--%s' takes no value", longs->name);
     if (optopt > 0 && optopt < 256 && isprint(optopt))
         return error_set(err, "unknown option '-%c' (gpubind-bench %s --help lists them)", optopt,
-                         mode);
-    return error_set(err, "unknown option '%s' (gpubind-bench %s --help lists them)", word, mode);
+                         subcommand);
+    return error_set(err, "unknown option '%s' (gpubind-bench %s --help lists them)", word,
+                     subcommand);
 }
 
 /* Long options carry 256 + the row, letters themselves. */
-static const struct bench_row *find_row(enum bench_mode_name mode, int code)
+static const struct option_row *find_row(enum subcommand_id subcommand, int code)
 {
     if (code >= 256)
-        return &bench_rows[code - 256];
-    for (int i = 0; i < bench_nrows; i++)
-        if (bench_row_is_for(&bench_rows[i], mode) && bench_rows[i].letter == code)
-            return &bench_rows[i];
+        return &option_table[code - 256];
+    for (int i = 0; i < option_table_length; i++)
+        if (option_row_is_for(&option_table[i], subcommand) && option_table[i].letter == code)
+            return &option_table[i];
     return NULL;
 }
 
 /* The mode's rows as getopt takes them. */
-static void make_tables(enum bench_mode_name mode, struct option *longs, char *letters)
+static void make_tables(enum subcommand_id subcommand, struct option *longs, char *letters)
 {
-    for (int i = 0; i < bench_nrows; i++) {
-        const struct bench_row *row = &bench_rows[i];
+    for (int i = 0; i < option_table_length; i++) {
+        const struct option_row *row = &option_table[i];
 
-        if (!bench_row_is_for(row, mode))
+        if (!option_row_is_for(row, subcommand))
             continue;
         *longs++ = (struct option){row->name, row->argument ? required_argument : no_argument,
                                    NULL, 256 + i};
@@ -222,16 +223,16 @@ static void make_tables(enum bench_mode_name mode, struct option *longs, char *l
 static int read_arguments(int argc, char **argv, struct bench_options *options,
                           struct gpubind_error *err)
 {
-    struct option longs[BENCH_MAX_ROWS + 1];
-    char letters[BENCH_MAX_ROWS + 3] = "+:";
+    struct option longs[OPTION_TABLE_MAX + 1];
+    char letters[OPTION_TABLE_MAX + 3] = "+:";
     int code;
 
     memset(longs, 0, sizeof longs);
-    make_tables(options->mode, longs, letters);
+    make_tables(options->subcommand, longs, letters);
     opterr = 0;
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        const struct bench_row *row =
-            code == '?' || code == ':' ? NULL : find_row(options->mode, code);
+        const struct option_row *row =
+            code == '?' || code == ':' ? NULL : find_row(options->subcommand, code);
 
         if (!row)
             return usage_error(code, argv[0], argv[optind - 1], longs, err);
@@ -256,28 +257,28 @@ static int check_options(const struct bench_options *options, struct gpubind_err
     return 0;
 }
 
-int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+int bench_options_default(enum subcommand_id subcommand, struct bench_options *options,
                           struct gpubind_error *err)
 {
     memset(options, 0, sizeof *options);
-    options->mode = mode;
-    for (int i = 0; i < bench_nrows; i++) {
-        const struct bench_row *row = &bench_rows[i];
+    options->subcommand = subcommand;
+    for (int i = 0; i < option_table_length; i++) {
+        const struct option_row *row = &option_table[i];
 
-        if (!bench_row_is_for(row, options->mode))
+        if (!option_row_is_for(row, options->subcommand))
             continue;
         if (row->preset && take(options, row, row->preset, err) < 0)
             return -1;
-        if (row->kind == BENCH_MEASURES)
+        if (row->kind == OPTION_MEASURES)
             *(unsigned *)(void *)((char *)options + row->offset) = all_words(row->words);
     }
     return 0;
 }
 
-int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
+int bench_options_read(enum subcommand_id subcommand, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err)
 {
-    if (bench_options_default(mode, options, err) < 0 ||
+    if (bench_options_default(subcommand, options, err) < 0 ||
         read_arguments(argc, argv, options, err) < 0)
         return -1;
     return check_options(options, err);

@@ -9,15 +9,15 @@
 #include "core/base/text.h"
 
 /* The subcommands, in the order of --help: see bench/main/subcommands.h. */
-enum bench_mode_name {
-    MODE_PT2PT,
-    MODE_P2P,
-    MODE_HOST,
-    MODE_HALO,
-    MODE_PUT,
-    MODE_PEER,
-    MODE_REPORT,
-    MODES
+enum subcommand_id {
+    SUBCOMMAND_PT2PT,
+    SUBCOMMAND_P2P,
+    SUBCOMMAND_HOST,
+    SUBCOMMAND_HALO,
+    SUBCOMMAND_PUT,
+    SUBCOMMAND_PEER_KERNEL,
+    SUBCOMMAND_REPORT,
+    SUBCOMMANDS
 };
 enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION };
 enum bench_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
@@ -49,7 +49,7 @@ enum measure {
 
 /* Of all subcommands; what one does not take is 0. */
 struct bench_options {
-    enum bench_mode_name mode;
+    enum subcommand_id subcommand;
     enum bench_action action;
     unsigned measures; /* bit 1 << enum measure */
     unsigned host_measures; /* bit 1 << position in HOST_WORDS */
@@ -68,10 +68,10 @@ struct bench_options {
 };
 
 /* What a subcommand does without options. */
-int bench_options_default(enum bench_mode_name mode, struct bench_options *options,
+int bench_options_default(enum subcommand_id subcommand, struct bench_options *options,
                           struct gpubind_error *err);
 /* argv[0] is the subcommand's word. Reads no environment. Values point into argv. */
-int bench_options_read(enum bench_mode_name mode, int argc, char **argv,
+int bench_options_read(enum subcommand_id subcommand, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err);
 /* "64K" and the like: bytes, or an error that names from and text. */
 int bench_size_read(const char *text, size_t length, const char *from, size_t *nbytes,

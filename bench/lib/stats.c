@@ -15,7 +15,7 @@ double seconds_now(void)
 #define FIT_SECONDS 0.5
 #define FIT_LEAST 5
 
-int series_fit(int most, double seconds)
+int repeats_that_fit(int most, double seconds)
 {
     if (seconds <= 0 || FIT_SECONDS / seconds >= most)
         return most;
@@ -24,17 +24,17 @@ int series_fit(int most, double seconds)
     return most < FIT_LEAST ? most : FIT_LEAST;
 }
 
-int series_reserve(struct series *series, size_t n)
+int samples_reserve(struct samples *samples, size_t n)
 {
-    double *samples;
+    double *values;
 
-    if (n <= series->size)
+    if (n <= samples->size)
         return 0;
-    samples = realloc(series->samples, n * sizeof *samples);
-    if (!samples)
+    values = realloc(samples->values, n * sizeof *values);
+    if (!values)
         return -1;
-    series->samples = samples;
-    series->size = n;
+    samples->values = values;
+    samples->size = n;
     return 0;
 }
 
@@ -45,23 +45,23 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-struct spread series_spread(struct series *series)
+struct stats samples_stats(struct samples *samples)
 {
-    struct spread spread = {0, 0, 0};
-    size_t n = series->n;
+    struct stats stats = {0, 0, 0};
+    size_t n = samples->n;
 
     if (!n)
-        return spread;
-    qsort(series->samples, n, sizeof *series->samples, compare);
-    spread.min = 1e6 * series->samples[0];
-    spread.median = 0.5e6 * (series->samples[(n - 1) / 2] + series->samples[n / 2]);
+        return stats;
+    qsort(samples->values, n, sizeof *samples->values, compare);
+    stats.min = 1e6 * samples->values[0];
+    stats.median = 0.5e6 * (samples->values[(n - 1) / 2] + samples->values[n / 2]);
     /* The smallest that 99 of 100 do not exceed. */
-    spread.p99 = 1e6 * series->samples[(99 * n + 99) / 100 - 1];
-    return spread;
+    stats.p99 = 1e6 * samples->values[(99 * n + 99) / 100 - 1];
+    return stats;
 }
 
-void series_clear(struct series *series)
+void samples_clear(struct samples *samples)
 {
-    free(series->samples);
-    memset(series, 0, sizeof *series);
+    free(samples->values);
+    memset(samples, 0, sizeof *samples);
 }

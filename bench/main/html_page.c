@@ -48,118 +48,118 @@ static void add_lines(struct text *text, const char *begin, const char *lines, c
 
 /* ---- tables */
 
-static void add_cell(const struct sheet *sheet, int row, int column, struct text *text)
+static void add_cell(const struct table *table, int row, int column, struct text *text)
 {
     struct text shown = {0};
 
     if (row < 0)
         text_add(&shown, "-");
     else
-        sheet_show(sheet, row, column, &shown);
+        table_format_cell(table, row, column, &shown);
     add(text, shown.bytes ? shown.bytes : "");
     text->failed |= shown.failed;
     text_clear(&shown);
 }
 
-static const char *style_of(const struct sheet *sheet, int column)
+static const char *style_of(const struct table *table, int column)
 {
-    return sheet->form->columns[column].kind == SHEET_WORD ? " class=\"word\"" : "";
+    return table->schema->columns[column].kind == COLUMN_WORD ? " class=\"word\"" : "";
 }
 
-static void add_rows(const struct sheet *sheet, const struct sheet_part *part, struct text *text)
+static void add_rows(const struct table *table, const struct table_view *view, struct text *text)
 {
-    const struct sheet_form *form = sheet->form;
+    const struct table_schema *schema = table->schema;
 
     text_add(text, "<tr>");
-    for (int column = 0; column < form->ncolumns; column++)
-        if (part->columns >> column & 1) {
-            text_add(text, "<th%s>", style_of(sheet, column));
-            add(text, form->columns[column].heading);
+    for (int column = 0; column < schema->ncolumns; column++)
+        if (view->columns >> column & 1) {
+            text_add(text, "<th%s>", style_of(table, column));
+            add(text, schema->columns[column].heading);
             text_add(text, "</th>");
         }
     text_add(text, "</tr>\n");
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row)) {
+    for (int row = view_next_row(table, view, -1); row >= 0;
+         row = view_next_row(table, view, row)) {
         text_add(text, "<tr>");
-        for (int column = 0; column < form->ncolumns; column++)
-            if (part->columns >> column & 1) {
-                text_add(text, "<td%s>", style_of(sheet, column));
-                add_cell(sheet, row, column, text);
+        for (int column = 0; column < schema->ncolumns; column++)
+            if (view->columns >> column & 1) {
+                text_add(text, "<td%s>", style_of(table, column));
+                add_cell(table, row, column, text);
                 text_add(text, "</td>");
             }
         text_add(text, "</tr>\n");
     }
 }
 
-static void add_matrix(const struct sheet *sheet, const struct sheet_part *part,
-                       struct text *text)
+static void add_matrix(const struct table *table, const struct table_view *view, struct text *text)
 {
     int down[MAX_KEYS], across[MAX_KEYS];
-    int ndown = sheet_keys(sheet, part, part->down, down, MAX_KEYS);
-    int nacross = sheet_keys(sheet, part, part->across, across, MAX_KEYS);
+    int ndown = view_keys(table, view, view->down, down, MAX_KEYS);
+    int nacross = view_keys(table, view, view->across, across, MAX_KEYS);
 
     text_add(text, "<tr><th></th>");
     for (int j = 0; j < nacross; j++) {
-        text_add(text, "<th>%s ", sheet->form->columns[part->across].heading);
-        add_cell(sheet, across[j], part->across, text);
+        text_add(text, "<th>%s ", table->schema->columns[view->across].heading);
+        add_cell(table, across[j], view->across, text);
         text_add(text, "</th>");
     }
     text_add(text, "</tr>\n");
     for (int i = 0; i < ndown; i++) {
-        text_add(text, "<tr><th>%s ", sheet->form->columns[part->down].heading);
-        add_cell(sheet, down[i], part->down, text);
+        text_add(text, "<tr><th>%s ", table->schema->columns[view->down].heading);
+        add_cell(table, down[i], view->down, text);
         text_add(text, "</th>");
         for (int j = 0; j < nacross; j++) {
             text_add(text, "<td>");
-            add_cell(sheet,
-                     sheet_find(sheet, part, part->down, down[i], part->across, across[j]),
-                     part->value, text);
+            add_cell(table,
+                     view_find_row(table, view, view->down, down[i], view->across, across[j]),
+                     view->value, text);
             text_add(text, "</td>");
         }
         text_add(text, "</tr>\n");
     }
 }
 
-static void add_part(const struct sheet *sheet, const struct sheet_part *part, struct text *text)
+static void add_view(const struct table *table, const struct table_view *view, struct text *text)
 {
-    if (sheet_next(sheet, part, -1) < 0)
+    if (view_next_row(table, view, -1) < 0)
         return;
     text_add(text, "<h3>");
-    add(text, part->title);
+    add(text, view->title);
     /* Rows have their units in their headings. */
-    if (part->unit && part->table == SHEET_MATRIX)
-        text_add(text, ", %s", part->unit);
+    if (view->unit && view->layout == VIEW_MATRIX)
+        text_add(text, ", %s", view->unit);
     text_add(text, "</h3>\n<div class=\"scroll\"><table>\n");
-    if (part->table == SHEET_MATRIX)
-        add_matrix(sheet, part, text);
+    if (view->layout == VIEW_MATRIX)
+        add_matrix(table, view, text);
     else
-        add_rows(sheet, part, text);
+        add_rows(table, view, text);
     text_add(text, "</table></div>\n");
 }
 
-static void add_tables(const struct sheet *sheet, struct text *text)
+static void add_tables(const struct table *table, struct text *text)
 {
-    for (int i = 0; i < sheet->form->nparts; i++)
-        add_part(sheet, &sheet->form->parts[i], text);
+    for (int i = 0; i < table->schema->nviews; i++)
+        add_view(table, &table->schema->views[i], text);
 }
 
 /* ---- ceilings */
 
-/* The next verdict on a section behind this row (-1: the first), or -1. */
-static int next_verdict(const struct sheet *verdicts, const struct page_section *section, int row)
+/* The next roofline row on a section behind this row (-1: the first), or -1. */
+static int next_roofline(const struct table *roofline, const struct page_section *section, int row)
 {
-    for (row++; row < verdicts->nrows; row++)
-        if (strcmp(sheet_cell(verdicts, row, VERDICT_SECTION)->word, section->subcommand) == 0)
+    for (row++; row < roofline->nrows; row++)
+        if (strcmp(table_cell(roofline, row, ROOFLINE_SUBCOMMAND)->word, section->subcommand) == 0)
             return row;
     return -1;
 }
 
-/* A row for each verdict; one that says so where a section has none. */
+/* A row for each roofline row; one that says so where a section has none. */
 static void add_summary_rows(const struct page *page, const struct page_section *section,
                              struct text *text)
 {
-    static const int shown[] = {VERDICT_WHAT, VERDICT_CEILING, VERDICT_GB_PER_S, VERDICT_PERCENT,
-                                VERDICT_WHY};
-    int row = next_verdict(page->verdicts, section, -1);
+    static const int shown[] = {ROOFLINE_WHAT, ROOFLINE_CEILING, ROOFLINE_GB_PER_S,
+                                ROOFLINE_PERCENT, ROOFLINE_WHY};
+    int row = next_roofline(page->roofline, section, -1);
 
     if (row < 0 || section->absent) {
         text_add(text, "<tr><td class=\"word\"><a href=\"#%s\">%s</a></td>"
@@ -168,12 +168,12 @@ static void add_summary_rows(const struct page *page, const struct page_section 
                  section->absent ? "not measured" : "nothing that has a ceiling");
         return;
     }
-    for (; row >= 0; row = next_verdict(page->verdicts, section, row)) {
+    for (; row >= 0; row = next_roofline(page->roofline, section, row)) {
         text_add(text, "<tr><td class=\"word\"><a href=\"#%s\">%s</a></td>", section->subcommand,
                  section->subcommand);
         for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-            text_add(text, "<td%s>", style_of(page->verdicts, shown[i]));
-            add_cell(page->verdicts, row, shown[i], text);
+            text_add(text, "<td%s>", style_of(page->roofline, shown[i]));
+            add_cell(page->roofline, row, shown[i], text);
             text_add(text, "</td>");
         }
         text_add(text, "</tr>\n");
@@ -192,54 +192,54 @@ static void add_summary(const struct page *page, struct text *text)
 }
 
 /* "put by kernels: 370 GB/s, 18 % below the ceiling of 450 GB/s (18 NVLinks of 25 GB/s)" */
-static void add_verdict(const struct sheet *verdicts, int row, struct text *text)
+static void add_result(const struct table *roofline, int row, struct text *text)
 {
-    double percent = sheet_cell(verdicts, row, VERDICT_PERCENT)->number;
+    double percent = table_cell(roofline, row, ROOFLINE_PERCENT)->number;
 
     text_add(text, "<li>");
-    add_cell(verdicts, row, VERDICT_WHAT, text);
+    add_cell(roofline, row, ROOFLINE_WHAT, text);
     text_add(text, ": ");
-    add_cell(verdicts, row, VERDICT_GB_PER_S, text);
-    if (!sheet_cell(verdicts, row, VERDICT_CEILING)->there) {
+    add_cell(roofline, row, ROOFLINE_GB_PER_S, text);
+    if (!table_cell(roofline, row, ROOFLINE_CEILING)->present) {
         text_add(text, " GB/s; its ceiling is not known</li>\n");
         return;
     }
     text_add(text, " GB/s, %.0f %% %s the ceiling of ",
              percent > 100 ? percent - 100 : 100 - percent, percent > 100 ? "above" : "below");
-    add_cell(verdicts, row, VERDICT_CEILING, text);
+    add_cell(roofline, row, ROOFLINE_CEILING, text);
     text_add(text, " GB/s (");
-    add_cell(verdicts, row, VERDICT_WHY, text);
+    add_cell(roofline, row, ROOFLINE_WHY, text);
     text_add(text, ")</li>\n");
 }
 
-static void add_verdicts(const struct sheet *verdicts, const struct page_section *section,
+static void add_roofline(const struct table *roofline, const struct page_section *section,
                          struct text *text)
 {
-    int row = next_verdict(verdicts, section, -1);
+    int row = next_roofline(roofline, section, -1);
 
     if (row < 0)
         return;
     text_add(text, "<ul>\n");
-    for (; row >= 0; row = next_verdict(verdicts, section, row))
-        add_verdict(verdicts, row, text);
+    for (; row >= 0; row = next_roofline(roofline, section, row))
+        add_result(roofline, row, text);
     text_add(text, "</ul>\n");
 }
 
 /* ---- the page */
 
-static void add_notes(const struct sheet *sheet, struct text *text)
+static void add_notes(const struct table *table, struct text *text)
 {
-    if (!sheet->notes.length)
+    if (!table->notes.length)
         return;
     text_add(text, "<ul class=\"note\">\n");
-    add_lines(text, "<li>", sheet->notes.bytes, "</li>");
+    add_lines(text, "<li>", table->notes.bytes, "</li>");
     text_add(text, "</ul>\n");
 }
 
-static void add_picture(const struct sheet *sheet, struct text *text)
+static void add_picture(const struct table *table, struct text *text)
 {
     text_add(text, "<div class=\"scroll\">\n");
-    sheet_draw(sheet, text);
+    table_draw(table, text);
     text_add(text, "</div>\n");
 }
 
@@ -257,15 +257,15 @@ static void add_section(const struct page *page, const struct page_section *sect
         text_add(text, "</p>\n");
         return;
     }
-    add_verdicts(page->verdicts, section, text);
-    add_notes(section->sheet, text);
-    add_picture(section->sheet, text);
+    add_roofline(page->roofline, section, text);
+    add_notes(section->table, text);
+    add_picture(section->table, text);
     text_add(text, "<details><summary>Numbers</summary>\n<ul class=\"machine\">\n");
-    add_lines(text, "<li>", section->sheet->machine.bytes, "</li>");
+    add_lines(text, "<li>", section->table->machine.bytes, "</li>");
     text_add(text, "</ul>\n");
-    add_tables(section->sheet, text);
+    add_tables(section->table, text);
     text_add(text, "</details>\n");
-    text->failed |= section->sheet->failed;
+    text->failed |= section->table->failed;
 }
 
 void page_render(const struct page *page, struct text *text)
@@ -276,11 +276,11 @@ void page_render(const struct page *page, struct text *text)
              head);
     add(text, page->date);
     text_add(text, ", gpubind-bench %s</li>\n", page->version);
-    add_lines(text, "<li>", page->verdicts->machine.bytes, "</li>");
+    add_lines(text, "<li>", page->roofline->machine.bytes, "</li>");
     text_add(text, "</ul>\n");
     add_summary(page, text);
     for (int i = 0; i < page->nsections; i++)
         add_section(page, &page->sections[i], text);
     text_add(text, "</body>\n</html>\n");
-    text->failed |= page->verdicts->failed;
+    text->failed |= page->roofline->failed;
 }

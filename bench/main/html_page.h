@@ -8,12 +8,12 @@ struct page_section {
     const char *subcommand, *title;
     const char *about;  /* a sentence: what is measured */
     const char *absent; /* why nothing was measured, or NULL */
-    const struct sheet *sheet; /* not looked at where absent */
+    const struct table *table; /* not looked at where absent */
 };
 
 struct page {
     const char *version, *date;
-    const struct sheet *verdicts; /* of verdict_form; its machine is that of the page */
+    const struct table *roofline; /* of roofline_schema; its machine is that of the page */
     const struct page_section *sections;
     int nsections;
 };

@@ -13,9 +13,9 @@ static int print_help(void)
                     "       gpubind-bench SUBCOMMAND --help\n"
                     "Measure how fast data gets from and to the memory of GPUs.\n\n"
                     "Subcommands:\n");
-    for (int i = 0; i < MODES; i++) {
-        text_add(&text, "  %s\n", bench_modes[i].word);
-        text_add_wrapped(&text, bench_modes[i].help, 10);
+    for (int i = 0; i < SUBCOMMANDS; i++) {
+        text_add(&text, "  %s\n", subcommands[i].word);
+        text_add_wrapped(&text, subcommands[i].help, 10);
     }
     text_add(&text, "\nInstead of a subcommand:\n"
                     "  -h, --help\n          print this\n"
@@ -46,28 +46,28 @@ static int refuse(const struct gpubind_error *err)
     return EXIT_OWN;
 }
 
-static int print_mode_help(enum bench_mode_name mode)
+static int print_subcommand_help(enum subcommand_id subcommand)
 {
     struct text text = {0};
 
-    bench_options_help(mode, &text);
+    bench_options_help(subcommand, &text);
     return bench_print(&text);
 }
 
-static int run_mode(enum bench_mode_name mode, int argc, char **argv)
+static int run_subcommand(enum subcommand_id subcommand, int argc, char **argv)
 {
     struct bench_options options;
     struct gpubind_error err;
 
-    if (bench_options_read(mode, argc, argv, &options, &err) < 0)
+    if (bench_options_read(subcommand, argc, argv, &options, &err) < 0)
         return refuse(&err);
     if (options.action == BENCH_HELP)
-        return print_mode_help(mode);
+        return print_subcommand_help(subcommand);
     if (options.action == BENCH_VERSION)
         return print_version();
-    if (bench_modes[mode].run)
-        return bench_modes[mode].run(&options);
-    return bench_run(&options, bench_modes[mode].subject);
+    if (subcommands[subcommand].run)
+        return subcommands[subcommand].run(&options);
+    return benchmark_run(&options, subcommands[subcommand].benchmark);
 }
 
 int main(int argc, char **argv)
@@ -75,9 +75,9 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : NULL;
     struct gpubind_error err;
 
-    for (int i = 0; word && i < MODES; i++)
-        if (strcmp(word, bench_modes[i].word) == 0)
-            return run_mode((enum bench_mode_name)i, argc - 1, argv + 1);
+    for (int i = 0; word && i < SUBCOMMANDS; i++)
+        if (strcmp(word, subcommands[i].word) == 0)
+            return run_subcommand((enum subcommand_id)i, argc - 1, argv + 1);
     if (word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
         return print_help();
     if (word && (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0))

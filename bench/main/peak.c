@@ -16,84 +16,84 @@ static const struct generation {
     {16, "4.0", 128.0 / 130},   {32, "5.0", 128.0 / 130},  {64, "6.0", 242.0 / 256},
 };
 
-void limit_of_bus(const char *speed, const char *width, struct limit *limit)
+void peak_of_bus(const char *speed, const char *width, struct peak *peak)
 {
     double rate = strtod(speed, NULL);
     int lanes = atoi(width);
 
-    memset(limit, 0, sizeof *limit);
+    memset(peak, 0, sizeof *peak);
     for (size_t i = 0; i < sizeof generations / sizeof generations[0]; i++) {
         const struct generation *generation = &generations[i];
 
         if (rate != generation->speed || lanes < 1 || lanes > 32)
             continue;
-        limit->bytes_per_s = 1e9 * rate * lanes * generation->share / 8;
-        snprintf(limit->why, sizeof limit->why, "PCIe %s x%d", generation->name, lanes);
+        peak->bytes_per_s = 1e9 * rate * lanes * generation->share / 8;
+        snprintf(peak->why, sizeof peak->why, "PCIe %s x%d", generation->name, lanes);
     }
 }
 
-void limit_of_memory(int clock_khz, int bits, struct limit *limit)
+void peak_of_memory(int clock_khz, int bits, struct peak *peak)
 {
-    memset(limit, 0, sizeof *limit);
+    memset(peak, 0, sizeof *peak);
     if (clock_khz <= 0 || bits <= 0)
         return;
-    limit->bytes_per_s = 2e3 * clock_khz * bits / 8;
-    snprintf(limit->why, sizeof limit->why, "memory of %d bits at 2 x %d MHz", bits,
+    peak->bytes_per_s = 2e3 * clock_khz * bits / 8;
+    snprintf(peak->why, sizeof peak->why, "memory of %d bits at 2 x %d MHz", bits,
              clock_khz / 1000);
 }
 
-void limit_halve(const struct limit *memory, struct limit *limit)
+void peak_halve(const struct peak *memory, struct peak *peak)
 {
-    *limit = *memory;
-    limit->bytes_per_s /= 2;
-    if (limit->bytes_per_s > 0)
-        snprintf(limit->why, sizeof limit->why, "half of %.80s", memory->why);
+    *peak = *memory;
+    peak->bytes_per_s /= 2;
+    if (peak->bytes_per_s > 0)
+        snprintf(peak->why, sizeof peak->why, "half of %.80s", memory->why);
 }
 
-static void print_limit(const struct limit *limit, const char *what, struct text *text)
+static void print_peak(const struct peak *peak, const char *what, struct text *text)
 {
-    if (limit->bytes_per_s > 0)
-        text_add(text, "%s: %.1f GB/s (%s)", what, 1e-9 * limit->bytes_per_s, limit->why);
+    if (peak->bytes_per_s > 0)
+        text_add(text, "%s: %.1f GB/s (%s)", what, 1e-9 * peak->bytes_per_s, peak->why);
     else
         text_add(text, "%s: not known", what);
 }
 
-static bool is_same(const struct limit *a, const struct limit *b)
+static bool is_same(const struct peak *a, const struct peak *b)
 {
     return strcmp(a->why, b->why) == 0 && !(a->bytes_per_s < b->bytes_per_s) &&
            !(a->bytes_per_s > b->bytes_per_s);
 }
 
 /* ", to GPU 1-7: 450.0 GB/s (18 NVLinks of 25 GB/s)" for each kind of way. */
-static void print_pairs(const struct limits *limits, int i, struct text *text)
+static void print_pairs(const struct peaks *peaks, int i, struct text *text)
 {
-    const struct limit *pair = limits->gpu[i].pair;
+    const struct peak *pair = peaks->gpu[i].pair;
     struct idset said, same;
-    char list[4 * LIMITS_MAX_GPUS], what[sizeof list + 16];
+    char list[4 * PEAKS_MAX_GPUS], what[sizeof list + 16];
 
     idset_clear(&said);
     idset_add(&said, i);
-    for (int j = 0; j < limits->n; j++) {
+    for (int j = 0; j < peaks->n; j++) {
         if (idset_has(&said, j))
             continue;
         idset_clear(&same);
-        for (int k = j; k < limits->n; k++)
+        for (int k = j; k < peaks->n; k++)
             if (k != i && is_same(&pair[j], &pair[k]))
                 idset_add(&same, k);
         idset_union(&said, &same);
         idlist_render(&same, list, sizeof list);
         snprintf(what, sizeof what, ", to GPU %s", list);
-        print_limit(&pair[j], what, text);
+        print_peak(&pair[j], what, text);
     }
 }
 
-void limits_print(const struct limits *limits, struct text *text)
+void peaks_print(const struct peaks *peaks, struct text *text)
 {
-    for (int i = 0; i < limits->n; i++) {
-        text_add(text, "GPU %d: %s, ", i, limits->gpu[i].name);
-        print_limit(&limits->gpu[i].memory, "memory", text);
-        print_limit(&limits->gpu[i].bus, ", bus", text);
-        print_pairs(limits, i, text);
+    for (int i = 0; i < peaks->n; i++) {
+        text_add(text, "GPU %d: %s, ", i, peaks->gpu[i].name);
+        print_peak(&peaks->gpu[i].memory, "memory", text);
+        print_peak(&peaks->gpu[i].bus, ", bus", text);
+        print_pairs(peaks, i, text);
         text_add(text, "\n");
     }
 }

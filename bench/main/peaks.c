@@ -11,13 +11,13 @@
 #include "bench/lib/sysfs.h"
 #include "host/discover/nvml.h"
 
-static void read_bus(const char *pci, struct limit *limit)
+static void read_bus(const char *pci, struct peak *peak)
 {
     char speed[64], width[64];
 
     sysfs_read_pci(pci, "current_link_speed", speed, sizeof speed);
     sysfs_read_pci(pci, "current_link_width", width, sizeof width);
-    limit_of_bus(speed, width, limit);
+    peak_of_bus(speed, width, peak);
 }
 
 /* ---- NVLink */
@@ -44,25 +44,25 @@ static double sum_links(const struct nvml_gpu *gpu, const char *pci, int *count)
     return sum;
 }
 
-static void sum_to_limit(double sum, int count, struct limit *limit)
+static void sum_to_peak(double sum, int count, struct peak *peak)
 {
-    limit->bytes_per_s = 1e6 * sum;
-    snprintf(limit->why, sizeof limit->why, "%d NVLink%s of %.0f GB/s", count,
-             count == 1 ? "" : "s", 1e-3 * sum / count);
+    peak->bytes_per_s = 1e6 * sum;
+    snprintf(peak->why, sizeof peak->why, "%d NVLink%s of %.0f GB/s", count, count == 1 ? "" : "s",
+             1e-3 * sum / count);
 }
 
 /* All links, wherever they lead. */
-static void find_out(const struct nvml_gpu *gpu, struct limit *limit)
+static void find_out(const struct nvml_gpu *gpu, struct peak *peak)
 {
     double sum = 0;
 
     for (int i = 0; gpu && i < gpu->nlinks; i++)
         sum += gpu->link[i].bandwidth;
     if (sum > 0)
-        sum_to_limit(sum, gpu->nlinks, limit);
+        sum_to_peak(sum, gpu->nlinks, peak);
 }
 
-static void find_pair(const struct nvml_gpu *a, const struct nvml_gpu *b, struct limit *limit)
+static void find_pair(const struct nvml_gpu *a, const struct nvml_gpu *b, struct peak *peak)
 {
     int count = 0, other;
     double sum = a && b ? sum_links(a, b->pci, &count) : 0;
@@ -77,25 +77,25 @@ static void find_pair(const struct nvml_gpu *a, const struct nvml_gpu *b, struct
         }
     }
     if (sum > 0)
-        sum_to_limit(sum, count, limit);
+        sum_to_peak(sum, count, peak);
 }
 
 /* Without NVLink the slower of the two buses. */
-static void read_pairs(struct limits *limits)
+static void read_pairs(struct peaks *peaks)
 {
     struct nvml_gpu *gpus = calloc(NVML_MAX_GPUS, sizeof *gpus);
     int n = gpus ? nvml_list(true, gpus, NVML_MAX_GPUS) : 0;
 
-    for (int i = 0; i < limits->n; i++) {
-        limits->gpu[i].out = limits->gpu[i].bus;
-        find_out(find_gpu(gpus, n, limits->gpu[i].pci), &limits->gpu[i].out);
-        for (int j = 0; j < limits->n; j++) {
-            const struct limit *a = &limits->gpu[i].bus, *b = &limits->gpu[j].bus;
-            struct limit *pair = &limits->gpu[i].pair[j];
+    for (int i = 0; i < peaks->n; i++) {
+        peaks->gpu[i].out = peaks->gpu[i].bus;
+        find_out(find_gpu(gpus, n, peaks->gpu[i].pci), &peaks->gpu[i].out);
+        for (int j = 0; j < peaks->n; j++) {
+            const struct peak *a = &peaks->gpu[i].bus, *b = &peaks->gpu[j].bus;
+            struct peak *pair = &peaks->gpu[i].pair[j];
 
             if (i == j)
                 continue;
-            find_pair(find_gpu(gpus, n, limits->gpu[i].pci), find_gpu(gpus, n, limits->gpu[j].pci),
+            find_pair(find_gpu(gpus, n, peaks->gpu[i].pci), find_gpu(gpus, n, peaks->gpu[j].pci),
                       pair);
             if (pair->bytes_per_s <= 0)
                 *pair = a->bytes_per_s < b->bytes_per_s ? *a : *b;
@@ -104,7 +104,7 @@ static void read_pairs(struct limits *limits)
     free(gpus);
 }
 
-static int read_gpu(int number, struct limits *limits, struct gpubind_error *err)
+static int read_gpu(int number, struct peaks *peaks, struct gpubind_error *err)
 {
     struct bench_gpu gpu;
     struct text name = {0};
@@ -115,90 +115,90 @@ static int read_gpu(int number, struct limits *limits, struct gpubind_error *err
     gpu.driver.cuDeviceGetAttribute(&clock, CUDA_ATTRIBUTE_MEMORY_CLOCK, gpu.device);
     gpu.driver.cuDeviceGetAttribute(&bits, CUDA_ATTRIBUTE_MEMORY_BUS, gpu.device);
     machine_add_gpu("", &gpu, &name);
-    snprintf(limits->gpu[number].name, sizeof limits->gpu[number].name, "%s",
+    snprintf(peaks->gpu[number].name, sizeof peaks->gpu[number].name, "%s",
              name.bytes ? name.bytes : "");
     text_clear(&name);
-    memcpy(limits->gpu[number].pci, gpu.pci, sizeof gpu.pci);
-    limit_of_memory(clock, bits, &limits->gpu[number].memory);
-    read_bus(gpu.pci, &limits->gpu[number].bus);
+    memcpy(peaks->gpu[number].pci, gpu.pci, sizeof gpu.pci);
+    peak_of_memory(clock, bits, &peaks->gpu[number].memory);
+    read_bus(gpu.pci, &peaks->gpu[number].bus);
     gpu_close(&gpu);
     return 0;
 }
 
-int limits_read(int local, struct limits *limits, struct gpubind_error *err)
+int peaks_read(int local, struct peaks *peaks, struct gpubind_error *err)
 {
     struct bench_gpu own;
     int n;
 
-    memset(limits, 0, sizeof *limits);
+    memset(peaks, 0, sizeof *peaks);
     if (gpu_count(&n, err) < 0)
         return -1;
-    for (int i = 0; i < n && i < LIMITS_MAX_GPUS; i++) {
-        if (read_gpu(i, limits, err) < 0)
+    for (int i = 0; i < n && i < PEAKS_MAX_GPUS; i++) {
+        if (read_gpu(i, peaks, err) < 0)
             return -1;
-        limits->n++;
+        peaks->n++;
     }
-    read_pairs(limits);
+    read_pairs(peaks);
     if (!n || gpu_open(&own, local, err) < 0)
         return n ? -1 : 0;
-    for (int i = 0; i < limits->n; i++)
-        if (strcmp(limits->gpu[i].pci, own.pci) == 0)
-            limits->own = i;
+    for (int i = 0; i < peaks->n; i++)
+        if (strcmp(peaks->gpu[i].pci, own.pci) == 0)
+            peaks->own = i;
     gpu_close(&own);
     return 0;
 }
 
 /* ---- between ranks */
 
-void limits_find_place(int local, struct limits_place *place)
+void rank_location_find(int local, struct rank_location *location)
 {
     struct bench_gpu gpu;
 
-    memset(place, 0, sizeof *place);
-    gethostname(place->host, sizeof place->host - 1);
+    memset(location, 0, sizeof *location);
+    gethostname(location->host, sizeof location->host - 1);
     if (gpu_open(&gpu, local, NULL) < 0)
         return;
-    memcpy(place->pci, gpu.pci, sizeof place->pci);
+    memcpy(location->pci, gpu.pci, sizeof location->pci);
     gpu_close(&gpu);
 }
 
 /* From rank 0, whose GPU is limits->own. */
-static void find_way(const struct limits_place *from, const struct limits_place *to,
-                     const struct limits *limits, const struct nvml_gpu *gpus, int n,
-                     struct limit *limit)
+static void find_way(const struct rank_location *from, const struct rank_location *to,
+                     const struct peaks *peaks, const struct nvml_gpu *gpus, int n,
+                     struct peak *peak)
 {
-    const struct limit *bus = &limits->gpu[limits->own].bus;
+    const struct peak *bus = &peaks->gpu[peaks->own].bus;
 
-    memset(limit, 0, sizeof *limit);
+    memset(peak, 0, sizeof *peak);
     if (!*to->pci || strcmp(from->host, to->host) != 0)
         return;
     if (strcmp(from->pci, to->pci) == 0) {
-        limit_halve(&limits->gpu[limits->own].memory, limit);
+        peak_halve(&peaks->gpu[peaks->own].memory, peak);
         return;
     }
-    find_pair(find_gpu(gpus, n, from->pci), find_gpu(gpus, n, to->pci), limit);
-    if (limit->bytes_per_s > 0)
+    find_pair(find_gpu(gpus, n, from->pci), find_gpu(gpus, n, to->pci), peak);
+    if (peak->bytes_per_s > 0)
         return;
-    read_bus(to->pci, limit);
-    if (bus->bytes_per_s < limit->bytes_per_s)
-        *limit = *bus;
+    read_bus(to->pci, peak);
+    if (bus->bytes_per_s < peak->bytes_per_s)
+        *peak = *bus;
 }
 
-void limits_of_ranks(const struct limits_place *places, int n, struct limits *limits)
+void peaks_of_ranks(const struct rank_location *locations, int n, struct peaks *peaks)
 {
     struct nvml_gpu *gpus = calloc(NVML_MAX_GPUS, sizeof *gpus);
     int ngpus = gpus ? nvml_list(true, gpus, NVML_MAX_GPUS) : 0, alone = 1, here = 1;
 
-    find_way(&places[0], &places[n > 1], limits, gpus, ngpus, &limits->next);
-    find_way(&places[0], &places[n / 2], limits, gpus, ngpus, &limits->partner);
+    find_way(&locations[0], &locations[n > 1], peaks, gpus, ngpus, &peaks->next);
+    find_way(&locations[0], &locations[n / 2], peaks, gpus, ngpus, &peaks->partner);
     for (int i = 0; i < n; i++) {
-        here &= *places[i].pci && strcmp(places[i].host, places[0].host) == 0;
-        alone &= strcmp(places[i].pci, places[0].pci) == 0;
+        here &= *locations[i].pci && strcmp(locations[i].host, locations[0].host) == 0;
+        alone &= strcmp(locations[i].pci, locations[0].pci) == 0;
     }
-    memset(&limits->all, 0, sizeof limits->all);
+    memset(&peaks->all, 0, sizeof peaks->all);
     if (here && alone)
-        limit_halve(&limits->gpu[limits->own].memory, &limits->all);
+        peak_halve(&peaks->gpu[peaks->own].memory, &peaks->all);
     else if (here)
-        limits->all = limits->gpu[limits->own].out;
+        peaks->all = peaks->gpu[peaks->own].out;
     free(gpus);
 }

@@ -7,48 +7,48 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 
-#define LIMITS_MAX_GPUS 32
+#define PEAKS_MAX_GPUS 32
 
-struct limit {
+struct peak {
     double bytes_per_s; /* one way; 0: not known */
     char why[96];       /* "18 NVLinks of 25 GB/s" */
 };
 
-struct limits {
+struct peaks {
     int n;   /* visible GPUs */
     int own; /* the one that rank 0 uses */
     /* From rank 0 to rank 1, to its partner in pt2pt, and to all other ranks together. A
      * rank alone, or of the same GPU, is reached within the GPU's memory. */
-    struct limit next, partner, all;
+    struct peak next, partner, all;
     struct {
         char name[200]; /* with its address and its driver */
         char pci[24];
-        struct limit memory, bus;
-        struct limit out; /* all of its NVLinks, or its bus */
-        struct limit pair[LIMITS_MAX_GPUS]; /* to each other GPU */
-    } gpu[LIMITS_MAX_GPUS];
+        struct peak memory, bus;
+        struct peak out;                  /* all of its NVLinks, or its bus */
+        struct peak pair[PEAKS_MAX_GPUS]; /* to each other GPU */
+    } gpu[PEAKS_MAX_GPUS];
 };
 
 /* Where a rank computes. */
-struct limits_place {
+struct rank_location {
     char host[65], pci[24]; /* pci "": it has no GPU */
 };
 
 /* Of the visible GPUs; without one, n is 0. */
-int limits_read(int local, struct limits *limits, struct gpubind_error *err);
+int peaks_read(int local, struct peaks *peaks, struct gpubind_error *err);
 /* The place of this rank, which is the local-th of its node. */
-void limits_find_place(int local, struct limits_place *place);
+void rank_location_find(int local, struct rank_location *location);
 /* Fills next, partner and all from the places of all ranks. Links are read by NVML, also
  * those of GPUs that this rank does not see. */
-void limits_of_ranks(const struct limits_place *places, int n, struct limits *limits);
+void peaks_of_ranks(const struct rank_location *locations, int n, struct peaks *peaks);
 /* Lines for people: GPUs that others reach in the same way share a phrase. */
-void limits_print(const struct limits *limits, struct text *text);
+void peaks_print(const struct peaks *peaks, struct text *text);
 /* The same bytes are read and written. */
-void limit_halve(const struct limit *memory, struct limit *limit);
+void peak_halve(const struct peak *memory, struct peak *peak);
 
 /* PCI Express from what sysfs says: "32.0 GT/s PCIe" and "16". Not known otherwise. */
-void limit_of_bus(const char *speed, const char *width, struct limit *limit);
+void peak_of_bus(const char *speed, const char *width, struct peak *peak);
 /* Data is moved on both edges of the clock. */
-void limit_of_memory(int clock_khz, int bits, struct limit *limit);
+void peak_of_memory(int clock_khz, int bits, struct peak *peak);
 
 #endif

@@ -16,20 +16,20 @@
 
 /* A section is a row. Those that need the library come last, in one go: it starts once. */
 static const struct section {
-    enum bench_mode_name mode;
+    enum subcommand_id subcommand;
     const char *title, *about;
 } sections[] = {
-    {MODE_P2P, "Between GPUs",
+    {SUBCOMMAND_P2P, "Between GPUs",
      "Copies between every two GPUs that one process sees, with peer access off and on."},
-    {MODE_PEER, "Kernels in another GPU's memory",
+    {SUBCOMMAND_PEER_KERNEL, "Kernels in another GPU's memory",
      "A kernel of the first GPU doubles numbers in its own memory, and in that of each other GPU."},
-    {MODE_HOST, "Between GPUs and their host",
+    {SUBCOMMAND_HOST, "Between GPUs and their host",
      "Copies between the GPU of a rank and the memory of its host, whole and in chunks."},
-    {MODE_PT2PT, "Messages between ranks",
+    {SUBCOMMAND_PT2PT, "Messages between ranks",
      "Messages of the library between two ranks, beside a bare copy of as many bytes."},
-    {MODE_HALO, "Halo exchanges",
+    {SUBCOMMAND_HALO, "Halo exchanges",
      "The ranks exchange the ghost cells of a grid, alone and in growing numbers."},
-    {MODE_PUT, "Puts, gets and signals of kernels",
+    {SUBCOMMAND_PUT, "Puts, gets and signals of kernels",
      "A kernel writes to another rank's window and reads from it, by more and more blocks."},
 };
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
@@ -37,7 +37,7 @@ enum { SECTIONS = sizeof sections / sizeof sections[0] };
 struct report_run {
     const struct bench_options *options;
     int rank, n;
-    struct sheet sheets[SECTIONS], verdicts;
+    struct table tables[SECTIONS], roofline;
     struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
     bool failed[SECTIONS];                 /* of those that could have been measured */
     bool started;                          /* the library has been, for a section */
@@ -46,43 +46,43 @@ struct report_run {
 
 /* The subcommand's own, with what report was told. Kernels keep their number of bytes,
  * with which caches do not help, and need less time. */
-static int read_options(const struct section *section, const struct bench_options *told,
+static int read_options(const struct section *section, const struct bench_options *given,
                         struct bench_options *options, struct gpubind_error *err)
 {
-    if (bench_options_default(section->mode, options, err) < 0)
+    if (bench_options_default(section->subcommand, options, err) < 0)
         return -1;
-    options->progress = told->progress;
-    options->repeats = told->repeats;
-    options->time_ms = told->time_ms;
-    if (section->mode == MODE_PUT || section->mode == MODE_PEER)
-        options->time_ms = told->time_ms < 10 ? 1 : told->time_ms / 10;
+    options->progress = given->progress;
+    options->repeats = given->repeats;
+    options->time_ms = given->time_ms;
+    if (section->subcommand == SUBCOMMAND_PUT || section->subcommand == SUBCOMMAND_PEER_KERNEL)
+        options->time_ms = given->time_ms < 10 ? 1 : given->time_ms / 10;
     else
-        options->size = told->size;
-    if (section->mode == MODE_PT2PT) {
-        memcpy(options->sizes, told->sizes, sizeof options->sizes);
-        options->nsizes = told->nsizes;
+        options->size = given->size;
+    if (section->subcommand == SUBCOMMAND_PT2PT) {
+        memcpy(options->sizes, given->sizes, sizeof options->sizes);
+        options->nsizes = given->nsizes;
     }
     return 0;
 }
 
 /* What fill returns, or why it is not called. */
-static int fill(struct report_run *run, const struct section *section, struct sheet *sheet,
+static int fill(struct report_run *run, const struct section *section, struct table *table,
                 struct gpubind_error *err)
 {
-    const struct bench_subject *subject = bench_modes[section->mode].subject;
+    const struct benchmark *benchmark = subcommands[section->subcommand].benchmark;
     struct bench_options options;
 
-    if (section->mode == MODE_PT2PT && run->n % 2) {
+    if (section->subcommand == SUBCOMMAND_PT2PT && run->n % 2) {
         error_set(err, "it needs an even number of ranks; this was one of %d (mpirun -np 2 "
                        "gpubind-bench report)", run->n);
         return BENCH_CANNOT;
     }
     if (read_options(section, run->options, &options, err) < 0)
         return -1;
-    if (subject->library && !run->started && bench_library_start(err) < 0)
+    if (benchmark->library && !run->started && bench_library_start(err) < 0)
         return -1;
-    run->started |= subject->library;
-    return subject->fill(&options, sheet, err);
+    run->started |= benchmark->library;
+    return benchmark->fill(&options, table, err);
 }
 
 /* Collective, with the same answer on all ranks. */
@@ -91,60 +91,61 @@ static void run_section(struct report_run *run, int i)
     struct gpubind_error *err = &run->absent[i];
     int status;
 
-    run->sheets[i].form = bench_modes[sections[i].mode].subject->form;
+    run->tables[i].schema = subcommands[sections[i].subcommand].benchmark->schema;
     err->text[0] = '\0';
-    status = fill(run, &sections[i], &run->sheets[i], err);
+    status = fill(run, &sections[i], &run->tables[i], err);
     if (status == 0)
         err->text[0] = '\0';
     run->failed[i] = status < 0;
 }
 
 /* The ceilings, on rank 0: who computes where is asked of all. */
-static int read_limits(struct report_run *run, struct limits *limits, struct gpubind_error *err)
+static int read_peaks(struct report_run *run, struct peaks *peaks, struct gpubind_error *err)
 {
     int status = 0, local = ranks_local();
-    struct limits_place mine, *places = calloc((size_t)run->n, sizeof *places);
+    struct rank_location mine, *locations = calloc((size_t)run->n, sizeof *locations);
 
-    if (!places)
+    if (!locations)
         ranks_die("out of memory");
     if (run->rank == 0)
-        status = limits_read(local, limits, err);
-    if (status == 0 && run->rank == 0 && !limits->n)
+        status = peaks_read(local, peaks, err);
+    if (status == 0 && run->rank == 0 && !peaks->n)
         status = error_set(err, "no GPU is visible: there is nothing to measure");
     status = ranks_agree(MPI_COMM_WORLD, status, err);
     if (status == 0) {
-        limits_find_place(local, &mine);
-        MPI_Gather(&mine, sizeof mine, MPI_BYTE, places, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+        rank_location_find(local, &mine);
+        MPI_Gather(&mine, sizeof mine, MPI_BYTE, locations, sizeof mine, MPI_BYTE, 0,
+                   MPI_COMM_WORLD);
         if (run->rank == 0)
-            limits_of_ranks(places, run->n, limits);
+            peaks_of_ranks(locations, run->n, peaks);
     }
-    free(places);
+    free(locations);
     return status;
 }
 
-static void judge(struct report_run *run, const struct limits *limits)
+static void fill_roofline(struct report_run *run, const struct peaks *peaks)
 {
-    struct text *machine = &run->verdicts.machine;
+    struct text *machine = &run->roofline.machine;
 
     machine_add_job("report", run->n, machine);
     machine_add_host(machine);
     machine_add_mpi(machine);
-    limits_print(limits, machine);
+    peaks_print(peaks, machine);
     for (int i = 0; i < SECTIONS; i++)
         if (!*run->absent[i].text)
-            verdict_add(&run->sheets[i], limits, &run->verdicts);
+            roofline_add(&run->tables[i], peaks, &run->roofline);
 }
 
 static int measure_all(struct report_run *run, struct gpubind_error *err)
 {
-    struct limits *limits = calloc(1, sizeof *limits);
+    struct peaks *peaks = calloc(1, sizeof *peaks);
     int status, measured = 0;
 
-    if (!limits)
+    if (!peaks)
         ranks_die("out of memory");
-    run->verdicts.form = &verdict_form;
+    run->roofline.schema = &roofline_schema;
     /* Before: without a GPU the rest need not be tried. */
-    status = read_limits(run, limits, err);
+    status = read_peaks(run, peaks, err);
     for (int i = 0; i < SECTIONS && status == 0; i++) {
         run_section(run, i);
         measured += !*run->absent[i].text;
@@ -153,17 +154,17 @@ static int measure_all(struct report_run *run, struct gpubind_error *err)
         status = error_set(err, "%s", run->absent[0].text);
     /* Once more, as the links may have slept before. */
     if (status == 0)
-        status = read_limits(run, limits, err);
+        status = read_peaks(run, peaks, err);
     if (status == 0 && run->rank == 0)
-        judge(run, limits);
-    free(limits);
+        fill_roofline(run, peaks);
+    free(peaks);
     return status;
 }
 
 static int write_page(struct report_run *run)
 {
     struct page_section shown[SECTIONS];
-    struct page page = {PACKAGE_VERSION, NULL, &run->verdicts, shown, SECTIONS};
+    struct page page = {PACKAGE_VERSION, NULL, &run->roofline, shown, SECTIONS};
     struct text text = {0};
     time_t now = time(NULL);
     char date[64] = "";
@@ -172,9 +173,9 @@ static int write_page(struct report_run *run)
     for (int i = 0; i < SECTIONS; i++) {
         const char *absent = run->absent[i].text;
 
-        shown[i] = (struct page_section){bench_modes[sections[i].mode].word, sections[i].title,
-                                         sections[i].about, *absent ? absent : NULL,
-                                         &run->sheets[i]};
+        shown[i] =
+            (struct page_section){subcommands[sections[i].subcommand].word, sections[i].title,
+                                  sections[i].about, *absent ? absent : NULL, &run->tables[i]};
     }
     strftime(date, sizeof date, "%Y-%m-%d %H:%M %Z", localtime(&now));
     page.date = date;
@@ -192,20 +193,20 @@ static int finish(struct report_run *run)
 
     output_progress_end();
     run->svg = NULL;
-    status = output_sheet(run->options, &run->verdicts, svg);
+    status = output_table(run->options, &run->roofline, svg);
     if (write_page(run) && !status)
         status = EXIT_OWN;
     for (int i = 0; i < SECTIONS && !status; i++) {
-        if (!run->sheets[i].wrong)
+        if (!run->tables[i].wrong)
             continue;
-        error_set(&err, "%s: data arrived wrong", bench_modes[sections[i].mode].word);
+        error_set(&err, "%s: data arrived wrong", subcommands[sections[i].subcommand].word);
         bench_fail(&err);
         status = EXIT_WRONG_DATA;
     }
     for (int i = 0; i < SECTIONS && !status; i++) {
         if (!run->failed[i])
             continue;
-        error_set(&err, "%s: %s", bench_modes[sections[i].mode].word, run->absent[i].text);
+        error_set(&err, "%s: %s", subcommands[sections[i].subcommand].word, run->absent[i].text);
         status = bench_fail(&err);
     }
     return status;
@@ -223,8 +224,8 @@ static int open_files(struct report_run *run, struct gpubind_error *err)
 static void clear(struct report_run *run)
 {
     for (int i = 0; i < SECTIONS; i++)
-        sheet_clear(&run->sheets[i]);
-    sheet_clear(&run->verdicts);
+        table_clear(&run->tables[i]);
+    table_clear(&run->roofline);
     output_discard(run->options->output, run->page);
     output_discard(run->options->svg, run->svg);
 }

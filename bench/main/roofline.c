@@ -10,25 +10,25 @@
 #include "bench/cases/put_schema.h"
 #include "bench/pt2pt/pt2pt.h"
 
-static const struct sheet_column columns[] = {
-    [VERDICT_SECTION] = {SHEET_WORD, "subcommand", "subcommand"},
-    [VERDICT_WHAT] = {SHEET_WORD, "what", "what"},
-    [VERDICT_GB_PER_S] = {SHEET_NUMBER, "GB_per_s", "GB/s"},
-    [VERDICT_CEILING] = {SHEET_NUMBER, "ceiling_GB_per_s", "ceiling GB/s"},
-    [VERDICT_PERCENT] = {SHEET_NUMBER, "percent", "%"},
-    [VERDICT_WHY] = {SHEET_WORD, "ceiling", "ceiling"},
+static const struct table_column columns[] = {
+    [ROOFLINE_SUBCOMMAND] = {COLUMN_WORD, "subcommand", "subcommand"},
+    [ROOFLINE_WHAT] = {COLUMN_WORD, "what", "what"},
+    [ROOFLINE_GB_PER_S] = {COLUMN_NUMBER, "GB_per_s", "GB/s"},
+    [ROOFLINE_CEILING] = {COLUMN_NUMBER, "ceiling_GB_per_s", "ceiling GB/s"},
+    [ROOFLINE_PERCENT] = {COLUMN_NUMBER, "percent", "%"},
+    [ROOFLINE_WHY] = {COLUMN_WORD, "ceiling", "ceiling"},
 };
 
-static const struct sheet_part parts[] = {
+static const struct table_view views[] = {
     {.title = "measured, beside what the links and memories could do",
-     .picture = SHEET_BARS,
+     .chart = VIEW_BARS,
      .unit = "% of the ceiling",
-     .columns = (1u << VERDICT_COLUMNS) - 1,
-     .names = 1u << VERDICT_WHAT,
-     .value = VERDICT_PERCENT},
+     .columns = (1u << ROOFLINE_COLUMNS) - 1,
+     .names = 1u << ROOFLINE_WHAT,
+     .value = ROOFLINE_PERCENT},
 };
 
-const struct sheet_form verdict_form = {"report", columns, VERDICT_COLUMNS, parts, 1};
+const struct table_schema roofline_schema = {"report", columns, ROOFLINE_COLUMNS, views, 1};
 
 /* Where the ceiling of a row comes from: a pair of GPUs, one GPU's memory or bus, a way
  * between ranks, another row. */
@@ -38,15 +38,15 @@ enum source { OF_PAIR, OF_MEMORY, OF_BUS, OF_NEXT, OF_PARTNER, OF_ALL, OF_ROW };
  * best that with the largest value. */
 struct rule {
     const char *subcommand, *what;
-    struct sheet_part rows;
+    struct table_view rows;
     enum source source;
     double times;      /* the value counts as often */
     double ceilings;   /* as many ceilings at once: 2 for both ways */
     int from, to;      /* columns that name the GPUs: two of OF_PAIR, one of OF_MEMORY */
     bool best;
     int most;          /* a column of which only rows with the largest number count; or 0 */
-    /* OF_ROW: another row of the sheet, with the same contents of the column same. */
-    struct sheet_part other;
+    /* OF_ROW: another row of the table, with the same contents of the column same. */
+    struct table_view other;
     int same;
     const char *why;
 };
@@ -120,115 +120,115 @@ static const struct rule rules[] = {
 };
 
 /* GB/s of the row; every form has a column of that name. */
-static int value_column(const struct sheet *sheet)
+static int value_column(const struct table *table)
 {
     int column = 0;
 
-    while (strcmp(sheet->form->columns[column].name, "GB_per_s") != 0)
+    while (strcmp(table->schema->columns[column].name, "GB_per_s") != 0)
         column++;
     return column;
 }
 
 /* In bytes a second. */
-static double value_of(const struct rule *rule, const struct sheet *sheet, int row)
+static double value_of(const struct rule *rule, const struct table *table, int row)
 {
-    return 1e9 * rule->times * sheet_cell(sheet, row, value_column(sheet))->number;
+    return 1e9 * rule->times * table_cell(table, row, value_column(table))->number;
 }
 
-static int gpu_at(const struct sheet *sheet, const struct limits *limits, int row, int column)
+static int gpu_at(const struct table *table, const struct peaks *peaks, int row, int column)
 {
-    int gpu = (int)sheet_cell(sheet, row, column)->number;
+    int gpu = (int)table_cell(table, row, column)->number;
 
-    return gpu >= 0 && gpu < limits->n ? gpu : -1;
+    return gpu >= 0 && gpu < peaks->n ? gpu : -1;
 }
 
 /* The row's ceiling, in bytes a second; 0: not known. */
-static double find_ceiling(const struct rule *rule, const struct sheet *sheet,
-                           const struct limits *limits, int row, const char **why)
+static double find_ceiling(const struct rule *rule, const struct table *table,
+                           const struct peaks *peaks, int row, const char **why)
 {
-    const struct limit *limit = NULL;
+    const struct peak *peak = NULL;
     int other, from, to;
 
     if (rule->source == OF_ROW) {
-        other = sheet_find(sheet, &rule->other, rule->same, row, rule->same, row);
+        other = view_find_row(table, &rule->other, rule->same, row, rule->same, row);
         *why = rule->why;
-        return other < 0 ? 0 : 1e9 * sheet_cell(sheet, other, value_column(sheet))->number;
+        return other < 0 ? 0 : 1e9 * table_cell(table, other, value_column(table))->number;
     }
-    from = gpu_at(sheet, limits, row, rule->from);
-    to = gpu_at(sheet, limits, row, rule->to);
+    from = gpu_at(table, peaks, row, rule->from);
+    to = gpu_at(table, peaks, row, rule->to);
     if (rule->source >= OF_NEXT)
-        limit = rule->source == OF_NEXT      ? &limits->next
-                : rule->source == OF_PARTNER ? &limits->partner
-                                             : &limits->all;
-    else if (rule->source == OF_BUS && limits->n)
-        limit = &limits->gpu[limits->own].bus;
+        peak = rule->source == OF_NEXT      ? &peaks->next
+               : rule->source == OF_PARTNER ? &peaks->partner
+                                            : &peaks->all;
+    else if (rule->source == OF_BUS && peaks->n)
+        peak = &peaks->gpu[peaks->own].bus;
     else if (rule->source == OF_MEMORY && from >= 0)
-        limit = &limits->gpu[from].memory;
+        peak = &peaks->gpu[from].memory;
     else if (rule->source == OF_PAIR && from >= 0 && to >= 0)
-        limit = &limits->gpu[from].pair[to];
-    *why = limit ? limit->why : "";
-    return limit ? rule->ceilings * limit->bytes_per_s : 0;
+        peak = &peaks->gpu[from].pair[to];
+    *why = peak ? peak->why : "";
+    return peak ? rule->ceilings * peak->bytes_per_s : 0;
 }
 
 /* "copies one way, slowest pair (0 to 1)" */
-static void name_row(const struct rule *rule, const struct sheet *sheet, int row,
-                     char name[SHEET_MAX_WORD])
+static void name_row(const struct rule *rule, const struct table *table, int row,
+                     char name[TABLE_MAX_WORD])
 {
     if (rule->source == OF_PAIR)
-        snprintf(name, SHEET_MAX_WORD, "%.40s (%.0f to %.0f)", rule->what,
-                 sheet_cell(sheet, row, rule->from)->number,
-                 sheet_cell(sheet, row, rule->to)->number);
+        snprintf(name, TABLE_MAX_WORD, "%.40s (%.0f to %.0f)", rule->what,
+                 table_cell(table, row, rule->from)->number,
+                 table_cell(table, row, rule->to)->number);
     else
-        snprintf(name, SHEET_MAX_WORD, "%s", rule->what);
+        snprintf(name, TABLE_MAX_WORD, "%s", rule->what);
 }
 
-static void add_verdict(const struct rule *rule, const char *name, double value, double ceiling,
-                        const char *why, struct sheet *verdicts)
+static void add_result(const struct rule *rule, const char *name, double value, double ceiling,
+                       const char *why, struct table *roofline)
 {
-    sheet_row(verdicts);
-    sheet_word(verdicts, VERDICT_SECTION, rule->subcommand);
-    sheet_word(verdicts, VERDICT_WHAT, name);
-    sheet_number(verdicts, VERDICT_GB_PER_S, 1e-9 * value);
+    table_add_row(roofline);
+    table_set_word(roofline, ROOFLINE_SUBCOMMAND, rule->subcommand);
+    table_set_word(roofline, ROOFLINE_WHAT, name);
+    table_set_number(roofline, ROOFLINE_GB_PER_S, 1e-9 * value);
     if (ceiling > 0) {
-        char text[SHEET_MAX_WORD];
+        char text[TABLE_MAX_WORD];
 
         snprintf(text, sizeof text, "%s%.50s", rule->ceilings > 1 ? "2 x " : "", why);
-        sheet_number(verdicts, VERDICT_CEILING, 1e-9 * ceiling);
-        sheet_number(verdicts, VERDICT_PERCENT, 100 * value / ceiling);
-        sheet_word(verdicts, VERDICT_WHY, text);
+        table_set_number(roofline, ROOFLINE_CEILING, 1e-9 * ceiling);
+        table_set_number(roofline, ROOFLINE_PERCENT, 100 * value / ceiling);
+        table_set_word(roofline, ROOFLINE_WHY, text);
     } else {
-        sheet_word(verdicts, VERDICT_WHY, "not known");
+        table_set_word(roofline, ROOFLINE_WHY, "not known");
     }
 }
 
 /* Whether the rule is for the row at all. */
-static bool counts(const struct rule *rule, const struct sheet *sheet, int row)
+static bool counts(const struct rule *rule, const struct table *table, int row)
 {
-    const double number = sheet_cell(sheet, row, rule->most)->number;
+    const double number = table_cell(table, row, rule->most)->number;
 
     if (rule->source == OF_PAIR || rule->source == OF_MEMORY)
-        return (rule->source == OF_PAIR) == ((int)sheet_cell(sheet, row, rule->from)->number !=
-                                             (int)sheet_cell(sheet, row, rule->to)->number);
-    for (int other = 0; rule->most && other < sheet->nrows; other++)
-        if (sheet_cell(sheet, other, rule->most)->number > number)
+        return (rule->source == OF_PAIR) == ((int)table_cell(table, row, rule->from)->number !=
+                                             (int)table_cell(table, row, rule->to)->number);
+    for (int other = 0; rule->most && other < table->nrows; other++)
+        if (table_cell(table, other, rule->most)->number > number)
             return false;
     return true;
 }
 
-static void apply(const struct rule *rule, const struct sheet *sheet, const struct limits *limits,
-                  struct sheet *verdicts)
+static void apply(const struct rule *rule, const struct table *table, const struct peaks *peaks,
+                  struct table *roofline)
 {
     const char *why = "";
     double worst = 0;
     int row = -1, chosen = -1;
-    char name[SHEET_MAX_WORD];
+    char name[TABLE_MAX_WORD];
 
-    while ((row = sheet_next(sheet, &rule->rows, row)) >= 0) {
-        double value = value_of(rule, sheet, row);
-        double ceiling = find_ceiling(rule, sheet, limits, row, &why);
+    while ((row = view_next_row(table, &rule->rows, row)) >= 0) {
+        double value = value_of(rule, table, row);
+        double ceiling = find_ceiling(rule, table, peaks, row, &why);
         double rank = rule->best ? -value : ceiling > 0 ? value / ceiling : value;
 
-        if (!counts(rule, sheet, row) || (rule->source == OF_ROW && ceiling <= 0) ||
+        if (!counts(rule, table, row) || (rule->source == OF_ROW && ceiling <= 0) ||
             (chosen >= 0 && rank >= worst))
             continue;
         chosen = row;
@@ -236,14 +236,14 @@ static void apply(const struct rule *rule, const struct sheet *sheet, const stru
     }
     if (chosen < 0)
         return;
-    name_row(rule, sheet, chosen, name);
-    add_verdict(rule, name, value_of(rule, sheet, chosen),
-                find_ceiling(rule, sheet, limits, chosen, &why), why, verdicts);
+    name_row(rule, table, chosen, name);
+    add_result(rule, name, value_of(rule, table, chosen),
+               find_ceiling(rule, table, peaks, chosen, &why), why, roofline);
 }
 
-void verdict_add(const struct sheet *sheet, const struct limits *limits, struct sheet *verdicts)
+void roofline_add(const struct table *table, const struct peaks *peaks, struct table *roofline)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (strcmp(rules[i].subcommand, sheet->form->subcommand) == 0)
-            apply(&rules[i], sheet, limits, verdicts);
+        if (strcmp(rules[i].subcommand, table->schema->subcommand) == 0)
+            apply(&rules[i], table, peaks, roofline);
 }

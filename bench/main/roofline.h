@@ -5,18 +5,18 @@
 #include "bench/main/peaks.h"
 #include "bench/output/table.h"
 
-enum verdict_column {
-    VERDICT_SECTION,
-    VERDICT_WHAT,
-    VERDICT_GB_PER_S,
-    VERDICT_CEILING,
-    VERDICT_PERCENT,
-    VERDICT_WHY,
-    VERDICT_COLUMNS
+enum roofline_column {
+    ROOFLINE_SUBCOMMAND,
+    ROOFLINE_WHAT,
+    ROOFLINE_GB_PER_S,
+    ROOFLINE_CEILING,
+    ROOFLINE_PERCENT,
+    ROOFLINE_WHY,
+    ROOFLINE_COLUMNS
 };
-extern const struct sheet_form verdict_form;
+extern const struct table_schema roofline_schema;
 
-/* Adds to verdicts, of verdict_form, what the rules say of a sheet. */
-void verdict_add(const struct sheet *sheet, const struct limits *limits, struct sheet *verdicts);
+/* Adds to roofline, of roofline_schema, what the rules say of a table. */
+void roofline_add(const struct table *table, const struct peaks *peaks, struct table *roofline);
 
 #endif

@@ -4,41 +4,48 @@
 #include "bench/lib/option_table.h"
 #include "bench/pt2pt/pt2pt.h"
 
-const struct bench_mode bench_modes[MODES] = {
-    [MODE_PT2PT] = {"pt2pt", "messages between two ranks, or between the ranks of several pairs",
-                    "mpirun -np 2 gpubind-bench pt2pt [OPTION...]",
-                    "Measure messages between the GPUs of two ranks.", &pt2pt_subject, bench_pt2pt},
-    [MODE_P2P] = {"p2p", "copies between all GPUs of one process, with peer access and without",
-                  "gpubind-bench p2p [OPTION...]",
-                  "Measure copies between every two of the visible GPUs.", &p2p_subject, NULL},
-    [MODE_HOST] = {"host", "copies between GPUs and the memory of their host",
-                   "[mpirun -np N] gpubind-bench host [OPTION...]",
-                   "Measure copies between the GPU of each rank and the host's memory.",
-                   &host_subject, NULL},
-    [MODE_HALO] = {"halo", "halo exchanges of grids that are spread over the ranks",
-                   "mpirun -np N gpubind-bench halo [OPTION...]",
-                   "Measure the exchange of ghost cells between the GPUs of all ranks.",
-                   &halo_subject, NULL},
-    [MODE_PUT] = {"put", "kernels that put to, and get from, another rank's window, and signal",
-                  "mpirun -np 2 gpubind-bench put [OPTION...]",
-                  "Measure gpubind_put and the other calls for kernels between two ranks.",
-                  &put_subject, NULL},
-    [MODE_PEER] = {"peer-kernel", "a kernel that works in another GPU's memory, and in its own",
-                   "gpubind-bench peer-kernel [OPTION...]",
-                   "Measure loads and stores of a kernel in every visible GPU's memory.",
-                   &peer_subject, NULL},
-    [MODE_REPORT] = {"report", "all of these, beside what the machine could do, as an HTML page",
-                     "[mpirun -np N] gpubind-bench report [OPTION...]",
-                     "Measure all that can be measured here, and write a page about it.",
-                     NULL, bench_report},
+const struct subcommand subcommands[SUBCOMMANDS] = {
+    [SUBCOMMAND_PT2PT] = {"pt2pt",
+                          "messages between two ranks, or between the ranks of several pairs",
+                          "mpirun -np 2 gpubind-bench pt2pt [OPTION...]",
+                          "Measure messages between the GPUs of two ranks.", &pt2pt_benchmark,
+                          pt2pt_main},
+    [SUBCOMMAND_P2P] = {"p2p",
+                        "copies between all GPUs of one process, with peer access and without",
+                        "gpubind-bench p2p [OPTION...]",
+                        "Measure copies between every two of the visible GPUs.", &p2p_benchmark,
+                        NULL},
+    [SUBCOMMAND_HOST] = {"host", "copies between GPUs and the memory of their host",
+                         "[mpirun -np N] gpubind-bench host [OPTION...]",
+                         "Measure copies between the GPU of each rank and the host's memory.",
+                         &host_benchmark, NULL},
+    [SUBCOMMAND_HALO] = {"halo", "halo exchanges of grids that are spread over the ranks",
+                         "mpirun -np N gpubind-bench halo [OPTION...]",
+                         "Measure the exchange of ghost cells between the GPUs of all ranks.",
+                         &halo_benchmark, NULL},
+    [SUBCOMMAND_PUT] = {"put",
+                        "kernels that put to, and get from, another rank's window, and signal",
+                        "mpirun -np 2 gpubind-bench put [OPTION...]",
+                        "Measure gpubind_put and the other calls for kernels between two ranks.",
+                        &put_benchmark, NULL},
+    [SUBCOMMAND_PEER_KERNEL] =
+        {"peer-kernel", "a kernel that works in another GPU's memory, and in its own",
+         "gpubind-bench peer-kernel [OPTION...]",
+         "Measure loads and stores of a kernel in every visible GPU's memory.",
+         &peer_kernel_benchmark, NULL},
+    [SUBCOMMAND_REPORT] = {"report",
+                           "all of these, beside what the machine could do, as an HTML page",
+                           "[mpirun -np N] gpubind-bench report [OPTION...]",
+                           "Measure all that can be measured here, and write a page about it.",
+                           NULL, bench_report},
 };
 
 /* ---- --help */
 
-static const char *const group_titles[BENCH_GROUPS] = {"What is measured", "How", "Output",
-                                                       "Instead of measuring"};
+static const char *const group_titles[GROUPS] = {"What is measured", "How", "Output",
+                                                 "Instead of measuring"};
 
-static void add_row(struct text *text, const struct bench_row *row)
+static void add_row(struct text *text, const struct option_row *row)
 {
     char letter[] = "-x, ";
     struct text help = {0};
@@ -53,19 +60,21 @@ static void add_row(struct text *text, const struct bench_row *row)
     text_clear(&help);
 }
 
-void bench_options_help(enum bench_mode_name mode, struct text *text)
+void bench_options_help(enum subcommand_id subcommand, struct text *text)
 {
-    text_add(text, "Usage: %s\n%s\n", bench_modes[mode].synopsis, bench_modes[mode].about);
-    for (int group = 0; group < BENCH_GROUPS; group++) {
+    text_add(text, "Usage: %s\n%s\n", subcommands[subcommand].synopsis,
+             subcommands[subcommand].about);
+    for (int group = 0; group < GROUPS; group++) {
         bool empty = true;
 
-        for (int i = 0; i < bench_nrows; i++) {
-            if ((int)bench_rows[i].group != group || !bench_row_is_for(&bench_rows[i], mode))
+        for (int i = 0; i < option_table_length; i++) {
+            if ((int)option_table[i].group != group ||
+                !option_row_is_for(&option_table[i], subcommand))
                 continue;
             if (empty)
                 text_add(text, "\n%s:\n", group_titles[group]);
             empty = false;
-            add_row(text, &bench_rows[i]);
+            add_row(text, &option_table[i]);
         }
     }
     text_add(text, "\nSee gpubind-bench(1).\n");

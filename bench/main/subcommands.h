@@ -5,19 +5,19 @@
 
 #include "bench/output/runner.h"
 
-struct bench_mode {
+struct subcommand {
     const char *word, *help;      /* a line of gpubind-bench --help */
     const char *synopsis, *about; /* of its own --help */
-    const struct bench_subject *subject; /* what bench_run takes */
-    /* Instead of bench_run: returns the exit status; what is wrong has been said. */
+    const struct benchmark *benchmark; /* what benchmark_run takes */
+    /* Instead of benchmark_run: returns the exit status; what is wrong has been said. */
     int (*run)(const struct bench_options *options);
 };
 
-extern const struct bench_mode bench_modes[MODES];
+extern const struct subcommand subcommands[SUBCOMMANDS];
 
 int bench_report(const struct bench_options *options);
 
 /* What --help of a subcommand prints. */
-void bench_options_help(enum bench_mode_name mode, struct text *text);
+void bench_options_help(enum subcommand_id subcommand, struct text *text);
 
 #endif

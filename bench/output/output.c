@@ -43,21 +43,21 @@ void output_discard(const char *path, FILE *file)
         unlink(path);
 }
 
-int output_sheet(const struct bench_options *options, const struct sheet *sheet, FILE *svg)
+int output_table(const struct bench_options *options, const struct table *table, FILE *svg)
 {
     struct text text = {0};
     int status;
 
     if (options->csv)
-        sheet_print_csv(sheet, &text);
+        table_print_csv(table, &text);
     else if (options->json)
-        sheet_print_json(sheet, &text);
+        table_print_json(table, &text);
     else
-        sheet_print_table(sheet, &text);
+        table_print_text(table, &text);
     status = bench_print(&text);
     if (!svg)
         return status;
-    sheet_draw(sheet, &text);
+    table_draw(table, &text);
     return output_close("svg", options->svg, svg, &text) || status ? EXIT_OWN : 0;
 }
 

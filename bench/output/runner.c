@@ -5,31 +5,31 @@
 #include "bench/output/output.h"
 #include "mpi/gpubind.h"
 
-static int finish(const struct bench_options *options, const struct sheet *sheet, FILE *svg)
+static int finish(const struct bench_options *options, const struct table *table, FILE *svg)
 {
     struct gpubind_error err;
     int status;
 
     output_progress_end();
-    status = output_sheet(options, sheet, svg);
-    if (status || !sheet->wrong)
+    status = output_table(options, table, svg);
+    if (status || !table->wrong)
         return status;
     error_set(&err, "data arrived wrong, in the rows that say so");
     bench_fail(&err);
     return EXIT_WRONG_DATA;
 }
 
-int bench_measure_first(bench_measure *fill, const struct bench_options *options,
-                        struct sheet *sheet, struct gpubind_error *err)
+int benchmark_fill_on_rank0(benchmark_fill *fill, const struct bench_options *options,
+                            struct table *table, struct gpubind_error *err)
 {
     int rank, n, status = 0;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     if (rank == 0)
-        status = fill(options, sheet, err);
+        status = fill(options, table, err);
     if (n > 1)
-        text_add(&sheet->notes, "rank 0 alone measures, with the GPUs that it sees\n");
+        text_add(&table->notes, "rank 0 alone measures, with the GPUs that it sees\n");
     return ranks_agree(MPI_COMM_WORLD, status, err);
 }
 
@@ -47,22 +47,22 @@ void bench_library_end(void)
     gpubind_finalize();
 }
 
-static int measure(const struct bench_subject *subject, const struct bench_options *options,
-                   struct sheet *sheet, struct gpubind_error *err)
+static int measure(const struct benchmark *benchmark, const struct bench_options *options,
+                   struct table *table, struct gpubind_error *err)
 {
     int status;
 
-    if (subject->library && bench_library_start(err) < 0)
+    if (benchmark->library && bench_library_start(err) < 0)
         return -1;
-    status = subject->fill(options, sheet, err);
-    if (subject->library)
+    status = benchmark->fill(options, table, err);
+    if (benchmark->library)
         bench_library_end();
     return status;
 }
 
-int bench_run(const struct bench_options *options, const struct bench_subject *subject)
+int benchmark_run(const struct bench_options *options, const struct benchmark *benchmark)
 {
-    struct sheet sheet = {.form = subject->form};
+    struct table table = {.schema = benchmark->schema};
     struct gpubind_error err;
     FILE *svg = NULL;
     int rank, status;
@@ -71,14 +71,14 @@ int bench_run(const struct bench_options *options, const struct bench_subject *s
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     status = output_open("svg", rank == 0 ? options->svg : NULL, &svg, &err);
     status = ranks_agree(MPI_COMM_WORLD, status, &err);
-    if (status < 0 || measure(subject, options, &sheet, &err) != 0) {
+    if (status < 0 || measure(benchmark, options, &table, &err) != 0) {
         status = rank == 0 ? bench_fail(&err) : EXIT_OWN;
         output_discard(options->svg, svg);
     } else {
-        status = rank == 0 ? finish(options, &sheet, svg) : 0;
+        status = rank == 0 ? finish(options, &table, svg) : 0;
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    sheet_clear(&sheet);
+    table_clear(&table);
     ranks_end(true);
     return status;
 }

@@ -49,7 +49,7 @@ struct plot {
 bool plot_find_ranges(struct plot *plot);
 void plot_draw(const struct plot *plot, struct text *text);
 
-/* ---- of a sheet: parts, each in its place. They return how high they are. */
+/* ---- of a table: parts, each in its place. They return how high they are. */
 
 #define SVG_LETTER 6.2 /* width of small text, about */
 
@@ -58,22 +58,22 @@ struct svg_place {
 };
 
 /* text NULL: nothing is drawn. */
-double heat_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
+double heat_draw(const struct table *table, const struct table_view *view, struct svg_place place,
                  struct text *text);
 /* It has more columns than half of a picture has room for. */
-bool heat_is_wide(const struct sheet *sheet, const struct sheet_part *part);
+bool heat_is_wide(const struct table *table, const struct table_view *view);
 /* Its names are longer than half of half a picture. */
-bool bars_are_wide(const struct sheet *sheet, const struct sheet_part *part);
-double bars_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
+bool bars_are_wide(const struct table *table, const struct table_view *view);
+double bars_draw(const struct table *table, const struct table_view *view, struct svg_place place,
                  struct text *text);
-double lines_draw(const struct sheet *sheet, const struct sheet_part *part,
-                  struct svg_place place, struct text *text);
+double lines_draw(const struct table *table, const struct table_view *view, struct svg_place place,
+                  struct text *text);
 
 /* What they share: a cell as text of an element; the number of row (-1: 0) and the part's
  * largest one; the title's line. */
-void draw_cell(const struct sheet *sheet, int row, int column, struct text *text);
-double draw_value(const struct sheet *sheet, const struct sheet_part *part, int row);
-double draw_largest(const struct sheet *sheet, const struct sheet_part *part);
-void draw_title(const struct sheet_part *part, struct svg_place place, struct text *text);
+void draw_cell(const struct table *table, int row, int column, struct text *text);
+double draw_value(const struct table *table, const struct table_view *view, int row);
+double draw_largest(const struct table *table, const struct table_view *view);
+void draw_title(const struct table_view *view, struct svg_place place, struct text *text);
 
 #endif

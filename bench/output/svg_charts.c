@@ -1,4 +1,4 @@
-/* Pictures of a sheet. */
+/* Pictures of a table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,34 +11,34 @@
 #define MARGIN 22
 #define HALF_WIDTH (HALF - 1.5 * MARGIN)
 
-void draw_cell(const struct sheet *sheet, int row, int column, struct text *text)
+void draw_cell(const struct table *table, int row, int column, struct text *text)
 {
     struct text shown = {0};
 
-    sheet_show(sheet, row, column, &shown);
+    table_format_cell(table, row, column, &shown);
     svg_escape(text, shown.bytes ? shown.bytes : "", (int)shown.length);
     text_clear(&shown);
 }
 
-double draw_value(const struct sheet *sheet, const struct sheet_part *part, int row)
+double draw_value(const struct table *table, const struct table_view *view, int row)
 {
-    return row < 0 ? 0 : sheet_cell(sheet, row, part->value)->number;
+    return row < 0 ? 0 : table_cell(table, row, view->value)->number;
 }
 
-double draw_largest(const struct sheet *sheet, const struct sheet_part *part)
+double draw_largest(const struct table *table, const struct table_view *view)
 {
     double most = 0;
 
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row))
-        most = fmax(most, draw_value(sheet, part, row));
+    for (int row = view_next_row(table, view, -1); row >= 0; row = view_next_row(table, view, row))
+        most = fmax(most, draw_value(table, view, row));
     return most;
 }
 
-void draw_title(const struct sheet_part *part, struct svg_place place, struct text *text)
+void draw_title(const struct table_view *view, struct svg_place place, struct text *text)
 {
     text_add(text, "\n  <text x=\"%.1f\" y=\"%.1f\">", place.left, place.top + 16);
-    svg_escape(text, part->title, (int)strlen(part->title));
-    text_add(text, "%s%s</text>\n", part->unit ? ", " : "", part->unit ? part->unit : "");
+    svg_escape(text, view->title, (int)strlen(view->title));
+    text_add(text, "%s%s</text>\n", view->unit ? ", " : "", view->unit ? view->unit : "");
 }
 
 /* ---- bars */
@@ -46,64 +46,66 @@ void draw_title(const struct sheet_part *part, struct svg_place place, struct te
 #define BAR_TOP 28
 #define BAR_STEP 24
 
-static void add_bar_name(const struct sheet *sheet, const struct sheet_part *part, int row,
+static void add_bar_name(const struct table *table, const struct table_view *view, int row,
                          struct text *text)
 {
     const char *between = "";
 
-    for (int column = 0; column < sheet->form->ncolumns; column++) {
-        if (!(part->names >> column & 1) || !sheet_cell(sheet, row, column)->there)
+    for (int column = 0; column < table->schema->ncolumns; column++) {
+        if (!(view->names >> column & 1) || !table_cell(table, row, column)->present)
             continue;
         text_add(text, "%s", between);
-        if (sheet->form->columns[column].kind != SHEET_WORD)
-            text_add(text, "%s ", sheet->form->columns[column].heading);
-        draw_cell(sheet, row, column, text);
+        if (table->schema->columns[column].kind != COLUMN_WORD)
+            text_add(text, "%s ", table->schema->columns[column].heading);
+        draw_cell(table, row, column, text);
         between = ", ";
     }
 }
 
 /* Room for the names of all rows. */
-static double bars_left(const struct sheet *sheet, const struct sheet_part *part)
+static double bars_left(const struct table *table, const struct table_view *view)
 {
     double left = 0;
 
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row)) {
+    for (int row = view_next_row(table, view, -1); row >= 0;
+         row = view_next_row(table, view, row)) {
         struct text name = {0};
 
-        add_bar_name(sheet, part, row, &name);
+        add_bar_name(table, view, row, &name);
         left = fmax(left, SVG_LETTER * (double)name.length + 16);
         text_clear(&name);
     }
     return left;
 }
 
-bool bars_are_wide(const struct sheet *sheet, const struct sheet_part *part)
+bool bars_are_wide(const struct table *table, const struct table_view *view)
 {
-    return bars_left(sheet, part) > 0.5 * HALF_WIDTH;
+    return bars_left(table, view) > 0.5 * HALF_WIDTH;
 }
 
-double bars_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
+double bars_draw(const struct table *table, const struct table_view *view, struct svg_place place,
                  struct text *text)
 {
-    double most = draw_largest(sheet, part), y = place.top + BAR_TOP;
-    double names = fmax(bars_left(sheet, part), 0.5 * HALF_WIDTH);
+    double most = draw_largest(table, view), y = place.top + BAR_TOP;
+    double names = fmax(bars_left(table, view), 0.5 * HALF_WIDTH);
     double left = place.left + names, room = place.width - names - 64;
     int n = 0;
 
-    if (text && sheet_next(sheet, part, -1) >= 0)
-        draw_title(part, place, text);
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row)) {
-        double length = most > 0 ? room * draw_value(sheet, part, row) / most : 0;
+    if (text && view_next_row(table, view, -1) >= 0)
+        draw_title(view, place, text);
+    for (int row = view_next_row(table, view, -1); row >= 0;
+         row = view_next_row(table, view, row)) {
+        double length = most > 0 ? room * draw_value(table, view, row) / most : 0;
 
         n++;
         if (!text)
             continue;
         text_add(text, "  <text class=\"small y\" x=\"%.1f\" y=\"%.1f\">", left - 8, y + 14);
-        add_bar_name(sheet, part, row, text);
+        add_bar_name(table, view, row, text);
         text_add(text, "</text>\n  <rect class=\"d0\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                        "height=\"16\"/>\n", left, y + 2, length);
         text_add(text, "  <text class=\"small\" x=\"%.1f\" y=\"%.1f\">", left + length + 6, y + 14);
-        draw_cell(sheet, row, part->value, text);
+        draw_cell(table, row, view->value, text);
         text_add(text, "</text>\n");
         y += BAR_STEP;
     }
@@ -115,13 +117,14 @@ double bars_draw(const struct sheet *sheet, const struct sheet_part *part, struc
 #define PLOT_LEFT 48
 #define MAX_LINES (2 * PLOT_COLOURS)
 
-static void fill_line(const struct sheet *sheet, const struct sheet_part *part, int key,
+static void fill_line(const struct table *table, const struct table_view *view, int key,
                       struct plot_line *line)
 {
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row)) {
-        double x = sheet_cell(sheet, row, part->across)->number, y = draw_value(sheet, part, row);
+    for (int row = view_next_row(table, view, -1); row >= 0;
+         row = view_next_row(table, view, row)) {
+        double x = table_cell(table, row, view->across)->number, y = draw_value(table, view, row);
 
-        if (!sheet_same(sheet, part->down, row, key) || x <= 0 || y <= 0 ||
+        if (!table_same_cell(table, view->down, row, key) || x <= 0 || y <= 0 ||
             line->n == BENCH_MAX_SIZES)
             continue;
         line->points[line->n].x = x;
@@ -129,15 +132,15 @@ static void fill_line(const struct sheet *sheet, const struct sheet_part *part, 
     }
 }
 
-double lines_draw(const struct sheet *sheet, const struct sheet_part *part,
-                  struct svg_place place, struct text *text)
+double lines_draw(const struct table *table, const struct table_view *view, struct svg_place place,
+                  struct text *text)
 {
-    int keys[MAX_LINES], n = sheet_keys(sheet, part, part->down, keys, MAX_LINES);
+    int keys[MAX_LINES], n = view_keys(table, view, view->down, keys, MAX_LINES);
     struct plot_line *lines = calloc(MAX_LINES, sizeof *lines);
     double height = 0;
-    struct plot plot = {.title = part->title,
-                        .unit = part->unit,
-                        .x_title = sheet->form->columns[part->across].heading,
+    struct plot plot = {.title = view->title,
+                        .unit = view->unit,
+                        .x_title = table->schema->columns[view->across].heading,
                         .lines = lines,
                         .nlines = n,
                         .top = (int)place.top + PLOT_ABOVE,
@@ -145,10 +148,10 @@ double lines_draw(const struct sheet *sheet, const struct sheet_part *part,
                         .width = place.width - PLOT_LEFT - MARGIN};
 
     for (int i = 0; i < n && lines; i++) {
-        lines[i].name = sheet_cell(sheet, keys[i], part->down)->word;
+        lines[i].name = table_cell(table, keys[i], view->down)->word;
         lines[i].colour = i % PLOT_COLOURS;
         lines[i].dashed = i >= PLOT_COLOURS;
-        fill_line(sheet, part, keys[i], &lines[i]);
+        fill_line(table, view, keys[i], &lines[i]);
     }
     if (lines && plot_find_ranges(&plot)) {
         height = PLOT_ABOVE + PLOT_HEIGHT + PLOT_BELOW;
@@ -161,36 +164,36 @@ double lines_draw(const struct sheet *sheet, const struct sheet_part *part,
 
 /* ---- all of them, two side by side */
 
-static double draw_part(const struct sheet *sheet, const struct sheet_part *part,
+static double draw_view(const struct table *table, const struct table_view *view,
                         struct svg_place place, struct text *text)
 {
-    switch (part->picture) {
-    case SHEET_HEAT:
-        return heat_draw(sheet, part, place, text);
-    case SHEET_BARS:
-        return bars_draw(sheet, part, place, text);
-    case SHEET_LINES:
-        return lines_draw(sheet, part, place, text);
+    switch (view->chart) {
+    case VIEW_HEATMAP:
+        return heat_draw(table, view, place, text);
+    case VIEW_BARS:
+        return bars_draw(table, view, place, text);
+    case VIEW_LINES:
+        return lines_draw(table, view, place, text);
     default:
         return 0;
     }
 }
 
-static bool is_wide(const struct sheet *sheet, const struct sheet_part *part)
+static bool is_wide(const struct table *table, const struct table_view *view)
 {
-    return (part->picture == SHEET_HEAT && heat_is_wide(sheet, part)) ||
-           (part->picture == SHEET_BARS && bars_are_wide(sheet, part));
+    return (view->chart == VIEW_HEATMAP && heat_is_wide(table, view)) ||
+           (view->chart == VIEW_BARS && bars_are_wide(table, view));
 }
 
 /* Returns how high the picture is, 0 where it shows nothing. */
-static double draw_parts(const struct sheet *sheet, struct text *text)
+static double draw_views(const struct table *table, struct text *text)
 {
     struct svg_place place = {MARGIN, TOP, HALF_WIDTH};
     double highest = 0;
 
-    for (int i = 0; i < sheet->form->nparts; i++) {
-        const struct sheet_part *part = &sheet->form->parts[i];
-        bool wide = is_wide(sheet, part), right = place.left > MARGIN;
+    for (int i = 0; i < table->schema->nviews; i++) {
+        const struct table_view *view = &table->schema->views[i];
+        bool wide = is_wide(table, view), right = place.left > MARGIN;
         double height;
 
         if (wide && right) {
@@ -200,7 +203,7 @@ static double draw_parts(const struct sheet *sheet, struct text *text)
             place.left = MARGIN;
         }
         place.width = wide ? WIDTH - 2 * MARGIN : HALF_WIDTH;
-        height = draw_part(sheet, part, place, text);
+        height = draw_view(table, view, place, text);
         if (height <= 0)
             continue;
         highest = fmax(highest, height);
@@ -213,17 +216,17 @@ static double draw_parts(const struct sheet *sheet, struct text *text)
     return place.top + highest > TOP ? place.top + highest : 0;
 }
 
-void sheet_draw(const struct sheet *sheet, struct text *text)
+void table_draw(const struct table *table, struct text *text)
 {
-    double height = draw_parts(sheet, NULL);
-    const char *line = sheet->machine.bytes ? sheet->machine.bytes : "";
+    double height = draw_views(table, NULL);
+    const char *line = table->machine.bytes ? table->machine.bytes : "";
     const char *next = line + strcspn(line, "\n");
 
     if (height <= 0)
         return;
-    svg_begin(text, WIDTH, (int)height, sheet->form->subcommand);
+    svg_begin(text, WIDTH, (int)height, table->schema->subcommand);
     svg_title(text, line, next + (*next == '\n'), NULL);
-    draw_parts(sheet, text);
+    draw_views(table, text);
     svg_end(text);
-    text->failed |= sheet->failed;
+    text->failed |= table->failed;
 }

@@ -10,15 +10,15 @@
 #define HEAT_NARROW 64 /* a cell has room for three digits, its column for a number */
 
 /* "GPU 0", but words say themselves what they are. */
-static void add_key(const struct sheet *sheet, int row, int column, struct text *text)
+static void add_key(const struct table *table, int row, int column, struct text *text)
 {
-    if (sheet->form->columns[column].kind != SHEET_WORD)
-        text_add(text, "%s ", sheet->form->columns[column].heading);
-    draw_cell(sheet, row, column, text);
+    if (table->schema->columns[column].kind != COLUMN_WORD)
+        text_add(text, "%s ", table->schema->columns[column].heading);
+    draw_cell(table, row, column, text);
 }
 
 /* Room for the names of the rows. */
-static double heat_left(const struct sheet *sheet, const struct sheet_part *part, const int *down,
+static double heat_left(const struct table *table, const struct table_view *view, const int *down,
                         int n)
 {
     double left = HEAT_LEFT;
@@ -26,17 +26,17 @@ static double heat_left(const struct sheet *sheet, const struct sheet_part *part
     for (int i = 0; i < n; i++) {
         struct text name = {0};
 
-        add_key(sheet, down[i], part->down, &name);
+        add_key(table, down[i], view->down, &name);
         left = fmax(left, SVG_LETTER * (double)name.length + 12);
         text_clear(&name);
     }
     return left;
 }
 
-static void draw_heat_cell(const struct sheet *sheet, const struct sheet_part *part, int row,
+static void draw_heat_cell(const struct table *table, const struct table_view *view, int row,
                            struct svg_place place, double most, struct text *text)
 {
-    double value = draw_value(sheet, part, row), height = 30;
+    double value = draw_value(table, view, row), height = 30;
 
     text_add(text, "  <rect class=\"heat\" fill-opacity=\"%.2f\" x=\"%.1f\" y=\"%.1f\" "
                    "width=\"%.1f\" height=\"%.1f\"/>\n",
@@ -49,15 +49,15 @@ static void draw_heat_cell(const struct sheet *sheet, const struct sheet_part *p
     else if (place.width < HEAT_NARROW)
         text_add(text, value < 99.95 ? "%.3g" : "%.0f", value);
     else
-        draw_cell(sheet, row, part->value, text);
+        draw_cell(table, row, view->value, text);
     text_add(text, "</text>\n");
 }
 
 /* "GPU 0", or in narrow columns the word once, at the left of the numbers. */
-static void draw_heat_names(const struct sheet *sheet, const struct sheet_part *part,
+static void draw_heat_names(const struct table *table, const struct table_view *view,
                             const int *across, int n, struct svg_place cell, struct text *text)
 {
-    const char *heading = sheet->form->columns[part->across].heading;
+    const char *heading = table->schema->columns[view->across].heading;
     bool narrow = cell.width < HEAT_NARROW;
 
     if (narrow)
@@ -67,44 +67,44 @@ static void draw_heat_names(const struct sheet *sheet, const struct sheet_part *
         text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%.1f\">%s%s",
                  cell.left + 0.5 * cell.width, cell.top - 8, narrow ? "" : heading,
                  narrow ? "" : " ");
-        draw_cell(sheet, across[j], part->across, text);
+        draw_cell(table, across[j], view->across, text);
         text_add(text, "</text>\n");
     }
 }
 
-double heat_draw(const struct sheet *sheet, const struct sheet_part *part, struct svg_place place,
+double heat_draw(const struct table *table, const struct table_view *view, struct svg_place place,
                  struct text *text)
 {
     int down[MAX_KEYS], across[MAX_KEYS];
-    int ndown = sheet_keys(sheet, part, part->down, down, MAX_KEYS);
-    int nacross = sheet_keys(sheet, part, part->across, across, MAX_KEYS);
-    double names = heat_left(sheet, part, down, ndown);
+    int ndown = view_keys(table, view, view->down, down, MAX_KEYS);
+    int nacross = view_keys(table, view, view->across, across, MAX_KEYS);
+    double names = heat_left(table, view, down, ndown);
     double width = nacross ? fmin(96, (place.width - names) / nacross) : 0;
-    double most = draw_largest(sheet, part), left = place.left + names;
+    double most = draw_largest(table, view), left = place.left + names;
 
     if (!text || !ndown)
         return ndown ? HEAT_TOP + 30 * ndown + 12 : 0;
-    draw_title(part, place, text);
-    draw_heat_names(sheet, part, across, nacross,
+    draw_title(view, place, text);
+    draw_heat_names(table, view, across, nacross,
                     (struct svg_place){left, place.top + HEAT_TOP, width}, text);
     for (int i = 0; i < ndown; i++) {
         struct svg_place cell = {left, place.top + HEAT_TOP + 30 * i, width};
 
         text_add(text, "  <text class=\"small y\" x=\"%.1f\" y=\"%.1f\">", left - 6,
                  cell.top + 20);
-        add_key(sheet, down[i], part->down, text);
+        add_key(table, down[i], view->down, text);
         text_add(text, "</text>\n");
         for (int j = 0; j < nacross; j++, cell.left += width)
-            draw_heat_cell(sheet, part,
-                           sheet_find(sheet, part, part->down, down[i], part->across, across[j]),
+            draw_heat_cell(table, view,
+                           view_find_row(table, view, view->down, down[i], view->across, across[j]),
                            cell, most, text);
     }
     return HEAT_TOP + 30 * ndown + 12;
 }
 
-bool heat_is_wide(const struct sheet *sheet, const struct sheet_part *part)
+bool heat_is_wide(const struct table *table, const struct table_view *view)
 {
     int across[MAX_KEYS];
 
-    return sheet_keys(sheet, part, part->across, across, MAX_KEYS) > HEAT_HALF;
+    return view_keys(table, view, view->across, across, MAX_KEYS) > HEAT_HALF;
 }

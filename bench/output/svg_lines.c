@@ -47,7 +47,7 @@ static void draw_x_axis(const struct plot *plot, struct text *text)
 
         text_add(text, "  <path class=\"grid\" d=\"M%.1f %dv%d\"/>\n", x, plot->top, PLOT_HEIGHT);
         text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%d\">", x, below + 18);
-        print_size(text, (size_t)exp2(power));
+        text_add_size(text, (size_t)exp2(power));
         text_add(text, "</text>\n");
     }
     text_add(text, "  <text class=\"small x\" x=\"%.1f\" y=\"%d\">%s</text>\n",
@@ -83,7 +83,7 @@ static void draw_line(const struct plot *plot, const struct plot_line *line, str
         text_add(&points, "%s%.1f,%.1f", points.length ? " " : "", x, y);
         text_add(&dots, "  <circle class=\"d%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"><title>%s ",
                  line->colour, x, y, line->name);
-        print_size(&dots, (size_t)line->points[i].x);
+        text_add_size(&dots, (size_t)line->points[i].x);
         text_add(&dots, ": %.4g %s</title></circle>\n", line->points[i].y, plot->unit);
     }
     if (points.length)

@@ -4,90 +4,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sheet_cell *cell_at(const struct sheet *sheet, int row, int column)
+static struct table_cell *cell_at(const struct table *table, int row, int column)
 {
-    return &sheet->cells[row * sheet->form->ncolumns + column];
+    return &table->cells[row * table->schema->ncolumns + column];
 }
 
-void sheet_row(struct sheet *sheet)
+void table_add_row(struct table *table)
 {
-    int ncolumns = sheet->form->ncolumns;
+    int ncolumns = table->schema->ncolumns;
 
-    if (sheet->nrows == sheet->size) {
-        int size = sheet->size ? 2 * sheet->size : 64;
-        void *cells =
-            realloc(sheet->cells, (size_t)size * (size_t)ncolumns * sizeof *sheet->cells);
+    if (table->nrows == table->size) {
+        int size = table->size ? 2 * table->size : 64;
+        void *cells = realloc(table->cells, (size_t)size * (size_t)ncolumns * sizeof *table->cells);
 
         if (!cells) {
-            sheet->failed = true;
+            table->failed = true;
             return;
         }
-        sheet->cells = cells;
-        sheet->size = size;
+        table->cells = cells;
+        table->size = size;
     }
-    memset(cell_at(sheet, sheet->nrows, 0), 0, (size_t)ncolumns * sizeof *sheet->cells);
-    sheet->nrows++;
+    memset(cell_at(table, table->nrows, 0), 0, (size_t)ncolumns * sizeof *table->cells);
+    table->nrows++;
 }
 
-void sheet_word(struct sheet *sheet, int column, const char *word)
+void table_set_word(struct table *table, int column, const char *word)
 {
-    struct sheet_cell *cell;
+    struct table_cell *cell;
 
-    if (sheet->failed)
+    if (table->failed)
         return;
-    cell = cell_at(sheet, sheet->nrows - 1, column);
-    cell->there = true;
+    cell = cell_at(table, table->nrows - 1, column);
+    cell->present = true;
     snprintf(cell->word, sizeof cell->word, "%s", word);
 }
 
-void sheet_number(struct sheet *sheet, int column, double number)
+void table_set_number(struct table *table, int column, double number)
 {
-    struct sheet_cell *cell;
+    struct table_cell *cell;
 
-    if (sheet->failed)
+    if (table->failed)
         return;
-    cell = cell_at(sheet, sheet->nrows - 1, column);
-    cell->there = true;
+    cell = cell_at(table, table->nrows - 1, column);
+    cell->present = true;
     cell->number = number;
 }
 
-void sheet_clear(struct sheet *sheet)
+void table_clear(struct table *table)
 {
-    free(sheet->cells);
-    text_clear(&sheet->machine);
-    text_clear(&sheet->notes);
-    memset(sheet, 0, sizeof *sheet);
+    free(table->cells);
+    text_clear(&table->machine);
+    text_clear(&table->notes);
+    memset(table, 0, sizeof *table);
 }
 
-const struct sheet_cell *sheet_cell(const struct sheet *sheet, int row, int column)
+const struct table_cell *table_cell(const struct table *table, int row, int column)
 {
-    return cell_at(sheet, row, column);
+    return cell_at(table, row, column);
 }
 
-bool sheet_has(const struct sheet *sheet, const struct sheet_part *part, int row)
+bool view_has_row(const struct table *table, const struct table_view *view, int row)
 {
     for (int i = 0; i < 2; i++) {
-        const char *word = part->where[i].word;
+        const char *word = view->where[i].word;
 
-        if (word && strcmp(cell_at(sheet, row, part->where[i].column)->word, word) != 0)
+        if (word && strcmp(cell_at(table, row, view->where[i].column)->word, word) != 0)
             return false;
     }
-    for (int column = 0; (part->filled | part->empty) >> column; column++)
-        if (cell_at(sheet, row, column)->there ? part->empty >> column & 1
-                                               : part->filled >> column & 1)
+    for (int column = 0; (view->filled | view->empty) >> column; column++)
+        if (cell_at(table, row, column)->present ? view->empty >> column & 1
+                                                 : view->filled >> column & 1)
             return false;
     return true;
 }
 
-int sheet_next(const struct sheet *sheet, const struct sheet_part *part, int row)
+int view_next_row(const struct table *table, const struct table_view *view, int row)
 {
-    for (row++; row < sheet->nrows; row++)
-        if (sheet_has(sheet, part, row))
+    for (row++; row < table->nrows; row++)
+        if (view_has_row(table, view, row))
             return row;
     return -1;
 }
 
-void print_size(struct text *text, size_t nbytes)
+void text_add_size(struct text *text, size_t nbytes)
 {
     static const char suffixes[] = "\0KMG";
     char suffix[2] = "";
@@ -107,70 +106,72 @@ static void show_number(double number, struct text *text)
     text_add(text, "%.*f", size > 0 ? digits : 0, number);
 }
 
-void sheet_show(const struct sheet *sheet, int row, int column, struct text *text)
+void table_format_cell(const struct table *table, int row, int column, struct text *text)
 {
-    const struct sheet_cell *cell = cell_at(sheet, row, column);
+    const struct table_cell *cell = cell_at(table, row, column);
 
-    if (!cell->there) {
+    if (!cell->present) {
         text_add(text, "-");
         return;
     }
-    switch (sheet->form->columns[column].kind) {
-    case SHEET_WORD:
+    switch (table->schema->columns[column].kind) {
+    case COLUMN_WORD:
         text_add(text, "%s", cell->word);
         break;
-    case SHEET_COUNT:
+    case COLUMN_COUNT:
         text_add(text, "%.0f", cell->number);
         break;
-    case SHEET_SIZE:
-        print_size(text, (size_t)cell->number);
+    case COLUMN_SIZE:
+        text_add_size(text, (size_t)cell->number);
         break;
-    case SHEET_NUMBER:
+    case COLUMN_NUMBER:
         show_number(cell->number, text);
         break;
     }
 }
 
-bool sheet_same(const struct sheet *sheet, int column, int row, int other)
+bool table_same_cell(const struct table *table, int column, int row, int other)
 {
-    const struct sheet_cell *a = cell_at(sheet, row, column), *b = cell_at(sheet, other, column);
+    const struct table_cell *a = cell_at(table, row, column), *b = cell_at(table, other, column);
 
-    return a->there == b->there && a->number == b->number && strcmp(a->word, b->word) == 0;
+    return a->present == b->present && a->number == b->number && strcmp(a->word, b->word) == 0;
 }
 
-static double number_of(const struct sheet *sheet, int row, int column)
+static double number_of(const struct table *table, int row, int column)
 {
-    return cell_at(sheet, row, column)->number;
+    return cell_at(table, row, column)->number;
 }
 
-int sheet_keys(const struct sheet *sheet, const struct sheet_part *part, int column, int *rows,
-               int max)
+int view_keys(const struct table *table, const struct table_view *view, int column, int *rows,
+              int max)
 {
     int n = 0;
 
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row)) {
+    for (int row = view_next_row(table, view, -1); row >= 0;
+         row = view_next_row(table, view, row)) {
         int i = 0;
 
-        while (i < n && !sheet_same(sheet, column, rows[i], row))
+        while (i < n && !table_same_cell(table, column, rows[i], row))
             i++;
         if (i < n || n == max)
             continue;
         /* Numbers in their order; words, whose number is 0, as they come. */
-        for (i = n++; i > 0 && number_of(sheet, rows[i - 1], column) >
-                                   number_of(sheet, row, column); i--)
+        for (i = n++;
+             i > 0 && number_of(table, rows[i - 1], column) > number_of(table, row, column); i--)
             rows[i] = rows[i - 1];
         rows[i] = row;
     }
     return n;
 }
 
-int sheet_find(const struct sheet *sheet, const struct sheet_part *part, int down, int row,
-               int across, int other)
+int view_find_row(const struct table *table, const struct table_view *view, int down, int row,
+                  int across, int other)
 {
     int found = -1;
 
-    while ((found = sheet_next(sheet, part, found)) >= 0)
-        if (sheet_same(sheet, down, found, row) && sheet_same(sheet, across, found, other))
+    while ((found = view_next_row(table, view, found)) >= 0)
+        if (table_same_cell(table, down, found, row) &&
+            table_same_cell(table, across, found, other))
             return found;
     return -1;
 }

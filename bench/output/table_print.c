@@ -1,4 +1,4 @@
-/* A sheet as tables for people, as comma-separated values and as JSON. */
+/* A table as tables for people, as comma-separated values and as JSON. */
 #include <string.h>
 
 #include "bench/output/table.h"
@@ -20,21 +20,22 @@ static void add_padded(struct text *text, const char *word, int width, bool righ
 }
 
 /* Every cell goes through here twice: for the width of its column, and to be printed. */
-static void show(const struct sheet *sheet, int row, int column, struct text *shown)
+static void show(const struct table *table, int row, int column, struct text *shown)
 {
     text_clear(shown);
-    sheet_show(sheet, row, column, shown);
+    table_format_cell(table, row, column, shown);
     if (!shown->bytes)
         text_add(shown, "-");
 }
 
-static int find_width(const struct sheet *sheet, const struct sheet_part *part, int column)
+static int find_width(const struct table *table, const struct table_view *view, int column)
 {
-    int width = (int)strlen(sheet->form->columns[column].heading);
+    int width = (int)strlen(table->schema->columns[column].heading);
     struct text shown = {0};
 
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row)) {
-        show(sheet, row, column, &shown);
+    for (int row = view_next_row(table, view, -1); row >= 0;
+         row = view_next_row(table, view, row)) {
+        show(table, row, column, &shown);
         if ((int)shown.length > width)
             width = (int)shown.length;
     }
@@ -43,65 +44,68 @@ static int find_width(const struct sheet *sheet, const struct sheet_part *part, 
 }
 
 /* Row -1 is that of the headings. No blanks at the end of a line. */
-static void add_row(const struct sheet *sheet, const struct sheet_part *part, int row,
+static void add_row(const struct table *table, const struct table_view *view, int row,
                     const int *widths, struct text *text)
 {
-    const struct sheet_form *form = sheet->form;
+    const struct table_schema *schema = table->schema;
     struct text shown = {0};
 
-    for (int column = 0; column < form->ncolumns; column++) {
-        bool word = form->columns[column].kind == SHEET_WORD;
-        bool last = part->columns >> column <= 1;
+    for (int column = 0; column < schema->ncolumns; column++) {
+        bool word = schema->columns[column].kind == COLUMN_WORD;
+        bool last = view->columns >> column <= 1;
 
-        if (!(part->columns >> column & 1))
+        if (!(view->columns >> column & 1))
             continue;
         if (row >= 0)
-            show(sheet, row, column, &shown);
+            show(table, row, column, &shown);
         text_add(text, "  ");
-        add_padded(text, row < 0 ? form->columns[column].heading : shown.bytes ? shown.bytes : "",
+        add_padded(text,
+                   row < 0       ? schema->columns[column].heading
+                   : shown.bytes ? shown.bytes
+                                 : "",
                    word && last ? 0 : widths[column], !word);
     }
     text_add(text, "\n");
     text_clear(&shown);
 }
 
-static void add_rows(const struct sheet *sheet, const struct sheet_part *part, struct text *text)
+static void add_rows(const struct table *table, const struct table_view *view, struct text *text)
 {
-    int widths[SHEET_MAX_COLUMNS] = {0};
+    int widths[TABLE_MAX_COLUMNS] = {0};
 
-    for (int column = 0; column < sheet->form->ncolumns; column++)
-        widths[column] = find_width(sheet, part, column);
-    add_row(sheet, part, -1, widths, text);
-    for (int row = sheet_next(sheet, part, -1); row >= 0; row = sheet_next(sheet, part, row))
-        add_row(sheet, part, row, widths, text);
+    for (int column = 0; column < table->schema->ncolumns; column++)
+        widths[column] = find_width(table, view, column);
+    add_row(table, view, -1, widths, text);
+    for (int row = view_next_row(table, view, -1); row >= 0; row = view_next_row(table, view, row))
+        add_row(table, view, row, widths, text);
 }
 
-static void add_matrix(const struct sheet *sheet, const struct sheet_part *part,
-                       struct text *text)
+static void add_matrix(const struct table *table, const struct table_view *view, struct text *text)
 {
-    const struct sheet_column *columns = sheet->form->columns;
+    const struct table_column *columns = table->schema->columns;
     int down[MAX_KEYS], across[MAX_KEYS];
-    int ndown = sheet_keys(sheet, part, part->down, down, MAX_KEYS);
-    int nacross = sheet_keys(sheet, part, part->across, across, MAX_KEYS);
+    int ndown = view_keys(table, view, view->down, down, MAX_KEYS);
+    int nacross = view_keys(table, view, view->across, across, MAX_KEYS);
     struct text shown = {0};
 
-    text_add(text, "  %s \\ %s", columns[part->down].heading, columns[part->across].heading);
+    text_add(text, "  %s \\ %s", columns[view->down].heading, columns[view->across].heading);
     for (int j = 0; j < nacross; j++) {
-        show(sheet, across[j], part->across, &shown);
+        show(table, across[j], view->across, &shown);
         text_add(text, " %9s", shown.bytes);
     }
     text_add(text, "\n");
     for (int i = 0; i < ndown; i++) {
-        show(sheet, down[i], part->down, &shown);
-        text_add(text, "  %*s", (int)(strlen(columns[part->down].heading) +
-                                      strlen(columns[part->across].heading) + 3),
-                 shown.bytes);
+        show(table, down[i], view->down, &shown);
+        text_add(
+            text, "  %*s",
+            (int)(strlen(columns[view->down].heading) + strlen(columns[view->across].heading) + 3),
+            shown.bytes);
         for (int j = 0; j < nacross; j++) {
-            int row = sheet_find(sheet, part, part->down, down[i], part->across, across[j]);
+            int row = view_find_row(table, view, view->down, down[i], view->across, across[j]);
 
             text_clear(&shown);
             if (row >= 0)
-                show(sheet, row, part->value, &shown);
+                show(table, row, view->value, &shown);
             text_add(text, " %9s", shown.bytes ? shown.bytes : "-");
         }
         text_add(text, "\n");
@@ -109,57 +113,57 @@ static void add_matrix(const struct sheet *sheet, const struct sheet_part *part,
     text_clear(&shown);
 }
 
-void sheet_print_table(const struct sheet *sheet, struct text *text)
+void table_print_text(const struct table *table, struct text *text)
 {
-    add_lines(text, "", sheet->machine.bytes);
-    add_lines(text, "note: ", sheet->notes.bytes);
-    for (int i = 0; i < sheet->form->nparts; i++) {
-        const struct sheet_part *part = &sheet->form->parts[i];
+    add_lines(text, "", table->machine.bytes);
+    add_lines(text, "note: ", table->notes.bytes);
+    for (int i = 0; i < table->schema->nviews; i++) {
+        const struct table_view *view = &table->schema->views[i];
 
-        if (sheet_next(sheet, part, -1) < 0)
+        if (view_next_row(table, view, -1) < 0)
             continue;
-        text_add(text, "\n%s%s%s\n", part->title, part->unit ? ", " : "",
-                 part->unit ? part->unit : "");
-        if (part->table == SHEET_MATRIX)
-            add_matrix(sheet, part, text);
+        text_add(text, "\n%s%s%s\n", view->title, view->unit ? ", " : "",
+                 view->unit ? view->unit : "");
+        if (view->layout == VIEW_MATRIX)
+            add_matrix(table, view, text);
         else
-            add_rows(sheet, part, text);
+            add_rows(table, view, text);
     }
-    text->failed |= sheet->failed;
+    text->failed |= table->failed;
 }
 
 /* ---- comma-separated values; what is behind '#' is for people */
 
-static void add_value(const struct sheet *sheet, int row, int column, struct text *text)
+static void add_value(const struct table *table, int row, int column, struct text *text)
 {
-    enum sheet_kind kind = sheet->form->columns[column].kind;
-    const struct sheet_cell *cell = sheet_cell(sheet, row, column);
+    enum column_kind kind = table->schema->columns[column].kind;
+    const struct table_cell *cell = table_cell(table, row, column);
 
-    text_add(text, kind == SHEET_NUMBER ? "%.6g" : "%.0f", cell->number);
+    text_add(text, kind == COLUMN_NUMBER ? "%.6g" : "%.0f", cell->number);
 }
 
-void sheet_print_csv(const struct sheet *sheet, struct text *text)
+void table_print_csv(const struct table *table, struct text *text)
 {
-    const struct sheet_form *form = sheet->form;
+    const struct table_schema *schema = table->schema;
 
-    add_lines(text, "# ", sheet->machine.bytes);
-    add_lines(text, "# note: ", sheet->notes.bytes);
-    for (int column = 0; column < form->ncolumns; column++)
-        text_add(text, "%s%s", column ? "," : "", form->columns[column].name);
+    add_lines(text, "# ", table->machine.bytes);
+    add_lines(text, "# note: ", table->notes.bytes);
+    for (int column = 0; column < schema->ncolumns; column++)
+        text_add(text, "%s%s", column ? "," : "", schema->columns[column].name);
     text_add(text, "\n");
-    for (int row = 0; row < sheet->nrows; row++) {
-        for (int column = 0; column < form->ncolumns; column++) {
-            const struct sheet_cell *cell = sheet_cell(sheet, row, column);
+    for (int row = 0; row < table->nrows; row++) {
+        for (int column = 0; column < schema->ncolumns; column++) {
+            const struct table_cell *cell = table_cell(table, row, column);
 
             text_add(text, "%s", column ? "," : "");
-            if (form->columns[column].kind == SHEET_WORD)
+            if (schema->columns[column].kind == COLUMN_WORD)
                 text_add(text, strchr(cell->word, ',') ? "\"%s\"" : "%s", cell->word);
-            else if (cell->there)
-                add_value(sheet, row, column, text);
+            else if (cell->present)
+                add_value(table, row, column, text);
         }
         text_add(text, "\n");
     }
-    text->failed |= sheet->failed;
+    text->failed |= table->failed;
 }
 
 /* ---- JSON */
@@ -182,34 +186,34 @@ static void add_array(struct text *text, const char *name, const char *lines)
     text_add(text, "],\n ");
 }
 
-static void add_json_row(const struct sheet *sheet, int row, struct text *text)
+static void add_json_row(const struct table *table, int row, struct text *text)
 {
-    const struct sheet_form *form = sheet->form;
+    const struct table_schema *schema = table->schema;
 
     text_add(text, "%s\n  {", row ? "," : "");
-    for (int column = 0; column < form->ncolumns; column++) {
-        const struct sheet_cell *cell = sheet_cell(sheet, row, column);
+    for (int column = 0; column < schema->ncolumns; column++) {
+        const struct table_cell *cell = table_cell(table, row, column);
 
-        text_add(text, "%s\"%s\": ", column ? ", " : "", form->columns[column].name);
-        if (form->columns[column].kind == SHEET_WORD)
+        text_add(text, "%s\"%s\": ", column ? ", " : "", schema->columns[column].name);
+        if (schema->columns[column].kind == COLUMN_WORD)
             text_add_json(text, cell->word);
-        else if (cell->there)
-            add_value(sheet, row, column, text);
+        else if (cell->present)
+            add_value(table, row, column, text);
         else
             text_add(text, "null");
     }
     text_add(text, "}");
 }
 
-void sheet_print_json(const struct sheet *sheet, struct text *text)
+void table_print_json(const struct table *table, struct text *text)
 {
     text_add(text, "{\"version\": \"%s\", \"subcommand\": \"%s\",\n ", PACKAGE_VERSION,
-             sheet->form->subcommand);
-    add_array(text, "machine", sheet->machine.bytes);
-    add_array(text, "notes", sheet->notes.bytes);
+             table->schema->subcommand);
+    add_array(text, "machine", table->machine.bytes);
+    add_array(text, "notes", table->notes.bytes);
     text_add(text, "\"results\": [");
-    for (int row = 0; row < sheet->nrows; row++)
-        add_json_row(sheet, row, text);
+    for (int row = 0; row < table->nrows; row++)
+        add_json_row(table, row, text);
     text_add(text, "\n ]}\n");
-    text->failed |= sheet->failed;
+    text->failed |= table->failed;
 }

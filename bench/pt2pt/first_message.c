@@ -13,31 +13,31 @@ static const struct api *api_of(enum method method)
 }
 
 /* From the call of send until the receiver has said that it has the message. */
-static void one_message(struct bench *bench, const struct api *api, const void *out,
-                        struct series *series)
+static void one_message(struct pt2pt *pt2pt, const struct api *api, const void *out,
+                        struct samples *samples)
 {
-    const struct ranks *ranks = &bench->ranks;
+    const struct ranks *ranks = &pt2pt->ranks;
     double from;
     char byte = 0;
 
     MPI_Barrier(ranks->working);
     if (!ranks->lower) {
-        api->recv(bench->in.at, NBYTES, ranks->peer);
+        api->recv(pt2pt->in.at, NBYTES, ranks->peer);
         MPI_Send(&byte, 1, MPI_BYTE, ranks->peer, BENCH_TAG, MPI_COMM_WORLD);
         return;
     }
     from = seconds_now();
     api->send(out, NBYTES, ranks->peer);
     MPI_Recv(&byte, 1, MPI_BYTE, ranks->peer, BENCH_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    series_add(series, seconds_now() - from);
+    samples_add(samples, seconds_now() - from);
 }
 
-void areas_release(const struct bench *bench, const struct area *areas, int n)
+void buffers_release(const struct pt2pt *pt2pt, const struct buffer *buffers, int n)
 {
-    const struct ranks *ranks = &bench->ranks;
+    const struct ranks *ranks = &pt2pt->ranks;
     char byte = 0;
 
-    if (!bench->use[METHOD_GPUBIND] || ranks->pair < 0)
+    if (!pt2pt->use[METHOD_GPUBIND] || ranks->pair < 0)
         return;
     /* The other waits in the library meanwhile, where it can let go. */
     for (int turn = 0; turn < 2; turn++) {
@@ -46,77 +46,77 @@ void areas_release(const struct bench *bench, const struct area *areas, int n)
             continue;
         }
         for (int i = 0; i < n; i++)
-            if (areas[i].gpu && gpubind_release(areas[i].at) != MPI_SUCCESS)
+            if (buffers[i].gpu && gpubind_release(buffers[i].at) != MPI_SUCCESS)
                 ranks_die("gpubind_release: %s", gpubind_error_text());
         api_gpubind.send(&byte, 1, ranks->peer);
     }
 }
 
-static void run_first(struct bench *bench, const struct task *task, enum method method,
+static void run_first(struct pt2pt *pt2pt, const struct task *task, enum method method,
                       struct method_result *result)
 {
-    struct series series = {0};
+    struct samples samples = {0};
 
-    fill_slots(bench, task, 1);
-    if (series_reserve(&series, 1) < 0)
+    fill_slots(pt2pt, task, 1);
+    if (samples_reserve(&samples, 1) < 0)
         ranks_die("out of memory");
-    one_message(bench, api_of(method), bench->out.at, &series);
+    one_message(pt2pt, api_of(method), pt2pt->out.at, &samples);
     result->checked = true;
-    result->wrong = !check_slots(bench, task, 1);
+    result->wrong = !check_slots(pt2pt, task, 1);
     result->iterations = 1;
-    gather_samples(bench, &series, 1, NBYTES, result);
-    series_clear(&series);
+    gather_samples(pt2pt, &samples, 1, NBYTES, result);
+    samples_clear(&samples);
 }
 
-static void make_areas(struct bench *bench, struct area *areas)
+static void alloc_buffers(struct pt2pt *pt2pt, struct buffer *buffers)
 {
     struct gpubind_error err;
 
     for (int i = 0; i < ALLOCATIONS; i++)
-        if (area_make(&areas[i], bench->has_gpu ? &bench->gpu : NULL, ALLOCATED, &err) < 0)
+        if (buffer_alloc(&buffers[i], pt2pt->has_gpu ? &pt2pt->gpu : NULL, ALLOCATED, &err) < 0)
             ranks_die("%s", err.text);
 }
 
-static void send_area(struct bench *bench, const struct task *task, enum method method,
-                      const struct area *area, struct series *series,
-                      struct method_result *result)
+static void send_buffer(struct pt2pt *pt2pt, const struct task *task, enum method method,
+                        const struct buffer *buffer, struct samples *samples,
+                        struct method_result *result)
 {
     struct gpubind_error err;
 
-    bench->round++;
-    if (area_fill(area, 0, NBYTES, pattern_seed(bench->round, bench->ranks.rank, 0), &err) < 0)
+    pt2pt->round++;
+    if (buffer_fill(buffer, 0, NBYTES, pattern_seed(pt2pt->round, pt2pt->ranks.rank, 0), &err) < 0)
         ranks_die("%s", err.text);
-    one_message(bench, api_of(method), area->at, series);
-    result->wrong |= !check_slots(bench, task, 1);
+    one_message(pt2pt, api_of(method), buffer->at, samples);
+    result->wrong |= !check_slots(pt2pt, task, 1);
 }
 
-static void run_renewed(struct bench *bench, const struct task *task, enum method method,
+static void run_renewed(struct pt2pt *pt2pt, const struct task *task, enum method method,
                         struct method_result *result)
 {
-    struct area areas[ALLOCATIONS];
-    struct series series = {0};
+    struct buffer buffers[ALLOCATIONS];
+    struct samples samples = {0};
 
-    make_areas(bench, areas);
-    if (series_reserve(&series, ALLOCATIONS) < 0)
+    alloc_buffers(pt2pt, buffers);
+    if (samples_reserve(&samples, ALLOCATIONS) < 0)
         ranks_die("out of memory");
     for (int i = 0; i < ALLOCATIONS; i++)
-        send_area(bench, task, method, &areas[i], &series, result);
+        send_buffer(pt2pt, task, method, &buffers[i], &samples, result);
     result->checked = true;
     result->iterations = ALLOCATIONS;
-    gather_samples(bench, &series, 1, NBYTES, result);
-    series_clear(&series);
-    areas_release(bench, areas, ALLOCATIONS);
+    gather_samples(pt2pt, &samples, 1, NBYTES, result);
+    samples_clear(&samples);
+    buffers_release(pt2pt, buffers, ALLOCATIONS);
     for (int i = 0; i < ALLOCATIONS; i++)
-        area_clear(&areas[i]);
+        buffer_free(&buffers[i]);
 }
 
-void first_run(struct bench *bench, struct result *first, struct result *renewed)
+void first_run(struct pt2pt *pt2pt, struct result *first, struct result *renewed)
 {
     struct task task;
     struct gpubind_error err;
 
     /* Larger ones were found to fit. */
-    task_make(bench, MEASURE_FIRST, NBYTES, &task, &err);
+    task_make(pt2pt, MEASURE_FIRST, NBYTES, &task, &err);
     task.window = task.nsets = 1;
     memset(first, 0, sizeof *first);
     first->measure = MEASURE_FIRST;
@@ -125,9 +125,9 @@ void first_run(struct bench *bench, struct result *first, struct result *renewed
     *renewed = *first;
     renewed->measure = MEASURE_RENEWED;
     for (int method = 0; method < METHOD_COPY; method++)
-        if (bench->use[method])
-            run_first(bench, &task, (enum method)method, &first->by[method]);
+        if (pt2pt->use[method])
+            run_first(pt2pt, &task, (enum method)method, &first->by[method]);
     for (int method = 0; method < METHOD_COPY; method++)
-        if (bench->use[method])
-            run_renewed(bench, &task, (enum method)method, &renewed->by[method]);
+        if (pt2pt->use[method])
+            run_renewed(pt2pt, &task, (enum method)method, &renewed->by[method]);
 }

@@ -13,71 +13,70 @@ struct turn {
     enum method method;
     int iterations; /* of all rounds */
     int next;       /* iteration: buffers rotate through all rounds */
-    struct series series;
+    struct samples samples;
 };
 
-static bool once(struct bench *bench, const struct task *task, enum method method, int iteration)
+static bool once(struct pt2pt *pt2pt, const struct task *task, enum method method, int iteration)
 {
     if (method == METHOD_COPY)
-        return copy_once(bench, task, iteration);
-    return message_once(bench, method == METHOD_GPUBIND ? &api_gpubind : &api_mpi, task,
-                        iteration);
+        return copy_once(pt2pt, task, iteration);
+    return message_once(pt2pt, method == METHOD_GPUBIND ? &api_gpubind : &api_mpi, task, iteration);
 }
 
 /* A ping-pong is two ways. So is a copy from a GPU to the host and back, unless it
  * stands for the one way between two GPUs. */
-static double scale(const struct bench *bench, const struct task *task, enum method method)
+static double scale(const struct pt2pt *pt2pt, const struct task *task, enum method method)
 {
     if (task->measure != MEASURE_LATENCY)
         return 1;
-    return method == METHOD_COPY && bench->options->buffers == BUFFERS_DD ? 1 : 0.5;
+    return method == METHOD_COPY && pt2pt->options->buffers == BUFFERS_DD ? 1 : 0.5;
 }
 
-static void run(struct bench *bench, const struct task *task, struct turn *turn, int n)
+static void run(struct pt2pt *pt2pt, const struct task *task, struct turn *turn, int n)
 {
-    double factor = scale(bench, task, turn->method);
+    double factor = scale(pt2pt, task, turn->method);
 
     for (int i = 0; i < n; i++) {
         double from = seconds_now();
 
-        if (once(bench, task, turn->method, turn->next++))
-            series_add(&turn->series, factor * (seconds_now() - from));
+        if (once(pt2pt, task, turn->method, turn->next++))
+            samples_add(&turn->samples, factor * (seconds_now() - from));
     }
 }
 
-static void warm_up(struct bench *bench, const struct task *task, struct turn *turn, int n)
+static void warm_up(struct pt2pt *pt2pt, const struct task *task, struct turn *turn, int n)
 {
     for (int i = 0; i < n; i++)
-        once(bench, task, turn->method, i);
+        once(pt2pt, task, turn->method, i);
 }
 
 /* The number of iterations that fit into --time, the same on all ranks: as many as
  * the slowest of them allows. */
-static void calibrate(struct bench *bench, const struct task *task, struct turn *turn)
+static void calibrate(struct pt2pt *pt2pt, const struct task *task, struct turn *turn)
 {
-    const struct bench_options *options = bench->options;
+    const struct bench_options *options = pt2pt->options;
     double took = 0, fit;
     int n = options->iterations, warmup = options->warmup;
 
-    MPI_Barrier(bench->ranks.working);
-    warm_up(bench, task, turn, 1);
-    MPI_Barrier(bench->ranks.working);
+    MPI_Barrier(pt2pt->ranks.working);
+    warm_up(pt2pt, task, turn, 1);
+    MPI_Barrier(pt2pt->ranks.working);
     /* The best of three: one that was held up says nothing of the others. */
     for (int i = 0; i < 3; i++) {
         double from = seconds_now(), now;
 
-        warm_up(bench, task, turn, 1);
+        warm_up(pt2pt, task, turn, 1);
         now = seconds_now();
         if (i == 0 || now - from < took)
             took = now - from;
     }
-    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, bench->ranks.working);
+    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, pt2pt->ranks.working);
     fit = 1e-3 * options->time_ms / took;
     if (!n)
         n = fit > MOST ? MOST : fit < LEAST ? LEAST : (int)fit;
     turn->iterations = n;
-    warm_up(bench, task, turn, warmup < n ? warmup : n);
-    if (series_reserve(&turn->series, (size_t)n) < 0)
+    warm_up(pt2pt, task, turn, warmup < n ? warmup : n);
+    if (samples_reserve(&turn->samples, (size_t)n) < 0)
         ranks_die("out of memory");
 }
 
@@ -85,7 +84,7 @@ static void calibrate(struct bench *bench, const struct task *task, struct turn 
 
 struct sample {
     int pair;
-    struct spread us;
+    struct stats us;
 };
 
 static double larger(double a, double b)
@@ -95,7 +94,7 @@ static double larger(double a, double b)
 
 /* Samples of a pair and of all pairs at once: the slowest counts. Ranks that had
  * nothing to do have a median of 0. */
-static void merge(struct spread *to, const struct spread *from)
+static void merge(struct stats *to, const struct stats *from)
 {
     if (!from->median)
         return;
@@ -108,7 +107,7 @@ static void merge_pairs(const struct sample *samples, int npairs, double message
                         struct method_result *result)
 {
     for (int pair = 0; pair < npairs; pair++) {
-        struct spread us = {0, 0, 0};
+        struct stats us = {0, 0, 0};
 
         for (int i = 0; i < 2 * npairs; i++)
             if (samples[i].pair == pair)
@@ -121,49 +120,49 @@ static void merge_pairs(const struct sample *samples, int npairs, double message
     result->measured = true;
 }
 
-void gather_samples(struct bench *bench, struct series *series, double messages, size_t nbytes,
+void gather_samples(struct pt2pt *pt2pt, struct samples *samples, double messages, size_t nbytes,
                     struct method_result *result)
 {
-    int npairs = bench->ranks.npairs;
+    int npairs = pt2pt->ranks.npairs;
     struct sample mine, *all = calloc((size_t)npairs, 2 * sizeof *all);
 
     if (!all)
         ranks_die("out of memory");
     memset(&mine, 0, sizeof mine);
-    mine.pair = bench->ranks.pair;
-    mine.us = series_spread(series);
-    MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, bench->ranks.working);
-    if (bench->ranks.rank == 0)
+    mine.pair = pt2pt->ranks.pair;
+    mine.us = samples_stats(samples);
+    MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, pt2pt->ranks.working);
+    if (pt2pt->ranks.rank == 0)
         merge_pairs(all, npairs, messages, nbytes, result);
     free(all);
 }
 
 /* New contents, sent once more: an old copy of them would be noticed. */
-static void check_contents(struct bench *bench, const struct task *task, enum method method,
+static void check_contents(struct pt2pt *pt2pt, const struct task *task, enum method method,
                            struct method_result *result)
 {
     if (method == METHOD_COPY)
         return;
-    fill_slots(bench, task, task->window * task->nsets);
-    MPI_Barrier(bench->ranks.working);
+    fill_slots(pt2pt, task, task->window * task->nsets);
+    MPI_Barrier(pt2pt->ranks.working);
     for (int i = 0; i < task->nsets; i++)
-        once(bench, task, method, i);
+        once(pt2pt, task, method, i);
     result->checked = true;
-    result->wrong = !check_slots(bench, task, task->window * task->nsets);
+    result->wrong = !check_slots(pt2pt, task, task->window * task->nsets);
 }
 
-static void end_turn(struct bench *bench, const struct task *task, struct turn *turn,
+static void end_turn(struct pt2pt *pt2pt, const struct task *task, struct turn *turn,
                      struct method_result *result)
 {
     double messages = task->window * (task->measure == MEASURE_BIDIRECTIONAL ? 2 : 1);
 
-    check_contents(bench, task, turn->method, result);
+    check_contents(pt2pt, task, turn->method, result);
     result->iterations = turn->iterations;
-    gather_samples(bench, &turn->series, messages, task->nbytes, result);
-    series_clear(&turn->series);
+    gather_samples(pt2pt, &turn->samples, messages, task->nbytes, result);
+    samples_clear(&turn->samples);
 }
 
-void task_run(struct bench *bench, const struct task *task, struct result *result)
+void task_run(struct pt2pt *pt2pt, const struct task *task, struct result *result)
 {
     struct turn turns[METHODS];
     int nturns = 0;
@@ -174,19 +173,19 @@ void task_run(struct bench *bench, const struct task *task, struct result *resul
     result->nbytes = task->nbytes;
     result->window = task->window;
     for (int method = 0; method < METHODS; method++)
-        if (bench->use[method])
+        if (pt2pt->use[method])
             turns[nturns++].method = (enum method)method;
-    fill_slots(bench, task, task->window * task->nsets);
+    fill_slots(pt2pt, task, task->window * task->nsets);
     for (int i = 0; i < nturns; i++)
-        calibrate(bench, task, &turns[i]);
+        calibrate(pt2pt, task, &turns[i]);
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < nturns; i++) {
             int n = turns[i].iterations;
 
-            MPI_Barrier(bench->ranks.working);
-            warm_up(bench, task, &turns[i], 2);
-            run(bench, task, &turns[i], n * (round + 1) / ROUNDS - n * round / ROUNDS);
+            MPI_Barrier(pt2pt->ranks.working);
+            warm_up(pt2pt, task, &turns[i], 2);
+            run(pt2pt, task, &turns[i], n * (round + 1) / ROUNDS - n * round / ROUNDS);
         }
     for (int i = 0; i < nturns; i++)
-        end_turn(bench, task, &turns[i], &result->by[turns[i].method]);
+        end_turn(pt2pt, task, &turns[i], &result->by[turns[i].method]);
 }

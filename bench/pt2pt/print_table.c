@@ -101,7 +101,7 @@ void table_result(const struct report *report, const struct result *result,
 
     if (!same_table(result, before))
         add_titles(report, result, text);
-    print_size(&size, result->nbytes);
+    text_add_size(&size, result->nbytes);
     text_add(text, "%8s %6d", size.bytes ? size.bytes : "", result->window);
     text_clear(&size);
     add_number(text, value_of(result, shown));

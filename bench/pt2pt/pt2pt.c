@@ -10,7 +10,7 @@
 #include "bench/pt2pt/task.h"
 
 struct run {
-    struct bench bench;
+    struct pt2pt pt2pt;
     struct report report;
     FILE *svg;
     struct text machine;
@@ -18,16 +18,16 @@ struct run {
     bool quiet; /* results are kept, not printed */
 };
 
-static const char *copy_name(const struct bench *bench)
+static const char *copy_name(const struct pt2pt *pt2pt)
 {
     static const char *const names[] = {NULL, "copy", "staged"};
 
-    return names[bench->copier.way];
+    return names[pt2pt->copier.way];
 }
 
 static int open_svg(struct run *run, struct gpubind_error *err)
 {
-    const char *path = run->bench.ranks.rank == 0 ? run->bench.options->svg : NULL;
+    const char *path = run->pt2pt.ranks.rank == 0 ? run->pt2pt.options->svg : NULL;
 
     return output_open("svg", path, &run->svg, err);
 }
@@ -36,10 +36,10 @@ static void say_progress(const struct run *run, const struct task *task)
 {
     struct text size = {0};
 
-    if (run->bench.ranks.rank > 0)
+    if (run->pt2pt.ranks.rank > 0)
         return;
-    print_size(&size, task->nbytes);
-    output_progress(run->bench.options, "%s %s", measure_word(task->measure),
+    text_add_size(&size, task->nbytes);
+    output_progress(run->pt2pt.options, "%s %s", measure_word(task->measure),
                     size.bytes ? size.bytes : "");
     text_clear(&size);
 }
@@ -52,7 +52,7 @@ static void add_result(struct run *run, const struct result *result)
 
     for (int method = 0; method < METHODS; method++)
         run->wrong |= result->by[method].wrong;
-    if (run->bench.ranks.rank > 0)
+    if (run->pt2pt.ranks.rank > 0)
         return;
     report->nresults++;
     if (run->quiet)
@@ -64,12 +64,12 @@ static void add_result(struct run *run, const struct result *result)
 
 static bool wants(const struct run *run, enum measure measure)
 {
-    return run->bench.options->measures & 1u << measure;
+    return run->pt2pt.options->measures & 1u << measure;
 }
 
 static void run_tasks(struct run *run, struct result *next)
 {
-    const struct bench_options *options = run->bench.options;
+    const struct bench_options *options = run->pt2pt.options;
     struct gpubind_error err;
     struct task task;
 
@@ -77,9 +77,9 @@ static void run_tasks(struct run *run, struct result *next)
         if (!wants(run, (enum measure)measure))
             continue;
         for (int i = 0; i < (measure == MEASURE_RATE ? 1 : options->nsizes); i++) {
-            task_make(&run->bench, (enum measure)measure, options->sizes[i], &task, &err);
+            task_make(&run->pt2pt, (enum measure)measure, options->sizes[i], &task, &err);
             say_progress(run, &task);
-            task_run(&run->bench, &task, next);
+            task_run(&run->pt2pt, &task, next);
             add_result(run, next++);
         }
     }
@@ -89,22 +89,22 @@ static void run_tasks(struct run *run, struct result *next)
  * profits from, so it comes second. */
 static void measure_all(struct run *run)
 {
-    struct bench *bench = &run->bench;
+    struct pt2pt *pt2pt = &run->pt2pt;
     struct report *report = &run->report;
     struct result *next = report->results;
-    bool works = bench->ranks.pair >= 0;
+    bool works = pt2pt->ranks.pair >= 0;
     struct text text = {0};
 
     if (works && wants(run, MEASURE_FIRST))
-        first_run(bench, &next[0], &next[1]);
+        first_run(pt2pt, &next[0], &next[1]);
     if (works)
-        copier_open(bench);
-    bench_find_methods(bench);
-    report->copy_name = copy_name(bench);
-    bench_describe(bench, report->copy_name, &run->machine);
+        copier_open(pt2pt);
+    pt2pt_find_methods(pt2pt);
+    report->copy_name = copy_name(pt2pt);
+    pt2pt_describe(pt2pt, report->copy_name, &run->machine);
     report->machine = run->machine.bytes;
-    report->gpu_name = bench->gpu.name;
-    if (bench->ranks.rank == 0 && !run->quiet) {
+    report->gpu_name = pt2pt->gpu.name;
+    if (pt2pt->ranks.rank == 0 && !run->quiet) {
         print_begin(report, &text);
         if (bench_print(&text))
             MPI_Abort(MPI_COMM_WORLD, EXIT_OWN);
@@ -129,17 +129,17 @@ static int write_svg(struct run *run)
         return 0;
     run->svg = NULL;
     draw_report(&run->report, &text);
-    return output_close("svg", run->bench.options->svg, svg, &text);
+    return output_close("svg", run->pt2pt.options->svg, svg, &text);
 }
 
 static int finish(struct run *run)
 {
-    struct bench *bench = &run->bench;
+    struct pt2pt *pt2pt = &run->pt2pt;
     struct text text = {0};
     int status = 0;
 
-    copier_close(bench);
-    if (bench->ranks.rank == 0) {
+    copier_close(pt2pt);
+    if (pt2pt->ranks.rank == 0) {
         output_progress_end();
         print_end(&run->report, &text);
         status = bench_print(&text);
@@ -149,76 +149,76 @@ static int finish(struct run *run)
 
 static void clear(struct run *run)
 {
-    struct bench *bench = &run->bench;
+    struct pt2pt *pt2pt = &run->pt2pt;
 
-    bench_clear(bench);
+    pt2pt_clear(pt2pt);
     free(run->report.results);
     text_clear(&run->machine);
     if (run->svg)
         fclose(run->svg);
 }
 
-static void release_areas(const struct bench *bench)
+static void release_buffers(const struct pt2pt *pt2pt)
 {
-    struct area areas[2] = {bench->out, bench->in};
+    struct buffer buffers[2] = {pt2pt->out, pt2pt->in};
 
-    areas_release(bench, areas, 2);
+    buffers_release(pt2pt, buffers, 2);
 }
 
 /* Collective, with the same answer on all ranks. */
 static int make_run(struct run *run, struct gpubind_error *err)
 {
-    struct bench *bench = &run->bench;
+    struct pt2pt *pt2pt = &run->pt2pt;
 
     run->report.results = calloc((size_t)(MEASURES + 1) * BENCH_MAX_SIZES,
                                  sizeof *run->report.results);
     if (!run->report.results)
         ranks_die("out of memory");
-    if (bench_make(bench, &run->report.gpu_ms, err) < 0 ||
+    if (pt2pt_open(pt2pt, &run->report.gpu_ms, err) < 0 ||
         ranks_agree(MPI_COMM_WORLD, open_svg(run, err), err) < 0)
         return -1;
-    run->report.nranks = bench->ranks.n;
-    run->report.npairs = bench->ranks.npairs;
+    run->report.nranks = pt2pt->ranks.n;
+    run->report.npairs = pt2pt->ranks.npairs;
     return 0;
 }
 
 static int run_all(struct run *run)
 {
-    struct bench *bench = &run->bench;
+    struct pt2pt *pt2pt = &run->pt2pt;
     struct gpubind_error err;
     int status;
 
     if (make_run(run, &err) < 0)
-        return bench->ranks.rank == 0 ? bench_fail(&err) : EXIT_OWN;
+        return pt2pt->ranks.rank == 0 ? bench_fail(&err) : EXIT_OWN;
     measure_all(run);
     status = finish(run);
-    release_areas(bench);
+    release_buffers(pt2pt);
     if (!status && run->wrong) {
         status = EXIT_WRONG_DATA;
         error_set(&err, "data arrived wrong, in the rows that say so");
-        if (bench->ranks.rank == 0)
+        if (pt2pt->ranks.rank == 0)
             bench_fail(&err);
     }
     MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return status;
 }
 
-/* For a report: results into a sheet instead of its own output. */
-static int fill(const struct bench_options *options, struct sheet *sheet, struct gpubind_error *err)
+/* For a report: results into a table instead of its own output. */
+static int fill(const struct bench_options *options, struct table *table, struct gpubind_error *err)
 {
     struct run *run = calloc(1, sizeof *run);
     int status = ranks_agree(MPI_COMM_WORLD, run ? 0 : error_set(err, "out of memory"), err);
 
     if (status == 0) {
-        run->bench.options = run->report.options = options;
+        run->pt2pt.options = run->report.options = options;
         run->quiet = true;
         status = make_run(run, err);
         if (status == 0) {
             measure_all(run);
-            if (run->bench.ranks.rank == 0)
-                pt2pt_add(&run->report, sheet);
-            copier_close(&run->bench);
-            release_areas(&run->bench);
+            if (run->pt2pt.ranks.rank == 0)
+                pt2pt_add(&run->report, table);
+            copier_close(&run->pt2pt);
+            release_buffers(&run->pt2pt);
         }
         clear(run);
     }
@@ -226,9 +226,9 @@ static int fill(const struct bench_options *options, struct sheet *sheet, struct
     return status;
 }
 
-const struct bench_subject pt2pt_subject = {&pt2pt_form, fill, true};
+const struct benchmark pt2pt_benchmark = {&pt2pt_schema, fill, true};
 
-int bench_pt2pt(const struct bench_options *options)
+int pt2pt_main(const struct bench_options *options)
 {
     struct gpubind_error err;
     struct run *run = calloc(1, sizeof *run);
@@ -239,7 +239,7 @@ int bench_pt2pt(const struct bench_options *options)
         error_set(&err, "out of memory");
         return bench_fail(&err);
     }
-    run->bench.options = run->report.options = options;
+    run->pt2pt.options = run->report.options = options;
     if (options->path)
         setenv("GPUBIND_PATH", options->path, 1);
     run->report.start_ms = ranks_start(plain);

@@ -5,10 +5,10 @@
 #include "bench/output/runner.h"
 #include "bench/pt2pt/result.h"
 
-int bench_pt2pt(const struct bench_options *options);
-extern const struct bench_subject pt2pt_subject;
+int pt2pt_main(const struct bench_options *options);
+extern const struct benchmark pt2pt_benchmark;
 
-extern const struct sheet_form pt2pt_form;
+extern const struct table_schema pt2pt_schema;
 enum pt2pt_column {
     PT2PT_MEASURE,
     PT2PT_METHOD,
@@ -25,7 +25,7 @@ enum pt2pt_column {
     PT2PT_COLUMNS
 };
 
-/* What was measured, into a sheet of that form. */
-void pt2pt_add(const struct report *report, struct sheet *sheet);
+/* What was measured, into a table of that form. */
+void pt2pt_add(const struct report *report, struct table *table);
 
 #endif

@@ -18,7 +18,7 @@ struct result {
     struct method_result {
         bool measured;
         int iterations;
-        struct spread us;
+        struct stats us;
         double bytes_per_s;    /* of all pairs and directions */
         double messages_per_s; /* likewise */
         bool checked, wrong;   /* the data that arrived */

@@ -94,7 +94,7 @@ void fuzz_bench_options(const char *bytes, size_t size)
     memcpy(words + 1, given, (size_t)argc * sizeof *given);
     fuzz_expect(&err);
     optind = 0;
-    if (bench_options_read(MODE_PT2PT, argc, words, &options, &err) < 0) {
+    if (bench_options_read(SUBCOMMAND_PT2PT, argc, words, &options, &err) < 0) {
         fuzz_refused(&err);
     } else {
         FUZZ_CHECK(options.nsizes > 0 && options.nsizes <= BENCH_MAX_SIZES);
