@@ -61,6 +61,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo/halo_box.c src/mpi/halo/halo_box.h \
 	src/mpi/halo/halo_create.c \
 	src/mpi/p2p/bounce_pool.c src/mpi/p2p/bounce_pool.h \
+	src/mpi/p2p/chunk_ring.c src/mpi/p2p/chunk_ring.h \
 	src/mpi/p2p/device_memory.c src/mpi/p2p/device_memory.h \
 	src/mpi/p2p/deferred_payload.c src/mpi/p2p/deferred_payload.h \
 	src/mpi/p2p/incoming.c src/mpi/p2p/incoming.h \

@@ -3,7 +3,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/transport.h"
 #include "mpi/gpubind.h"
-#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/p2p/chunk_ring.h"
 
 void paths_print_settings(FILE *to, double milliseconds)
 {
@@ -18,7 +18,7 @@ void paths_print_settings(FILE *to, double milliseconds)
             settings->copy_blocks, settings->mappings, milliseconds);
     fprintf(to, "gpubind: chunks of");
     for (uint64_t nbytes = 1u << 20; nbytes <= 64u << 20; nbytes *= 8)
-        fprintf(to, " %zu KiB for %llu MiB%s", stage_chunk(nbytes) >> 10,
+        fprintf(to, " %zu KiB for %llu MiB%s", chunk_bytes_of(nbytes) >> 10,
                 (unsigned long long)(nbytes >> 20), nbytes < 64u << 20 ? "," : "\n");
 }
 

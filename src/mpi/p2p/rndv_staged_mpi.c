@@ -5,10 +5,9 @@
 #include "mpi/core/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/p2p/bounce_pool.h"
-#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/p2p/chunk_ring.h"
 #include "mpi/p2p/send_net.h"
 
-#define AHEAD_MOST 24
 #define FIRST_TAG 16
 #define WHOLE ((uint64_t)1 << 30) /* bytes of each message without chunks */
 #define TAGS 16384 /* MPI promises 32767 */
@@ -18,13 +17,12 @@ struct transfer {
     struct gpubind_operation *operation;
     bool sending, straight;
     int tag;
-    uint64_t nbytes, chunk, nchunks, ahead;
+    struct chunk_ring ring; /* straight: without a bounce buffer */
     struct bounce_buffer *bounce;
     /* A chunk is begun (a copy or a receive), then turned (a message or a copy), then
      * over; in this order among themselves. */
     uint64_t begun, turned, over;
-    MPI_Request requests[AHEAD_MOST];
-    struct flight flights[AHEAD_MOST];
+    MPI_Request requests[CHUNKS_AHEAD_MOST];
     bool failed;
     uint64_t asked_by; /* a staged receive: the sender's operation, until it is answered; */
     bool unanswered;   /* once there is a bounce buffer, so that no sender holds one for nothing */
@@ -59,10 +57,8 @@ static struct transfer *start(struct gpubind_operation *operation, bool sending,
     transfer->sending = sending;
     transfer->straight = straight;
     transfer->tag = tag;
-    transfer->nbytes = sending ? operation->nbytes : operation->got_bytes;
-    transfer->chunk = chunk;
-    transfer->nchunks = (transfer->nbytes + chunk - 1) / chunk;
-    transfer->ahead = straight ? AHEAD_MOST : PRIVATE_BOUNCE_BYTES / chunk;
+    chunk_ring_init(&transfer->ring, operation, sending ? operation->nbytes : operation->got_bytes,
+                    chunk, straight ? CHUNKS_AHEAD_MOST : PRIVATE_BOUNCE_BYTES / chunk);
     *transfers_end = transfer;
     transfers_end = &transfer->next;
     return transfer;
@@ -110,7 +106,7 @@ bool rndv_mpi_get(struct gpubind_operation *receive, const struct wire_header *h
     uint64_t chunk = WHOLE;
 
     if (has_gpu_end(receive)) {
-        chunk = stage_chunk(receive->got_bytes);
+        chunk = chunk_bytes_of(receive->got_bytes);
         if (chunk > most)
             chunk = most;
     }
@@ -118,31 +114,15 @@ bool rndv_mpi_get(struct gpubind_operation *receive, const struct wire_header *h
     return true;
 }
 
-static size_t chunk_nbytes(const struct transfer *transfer, uint64_t chunk)
-{
-    uint64_t left = transfer->nbytes - chunk * transfer->chunk;
-
-    return (size_t)(left < transfer->chunk ? left : transfer->chunk);
-}
-
-static cuda_address in_bounce(const struct transfer *transfer, uint64_t chunk)
-{
-    return transfer->bounce->address + chunk % transfer->ahead * transfer->chunk;
-}
-
-static cuda_address in_buffer(const struct transfer *transfer, uint64_t chunk)
-{
-    return transfer->operation->memory.address + chunk * transfer->chunk;
-}
-
 static void begin_message(struct transfer *transfer, uint64_t chunk)
 {
     const struct gpubind_operation *operation = transfer->operation;
-    void *at = (void *)(uintptr_t)(transfer->straight ? in_buffer(transfer, chunk)
-                                                      : in_bounce(transfer, chunk));
-    int n = transfer->sending && transfer->failed ? 0 : (int)chunk_nbytes(transfer, chunk);
+    void *at = (void *)(uintptr_t)(transfer->straight
+                                            ? chunk_ring_in_message(&transfer->ring, chunk)
+                                            : chunk_ring_in_bounce(&transfer->ring, chunk));
+    int n = transfer->sending && transfer->failed ? 0 : (int)chunk_ring_nbytes(&transfer->ring, chunk);
     int rank = operation->peer->domain_rank, status;
-    MPI_Request *request = &transfer->requests[chunk % AHEAD_MOST];
+    MPI_Request *request = &transfer->requests[chunk % CHUNKS_AHEAD_MOST];
 
     if (transfer->sending)
         status = PMPI_Isend(at, n, MPI_BYTE, rank, transfer->tag, operation->domain->shadow,
@@ -158,21 +138,14 @@ static void begin_message(struct transfer *transfer, uint64_t chunk)
 
 static void begin_copy(struct transfer *transfer, uint64_t chunk)
 {
-    struct gpubind_operation *operation = transfer->operation;
-    struct copy copy = {in_bounce(transfer, chunk), in_buffer(transfer, chunk),
-                        chunk_nbytes(transfer, chunk), false};
-    enum gpu_stream stream = transfer->sending ? GPU_OUT : GPU_IN;
-
-    if (!transfer->sending)
-        copy = (struct copy){copy.from, copy.to, copy.nbytes, false};
-    if (copies_start(operation->memory.gpu, stream, &copy, 1,
-                     &transfer->flights[chunk % AHEAD_MOST], &operation->error) < 0)
+    if (chunk_ring_copy(&transfer->ring, chunk, transfer->sending,
+                        &transfer->operation->error) < 0)
         transfer->failed = true;
 }
 
 static bool message_is_over(struct transfer *transfer, uint64_t chunk)
 {
-    MPI_Request *request = &transfer->requests[chunk % AHEAD_MOST];
+    MPI_Request *request = &transfer->requests[chunk % CHUNKS_AHEAD_MOST];
     const bool awaited = !transfer->sending && *request != MPI_REQUEST_NULL;
     MPI_Status status;
     int over = 1, n = 0;
@@ -185,7 +158,7 @@ static bool message_is_over(struct transfer *transfer, uint64_t chunk)
     if (!over || !awaited)
         return over;
     PMPI_Get_count(&status, MPI_BYTE, &n);
-    if ((size_t)n != chunk_nbytes(transfer, chunk)) { /* so a sender says that it failed */
+    if ((size_t)n != chunk_ring_nbytes(&transfer->ring, chunk)) { /* so a sender says that it failed */
         error_set(&transfer->operation->error, "the sender's copy failed");
         transfer->failed = true;
     }
@@ -194,19 +167,18 @@ static bool message_is_over(struct transfer *transfer, uint64_t chunk)
 
 static bool copy_is_over(struct transfer *transfer, uint64_t chunk)
 {
-    struct flight *flight = &transfer->flights[chunk % AHEAD_MOST];
-    int landed = flight->gpu ? flight_landed(flight, &transfer->operation->error) : 1;
+    const int ended = chunk_ring_copied(&transfer->ring, chunk, &transfer->operation->error);
 
-    if (landed < 0)
+    if (ended < 0)
         transfer->failed = true;
-    return landed;
+    return ended != 0;
 }
 
 /* After a failure the messages go on, so that the other side does not wait for ever. */
 static void move_straight(struct transfer *transfer)
 {
-    while (transfer->begun < transfer->nchunks &&
-           transfer->begun < transfer->over + transfer->ahead)
+    while (transfer->begun < transfer->ring.nchunks &&
+           transfer->begun < transfer->over + transfer->ring.depth)
         begin_message(transfer, transfer->begun++);
     while (transfer->over < transfer->begun && message_is_over(transfer, transfer->over))
         transfer->over++;
@@ -214,8 +186,8 @@ static void move_straight(struct transfer *transfer)
 
 static void move_through_bounce(struct transfer *transfer)
 {
-    while (transfer->begun < transfer->nchunks &&
-           transfer->begun < transfer->over + transfer->ahead) {
+    while (transfer->begun < transfer->ring.nchunks &&
+           transfer->begun < transfer->over + transfer->ring.depth) {
         if (!transfer->sending)
             begin_message(transfer, transfer->begun);
         else
@@ -271,10 +243,12 @@ static void take_bounce(struct transfer *transfer)
     if (more) /* one at a time */
         moved = now;
     transfer->bounce = bounce_take_private(transfer->sending ? BOUNCE_OF_SENDS : BOUNCE_OF_RECEIVES, more);
+    if (transfer->bounce)
+        transfer->ring.address = transfer->bounce->address;
     if (!transfer->bounce || !transfer->unanswered)
         return;
     transfer->unanswered = false;
-    remote_answer(operation->domain, operation->peer, transfer->asked_by, transfer->chunk,
+    remote_answer(operation->domain, operation->peer, transfer->asked_by, transfer->ring.chunk_bytes,
                   transfer->tag, false);
 }
 
@@ -297,7 +271,7 @@ void rndv_mpi_progress(void)
             move_straight(transfer);
         else if (transfer->bounce)
             move_through_bounce(transfer);
-        if (transfer->over < transfer->nchunks) {
+        if (transfer->over < transfer->ring.nchunks) {
             link = &transfer->next;
             continue;
         }

@@ -8,10 +8,9 @@
 #include "mpi/core/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/p2p/bounce_pool.h"
+#include "mpi/p2p/chunk_ring.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_shm.h"
-
-#define AHEAD_MOST 24
 
 struct staging {
     struct staging *next;
@@ -21,35 +20,16 @@ struct staging {
     struct bounce_buffer *bounce;                /* the sender's; NULL: waits for one, or it has */
     bool reserve;                       /* the small one that its receiver alone gets */
     double since;                     /* when it began to wait */
-    char *chunks;                     /* where the bounce buffer lies for this process, */
-    cuda_address bounce_address;        /* also as an address for copies */
+    struct chunk_ring ring;
     struct mapping *mapping;          /* of a bounce buffer on the sender's GPU */
-    uint64_t nchunks, started, ended; /* copies of this side */
-    struct flight flights[AHEAD_MOST];
+    uint64_t started, ended;          /* copies of this side */
     bool failed, over;
 };
 
 static struct staging *sends, *receives;
 
-/* Measured on two H200 without peer access, page-locked: 256 KiB chunks serve 1 MiB
- * best, 2 MiB and more 16 MiB and above. */
-static const struct {
-    uint64_t below;
-    size_t chunk;
-} chunks[] = {{256u << 10, 256u << 10}, {4u << 20, 256u << 10}, {24u << 20, 1u << 20},
-              {UINT64_MAX, 2u << 20}};
-
-size_t stage_chunk(uint64_t nbytes)
-{
-    int i = 0;
-
-    while (nbytes > chunks[i].below)
-        i++;
-    return chunks[i].chunk;
-}
-
 static struct staging *add(struct staging **list, struct gpubind_operation *operation,
-                            struct descriptor *descriptor)
+                            struct descriptor *descriptor, uint64_t nbytes)
 {
     struct staging *staging = calloc(1, sizeof *staging), **end = list;
 
@@ -58,65 +38,36 @@ static struct staging *add(struct staging **list, struct gpubind_operation *oper
     staging->operation = operation;
     staging->peer = operation->peer;
     staging->descriptor = descriptor;
+    chunk_ring_init(&staging->ring, operation, nbytes, descriptor->chunk_bytes,
+                    descriptor->chunks_ahead);
     while (*end) /* first come, first served with bounce buffers */
         end = &(*end)->next;
     *end = staging;
     return staging;
 }
 
-static size_t chunk_nbytes(const struct staging *staging, uint64_t chunk, uint64_t total)
+static void start_chunk(struct staging *staging, bool out)
 {
-    uint64_t from = chunk * staging->descriptor->chunk_bytes, left = total - from;
-
-    return (size_t)(left < staging->descriptor->chunk_bytes ? left
-                                                             : staging->descriptor->chunk_bytes);
-}
-
-static uint64_t place_in_bounce(const struct staging *staging, uint64_t chunk)
-{
-    return chunk % staging->descriptor->chunks_ahead * staging->descriptor->chunk_bytes;
-}
-
-/* Copies the next chunk between buffer and bounce buffer. */
-static void start_chunk(struct staging *staging, struct gpu *gpu, uint64_t total, bool out)
-{
-    struct gpubind_operation *operation = staging->operation;
-    const uint64_t skip = staging->started * staging->descriptor->chunk_bytes;
-    const uint64_t place = place_in_bounce(staging, staging->started);
-    const size_t nbytes = chunk_nbytes(staging, staging->started, total);
-    const cuda_address buffer = operation->memory.address + skip,
-                       bounce = staging->bounce_address + place;
-    struct copy copy = {out ? bounce : buffer, out ? buffer : bounce, nbytes, false};
-    struct flight *flight = &staging->flights[staging->started % AHEAD_MOST];
-    char *host = (char *)operation->buffer + skip;
-
     operation_moved();
-    staging->started++;
-    if (gpu) {
-        if (copies_start(gpu, out ? GPU_OUT : GPU_IN, &copy, 1, flight, &operation->error) < 0)
-            staging->failed = true;
-    } else if (out) {
-        memcpy(staging->chunks + place, host, nbytes);
-    } else {
-        memcpy(host, staging->chunks + place, nbytes);
-    }
+    if (chunk_ring_copy(&staging->ring, staging->started++, out, &staging->operation->error) < 0)
+        staging->failed = true;
+}
+
+static void bounce_at(struct staging *staging, char *host)
+{
+    staging->ring.bounce = host;
+    staging->ring.address = (cuda_address)(uintptr_t)host;
 }
 
 /* Counts the copies that have ended, in order. */
 static void land(struct staging *staging)
 {
-    while (staging->ended < staging->started) {
-        struct flight *flight = &staging->flights[staging->ended % AHEAD_MOST];
+    struct gpubind_error *err = staging->over ? NULL : &staging->operation->error;
+    int ended;
 
-        if (flight->gpu) {
-            struct gpubind_error *err = staging->over ? NULL : &staging->operation->error;
-            int landed = flight_landed(flight, err);
-
-            if (landed == 0)
-                break;
-            if (landed < 0)
-                staging->failed = true;
-        }
+    while (staging->ended < staging->started &&
+           (ended = chunk_ring_copied(&staging->ring, staging->ended, err)) != 0) {
+        staging->failed |= ended < 0;
         staging->ended++;
     }
 }
@@ -125,10 +76,7 @@ static void land(struct staging *staging)
 
 void stage_send_start(struct gpubind_operation *send, struct descriptor *descriptor)
 {
-    struct staging *staging = add(&sends, send, descriptor);
-
-    send->staging = staging;
-    staging->nchunks = (send->nbytes + descriptor->chunk_bytes - 1) / descriptor->chunk_bytes;
+    send->staging = add(&sends, send, descriptor, send->nbytes);
 }
 
 /* Another message to the same rank has one: a rank that stays away holds no more. */
@@ -157,8 +105,8 @@ static void take_spare(struct staging *staging)
     staging->reserve = true;
     descriptor->bounce_on_gpu = 0;
     descriptor->chunks_ahead = RESERVE_BOUNCE_BYTES / descriptor->chunk_bytes;
-    staging->chunks = segment_bounce(segment, segment->me) + descriptor->bounce_offset;
-    staging->bounce_address = (cuda_address)(uintptr_t)staging->chunks;
+    staging->ring.depth = descriptor->chunks_ahead;
+    bounce_at(staging, segment_bounce(segment, segment->me) + descriptor->bounce_offset);
 }
 
 static void take_bounce(struct staging *staging)
@@ -194,8 +142,8 @@ static void take_bounce(struct staging *staging)
         return;
     }
     staging->bounce = bounce;
-    staging->chunks = bounce->host;
-    staging->bounce_address = bounce->address;
+    staging->ring.bounce = bounce->host;
+    staging->ring.address = bounce->address;
     descriptor->bounce_offset = bounce->offset;
     if (gpu) {
         descriptor->bounce_id = shared.id;
@@ -208,12 +156,11 @@ static void take_bounce(struct staging *staging)
 static void pump(struct staging *staging)
 {
     struct descriptor *descriptor = staging->descriptor;
-    const struct gpubind_operation *send = staging->operation;
     const uint64_t drained = atomic_load_explicit(&descriptor->drained, memory_order_acquire);
 
-    while (!staging->failed && staging->started < staging->nchunks &&
-           staging->started < drained + descriptor->chunks_ahead)
-        start_chunk(staging, send->memory.gpu, send->nbytes, true);
+    while (!staging->failed && staging->started < staging->ring.nchunks &&
+           staging->started < drained + staging->ring.depth)
+        start_chunk(staging, true);
     land(staging);
     if (staging->failed) /* before the chunk that failed counts as filled */
         atomic_store(&descriptor->failed, 1);
@@ -280,9 +227,9 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
     if (!receive_unpacks_later(receive))
         return true;
     trace(TRACE_P2P, "receive %u: staged through shared memory", receive->number);
-    add(&receives, receive, from);
-    from->chunk_bytes = stage_chunk(receive->got_bytes);
+    from->chunk_bytes = chunk_bytes_of(receive->got_bytes);
     from->chunks_ahead = BOUNCE_BYTES / from->chunk_bytes;
+    add(&receives, receive, from, receive->got_bytes);
     from->bounce_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu &&
                         receive->peer->ipc_works &&
                         transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer);
@@ -290,18 +237,19 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
     return true;
 }
 
-/* When the first chunk is there, the sender has said where. -1: it cannot be reached. */
+/* When the first chunk is there, the sender has said where, and how many fit. -1: it cannot be
+ * reached. */
 static int find_bounce(struct staging *staging)
 {
     struct gpubind_operation *receive = staging->operation;
     const struct descriptor *from = staging->descriptor;
     struct memory_export shared = {from->bounce_id, from->bounce_start, from->bounce_size, {{0}}};
 
+    staging->ring.depth = from->chunks_ahead;
     if (!from->bounce_on_gpu) {
         domain_pin(receive->domain, receive->peer->local, SEGMENT_BOUNCE);
-        staging->chunks = segment_bounce(&receive->domain->segment, receive->peer->local) +
-                           from->bounce_offset;
-        staging->bounce_address = (cuda_address)(uintptr_t)staging->chunks;
+        bounce_at(staging, segment_bounce(&receive->domain->segment, receive->peer->local) +
+                               from->bounce_offset);
         return 0;
     }
     memcpy(&shared.handle, from->bounce_handle, sizeof shared.handle);
@@ -310,8 +258,8 @@ static int find_bounce(struct staging *staging)
     receive->peer->no_ipc = !staging->mapping; /* the next one goes through host memory */
     if (!staging->mapping)
         return -1;
-    staging->bounce_address = mapping_address(staging->mapping, from->bounce_start +
-                                                                      from->bounce_offset);
+    staging->ring.address = mapping_address(staging->mapping,
+                                            from->bounce_start + from->bounce_offset);
     return 0;
 }
 
@@ -328,7 +276,7 @@ static void drain(struct staging *staging)
     if (filled > 0 && staging->started == 0 && !staging->failed)
         staging->failed = find_bounce(staging) < 0;
     while (!staging->failed && staging->started < filled)
-        start_chunk(staging, receive->memory.gpu, receive->got_bytes, false);
+        start_chunk(staging, false);
     land(staging);
     atomic_store_explicit(&from->drained, staging->ended, memory_order_release);
 }
@@ -349,12 +297,10 @@ static void receives_move(void)
     for (struct staging **link = &receives; *link;) {
         struct staging *staging = *link;
         struct gpubind_operation *receive = staging->operation;
-        const struct descriptor *from = staging->descriptor;
 
         drain(staging);
         if (staging->ended < staging->started ||
-            (!staging->failed &&
-             staging->ended * from->chunk_bytes < receive->got_bytes)) {
+            (!staging->failed && staging->ended < staging->ring.nchunks)) {
             link = &staging->next;
             continue;
         }

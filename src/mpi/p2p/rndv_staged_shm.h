@@ -7,9 +7,6 @@
 
 #include "mpi/core/request.h"
 
-/* Bytes of each chunk of such a message. */
-size_t stage_chunk(uint64_t nbytes);
-
 /* struct transport's get: the receive asks its sender to start. */
 bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_header *header);
 void rndv_staged_shm_progress(void);
