@@ -29,10 +29,10 @@ src/host/discover | host/discover/* host/sys/* core/* | hwloc.h hwloc/*
 src/host/launch   | host/launch/* host/discover/* host/sys/* core/* |
 src/host/mps      | host/mps/* host/launch/* host/discover/* host/sys/* core/* |
 src/host/doctor   | host/* core/* |
+src/gpu/core     | gpu/core/* core/* |
+src/gpu/copy     | gpu/copy/* gpu/core/* core/* |
+src/gpu/exchange | gpu/exchange/* gpu/copy/* gpu/core/* core/* |
 src/gpu          | gpu/* core/* |
-src/gpu/core     | gpu/* core/* |
-src/gpu/copy     | gpu/* core/* |
-src/gpu/exchange | gpu/* core/* |
 src/mpi/shm        | $shm | mpi.h
 src/mpi/core       | $core | mpi.h
 src/mpi/datatype   | $datatype | mpi.h
@@ -50,7 +50,7 @@ bench/output | $output | mpi.h
 bench/pt2pt  | bench/pt2pt/* $output | mpi.h
 bench/cases  | bench/cases/* $output | mpi.h
 bench/main   | bench/main/* bench/cases/* bench/pt2pt/* host/* $output | mpi.h
-examples |                            | mpi.h cuda*.h nccl.h gpubind.h
+examples |                            | mpi.h cuda*.h nccl.h gpubind* cstd*
 "
 # The only files of the core that may look at hwloc.
 hwloc_in_core='src/core/topo/node_from_hwloc*.[ch] src/core/topo/hwloc_versions.h'
@@ -86,14 +86,14 @@ allowed() {
 arrows() (
     cd "$1" || exit 1
     set -f
-    find src plugin bin bench -name '*.[ch]' | while read -r file; do
+    find src plugin bin bench -name '*.[ch]' -o -name '*.cu' | while read -r file; do
         case $file in src/mpi/gpubind*) continue ;; esac # what is installed, and includes <mpi.h>
         echo "$layers" | grep -q "^${file%/*} *|" || echo "$file includes in a folder without a row"
     done
     echo "$layers" | while IFS='|' read -r folder quoted angled; do
         folder=${folder%% *}
         [ -d "$folder" ] || continue
-        grep -rnE --include='*.[ch]' '^[[:space:]]*#[[:space:]]*include' "$folder" |
+        grep -rnE --include='*.[ch]' --include='*.cu' '^[[:space:]]*#[[:space:]]*include' "$folder" |
         sed -E 's/^([^:]*):[^<"]*([<"][^>"]*[>"]).*/\1 \2/' |
         while read -r file header; do
             allowed "$file" "$header" "$quoted" "$angled" || echo "$file includes $header"
@@ -129,6 +129,9 @@ plant src/host/launch/planted.c '#include <pmix.h>' found
 plant src/core/planted.c '#include "core/base/text.h"' found
 plant src/gpu/core/planted.c '#include "host/discover/topology.h" // why' found
 plant src/gpu/core/planted.c '#include <hwloc.h>' found
+plant src/gpu/core/planted.c '#include "gpu/copy/copy_batch.h"' found
+plant src/gpu/copy/planted.cu '#include "gpu/exchange/exchange_kernel.h"' found
+plant src/gpu/core/planted.c '#include "gpu/kernel_table.h"' found
 plant bin/planted.c '#include <pmix.h>' found
 plant src/mpi/core/planted.c '#include "host/discover/topology.h"' found
 plant src/mpi/core/planted.c '#include "mpi/p2p/message.h"' found

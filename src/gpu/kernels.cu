@@ -1,5 +1,6 @@
-/* All kernels of the library, in one image. */
+/* All kernels of the library, in one image; each file uses functions of those before it. */
 #include "gpu/copy/copy_kernel.cu"
-#include "gpu/exchange/exchange_kernel.cu"
+#include "gpu/copy/strided_kernel.cu"
 #include "gpu/copy/iov_copy_kernel.cu"
 #include "gpu/copy/copy_agent_kernel.cu"
+#include "gpu/exchange/exchange_kernel.cu"

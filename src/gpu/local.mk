@@ -7,6 +7,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/core/deferred_free.c src/gpu/core/deferred_free.h \
 	src/gpu/core/driver.c src/gpu/core/driver.h \
 	src/gpu/core/driver_api.h \
+	src/gpu/core/events.c src/gpu/core/events.h \
 	src/gpu/core/gpu_context.c src/gpu/core/gpu_context.h \
 	src/gpu/core/ipc_cache.c src/gpu/core/ipc_cache.h \
 	src/gpu/core/kernels.c src/gpu/core/kernels.h \
@@ -20,8 +21,10 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/copy/copy_kernel.h \
 	src/gpu/copy/iov_copy.c src/gpu/copy/iov_copy.h \
 	src/gpu/copy/iov_copy_kernel.h \
-	src/gpu/copy/strided_copy.c \
+	src/gpu/copy/strided_copy.c src/gpu/copy/strided_copy.h \
 	src/gpu/copy/strided_copy_engine.c src/gpu/copy/strided_copy_engine.h \
+	src/gpu/copy/strided_kernel.h \
+	src/gpu/copy/strided_launch.c src/gpu/copy/strided_launch.h \
 	src/gpu/copy/strided_levels.c src/gpu/copy/strided_levels.h \
 	src/gpu/exchange/exchange.c src/gpu/exchange/exchange.h \
 	src/gpu/exchange/exchange_backend.h \
@@ -30,11 +33,13 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/exchange/exchange_launch.c src/gpu/exchange/exchange_launch.h \
 	src/gpu/exchange/exchange_memops.c \
 	src/gpu/exchange/gpu_flags.c src/gpu/exchange/gpu_flags.h \
-	src/gpu/kernel_image.h
+	src/gpu/kernel_image.h \
+	src/gpu/kernel_table.c src/gpu/kernel_table.h
 kernel_code = src/gpu/kernels.cu \
 	src/gpu/copy/copy_agent_kernel.cu \
 	src/gpu/copy/copy_kernel.cu \
 	src/gpu/copy/iov_copy_kernel.cu \
+	src/gpu/copy/strided_kernel.cu \
 	src/gpu/exchange/exchange_kernel.cu
 EXTRA_DIST += $(kernel_code) src/gpu/README.md
 
@@ -48,6 +53,7 @@ src/gpu/kernel_built.c: $(kernel_code) \
 		src/gpu/copy/copy_agent_kernel.h \
 		src/gpu/copy/copy_kernel.h \
 		src/gpu/copy/iov_copy_kernel.h \
+		src/gpu/copy/strided_kernel.h \
 		src/gpu/exchange/exchange_flag.h \
 		src/gpu/exchange/exchange_kernel.h
 	$(AM_V_at)$(MKDIR_P) src/gpu

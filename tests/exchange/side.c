@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "gpu/kernel_table.h"
+
 void must(int status, const char *what)
 {
     struct gpubind_error err;
@@ -62,6 +64,7 @@ int side_start(struct side *side, size_t nbytes)
     struct CUctx_st *context;
     int count = 0;
 
+    kernel_table_register();
     if (gpu_start(&err) < 0)
         return -1;
     must(gpu_driver()->cuDeviceGetCount(&count), "cuDeviceGetCount");

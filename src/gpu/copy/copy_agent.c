@@ -155,47 +155,11 @@ static void try_start(struct gpu *gpu, struct agent *agent)
     gpu_leave(entered);
 }
 
-void agent_hold(struct gpu *gpu, int more)
-{
-    struct agent *agent = gpu->agent;
-
-    if (gpu_is_dead(gpu))
-        return;
-    if (!agent)
-        agent = gpu->agent = calloc(1, sizeof *agent);
-    if (!agent) /* no memory: copies are the driver's */
-        return;
-    if (more > 0)
-        try_start(gpu, agent);
-    agent->held += more;
-    if (!agent->ring)
-        return;
-    if (more > 0)
-        make_ready(gpu, agent);
-    settle(agent);
-}
-
-bool agent_serves(const struct gpu *gpu, enum gpu_stream stream)
-{
-    const struct agent *agent = gpu->agent;
-
-    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
-}
-
 uint32_t agent_latest(const struct gpu *gpu)
 {
     const struct agent *agent = gpu->agent;
 
     return agent && agent->ring && !is_idle(agent) ? agent->posted : 0;
-}
-
-bool agent_reaches(cuda_address address)
-{
-    unsigned type = 0;
-    int attribute = CUDA_POINTER_MEMORY_TYPE;
-    void *value = &type;
-
-    return gpu_driver()->cuPointerGetAttributes(1, &attribute, &value, address) == CUDA_OK && type;
 }
 
 /* After an error of the context nothing is done any more. */
@@ -236,14 +200,73 @@ int agent_drain(struct gpu *gpu, struct gpubind_error *err)
     return done < 0 ? -1 : 0;
 }
 
-bool agent_rests(struct gpu *gpu)
+/* No instance is there, or will end by itself. */
+static bool agent_rests(struct gpu *gpu, bool wait)
 {
     struct agent *agent = gpu->agent;
 
+    if (wait)
+        agent_drain(gpu, NULL);
     if (!agent || !agent->ring || agent->broken || gpu_is_dead(gpu))
         return true;
     settle(agent);
     return !agent->active && ready(agent) == 0;
+}
+
+/* The ring stays: an instance may look at it yet. */
+static void agent_stop(struct gpu *gpu)
+{
+    struct agent *agent = gpu->agent;
+
+    if (!agent)
+        return;
+    agent_drain(gpu, NULL);
+    agent->held = 0;
+    if (agent->ring)
+        settle(agent);
+    if (agent->state)
+        gpu_free(gpu, agent->state);
+    free(agent);
+    gpu->agent = NULL;
+}
+
+static const struct gpu_agent_ops ops = {.rests = agent_rests, .stop = agent_stop};
+
+void agent_hold(struct gpu *gpu, int more)
+{
+    struct agent *agent = gpu->agent;
+
+    if (gpu_is_dead(gpu))
+        return;
+    if (!agent)
+        agent = gpu->agent = calloc(1, sizeof *agent);
+    if (!agent) /* no memory: copies are the driver's */
+        return;
+    gpu->agent_ops = &ops;
+    if (more > 0)
+        try_start(gpu, agent);
+    agent->held += more;
+    if (!agent->ring)
+        return;
+    if (more > 0)
+        make_ready(gpu, agent);
+    settle(agent);
+}
+
+bool agent_serves(const struct gpu *gpu, enum gpu_stream stream)
+{
+    const struct agent *agent = gpu->agent;
+
+    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
+}
+
+bool agent_reaches(cuda_address address)
+{
+    unsigned type = 0;
+    int attribute = CUDA_POINTER_MEMORY_TYPE;
+    void *value = &type;
+
+    return gpu_driver()->cuPointerGetAttributes(1, &attribute, &value, address) == CUDA_OK && type;
 }
 
 uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)
@@ -262,21 +285,4 @@ uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size
     else
         begin_instance(agent);
     return agent->posted;
-}
-
-/* The ring stays: an instance may look at it yet. */
-void agent_stop(struct gpu *gpu)
-{
-    struct agent *agent = gpu->agent;
-
-    if (!agent)
-        return;
-    agent_drain(gpu, NULL);
-    agent->held = 0;
-    if (agent->ring)
-        settle(agent);
-    if (agent->state)
-        gpu_free(gpu, agent->state);
-    free(agent);
-    gpu->agent = NULL;
 }

@@ -37,11 +37,7 @@ bool agent_reaches(cuda_address address);
 int agent_done(struct gpu *gpu, uint32_t ticket, struct gpubind_error *err);
 /* Waits for all commands. 0, or -1 with a sentence. */
 int agent_drain(struct gpu *gpu, struct gpubind_error *err);
-/* No instance is there, or will end by itself: a call that waits for the context may be made. */
-bool agent_rests(struct gpu *gpu);
 /* So many blocks, before the first hold. */
 void agent_set_blocks(unsigned blocks);
-/* Before the GPU's streams are destroyed. */
-void agent_stop(struct gpu *gpu);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "gpu/copy/copy_kernel.h"
 #include "gpu/copy/iov_copy_kernel.h"
-#include "gpu/exchange/exchange_kernel.h"
+#include "gpu/copy/strided_kernel.h"
 
 #define AGENT_KERNEL_NAME "gpubind_agent"
 #define AGENT_KERNEL_THREADS 512

@@ -1,21 +1,14 @@
 #include "gpu/copy/copy_batch.h"
 
-#include <stdlib.h>
-
 #include "gpu/copy/copy_agent.h"
 #include "gpu/copy/copy_kernel.h"
+#include "gpu/core/events.h"
 #include "gpu/core/kernels.h"
 
 /* Above this a copy engine moves a message as fast as a kernel would (two H200:
  * 16 x 1 MiB in a batch 300 GB/s, by a kernel 286; 64 x 64 KiB 95 and 195). */
 #define KERNEL_MEAN (512u << 10)
-#define EVENTS 64 /* made with a GPU; two messages in chunks have 24 flights each */
 
-static struct spare {
-    struct spare *next;
-    struct gpu *gpu;
-    struct CUevent_st *event;
-} *spares;
 static unsigned blocks = 8;
 
 void copies_set_blocks(int n)
@@ -139,43 +132,10 @@ static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
     return agent_post(gpu, AGENT_COPY, &job, sizeof job);
 }
 
-static int take_event(struct flight *flight)
-{
-    for (struct spare **link = &spares; *link; link = &(*link)->next)
-        if ((*link)->gpu == flight->gpu) {
-            struct spare *spare = *link;
-
-            flight->event = spare->event;
-            *link = spare->next;
-            free(spare);
-            return CUDA_OK;
-        }
-    return gpu_driver()->cuEventCreate(&flight->event, CUDA_EVENT_NO_TIMING);
-}
-
 static void give_event(const struct flight *flight)
 {
-    struct spare *spare;
-
-    if (!flight->event) /* the copy agent's */
-        return;
-    spare = malloc(sizeof *spare);
-
-    if (!spare) {
-        gpu_driver()->cuEventDestroy_v2(flight->event);
-        return;
-    }
-    *spare = (struct spare){spares, flight->gpu, flight->event};
-    spares = spare;
-}
-
-void copies_prepare(struct gpu *gpu)
-{
-    struct flight flight = {.gpu = gpu};
-
-    for (int i = 0; i < EVENTS; i++)
-        if (gpu_driver()->cuEventCreate(&flight.event, CUDA_EVENT_NO_TIMING) == CUDA_OK)
-            give_event(&flight);
+    if (flight->event) /* else it is a command of the copy agent's */
+        event_give(flight->gpu, flight->event);
 }
 
 int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
@@ -195,7 +155,7 @@ int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *cop
         return -1;
     }
     entered = gpu_enter(gpu);
-    status = take_event(flight);
+    status = event_take(gpu, &flight->event);
     if (status == CUDA_OK) {
         status = start(gpu, gpu->streams[stream], copies, n);
         if (status == CUDA_OK)
@@ -240,22 +200,11 @@ int flight_landed(struct flight *flight, struct gpubind_error *err)
 int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
-    int status = gpu_driver()->cuStreamQuery(CUDA_LEGACY_STREAM);
-    const bool late = status == CUDA_NOT_READY;
+    int status = event_of_legacy(gpu, &flight->event);
 
-    flight->gpu = gpu;
-    if (late) {
-        status = take_event(flight);
-        if (status == CUDA_OK) {
-            status = gpu_driver()->cuEventRecord(flight->event, CUDA_LEGACY_STREAM);
-            if (status != CUDA_OK)
-                give_event(flight);
-        }
-    }
     gpu_leave(entered);
-    if (!late || status != CUDA_OK)
-        flight->gpu = NULL;
-    return status == CUDA_OK ? !late : gpu_error(status, "earlier GPU work", err);
+    flight->gpu = status == CUDA_OK && flight->event ? gpu : NULL;
+    return status == CUDA_OK ? !flight->gpu : gpu_error(status, "earlier GPU work", err);
 }
 
 void flight_drop(struct flight *flight)
@@ -337,20 +286,4 @@ int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "a copy failed", err);
-}
-
-void copies_stop(void)
-{
-    struct spare *spare;
-
-    while ((spare = spares)) {
-        if (!gpu_is_dead(spare->gpu)) {
-            bool entered = gpu_enter(spare->gpu);
-
-            gpu_driver()->cuEventDestroy_v2(spare->event);
-            gpu_leave(entered);
-        }
-        spares = spare->next;
-        free(spare);
-    }
 }

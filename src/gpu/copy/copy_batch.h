@@ -22,9 +22,6 @@ struct flight { /* copies under way */
  * other kernel either. */
 void copies_set_blocks(int n);
 
-/* Makes the events of flights, as many as are under way at a time, which the driver does not
- * do while a thread of the application waits in it. The context is current. */
-void copies_prepare(struct gpu *gpu);
 /* Starts n (0 to COPIES_MOST) copies in that stream, in any order among themselves. The
  * flight is theirs and of all that was in the stream before. On success the caller asks
  * flight_landed until it does not say 0. */
@@ -51,7 +48,5 @@ int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *e
 /* Starts one copy and waits for it, and for all before it in the stream. */
 int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
              struct gpubind_error *err);
-/* Gives back the events that are kept for flights. */
-void copies_stop(void);
 
 #endif

@@ -1,7 +1,9 @@
+#include "gpu/copy/strided_copy.h"
+
 #include "gpu/copy/copy_agent.h"
 #include "gpu/copy/strided_copy_engine.h"
+#include "gpu/copy/strided_launch.h"
 #include "gpu/core/kernels.h"
-#include "gpu/exchange/exchange_launch.h"
 
 static bool agent_can(const struct gpu *gpu, const struct CUstream_st *stream)
 {

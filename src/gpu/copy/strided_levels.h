@@ -3,7 +3,7 @@
 #ifndef GPUBIND_GPU_COPY_STRIDED_LEVELS_H
 #define GPUBIND_GPU_COPY_STRIDED_LEVELS_H
 
-#include "gpu/exchange/exchange.h"
+#include "gpu/copy/strided_copy.h"
 
 #define SHAPE_LEVELS 4
 

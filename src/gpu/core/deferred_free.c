@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "gpu/copy/copy_batch.h"
+#include "gpu/core/events.h"
 #include "gpu/core/vmm.h"
 
 #define MOMENT_MS 500
@@ -92,21 +92,32 @@ void gpu_free_now(const struct gpu *gpu, cuda_address memory)
     gpu_leave(entered);
 }
 
+/* GPU_PACK's later work comes after the work that is in the legacy stream now. */
+static int follow_legacy(struct gpu *gpu)
+{
+    struct CUevent_st *event;
+    int status = event_of_legacy(gpu, &event);
+
+    if (status != CUDA_OK || !event)
+        return status;
+    status = gpu_driver()->cuStreamWaitEvent(gpu->streams[GPU_PACK], event, 0);
+    event_give(gpu, event);
+    return status;
+}
+
 /* false: it is to be freed otherwise. */
 static bool free_in_stream(struct gpu *gpu, cuda_address memory)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    struct flight before;
     bool entered;
-    int idle, status;
+    int status;
 
     if (!cuda->cuMemFreeAsync || shareable_gpu(memory) || gpu_is_capturing(gpu))
         return false;
-    idle = flight_of_earlier(gpu, &before, NULL);
-    if (idle < 0 || (idle == 0 && flight_precede(&before, GPU_PACK, NULL) < 0))
-        return false;
     entered = gpu_enter(gpu);
-    status = cuda->cuMemFreeAsync(memory, gpu->streams[GPU_PACK]);
+    status = follow_legacy(gpu);
+    if (status == CUDA_OK)
+        status = cuda->cuMemFreeAsync(memory, gpu->streams[GPU_PACK]);
     gpu_leave(entered);
     return status == CUDA_OK;
 }

@@ -3,8 +3,7 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "gpu/copy/copy_agent.h"
-#include "gpu/copy/copy_batch.h"
+#include "gpu/core/events.h"
 #include "gpu/core/kernels.h"
 
 static struct cuda_driver driver;
@@ -158,12 +157,9 @@ bool gpus_are_idle(void)
 
 bool gpus_copy_nothing(bool wait)
 {
-    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next) {
-        if (wait)
-            agent_drain(gpu, NULL);
-        if (!agent_rests(gpu))
+    for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
+        if (gpu->agent_ops && !gpu->agent_ops->rests(gpu, wait))
             return false;
-    }
     return true;
 }
 
@@ -207,7 +203,7 @@ static int prepare(struct gpu *gpu, struct gpubind_error *err)
     for (int i = 0; i < GPU_STREAMS && status == CUDA_OK; i++)
         status = driver.cuStreamCreate(&gpu->streams[i], CUDA_STREAM_NON_BLOCKING);
     if (status == CUDA_OK)
-        copies_prepare(gpu);
+        events_prepare(gpu);
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
 }
@@ -348,7 +344,8 @@ void gpu_stop(void)
     while ((gpu = gpus)) {
         bool entered = gpu_enter(gpu);
 
-        agent_stop(gpu);
+        if (gpu->agent_ops)
+            gpu->agent_ops->stop(gpu);
         for (int i = 0; i < GPU_STREAMS; i++) {
             driver.cuStreamSynchronize(gpu->streams[i]);
             driver.cuStreamDestroy_v2(gpu->streams[i]);

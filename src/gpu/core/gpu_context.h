@@ -33,7 +33,16 @@ struct gpu {
     struct CUfunc_st *_Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;
     bool synchronous; /* the context, see sync_memops.h */
-    struct agent *agent; /* see copy_agent.h; NULL: no stream was ever held */
+    struct agent *agent; /* see copy_agent.h; NULL: no stream was ever held, */
+    const struct gpu_agent_ops *agent_ops; /* and there are no operations */
+};
+
+/* What the copy agent, which is above this folder, is asked for; it adds them to the GPU. */
+struct gpu_agent_ops {
+    /* No kernel of the agent's waits for commands; wait: until that is so. */
+    bool (*rests)(struct gpu *gpu, bool wait);
+    /* Before the GPU's streams are destroyed. */
+    void (*stop)(struct gpu *gpu);
 };
 
 /* The driver, once this process uses CUDA; else NULL. Loads nothing: before the

@@ -1,9 +1,17 @@
-/* The library's kernels. */
+/* The library's kernels: one image, which the folder above registers, loaded into each context. */
 #ifndef GPUBIND_GPU_CORE_KERNELS_H
 #define GPUBIND_GPU_CORE_KERNELS_H
 
 #include "gpu/core/gpu_context.h"
 
+struct kernel_entry {
+    const char *name;
+    const void *no_work; /* arguments of a launch that does nothing */
+};
+
+/* The compiled kernels, and what each of them is called; kept. Before a GPU is first seen. image
+ * NULL: a build without kernels. */
+void kernels_register(const void *image, const struct kernel_entry entries[GPU_KERNELS]);
 /* false: none is to be used, and the SMs are the application's alone. */
 void kernels_allow(bool allowed);
 /* Loads all of them into the GPU's context: which waits for all its streams, as does the first

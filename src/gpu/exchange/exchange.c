@@ -1,3 +1,4 @@
+#include "gpu/copy/strided_launch.h"
 #include "gpu/core/kernels.h"
 #include "gpu/exchange/exchange_launch.h"
 

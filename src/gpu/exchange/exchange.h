@@ -14,17 +14,8 @@
 #ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_H
 #define GPUBIND_GPU_EXCHANGE_EXCHANGE_H
 
-#include "gpu/core/gpu_context.h"
+#include "gpu/copy/strided_copy.h"
 #include "gpu/exchange/exchange_flag.h"
-
-/* Where the bytes of a message lie: runs of them, count[0] runs stride[0] bytes apart,
- * count[1] such rows, count[2] such planes. Counts are 1 or more. */
-struct layout {
-    cuda_address address;
-    uint64_t run; /* bytes that lie together */
-    uint32_t count[3];
-    int64_t stride[3];
-};
 
 struct exchange_send {
     struct layout from, to; /* to: a buffer of the receiver's, as mapped here */
@@ -51,8 +42,5 @@ int exchange_start(struct gpu *gpu, struct CUstream_st *stream,
                    const struct exchange_send *sends, int nsends,
                    const struct exchange_receive *receives, int nreceives,
                    struct gpubind_error *err);
-/* Moves the first nbytes of one layout to the other, in the stream. */
-int layout_copy(struct gpu *gpu, struct CUstream_st *stream, const struct layout *to,
-                const struct layout *from, uint64_t nbytes, struct gpubind_error *err);
 
 #endif

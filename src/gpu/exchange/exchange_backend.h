@@ -17,8 +17,5 @@ struct exchange {
 
 /* Stream memory operations, and copies between them. */
 int exchange_by_operations(const struct exchange *exchange);
-/* Moves one shape to the other, by a kernel or by the driver's copies. */
-int layout_copy_shapes(struct gpu *gpu, struct CUstream_st *stream, const struct shape *to,
-                       const struct shape *from, uint64_t nbytes);
 
 #endif

@@ -1,37 +1,17 @@
-/* What the kernels of exchanges and of strided copies are told; read by the host, by nvcc
+/* What the kernel of exchanges is told; read by the host, by nvcc
  * and by the simulated driver. Passed by value: 4 KiB is what a kernel may take. */
 #ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_KERNEL_H
 #define GPUBIND_GPU_EXCHANGE_EXCHANGE_KERNEL_H
 
+#include "gpu/copy/strided_kernel.h"
+
 #define EXCHANGE_KERNEL_NAME "gpubind_exchange"
 #define EXCHANGE_KERNEL_THREADS 256
 #define EXCHANGE_KERNEL_BLOCKS 128 /* at most: all of them must be resident at once */
-#define LAYOUT_KERNEL_NAME "gpubind_layout_copy"
-#define LAYOUT_KERNEL_THREADS 1024
 
 #define KERNEL_SENDS 30 /* in a launch */
 #define KERNEL_RECEIVES 30
 #define KERNEL_SHAPES 24
-#define KERNEL_LEVELS 4
-#define KERNEL_CONTIGUOUS 255           /* in place of shapes' numbers: both ends are */
-#define KERNEL_UNITS_MOST 0x7fffffffull /* in a copy that has a shape */
-#define KERNEL_PART_ALIGNED 128ull      /* bytes: where parts begin */
-
-/* Where a message's units lie. Level 0 is n[0] units stride[0] bytes apart; n[k] elements
- * of level k - 1 are one of level k; the last level has as many as there are. */
-struct kernel_shape {
-    unsigned levels;
-    unsigned n[KERNEL_LEVELS - 1];
-    unsigned magic[KERNEL_LEVELS - 1], shift[KERNEL_LEVELS - 1]; /* i / n, without dividing */
-    long long stride[KERNEL_LEVELS];
-};
-
-struct kernel_copy {
-    unsigned long long to, from, nbytes;
-    unsigned parts;                /* so many blocks share it */
-    unsigned char to_shape, from_shape; /* both KERNEL_CONTIGUOUS, or both numbers */
-    unsigned char unit;            /* bytes; where there are shapes */
-};
 
 struct kernel_send {
     struct kernel_copy copy;
@@ -50,47 +30,5 @@ struct exchange_kernel_job {
     struct kernel_receive receives[KERNEL_RECEIVES];
     struct kernel_shape shapes[KERNEL_SHAPES];
 };
-
-struct layout_kernel_job {
-    struct kernel_copy copy; /* parts: the blocks of the launch */
-    struct kernel_shape shapes[2];
-};
-
-#ifdef __CUDACC__
-#define KERNEL_FUNCTION static __device__ __forceinline__
-#define KERNEL_LOOP _Pragma("unroll 1")
-#else
-#define KERNEL_LOOP
-#define KERNEL_FUNCTION __attribute__((unused)) static
-#endif
-
-/* Where the ith unit lies, in bytes from the first; i is at most KERNEL_UNITS_MOST. */
-KERNEL_FUNCTION long long kernel_offset(const struct kernel_shape *shape, unsigned i)
-{
-    long long at = 0;
-    unsigned level;
-
-    KERNEL_LOOP for (level = 0; level + 1 < shape->levels; level++) {
-        const unsigned above =
-            (unsigned)((unsigned long long)i * shape->magic[level] >> 32) >> shape->shift[level];
-
-        at += (long long)(i - above * shape->n[level]) * shape->stride[level];
-        i = above;
-    }
-    return at + (long long)i * shape->stride[level];
-}
-
-/* The bytes of a part: from *begin to what is returned. */
-KERNEL_FUNCTION unsigned long long kernel_part(const struct kernel_copy *copy, unsigned part,
-                                               unsigned long long *begin)
-{
-    const unsigned long long even = (copy->nbytes + copy->parts - 1) / copy->parts;
-    const unsigned long long size =
-        (even + KERNEL_PART_ALIGNED - 1) / KERNEL_PART_ALIGNED * KERNEL_PART_ALIGNED;
-    const unsigned long long end = size * (part + 1);
-
-    *begin = size * part < copy->nbytes ? size * part : copy->nbytes;
-    return end < copy->nbytes ? end : copy->nbytes;
-}
 
 #endif

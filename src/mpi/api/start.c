@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #include "gpu/copy/copy_batch.h"
+#include "gpu/core/events.h"
 #include "gpu/core/gpu_context.h"
 #include "gpu/core/ipc_cache.h"
 #include "gpu/core/mem_query.h"
+#include "gpu/kernel_table.h"
 #include "mpi/api/freed_requests.h"
 #include "mpi/api/transport_report.h"
 #include "mpi/core/context.h"
@@ -71,6 +73,7 @@ int library_start(struct gpubind_error *err)
     library_use(&settings);
     if (trace_start(err) < 0)
         return MPI_ERR_ARG;
+    kernel_table_register();
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
     pack_pool_limit((uint64_t)settings.pack_memory << 20);
@@ -128,7 +131,7 @@ void library_stop(void)
     pack_pool_clear();
     flat_type_stop();
     memory_forget_all();
-    copies_stop();
+    events_stop();
     gpu_stop();
 }
 

@@ -1,0 +1,73 @@
+#include "gpu/copy/strided_launch.h"
+
+#include <string.h>
+
+/* A column of 1 Mi x 8 bytes, two H200: from 32 blocks on more of them gain little (to
+ * packed memory 32 us, by 8 blocks 90; to a peer's column 104 and 223). */
+#define LAYOUT_BLOCKS 32u
+
+bool kernel_can_copy(const struct shape *to, const struct shape *from, uint64_t nbytes)
+{
+    return (to->levels == 1 && from->levels == 1) ||
+           nbytes / shape_unit(to, from, nbytes) <= KERNEL_UNITS_MOST;
+}
+
+/* i / n is i * magic / 2^(32 + shift) for every i below 2^31; n is 2 or more. */
+static void divide_by(struct kernel_shape *made, unsigned level, unsigned n)
+{
+    unsigned bits = 1;
+
+    while ((uint64_t)1 << bits < n)
+        bits++;
+    made->n[level] = n;
+    made->shift[level] = bits - 1;
+    made->magic[level] = (unsigned)((((uint64_t)1 << (31 + bits)) + n - 1) / n);
+}
+
+void kernel_shape_of(const struct shape *shape, unsigned unit, struct kernel_shape *made)
+{
+    const bool single = shape->levels > 1 && shape->n[0] == unit; /* a run is a unit */
+
+    memset(made, 0, sizeof *made);
+    for (unsigned i = single; i < shape->levels; i++) {
+        const unsigned level = made->levels++;
+
+        made->stride[level] = i == 0 ? (long long)unit : (long long)shape->stride[i];
+        if (i + 1 < shape->levels)
+            divide_by(made, level, (unsigned)(i == 0 ? shape->n[0] / unit : shape->n[i]));
+    }
+}
+
+struct kernel_copy kernel_copy_of(const struct shape *to, const struct shape *from,
+                                  uint64_t nbytes, unsigned parts)
+{
+    return (struct kernel_copy){
+        .to = to->address, .from = from->address, .nbytes = nbytes, .parts = parts,
+        .to_shape = KERNEL_CONTIGUOUS, .from_shape = KERNEL_CONTIGUOUS, .unit = 1};
+}
+
+void layout_job(struct layout_kernel_job *job, const struct shape *to, const struct shape *from,
+                uint64_t nbytes)
+{
+    const unsigned unit = shape_unit(to, from, nbytes);
+    const uint64_t blocks = (nbytes / unit + LAYOUT_KERNEL_THREADS - 1) / LAYOUT_KERNEL_THREADS;
+
+    job->copy = kernel_copy_of(to, from, nbytes, blocks < LAYOUT_BLOCKS ? (unsigned)blocks
+                                                                : LAYOUT_BLOCKS);
+    job->copy.unit = (unsigned char)unit;
+    job->copy.to_shape = 0;
+    job->copy.from_shape = 1;
+    kernel_shape_of(to, unit, &job->shapes[0]);
+    kernel_shape_of(from, unit, &job->shapes[1]);
+}
+
+int layout_launch(struct CUfunc_st *kernel, struct CUstream_st *stream, const struct shape *to,
+                  const struct shape *from, uint64_t nbytes)
+{
+    struct layout_kernel_job job;
+    void *parameters[] = {&job};
+
+    layout_job(&job, to, from, nbytes);
+    return gpu_driver()->cuLaunchKernel(kernel, job.copy.parts, 1, 1, LAYOUT_KERNEL_THREADS, 1, 1,
+                                        0, stream, parameters, NULL);
+}
