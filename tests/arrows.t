@@ -8,7 +8,8 @@ shm="mpi/shm/* mpi/gpubind* gpu/* core/*"
 core="mpi/core/* $shm"
 datatype="mpi/datatype/* $core"
 stream="mpi/stream/* $core"
-p2p="mpi/p2p/* mpi/stream/* $datatype"
+transport="mpi/transport/* $datatype"
+p2p="mpi/p2p/* mpi/stream/* $transport"
 persistent="mpi/persistent/* $p2p"
 # The benchmark's.
 lib="bench/lib/* mpi/gpubind* gpu/* core/*"
@@ -37,6 +38,7 @@ src/mpi/shm        | $shm | mpi.h
 src/mpi/core       | $core | mpi.h
 src/mpi/datatype   | $datatype | mpi.h
 src/mpi/stream     | $stream | mpi.h
+src/mpi/transport  | $transport | mpi.h
 src/mpi/p2p        | $p2p | mpi.h
 src/mpi/persistent | $persistent | mpi.h
 src/mpi/rma        | mpi/rma/* $p2p | mpi.h

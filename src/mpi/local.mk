@@ -35,7 +35,6 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/core/lock.c \
 	src/mpi/core/log.c src/mpi/core/log.h \
 	src/mpi/core/modules.c src/mpi/core/modules.h \
-	src/mpi/core/mpi_caps.c src/mpi/core/mpi_caps.h \
 	src/mpi/core/peer_alive.c src/mpi/core/peer_alive.h \
 	src/mpi/core/progress.c src/mpi/core/progress.h \
 	src/mpi/core/progress_thread.c src/mpi/core/progress_thread.h \
@@ -60,20 +59,13 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo/halo.c src/mpi/halo/halo.h \
 	src/mpi/halo/halo_box.c src/mpi/halo/halo_box.h \
 	src/mpi/halo/halo_create.c \
-	src/mpi/p2p/bounce_pool.c src/mpi/p2p/bounce_pool.h \
-	src/mpi/p2p/chunk_ring.c src/mpi/p2p/chunk_ring.h \
 	src/mpi/p2p/device_memory.c src/mpi/p2p/device_memory.h \
 	src/mpi/p2p/deferred_payload.c src/mpi/p2p/deferred_payload.h \
 	src/mpi/p2p/incoming.c src/mpi/p2p/incoming.h \
 	src/mpi/p2p/message.c src/mpi/p2p/message.h \
 	src/mpi/p2p/p2p.c src/mpi/p2p/p2p.h \
 	src/mpi/p2p/recv.c src/mpi/p2p/recv.h \
-	src/mpi/p2p/request_finish.h \
-	src/mpi/p2p/rndv_get.c src/mpi/p2p/rndv_get.h \
-	src/mpi/p2p/rndv_get_host.c src/mpi/p2p/rndv_get_host.h \
 	src/mpi/p2p/rndv_put.c src/mpi/p2p/rndv_put.h \
-	src/mpi/p2p/rndv_staged_mpi.c src/mpi/p2p/rndv_staged_mpi.h \
-	src/mpi/p2p/rndv_staged_shm.c src/mpi/p2p/rndv_staged_shm.h \
 	src/mpi/p2p/send_deferred.c src/mpi/p2p/send_deferred.h \
 	src/mpi/p2p/send_net.c src/mpi/p2p/send_net.h \
 	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
@@ -82,6 +74,14 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/p2p/transports.c src/mpi/p2p/transports.h \
 	src/mpi/p2p/unexpected.c src/mpi/p2p/unexpected.h \
 	src/mpi/p2p/wait_notice.c src/mpi/p2p/wait_notice.h \
+	src/mpi/transport/bounce_pool.c src/mpi/transport/bounce_pool.h \
+	src/mpi/transport/chunk_ring.c src/mpi/transport/chunk_ring.h \
+	src/mpi/transport/net_msg.c src/mpi/transport/net_msg.h \
+	src/mpi/transport/receive_end.c src/mpi/transport/receive_end.h \
+	src/mpi/transport/rndv_get.c src/mpi/transport/rndv_get.h \
+	src/mpi/transport/rndv_get_host.c src/mpi/transport/rndv_get_host.h \
+	src/mpi/transport/rndv_staged_mpi.c src/mpi/transport/rndv_staged_mpi.h \
+	src/mpi/transport/rndv_staged_shm.c src/mpi/transport/rndv_staged_shm.h \
 	src/mpi/persistent/channel.c src/mpi/persistent/channel.h \
 	src/mpi/persistent/channel_connect.c \
 	src/mpi/persistent/channel_match.c \

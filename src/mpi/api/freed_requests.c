@@ -1,7 +1,7 @@
 #include "mpi/api/freed_requests.h"
 
 #include "mpi/core/context.h"
-#include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/message.h"
 #include "mpi/persistent/persistent.h"
 
 static struct gpubind_operation *freed;

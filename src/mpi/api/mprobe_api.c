@@ -3,7 +3,6 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/request_finish.h"
 #include "mpi/p2p/tag_match.h"
 
 static struct arrival *arrival_of(gpubind_matched matched)

@@ -3,7 +3,6 @@
 #include "mpi/core/progress.h"
 #include "mpi/gpubind.h"
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/request_finish.h"
 
 enum verb { SEND, SYNCHRONOUS_SEND, RECEIVE };
 

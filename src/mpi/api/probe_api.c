@@ -8,7 +8,7 @@
 #include "mpi/datatype/type_cache.h"
 #include "mpi/p2p/device_memory.h"
 #include "mpi/p2p/incoming.h"
-#include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/message.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/wait_notice.h"
 

@@ -1,5 +1,5 @@
 /* The calls that end operations. */
-#include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/message.h"
 
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"

@@ -7,7 +7,6 @@
 #include "mpi/datatype/pack.h"
 #include "mpi/gpubind.h"
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/request_finish.h"
 #include "mpi/p2p/send_deferred.h"
 
 /* Data that lie together are packed like others. */

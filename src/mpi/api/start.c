@@ -20,13 +20,13 @@
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack_pool.h"
 #include "mpi/gpubind.h"
-#include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/persistent/persistent.h"
 #include "mpi/rma/window_am.h"
 #include "mpi/stream/stream_flag.h"
 #include "mpi/stream/stream_queue.h"
+#include "mpi/transport/bounce_pool.h"
 
 static struct settings settings;
 

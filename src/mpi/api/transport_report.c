@@ -3,7 +3,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/transport.h"
 #include "mpi/gpubind.h"
-#include "mpi/p2p/chunk_ring.h"
+#include "mpi/transport/chunk_ring.h"
 
 void paths_print_settings(FILE *to, double milliseconds)
 {

@@ -17,8 +17,8 @@ struct peer {
     int pid;           /* of its process, where that can be seen; else 0 */
     bool gone;         /* its process was seen to have ended */
     uint64_t sent;     /* messages to it so far */
-    int letters;       /* to it, since the last that MPI said was received; */
-    int awaited;       /* those of which MPI will say so */
+    int net_msgs;      /* control messages to it, since the last synchronous one; */
+    int awaited;       /* synchronous ones under way: see net_msg.h */
     bool stopped, stopping; /* by MPI: it asked for no small messages, or was asked so */
     uint64_t received; /* messages of it, in order, that are matched or kept */
     bool no_reads;     /* the kernel does not let this process read its memory */

@@ -75,7 +75,7 @@ struct gpubind_operation {
     int eager_buffer;       /* that has its data, the descriptor's own or another's; -1: none */
     struct gpubind_operation *next_packing; /* see send_deferred.h */
     bool packing;
-    bool payload_deferred;    /* to another node: announced, the data follow in a letter */
+    bool payload_deferred;    /* to another node: announced, the data follow */
     bool unwanted; /* the receiver had no room, but it is not packed yet */
     struct release *release; /* it is no message, but asks to close a mapping */
     /* a receive from one: the sender's */

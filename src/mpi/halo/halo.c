@@ -5,7 +5,7 @@
 
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
-#include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/message.h"
 #include "mpi/persistent/persistent.h"
 
 /* GPUBIND_HALO_IN_TURN: no rank asks a neighbour whether it may write its ghost cells.

@@ -9,7 +9,6 @@
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/datatype/pack_pool.h"
-#include "mpi/p2p/request_finish.h"
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_net.h"

@@ -6,17 +6,17 @@
 #include "mpi/core/progress.h"
 #include "mpi/datatype/iov_advert.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/incoming.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/rndv_put.h"
-#include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/p2p/wait_notice.h"
+#include "mpi/transport/bounce_pool.h"
+#include "mpi/transport/rndv_staged_shm.h"
 
 /* ---- a message */
 

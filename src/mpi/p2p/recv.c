@@ -11,31 +11,16 @@
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/deferred_payload.h"
 #include "mpi/p2p/rndv_put.h"
-#include "mpi/p2p/rndv_staged_shm.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/transports.h"
+#include "mpi/transport/receive_end.h"
+#include "mpi/transport/rndv_staged_shm.h"
 
 /* Receives whose sender is not ready yet. */
 static struct gpubind_operation *waiting;
 /* Receives with a message that come after work of the GPU which is under way. */
 static struct gpubind_operation *late, **late_end = &late;
-
-void receive_finish(struct gpubind_operation *receive, int status,
-                    const struct gpubind_error *err)
-{
-    if (receive->mapping)
-        mapping_done(receive->mapping);
-    receive->mapping = NULL;
-    inbox_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_DONE);
-    if (status < 0 && err != &receive->error)
-        receive->error = *err;
-    if (status < 0)
-        operation_failed(receive);
-    else
-        operation_good(receive);
-    operation_let_go(receive);
-}
 
 static void copy_from(struct gpubind_operation *receive, const char *eager_buffer)
 {
@@ -76,14 +61,6 @@ static void take(struct gpubind_operation *receive)
         receive_finish(receive, 0, NULL);
     else
         transports_get(receive, &receive->from->header);
-}
-
-bool receive_unpacks_later(struct gpubind_operation *receive)
-{
-    if (!receive->pack || pack_dense(receive, &receive->error) == 0)
-        return true;
-    receive_finish(receive, -1, &receive->error);
-    return false;
 }
 
 /* true: it no longer waits. */

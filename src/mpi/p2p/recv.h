@@ -14,11 +14,5 @@ void receive_abandon(struct gpubind_operation *receive);
 void receive_drop(const struct arrival *arrival);
 /* Starts receives that wait for their sender, or for earlier work of the GPU. */
 void receives_progress(void);
-/* Before data get to a receive by a copy of bytes: strided ones are unpacked behind it. false: that
- * cannot be done, and the receive has ended with the error. */
-bool receive_unpacks_later(struct gpubind_operation *receive);
-/* The copy of a receive from shared memory has ended, or never began. */
-void receive_finish(struct gpubind_operation *receive, int status,
-                    const struct gpubind_error *err);
 
 #endif

@@ -7,68 +7,18 @@
 #include "mpi/core/context.h"
 #include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/deferred_payload.h"
-#include "mpi/p2p/rndv_staged_mpi.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/p2p/unexpected.h"
+#include "mpi/transport/net_msg.h"
+#include "mpi/transport/rndv_staged_mpi.h"
 
-#define TAG_ANNOUNCE 1
-
-/* Every so many letters to a rank, MPI is asked to say that one was received; with more
- * than AWAITED_MOST of those under way, messages are queued here, so that what it has not
- * received takes no memory without limit. */
-#define LETTERS_EACH 64
-#define AWAITED_MOST 8
-
-struct letter { /* an announcement or a reply that MPI sends */
-    struct letter *next;
-    MPI_Request request;
-    struct peer *awaited; /* NULL: it is done when MPI has taken it */
-    char bytes[];
-};
-
-static struct letter *outbox;
 static struct gpubind_operation *unanswered; /* sends that wait for a reply */
 static int nqueued; /* peers to which sends are queued */
 
 bool remote_busy(void)
 {
-    return outbox || unanswered || nqueued > 0;
-}
-
-static struct letter *letter_make(size_t nbytes)
-{
-    struct letter *letter = calloc(1, sizeof *letter + nbytes);
-
-    if (!letter)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    return letter;
-}
-
-static int post(struct letter *letter, size_t nbytes, struct domain *domain, struct peer *peer)
-{
-    const bool awaited = ++peer->letters == LETTERS_EACH;
-    int status;
-
-    if (awaited)
-        status = PMPI_Issend(letter->bytes, (int)nbytes, MPI_BYTE, peer->domain_rank, TAG_ANNOUNCE,
-                             domain->shadow, &letter->request);
-    else
-        status = PMPI_Isend(letter->bytes, (int)nbytes, MPI_BYTE, peer->domain_rank, TAG_ANNOUNCE,
-                            domain->shadow, &letter->request);
-    if (status != MPI_SUCCESS) {
-        free(letter);
-        return -1;
-    }
-    if (awaited) {
-        peer->letters = 0;
-        peer->awaited++;
-        letter->awaited = peer;
-    }
-    letter->next = outbox;
-    outbox = letter;
-    return 0;
+    return net_msgs_busy() || unanswered || nqueued > 0;
 }
 
 /* ---- the sender */
@@ -105,11 +55,11 @@ static void announce(struct gpubind_operation *send)
     const bool payload_deferred = send->order == ORDER_DEFERRED && at_once;
     const bool eager = send->order != ORDER_DEFERRED && at_once;
     size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
-    struct letter *letter = letter_make(nbytes);
+    struct net_msg *msg = net_msg_make(nbytes);
     struct wire_header header = {0};
     const bool failed = send->result != MPI_SUCCESS || /* its packing, or the copy */
                         (eager && send->nbytes > 0 &&
-                         copy_data(send, letter->bytes + sizeof header) < 0);
+                         copy_data(send, net_msg_bytes(msg) + sizeof header) < 0);
 
     fill(send, &header, eager && !failed);
     if (failed) { /* the receiver has to know, too */
@@ -119,8 +69,8 @@ static void announce(struct gpubind_operation *send)
     header.flags |= payload_deferred ? WIRE_PAYLOAD_DEFERRED : 0;
     trace(TRACE_P2P, "send %u: announced by MPI%s", send->number,
           eager && !failed ? ", with its data" : payload_deferred ? ", its data follow" : "");
-    memcpy(letter->bytes, &header, sizeof header);
-    if (post(letter, nbytes, send->domain, send->peer) < 0) {
+    memcpy(net_msg_bytes(msg), &header, sizeof header);
+    if (net_msg_send(msg, nbytes, send->domain, send->peer) < 0) {
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
         send->held = send->unwanted = send->packing;
     } else if (payload_deferred) {
@@ -137,16 +87,11 @@ static void announce(struct gpubind_operation *send)
     }
 }
 
-static bool has_credit(const struct peer *peer)
-{
-    return peer->awaited <= AWAITED_MOST;
-}
-
 void remote_send(struct gpubind_operation *send)
 {
     struct peer *peer = send->peer;
 
-    if (!peer->queued && has_credit(peer)) {
+    if (!peer->queued && net_msg_has_credit(peer)) {
         announce(send);
         return;
     }
@@ -163,7 +108,7 @@ void remote_send(struct gpubind_operation *send)
 /* In their order, as far as the receiver has got. */
 static void announce_queued(struct peer *peer)
 {
-    while (peer->queued && has_credit(peer)) {
+    while (peer->queued && net_msg_has_credit(peer)) {
         struct gpubind_operation *send = peer->queued;
 
         peer->queued = send->next;
@@ -185,7 +130,7 @@ void remote_send_ready(struct gpubind_operation *send, bool good)
 {
     struct wire_header header = {.context = send->comm->context, .nbytes = send->nbytes,
                                  .operation = (uint64_t)(uintptr_t)send};
-    struct letter *letter;
+    struct net_msg *msg;
     bool failed;
 
     if (send->unwanted) {
@@ -194,12 +139,12 @@ void remote_send_ready(struct gpubind_operation *send, bool good)
     }
     if (!send->payload_deferred) /* the transfer has waited for it, or will be asked for */
         return;
-    letter = letter_make(sizeof header + send->nbytes);
-    failed = !good || (send->nbytes > 0 && copy_data(send, letter->bytes + sizeof header) < 0);
+    msg = net_msg_make(sizeof header + send->nbytes);
+    failed = !good || (send->nbytes > 0 && copy_data(send, net_msg_bytes(msg) + sizeof header) < 0);
     wire_sign(&header, WIRE_DATA);
     header.flags = failed ? WIRE_FAILED : WIRE_EAGER;
-    memcpy(letter->bytes, &header, sizeof header);
-    if (post(letter, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) < 0)
+    memcpy(net_msg_bytes(msg), &header, sizeof header);
+    if (net_msg_send(msg, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) < 0)
         operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
     else if (failed)
         operation_failed(send);
@@ -257,28 +202,16 @@ static void answered(const struct wire_reply *reply)
 
 /* ---- the receiver */
 
-void remote_answer(struct domain *domain, struct peer *peer, uint64_t operation,
-                   uint64_t chunk, int tag, bool direct)
-{
-    struct wire_reply answer = {.operation = operation, .chunk = chunk, .tag = tag,
-                                .direct = direct};
-    struct letter *letter = letter_make(sizeof answer);
-
-    wire_sign(&answer, WIRE_REPLY);
-    memcpy(letter->bytes, &answer, sizeof answer);
-    post(letter, sizeof answer, domain, peer);
-}
-
 /* Small messages that nobody receives fill the memory for them, or have left it: their senders
  * let those that follow wait for their receives, as large ones do. */
 static void tell_sender(struct domain *domain, struct peer *peer, bool stop)
 {
-    struct wire_reply word = {.chunk = !stop};
-    struct letter *letter = letter_make(sizeof word);
+    struct wire_reply reply = {.chunk = !stop};
+    struct net_msg *msg = net_msg_make(sizeof reply);
 
-    wire_sign(&word, WIRE_CREDIT);
-    memcpy(letter->bytes, &word, sizeof word);
-    post(letter, sizeof word, domain, peer);
+    wire_sign(&reply, WIRE_CREDIT);
+    memcpy(net_msg_bytes(msg), &reply, sizeof reply);
+    net_msg_send(msg, sizeof reply, domain, peer);
     peer->stopping = stop;
     domain->nstopping += stop ? 1 : -1;
 }
@@ -293,7 +226,7 @@ static void tell_senders_to_go_on(struct domain *domain)
 void remote_refuse(const struct arrival *arrival)
 {
     if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_PAYLOAD_DEFERRED)))
-        remote_answer(arrival->domain, arrival->peer, arrival->header.operation, 0, 0, false);
+        net_msg_reply(arrival->domain, arrival->peer, arrival->header.operation, 0, 0, false);
     free(arrival->data);
 }
 
@@ -346,7 +279,7 @@ void remote_receive(struct gpubind_operation *receive, const struct arrival *arr
 
 /* ---- both */
 
-static void read_letter(struct domain *domain, const MPI_Status *status)
+static void read_net_msg(struct domain *domain, const MPI_Status *status)
 {
     int nbytes, good;
     char *bytes;
@@ -357,20 +290,20 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
     bytes = malloc((size_t)nbytes + 1);
     if (!bytes)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    good = PMPI_Recv(bytes, nbytes, MPI_BYTE, status->MPI_SOURCE, TAG_ANNOUNCE, domain->shadow,
+    good = PMPI_Recv(bytes, nbytes, MPI_BYTE, status->MPI_SOURCE, NET_MSG_TAG, domain->shadow,
                      MPI_STATUS_IGNORE) == MPI_SUCCESS;
     if (!good || wire_check(bytes, (size_t)nbytes, &err) < 0) {
         fprintf(stderr, "gpubind: %s\n", good ? err.text : "MPI could not receive");
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
     }
     if (wire_kind(bytes) == WIRE_REPLY || wire_kind(bytes) == WIRE_CREDIT) {
-        struct wire_reply answer;
+        struct wire_reply reply;
 
-        memcpy(&answer, bytes, sizeof answer);
+        memcpy(&reply, bytes, sizeof reply);
         if (wire_kind(bytes) == WIRE_CREDIT)
-            arrival.peer->stopped = answer.chunk == 0;
+            arrival.peer->stopped = reply.chunk == 0;
         else
-            answered(&answer);
+            answered(&reply);
         free(bytes);
         return;
     }
@@ -387,40 +320,18 @@ static void read_letter(struct domain *domain, const MPI_Status *status)
         tell_sender(domain, arrival.peer, true);
 }
 
-static void empty_outbox(void)
-{
-    struct letter **link = &outbox;
-
-    while (*link) {
-        struct letter *letter = *link;
-        int over = 1;
-
-        if (PMPI_Test(&letter->request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && !over) {
-            link = &letter->next;
-            continue;
-        }
-        *link = letter->next;
-        if (letter->awaited) {
-            letter->awaited->awaited--;
-            announce_queued(letter->awaited);
-        }
-        free(letter);
-    }
-}
-
 void remote_progress(struct domain *domain)
 {
     MPI_Status status;
     int there = 1;
 
-    if (outbox)
-        empty_outbox();
+    net_msgs_progress(announce_queued);
     if (domain->nstopping > 0 && unexpected_has_much_room())
         tell_senders_to_go_on(domain);
     while (domain->nremote > 0 && there) {
         there = 0;
-        PMPI_Iprobe(MPI_ANY_SOURCE, TAG_ANNOUNCE, domain->shadow, &there, &status);
+        PMPI_Iprobe(MPI_ANY_SOURCE, NET_MSG_TAG, domain->shadow, &there, &status);
         if (there)
-            read_letter(domain, &status);
+            read_net_msg(domain, &status);
     }
 }

@@ -12,9 +12,6 @@ void remote_send_ready(struct gpubind_operation *send, bool good);
 /* Its receiver is gone, as far as MPI has let this rank know. */
 void remote_abandon(struct gpubind_operation *send);
 void remote_receive(struct gpubind_operation *receive, const struct arrival *arrival);
-/* Tells the sender of an announced message how to send it; chunk 0: not at all. */
-void remote_answer(struct domain *domain, struct peer *peer, uint64_t operation,
-                   uint64_t chunk, int tag, bool direct);
 /* The receiver has no room for it. */
 void remote_refuse(const struct arrival *arrival);
 void remote_progress(struct domain *domain);

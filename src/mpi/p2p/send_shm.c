@@ -7,7 +7,7 @@
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/core/trace.h"
-#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/transport/rndv_staged_shm.h"
 
 /* How long a small message waits for a receiver that copies it in one go, rather
  * than through the eager buffer: two copies' time. */

@@ -5,11 +5,11 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress_thread.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/p2p/bounce_pool.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
+#include "mpi/transport/bounce_pool.h"
 
 static void start_send(struct gpubind_operation *send)
 {

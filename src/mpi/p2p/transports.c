@@ -3,14 +3,15 @@
  * the receiver chooses the first transport that can get them. */
 #include "mpi/p2p/transports.h"
 
+#include <dlfcn.h>
+
 #include "core/msg/msg_header.h"
 #include "mpi/core/domain.h"
-#include "mpi/core/mpi_caps.h"
-#include "mpi/p2p/rndv_get.h"
-#include "mpi/p2p/rndv_get_host.h"
 #include "mpi/p2p/rndv_put.h"
-#include "mpi/p2p/rndv_staged_mpi.h"
-#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/transport/rndv_get.h"
+#include "mpi/transport/rndv_get_host.h"
+#include "mpi/transport/rndv_staged_mpi.h"
+#include "mpi/transport/rndv_staged_shm.h"
 
 static bool is_self(const struct domain *domain, const struct peer *peer)
 {
@@ -33,9 +34,23 @@ static bool is_elsewhere(const struct domain *domain, const struct peer *peer)
     return !is_on_node(domain, peer);
 }
 
+/* Open MPI and MPICH say so through an extension, which is looked up so that the
+ * library need not be built for the MPI that has it. */
+static bool mpi_is_cuda_aware(void)
+{
+    static int aware = -1;
+    int (*query)(void);
+
+    if (aware >= 0)
+        return aware;
+    *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    aware = query && query() == 1;
+    return aware;
+}
+
 static bool mpi_takes_pointers(const struct domain *domain, const struct peer *peer)
 {
-    return is_elsewhere(domain, peer) && mpi_is_aware();
+    return is_elsewhere(domain, peer) && mpi_is_cuda_aware();
 }
 
 const struct transport transports[TRANSPORTS] = {

@@ -3,7 +3,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/p2p/request_finish.h"
+#include "mpi/p2p/message.h"
 #include "mpi/persistent/exchange_streams.h"
 
 static struct pair *deferred, **deferred_end = &deferred;

@@ -1,4 +1,4 @@
-#include "mpi/p2p/bounce_pool.h"
+#include "mpi/transport/bounce_pool.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

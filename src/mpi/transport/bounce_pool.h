@@ -1,8 +1,8 @@
 /* Room for chunks of messages under way: BOUNCE_BUFFERS of BOUNCE_BYTES for sends, in shared
  * memory, on each GPU that needs them, or (network path) of this process alone; and
  * as many for receives on the network path. */
-#ifndef GPUBIND_MPI_P2P_BOUNCE_POOL_H
-#define GPUBIND_MPI_P2P_BOUNCE_POOL_H
+#ifndef GPUBIND_MPI_TRANSPORT_BOUNCE_POOL_H
+#define GPUBIND_MPI_TRANSPORT_BOUNCE_POOL_H
 
 #include "gpu/core/mem_query.h"
 #include "mpi/core/domain.h"

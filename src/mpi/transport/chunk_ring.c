@@ -1,4 +1,4 @@
-#include "mpi/p2p/chunk_ring.h"
+#include "mpi/transport/chunk_ring.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* A message that goes in chunks through a bounce buffer, which is used as a ring: chunk i lies at place
  * i modulo depth. Sizes, addresses and copies of chunks; who may fill or drain which chunk is
  * agreed upon by the protocols (rndv_staged_shm.c, rndv_staged_mpi.c). */
-#ifndef GPUBIND_MPI_P2P_CHUNK_RING_H
-#define GPUBIND_MPI_P2P_CHUNK_RING_H
+#ifndef GPUBIND_MPI_TRANSPORT_CHUNK_RING_H
+#define GPUBIND_MPI_TRANSPORT_CHUNK_RING_H
 
 #include "mpi/core/request.h"
 

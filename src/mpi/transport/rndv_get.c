@@ -1,4 +1,4 @@
-#include "mpi/p2p/rndv_get.h"
+#include "mpi/transport/rndv_get.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "mpi/core/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/p2p/recv.h"
+#include "mpi/transport/receive_end.h"
 
 /* A single small copy that a thread waits for is waited for in the driver, which is
  * 1 us faster than asking for its event; nothing else moves meanwhile. */
@@ -79,7 +79,7 @@ bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *
     /* A kernel can address the memory of its own GPU, but not that of any other of the process. */
     kernels = receive->memory.gpu && header->flags & WIRE_ON_GPU &&
               memory_of(from, &memory, NULL) == 0 && memory.gpu == receive->memory.gpu;
-    if (!kernels && !receive_unpacks_later(receive))
+    if (!kernels && !receive_make_dense(receive))
         return true;
     if (receive->memory.gpu || header->flags & WIRE_ON_GPU) {
         add(receive, header->address, kernels);
@@ -124,7 +124,7 @@ bool rndv_get_ipc(struct gpubind_operation *receive, const struct wire_header *h
     receive->mapping = map(receive, header);
     if (!receive->mapping)
         return false;
-    if (!kernels && !receive_unpacks_later(receive))
+    if (!kernels && !receive_make_dense(receive))
         return true;
     trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);
     add(receive, mapping_address(receive->mapping, header->address), kernels);

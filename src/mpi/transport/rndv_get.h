@@ -1,7 +1,7 @@
 /* Rendezvous get: the receiver copies straight from the sender's GPU memory, its own or mapped.
  * Copies that come together go together. */
-#ifndef GPUBIND_MPI_P2P_RNDV_GET_H
-#define GPUBIND_MPI_P2P_RNDV_GET_H
+#ifndef GPUBIND_MPI_TRANSPORT_RNDV_GET_H
+#define GPUBIND_MPI_TRANSPORT_RNDV_GET_H
 
 #include "mpi/core/request.h"
 

@@ -1,4 +1,4 @@
-#include "mpi/p2p/rndv_get_host.h"
+#include "mpi/transport/rndv_get_host.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <sys/uio.h>
 
 #include "mpi/core/trace.h"
-#include "mpi/p2p/recv.h"
-#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/transport/receive_end.h"
+#include "mpi/transport/rndv_staged_shm.h"
 
 #define STEP_BYTES (1u << 20) /* in one step of the progress engine: other messages move between */
 
@@ -32,7 +32,7 @@ bool rndv_get_host(struct gpubind_operation *receive, const struct wire_header *
 
     if (!is_possible(receive, header))
         return false;
-    if (!receive_unpacks_later(receive))
+    if (!receive_make_dense(receive))
         return true;
     trace(TRACE_P2P, "receive %u: reads the sender's host memory", receive->number);
     read = calloc(1, sizeof *read);

@@ -1,12 +1,12 @@
-#include "mpi/p2p/rndv_staged_mpi.h"
+#include "mpi/transport/rndv_staged_mpi.h"
 
 #include <stdlib.h>
 
 #include "mpi/core/trace.h"
 #include "mpi/core/transport.h"
-#include "mpi/p2p/bounce_pool.h"
-#include "mpi/p2p/chunk_ring.h"
-#include "mpi/p2p/send_net.h"
+#include "mpi/transport/bounce_pool.h"
+#include "mpi/transport/chunk_ring.h"
+#include "mpi/transport/net_msg.h"
 
 #define FIRST_TAG 16
 #define WHOLE ((uint64_t)1 << 30) /* bytes of each message without chunks */
@@ -83,7 +83,7 @@ static void transfer_receive(struct gpubind_operation *receive, const struct wir
     transfer->asked_by = header->operation;
     transfer->unanswered = !straight;
     if (straight)
-        remote_answer(receive->domain, receive->peer, header->operation, chunk, tag, direct);
+        net_msg_reply(receive->domain, receive->peer, header->operation, chunk, tag, direct);
 }
 
 static bool has_gpu_end(const struct gpubind_operation *receive)
@@ -248,7 +248,7 @@ static void take_bounce(struct transfer *transfer)
     if (!transfer->bounce || !transfer->unanswered)
         return;
     transfer->unanswered = false;
-    remote_answer(operation->domain, operation->peer, transfer->asked_by, transfer->ring.chunk_bytes,
+    net_msg_reply(operation->domain, operation->peer, transfer->asked_by, transfer->ring.chunk_bytes,
                   transfer->tag, false);
 }
 

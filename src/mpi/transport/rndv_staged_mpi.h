@@ -1,8 +1,8 @@
 /* Data in MPI messages of the library's communicator: straight from and to the
  * buffers (host memory; GPU memory when MPI knows CUDA), or through page-locked
  * chunks, whose copies and messages overlap. */
-#ifndef GPUBIND_MPI_P2P_RNDV_STAGED_MPI_H
-#define GPUBIND_MPI_P2P_RNDV_STAGED_MPI_H
+#ifndef GPUBIND_MPI_TRANSPORT_RNDV_STAGED_MPI_H
+#define GPUBIND_MPI_TRANSPORT_RNDV_STAGED_MPI_H
 
 #include "mpi/core/request.h"
 

@@ -1,4 +1,4 @@
-#include "mpi/p2p/rndv_staged_shm.h"
+#include "mpi/transport/rndv_staged_shm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,9 @@
 #include "mpi/core/shm_inbox.h"
 #include "mpi/core/trace.h"
 #include "mpi/core/transport.h"
-#include "mpi/p2p/bounce_pool.h"
-#include "mpi/p2p/chunk_ring.h"
-#include "mpi/p2p/recv.h"
-#include "mpi/p2p/send_shm.h"
+#include "mpi/transport/bounce_pool.h"
+#include "mpi/transport/chunk_ring.h"
+#include "mpi/transport/receive_end.h"
 
 struct staging {
     struct staging *next;
@@ -224,7 +223,7 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
     (void)header;
     if (!from)
         return false;
-    if (!receive_unpacks_later(receive))
+    if (!receive_make_dense(receive))
         return true;
     trace(TRACE_P2P, "receive %u: staged through shared memory", receive->number);
     from->chunk_bytes = chunk_bytes_of(receive->got_bytes);

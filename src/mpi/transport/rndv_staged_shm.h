@@ -2,8 +2,8 @@
  * GPU and host memory: in chunks through the sender's bounce buffer. The sender copies into
  * the bounce buffer while the receiver copies out of it. The bounce buffer is page-locked shared memory;
  * or, for GPU memory that has no IPC handle, memory of the sender's GPU that has. */
-#ifndef GPUBIND_MPI_P2P_RNDV_STAGED_SHM_H
-#define GPUBIND_MPI_P2P_RNDV_STAGED_SHM_H
+#ifndef GPUBIND_MPI_TRANSPORT_RNDV_STAGED_SHM_H
+#define GPUBIND_MPI_TRANSPORT_RNDV_STAGED_SHM_H
 
 #include "mpi/core/request.h"
 
