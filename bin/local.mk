@@ -10,7 +10,6 @@ bin_gpubind_SOURCES = \
 	bin/mode_run.c \
 	bin/modes.h \
 	bin/options.c bin/options.h \
-	bin/options_help.c \
 	bin/plan_job.h \
 	bin/plan_machines.c \
 	bin/plan_shapes.c \

@@ -7,7 +7,7 @@
 #include "bin/plugin_judge.h"
 #include "bin/plugin_plan.h"
 #include "host/launch/launcher.h"
-#include "host/launch/option_parse.h"
+#include "host/launch/options.h"
 
 #define EXIT_NOT_WORKING 1
 #define ASK "mpirun -np 1 gpubind --plugin-info, or srun --mpi=pmix -n 1 gpubind --plugin-info"

@@ -1,14 +1,11 @@
+/* Reads the command line and the environment of gpubind; the text of --help. */
 #include "bin/options.h"
 
-#include <ctype.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/launch/option_parse.h"
-
-static const char *get_variable(const void *context, const struct row *row, char *from,
+static const char *get_variable(const void *context, const struct option_row *row, char *from,
                                 size_t size)
 {
     (void)context;
@@ -19,77 +16,54 @@ static const char *get_variable(const void *context, const struct row *row, char
     return getenv(from);
 }
 
-static int usage_error(int code, char **argv, const struct option *longs,
-                       struct gpubind_error *err)
-{
-    const char *word = argv[optind - 1];
+/* The command line as far as it was read. */
+struct arguments {
+    struct options *options;
+    const char **values;
+    const struct option_row *planning, *other; /* see take */
+};
 
-    if (code == ':' && optopt > 0 && optopt < 256)
-        return error_set(err, "option '-%c' needs a value", optopt);
-    if (code == ':')
-        return error_set(err, "option '%s' needs a value", word);
-    for (; longs->name; longs++)
-        if (strncmp(word, "--", 2) == 0 && strchr(word, '=') && longs->has_arg == no_argument &&
-            strncmp(word + 2, longs->name, strlen(longs->name)) == 0)
-            return error_set(err, "option '--%s' takes no value", longs->name);
-    if (optopt > 0 && optopt < 256 && isprint(optopt))
-        return error_set(err, "unknown option '-%c' (gpubind --help lists them)", optopt);
-    return error_set(err, "unknown option '%s' (gpubind --help lists them)", word);
-}
-
-/* Long options carry 256 + the row, letters themselves. */
-static const struct row *find_row(int code)
+static int take(void *context, const struct option_row *row, const char *value,
+                struct gpubind_error *err)
 {
-    if (code >= 256)
-        return &option_rows[code - 256];
-    for (int i = 0; i < option_nrows; i++)
-        if (option_rows[i].letter == code)
-            return &option_rows[i];
-    return NULL;
+    struct arguments *arguments = context;
+    struct options *options = arguments->options;
+    char from[64];
+
+    snprintf(from, sizeof from, "--%s", row->name);
+    /* Whether they go with the action is known at the end. Of those for --plan one that goes
+     * with no other action is reported first. */
+    if (row->group == PLANNING &&
+        (!arguments->planning || option_is_for(arguments->planning, ACTION_LIST)))
+        arguments->planning = row;
+    else if (row->kind != OPTION_ACTION && !option_is_for(row, ACTION_DOCTOR))
+        arguments->other = row;
+    if (row->kind == OPTION_ACTION && options->action != ACTION_RUN &&
+        (int)options->action != row->low)
+        return error_set(err, "%s cannot be combined with another action", from);
+    if (option_set(row, value, from, options, err) < 0)
+        return -1;
+    arguments->values[row - option_table.rows] = value ? value : "1";
+    return 0;
 }
 
 static int read_arguments(int argc, char **argv, struct options *options, const char **values,
                           struct gpubind_error *err)
 {
-    struct option longs[OPTION_MAX + 1];
-    char letters[OPTION_MAX + 3] = "+:";
-    const struct row *planning = NULL, *other = NULL;
-    int code;
+    struct arguments arguments = {options, values, NULL, NULL};
+    const struct option_row *planning;
+    int end = options_read_arguments(&option_table, ~0u, argc, argv, "gpubind --help", take,
+                                     &arguments, err);
 
-    memset(longs, 0, sizeof longs);
-    for (int i = 0; i < option_nrows; i++) {
-        longs[i] = (struct option){option_rows[i].name,
-                                   option_rows[i].argument ? required_argument : no_argument, NULL,
-                                   256 + i};
-        if (option_rows[i].letter)
-            letters[strlen(letters)] = option_rows[i].letter;
-    }
-    opterr = 0;
-    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        const struct row *row = code == '?' || code == ':' ? NULL : find_row(code);
-        char from[64];
-
-        if (!row)
-            return usage_error(code, argv, longs, err);
-        snprintf(from, sizeof from, "--%s", row->name);
-        /* Actions may come behind; one that fits neither speaks for all. */
-        if (row->group == PLANNING && (!planning || option_is_for(planning, ACTION_LIST)))
-            planning = row;
-        else if (row->kind != KIND_ACTION && !option_is_for(row, ACTION_DOCTOR))
-            other = row;
-        if (row->kind == KIND_ACTION && options->action != ACTION_RUN &&
-            (int)options->action != row->low)
-            return error_set(err, "%s cannot be combined with another action", from);
-        if (option_take(options, row, optarg, from, err) < 0)
-            return -1;
-        values[row - option_rows] = optarg ? optarg : "1";
-    }
+    if (end < 0)
+        return -1;
+    planning = arguments.planning;
     if (planning && !option_is_for(planning, options->action) && options->action != ACTION_HELP)
         return error_set(err, "--%s goes with --plan%s only", planning->name,
                          option_is_for(planning, ACTION_LIST) ? ", --list and --doctor" : "");
-    if (other && options->action == ACTION_DOCTOR)
-        return error_set(err, "--%s does not go with --doctor", other->name);
-    options->command = argv + optind;
+    if (arguments.other && options->action == ACTION_DOCTOR)
+        return error_set(err, "--%s does not go with --doctor", arguments.other->name);
+    options->command = argv + end;
     return 0;
 }
 
@@ -106,7 +80,7 @@ static int check_command(const struct options *options, struct gpubind_error *er
 
 int options_read(int argc, char **argv, struct options *options, struct gpubind_error *err)
 {
-    const char *values[OPTION_MAX] = {NULL};
+    const char *values[OPTIONS_MAX] = {NULL};
 
     options_default(options);
     options->prefs.ze = visible_ze_order(getenv("ZE_FLAT_DEVICE_HIERARCHY"),
@@ -123,4 +97,18 @@ int options_read(int argc, char **argv, struct options *options, struct gpubind_
     if (check_command(options, err) < 0)
         return -1;
     return options_check(options, err);
+}
+
+void options_help(struct text *text)
+{
+    text_add(text, "Usage: gpubind [OPTION...] [--] COMMAND [ARG...]\n"
+                   "       gpubind --plan [OPTION...]\n"
+                   "       gpubind --list [--topology FILE] [--json]\n"
+                   "       gpubind --doctor [--json]\n"
+                   "Give every MPI rank the right GPU, then run COMMAND as that rank:\n"
+                   "       mpirun -np 8 gpubind ./app\n");
+    options_describe(&option_table, ~0u, text);
+    text_add(text, "\nEvery option but the last seven is also an environment variable: GPUBIND_ and "
+                   "its\nname in capitals with _ for -, as in GPUBIND_OVERFLOW=idle; flags take 1 "
+                   "or 0.\nAn option wins over the environment. See gpubind(1) and gpubind(7).\n");
 }

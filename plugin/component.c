@@ -67,13 +67,13 @@ static int register_parameters(void)
 {
     if (!is_our_pmix())
         return PMIX_ERR_NOT_AVAILABLE;
-    for (int i = 0; i < option_nrows; i++) {
+    for (int i = 0; i < option_table.nrows; i++) {
         char name[64];
 
-        if (!option_is_plugins(&option_rows[i]))
+        if (!option_is_plugins(&option_table.rows[i]))
             continue;
-        settings_parameter_name(&option_rows[i], name, sizeof name);
-        register_parameter(name, option_rows[i].help, &settings_parameter[i]);
+        settings_parameter_name(&option_table.rows[i], name, sizeof name);
+        register_parameter(name, option_table.rows[i].help, &settings_parameter[i]);
     }
     for (int i = 0; i < SITE_SETTINGS; i++)
         register_parameter(site_settings[i].name, site_settings[i].help,

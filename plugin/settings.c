@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/launch/option_parse.h"
+#include "core/base/number.h"
 #include "host/sys/env_array.h"
 
 #define PARAMETER "pmdl_gpubind_"
 
-char *settings_parameter[OPTION_MAX];
+char *settings_parameter[OPTIONS_MAX];
 
 struct site_setting site_settings[SITE_SETTINGS] = {
     [SITE_EXCLUSIVE] = {"exclusive",
@@ -16,7 +16,7 @@ struct site_setting site_settings[SITE_SETTINGS] = {
                         "there are any (0)", NULL},
 };
 
-void settings_parameter_name(const struct row *row, char *name, size_t size)
+void settings_parameter_name(const struct option_row *row, char *name, size_t size)
 {
     snprintf(name, size, "%s", row->name);
     for (char *at = name; *at; at++)
@@ -24,7 +24,7 @@ void settings_parameter_name(const struct row *row, char *name, size_t size)
             *at = '_';
 }
 
-static const char *get_variable(const void *context, const struct row *row, char *from,
+static const char *get_variable(const void *context, const struct option_row *row, char *from,
                                 size_t size)
 {
     char *const *env = context;
@@ -36,7 +36,7 @@ static const char *get_variable(const void *context, const struct row *row, char
     return option_is_plugins(row) ? env_array_get(env, from) : NULL;
 }
 
-static const char *get_parameter(const void *context, const struct row *row, char *from,
+static const char *get_parameter(const void *context, const struct option_row *row, char *from,
                                  size_t size)
 {
     char name[64];
@@ -44,12 +44,12 @@ static const char *get_parameter(const void *context, const struct row *row, cha
     (void)context;
     settings_parameter_name(row, name, sizeof name);
     snprintf(from, size, PARAMETER "%s", name);
-    return settings_parameter[row - option_rows];
+    return settings_parameter[row - option_table.rows];
 }
 
 /* Whether the site wants jobs to be refused by it; what else it asks of placement may be
  * right on another node, or for a larger job. */
-static bool is_limit(const struct row *row)
+static bool is_limit(const struct option_row *row)
 {
     static const char *const limits[] = {"overflow", "ranks-per-gpu", "require-gpu"};
 
@@ -59,7 +59,8 @@ static bool is_limit(const struct row *row)
     return false;
 }
 
-static const char *get_limit(const void *context, const struct row *row, char *from, size_t size)
+static const char *get_limit(const void *context, const struct option_row *row, char *from,
+                             size_t size)
 {
     return row->group != PLACEMENT || is_limit(row) ? get_parameter(context, row, from, size)
                                                     : NULL;
@@ -68,7 +69,7 @@ static const char *get_limit(const void *context, const struct row *row, char *f
 static int read_by(char *const *env, option_getter *parameter, struct options *options,
                    struct text *refused, struct gpubind_error *err)
 {
-    const char *values[OPTION_MAX] = {NULL};
+    const char *values[OPTIONS_MAX] = {NULL};
 
     options_default(options);
     options->prefs.ze = visible_ze_order(env_array_get(env, "ZE_FLAT_DEVICE_HIERARCHY"),
@@ -98,8 +99,8 @@ int settings_read_limits(char *const *env, struct options *options, struct gpubi
 
 void settings_name_parameters(char *const *env, struct text *text)
 {
-    for (int i = 0, n = 0; i < option_nrows; i++) {
-        const struct row *row = &option_rows[i];
+    for (int i = 0, n = 0; i < option_table.nrows; i++) {
+        const struct option_row *row = &option_table.rows[i];
         char name[64], from[64];
         const char *own = get_variable(env, row, from, sizeof from);
 
@@ -117,7 +118,7 @@ bool settings_exclusive(struct text *refused)
     struct gpubind_error err;
     int number = 0;
 
-    if (value && *value && option_flag(value, PARAMETER "exclusive", &number, &err) < 0)
+    if (value && *value && switch_parse(value, PARAMETER "exclusive", &number, &err) < 0)
         text_add(refused, "%s; passed over\n", err.text);
     return number;
 }

@@ -5,11 +5,11 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "host/launch/option_table.h"
+#include "host/launch/options.h"
 
 /* The value of the MCA parameter of each row of the table, NULL where none is set. The
  * strings are the MCA's. */
-extern char *settings_parameter[OPTION_MAX];
+extern char *settings_parameter[OPTIONS_MAX];
 
 /* Settings of the site alone: no variable of a job's changes what they do for others. */
 enum { SITE_EXCLUSIVE, SITE_SETTINGS };
@@ -20,7 +20,7 @@ struct site_setting {
 extern struct site_setting site_settings[SITE_SETTINGS];
 
 /* "gpus-per-rank" -> "gpus_per_rank". */
-void settings_parameter_name(const struct row *row, char *name, size_t size);
+void settings_parameter_name(const struct option_row *row, char *name, size_t size);
 
 /* The job's environment (may be NULL) over the site's parameters over the defaults.
  * Texts in options point into both. A variable of the job's that cannot be taken fails; a

@@ -24,9 +24,10 @@ sorted() { tr ' ' '\n' | sort | xargs; }
 # source_rows FILE [SUBCOMMAND]: "KIND LETTER NAME ARGUMENT" of a table of options in C;
 # of gpubind-bench's, the rows that are for the subcommand.
 source_rows() {
-    only=$(echo "${2-}" | tr '[:lower:]-' '[:upper:]_')
-    sed -E ${2:+-n} "s/^( *\{)([A-Z0-9_]+ \| )*(ALL|$only)( \| [A-Z0-9_]+)*, /\1/${2:+p}" "$1" |
-        sed -nE 's/^ *\{[A-Z_]+, ((KIND|OPTION)_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\4 \5 \7/p'
+    only='[A-Z]+'
+    [ $# = 1 ] || only=$(echo "$2" | tr '[:lower:]-' '[:upper:]_')
+    sed -nE "s/^( *\{)([A-Z0-9_]+ \| )*(ALL|$only)( \| [A-Z0-9_]+)*, /\1/p" "$1" |
+        sed -nE 's/^ *\{[A-Z_]+, (OPTION_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\3 \4 \6/p'
 }
 # words_of SUBCOMMAND: what its --measure takes.
 words_of() {
@@ -44,13 +45,13 @@ wanted_names() { awk '{ print "--" $3 } $2 != "-" { print $2 }' "$1" | LC_ALL=C 
 # wanted_values ROWS: "NAME VALUE...", as the option is to be completed.
 wanted_values() {
     while read -r kind _ name argument; do
-        case $kind in
-        *_FLAG | *_ACTION) continue ;;
-        *_MASTERS)  words=none ;;
-        *_LAUNCHER) words="auto none $(launchers)" ;;
-        *_MEASURES) words=$(echo "$measures" | tr '|' ' ') ;;
-        *_WORD | *_SWITCH | OPTION_NAME) words=$(echo "$argument" | tr '|' ' ') ;;
-        *_TEXT) case $argument in
+        case $kind.$name in
+        *_FLAG.* | *_ACTION.*) continue ;;
+        *.master)   words=none ;;
+        *.launcher) words="auto none $(launchers)" ;;
+        *.measure)  words=$(echo "$measures" | tr '|' ' ') ;;
+        *_WORD.* | *_SWITCH.* | *_NAME.*) words=$(echo "$argument" | tr '|' ' ') ;;
+        *_TEXT.*) case $argument in
             FILE | *=FILE*) words='e gpuprogram node.xml' ;;
             *) words= ;;
             esac ;;
@@ -83,7 +84,7 @@ names() {
 source_rows "$top_srcdir/src/host/launch/option_table.c" >"$tmp/rows"
 lines=$(wc -l <"$tmp/rows")
 check "gpubind: $lines options found, as many as the table has" \
-    test "$lines" -gt 15 -a "$lines" = "$(grep -cE '^ +\{[A-Z]+, KIND_' "$top_srcdir/src/host/launch/option_table.c")"
+    test "$lines" -gt 15 -a "$lines" = "$(grep -cE '^ +\{[A-Z |]+, [A-Z]+, OPTION_' "$top_srcdir/src/host/launch/option_table.c")"
 
 # whole DESCRIPTION PREFIX ROWS FILE...
 whole() {

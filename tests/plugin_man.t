@@ -24,12 +24,12 @@ flat() { plain <"$1" | sed -E 's/^\.[A-Z]+ ?//; s/"//g' | tr '\n' ' ' | tr -s ' 
 
 # ---- settings
 
-# Rows of the groups that are settings, in their order, of which option_is_plugins
-# leaves some out.
-settings() { sed -nE 's/^ +\{(PLACEMENT|PROGRAM|RUNNING), .*, "([a-z-]+)", .*/\2/p' "$rows"; }
+# Rows of the groups that are settings, in their order, of which some are for the plugin.
+settings() { sed -nE 's/^ +\{[A-Z |]+, (PLACEMENT|PROGRAM|RUNNING), [A-Z_]+, [^ ]+, "([a-z-]+)", .*/\2/p' "$rows"; }
 
 not_taken() {
-    sed -n '/others\[\] = /,/;/p' "$rows" | grep -oE '"[a-z-]+"' | tr -d '"' | sort
+    grep -v '{[A-Z |]*PLUGIN,' "$rows" |
+        sed -nE 's/^ +\{[A-Z |]+, (PLACEMENT|PROGRAM|RUNNING), [A-Z_]+, [^ ]+, "([a-z-]+)", .*/\2/p' | sort
 }
 
 # "--NAME VARIABLE PARAMETER", as the page has them.
@@ -85,7 +85,7 @@ unknown_names() {
 # ---- words, files, options
 
 source_off() {
-    sed -n '/off_words\[\] = /p' "$top_srcdir/src/host/launch/option_parse.c" | grep -oE '"[a-z0-9]+"' | tr -d '"' | sort
+    sed -n '/off_words\[\] = /p' "$top_srcdir/src/host/launch/options.c" | grep -oE '"[a-z0-9]+"' | tr -d '"' | sort
 }
 
 man_off() {

@@ -1,6 +1,6 @@
 /* The table of environment variables, and what is said of one that is not in it. */
 #include "core/base/variables.h"
-#include "host/launch/option_parse.h"
+#include "host/launch/options.h"
 #include "tests/tap.h"
 
 /* What is said of these variables. */
@@ -34,11 +34,11 @@ static void test_table(void)
         "GPUBIND_ROLE", "GPUBIND_OUTER_HIP_VISIBLE_DEVICES", "GPUBIND_RELAY",
         "GPUBIND_RELAY_ENV_GPUBIND_MAP", "GPUBIND_SIM_JOB", "GPUBIND_TEST_GPU", "GPUBIND_ROOT"};
 
-    for (int i = 0; i < option_nrows; i++) {
+    for (int i = 0; i < option_table.nrows; i++) {
         char name[64];
 
-        option_variable(&option_rows[i], name, sizeof name);
-        if (option_rows[i].kind != KIND_ACTION)
+        option_variable(&option_table.rows[i], name, sizeof name);
+        if (option_table.rows[i].kind != OPTION_ACTION)
             tap_ok(variables_known(name), "%s of an option is known", name);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)

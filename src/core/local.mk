@@ -11,6 +11,7 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/base/list.h \
 	src/core/base/min_cost_flow.c src/core/base/min_cost_flow.h \
 	src/core/base/number.c src/core/base/number.h \
+	src/core/base/options.c src/core/base/options.h \
 	src/core/base/text.c src/core/base/text.h \
 	src/core/base/text_table.c src/core/base/text_table.h \
 	src/core/base/variables.c src/core/base/variables.h \

@@ -28,9 +28,8 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/launch/map.c src/host/launch/map.h \
 	src/host/launch/node_rendezvous.c src/host/launch/node_rendezvous.h \
 	src/host/launch/node_rendezvous_leader.c src/host/launch/node_rendezvous_leader.h \
-	src/host/launch/option_parse.c src/host/launch/option_parse.h \
-	src/host/launch/option_table.c src/host/launch/option_table.h \
-	src/host/launch/options.h \
+	src/host/launch/option_table.c \
+	src/host/launch/options.c src/host/launch/options.h \
 	src/host/launch/placement.c src/host/launch/placement.h \
 	src/host/launch/rank_directives.c src/host/launch/rank_directives.h \
 	src/host/launch/rank_facts_check.c \

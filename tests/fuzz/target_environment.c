@@ -8,7 +8,7 @@
 #include "bin/options.h"
 #include "bin/plugin_plan.h"
 #include "host/launch/launcher.h"
-#include "host/launch/option_parse.h"
+#include "host/launch/options.h"
 #include "plugin/settings.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -37,14 +37,14 @@ static void free_lines(char **lines)
 /* What was taken is what the table allows. */
 static void check_options(const struct options *options)
 {
-    for (int i = 0; i < option_nrows; i++) {
-        const struct row *row = &option_rows[i];
+    for (int i = 0; i < option_table.nrows; i++) {
+        const struct option_row *row = &option_table.rows[i];
         const void *at = (const char *)options + row->offset;
         int number = 0;
 
-        if (row->kind == KIND_NUMBER)
+        if (row->kind == OPTION_NUMBER)
             number = *(const int *)at;
-        if (row->kind == KIND_NUMBER)
+        if (row->kind == OPTION_NUMBER)
             FUZZ_CHECK(number == 0 || (number >= row->low && number <= row->high));
     }
     FUZZ_CHECK(options->rules.nmasters >= 0 && options->rules.nmasters <= RULES_MAX_MASTERS);
@@ -144,7 +144,7 @@ void fuzz_plugin_settings(const char *bytes, size_t size)
     struct text refused = {0};
     struct gpubind_error err;
 
-    for (int n = read_lines(&input, parameters), i = 0; i < option_nrows; i++)
+    for (int n = read_lines(&input, parameters), i = 0; i < option_table.nrows; i++)
         settings_parameter[i] = i < n ? parameters[i] : NULL;
     read_lines(&input, variables);
     fuzz_expect(&err);

@@ -1,124 +1,152 @@
-#include "host/launch/option_table.h"
-
-#include <stddef.h>
+/* The options of gpubind, which are also variables and settings of the plugin. */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/base/number.h"
 #include "core/plan/process_map.h"
+#include "host/launch/launcher.h"
+#include "host/launch/options.h"
 
-#define AT(member) offsetof(struct options, member)
+#define AT(member) .offset = offsetof(struct options, member)
 
-const struct row option_rows[] = {
-    {PLACEMENT, KIND_MASTERS, 0, "master", "RANK[,RANK...]|none",
-     "ranks that take no GPU; it goes to the next rank of their node (none)", NULL, 0, 0, 0},
-    {PLACEMENT, KIND_WORD, 0, "overflow", "share|idle|error",
-     "more ranks than GPUs: share them, leave the last ranks idle, or refuse (share)",
-     "share|idle|error", AT(rules.policy.overflow), 0, 0},
-    {PLACEMENT, KIND_NUMBER, 0, "gpus-per-rank", "N",
-     "give every rank a set of N GPUs that are close to each other (1)", NULL,
-     AT(rules.policy.gpus_per_rank), 1, NODE_MAX_GPUS},
-    {PLACEMENT, KIND_NUMBER, 0, "ranks-per-gpu", "N",
-     "let at most N ranks share a GPU (no limit with --overflow share, else 1)", NULL,
-     AT(rules.policy.ranks_per_gpu), 1, JOB_MAX_LOCAL},
-    {PLACEMENT, KIND_TEXT, 0, "map", "LIST|@FILE",
-     "use these GPUs in this order: indices, PCI addresses or UUIDs", NULL, AT(rules.map), 0, 0},
-    {PLACEMENT, KIND_WORD, 0, "policy", "closest|spread|pack",
-     "prefer near GPUs, many packages, or few packages (closest)", "closest|spread|pack",
-     AT(rules.policy.gpus), 0, 0},
-    {PLACEMENT, KIND_WORD, 0, "bind", "gpu|core|l3|numa|package|none",
-     "bind ranks to a fair share of the cores, near their GPU first, or to one core, or to the "
-     "object that holds it, or not at all (gpu)",
-     "gpu|core|l3|numa|package|none", AT(rules.policy.bind), 0, 0},
-    {PLACEMENT, KIND_NUMBER, 0, "smt", "N", "hardware threads to use of each core (all)", NULL,
-     AT(rules.policy.smt), 1, NODE_MAX_SMT},
-    {PLACEMENT, KIND_SWITCH, 0, "membind", "none|local",
-     "prefer the memory next to the rank's cores (local)", "none|local",
-     AT(rules.policy.membind), 0, 0},
-    {PLACEMENT, KIND_FLAG, 0, "require-gpu", NULL, "a node without a usable GPU is an error",
-     NULL, AT(rules.policy.require_gpu), 0, 0},
-    {PLACEMENT, KIND_TEXT, 0, "topology", "FILE",
-     "use a recorded machine (hwloc XML); a command then runs unbound", NULL,
-     AT(rules.topology), 0, 0},
-    {PROGRAM, KIND_WORD, 0, "visible", "own|first|ordered|all",
-     "GPUs that a rank sees: its own; all, its own first; all, its own at (local rank mod "
-     "their number); untouched (own)",
-     "own|first|ordered|all", AT(prefs.visible), 0, 0},
-    {PROGRAM, KIND_WORD, 0, "ids", "uuid|index", "how visible GPUs are written (uuid)",
-     "uuid|index", AT(prefs.ids), 0, 0},
-    {PROGRAM, KIND_SWITCH, 0, "omp", "none|auto",
-     "set OMP_NUM_THREADS and OMP_PLACES from the rank's cores (auto)", "none|auto",
-     AT(prefs.omp), 0, 0},
-    {PROGRAM, KIND_WORD, 0, "nic", "auto|ucx|ofi|none",
-     "export the nearest NIC, also as UCX_NET_DEVICES or libfabric's variable (auto)",
-     "auto|ucx|ofi|none", AT(prefs.nic), 0, 0},
-    {RUNNING, KIND_LAUNCHER, 0, "launcher", "NAME",
-     "read this launcher's environment: NAMES, auto or none (auto)", NULL, AT(launcher), 0, 0},
-    {RUNNING, KIND_NUMBER, 0, "timeout", "SECONDS",
-     "wait so long for the next rank of the node (10)", NULL, AT(timeout_s), 1, 86400},
-    {RUNNING, KIND_FLAG, 0, "mps", NULL,
-     "where ranks share GPUs: one MPS server a node, for this job, ended with it", NULL, AT(mps),
-     0, 0},
-    {RUNNING, KIND_FLAG, 0, "report", NULL, "say who got what: one table a node, on stderr", NULL,
-     AT(report), 0, 0},
-    {RUNNING, KIND_FLAG, 'v', "verbose", NULL, "say why, too", NULL, AT(verbose), 0, 0},
-    {RUNNING, KIND_FLAG, 'q', "quiet", NULL, "no notices, errors only", NULL, AT(quiet), 0, 0},
-    {PLANNING, KIND_FLAG, 0, "json", NULL, "one JSON object a node, one node a line", NULL,
-     AT(json), 0, 0},
-    {PLANNING, KIND_NUMBER, 0, "ranks", "N", "ranks of the job (one a GPU or set of GPUs)", NULL, AT(ranks), 1,
-     LAYOUT_MAX_RANKS},
-    {PLANNING, KIND_TEXT, 0, "ranks-file", "FILE",
-     "ranks from an Open MPI rankfile (lines 'rank N=HOST [slot=CPUS]'), or a host a line", NULL, AT(ranks_file), 0,
-     0},
-    {PLANNING, KIND_TEXT, 0, "nodes", "N|NAME[:SLOTS][=FILE],...|@FILE",
-     "nodes of the job, each like this one or as in its own hwloc XML; FILE.xml alone will do (1)", NULL, AT(nodes), 0,
-     0},
-    {PLANNING, KIND_SWITCH, 0, "distribution", "block|cyclic", "how ranks go to nodes (block)",
-     "block|cyclic", AT(cyclic), 0, 0},
-    {PLANNING, KIND_TEXT, 0, "cpuset", "CPUS", "CPUs that the job may use (all)", NULL,
-     AT(cpuset), 0, 0},
-    {PLANNING, KIND_TEXT, 0, "xml", "FILE",
-     "also write the topology with ranks and colours, for lstopo to draw; of several nodes "
-     "each its own: FILE.xml becomes FILE.NODE.xml",
-     NULL, AT(xml), 0, 0},
-    {ACTIONS, KIND_ACTION, 0, "plan", NULL, "print who would get what", NULL, AT(action),
-     ACTION_PLAN, 0},
-    {ACTIONS, KIND_ACTION, 0, "list", NULL,
-     "print the GPUs, what is near each, and how they are linked (--json: as JSON)", NULL,
-     AT(action), ACTION_LIST, 0},
-    {ACTIONS, KIND_ACTION, 0, "check", NULL,
-     "as the program of an outer gpubind: compare what this rank got with its plan", NULL,
-     AT(action), ACTION_CHECK, 0},
-    {ACTIONS, KIND_ACTION, 0, "plugin-info", NULL,
-     "as a rank: say whether the PMIx plugin works, and why not; else whether it would be "
-     "found from here",
-     NULL, AT(action), ACTION_PLUGIN, 0},
-    {ACTIONS, KIND_ACTION, 0, "doctor", NULL,
-     "say what slows or breaks GPU jobs on this machine, and what to set", NULL, AT(action),
-     ACTION_DOCTOR, 0},
-    {ACTIONS, KIND_ACTION, 'h', "help", NULL, "print this", NULL, AT(action), ACTION_HELP, 0},
-    {ACTIONS, KIND_ACTION, 'V', "version", NULL, "print the version", NULL, AT(action),
-     ACTION_VERSION, 0},
+/* What an option goes with: actions, and the PMIx plugin. The plugin leaves CPUs to the
+ * daemon, knows the job and its machine, does not wait, and starts nothing. */
+enum {
+    PLAN = 1 << ACTION_PLAN,
+    LIST = 1 << ACTION_LIST,
+    DOCTOR = 1 << ACTION_DOCTOR,
+    ALL = (1 << ACTIONS) - 1,
+    JOB = ALL & ~DOCTOR,
+    PLUGIN = OPTION_OF_PLUGIN,
 };
-_Static_assert(sizeof option_rows / sizeof option_rows[0] <= OPTION_MAX, "too many options");
-const int option_nrows = sizeof option_rows / sizeof option_rows[0];
 
-bool option_is_for(const struct row *row, enum action action)
+static int read_masters(const struct option_row *row, const char *value, const char *from,
+                        void *options, struct gpubind_error *err)
 {
-    bool is_json = strcmp(row->name, "json") == 0;
+    struct rules *rules = &((struct options *)options)->rules;
+    char *copy = strdup(value), *rest = copy, *entry;
+    int status = copy ? 0 : error_set(err, "out of memory");
+    int masters[RULES_MAX_MASTERS], n = 0;
 
-    if (action == ACTION_DOCTOR)
-        return is_json || strcmp(row->name, "verbose") == 0;
-    return row->group != PLANNING || action == ACTION_PLAN || (action == ACTION_LIST && is_json);
+    (void)row;
+    while (status == 0 && strcmp(value, "none") != 0 && (entry = strsep(&rest, ","))) {
+        if (n == RULES_MAX_MASTERS)
+            status = error_set(err, "%s: more than %d masters", from, RULES_MAX_MASTERS);
+        else
+            status = number_parse(entry, 0, INT_MAX, from, &masters[n++], err);
+    }
+    free(copy);
+    if (status == 0) {
+        memcpy(rules->masters, masters, (size_t)n * sizeof *masters);
+        rules->nmasters = n;
+    }
+    return status;
 }
 
-bool option_is_plugins(const struct row *row)
+static int read_launcher(const struct option_row *row, const char *value, const char *from,
+                         void *options, struct gpubind_error *err)
 {
-    /* The plugin leaves CPUs to the daemon, knows the job and its machine, does not
-     * wait, and starts nothing. */
-    static const char *const others[] = {"bind",     "smt",     "membind", "omp",
-                                         "topology", "launcher", "timeout", "mps"};
-
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strcmp(row->name, others[i]) == 0)
-            return false;
-    return row->group <= RUNNING;
+    (void)row;
+    if (!launcher_known(value))
+        return error_set(err, "%s: '%s' is no launcher that gpubind knows", from, value);
+    ((struct options *)options)->launcher = value;
+    return 0;
 }
+
+static const struct option_row rows[] = {
+    {JOB | PLUGIN, PLACEMENT, OPTION_READ, 0, "master", "RANK[,RANK...]|none", NULL,
+     "ranks that take no GPU; it goes to the next rank of their node (none)", .read = read_masters},
+    {JOB | PLUGIN, PLACEMENT, OPTION_WORD, 0, "overflow", "share|idle|error", NULL,
+     "more ranks than GPUs: share them, leave the last ranks idle, or refuse (share)",
+     AT(rules.policy.overflow)},
+    {JOB | PLUGIN, PLACEMENT, OPTION_NUMBER, 0, "gpus-per-rank", "N", NULL,
+     "give every rank a set of N GPUs that are close to each other (1)",
+     AT(rules.policy.gpus_per_rank), 1, NODE_MAX_GPUS},
+    {JOB | PLUGIN, PLACEMENT, OPTION_NUMBER, 0, "ranks-per-gpu", "N", NULL,
+     "let at most N ranks share a GPU (no limit with --overflow share, else 1)",
+     AT(rules.policy.ranks_per_gpu), 1, JOB_MAX_LOCAL},
+    {JOB | PLUGIN, PLACEMENT, OPTION_TEXT, 0, "map", "LIST|@FILE", NULL,
+     "use these GPUs in this order: indices, PCI addresses or UUIDs", AT(rules.map)},
+    {JOB | PLUGIN, PLACEMENT, OPTION_WORD, 0, "policy", "closest|spread|pack", NULL,
+     "prefer near GPUs, many packages, or few packages (closest)", AT(rules.policy.gpus)},
+    {JOB, PLACEMENT, OPTION_WORD, 0, "bind", "gpu|core|l3|numa|package|none", NULL,
+     "bind ranks to a fair share of the cores, near their GPU first, or to one core, or to the "
+     "object that holds it, or not at all (gpu)", AT(rules.policy.bind)},
+    {JOB, PLACEMENT, OPTION_NUMBER, 0, "smt", "N", NULL,
+     "hardware threads to use of each core (all)", AT(rules.policy.smt), 1, NODE_MAX_SMT},
+    {JOB, PLACEMENT, OPTION_SWITCH, 0, "membind", "none|local", NULL,
+     "prefer the memory next to the rank's cores (local)", AT(rules.policy.membind)},
+    {JOB | PLUGIN, PLACEMENT, OPTION_FLAG, 0, "require-gpu", NULL, NULL,
+     "a node without a usable GPU is an error", AT(rules.policy.require_gpu)},
+    {JOB, PLACEMENT, OPTION_TEXT, 0, "topology", "FILE", NULL,
+     "use a recorded machine (hwloc XML); a command then runs unbound", AT(rules.topology)},
+    {JOB | PLUGIN, PROGRAM, OPTION_WORD, 0, "visible", "own|first|ordered|all", NULL,
+     "GPUs that a rank sees: its own; all, its own first; all, its own at (local rank mod "
+     "their number); untouched (own)", AT(prefs.visible)},
+    {JOB | PLUGIN, PROGRAM, OPTION_WORD, 0, "ids", "uuid|index", NULL,
+     "how visible GPUs are written (uuid)", AT(prefs.ids)},
+    {JOB, PROGRAM, OPTION_SWITCH, 0, "omp", "none|auto", "auto",
+     "set OMP_NUM_THREADS and OMP_PLACES from the rank's cores", AT(prefs.omp)},
+    {JOB | PLUGIN, PROGRAM, OPTION_WORD, 0, "nic", "auto|ucx|ofi|none", NULL,
+     "export the nearest NIC, also as UCX_NET_DEVICES or libfabric's variable (auto)",
+     AT(prefs.nic)},
+    {JOB, RUNNING, OPTION_READ, 0, "launcher", "NAME", "auto",
+     "read this launcher's environment: NAMES, auto or none",
+     .read = read_launcher, .add_names = launcher_names},
+    {JOB, RUNNING, OPTION_NUMBER, 0, "timeout", "SECONDS", "10",
+     "wait so long for the next rank of the node", AT(timeout_s), 1, 86400},
+    {JOB, RUNNING, OPTION_FLAG, 0, "mps", NULL, NULL,
+     "where ranks share GPUs: one MPS server a node, for this job, ended with it", AT(mps)},
+    {JOB | PLUGIN, RUNNING, OPTION_FLAG, 0, "report", NULL, NULL,
+     "say who got what: one table a node, on stderr", AT(report)},
+    {ALL | PLUGIN, RUNNING, OPTION_FLAG, 'v', "verbose", NULL, NULL,
+     "say why, too", AT(verbose)},
+    {JOB | PLUGIN, RUNNING, OPTION_FLAG, 'q', "quiet", NULL, NULL,
+     "no notices, errors only", AT(quiet)},
+    {PLAN | LIST | DOCTOR, PLANNING, OPTION_FLAG, 0, "json", NULL, NULL,
+     "one JSON object a node, one node a line", AT(json)},
+    {PLAN, PLANNING, OPTION_NUMBER, 0, "ranks", "N", NULL,
+     "ranks of the job (one a GPU or set of GPUs)", AT(ranks), 1, LAYOUT_MAX_RANKS},
+    {PLAN, PLANNING, OPTION_TEXT, 0, "ranks-file", "FILE", NULL,
+     "ranks from an Open MPI rankfile (lines 'rank N=HOST [slot=CPUS]'), or a host a line",
+     AT(ranks_file)},
+    {PLAN, PLANNING, OPTION_TEXT, 0, "nodes", "N|NAME[:SLOTS][=FILE],...|@FILE", NULL,
+     "nodes of the job, each like this one or as in its own hwloc XML; FILE.xml alone will do (1)",
+     AT(nodes)},
+    {PLAN, PLANNING, OPTION_SWITCH, 0, "distribution", "block|cyclic", NULL,
+     "how ranks go to nodes (block)", AT(cyclic)},
+    {PLAN, PLANNING, OPTION_TEXT, 0, "cpuset", "CPUS", NULL,
+     "CPUs that the job may use (all)", AT(cpuset)},
+    {PLAN, PLANNING, OPTION_TEXT, 0, "xml", "FILE", NULL,
+     "also write the topology with ranks and colours, for lstopo to draw; of several nodes "
+     "each its own: FILE.xml becomes FILE.NODE.xml", AT(xml)},
+    {ALL, INSTEAD, OPTION_ACTION, 0, "plan", NULL, NULL,
+     "print who would get what", AT(action), .low = ACTION_PLAN},
+    {ALL, INSTEAD, OPTION_ACTION, 0, "list", NULL, NULL,
+     "print the GPUs, what is near each, and how they are linked (--json: as JSON)",
+     AT(action), .low = ACTION_LIST},
+    {ALL, INSTEAD, OPTION_ACTION, 0, "check", NULL, NULL,
+     "as the program of an outer gpubind: compare what this rank got with its plan",
+     AT(action), .low = ACTION_CHECK},
+    {ALL, INSTEAD, OPTION_ACTION, 0, "plugin-info", NULL, NULL,
+     "as a rank: say whether the PMIx plugin works, and why not; else whether it would be "
+     "found from here", AT(action), .low = ACTION_PLUGIN},
+    {ALL, INSTEAD, OPTION_ACTION, 0, "doctor", NULL, NULL,
+     "say what slows or breaks GPU jobs on this machine, and what to set",
+     AT(action), .low = ACTION_DOCTOR},
+    {ALL, INSTEAD, OPTION_ACTION, 'h', "help", NULL, NULL,
+     "print this", AT(action), .low = ACTION_HELP},
+    {ALL, INSTEAD, OPTION_ACTION, 'V', "version", NULL, NULL,
+     "print the version", AT(action), .low = ACTION_VERSION},
+};
+
+static const char *const group_titles[] = {
+    "Placement (all ranks of a node must agree on these)", "What the program sees",
+    "Running", "Planning (with --plan)", "Instead of running a command"};
+
+#define NROWS (sizeof rows / sizeof *rows)
+_Static_assert(NROWS <= OPTIONS_MAX, "too many options");
+_Static_assert(sizeof group_titles / sizeof *group_titles == GROUPS, "a title each");
+
+const struct option_table option_table = {rows, NROWS, group_titles, GROUPS};

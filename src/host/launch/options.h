@@ -1,5 +1,5 @@
-/* What can be asked of gpubind, whoever asks and however: the command line, the
- * GPUBIND_* environment, the plugin's MCA parameters. */
+/* What can be asked of gpubind, by the command line, by GPUBIND_* variables, and by the
+ * plugin's MCA parameters. */
 #ifndef GPUBIND_HOST_LAUNCH_OPTIONS_H
 #define GPUBIND_HOST_LAUNCH_OPTIONS_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/base/options.h"
 #include "core/env/render_env.h"
 #include "host/launch/placement.h"
 
@@ -20,6 +21,7 @@ enum action {
     ACTION_HELP,
     ACTION_VERSION
 };
+#define ACTIONS (ACTION_VERSION + 1)
 
 struct options {
     enum action action;
@@ -37,5 +39,50 @@ struct options {
     const char *ranks_file, *nodes, *cpuset, *xml;
     char **command; /* of argv, NULL-terminated; empty when there is none */
 };
+
+/* Groups of options, as --help shows them. */
+enum group { PLACEMENT, PROGRAM, RUNNING, PLANNING, INSTEAD, GROUPS };
+
+/* All options. The mode of a row is a bit 1 << action for each action that it goes with, and
+ * OPTION_OF_PLUGIN where it is a setting of the PMIx plugin. */
+extern const struct option_table option_table;
+#define OPTION_OF_PLUGIN (1 << ACTIONS)
+
+static inline bool option_is_for(const struct option_row *row, enum action action)
+{
+    return row->modes >> action & 1;
+}
+
+static inline bool option_is_plugins(const struct option_row *row)
+{
+    return row->modes & OPTION_OF_PLUGIN;
+}
+
+void options_default(struct options *options);
+
+/* A row's value in some other source, and what to call it in sentences; NULL or ""
+ * where it is not set. */
+typedef const char *option_getter(const void *context, const struct option_row *row, char *from,
+                                  size_t size);
+
+/* Takes what was not given so far and does not contradict what was. values has
+ * OPTIONS_MAX entries: the text that each row was given, NULL where it was not. A value that
+ * the option does not take fails, or, where refused is not NULL, is passed over with a
+ * line there. */
+int options_take_rest(struct options *options, const char **values, option_getter *get,
+                      const void *context, struct text *refused, struct gpubind_error *err);
+
+/* The row's environment variable: GPUBIND_ and the name in capitals, with _ for -. Actions
+ * have none. */
+void option_variable(const struct option_row *row, char *name, size_t size);
+
+/* Of everything given in the groups up to last; 0 when nothing was. */
+uint64_t options_digest(const char *const *values, enum group last);
+
+/* Whether a value of GPUBIND asks for nothing to be done; NULL does not. */
+bool option_is_off(const char *value);
+
+/* What no two options may ask together. */
+int options_check(const struct options *options, struct gpubind_error *err);
 
 #endif
