@@ -27,7 +27,6 @@ bin_gpubind_bench_SOURCES = \
 	bench/lib/kernel_launch.c bench/lib/kernel_launch.h \
 	bench/lib/kernels.h \
 	bench/lib/machine.c bench/lib/machine.h \
-	bench/lib/option_table.c bench/lib/option_table.h \
 	bench/lib/options.c bench/lib/options.h \
 	bench/lib/program.c bench/lib/program.h \
 	bench/lib/ranks.c bench/lib/ranks.h \

@@ -170,7 +170,7 @@ script=$top_builddir/bin/completions/gpubind-bench
 if [ -r "$script" ]; then
     subcommands=$(gpubind-bench --help | awk '/^[^ ]/ { on = /^Subcommands:/ } on && /^  [a-z]/ { print $1 }')
     for word in $subcommands; do
-        source_rows "$top_srcdir/bench/lib/option_table.c" "$word" >"$tmp/$word"
+        source_rows "$top_srcdir/bench/lib/options.c" "$word" >"$tmp/$word"
         measures=$(words_of "$word")
         lines=$(wc -l <"$tmp/$word")
         check "$word: $lines options found, as many as its --help has" \

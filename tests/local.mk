@@ -147,7 +147,6 @@ tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bench/pt2pt/print.c bench/pt2pt/print.h \
 	bench/pt2pt/schema.c bench/pt2pt/pt2pt.h \
 	bench/cases/put_schema.c bench/cases/put_schema.h \
-	bench/lib/option_table.c bench/lib/option_table.h \
 	bench/output/table.c bench/output/table.h \
 	bench/output/svg_charts.c \
 	bench/output/svg_heatmap.c \

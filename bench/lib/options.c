@@ -1,30 +1,18 @@
+/* The options of gpubind-bench's subcommands. */
+#include "bench/lib/options.h"
+
 #include <ctype.h>
-#include <errno.h>
-#include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench/lib/option_table.h"
+#include "core/base/options.h"
 
-static int read_number(const struct option_row *row, const char *text, int *number,
-                       struct gpubind_error *err)
-{
-    char *end;
-    long value;
+/* ---- how values are read */
 
-    errno = 0;
-    value = strtol(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || value < row->low || value > row->high)
-        return error_set(err, "--%s: '%s' is not a number from %d to %d", row->name, text,
-                         row->low, row->high);
-    *number = (int)value;
-    return 0;
-}
-
-int bench_size_read(const char *text, size_t length, const char *from, size_t *nbytes,
-                    struct gpubind_error *err)
+/* LENGTH characters such as 8, 64K, 256M, 1G. */
+static int parse_size(const char *text, size_t length, const char *from, size_t *nbytes,
+                      struct gpubind_error *err)
 {
     static const char suffixes[] = "KMG";
     const char *suffix;
@@ -38,7 +26,7 @@ int bench_size_read(const char *text, size_t length, const char *from, size_t *n
         at++;
     }
     if (at < length || !value)
-        return error_set(err, "--%s: '%.*s' is no size, as 8, 64K, 256M or 1G is", from,
+        return error_set(err, "%s: '%.*s' is no size, as 8, 64K, 256M or 1G is", from,
                          (int)length, text);
     *nbytes = value;
     return 0;
@@ -48,9 +36,9 @@ static int add_size(struct bench_options *options, size_t nbytes, const char *fr
                     struct gpubind_error *err)
 {
     if (nbytes > BENCH_MAX_SIZE)
-        return error_set(err, "--%s: %zu bytes are more than 1G", from, nbytes);
+        return error_set(err, "%s: %zu bytes are more than 1G", from, nbytes);
     if (options->nsizes == BENCH_MAX_SIZES)
-        return error_set(err, "--%s: more than %d sizes", from, BENCH_MAX_SIZES);
+        return error_set(err, "%s: more than %d sizes", from, BENCH_MAX_SIZES);
     options->sizes[options->nsizes++] = nbytes;
     return 0;
 }
@@ -62,47 +50,157 @@ static int read_range(const char *text, size_t length, const char *from,
     const char *dash = memchr(text, '-', length);
     size_t low, high, first = dash ? (size_t)(dash - text) : length;
 
-    if (bench_size_read(text, first, from, &low, err) < 0)
+    if (parse_size(text, first, from, &low, err) < 0)
         return -1;
     high = low;
-    if (dash && bench_size_read(dash + 1, length - first - 1, from, &high, err) < 0)
+    if (dash && parse_size(dash + 1, length - first - 1, from, &high, err) < 0)
         return -1;
     if (high < low)
-        return error_set(err, "--%s: '%.*s' goes down", from, (int)length, text);
+        return error_set(err, "%s: '%.*s' goes down", from, (int)length, text);
     for (; low <= high; low *= 2)
         if (add_size(options, low, from, err) < 0)
             return -1;
     return 0;
 }
 
-static int read_sizes(const char *text, const char *from, struct bench_options *options,
-                      struct gpubind_error *err)
+static int read_size(const struct option_row *row, const char *value, const char *from,
+                     void *options, struct gpubind_error *err)
 {
-    options->nsizes = 0;
+    size_t *nbytes = (size_t *)(void *)((char *)options + row->offset);
+
+    return parse_size(value, strlen(value), from, nbytes, err);
+}
+
+static int read_sizes(const struct option_row *row, const char *value, const char *from,
+                      void *options, struct gpubind_error *err)
+{
+    (void)row;
+    ((struct bench_options *)options)->nsizes = 0;
     for (;;) {
-        size_t length = strcspn(text, ",");
+        size_t length = strcspn(value, ",");
 
-        if (read_range(text, length, from, options, err) < 0)
+        if (read_range(value, length, from, options, err) < 0)
             return -1;
-        if (!text[length])
+        if (!value[length])
             return 0;
-        text += length + 1;
+        value += length + 1;
     }
 }
 
-/* The position of the word in "a|b|c", or -1. */
-static int find_word(const char *words, const char *word, size_t length)
+/* Some of the words, with commas: bit 1 << position. */
+static int read_measures(const struct option_row *row, const char *value, const char *from,
+                         void *options, struct gpubind_error *err)
 {
-    for (int position = 0;; position++) {
-        size_t size = strcspn(words, "|");
+    unsigned measures = 0;
 
-        if (size == length && memcmp(words, word, length) == 0)
-            return position;
-        if (!words[size])
-            return -1;
-        words += size + 1;
+    for (;; value++) {
+        size_t length = strcspn(value, ",");
+        int position = option_find_word(row->words, value, length);
+
+        if (position < 0)
+            return error_set(err, "%s: '%.*s' is none of %s", from, (int)length, value, row->words);
+        measures |= 1u << position;
+        value += length;
+        if (!*value)
+            break;
     }
+    *(unsigned *)(void *)((char *)options + row->offset) = measures;
+    return 0;
 }
+
+/* ---- the table */
+
+/* Rows of the same name are for different subcommands. */
+enum {
+    ALL = (1 << SUBCOMMANDS) - 1,
+    PT2PT = 1 << SUBCOMMAND_PT2PT,
+    P2P = 1 << SUBCOMMAND_P2P,
+    HOST = 1 << SUBCOMMAND_HOST,
+    HALO = 1 << SUBCOMMAND_HALO,
+    PUT = 1 << SUBCOMMAND_PUT,
+    PEER_KERNEL = 1 << SUBCOMMAND_PEER_KERNEL,
+    REPORT = 1 << SUBCOMMAND_REPORT,
+};
+#define AT(member) .offset = offsetof(struct bench_options, member)
+
+enum { GROUP_WHAT, GROUP_HOW, GROUP_OUTPUT, GROUP_ACTIONS, GROUPS };
+
+static const struct option_row rows[] = {
+    {PT2PT, GROUP_WHAT, OPTION_READ, 0, "measure", "NAME[,NAME...]", NULL,
+     "which of " MEASURE_WORDS " (all)",
+     AT(measures), .read = read_measures, .words = MEASURE_WORDS},
+    {PT2PT | REPORT, GROUP_WHAT, OPTION_READ, 0, "sizes", "SIZE[-SIZE][,...]", "8-256M",
+     "bytes of a message, with K, M or G; a range goes in powers of 2", .read = read_sizes},
+    {HOST, GROUP_WHAT, OPTION_READ, 0, "measure", "NAME[,NAME...]", NULL,
+     "which of " HOST_WORDS " (all)",
+     AT(host_measures), .read = read_measures, .words = HOST_WORDS},
+    {HOST, GROUP_WHAT, OPTION_READ, 0, "chunks", "SIZE[-SIZE][,...]", "64K-64M",
+     "chunks that --size is cut into, as in --sizes of pt2pt", .read = read_sizes},
+    {PT2PT, GROUP_WHAT, OPTION_WORD, 0, "buffers", "dd|dh|hd|hh", NULL,
+     "device or host memory of the first rank of a pair, and of the second (dd)", AT(buffers)},
+    {PT2PT, GROUP_WHAT, OPTION_WORD, 0, "api", "gpubind|mpi", NULL,
+     "the calls of gpubind.h, or plain MPI on the same buffers (gpubind)", AT(api)},
+    {PT2PT, GROUP_WHAT, OPTION_FLAG, 0, "compare", NULL, NULL,
+     "both of them, in turns", AT(compare)},
+    {PT2PT, GROUP_WHAT, OPTION_FLAG, 0, "force", NULL, NULL,
+     "hand device memory to an MPI that does not say it is CUDA-aware", AT(force)},
+    {PT2PT, GROUP_WHAT, OPTION_NAME, 0, "path", "ipc|shared|network|direct|host", NULL,
+     "the library's path, instead of its own choice: sets GPUBIND_PATH", AT(path)},
+    {PT2PT, GROUP_WHAT, OPTION_WORD, 0, "ceiling", "auto|peer|staged|none", NULL,
+     "the bare copy to compare with: to the peer's GPU, to page-locked host memory (auto)",
+     AT(ceiling)},
+    {PT2PT, GROUP_WHAT, OPTION_FLAG, 0, "pairs", NULL, NULL,
+     "all pairs of ranks i and i + N/2 at once, not the first alone", AT(pairs)},
+    {PT2PT, GROUP_HOW, OPTION_NUMBER, 0, "window", "N", NULL,
+     "nonblocking messages under way at once (64 up to 64 KiB, 16 above)",
+     AT(window), 1, BENCH_MAX_WINDOW},
+    {PT2PT, GROUP_HOW, OPTION_NUMBER, 0, "iterations", "N", NULL,
+     "so many of each size (as many as fit into --time, 2000 at most)", AT(iterations), 1, 1000000},
+    {PT2PT, GROUP_HOW, OPTION_NUMBER, 0, "warmup", "N", "20",
+     "iterations before those that count", AT(warmup), 1, 1000000},
+    {PT2PT | REPORT, GROUP_HOW, OPTION_NUMBER, 0, "time", "MS", "200",
+     "milliseconds for each size and method", AT(time_ms), 1, 3600000},
+    {PT2PT, GROUP_HOW, OPTION_READ, 0, "memory", "SIZE", NULL,
+     "for the buffers of a rank; windows of large messages shrink to it (8G, or an eighth of "
+     "what there is)", AT(memory), .read = read_size},
+    {P2P | HOST | REPORT, GROUP_HOW, OPTION_READ, 0, "size", "SIZE", "64M",
+     "bytes of a copy, but for latencies and chunks", AT(size), .read = read_size},
+    {P2P | HOST | REPORT, GROUP_HOW, OPTION_NUMBER, 0, "repeats", "N", "100",
+     "copies of each kind, fewer where they take longer than half a second",
+     AT(repeats), 1, 1000000},
+    {HALO, GROUP_HOW, OPTION_NUMBER, 0, "repeats", "N", "50",
+     "batches of 20 exchanges for each grid and way", AT(repeats), 1, 1000000},
+    {PUT | PEER_KERNEL, GROUP_HOW, OPTION_READ, 0, "size", "SIZE", "256M",
+     "bytes that a kernel works on: a multiple of 16, or a power of 2 for peer-kernel",
+     AT(size), .read = read_size},
+    {PUT | PEER_KERNEL, GROUP_HOW, OPTION_NUMBER, 0, "time", "MS", "20",
+     "milliseconds for each measurement", AT(time_ms), 1, 3600000},
+    {REPORT, GROUP_OUTPUT, OPTION_TEXT, 0, "output", "FILE", "gpubind-report.html",
+     "the page", AT(output)},
+    {ALL, GROUP_OUTPUT, OPTION_FLAG, 0, "csv", NULL, NULL,
+     "comma-separated values", AT(csv)},
+    {ALL, GROUP_OUTPUT, OPTION_FLAG, 0, "json", NULL, NULL,
+     "one JSON object", AT(json)},
+    {PT2PT, GROUP_OUTPUT, OPTION_TEXT, 0, "svg", "FILE", NULL,
+     "draw latency and bandwidth by size, too", AT(svg)},
+    {P2P | HOST | HALO | PUT | PEER_KERNEL | REPORT, GROUP_OUTPUT, OPTION_TEXT, 0, "svg", "FILE",
+     NULL, "draw the results as pictures, too", AT(svg)},
+    {ALL, GROUP_OUTPUT, OPTION_FLAG, 0, "progress", NULL, NULL,
+     "say on stderr what is measured, also where that is no terminal", AT(progress)},
+    {ALL, GROUP_ACTIONS, OPTION_ACTION, 'h', "help", NULL, NULL,
+     "print this", AT(action), .low = BENCH_HELP},
+    {ALL, GROUP_ACTIONS, OPTION_ACTION, 'V', "version", NULL, NULL,
+     "print the version", AT(action), .low = BENCH_VERSION},
+};
+
+static const char *const group_titles[GROUPS] = {"What is measured", "How", "Output",
+                                                 "Instead of measuring"};
+
+#define NROWS (sizeof rows / sizeof *rows)
+_Static_assert(NROWS <= OPTIONS_MAX, "too many options");
+static const struct option_table table = {rows, NROWS, group_titles, GROUPS};
+
+/* ---- the command line */
 
 /* A bit for each. */
 static unsigned all_words(const char *words)
@@ -114,134 +212,25 @@ static unsigned all_words(const char *words)
     return all;
 }
 
-static int no_such_word(const struct option_row *row, const char *word, size_t length,
-                        struct gpubind_error *err)
-{
-    return error_set(err, "--%s: '%.*s' is none of %s", row->name, (int)length, word, row->words);
-}
-
-static int read_measures(const struct option_row *row, const char *text, unsigned *measures,
-                         struct gpubind_error *err)
-{
-    *measures = 0;
-    for (;;) {
-        size_t length = strcspn(text, ",");
-        int position = find_word(row->words, text, length);
-
-        if (position < 0)
-            return no_such_word(row, text, length, err);
-        *measures |= 1u << position;
-        if (!text[length])
-            return 0;
-        text += length + 1;
-    }
-}
-
-/* Takes one value; NULL for an option without argument. */
-static int take(struct bench_options *options, const struct option_row *row, const char *value,
-                struct gpubind_error *err)
-{
-    void *at = (char *)options + row->offset;
-    int position;
-
-    if (value && !*value)
-        return error_set(err, "--%s: the value is empty", row->name);
-    switch (row->kind) {
-    case OPTION_FLAG:
-        *(bool *)at = true;
-        return 0;
-    case OPTION_ACTION:
-        *(int *)at = row->low;
-        return 0;
-    case OPTION_NUMBER:
-        return read_number(row, value, at, err);
-    case OPTION_SIZE:
-        return bench_size_read(value, strlen(value), row->name, at, err);
-    case OPTION_SIZES:
-        return read_sizes(value, row->name, options, err);
-    case OPTION_MEASURES:
-        return read_measures(row, value, at, err);
-    case OPTION_WORD:
-    case OPTION_NAME:
-        position = find_word(row->words, value, strlen(value));
-        if (position < 0)
-            return no_such_word(row, value, strlen(value), err);
-        if (row->kind == OPTION_WORD)
-            *(int *)at = position;
-        else
-            *(const char **)at = value;
-        return 0;
-    case OPTION_TEXT:
-        *(const char **)at = value;
-        return 0;
-    }
-    return 0;
-}
-
-static int usage_error(int code, const char *subcommand, const char *word,
-                       const struct option *longs, struct gpubind_error *err)
-{
-    if (code == ':')
-        return error_set(err, "option '%s' needs a value", word);
-    for (; longs->name; longs++)
-        if (strncmp(word, "--", 2) == 0 && strchr(word, '=') && longs->has_arg == no_argument &&
-            strncmp(word + 2, longs->name, strlen(longs->name)) == 0)
-            return error_set(err, "option '--%s' takes no value", longs->name);
-    if (optopt > 0 && optopt < 256 && isprint(optopt))
-        return error_set(err, "unknown option '-%c' (gpubind-bench %s --help lists them)", optopt,
-                         subcommand);
-    return error_set(err, "unknown option '%s' (gpubind-bench %s --help lists them)", word,
-                     subcommand);
-}
-
-/* Long options carry 256 + the row, letters themselves. */
-static const struct option_row *find_row(enum subcommand_id subcommand, int code)
-{
-    if (code >= 256)
-        return &option_table[code - 256];
-    for (int i = 0; i < option_table_length; i++)
-        if (option_row_is_for(&option_table[i], subcommand) && option_table[i].letter == code)
-            return &option_table[i];
-    return NULL;
-}
-
-/* The mode's rows as getopt takes them. */
-static void make_tables(enum subcommand_id subcommand, struct option *longs, char *letters)
-{
-    for (int i = 0; i < option_table_length; i++) {
-        const struct option_row *row = &option_table[i];
-
-        if (!option_row_is_for(row, subcommand))
-            continue;
-        *longs++ = (struct option){row->name, row->argument ? required_argument : no_argument,
-                                   NULL, 256 + i};
-        if (row->letter)
-            letters[strlen(letters)] = row->letter;
-    }
-}
-
-static int read_arguments(int argc, char **argv, struct bench_options *options,
+int bench_options_default(enum subcommand_id subcommand, struct bench_options *options,
                           struct gpubind_error *err)
 {
-    struct option longs[OPTION_TABLE_MAX + 1];
-    char letters[OPTION_TABLE_MAX + 3] = "+:";
-    int code;
+    memset(options, 0, sizeof *options);
+    options->subcommand = subcommand;
+    options->measures = all_words(MEASURE_WORDS);
+    options->host_measures = all_words(HOST_WORDS);
+    return options_set_presets(&table, 1u << subcommand, options, err);
+}
 
-    memset(longs, 0, sizeof longs);
-    make_tables(options->subcommand, longs, letters);
-    opterr = 0;
-    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        const struct option_row *row =
-            code == '?' || code == ':' ? NULL : find_row(options->subcommand, code);
+static int take(void *options, const struct option_row *row, const char *value,
+                struct gpubind_error *err)
+{
+    char from[64];
 
-        if (!row)
-            return usage_error(code, argv[0], argv[optind - 1], longs, err);
-        if (take(options, row, optarg, err) < 0)
-            return -1;
-    }
-    if (optind < argc)
-        return error_set(err, "'%s' is one word too many", argv[optind]);
-    return 0;
+    snprintf(from, sizeof from, "--%s", row->name);
+    if (value && !*value)
+        return error_set(err, "%s: the value is empty", from);
+    return option_set(row, value, from, options, err);
 }
 
 static int check_options(const struct bench_options *options, struct gpubind_error *err)
@@ -257,31 +246,26 @@ static int check_options(const struct bench_options *options, struct gpubind_err
     return 0;
 }
 
-int bench_options_default(enum subcommand_id subcommand, struct bench_options *options,
-                          struct gpubind_error *err)
-{
-    memset(options, 0, sizeof *options);
-    options->subcommand = subcommand;
-    for (int i = 0; i < option_table_length; i++) {
-        const struct option_row *row = &option_table[i];
-
-        if (!option_row_is_for(row, options->subcommand))
-            continue;
-        if (row->preset && take(options, row, row->preset, err) < 0)
-            return -1;
-        if (row->kind == OPTION_MEASURES)
-            *(unsigned *)(void *)((char *)options + row->offset) = all_words(row->words);
-    }
-    return 0;
-}
-
 int bench_options_read(enum subcommand_id subcommand, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err)
 {
-    if (bench_options_default(subcommand, options, err) < 0 ||
-        read_arguments(argc, argv, options, err) < 0)
+    char help[64];
+    int end;
+
+    snprintf(help, sizeof help, "gpubind-bench %s --help", argv[0]);
+    if (bench_options_default(subcommand, options, err) < 0)
         return -1;
+    end = options_read_arguments(&table, 1u << subcommand, argc, argv, help, take, options, err);
+    if (end < 0)
+        return -1;
+    if (end < argc)
+        return error_set(err, "'%s' is one word too many", argv[end]);
     return check_options(options, err);
+}
+
+void bench_options_describe(enum subcommand_id subcommand, struct text *text)
+{
+    options_describe(&table, 1u << subcommand, text);
 }
 
 const char *bench_buffers_word(int buffers)

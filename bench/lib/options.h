@@ -73,9 +73,8 @@ int bench_options_default(enum subcommand_id subcommand, struct bench_options *o
 /* argv[0] is the subcommand's word. Reads no environment. Values point into argv. */
 int bench_options_read(enum subcommand_id subcommand, int argc, char **argv,
                        struct bench_options *options, struct gpubind_error *err);
-/* "64K" and the like: bytes, or an error that names from and text. */
-int bench_size_read(const char *text, size_t length, const char *from, size_t *nbytes,
-                    struct gpubind_error *err);
+/* The options that --help of the subcommand shows. */
+void bench_options_describe(enum subcommand_id subcommand, struct text *text);
 /* "dd" and the like. */
 const char *bench_buffers_word(int buffers);
 

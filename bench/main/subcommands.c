@@ -1,7 +1,7 @@
 #include "bench/main/subcommands.h"
 
 #include "bench/cases/cases.h"
-#include "bench/lib/option_table.h"
+#include "bench/lib/options.h"
 #include "bench/pt2pt/pt2pt.h"
 
 const struct subcommand subcommands[SUBCOMMANDS] = {
@@ -42,40 +42,10 @@ const struct subcommand subcommands[SUBCOMMANDS] = {
 
 /* ---- --help */
 
-static const char *const group_titles[GROUPS] = {"What is measured", "How", "Output",
-                                                 "Instead of measuring"};
-
-static void add_row(struct text *text, const struct option_row *row)
-{
-    char letter[] = "-x, ";
-    struct text help = {0};
-
-    letter[1] = row->letter;
-    text_add(text, "  %s--%s%s%s\n", row->letter ? letter : "    ", row->name,
-             row->argument ? " " : "", row->argument ? row->argument : "");
-    text_add(&help, "%s", row->help);
-    if (row->preset)
-        text_add(&help, " (%s)", row->preset);
-    text_add_wrapped(text, help.bytes ? help.bytes : "", 10);
-    text_clear(&help);
-}
-
 void bench_options_help(enum subcommand_id subcommand, struct text *text)
 {
     text_add(text, "Usage: %s\n%s\n", subcommands[subcommand].synopsis,
              subcommands[subcommand].about);
-    for (int group = 0; group < GROUPS; group++) {
-        bool empty = true;
-
-        for (int i = 0; i < option_table_length; i++) {
-            if ((int)option_table[i].group != group ||
-                !option_row_is_for(&option_table[i], subcommand))
-                continue;
-            if (empty)
-                text_add(text, "\n%s:\n", group_titles[group]);
-            empty = false;
-            add_row(text, &option_table[i]);
-        }
-    }
+    bench_options_describe(subcommand, text);
     text_add(text, "\nSee gpubind-bench(1).\n");
 }

@@ -1,5 +1,5 @@
 /* The subcommands. A new one is a name here, a row in subcommands.c, its options in
- * option_table.c, a file with its subject, and a paragraph in gpubind-bench(1). */
+ * bench/lib/options.c, a file with its subject, and a paragraph in gpubind-bench(1). */
 #ifndef GPUBIND_BENCH_MAIN_SUBCOMMANDS_H
 #define GPUBIND_BENCH_MAIN_SUBCOMMANDS_H
 

@@ -2,7 +2,6 @@
 # tests/fuzz/run builds and runs tests/fuzz/fuzzer, which needs clang's libFuzzer.
 fuzz_targets = \
 	bench/lib/options.c bench/lib/options.h \
-	bench/lib/option_table.c bench/lib/option_table.h \
 	bin/options.c bin/options.h \
 	bin/plugin_plan.c bin/plugin_plan.h \
 	plugin/settings.c plugin/settings.h \
