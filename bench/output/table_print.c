@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/output/table.h"
+#include "core/base/json.h"
 
 #define MAX_KEYS 64
 
@@ -168,52 +169,45 @@ void table_print_csv(const struct table *table, struct text *text)
 
 /* ---- JSON */
 
-static void add_array(struct text *text, const char *name, const char *lines)
-{
-    const char *between = "\n  ";
-
-    text_add(text, "\"%s\": [", name);
-    for (const char *at = lines ? lines : ""; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        struct text line = {0};
-
-        text_add(&line, "%.*s", (int)strcspn(at, "\n"), at);
-        text_add(text, "%s", between);
-        text_add_json(text, line.bytes);
-        text->failed |= line.failed;
-        text_clear(&line);
-        between = ",\n  ";
-    }
-    text_add(text, "],\n ");
-}
-
-static void add_json_row(const struct table *table, int row, struct text *text)
+static void add_json_row(struct json *json, const struct table *table, int row)
 {
     const struct table_schema *schema = table->schema;
 
-    text_add(text, "%s\n  {", row ? "," : "");
+    json_newline(json, 2);
+    json_open(json, NULL, '{');
     for (int column = 0; column < schema->ncolumns; column++) {
         const struct table_cell *cell = table_cell(table, row, column);
+        const char *name = schema->columns[column].name;
 
-        text_add(text, "%s\"%s\": ", column ? ", " : "", schema->columns[column].name);
         if (schema->columns[column].kind == COLUMN_WORD)
-            text_add_json(text, cell->word);
+            json_string(json, name, cell->word);
         else if (cell->present)
-            add_value(table, row, column, text);
+            json_value(json, name, schema->columns[column].kind == COLUMN_NUMBER ? "%.6g" : "%.0f",
+                       cell->number);
         else
-            text_add(text, "null");
+            json_string(json, name, NULL);
     }
-    text_add(text, "}");
+    json_close(json, '}');
 }
 
 void table_print_json(const struct table *table, struct text *text)
 {
-    text_add(text, "{\"version\": \"%s\", \"subcommand\": \"%s\",\n ", PACKAGE_VERSION,
-             table->schema->subcommand);
-    add_array(text, "machine", table->machine.bytes);
-    add_array(text, "notes", table->notes.bytes);
-    text_add(text, "\"results\": [");
+    struct json json = {.text = text, .spaced = true};
+
+    json_open(&json, NULL, '{');
+    json_string(&json, "version", PACKAGE_VERSION);
+    json_string(&json, "subcommand", table->schema->subcommand);
+    json_newline(&json, 1);
+    json_lines(&json, "machine", table->machine.bytes, 2);
+    json_newline(&json, 1);
+    json_lines(&json, "notes", table->notes.bytes, 2);
+    json_newline(&json, 1);
+    json_open(&json, "results", '[');
     for (int row = 0; row < table->nrows; row++)
-        add_json_row(table, row, text);
-    text_add(text, "\n ]}\n");
+        add_json_row(&json, table, row);
+    json_newline(&json, 1);
+    json_close(&json, ']');
+    json_close(&json, '}');
+    text_add(text, "\n");
     text->failed |= table->failed;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/pt2pt/print_table.h"
+#include "core/base/json.h"
 
 const char *measure_word(enum measure measure)
 {
@@ -47,12 +48,10 @@ static void csv_begin(const struct report *report, struct text *text)
                    "GB_per_s,messages_per_s,x_copy,x_mpi,data\n");
 }
 
-static void add_ratio(struct text *text, double ratio, const char *none)
+static void csv_ratio(double ratio, struct text *text)
 {
     if (ratio)
         text_add(text, "%.3f", ratio);
-    else
-        text_add(text, "%s", none);
 }
 
 static void csv_row(const struct report *report, const struct result *result,
@@ -65,9 +64,9 @@ static void csv_row(const struct report *report, const struct result *result,
              bench_buffers_word(report->options->buffers), report->npairs, result->nbytes,
              result->window, by->iterations, by->us.median, by->us.min, by->us.p99,
              1e-9 * by->bytes_per_s, by->messages_per_s);
-    add_ratio(text, result_ratio(result, method, METHOD_COPY), "");
+    csv_ratio(result_ratio(result, method, METHOD_COPY), text);
     text_add(text, ",");
-    add_ratio(text, result_ratio(result, method, METHOD_MPI), "");
+    csv_ratio(result_ratio(result, method, METHOD_MPI), text);
     text_add(text, ",%s\n", data_word(by));
 }
 
@@ -75,37 +74,53 @@ static void csv_row(const struct report *report, const struct result *result,
 
 static void json_begin(const struct report *report, struct text *text)
 {
-    text_add(text, "{\"version\": \"%s\", \"machine\": [", PACKAGE_VERSION);
-    for (const char *at = report->machine; *at; at += strcspn(at, "\n") + 1) {
-        char line[256];
+    struct json json = {.text = text, .spaced = true};
 
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-        text_add(text, "%s", at == report->machine ? "\n  " : ",\n  ");
-        text_add_json(text, line);
-    }
-    text_add(text, "],\n \"ranks\": %d, \"pairs\": %d, \"buffers\": \"%s\", \"path\": ",
-             report->nranks, report->npairs, bench_buffers_word(report->options->buffers));
-    text_add_json(text, report->options->path);
-    text_add(text, ",\n \"start_ms\": %.3f, \"gpu_ms\": %.3f, \"results\": [", report->start_ms,
-             report->gpu_ms);
+    json_open(&json, NULL, '{');
+    json_string(&json, "version", PACKAGE_VERSION);
+    json_lines(&json, "machine", report->machine, 2);
+    json_newline(&json, 1);
+    json_value(&json, "ranks", "%d", report->nranks);
+    json_value(&json, "pairs", "%d", report->npairs);
+    json_string(&json, "buffers", bench_buffers_word(report->options->buffers));
+    json_string(&json, "path", report->options->path);
+    json_newline(&json, 1);
+    json_value(&json, "start_ms", "%.3f", report->start_ms);
+    json_value(&json, "gpu_ms", "%.3f", report->gpu_ms);
+    json_open(&json, "results", '[');
 }
 
-static void json_row(const struct report *report, const struct result *result,
-                     enum method method, struct text *text)
+static void json_ratio(struct json *json, const char *key, double ratio)
+{
+    if (ratio)
+        json_value(json, key, "%.3f", ratio);
+    else
+        json_string(json, key, NULL);
+}
+
+/* One value of the array that json_begin opened. */
+static void json_row(const struct report *report, const struct result *result, enum method method,
+                     bool first, struct text *text)
 {
     const struct method_result *by = &result->by[method];
+    struct json json = {.text = text, .spaced = true, .comma = !first};
 
-    text_add(text, "  {\"measure\": \"%s\", \"method\": \"%s\", \"bytes\": %zu, ",
-             measure_word(result->measure), method_word(report, method), result->nbytes);
-    text_add(text, "\"window\": %d, \"iterations\": %d, \"us\": %.3f, \"us_min\": %.3f, ",
-             result->window, by->iterations, by->us.median, by->us.min);
-    text_add(text, "\"us_p99\": %.3f, \"GB_per_s\": %.6g, \"messages_per_s\": %.6g, ",
-             by->us.p99, 1e-9 * by->bytes_per_s, by->messages_per_s);
-    text_add(text, "\"x_copy\": ");
-    add_ratio(text, result_ratio(result, method, METHOD_COPY), "null");
-    text_add(text, ", \"x_mpi\": ");
-    add_ratio(text, result_ratio(result, method, METHOD_MPI), "null");
-    text_add(text, ", \"data\": \"%s\"}", data_word(by));
+    json_newline(&json, 2);
+    json_open(&json, NULL, '{');
+    json_string(&json, "measure", measure_word(result->measure));
+    json_string(&json, "method", method_word(report, method));
+    json_value(&json, "bytes", "%zu", result->nbytes);
+    json_value(&json, "window", "%d", result->window);
+    json_value(&json, "iterations", "%d", by->iterations);
+    json_value(&json, "us", "%.3f", by->us.median);
+    json_value(&json, "us_min", "%.3f", by->us.min);
+    json_value(&json, "us_p99", "%.3f", by->us.p99);
+    json_value(&json, "GB_per_s", "%.6g", 1e-9 * by->bytes_per_s);
+    json_value(&json, "messages_per_s", "%.6g", by->messages_per_s);
+    json_ratio(&json, "x_copy", result_ratio(result, method, METHOD_COPY));
+    json_ratio(&json, "x_mpi", result_ratio(result, method, METHOD_MPI));
+    json_string(&json, "data", data_word(by));
+    json_close(&json, '}');
 }
 
 /* ---- which of them */
@@ -123,7 +138,7 @@ void print_begin(const struct report *report, struct text *text)
 void print_result(const struct report *report, const struct result *result,
                   const struct result *before, struct text *text)
 {
-    const char *between = before ? ",\n" : "\n";
+    bool first = !before;
 
     if (!report->options->csv && !report->options->json) {
         table_result(report, result, before, text);
@@ -135,9 +150,8 @@ void print_result(const struct report *report, const struct result *result,
         if (report->options->csv) {
             csv_row(report, result, (enum method)method, text);
         } else {
-            text_add(text, "%s", between);
-            json_row(report, result, (enum method)method, text);
-            between = ",\n";
+            json_row(report, result, (enum method)method, first, text);
+            first = false;
         }
     }
 }

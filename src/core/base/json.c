@@ -103,11 +103,6 @@ void json_string(struct json *json, const char *key, const char *value)
         text_add(json->text, "null");
 }
 
-void text_add_json(struct text *text, const char *string)
-{
-    json_string(&(struct json){.text = text}, NULL, string);
-}
-
 void json_value(struct json *json, const char *key, const char *format, ...)
 {
     va_list args;

@@ -17,8 +17,6 @@ struct text {
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vadd(struct text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* As a JSON string with its quotation marks; NULL and "" become null. */
-void text_add_json(struct text *text, const char *string);
 /* Words up to the 79th column, further lines below the first, all indented. */
 void text_add_wrapped(struct text *text, const char *words, int indent);
 void text_clear(struct text *text);
