@@ -84,12 +84,13 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/transport/rndv_staged_shm.c src/mpi/transport/rndv_staged_shm.h \
 	src/mpi/persistent/channel.c src/mpi/persistent/channel.h \
 	src/mpi/persistent/channel_connect.c \
+	src/mpi/persistent/channel_handshake.c \
 	src/mpi/persistent/channel_match.c \
 	src/mpi/persistent/ctrl_msg.c src/mpi/persistent/ctrl_msg.h \
 	src/mpi/persistent/exchange_batch.c \
 	src/mpi/persistent/exchange_streams.c src/mpi/persistent/exchange_streams.h \
 	src/mpi/persistent/persistent.c src/mpi/persistent/persistent.h \
-	src/mpi/persistent/persistent_make.c \
+	src/mpi/persistent/persistent_message.c \
 	src/mpi/persistent/persistent_queue.c src/mpi/persistent/persistent_queue.h \
 	src/mpi/persistent/persistent_stream.c \
 	src/mpi/rma/window.c src/mpi/rma/window.h \

@@ -9,15 +9,16 @@ static struct gpubind_operation *freed;
 /* Strided data are put in their place here, which must not wait for another call. */
 static bool is_over(struct gpubind_operation *request)
 {
-    if (request->pair && !request->done)
+    if (request->channel && !request->done)
         persistent_nudge(request);
-    return request->done && !request->packing && !(request->pair && request->pair->streamed > 0);
+    return request->done && !request->packing && !(request->channel &&
+                                                   request->channel->stream_messages > 0);
 }
 
 static void end(struct gpubind_operation *request)
 {
     struct gpubind_error unheard;
-    const bool persistent = request->pair;
+    const bool persistent = request->channel;
 
     request_finish(request, MPI_STATUS_IGNORE, &unheard);
     if (persistent)

@@ -21,7 +21,7 @@ static int end(gpubind_request *request, MPI_Status *status, struct gpubind_erro
 {
     struct gpubind_operation *operation = *request;
 
-    if (!operation->pair)
+    if (!operation->channel)
         *request = GPUBIND_REQUEST_NULL;
     return request_finish(operation, status, err);
 }
@@ -42,7 +42,7 @@ int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
     *flag = 1;
     if (is_idle(*request)) {
         request_empty_status(status);
-        result = persistent_unsaid(*request, &err);
+        result = persistent_take_error(*request, &err);
     } else {
         if (!(*request)->done)
             progress_test(request, 1);
@@ -63,12 +63,12 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
     comm = comm_of_request(*request);
     if (is_idle(*request)) {
         request_empty_status(status);
-        result = persistent_unsaid(*request, &err);
+        result = persistent_take_error(*request, &err);
     } else {
         struct gpubind_operation *operation = *request;
 
         if (!operation->done && operation->kind == OPERATION_RECEIVE && !operation->from &&
-            !operation->pair)
+            !operation->channel)
             offer_make(operation);
         if (!operation->done)
             progress_wait(request, 1, false);
@@ -111,7 +111,7 @@ static void end_listed(gpubind_request requests[], int i, MPI_Status *status, st
 
     if (is_idle(requests[i])) {
         request_empty_status(status);
-        result = persistent_unsaid(requests[i], &err);
+        result = persistent_take_error(requests[i], &err);
     } else {
         result = end(&requests[i], status, &err);
     }
@@ -291,7 +291,7 @@ int gpubind_cancel(gpubind_request *request)
 
     library_enter();
     comm = comm_of_request(operation);
-    if (!operation || operation->pair) {
+    if (!operation || operation->channel) {
         error_set(&err, operation ? "a persistent request cannot be cancelled"
                                   : "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;

@@ -111,7 +111,7 @@ void library_stop(void)
     match_close();
     progress_thread_stop();
     gpu_wait_from_now_on();
-    pairs_stop();
+    channels_stop();
     windows_detach();
     mappings_drop_all();
     progress_wait_for(nothing_to_free, NULL, 10);

@@ -18,7 +18,7 @@ enum order {
 
 struct staging;
 struct pack;
-struct pair;
+struct channel;
 struct release;
 
 /* What modules above do for an operation: a message, or a persistent request. */
@@ -83,7 +83,7 @@ struct gpubind_operation {
     struct mapping *mapping;
     struct staging *staging;   /* a send through a bounce buffer */
     struct offer *offer;       /* mine, open */
-    struct pair *pair;         /* it is a persistent request, which others move; see pairs.h */
+    struct channel *channel;         /* it is a persistent request, which others move; see channel.h */
 };
 
 /* The ops of operations that get no others. */

@@ -326,10 +326,10 @@ int request_finish(struct gpubind_operation *operation, MPI_Status *status,
     request_status(operation, status);
     result = operation->result;
     *err = operation->error;
-    operation->inactive = operation->pair;
-    if (operation->pair)
+    operation->inactive = operation->channel;
+    if (operation->channel)
         operations_count(-1);
-    if (!operation->pair)
+    if (!operation->channel)
         operation_forget(operation);
     return result;
 }

@@ -57,7 +57,7 @@ void wait_notice_check(const struct gpubind_operation *operation)
     if (!is_of_application(operation->comm, operation->tag))
         return;
     if (operation->kind == OPERATION_RECEIVE && !operation->held && !operation->early &&
-        !operation->pair)
+        !operation->channel)
         wait_notice_check_probe(operation->comm, operation->rank, operation->tag,
                                 operation->started);
     else if (operation->kind == OPERATION_SEND && is_long(operation->started))

@@ -1,3 +1,4 @@
+/* Channels from their set-up to their end, and what happens when the peer is gone. */
 #include "mpi/persistent/channel.h"
 
 #include <stdlib.h>
@@ -8,239 +9,239 @@
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 
-#define LOOK_EACH 0.1 /* seconds between two looks for ranks that are gone */
+#define PEER_CHECK_INTERVAL 0.1 /* seconds between two checks for ranks that are gone */
 
-static struct pair *pairs, **pairs_end = &pairs;
-static _Atomic int in_streams; /* of them; the thread reads it without the lock */
+static struct channel *channels, **channels_end = &channels;
+static _Atomic int in_streams; /* so many are; read without the lock */
 
-struct pair *pairs_first(void)
+struct channel *channels_first(void)
 {
-    return pairs;
+    return channels;
 }
 
-static void unlink_pair(struct pair *pair)
+static void unlink_channel(struct channel *channel)
 {
-    struct pair **link = &pairs;
+    struct channel **link = &channels;
 
-    while (*link != pair)
+    while (*link != channel)
         link = &(*link)->next;
-    *link = pair->next;
-    if (!pair->next)
-        pairs_end = link;
+    *link = channel->next;
+    if (!channel->next)
+        channels_end = link;
 }
 
-static void destroy(struct pair *pair)
+static void destroy(struct channel *channel)
 {
-    unlink_pair(pair);
-    link_close(pair);
-    if (!pair->stuck)
-        words_give(&pair->words);
-    if (pair->own_type)
-        PMPI_Type_free(&pair->type);
-    pair->request->pair = NULL;
+    unlink_channel(channel);
+    connection_close(channel);
+    if (!channel->flags_stuck)
+        words_give(&channel->flags);
+    if (channel->owns_type)
+        PMPI_Type_free(&channel->type);
+    channel->request->channel = NULL;
     operations_count(1);
-    operation_forget(pair->request);
-    free(pair);
+    operation_forget(channel->request);
+    free(channel);
 }
 
-/* No start will be any more. */
-static void close_pair(struct pair *pair, const char *why)
+static void close_channel(struct channel *channel, const char *why)
 {
-    error_set(&pair->why, "%s", why);
-    pair->state = PAIR_OVER;
-    pair_settle(pair);
+    error_set(&channel->error, "%s", why);
+    channel->state = CHANNEL_FAILED;
+    channel_settle(channel);
 }
 
-void pair_settle(struct pair *pair)
+void channel_settle(struct channel *channel)
 {
-    if (pair->place != PAIR_NOWHERE || pair->inner || pair->streamed > 0)
+    if (channel->place != CHANNEL_IDLE || channel->message || channel->stream_messages > 0)
         return;
-    pair_decide(pair);
-    if (pair->state == PAIR_LINKED && pair_is_spent(pair, 1))
-        pair->state = PAIR_APART;
-    /* Of graphs nobody knows before it is freed whether they run. */
-    if ((pair->state == PAIR_OVER || pair->state == PAIR_APART) &&
-        (pair->freed || !pair->captured))
-        link_close(pair);
-    /* The other side's GPU may write to the words until it was freed, too. */
-    if (pair->freed && pair->parted && (!pair->own_type || library_may_call_mpi()))
-        destroy(pair);
+    channel_answer(channel);
+    if (channel->state == CHANNEL_CONNECTED && channel_is_spent(channel, 1))
+        channel->state = CHANNEL_NONE;
+    /* A graph may be launched until the request is freed. */
+    if ((channel->state == CHANNEL_FAILED || channel->state == CHANNEL_NONE) &&
+        (channel->freed || !channel->captured))
+        connection_close(channel);
+    /* The peer's GPU may write to the flags until the peer has freed its side, too. */
+    if (channel->freed && channel->peer_detached && (!channel->owns_type || library_may_call_mpi()))
+        destroy(channel);
 }
 
-void pair_break(struct pair *pair, const char *why)
+void channel_fail(struct channel *channel, const char *why)
 {
-    struct gpubind_error text; /* why may be the pair's own */
+    struct gpubind_error text; /* why may be the channel's own */
 
     error_set(&text, "%s", why);
-    /* First the letter: who finds words set or broken reads the letters before it believes
-     * them, and an exchange that goes on may set the other side's. */
-    if (pair->met && !pair->parted && pair->state != PAIR_OVER)
-        pair_tell(pair, LETTER_DISCONNECT, true);
-    tracks_drop(pair);
-    link_break(pair);
-    pair->unsaid = pair->in_stream && pair->request->done; /* else a wait says it */
-    if (!pair->request->done)
-        operation_end(pair->request, MPI_ERR_OTHER, "%s", text.text);
-    pair_drop_message(pair);
-    close_pair(pair, text.text);
+    /* DISCONNECT goes first: a rank that finds its flags set or broken reads control messages
+     * before it takes the start for complete, and a broken exchange may set the peer's flags. */
+    if (channel->peer_known && !channel->peer_detached && channel->state != CHANNEL_FAILED)
+        channel_send_ctrl(channel, CTRL_DISCONNECT, true);
+    exchange_streams_drop(channel);
+    connection_break(channel);
+    /* A request that is not done returns the error when it is waited for. */
+    channel->error_pending = channel->in_stream && channel->request->done;
+    if (!channel->request->done)
+        operation_end(channel->request, MPI_ERR_OTHER, "%s", text.text);
+    channel_drop_message(channel);
+    close_channel(channel, text.text);
 }
 
 /* ---- ranks that are gone */
 
-/* Those whose other side was not freed when its process ended, or that are still here because
- * the thread that could end them may not call MPI. */
-static void bury(void)
+/* Destroys freed channels whose peer has ended without DISCONNECT, or which were kept because
+ * the thread that saw DISCONNECT may not call MPI. */
+static void destroy_detached(void)
 {
     static double looked;
     const double now = operation_clock();
-    struct pair *pair, *next;
+    struct channel *channel, *next;
 
-    if (now - looked < LOOK_EACH)
+    if (now - looked < PEER_CHECK_INTERVAL)
         return;
     looked = now;
-    for (pair = pairs; pair; pair = next) {
-        next = pair->next;
-        if (!pair->freed || !(pair->parted || request_peer_is_gone(pair->request)))
+    for (channel = channels; channel; channel = next) {
+        next = channel->next;
+        if (!channel->freed || !(channel->peer_detached || request_peer_is_gone(channel->request)))
             continue;
-        pair->parted |= pair->met && request_peer_is_gone(pair->request);
-        pair_settle(pair);
+        channel->peer_detached |= channel->peer_known && request_peer_is_gone(channel->request);
+        channel_settle(channel);
     }
 }
 
-void pair_enter_stream(struct pair *pair)
+void channel_enter_stream(struct channel *channel)
 {
-    struct gpubind_error ignored; /* then a call of the library sees it */
+    struct gpubind_error ignored; /* without the thread, calls of the library check the peer */
 
-    if (pair->in_stream)
+    if (channel->in_stream)
         return;
-    pair->in_stream = true;
+    channel->in_stream = true;
     in_streams++;
     if (progress_thread_start(&ignored) == 0)
         progress_thread_wake();
 }
 
-static void leave_streams(struct pair *pair)
+static void leave_streams(struct channel *channel)
 {
-    in_streams -= pair->in_stream;
-    pair->in_stream = false;
+    in_streams -= channel->in_stream;
+    channel->in_stream = false;
 }
 
-bool pairs_watched(void)
+bool channels_in_streams(void)
 {
     return in_streams > 0;
 }
 
-/* Graphs are launched without a word to the library. */
-static void watch(struct pair *pair, bool held)
+/* The library does not see launches of graphs: their channels are checked always. */
+static void watch_peer(struct channel *channel, bool held)
 {
     struct gpubind_error why;
 
-    if (!pair->in_stream || !pair->linked || !(held || pair->captured) ||
-        !request_peer_is_gone(pair->request))
+    if (!channel->in_stream || !channel->was_connected || !(held || channel->captured) ||
+        !request_peer_is_gone(channel->request))
         return;
-    pair->parted = true;
-    error_set(&why, "rank %d is gone", pair->request->rank);
-    if (pair->state == PAIR_OVER) /* a driver that waits for 32 bits: one wait each time */
-        link_break_here(pair);
+    channel->peer_detached = true;
+    error_set(&why, "rank %d is gone", channel->request->rank);
+    if (channel->state == CHANNEL_FAILED) /* a wait for 32 bits may need to be broken again */
+        connection_break_local(channel);
     else
-        pair_break(pair, why.text);
+        channel_fail(channel, why.text);
 }
 
-void pairs_watch(void)
+void channels_watch_peers(void)
 {
     static double looked;
     const double now = operation_clock();
     bool held;
 
-    if (now - looked < LOOK_EACH)
+    if (now - looked < PEER_CHECK_INTERVAL)
         return;
     looked = now;
     held = gpu_is_held();
-    for (struct pair *pair = pairs, *next; pair; pair = next) {
-        next = pair->next;
-        watch(pair, held);
+    for (struct channel *channel = channels, *next; channel; channel = next) {
+        next = channel->next;
+        watch_peer(channel, held);
     }
 }
 
-/* ---- this side */
+/* ---- set-up and end */
 
-struct pair *pair_make(struct gpubind_operation *request, const struct layout *layout,
-                       bool internal, bool sure)
+struct channel *channel_make(struct gpubind_operation *request, const struct layout *layout,
+                             bool internal, bool no_handshake)
 {
-    struct pair *pair = calloc(1, sizeof *pair);
+    struct channel *channel = calloc(1, sizeof *channel);
 
-    if (!pair)
+    if (!channel)
         return NULL;
-    bury();
-    pair->request = request;
-    pair->internal = internal;
-    pair->sure = sure;
-    request->pair = pair;
+    destroy_detached();
+    channel->request = request;
+    channel->internal = internal;
+    channel->no_handshake = no_handshake;
+    request->channel = channel;
     request->ops = &persistent_ops;
     request->inactive = true;
     operations_count(-1);
     request->done = true;
-    *pairs_end = pair;
-    pairs_end = &pair->next;
+    *channels_end = channel;
+    channels_end = &channel->next;
     if (request->rank >= 0 && request->tag != MPI_ANY_TAG)
-        link_offer(pair, layout);
-    if (internal || pair->mine.linkable)
-        pair->state = PAIR_ALONE;
-    pair_introduce(pair);
+        connection_describe(channel, layout);
+    if (internal || channel->local.connectable)
+        channel->state = CHANNEL_UNCONNECTED;
+    channel_register(channel);
     if (internal)
-        pair_connect(pair);
-    return pair;
+        channel_connect(channel);
+    return channel;
 }
 
-void pair_free(struct pair *pair)
+void channel_free(struct channel *channel)
 {
-    pair->freed = true;
-    leave_streams(pair);
-    if (pair->said && pair->request->comm)
-        pair_tell(pair, LETTER_DISCONNECT, false);
-    if (!pair->met) /* the other side has mapped nothing, or never writes to it */
-        pair->parted = true;
-    pair->state = PAIR_OVER;
-    pair_settle(pair);
+    channel->freed = true;
+    leave_streams(channel);
+    if (channel->connect_sent && channel->request->comm)
+        channel_send_ctrl(channel, CTRL_DISCONNECT, false);
+    if (!channel->peer_known) /* the peer has mapped nothing, or never writes to it */
+        channel->peer_detached = true;
+    channel->state = CHANNEL_FAILED;
+    channel_settle(channel);
 }
 
-bool pairs_hold(uint64_t id)
+bool channels_use_memory(uint64_t id)
 {
-    for (const struct pair *pair = pairs; pair; pair = pair->next)
-        if (!pair->freed && pair->request->memory.gpu && pair->request->memory.id == id &&
-            pair->state != PAIR_OVER)
+    for (const struct channel *channel = channels; channel; channel = channel->next)
+        if (!channel->freed && channel->request->memory.gpu && channel->request->memory.id == id &&
+            channel->state != CHANNEL_FAILED)
             return true;
     return false;
 }
 
-/* What the application holds still stays, and may be freed after the end. */
-void pairs_stop(void)
+/* Requests that the application has not freed stay, and may be freed after the end. */
+void channels_stop(void)
 {
-    struct pair *pair, *next;
+    struct channel *channel, *next;
 
-    for (pair = pairs; pair; pair = pair->next)
-        if (pair->place != PAIR_NOWHERE)
-            link_break_here(pair);
-    tracks_stop();
-    for (pair = pairs; pair; pair = next) {
-        struct gpubind_operation *request = pair->request;
+    for (channel = channels; channel; channel = channel->next)
+        if (channel->place != CHANNEL_IDLE)
+            connection_break_local(channel);
+    exchange_streams_stop();
+    for (channel = channels; channel; channel = next) {
+        struct gpubind_operation *request = channel->request;
 
-        next = pair->next;
-        leave_streams(pair);
-        pair->place = PAIR_NOWHERE;
-        pair->parted = true;
-        pair_drop_message(pair);
+        next = channel->next;
+        leave_streams(channel);
+        channel->place = CHANNEL_IDLE;
+        channel->peer_detached = true;
+        channel_drop_message(channel);
         if (!request->done)
             operation_end(request, MPI_ERR_OTHER, "the library has ended");
         if (request->comm)
             comm_leave(request->comm);
         request->comm = NULL;
-        words_give(&pair->words);
-        if (pair->own_type) /* the request may be freed after MPI_Finalize */
-            PMPI_Type_free(&pair->type);
-        pair->own_type = false;
-        if (pair->captured) /* a graph may run yet: what it uses stays mapped */
-            pair->memory_mapping = pair->words_mapping = NULL;
-        close_pair(pair, "the library has ended");
+        words_give(&channel->flags);
+        if (channel->owns_type) /* the request may be freed after MPI_Finalize */
+            PMPI_Type_free(&channel->type);
+        channel->owns_type = false;
+        if (channel->captured) /* what a graph uses stays mapped: it may run still */
+            channel->memory_mapping = channel->flags_mapping = NULL;
+        close_channel(channel, "the library has ended");
     }
 }

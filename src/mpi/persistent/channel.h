@@ -1,42 +1,43 @@
 /* Persistent requests, and the channels that some of them form.
  *
- * A start is a message like any other: it matches by MPI's rules, on the host when the start
- * is called (see persistent.h). Two GPUs that exchange data without a host cannot match,
- * so that a stream needs a channel: a send and a receive whose starts match only each other.
+ * A start of a persistent request is by default a message like any other: it is matched on
+ * the host when the start is called (see persistent.h). Two GPUs that exchange data without
+ * the host cannot match messages, so that a start on a stream uses a channel: one send and
+ * one receive request whose starts match only each other.
  *
- * Who connects. Requests are numbered by communicator, peer, tag and kind, in the order in
- * which they are set up; the nth send and the nth receive are counterparts. Nothing is said
- * about a request before it is started on a stream (a halo's: before it is set up), so that a
- * request that hosts alone start never connects, nor does one with a wildcard, nor one
- * whose counterpart does not exist:
+ * Connecting. Requests are numbered by communicator, peer, tag and kind, in the order in
+ * which they are set up; the nth send and the nth receive are counterparts. A request sends
+ * no control message before it is started on a stream (a halo's: when it is set up).
+ * Requests that are only started by the host therefore never connect; neither do requests
+ * with a wildcard, nor those whose counterpart does not exist.
  *
- *   CONNECT     from the side that is started on a stream; answered by CONNECT, by LATER
- *               (the counterpart is not set up yet, or has to finish messages first; CONNECT
- *               follows when it can), or by DISCONNECT (it forms no channel)
- *   READY       first from the receiver: it has mapped what it needs, or could not; then from
- *               the sender, whose word is final
- *   DISCONNECT  the request was freed, or has failed
+ *   CONNECT     from the side that is started on a stream. The peer answers by CONNECT, by
+ *               WAIT (the counterpart is not set up yet, or has to finish messages first;
+ *               CONNECT follows when it can), or by DISCONNECT (it forms no channel).
+ *   READY       first from the receiver: it has mapped the sender's flags, or failed to. Then
+ *               from the sender, whose answer decides.
+ *   DISCONNECT  the request was freed, or has failed.
  *
- * From which start on. The sender decides: its READY is in the sequence of its messages to
- * that process. Its starts before READY are messages, those after it go over the
- * channel. The receiver may have
+ * The first start on the channel. The sender's READY has a place in the sequence of its
+ * messages to that process: its starts before READY are messages, its starts after READY
+ * use the channel. On the receiving side,
  *
- *   messages of the sender from before READY that no receive has taken: `since` is READY's
- *     sequence number; while such a message fits, a start of the receive takes it, as it
- *     would have without a channel;
- *   a receive posted by a start of its host when READY comes: no message from before READY
- *     fits it, or it would have matched; what matches it is the sender's first start on the
- *     channel. It is withdrawn and goes over the channel.
- *   a receive posted by a start on a stream: excluded, since the receiver's READY, which the
- *     sender's follows, waits until there is none, and its later starts on streams wait for
- *     the sender's answer unless a message is there for them.
+ *   unexpected messages from before READY may be queued. Their sequence numbers are lower
+ *     than `ready_sequence`; while one of them matches, a start of the receive takes it, as
+ *     it would without a channel;
+ *   a receive that the host has posted may be waiting when READY comes. No message from
+ *     before READY matches it, or it would have been matched; so its message is the sender's
+ *     first start on the channel. The receive is withdrawn and continues on the channel;
+ *   no receive that was posted by a start on a stream is waiting: the receiver sends its
+ *     READY, which precedes the sender's, only when there is none, and later starts on
+ *     streams wait for the sender's READY unless an unexpected message matches.
  *
  * So the kth start of the sender after READY meets the kth start of the receiver that takes
- * no message from before READY, and no message is overtaken by one on the channel. A
+ * no message from before READY, and no message is overtaken by data on the channel. A
  * message that the sender's process sends after READY with the same tag is not ordered
- * with the channel and matches other receives only. `starting` keeps a side from passing READY while
- * a start is between its decision and its announcement. When a request is freed its counterpart's
- * starts are messages again. */
+ * with the channel and matches other receives only. `starting` delays READY while a start
+ * is between choosing message or channel and announcing its message. When a request is
+ * freed, its counterpart's starts become messages again. */
 #ifndef GPUBIND_MPI_PERSISTENT_CHANNEL_H
 #define GPUBIND_MPI_PERSISTENT_CHANNEL_H
 
@@ -45,149 +46,167 @@
 #include "mpi/core/request.h"
 #include "mpi/persistent/ctrl_msg.h"
 
-enum pair_state {
-    PAIR_APART,   /* each start is a message */
-    PAIR_ALONE,   /* so far: a channel may be formed */
-    PAIR_LINKING, /* so far: both sides are known, whether both reach each other is not */
-    PAIR_LINKED,  /* the sender's GPU writes into the receiver's memory */
-    PAIR_OVER     /* the channel has failed, or the library has ended; why says so */
+enum channel_state {
+    CHANNEL_NONE,        /* every start is a message */
+    CHANNEL_UNCONNECTED, /* starts are messages; CONNECT may still come or be sent */
+    CHANNEL_CONNECTING,  /* starts are messages; both sides have sent CONNECT */
+    CHANNEL_CONNECTED,   /* the sender's GPU writes to the receiver's memory */
+    CHANNEL_FAILED       /* `error` says why; also after the library's end */
 };
 
-enum pair_place {
-    PAIR_NOWHERE,
-    PAIR_DEFERRED, /* its posted receive was withdrawn, it is about to be on a track */
-    PAIR_PATIENT,  /* see tracks.h */
-    PAIR_ON_TRACK
+/* Where the current start on the channel is. */
+enum channel_place {
+    CHANNEL_IDLE,
+    CHANNEL_DEFERRED,   /* its posted receive was withdrawn; the next step of progress starts it */
+    CHANNEL_WAITING,    /* it waits for the peer outside of a stream, see exchange_streams.h */
+    CHANNEL_IN_EXCHANGE /* its exchange is in a stream */
 };
 
-/* This side of it. The request is its operation, which the progress engine never moves itself. */
-struct pair {
-    struct pair *next;    /* of all, in the order in which they were set up */
-    struct pair *follows; /* in the one list that it is in by its place */
+/* This rank's side of a channel, one for each persistent request. */
+struct channel {
+    struct channel *next;      /* in the list of all, in the order of their set-up */
+    struct channel *list_next; /* in the list that `place` puts it in */
     struct gpubind_operation *request;
-    enum pair_state state;
-    enum pair_place place;
-    uint32_t number, others; /* names of the two sides in their processes, from 1 */
-    uint32_t index; /* see above; 0: it has a wildcard, or is for MPI_PROC_NULL */
-    bool internal;  /* a halo's: connected when it is made, and alone on its communicator */
-    bool sure;
-    bool dense;  /* its messages are copies of the request */
-    bool said;   /* CONNECT, */
-    bool told;   /* LATER was the answer */
-    bool agreed; /* a receive: READY was said */
-    bool met;     /* the other side is known, */
-    bool parted;  /* and touches nothing of this side any more: it was freed, or is gone */
-    bool stuck;   /* its words could not be broken: nobody may have them any more */
-    bool freed;   /* by the application, but still needed here */
-    bool started; /* once before */
-    bool captured;   /* in graphs, which start it uncounted */
-    uint64_t starts; /* all others on the channel, */
-    bool limited;    /* of which these have a counterpart: the other side was freed */
-    uint64_t last;
-    uint64_t since;  /* sequence number of the sender's READY; */
-    bool caught_up;  /* no message of before it is left */
-    int starting;    /* calls that have decided how a start goes, and not announced it */
-    int answer;      /* READY that came meanwhile: 1 good, -1 bad */
-    uint64_t answered; /* its sequence number */
-    bool by_message; /* this start on a stream */
-    struct gpubind_error why;
-    uint64_t others_nbytes;
-    /* as a message */
-    MPI_Datatype type;
-    bool own_type;
+    enum channel_state state;
+    enum channel_place place;
+    uint32_t id, peer_id; /* of the two sides, each unique in its process, from 1 */
+    uint32_t index;     /* among the requests of that peer and tag; 0: cannot connect */
+    bool internal;      /* of a halo: connects at set-up, alone on its communicator */
+    bool no_handshake;  /* the callers of both sides guarantee that the buffer is free */
+    bool dense;         /* the buffer is contiguous: messages are copies of the request */
+
+    /* connecting */
+    bool connect_sent;
+    bool wait_received; /* instead of an answer to CONNECT */
+    bool ready_sent;    /* a receive */
+    bool peer_known;    /* peer_id and peer_nbytes are known */
+    bool peer_mapped;   /* the peer's memory is mapped here, as far as needed */
+    int starting;       /* calls between choosing how to start and announcing the message */
+    int peer_ready;     /* READY came and is not handled yet: 1 it was good, -1 it was not */
+    uint64_t peer_ready_sequence; /* its sequence number */
+    uint64_t ready_sequence;      /* the same of the sender's READY, once handled */
+    bool older_matched; /* no unexpected message from before ready_sequence is left */
+    uint64_t peer_nbytes;
+    struct channel_endpoint local;
+    struct mapping *memory_mapping, *flags_mapping; /* of the peer's */
+
+    /* starts */
+    bool started;       /* at least once */
+    bool captured;      /* in a graph, whose launches `starts` does not count */
+    uint64_t starts;    /* on the channel, outside of graphs */
+    bool by_message;    /* the start on a stream that is being queued is a message */
+    struct gpubind_operation *message; /* of the host's current start; NULL: none */
+    int stream_messages; /* messages of starts on streams that have not completed */
+    MPI_Datatype type;  /* of the buffer, for messages */
+    bool owns_type;     /* it is a duplicate */
     MPI_Count count;
-    struct gpubind_operation *inner; /* this start's */
-    int streamed; /* starts on streams whose messages have not ended */
-    struct pair *next_leaving; /* freed while active */
-    bool linked; /* or was; then: */
-    bool in_stream; /* streams of the application may wait for the other side; */
-    bool unsaid;    /* they did in vain, and no call has returned that yet */
-    struct words words;
-    struct offered mine;
-    bool reached; /* what has to be mapped here is */
-    struct mapping *memory_mapping, *words_mapping;
+    bool in_stream;     /* application streams may wait for the peer */
+    struct words flags; /* in this GPU's memory; the peer sets them */
     union {
         struct exchange_send send;
         struct exchange_receive receive;
     } exchange;
+
+    /* ending */
+    bool freed;         /* by the application; the channel is still needed here */
+    struct channel *next_freed_active; /* in the list of those freed while active */
+    bool peer_freed;    /* the peer freed its request: starts up to last_start still match */
+    uint64_t last_start;
+    bool peer_detached; /* the peer has freed its side or is gone, and touches no memory here */
+    bool was_connected;
+    bool flags_stuck;   /* the flags could not be broken, and are not used again */
+    bool error_pending; /* a stream's wait was broken, and no call has returned `error` yet */
+    struct gpubind_error error;
 };
 
-/* A new one for the request. NULL: out of memory. layout: of the buffer; NULL: irregular. */
-struct pair *pair_make(struct gpubind_operation *request, const struct layout *layout,
-                       bool internal, bool sure);
-/* The application needs it no more; it is not active. */
-void pair_free(struct pair *pair);
-/* It cannot be started any more: says so to the other side, ends a start that is under
- * way on either with the sentence. */
-void pair_break(struct pair *pair, const char *why);
-/* What was started is over on this side: may end what waits for that. */
-void pair_settle(struct pair *pair);
-/* All of them. */
-struct pair *pairs_first(void);
-/* One is set up with a buffer in that allocation. */
-bool pairs_hold(uint64_t id);
-/* A start on the channel is put into a stream of the application's. */
-void pair_enter_stream(struct pair *pair);
-/* There are such pairs: a stream may wait for a rank that is gone while nobody is in the
- * library. Without the lock. */
-bool pairs_watched(void);
-/* Ends such waits; looks ten times a second at most. */
-void pairs_watch(void);
-/* All ranks have come to the library's end: nothing waits, nothing is mapped. */
-void pairs_stop(void);
+/* Makes the channel of a new request. layout: of the buffer; NULL: irregular. NULL: out of
+ * memory. */
+struct channel *channel_make(struct gpubind_operation *request, const struct layout *layout,
+                             bool internal, bool no_handshake);
+/* The application frees the request, which is not active. */
+void channel_free(struct channel *channel);
+/* Fails the channel: tells the peer, and ends a start that is under way on either side with
+ * the sentence. */
+void channel_fail(struct channel *channel, const char *why);
+/* To be called when a start has ended on this side: does what had to wait for that (answers
+ * the peer, unmaps, destroys a freed channel). The channel may be no more afterwards. */
+void channel_settle(struct channel *channel);
+struct channel *channels_first(void);
+/* A channel has its buffer in allocation id. */
+bool channels_use_memory(uint64_t id);
+/* A start on the channel goes into a stream of the application. */
+void channel_enter_stream(struct channel *channel);
+/* Some channel is in_stream: a stream may wait for a rank that is gone while no thread is in
+ * the library. May be called without the lock. */
+bool channels_in_streams(void);
+/* Breaks waits of streams for ranks that are gone; looks ten times a second at most. */
+void channels_watch_peers(void);
+/* At the library's end, which all ranks have reached: ends all waits and mappings. */
+void channels_stop(void);
 
-/* ---- pairs_connect.c */
+/* ---- channel_match.c */
 
-/* A new one: its number, and what its counterpart has said already. */
-void pair_introduce(struct pair *pair);
-/* Says CONNECT, once. */
-void pair_connect(struct pair *pair);
-void pair_tell(struct pair *pair, enum letter_kind kind, bool bad);
-/* Answers what had to wait for a start of this side. */
-void pair_decide(struct pair *pair);
-/* A start on a stream needs an answer of the other side first, which takes only progress there:
- * it has still to send what this side receives, or to receive what this one sends. */
-bool pair_awaits(const struct pair *pair);
-/* Takes what the others tell. */
-void pairs_listen(void);
-/* The same, of all that ranks of this node have said by now; false: something is still on
- * its way. */
-bool pairs_hear(void);
-/* Streams of the application, or an exchange of the library's, wait in vain. */
-void pair_let_go(struct pair *pair);
-/* The message of the start that is under way, if it is one, is forgotten. */
-void pair_drop_message(struct pair *pair);
-/* The communicator is no more. */
-void pairs_forget(const struct comm *comm);
+/* Numbers a new channel; if its counterpart's CONNECT has come already, passes that on. */
+void channel_register(struct channel *channel);
+/* Finds the channel that CONNECT of rank is for. NULL: none; with *early the request is not
+ * set up yet, and channel_register will find CONNECT, which is kept. */
+struct channel *channel_match(struct comm *comm, int rank, const struct ctrl_msg *msg,
+                              bool *early);
+/* Drops a kept CONNECT of that sender's id. false: there is none. */
+bool channel_drop_early_connect(const struct comm *comm, int rank, uint32_t id);
+/* The communicator is freed. */
+void channels_forget(const struct comm *comm);
 
-/* ---- links.c */
+/* ---- channel_handshake.c */
 
-/* Fills what the other side has to know. */
-void link_offer(struct pair *pair, const struct layout *layout);
-/* Both sides may try; they come to the same answer. */
-bool link_may_be(const struct pair *pair, const struct offered *other);
-/* Maps what this side needs; false: the driver refuses. */
-bool link_open(struct pair *pair, const struct offered *other);
-void link_close(struct pair *pair);
-/* Whoever waits for words of the linked pair goes on, on the other side too; on this side
- * alone. */
-void link_break(struct pair *pair);
-void link_break_here(struct pair *pair);
+/* Sends CONNECT, unless it was sent. */
+void channel_connect(struct channel *channel);
+/* CONNECT of the channel's counterpart has come. */
+void channel_connect_came(struct channel *channel, const struct ctrl_msg *msg);
+void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad);
+/* Sends and handles READY, if nothing of this side delays it any more. */
+void channel_answer(struct channel *channel);
+/* A start on a stream has to wait for the peer's answer first, which takes only progress of
+ * the peer: it has a message to send to, or to receive from, this side. */
+bool channel_awaits_peer(const struct channel *channel);
+/* Handles the control messages that have come. */
+void channels_read_ctrl(void);
+/* The same after reading all that ranks of this node have announced by now. false: a control
+ * message is still on its way. */
+bool channels_poll_ctrl(void);
+/* Ends what waits for the peer on this side: the application's streams, and an exchange. */
+void channel_release_waits(struct channel *channel);
+/* Forgets the message of the host's current start, if it is one. */
+void channel_drop_message(struct channel *channel);
 
-static inline bool pair_sends(const struct pair *pair)
+/* ---- channel_connect.c */
+
+/* Fills channel->local, which CONNECT carries. */
+void connection_describe(struct channel *channel, const struct layout *layout);
+/* Both sides could connect by what they have told; both compute the same answer. */
+bool connection_possible(const struct channel *channel, const struct channel_endpoint *other);
+/* Maps the peer's memory. false: the driver refuses. */
+bool connection_open(struct channel *channel, const struct channel_endpoint *other);
+void connection_close(struct channel *channel);
+/* Writes EXCHANGE_BROKEN to the flags, so that streams that wait for them go on: on both
+ * sides, or on this one alone. */
+void connection_break(struct channel *channel);
+void connection_break_local(struct channel *channel);
+
+static inline bool channel_sends(const struct channel *channel)
 {
-    return pair->request->kind == OPERATION_SEND;
+    return channel->request->kind == OPERATION_SEND;
 }
 
-/* So many starts more have no counterpart any more. */
-static inline bool pair_is_spent(const struct pair *pair, unsigned more)
+/* The peer has freed its request: `more` further starts here exceed those that it matches. */
+static inline bool channel_is_spent(const struct channel *channel, unsigned more)
 {
-    return pair->limited && pair->starts + more > pair->last;
+    return channel->peer_freed && channel->starts + more > channel->last_start;
 }
 
-static inline unsigned pair_parts(const struct pair *pair)
+static inline unsigned channel_parts(const struct channel *channel)
 {
-    return pair_sends(pair) ? pair->exchange.send.parts : pair->exchange.receive.parts;
+    return channel_sends(channel) ? channel->exchange.send.parts : channel->exchange.receive.parts;
 }
 
 #endif

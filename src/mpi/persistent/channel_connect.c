@@ -1,14 +1,14 @@
-/* Pairs whose sender writes straight into the receiver's memory: what each side needs of
- * the other for that. */
+/* The connection of a channel: what each side tells the peer about its buffer and flags, and
+ * maps of the peer's. */
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/log.h"
 #include "mpi/core/transport.h"
 #include "mpi/persistent/channel.h"
 
-static bool is_self(const struct pair *pair)
+static bool is_self(const struct channel *channel)
 {
-    const struct gpubind_operation *request = pair->request;
+    const struct gpubind_operation *request = channel->request;
 
     return request->peer->domain_rank == request->domain->rank;
 }
@@ -18,128 +18,135 @@ static bool may_exchange(struct gpu *gpu)
     return exchange_has_kernel(gpu) || gpu_driver()->cuStreamBatchMemOp_v2;
 }
 
-void link_offer(struct pair *pair, const struct layout *layout)
+void connection_describe(struct channel *channel, const struct layout *layout)
 {
-    const struct gpubind_operation *request = pair->request;
-    struct offered *mine = &pair->mine;
+    const struct gpubind_operation *request = channel->request;
+    struct channel_endpoint *local = &channel->local;
     struct gpu *gpu = request->memory.gpu;
 
-    mine->nbytes = request->nbytes;
-    mine->sure = pair->sure;
-    mine->gpu = (uint64_t)(uintptr_t)gpu;
-    if (!gpu || !layout || !transport_allowed(TRANSPORT_IPC) || request->nbytes == 0 || request->peer->local < 0 ||
+    local->nbytes = request->nbytes;
+    local->no_handshake = channel->no_handshake;
+    local->gpu = (uint64_t)(uintptr_t)gpu;
+    if (!gpu || !layout || !transport_allowed(TRANSPORT_IPC) || request->nbytes == 0 ||
+        request->peer->local < 0 ||
         !may_exchange(gpu))
         return;
-    mine->kernel = exchange_has_kernel(gpu);
-    if (words_take(gpu, mine->kernel ? exchange_parts(request->nbytes) : 1, &pair->words, NULL) < 0)
+    local->kernel = exchange_has_kernel(gpu);
+    if (words_take(gpu, local->kernel ? exchange_parts(request->nbytes) : 1, &channel->flags,
+                   NULL) < 0)
         return;
-    mine->layout = *layout;
-    mine->layout.address += request->memory.address;
-    mine->words = pair->words.at;
-    mine->nwords = pair->words.n;
-    mine->linkable = is_self(pair) || (memory_share(&request->memory, &mine->memory) &&
-                                       words_share(&pair->words, &mine->words_memory));
+    local->layout = *layout;
+    local->layout.address += request->memory.address;
+    local->flags = channel->flags.at;
+    local->nflags = channel->flags.n;
+    local->connectable = is_self(channel) || (memory_share(&request->memory, &local->memory) &&
+                                              words_share(&channel->flags, &local->flags_memory));
 }
 
-bool link_may_be(const struct pair *pair, const struct offered *other)
+bool connection_possible(const struct channel *channel, const struct channel_endpoint *other)
 {
-    return pair->mine.linkable && other->linkable &&
-           (!is_self(pair) || pair->mine.gpu == other->gpu);
+    return channel->local.connectable && other->connectable &&
+           (!is_self(channel) || channel->local.gpu == other->gpu);
 }
 
-/* Where the owner's address lies here; 0: nowhere. */
-static cuda_address reach(struct pair *pair, const struct memory_export *shared,
+/* Maps memory of the peer. Returns where the peer's address lies here; 0: not mapped. */
+static cuda_address reach(struct channel *channel, const struct memory_export *shared,
                           cuda_address owners, struct mapping **mapping)
 {
-    struct peer *peer = pair->request->peer;
+    struct peer *peer = channel->request->peer;
     struct gpubind_error err;
 
-    if (is_self(pair))
+    if (is_self(channel))
         return owners;
-    if (peer->no_ipc || !mapping_possible(peer, shared, pair->request->memory.gpu))
+    if (peer->no_ipc || !mapping_possible(peer, shared, channel->request->memory.gpu))
         return 0;
-    *mapping = mapping_open(peer, shared, pair->request->memory.gpu, &err);
+    *mapping = mapping_open(peer, shared, channel->request->memory.gpu, &err);
     if (*mapping)
         return mapping_address(*mapping, owners);
     peer->no_ipc = true;
     warn_once(WARN_IPC, "%s (rank %d); messages to there go through host memory", err.text,
-              pair->request->rank);
+              channel->request->rank);
     return 0;
 }
 
-static unsigned parts_of(const struct pair *pair, const struct offered *other)
+static unsigned parts_of(const struct channel *channel, const struct channel_endpoint *other)
 {
-    const struct offered *send = pair_sends(pair) ? &pair->mine : other;
+    const struct channel_endpoint *send = channel_sends(channel) ? &channel->local : other;
     unsigned parts = 1;
 
-    if (pair->mine.kernel && other->kernel)
+    if (channel->local.kernel && other->kernel)
         parts = exchange_parts(send->nbytes);
-    parts = parts > other->nwords ? other->nwords : parts;
-    return parts > pair->mine.nwords ? pair->mine.nwords : parts;
+    parts = parts > other->nflags ? other->nflags : parts;
+    return parts > channel->local.nflags ? channel->local.nflags : parts;
 }
 
-static bool open_send(struct pair *pair, const struct offered *other)
+static bool open_send(struct channel *channel, const struct channel_endpoint *other)
 {
-    struct exchange_send *send = &pair->exchange.send;
+    struct exchange_send *send = &channel->exchange.send;
 
-    *send = (struct exchange_send){.from = pair->mine.layout, .to = other->layout,
-                                   .nbytes = pair->mine.nbytes, .ready = pair->words.at,
-                                   .parts = parts_of(pair, other)};
-    send->to.address = reach(pair, &other->memory, other->layout.address, &pair->memory_mapping);
-    send->done = reach(pair, &other->words_memory, other->words, &pair->words_mapping);
+    *send = (struct exchange_send){.from = channel->local.layout, .to = other->layout,
+                                   .nbytes = channel->local.nbytes, .ready = channel->flags.at,
+                                   .parts = parts_of(channel, other)};
+    send->to.address = reach(channel, &other->memory, other->layout.address,
+                             &channel->memory_mapping);
+    send->done = reach(channel, &other->flags_memory, other->flags, &channel->flags_mapping);
     return send->to.address && send->done;
 }
 
-static bool open_receive(struct pair *pair, const struct offered *other)
+static bool open_receive(struct channel *channel, const struct channel_endpoint *other)
 {
-    struct exchange_receive *receive = &pair->exchange.receive;
+    struct exchange_receive *receive = &channel->exchange.receive;
 
-    *receive = (struct exchange_receive){.done = pair->words.at, .parts = parts_of(pair, other)};
-    receive->ready = reach(pair, &other->words_memory, other->words, &pair->words_mapping);
+    *receive = (struct exchange_receive){.done = channel->flags.at,
+                                         .parts = parts_of(channel, other)};
+    receive->ready = reach(channel, &other->flags_memory, other->flags, &channel->flags_mapping);
     return receive->ready;
 }
 
-bool link_open(struct pair *pair, const struct offered *other)
+bool connection_open(struct channel *channel, const struct channel_endpoint *other)
 {
-    const struct gpubind_operation *request = pair->request;
+    const struct gpubind_operation *request = channel->request;
     bool open;
 
-    /* The other side maps these, and may be asked to let go of them. */
-    if (!is_self(pair))
-        shares_note(request->domain, pair->mine.words_memory.id, request->peer->local);
-    if (!is_self(pair) && !pair_sends(pair))
+    /* The peer maps these, and is asked to unmap them before they are freed. */
+    if (!is_self(channel))
+        shares_note(request->domain, channel->local.flags_memory.id, request->peer->local);
+    if (!is_self(channel) && !channel_sends(channel))
         shares_note(request->domain, request->memory.id, request->peer->local);
-    pair->sure &= other->sure;
-    open = pair_sends(pair) ? open_send(pair, other) : open_receive(pair, other);
+    channel->no_handshake &= other->no_handshake;
+    open = channel_sends(channel) ? open_send(channel, other) : open_receive(channel, other);
     if (!open)
-        link_close(pair);
+        connection_close(channel);
     return open;
 }
 
-void link_break_here(struct pair *pair)
+void connection_break_local(struct channel *channel)
 {
-    if (pair->linked &&
-        words_write(pair->request->memory.gpu, pair->words.at, pair_parts(pair), EXCHANGE_BROKEN,
+    if (channel->was_connected &&
+        words_write(channel->request->memory.gpu, channel->flags.at, channel_parts(channel),
+                    EXCHANGE_BROKEN,
                     NULL) < 0)
-        pair->stuck = true;
+        channel->flags_stuck = true;
 }
 
-/* The other side first: its part is then not done by halves when this one goes on. */
-void link_break(struct pair *pair)
+/* The peer's flags first: its exchange must not go on half done when this side's goes on. */
+void connection_break(struct channel *channel)
 {
-    const cuda_address others = pair_sends(pair) ? pair->exchange.send.done
-                                                 : pair->exchange.receive.ready;
+    const cuda_address peer_flags = channel_sends(channel) ? channel->exchange.send.done
+                                                 : channel->exchange.receive.ready;
 
-    if (pair->state == PAIR_LINKED && pair->starts + pair->captured > 0 && !pair->parted)
-        words_write(pair->request->memory.gpu, others, pair_parts(pair), EXCHANGE_BROKEN, NULL);
-    link_break_here(pair);
+    if (channel->state == CHANNEL_CONNECTED && channel->starts + channel->captured > 0 &&
+        !channel->peer_detached)
+        words_write(channel->request->memory.gpu, peer_flags, channel_parts(channel),
+                    EXCHANGE_BROKEN, NULL);
+    connection_break_local(channel);
 }
 
-void link_close(struct pair *pair)
+void connection_close(struct channel *channel)
 {
-    if (pair->memory_mapping)
-        mapping_done(pair->memory_mapping);
-    if (pair->words_mapping)
-        mapping_done(pair->words_mapping);
-    pair->memory_mapping = pair->words_mapping = NULL;
+    if (channel->memory_mapping)
+        mapping_done(channel->memory_mapping);
+    if (channel->flags_mapping)
+        mapping_done(channel->flags_mapping);
+    channel->memory_mapping = channel->flags_mapping = NULL;
 }

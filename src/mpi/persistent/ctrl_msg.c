@@ -1,3 +1,4 @@
+/* Control messages of channels: sending and receiving them as messages of the library. */
 #include "mpi/persistent/ctrl_msg.h"
 
 #include <stdlib.h>
@@ -7,127 +8,127 @@
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 
-struct post { /* a letter on its way */
-    struct post *next;
+struct transfer { /* one control message, from its send or announcement to its end */
+    struct transfer *next;
     struct gpubind_operation *operation;
     uint64_t sequence;
-    struct pair_letter letter;
+    struct ctrl_msg msg;
 };
 
-/* Seconds that a letter takes once it was announced, unless its sender has to help: that
- * one may be in a call of MPI for long. */
-#define PATIENCE 1e-3
+/* Seconds in which an announced control message arrives, unless its sender has to make progress
+ * for it, which may be in an MPI call for long. */
+#define ARRIVAL_SECONDS 1e-3
 
-static struct post *leaving, *coming, **coming_end = &coming;
-static struct post *kept, **kept_end = &kept; /* for a thread that may call MPI */
-static double announced; /* the latest of them */
+static struct transfer *sending, *receiving, **receiving_end = &receiving;
+static struct transfer *unsent, **unsent_end = &unsent; /* until a thread that may call MPI comes */
+static double announced; /* when the latest of `receiving` was */
 
-static struct post *make(enum operation_kind kind, struct comm *companion, int rank)
+static struct transfer *make(enum operation_kind kind, struct comm *companion, int rank)
 {
-    struct post *post = calloc(1, sizeof *post);
+    struct transfer *transfer = calloc(1, sizeof *transfer);
     struct gpubind_operation *operation = operation_make(kind);
 
-    if (!post || !operation) /* the other side waits for it */
+    if (!transfer || !operation) /* the peer waits for the message */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     operation_join(operation, companion);
     operation->rank = rank;
     operation->peer = &companion->domain->peers[companion->domain_ranks[rank]];
-    operation->tag = LETTER_TAG;
-    operation->buffer = &post->letter;
-    operation->memory.address = (cuda_address)(uintptr_t)&post->letter;
-    operation->nbytes = sizeof post->letter;
-    post->operation = operation;
-    return post;
+    operation->tag = CTRL_TAG;
+    operation->buffer = &transfer->msg;
+    operation->memory.address = (cuda_address)(uintptr_t)&transfer->msg;
+    operation->nbytes = sizeof transfer->msg;
+    transfer->operation = operation;
+    return transfer;
 }
 
-static void send(struct post *post)
+static void send(struct transfer *transfer)
 {
-    if (post->operation->peer->local >= 0)
-        local_send(post->operation);
+    if (transfer->operation->peer->local >= 0)
+        local_send(transfer->operation);
     else
-        remote_send(post->operation);
-    post->next = leaving;
-    leaving = post;
+        remote_send(transfer->operation);
+    transfer->next = sending;
+    sending = transfer;
 }
 
-void letter_send(struct comm *comm, int rank, const struct pair_letter *letter)
+void ctrl_msg_send(struct comm *comm, int rank, const struct ctrl_msg *msg)
 {
-    struct post *post = make(OPERATION_SEND, comm->companion, rank);
+    struct transfer *transfer = make(OPERATION_SEND, comm->companion, rank);
 
-    post->letter = *letter;
-    if (post->operation->peer->local >= 0 || (library_may_call_mpi() && !kept)) {
-        send(post);
+    transfer->msg = *msg;
+    if (transfer->operation->peer->local >= 0 || (library_may_call_mpi() && !unsent)) {
+        send(transfer);
         return;
     }
-    *kept_end = post;
-    kept_end = &post->next;
+    *unsent_end = transfer;
+    unsent_end = &transfer->next;
 }
 
-static void send_kept(void)
+static void send_unsent(void)
 {
-    while (kept && library_may_call_mpi()) {
-        struct post *post = kept;
+    while (unsent && library_may_call_mpi()) {
+        struct transfer *transfer = unsent;
 
-        kept = post->next;
-        send(post);
+        unsent = transfer->next;
+        send(transfer);
     }
-    if (!kept)
-        kept_end = &kept;
+    if (!unsent)
+        unsent_end = &unsent;
 }
 
-void letter_arrived(struct comm *companion, const struct arrival *arrival)
+void ctrl_msg_arrived(struct comm *companion, const struct arrival *arrival)
 {
-    struct post *post = make(OPERATION_RECEIVE, companion, arrival->header.source);
+    struct transfer *transfer = make(OPERATION_RECEIVE, companion, arrival->header.source);
 
     announced = operation_clock();
-    post->sequence = arrival->header.sequence;
-    *coming_end = post;
-    coming_end = &post->next;
-    receive_start(post->operation, arrival);
+    transfer->sequence = arrival->header.sequence;
+    *receiving_end = transfer;
+    receiving_end = &transfer->next;
+    receive_start(transfer->operation, arrival);
 }
 
-static void drop_sent(void)
+static void free_sent(void)
 {
-    struct post **link = &leaving;
+    struct transfer **link = &sending;
 
     while (*link) {
-        struct post *post = *link;
+        struct transfer *transfer = *link;
 
-        if (!post->operation->done) {
-            link = &post->next;
+        if (!transfer->operation->done) {
+            link = &transfer->next;
             continue;
         }
-        *link = post->next;
-        operation_forget(post->operation);
-        free(post);
+        *link = transfer->next;
+        operation_forget(transfer->operation);
+        free(transfer);
     }
 }
 
-void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter *))
+void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg *))
 {
-    drop_sent();
-    send_kept();
-    while (coming && coming->operation->done) {
-        struct post *post = coming;
+    free_sent();
+    send_unsent();
+    while (receiving && receiving->operation->done) {
+        struct transfer *transfer = receiving;
 
-        if (post->operation->result != MPI_SUCCESS) /* what was promised cannot be had */
+        if (transfer->operation->result != MPI_SUCCESS) /* the peer counts on its being handled */
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
-        coming = post->next;
-        if (!coming)
-            coming_end = &coming;
-        post->letter.sequence = post->sequence;
-        take(post->operation->comm->of, post->operation->rank, &post->letter);
-        operation_forget(post->operation); /* the communicator may end with it */
-        free(post);
+        receiving = transfer->next;
+        if (!receiving)
+            receiving_end = &receiving;
+        transfer->msg.sequence = transfer->sequence;
+        take(transfer->operation->comm->of, transfer->operation->rank, &transfer->msg);
+        operation_forget(transfer->operation); /* this may free the communicator */
+        free(transfer);
     }
 }
 
-bool letters_busy(void)
+bool ctrl_msgs_busy(void)
 {
-    return leaving || coming || kept;
+    return sending || receiving || unsent;
 }
 
-bool letters_coming(void)
+bool ctrl_msgs_coming(void)
 {
-    return coming && operation_clock() - announced < PATIENCE;
+    return receiving && operation_clock() - announced < ARRIVAL_SECONDS;
 }

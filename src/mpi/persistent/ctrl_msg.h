@@ -1,51 +1,53 @@
-/* What the two sides of persistent requests tell each other: messages of the progress engine on the
- * communicator's companion, which match nothing of the application's. */
+/* Control messages between the two sides of a channel: messages of the library on the
+ * communicator's companion, which match no receive of the application. */
 #ifndef GPUBIND_MPI_PERSISTENT_CTRL_MSG_H
 #define GPUBIND_MPI_PERSISTENT_CTRL_MSG_H
 
 #include "gpu/exchange/exchange.h"
 #include "mpi/p2p/tag_match.h"
 
-#define LETTER_TAG INT32_MIN
+#define CTRL_TAG INT32_MIN
 
-/* One side of a channel, as the other has to know it. */
-struct offered {
+/* One side of a channel, as CONNECT describes it to the peer. */
+struct channel_endpoint {
     uint64_t nbytes;       /* to send; room to receive */
-    uint32_t linkable;     /* what follows is there: GPU memory that lies regularly */
-    uint32_t kernel;       /* there is the kernel of exchanges */
-    uint32_t sure, nwords;
-    uint64_t gpu;          /* as its process names it */
+    uint32_t connectable;  /* GPU memory with a regular layout; the fields below are set */
+    uint32_t kernel;       /* the GPU has the exchange kernel */
+    uint32_t no_handshake, nflags;
+    uint64_t gpu;          /* identifies the GPU within the owner's process */
     struct layout layout;  /* at the owner's address */
-    cuda_address words;    /* the owner's */
-    struct memory_export memory, words_memory;
+    cuda_address flags;    /* the same */
+    struct memory_export memory, flags_memory;
 };
 
-enum letter_kind {
-    LETTER_CONNECT,   /* this request is started on a stream: its counterpart may connect */
-    LETTER_LATER,     /* the answer to that, where the counterpart is not ready for it yet */
-    LETTER_READY,     /* the other's memory is mapped, or (bad) cannot be */
-    LETTER_DISCONNECT /* the request was freed or forms no channel, or (bad) has failed */
+enum ctrl_kind { /* see channel.h */
+    CTRL_CONNECT,
+    CTRL_WAIT,
+    CTRL_READY,     /* bad: the peer's memory cannot be mapped */
+    CTRL_DISCONNECT /* bad: the request has failed; else it was freed or forms no channel */
 };
 
-struct pair_letter {
-    enum letter_kind kind;
-    uint32_t from, to; /* numbers of pairs; 0: not known */
+struct ctrl_msg {
+    enum ctrl_kind kind;
+    uint32_t from, to; /* channel ids; 0: not known */
     int32_t bad;
-    int32_t send, tag;        /* CONNECT: */
-    uint32_t index;           /* the how-manieth with that peer and tag, from 1 */
-    int32_t counted;          /* DISCONNECT, not bad: all starts were counted, */
-    uint64_t starts;          /* so many */
-    uint64_t sequence;        /* of the letter among the sender's messages; set on arrival */
-    struct offered offered;
+    int32_t send, tag; /* CONNECT: of the request, */
+    uint32_t index;    /* and its number among those with that peer and tag, from 1 */
+    int32_t counted;   /* DISCONNECT, not bad: `starts` has all starts, none was captured */
+    uint64_t starts;
+    uint64_t sequence; /* among the sender's messages; set on arrival */
+    struct channel_endpoint endpoint; /* CONNECT */
 };
 
-void letter_send(struct comm *comm, int rank, const struct pair_letter *letter);
-/* match.c found one for the companion. */
-void letter_arrived(struct comm *companion, const struct arrival *arrival);
-/* Gives away what has come, in the order of each sender. */
-void letters_read(void (*take)(struct comm *, int rank, const struct pair_letter *));
-bool letters_busy(void);
-/* One was announced a moment ago, and is not here yet. */
-bool letters_coming(void);
+/* Sends a copy of msg; where this thread may not call MPI, as soon as one does. */
+void ctrl_msg_send(struct comm *comm, int rank, const struct ctrl_msg *msg);
+/* A control message was announced on the companion: receives it. */
+void ctrl_msg_arrived(struct comm *companion, const struct arrival *arrival);
+/* Passes the messages that were received to take, in the order of each sender. */
+void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg *));
+/* Some are being sent or received. */
+bool ctrl_msgs_busy(void);
+/* One was announced a moment ago, and is not received yet. */
+bool ctrl_msgs_coming(void);
 
 #endif

@@ -1,18 +1,18 @@
-/* Pairs, put together as an exchange. */
+/* Queues channels in a stream as one exchange. */
 #include <stdlib.h>
 
 #include "gpu/core/deferred_free.h"
 #include "mpi/core/context.h"
 #include "mpi/persistent/exchange_streams.h"
 
-/* An exchange while it is put together. */
+/* The arguments of one exchange. */
 struct batch {
     struct exchange_send *sends;
     struct exchange_receive *receives;
     int nsends, nreceives, room;
 };
 
-static struct batch spare; /* its memory is kept */
+static struct batch cached; /* kept for the next exchange */
 
 static void clear(struct batch *batch)
 {
@@ -21,32 +21,32 @@ static void clear(struct batch *batch)
     *batch = (struct batch){0};
 }
 
-/* Whoever has it may let go of the lock. */
-static struct batch take_spare(void)
+/* The caller owns it until give_back, and may release the lock meanwhile. */
+static struct batch take_cached(void)
 {
-    struct batch batch = spare;
+    struct batch batch = cached;
 
-    spare = (struct batch){0};
+    cached = (struct batch){0};
     batch.nsends = batch.nreceives = 0;
     return batch;
 }
 
 static void give_back(struct batch *batch)
 {
-    if (batch->room > spare.room) {
-        const struct batch smaller = spare;
+    if (batch->room > cached.room) {
+        const struct batch smaller = cached;
 
-        spare = *batch;
+        cached = *batch;
         *batch = smaller;
     }
     clear(batch);
 }
 
-static int make_room(struct batch *batch, const struct pair *pairs, struct gpubind_error *err)
+static int make_room(struct batch *batch, const struct channel *channels, struct gpubind_error *err)
 {
     int n = 0;
 
-    for (; pairs; pairs = pairs->follows)
+    for (; channels; channels = channels->list_next)
         n++;
     if (n > batch->room) {
         clear(batch);
@@ -57,26 +57,26 @@ static int make_room(struct batch *batch, const struct pair *pairs, struct gpubi
     return n <= batch->room ? 0 : error_set(err, "out of memory");
 }
 
-static void fill(struct batch *batch, const struct pair *pairs, bool ready)
+static void fill(struct batch *batch, const struct channel *channels, bool peers_ready)
 {
-    for (; pairs; pairs = pairs->follows)
-        if (pair_sends(pairs)) {
-            batch->sends[batch->nsends++] = pairs->exchange.send;
+    for (; channels; channels = channels->list_next)
+        if (channel_sends(channels)) {
+            batch->sends[batch->nsends++] = channels->exchange.send;
         } else {
-            batch->receives[batch->nreceives] = pairs->exchange.receive;
-            batch->receives[batch->nreceives++].sure |= ready;
+            batch->receives[batch->nreceives] = channels->exchange.receive;
+            batch->receives[batch->nreceives++].sure |= peers_ready;
         }
 }
 
-/* The first time a sure pair asks too: what its user did to the buffer before is no part
- * of what makes it sure. */
-static void asked_once(struct pair *pairs)
+/* The first start of a channel does the handshake in any case: the callers' guarantee does
+ * not cover what they did to the buffer before. */
+static void end_first_start(struct channel *channels)
 {
-    for (struct pair *pair = pairs; pair; pair = pair->follows)
-        if (pair_sends(pair))
-            pair->exchange.send.sure = pair->sure;
+    for (struct channel *channel = channels; channel; channel = channel->list_next)
+        if (channel_sends(channel))
+            channel->exchange.send.sure = channel->no_handshake;
         else
-            pair->exchange.receive.sure = pair->sure;
+            channel->exchange.receive.sure = channel->no_handshake;
 }
 
 static int start(struct gpu *gpu, struct CUstream_st *stream, const struct batch *batch,
@@ -86,9 +86,9 @@ static int start(struct gpu *gpu, struct CUstream_st *stream, const struct batch
                           batch->nreceives, err);
 }
 
-/* Without the lock. */
-static int start_beside(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
-                        const struct batch *batch, struct gpubind_error *err)
+/* Releases the lock meanwhile. */
+static int start_unlocked(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
+                          const struct batch *batch, struct gpubind_error *err)
 {
     struct hold *hold = capturing ? NULL : hold_begin(gpu, stream);
     int status;
@@ -103,39 +103,39 @@ static int start_beside(struct gpu *gpu, struct CUstream_st *stream, bool captur
     return status;
 }
 
-int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs, bool ready,
-                 struct gpubind_error *err)
+int exchange_batch_queue(struct gpu *gpu, struct CUstream_st *stream, struct channel *channels,
+                         bool peers_ready, struct gpubind_error *err)
 {
-    struct batch batch = take_spare();
-    int status = make_room(&batch, pairs, err);
+    struct batch batch = take_cached();
+    int status = make_room(&batch, channels, err);
 
     if (status == 0) {
-        fill(&batch, pairs, ready);
+        fill(&batch, channels, peers_ready);
         status = start(gpu, stream, &batch, err);
     }
     if (status == 0)
-        asked_once(pairs);
+        end_first_start(channels);
     give_back(&batch);
     return status;
 }
 
-int tracks_queue_beside(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
-                        struct pair *pairs, struct gpubind_error *err)
+int exchange_batch_queue_unlocked(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
+                                  struct channel *channels, struct gpubind_error *err)
 {
-    struct batch batch = take_spare();
-    int status = make_room(&batch, pairs, err);
+    struct batch batch = take_cached();
+    int status = make_room(&batch, channels, err);
 
     if (status == 0) {
-        fill(&batch, pairs, false);
-        status = start_beside(gpu, stream, capturing, &batch, err);
+        fill(&batch, channels, false);
+        status = start_unlocked(gpu, stream, capturing, &batch, err);
     }
     if (status == 0)
-        asked_once(pairs);
+        end_first_start(channels);
     give_back(&batch);
     return status;
 }
 
-void tracks_queue_stop(void)
+void exchange_batch_stop(void)
 {
-    clear(&spare);
+    clear(&cached);
 }

@@ -4,350 +4,354 @@
 
 #include "gpu/core/deferred_free.h"
 
-/* With the library's other two streams fewer than the 8 queues that CUDA has by default. */
-#define TRACKS 4
-#define SURE 0 /* of the tracks: the one where nothing waits */
-/* Parts that wait at a time: with the kernel each is a block, and the application's
+/* With the library's other streams, fewer than the 8 hardware queues of CUDA's default. */
+#define EXCHANGE_STREAMS 4
+#define READY_STREAM 0 /* the one for channels whose peer is ready: nothing waits in it */
+/* Parts that may wait at a time: the kernel has a block for each, and the application's
  * kernels need room beside them. */
-#define WAITING_PARTS 512u
+#define WAITING_PARTS_MAX 512u
 
-struct track {
-    struct CUstream_st *stream;
+struct exchange_stream {
+    struct CUstream_st *handle;
     struct CUevent_st *event;
-    struct pair *pairs; /* in the exchange that is there; NULL: none */
+    struct channel *channels; /* of the exchange in it; NULL: none */
     unsigned parts;
 };
 
-static struct tracks {
-    struct tracks *next;
+static struct exchange_streams { /* of one GPU */
+    struct exchange_streams *next;
     struct gpu *gpu;
-    struct track tracks[TRACKS];
-    struct pair *patient, **patient_end;
-} *all;
+    struct exchange_stream streams[EXCHANGE_STREAMS];
+    struct channel *waiting, **waiting_end; /* for their peers, outside of the streams */
+} *all_streams;
 
-static int make_streams(struct tracks *tracks, struct gpubind_error *err)
+static int make_streams(struct exchange_streams *streams, struct gpubind_error *err)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    bool entered = gpu_enter(tracks->gpu);
+    bool entered = gpu_enter(streams->gpu);
     int status = CUDA_OK;
 
-    for (int i = 0; i < TRACKS && status == CUDA_OK; i++) {
-        struct track *track = &tracks->tracks[i];
+    for (int i = 0; i < EXCHANGE_STREAMS && status == CUDA_OK; i++) {
+        struct exchange_stream *stream = &streams->streams[i];
 
-        status = cuda->cuStreamCreate(&track->stream, CUDA_STREAM_NON_BLOCKING);
+        status = cuda->cuStreamCreate(&stream->handle, CUDA_STREAM_NON_BLOCKING);
         if (status == CUDA_OK)
-            status = cuda->cuEventCreate(&track->event, CUDA_EVENT_NO_TIMING);
+            status = cuda->cuEventCreate(&stream->event, CUDA_EVENT_NO_TIMING);
     }
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
 }
 
-static void clear(struct tracks *tracks)
+static void clear(struct exchange_streams *streams)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    const bool dead = gpu_is_dead(tracks->gpu);
-    bool entered = !dead && gpu_enter(tracks->gpu);
+    const bool dead = gpu_is_dead(streams->gpu);
+    bool entered = !dead && gpu_enter(streams->gpu);
 
-    for (int i = 0; i < TRACKS && !dead; i++) {
-        struct track *track = &tracks->tracks[i];
+    for (int i = 0; i < EXCHANGE_STREAMS && !dead; i++) {
+        struct exchange_stream *stream = &streams->streams[i];
 
-        if (track->event)
-            cuda->cuEventDestroy_v2(track->event);
-        if (track->stream)
-            cuda->cuStreamDestroy_v2(track->stream);
+        if (stream->event)
+            cuda->cuEventDestroy_v2(stream->event);
+        if (stream->handle)
+            cuda->cuStreamDestroy_v2(stream->handle);
     }
     gpu_leave(entered);
-    free(tracks);
+    free(streams);
 }
 
-static struct tracks *tracks_of(struct gpu *gpu, struct gpubind_error *err)
+static struct exchange_streams *streams_of(struct gpu *gpu, struct gpubind_error *err)
 {
-    struct tracks *tracks = all;
+    struct exchange_streams *streams = all_streams;
 
-    while (tracks && tracks->gpu != gpu)
-        tracks = tracks->next;
-    if (tracks)
-        return tracks;
-    tracks = calloc(1, sizeof *tracks);
-    if (!tracks) {
+    while (streams && streams->gpu != gpu)
+        streams = streams->next;
+    if (streams)
+        return streams;
+    streams = calloc(1, sizeof *streams);
+    if (!streams) {
         error_set(err, "out of memory");
         return NULL;
     }
-    tracks->gpu = gpu;
-    tracks->patient_end = &tracks->patient;
-    if (make_streams(tracks, err) < 0) {
-        clear(tracks);
+    streams->gpu = gpu;
+    streams->waiting_end = &streams->waiting;
+    if (make_streams(streams, err) < 0) {
+        clear(streams);
         return NULL;
     }
-    tracks->next = all;
-    all = tracks;
-    return tracks;
+    streams->next = all_streams;
+    all_streams = streams;
+    return streams;
 }
 
-static bool is_sure(const struct pair *pair)
+static bool skips_handshake(const struct channel *channel)
 {
-    return pair_sends(pair) ? pair->exchange.send.sure : pair->exchange.receive.sure;
+    return channel_sends(channel) ? channel->exchange.send.sure : channel->exchange.receive.sure;
 }
 
-static int queue(const struct tracks *tracks, const struct track *track, struct pair *pairs,
-                 bool ready, struct gpubind_error *err)
+static int queue(const struct exchange_streams *streams, const struct exchange_stream *stream,
+                 struct channel *channels, bool peers_ready, struct gpubind_error *err)
 {
     bool entered;
     int status;
 
-    if (tracks_queue(tracks->gpu, track->stream, pairs, ready, err) < 0)
+    if (exchange_batch_queue(streams->gpu, stream->handle, channels, peers_ready, err) < 0)
         return -1;
-    entered = gpu_enter(tracks->gpu);
-    status = gpu_driver()->cuEventRecord(track->event, track->stream);
+    entered = gpu_enter(streams->gpu);
+    status = gpu_driver()->cuEventRecord(stream->event, stream->handle);
     gpu_leave(entered);
     return status == CUDA_OK ? 0 : gpu_error(status, "an exchange cannot be started", err);
 }
 
-/* Takes the pairs off their list. */
-static void end(struct pair *pairs)
+/* The channels' exchange is over: completes their requests. */
+static void end(struct channel *channels)
 {
-    while (pairs) {
-        struct pair *pair = pairs;
+    while (channels) {
+        struct channel *channel = channels;
 
-        pairs = pair->follows;
-        if (!pair->request->done)
-            operation_good(pair->request);
-        pair->place = PAIR_NOWHERE;
-        pair_settle(pair); /* it may be no more */
+        channels = channel->list_next;
+        if (!channel->request->done)
+            operation_good(channel->request);
+        channel->place = CHANNEL_IDLE;
+        channel_settle(channel); /* may destroy it */
     }
 }
 
-/* The pairs' exchange has failed. A part of it may be in the stream (NULL: it is in none),
- * and is let through before anything of the pairs is used again. */
-static void fail(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs,
+/* The channels' exchange has failed. What of it is in the stream (NULL: in none) runs to its
+ * end before anything of the channels is used again. */
+static void fail(struct gpu *gpu, struct CUstream_st *handle, struct channel *channels,
                  const struct gpubind_error *failure)
 {
     bool entered, broken = true;
 
-    for (struct pair *pair = pairs; pair; pair = pair->follows) {
-        pair_break(pair, failure->text);
-        broken &= !pair->stuck;
+    for (struct channel *channel = channels; channel; channel = channel->list_next) {
+        channel_fail(channel, failure->text);
+        broken &= !channel->flags_stuck;
     }
     entered = gpu_enter(gpu);
-    if (stream && broken)
-        gpu_driver()->cuStreamSynchronize(stream);
+    if (handle && broken)
+        gpu_driver()->cuStreamSynchronize(handle);
     gpu_leave(entered);
-    end(pairs);
+    end(channels);
 }
 
-static void launch(struct tracks *tracks, struct track *track, struct pair *pairs, bool ready)
+static void launch(struct exchange_streams *streams, struct exchange_stream *stream,
+                   struct channel *channels, bool ready)
 {
     struct gpubind_error err;
 
-    track->parts = 0;
-    for (struct pair *pair = pairs; pair; pair = pair->follows) {
-        pair->place = PAIR_ON_TRACK;
-        track->parts += pair_parts(pair);
+    stream->parts = 0;
+    for (struct channel *channel = channels; channel; channel = channel->list_next) {
+        channel->place = CHANNEL_IN_EXCHANGE;
+        stream->parts += channel_parts(channel);
     }
-    if (queue(tracks, track, pairs, ready, &err) < 0) {
-        fail(tracks->gpu, track->stream, pairs, &err);
+    if (queue(streams, stream, channels, ready, &err) < 0) {
+        fail(streams->gpu, stream->handle, channels, &err);
         return;
     }
-    track->pairs = pairs;
+    stream->channels = channels;
     gpu_hold(1);
 }
 
-static void look_at(const struct tracks *tracks, struct track *track)
+static void check_stream(const struct exchange_streams *streams, struct exchange_stream *stream)
 {
-    struct pair *pairs = track->pairs;
+    struct channel *channels = stream->channels;
     struct gpubind_error err;
     bool entered;
     int status;
 
-    if (!pairs)
+    if (!channels)
         return;
-    entered = gpu_enter(tracks->gpu);
-    status = gpu_driver()->cuEventQuery(track->event);
+    entered = gpu_enter(streams->gpu);
+    status = gpu_driver()->cuEventQuery(stream->event);
     gpu_leave(entered);
     if (status == CUDA_NOT_READY)
         return;
-    /* What another side has let go, without data, it has told before. */
-    if (status == CUDA_OK && !pairs_hear())
+    /* A peer that breaks an exchange sends DISCONNECT first: reads that before the requests
+     * count as good. */
+    if (status == CUDA_OK && !channels_poll_ctrl())
         return;
-    track->pairs = NULL;
+    stream->channels = NULL;
     gpu_hold(-1);
     if (status == CUDA_OK) {
-        end(pairs);
+        end(channels);
         return;
     }
     gpu_error(status, "an exchange failed", &err);
-    fail(tracks->gpu, track->stream, pairs, &err);
+    fail(streams->gpu, stream->handle, channels, &err);
 }
 
-/* A track that may wait with that many parts more; NULL: none. */
-static struct track *find_free(struct tracks *tracks, const struct pair *pairs)
+/* A free exchange stream, if these channels may wait in it. NULL: none. */
+static struct exchange_stream *find_free(struct exchange_streams *streams,
+                                         const struct channel *channels)
 {
-    struct track *found = NULL;
+    struct exchange_stream *found = NULL;
     unsigned parts = 0;
 
-    for (; pairs; pairs = pairs->follows)
-        parts += pair_parts(pairs);
-    for (int i = SURE + 1; i < TRACKS; i++) {
-        struct track *track = &tracks->tracks[i];
+    for (; channels; channels = channels->list_next)
+        parts += channel_parts(channels);
+    for (int i = READY_STREAM + 1; i < EXCHANGE_STREAMS; i++) {
+        struct exchange_stream *stream = &streams->streams[i];
 
-        look_at(tracks, track);
-        if (!track->pairs)
-            found = track;
+        check_stream(streams, stream);
+        if (!stream->channels)
+            found = stream;
         else
-            parts += track->parts;
+            parts += stream->parts;
     }
-    return parts <= WAITING_PARTS ? found : NULL;
+    return parts <= WAITING_PARTS_MAX ? found : NULL;
 }
 
-static void be_patient(struct tracks *tracks, struct pair *pairs)
+static void defer_until_ready(struct exchange_streams *streams, struct channel *channels)
 {
-    while (pairs) {
-        struct pair *pair = pairs;
-        const struct exchange_receive *receive = &pair->exchange.receive;
+    while (channels) {
+        struct channel *channel = channels;
+        const struct exchange_receive *receive = &channel->exchange.receive;
         struct gpubind_error err;
 
-        pairs = pair->follows;
-        pair->follows = NULL;
-        if (!pair_sends(pair) && !receive->sure &&
-            words_set(tracks->gpu, receive->ready, receive->parts, &err) < 0) {
-            fail(tracks->gpu, NULL, pair, &err);
+        channels = channel->list_next;
+        channel->list_next = NULL;
+        if (!channel_sends(channel) && !receive->sure &&
+            words_set(streams->gpu, receive->ready, receive->parts, &err) < 0) {
+            fail(streams->gpu, NULL, channel, &err);
             continue;
         }
-        pair->place = PAIR_PATIENT;
-        *tracks->patient_end = pair;
-        tracks->patient_end = &pair->follows;
+        channel->place = CHANNEL_WAITING;
+        *streams->waiting_end = channel;
+        streams->waiting_end = &channel->list_next;
     }
 }
 
-void tracks_start(struct gpu *gpu, struct pair *pairs)
+void exchange_streams_start(struct gpu *gpu, struct channel *channels)
 {
     struct gpubind_error err;
-    struct tracks *tracks = tracks_of(gpu, &err);
-    struct track *track;
+    struct exchange_streams *streams = streams_of(gpu, &err);
+    struct exchange_stream *stream;
 
-    if (!tracks) {
-        fail(gpu, NULL, pairs, &err);
+    if (!streams) {
+        fail(gpu, NULL, channels, &err);
         return;
     }
-    track = find_free(tracks, pairs);
-    if (track)
-        launch(tracks, track, pairs, false);
+    stream = find_free(streams, channels);
+    if (stream)
+        launch(streams, stream, channels, false);
     else
-        be_patient(tracks, pairs);
+        defer_until_ready(streams, channels);
 }
 
-static bool may_go(const struct pair *pair)
+static bool is_ready(const struct channel *channel)
 {
-    struct words words = pair->words;
+    struct words flags = channel->flags;
 
-    words.n = pair_parts(pair);
-    return (pair_sends(pair) && is_sure(pair)) || words_are_set(&words);
+    flags.n = channel_parts(channel);
+    return (channel_sends(channel) && skips_handshake(channel)) || words_are_set(&flags);
 }
 
-/* Patient pairs whose other side has done its part. */
-static struct pair *take_ready(struct tracks *tracks)
+/* Takes the waiting channels whose peer has done its part off the list. */
+static struct channel *take_ready(struct exchange_streams *streams)
 {
-    struct pair **link = &tracks->patient, *ready = NULL, **end_of_ready = &ready;
+    struct channel **link = &streams->waiting, *ready = NULL, **end_of_ready = &ready;
 
     while (*link) {
-        struct pair *pair = *link;
+        struct channel *channel = *link;
 
-        if (!may_go(pair)) {
-            link = &pair->follows;
+        if (!is_ready(channel)) {
+            link = &channel->list_next;
             continue;
         }
-        *link = pair->follows;
-        pair->follows = NULL;
-        *end_of_ready = pair;
-        end_of_ready = &pair->follows;
+        *link = channel->list_next;
+        channel->list_next = NULL;
+        *end_of_ready = channel;
+        end_of_ready = &channel->list_next;
     }
-    tracks->patient_end = link;
+    streams->waiting_end = link;
     return ready;
 }
 
-static void look_at_patient(struct tracks *tracks)
+static void start_ready_channels(struct exchange_streams *streams)
 {
     struct gpubind_error err;
-    struct pair *pairs;
+    struct channel *channels;
 
-    if (words_read(tracks->gpu, &err) < 0) {
-        pairs = tracks->patient;
-        tracks->patient = NULL;
-        tracks->patient_end = &tracks->patient;
-        for (struct pair *pair = pairs; pair; pair = pair->follows)
-            pair->place = PAIR_ON_TRACK; /* they are in the list no more */
-        fail(tracks->gpu, NULL, pairs, &err);
+    if (words_read(streams->gpu, &err) < 0) {
+        channels = streams->waiting;
+        streams->waiting = NULL;
+        streams->waiting_end = &streams->waiting;
+        for (struct channel *channel = channels; channel; channel = channel->list_next)
+            channel->place = CHANNEL_IN_EXCHANGE; /* not in the list any more */
+        fail(streams->gpu, NULL, channels, &err);
         return;
     }
-    pairs = take_ready(tracks);
-    if (pairs)
-        launch(tracks, &tracks->tracks[SURE], pairs, true);
+    channels = take_ready(streams);
+    if (channels)
+        launch(streams, &streams->streams[READY_STREAM], channels, true);
 }
 
-void tracks_progress(void)
+void exchange_streams_progress(void)
 {
-    for (struct tracks *tracks = all; tracks; tracks = tracks->next) {
-        for (int i = 0; i < TRACKS; i++)
-            look_at(tracks, &tracks->tracks[i]);
-        if (tracks->patient && !tracks->tracks[SURE].pairs)
-            look_at_patient(tracks);
+    for (struct exchange_streams *streams = all_streams; streams; streams = streams->next) {
+        for (int i = 0; i < EXCHANGE_STREAMS; i++)
+            check_stream(streams, &streams->streams[i]);
+        if (streams->waiting && !streams->streams[READY_STREAM].channels)
+            start_ready_channels(streams);
     }
 }
 
-bool tracks_busy(void)
+bool exchange_streams_busy(void)
 {
-    for (const struct tracks *tracks = all; tracks; tracks = tracks->next) {
-        if (tracks->patient)
+    for (const struct exchange_streams *streams = all_streams; streams; streams = streams->next) {
+        if (streams->waiting)
             return true;
-        for (int i = 0; i < TRACKS; i++)
-            if (tracks->tracks[i].pairs)
+        for (int i = 0; i < EXCHANGE_STREAMS; i++)
+            if (streams->streams[i].channels)
                 return true;
     }
     return false;
 }
 
-static struct pair **find_patient(struct tracks *tracks, const struct pair *pair)
+static struct channel **find_waiting(struct exchange_streams *streams,
+                                     const struct channel *channel)
 {
-    struct pair **link = &tracks->patient;
+    struct channel **link = &streams->waiting;
 
-    while (*link && *link != pair)
-        link = &(*link)->follows;
+    while (*link && *link != channel)
+        link = &(*link)->list_next;
     return link;
 }
 
-void tracks_drop(struct pair *pair)
+void exchange_streams_drop(struct channel *channel)
 {
-    struct pair **link;
+    struct channel **link;
 
-    if (pair->place != PAIR_PATIENT)
+    if (channel->place != CHANNEL_WAITING)
         return;
-    for (struct tracks *tracks = all; tracks; tracks = tracks->next) {
-        link = find_patient(tracks, pair);
+    for (struct exchange_streams *streams = all_streams; streams; streams = streams->next) {
+        link = find_waiting(streams, channel);
         if (!*link)
             continue;
-        *link = pair->follows;
+        *link = channel->list_next;
         if (!*link)
-            tracks->patient_end = link;
+            streams->waiting_end = link;
     }
-    pair->follows = NULL;
-    pair->place = PAIR_NOWHERE;
+    channel->list_next = NULL;
+    channel->place = CHANNEL_IDLE;
 }
 
-void tracks_stop(void)
+void exchange_streams_stop(void)
 {
-    tracks_queue_stop();
+    exchange_batch_stop();
     holds_stop();
-    while (all) {
-        struct tracks *tracks = all;
-        const bool dead = gpu_is_dead(tracks->gpu);
-        bool entered = !dead && gpu_enter(tracks->gpu);
+    while (all_streams) {
+        struct exchange_streams *streams = all_streams;
+        const bool dead = gpu_is_dead(streams->gpu);
+        bool entered = !dead && gpu_enter(streams->gpu);
 
-        for (int i = 0; i < TRACKS && !dead; i++)
-            gpu_driver()->cuStreamSynchronize(tracks->tracks[i].stream);
+        for (int i = 0; i < EXCHANGE_STREAMS && !dead; i++)
+            gpu_driver()->cuStreamSynchronize(streams->streams[i].handle);
         gpu_leave(entered);
-        for (int i = 0; i < TRACKS; i++)
-            gpu_hold(tracks->tracks[i].pairs ? -1 : 0);
-        all = tracks->next;
-        clear(tracks);
+        for (int i = 0; i < EXCHANGE_STREAMS; i++)
+            gpu_hold(streams->streams[i].channels ? -1 : 0);
+        all_streams = streams->next;
+        clear(streams);
     }
 }

@@ -1,38 +1,41 @@
-/* Where exchanges wait for other ranks.
+/* The library's streams for exchanges that hosts start.
  *
- * An exchange that waits stops what is queued behind it: in its own stream, and in others
- * where the driver has fewer hardware queues than there are streams. So what one start
- * began must never queue behind what another began: rank 0 may start a receive, then a
- * send, and rank 1 the same, each in calls of their own. A stream for each request would
- * run out of queues. Therefore a GPU has a few tracks, each a stream in which at most one
- * exchange is; what is started while all are taken is patient: a receive says that its
- * buffer is free, the host looks at the words now and then, and what no longer has to
- * wait goes through a track of its own, where nothing waits. */
+ * An exchange that waits for another rank blocks what is queued behind it: in its own stream,
+ * and in other streams where the driver has fewer hardware queues than there are streams.
+ * Therefore what one start has begun must never queue behind what another start began: rank 0
+ * may start a receive, then a send, and rank 1 the same, each in calls of their own. One
+ * stream for each request would exceed the hardware queues. So each GPU has a few exchange
+ * streams with at most one exchange in each. What is started while all are in use waits
+ * outside: a receive sets its ready flag, the host polls the flags, and channels whose peer
+ * has done its part go through an exchange stream of their own, in which nothing waits. */
 #ifndef GPUBIND_MPI_PERSISTENT_EXCHANGE_STREAMS_H
 #define GPUBIND_MPI_PERSISTENT_EXCHANGE_STREAMS_H
 
 #include "mpi/persistent/channel.h"
 
-/* Starts linked pairs of one GPU, a list by follows, as one exchange; ends their requests
- * in the course of time. */
-void tracks_start(struct gpu *gpu, struct pair *pairs);
-/* Queues them in a track's stream, in which they end. ready: the receives have said already
- * that their buffers are free. 0, or -1 with a sentence. */
-int tracks_queue(struct gpu *gpu, struct CUstream_st *stream, struct pair *pairs, bool ready,
-                 struct gpubind_error *err);
-/* The same in a stream of the application's, of the GPU's context. Lets go of the library's
- * lock: where the stream is full, the driver waits until others make room. The stream is
- * held meanwhile and until it is through, but not of what it captures. */
-int tracks_queue_beside(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
-                        struct pair *pairs, struct gpubind_error *err);
-/* Frees what it keeps for that. */
-void tracks_queue_stop(void);
-/* Looks at what is under way. */
-void tracks_progress(void);
-bool tracks_busy(void);
-/* The pair waits for its turn no more. */
-void tracks_drop(struct pair *pair);
-/* Waits for all that is in streams; they may wait for nobody. */
-void tracks_stop(void);
+/* Starts connected channels of one GPU, a list by list_next, as one exchange. Their requests
+ * complete in later steps of progress. */
+void exchange_streams_start(struct gpu *gpu, struct channel *channels);
+/* Polls the exchanges that are under way, and starts channels that waited. */
+void exchange_streams_progress(void);
+bool exchange_streams_busy(void);
+/* Takes a channel that waits for the peer off its list. */
+void exchange_streams_drop(struct channel *channel);
+/* Waits for the streams, in which no exchange may wait for a rank any more, and frees them. */
+void exchange_streams_stop(void);
+
+/* ---- exchange_batch.c */
+
+/* Queues the channels in a stream as one exchange. peers_ready: the receives have set their
+ * ready flags already. 0, or -1 with a sentence. */
+int exchange_batch_queue(struct gpu *gpu, struct CUstream_st *handle, struct channel *channels,
+                         bool peers_ready, struct gpubind_error *err);
+/* The same in a stream of the application, in the GPU's context. Releases the library's lock:
+ * where the stream is full, the driver waits until other threads make room. Unless it is
+ * being captured, the stream counts as held until it has passed the exchange. */
+int exchange_batch_queue_unlocked(struct gpu *gpu, struct CUstream_st *handle, bool capturing,
+                                  struct channel *channels, struct gpubind_error *err);
+/* Frees the memory that batches are built in. */
+void exchange_batch_stop(void);
 
 #endif

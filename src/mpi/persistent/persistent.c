@@ -1,91 +1,64 @@
+/* Persistent requests: set-up, starts by the host, and freeing. */
 #include "mpi/persistent/persistent.h"
 
+#include "gpu/core/sync_memops.h"
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
+#include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/message.h"
 #include "mpi/persistent/exchange_streams.h"
 
-static struct pair *deferred, **deferred_end = &deferred;
-static struct pair *leaving; /* freed while active */
+static struct channel *deferred, **deferred_end = &deferred;
+static struct channel *freed_active; /* until their starts have completed */
 
-/* ---- a start as a message */
+/* ---- set-up */
 
-/* A message of dense data differs from the request by what is its own. */
-static struct gpubind_operation *copy(const struct pair *pair, enum call_kind call,
-                                      struct gpubind_error *err)
+/* The application may free the datatype at once: keeps a duplicate. */
+static int keep_type(struct channel *channel, MPI_Datatype type)
 {
-    const struct gpubind_operation *request = pair->request;
-    struct gpubind_operation *message = operation_make(request->kind);
+    int integers, addresses, types, combiner;
 
-    if (!message) {
-        error_set(err, "out of memory");
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    channel->type = type;
+    if (combiner == MPI_COMBINER_NAMED)
+        return MPI_SUCCESS;
+    channel->owns_type = PMPI_Type_dup(type, &channel->type) == MPI_SUCCESS;
+    return channel->owns_type ? MPI_SUCCESS : MPI_ERR_TYPE;
+}
+
+struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
+                                          enum operation_kind kind, bool internal,
+                                          bool no_handshake, int *result,
+                                          struct gpubind_error *err)
+{
+    struct gpubind_operation *request;
+    struct type_shape shape;
+    struct layout layout;
+    struct channel *channel;
+    bool regular;
+
+    request = message_describe(arguments, comm, kind, &shape, result, err);
+    if (request && synchronous_make(&request->memory))
+        synchronous_settle(&request->memory);
+    if (!request)
+        return NULL;
+    regular = type_layout(&shape, (uint64_t)arguments->count, &layout);
+    channel = channel_make(request, regular ? &layout : NULL, internal, no_handshake);
+    if (channel) {
+        channel->dense = shape.dense || request->nbytes == 0;
+        channel->count = arguments->count;
+        *result = keep_type(channel, arguments->type);
+        if (*result == MPI_SUCCESS)
+            return request;
+        error_set(err, "the datatype cannot be kept");
+        channel_free(channel);
         return NULL;
     }
-    operation_join(message, pair->internal ? request->comm->companion : request->comm);
-    message->rank = request->rank;
-    message->tag = request->tag;
-    message->peer = request->peer;
-    message->memory = request->memory;
-    message->buffer = request->buffer;
-    message->nbytes = request->nbytes;
-    message->type = request->type;
-    message->on_stream = call == CALL_ON_STREAM;
-    message->order = call == CALL_ON_STREAM ? ORDER_DEFERRED : ORDER_DONE;
-    return message;
-}
-
-/* Halos have one tag for a direction of all their arrays, whose starts are not ordered: the
- * number of the receiver's side tells them apart. */
-struct gpubind_operation *persistent_message(const struct pair *pair, enum call_kind call,
-                                             int *result, struct gpubind_error *err)
-{
-    const struct gpubind_operation *request = pair->request;
-    const struct arguments arguments = {request->buffer, pair->count, pair->type, request->rank,
-                                        pair->internal ? 0 : request->tag, MPI_COMM_NULL};
-    struct comm *comm = pair->internal ? request->comm->companion : request->comm;
-    struct gpubind_operation *message;
-
+    error_set(err, "out of memory");
     *result = MPI_ERR_OTHER;
-    message = pair->dense ? copy(pair, call, err)
-                          : message_prepare(&arguments, comm, request->kind, call, result, err);
-    if (message && pair->internal)
-        message->tag = (int)(pair_sends(pair) ? pair->others : pair->number);
-    return message;
-}
-
-static void end_message(struct pair *pair)
-{
-    struct gpubind_operation *request = pair->request, *inner = pair->inner;
-    struct gpubind_error err;
-
-    request->source = inner->source;
-    request->got_tag = pair->internal ? request->tag : inner->got_tag;
-    request->got_bytes = inner->got_bytes;
-    pair->inner = NULL;
-    request->result = request_finish(inner, MPI_STATUS_IGNORE, &err);
-    request->error = err;
-    request->done = true;
-    pair_settle(pair);
-}
-
-/* READY is not said between the decision and the announcement. */
-static void start_message(struct pair *pair)
-{
-    struct gpubind_operation *request = pair->request;
-    struct gpubind_error err;
-    int result;
-
-    pair->starting++;
-    pair->inner = persistent_message(pair, CALL_NONBLOCKING, &result, &err);
-    if (pair->inner)
-        message_start(pair->inner, false);
-    else
-        operation_end(request, result, "%s", err.text);
-    pair->starting--;
-    pair_decide(pair);
-    if (pair->inner && pair->inner->done && !pair->inner->packing)
-        end_message(pair);
+    operation_forget(request);
+    return NULL;
 }
 
 /* ---- a start on the channel */
@@ -101,105 +74,105 @@ static void begin(struct gpubind_operation *request)
     request->started = 0;
 }
 
-static void begin_on_channel(struct pair *pair)
+static void begin_on_channel(struct channel *channel)
 {
-    struct gpubind_operation *request = pair->request;
+    struct gpubind_operation *request = channel->request;
 
-    pair->starts++;
+    channel->starts++;
     request->source = request->rank;
     request->got_tag = request->tag;
-    request->got_bytes = pair->others_nbytes;
+    request->got_bytes = channel->peer_nbytes;
 }
 
-/* A message from before the channel goes first. */
-bool persistent_has_channel(struct pair *pair)
+/* An unexpected message from before the channel is received first. */
+bool persistent_has_channel(struct channel *channel)
 {
-    const struct gpubind_operation *request = pair->request;
+    const struct gpubind_operation *request = channel->request;
     const struct arrival *older;
 
-    if (pair->state != PAIR_LINKED || pair_is_spent(pair, 1))
+    if (channel->state != CHANNEL_CONNECTED || channel_is_spent(channel, 1))
         return false;
-    if (pair_sends(pair) || pair->internal || pair->caught_up)
+    if (channel_sends(channel) || channel->internal || channel->older_matched)
         return true;
     older = match_look(request->comm, request->rank, request->tag);
-    pair->caught_up = !older || older->header.sequence >= pair->since;
-    return pair->caught_up;
+    channel->older_matched = !older || older->header.sequence >= channel->ready_sequence;
+    return channel->older_matched;
 }
 
-/* true: it goes with the exchange that the caller makes. */
-static bool start_pair(struct pair *pair)
+/* true: the start goes over the channel, in the exchange that the caller makes. */
+static bool start_channel(struct channel *channel)
 {
-    pair->started = true;
-    if (pair->state == PAIR_OVER) {
-        operation_end(pair->request, MPI_ERR_OTHER, "%s", pair->why.text);
-        pair->unsaid = false;
-        pair_settle(pair);
+    channel->started = true;
+    if (channel->state == CHANNEL_FAILED) {
+        operation_end(channel->request, MPI_ERR_OTHER, "%s", channel->error.text);
+        channel->error_pending = false;
+        channel_settle(channel);
         return false;
     }
-    if (!persistent_has_channel(pair)) {
-        start_message(pair);
+    if (!persistent_has_channel(channel)) {
+        persistent_start_message(channel);
         return false;
     }
-    begin_on_channel(pair);
+    begin_on_channel(channel);
     return true;
 }
 
-/* Pairs on channels by follows: an exchange for each GPU. */
-static void start_on_channels(struct pair *linked)
+/* Starts connected channels, a list by list_next: one exchange for each GPU. */
+static void start_on_channels(struct channel *connected)
 {
-    while (linked) {
-        struct gpu *gpu = linked->request->memory.gpu;
-        struct pair *rest = NULL, **rest_end = &rest, *same = NULL, **same_end = &same;
+    while (connected) {
+        struct gpu *gpu = connected->request->memory.gpu;
+        struct channel *rest = NULL, **rest_end = &rest, *same = NULL, **same_end = &same;
 
-        while (linked) {
-            struct pair *pair = linked, ***end;
+        while (connected) {
+            struct channel *channel = connected, ***end;
 
-            linked = pair->follows;
-            pair->follows = NULL;
-            end = pair->request->memory.gpu == gpu ? &same_end : &rest_end;
-            **end = pair;
-            *end = &pair->follows;
+            connected = channel->list_next;
+            channel->list_next = NULL;
+            end = channel->request->memory.gpu == gpu ? &same_end : &rest_end;
+            **end = channel;
+            *end = &channel->list_next;
         }
-        tracks_start(gpu, same);
-        linked = rest;
+        exchange_streams_start(gpu, same);
+        connected = rest;
     }
 }
 
-/* Not at once: this may be in the middle of what exchanges do. */
-void persistent_move(struct pair *pair)
+/* The next step of progress starts it: the caller may be in the middle of an exchange's end. */
+void persistent_move_to_channel(struct channel *channel)
 {
-    struct gpubind_operation *inner = pair->inner;
+    struct gpubind_operation *message = channel->message;
 
-    if (inner->offer || !match_withdraw(inner))
+    if (message->offer || !match_withdraw(message))
         return;
-    pair->inner = NULL;
-    operation_forget(inner);
-    begin_on_channel(pair);
-    pair->place = PAIR_DEFERRED;
-    pair->follows = NULL;
-    *deferred_end = pair;
-    deferred_end = &pair->follows;
+    channel->message = NULL;
+    operation_forget(message);
+    begin_on_channel(channel);
+    channel->place = CHANNEL_DEFERRED;
+    channel->list_next = NULL;
+    *deferred_end = channel;
+    deferred_end = &channel->list_next;
 }
 
-/* Each by itself: calls of their own have started them, which may not wait for each other. */
+/* One exchange each: different calls have started them, which must not wait for each other. */
 static void start_deferred(void)
 {
-    struct pair *all = deferred;
+    struct channel *all = deferred;
 
     deferred = NULL;
     deferred_end = &deferred;
     while (all) {
-        struct pair *pair = all;
+        struct channel *channel = all;
 
-        all = pair->follows;
-        pair->follows = NULL;
-        pair->place = PAIR_NOWHERE;
-        if (pair->request->done) { /* the other side is gone */
-            pair_settle(pair);
+        all = channel->list_next;
+        channel->list_next = NULL;
+        channel->place = CHANNEL_IDLE;
+        if (channel->request->done) { /* the peer is gone */
+            channel_settle(channel);
             continue;
         }
-        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
-        start_on_channels(pair);
+        channel->place = CHANNEL_IN_EXCHANGE; /* exchange_streams_start may make it wait */
+        start_on_channels(channel);
     }
 }
 
@@ -208,11 +181,11 @@ static void start_deferred(void)
 static int check_inactive(const struct gpubind_operation *request, int i, int n,
                           struct gpubind_error *err)
 {
-    if (request && request->pair && request->inactive)
+    if (request && request->channel && request->inactive)
         return MPI_SUCCESS;
     if (!request)
         error_set(err, "request %d of %d is GPUBIND_REQUEST_NULL", i, n);
-    else if (!request->pair)
+    else if (!request->channel)
         error_set(err, "request %d of %d is of a call other than gpubind_send_init and "
                   "gpubind_recv_init", i, n);
     else
@@ -231,7 +204,7 @@ int persistent_claim(struct gpubind_operation *const *requests, int n, struct gp
             persistent_unclaim(requests, i);
             return result;
         }
-        requests[i]->inactive = false; /* also where it stands in the list again */
+        requests[i]->inactive = false; /* so that a second mention of it in the list is an error */
     }
     return MPI_SUCCESS;
 }
@@ -244,64 +217,56 @@ void persistent_unclaim(struct gpubind_operation *const *requests, int n)
 
 int persistent_start(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
-    struct pair *linked = NULL, **linked_end = &linked;
+    struct channel *connected = NULL, **connected_end = &connected;
     const int result = persistent_claim(requests, n, err);
 
     if (result != MPI_SUCCESS)
         return result;
-    pairs_hear();
+    channels_poll_ctrl();
     for (int i = 0; i < n; i++) {
-        struct pair *pair = requests[i]->pair;
+        struct channel *channel = requests[i]->channel;
 
         begin(requests[i]);
-        if (!start_pair(pair))
+        if (!start_channel(channel))
             continue;
-        pair->place = PAIR_ON_TRACK; /* or soon: see tracks.c */
-        pair->follows = NULL;
-        *linked_end = pair;
-        linked_end = &pair->follows;
+        channel->place = CHANNEL_IN_EXCHANGE; /* exchange_streams_start may make it wait */
+        channel->list_next = NULL;
+        *connected_end = channel;
+        connected_end = &channel->list_next;
     }
-    start_on_channels(linked);
+    start_on_channels(connected);
     return MPI_SUCCESS;
 }
 
 static bool is_connected(const void *argument)
 {
-    const struct pair *pair = argument;
+    const struct channel *channel = argument;
 
-    return pair->state != PAIR_ALONE && pair->state != PAIR_LINKING && !letters_busy();
+    return channel->state != CHANNEL_UNCONNECTED && channel->state != CHANNEL_CONNECTING &&
+           !ctrl_msgs_busy();
 }
 
 int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
     for (int i = 0; i < n; i++)
-        while (!progress_wait_for(is_connected, requests[i]->pair, 0.1))
+        while (!progress_wait_for(is_connected, requests[i]->channel, 0.1))
             if (request_peer_is_gone(requests[i]))
                 return error_set(err, "rank %d is gone", requests[i]->rank);
     return 0;
 }
 
-int persistent_unsaid(const struct gpubind_operation *request, struct gpubind_error *err)
+int persistent_take_error(const struct gpubind_operation *request, struct gpubind_error *err)
 {
-    struct pair *pair = request ? request->pair : NULL;
+    struct channel *channel = request ? request->channel : NULL;
 
-    if (!pair || !pair->in_stream)
+    if (!channel || !channel->in_stream)
         return MPI_SUCCESS;
-    pairs_hear();
-    if (!pair->unsaid)
+    channels_poll_ctrl();
+    if (!channel->error_pending)
         return MPI_SUCCESS;
-    pair->unsaid = false;
-    *err = pair->why;
+    channel->error_pending = false;
+    *err = channel->error;
     return MPI_ERR_OTHER;
-}
-
-struct gpubind_operation *persistent_nudge(struct gpubind_operation *request)
-{
-    struct pair *pair = request->pair;
-
-    if (pair->inner && pair->inner->done && !pair->inner->packing)
-        end_message(pair);
-    return pair->inner;
 }
 
 /* ---- freed */
@@ -312,48 +277,49 @@ static bool is_over(struct gpubind_operation *request)
     return request->done;
 }
 
-/* Nobody asks for their ends. */
-static void free_leaving(void)
+/* Requests that were freed while active complete without a call that waits for them. */
+static void free_freed_active(void)
 {
-    struct pair **link = &leaving;
+    struct channel **link = &freed_active;
 
     while (*link) {
-        struct pair *pair = *link;
+        struct channel *channel = *link;
         struct gpubind_error ignored;
 
-        if (!is_over(pair->request)) {
-            link = &pair->next_leaving;
+        if (!is_over(channel->request)) {
+            link = &channel->next_freed_active;
             continue;
         }
-        *link = pair->next_leaving;
-        request_finish(pair->request, MPI_STATUS_IGNORE, &ignored);
-        pair_free(pair);
+        *link = channel->next_freed_active;
+        request_finish(channel->request, MPI_STATUS_IGNORE, &ignored);
+        channel_free(channel);
     }
 }
 
 int persistent_free(struct gpubind_operation *request, struct gpubind_error *err)
 {
-    struct pair *pair = request->pair;
+    struct channel *channel = request->channel;
     int result = MPI_SUCCESS;
 
     if (!request->inactive && !is_over(request)) {
-        pair->next_leaving = leaving;
-        leaving = pair;
+        channel->next_freed_active = freed_active;
+        freed_active = channel;
         return MPI_SUCCESS;
     }
     if (request->inactive)
-        result = persistent_unsaid(request, err);
+        result = persistent_take_error(request, err);
     else
         result = request_finish(request, MPI_STATUS_IGNORE, err);
-    pair_free(pair);
+    channel_free(channel);
     return result;
 }
 
-/* ---- as the core sees them */
+/* ---- the module and its requests, for the core */
 
 static bool busy(void)
 {
-    return letters_busy() || deferred || leaving || tracks_busy() || pairs_watched();
+    return ctrl_msgs_busy() || deferred || freed_active || exchange_streams_busy() ||
+           channels_in_streams();
 }
 
 static void progress(bool mpi)
@@ -361,42 +327,42 @@ static void progress(bool mpi)
     (void)mpi;
     if (!busy())
         return;
-    pairs_listen();
+    channels_read_ctrl();
     if (deferred)
         start_deferred();
-    tracks_progress();
-    if (leaving)
-        free_leaving();
-    if (pairs_watched())
-        pairs_watch();
+    exchange_streams_progress();
+    if (freed_active)
+        free_freed_active();
+    if (channels_in_streams())
+        channels_watch_peers();
 }
 
 static void nudge(struct gpubind_operation *request)
 {
-    struct gpubind_operation *inner = persistent_nudge(request);
+    struct gpubind_operation *message = persistent_nudge(request);
 
-    if (!inner)
+    if (!message)
         return;
-    inner->waited = request->waited;
-    inner->started = request->started;
-    inner->ops->nudge(inner);
+    message->waited = request->waited;
+    message->started = request->started;
+    message->ops->nudge(message);
 }
 
 static void look_after(struct gpubind_operation *request)
 {
-    struct pair *pair = request->pair;
+    struct channel *channel = request->channel;
     struct gpubind_error why;
 
-    if (pair->inner) {
-        pair->inner->started = request->started;
-        pair->inner->ops->look_after(pair->inner);
+    if (channel->message) {
+        channel->message->started = request->started;
+        channel->message->ops->look_after(channel->message);
         return;
     }
     if (request->done || !request_peer_is_gone(request))
         return;
     error_set(&why, "rank %d is gone", request->rank);
-    pair->parted = true;
-    pair_break(pair, why.text);
+    channel->peer_detached = true;
+    channel_fail(channel, why.text);
 }
 
 static void clear(struct gpubind_operation *request)
@@ -408,19 +374,19 @@ const struct operation_ops persistent_ops = {nudge, look_after, clear};
 
 static void start(void)
 {
-    match_hand_to(LETTER_TAG, letter_arrived);
+    match_hand_to(CTRL_TAG, ctrl_msg_arrived);
 }
 
 static void comm_removed(struct comm *comm)
 {
-    pairs_forget(comm);
+    channels_forget(comm);
 }
 
 const struct module persistent_module = {
     .name = "persistent",
     .start = start,
     .progress = progress,
-    .watches = pairs_watched,
-    .holds_memory = pairs_hold,
+    .watches = channels_in_streams,
+    .holds_memory = channels_use_memory,
     .comm_removed = comm_removed,
 };

@@ -1,3 +1,4 @@
+/* Starts on streams that are messages: what the stream does to them, and how a call queues them. */
 #include "mpi/persistent/persistent_queue.h"
 
 #include <stdlib.h>
@@ -6,14 +7,14 @@
 #include "mpi/p2p/stream_message.h"
 #include "mpi/persistent/persistent.h"
 
-/* Each start is a message of its own: the next may be queued before this one has gone, and
- * messages of a pair keep their order. */
+/* One start. A request may be started again on a stream before the message of its last start
+ * is complete: each start has its own message, and they keep their order. */
 struct start {
-    struct pair *pair;
+    struct channel *channel;
     struct gpubind_operation *message;
 };
 
-/* ---- what a stream does to it */
+/* ---- what the stream does */
 
 static void begin(void *what)
 {
@@ -28,13 +29,13 @@ static void fail(void *what)
 static bool is_over(void *what, int *result, struct gpubind_error *err)
 {
     struct start *start = what;
-    struct pair *pair = start->pair;
+    struct channel *channel = start->channel;
 
     if (!stream_message_is_over(start->message, result, err))
         return false;
     free(start);
-    pair->streamed--;
-    pair_settle(pair);
+    channel->stream_messages--;
+    channel_settle(channel);
     return true;
 }
 
@@ -50,10 +51,10 @@ static void give_up(void *what)
 {
     const struct start *start = what;
 
-    stream_message_give_up(start->message, start->pair->request->tag);
+    stream_message_give_up(start->message, start->channel->request->tag);
 }
 
-static const struct stream_work_ops verbs = {begin, fail, is_over, look_after, give_up};
+static const struct stream_work_ops ops = {begin, fail, is_over, look_after, give_up};
 
 /* ---- a call */
 
@@ -66,21 +67,21 @@ int persistent_queue_make(struct persistent_queue *queue, int n, struct gpubind_
     return queue->starts ? 0 : error_set(err, "out of memory");
 }
 
-int persistent_queue_add(struct persistent_queue *queue, struct pair *pair,
+int persistent_queue_add(struct persistent_queue *queue, struct channel *channel,
                          struct gpubind_error *err)
 {
     struct start *start;
     int result = MPI_ERR_OTHER;
 
-    if (stream_message_check(pair->request, err) < 0)
+    if (stream_message_check(channel->request, err) < 0)
         return MPI_ERR_OTHER;
     start = malloc(sizeof *start);
     if (!start) {
         error_set(err, "out of memory");
         return MPI_ERR_OTHER;
     }
-    start->pair = pair;
-    start->message = persistent_message(pair, CALL_ON_STREAM, &result, err);
+    start->channel = channel;
+    start->message = persistent_message(channel, CALL_ON_STREAM, &result, err);
     if (!start->message) {
         free(start);
         return result;
@@ -96,45 +97,45 @@ static void drop(struct start *start)
     free(start);
 }
 
-static bool is_answered(const void *pair)
+static bool is_answered(const void *channel)
 {
-    return !pair_awaits(pair);
+    return !channel_awaits_peer(channel);
 }
 
-/* Another thread has taken the message that there was for it. */
-static void wait_for_answer(struct pair *pair)
+/* Another thread has received the unexpected message for which the receive did not wait for the
+ * peer's answer. */
+static void wait_for_answer(struct channel *channel)
 {
-    pair->starting--;
-    pair_decide(pair);
-    while (pair_awaits(pair) && !progress_wait_for(is_answered, pair, 0.1) &&
-           !request_peer_is_gone(pair->request))
+    channel->starting--;
+    channel_answer(channel);
+    while (channel_awaits_peer(channel) && !progress_wait_for(is_answered, channel, 0.1) &&
+           !request_peer_is_gone(channel->request))
         ;
-    pair->starting++;
+    channel->starting++;
 }
 
-/* Since the message was prepared the channel may have come. */
 void persistent_queue_announce(struct persistent_queue *queue)
 {
     int n = 0;
 
     for (int i = 0; i < queue->n; i++) {
         struct start *start = queue->starts[i];
-        struct pair *pair = start->pair;
+        struct channel *channel = start->channel;
 
-        if (pair_awaits(pair) && !pair_sends(pair))
-            wait_for_answer(pair);
-        pair->starting++;
-        pair->by_message = !persistent_has_channel(pair);
-        if (pair->by_message) {
+        if (channel_awaits_peer(channel) && !channel_sends(channel))
+            wait_for_answer(channel);
+        channel->starting++;
+        channel->by_message = !persistent_has_channel(channel);
+        if (channel->by_message) {
             start->message->waited = true;
-            pair->streamed++;
+            channel->stream_messages++;
             message_start(start->message, false);
             queue->starts[n++] = start;
         } else {
             drop(start);
         }
-        pair->starting--;
-        pair_decide(pair);
+        channel->starting--;
+        channel_answer(channel);
     }
     queue->n = n;
 }
@@ -145,7 +146,7 @@ int persistent_queue_go(struct persistent_queue *queue, struct stream_queue *str
     const int n = queue->n;
 
     queue->n = 0;
-    return n > 0 && stream ? stream_queue_add(stream, &verbs, queue->starts, n, wait,
+    return n > 0 && stream ? stream_queue_add(stream, &ops, queue->starts, n, wait,
                                               err) : MPI_SUCCESS;
 }
 

@@ -1,31 +1,31 @@
-/* Persistent messages in the order of a stream of the application's. */
+/* Starts of persistent requests in the order of a stream of the application. */
 #include "mpi/core/progress.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 #include "mpi/persistent/persistent_queue.h"
 
-static int fail(struct gpubind_error *err, const struct pair *pair, const char *why)
+static int fail(struct gpubind_error *err, const struct channel *channel, const char *why)
 {
     return error_set(err, "the message %s rank %d with tag %d %s",
-                     pair_sends(pair) ? "to" : "from", pair->request->rank, pair->request->tag,
-                     why);
+                     channel_sends(channel) ? "to" : "from", channel->request->rank,
+                     channel->request->tag, why);
 }
 
-static bool is_answered(const void *pair)
+static bool is_answered(const void *channel)
 {
-    return !pair_awaits(pair);
+    return !channel_awaits_peer(channel);
 }
 
-/* What takes only progress of the other side is waited for. */
-static int wait_for_answer(const struct pair *pair, struct gpubind_error *err)
+/* Waits for the answer, which takes only progress of the peer. 0, or -1 with a sentence. */
+static int wait_for_answer(const struct channel *channel, struct gpubind_error *err)
 {
-    while (pair_awaits(pair) && !progress_wait_for(is_answered, pair, 0.1))
-        if (request_peer_is_gone(pair->request))
-            return error_set(err, "rank %d is gone", pair->request->rank);
+    while (channel_awaits_peer(channel) && !progress_wait_for(is_answered, channel, 0.1))
+        if (request_peer_is_gone(channel->request))
+            return error_set(err, "rank %d is gone", channel->request->rank);
     return 0;
 }
 
-/* The stream's context, and whether its work is being captured. */
+/* Finds the stream's context, and whether it is being captured. */
 static int look_at_stream(struct CUstream_st *stream, struct CUctx_st **context, int *capturing,
                           struct gpubind_error *err)
 {
@@ -40,120 +40,122 @@ static int look_at_stream(struct CUstream_st *stream, struct CUctx_st **context,
     return status == CUDA_OK ? 0 : gpu_error(status, "the stream", err);
 }
 
-static struct pair *find_awaiting(struct gpubind_operation *const *requests, int n)
+static struct channel *find_awaiting(struct gpubind_operation *const *requests, int n)
 {
     for (int i = 0; i < n; i++)
-        if (pair_awaits(requests[i]->pair))
-            return requests[i]->pair;
+        if (channel_awaits_peer(requests[i]->channel))
+            return requests[i]->channel;
     return NULL;
 }
 
-/* Connects the pairs that can be; nothing may be queued yet. A receive that is not connected
- * then stays so until release_all. 0, or -1 with a sentence. */
+/* Connects the channels that can be; nothing may be queued yet. A receive that is not connected
+ * afterwards does not connect before release_all. 0, or -1 with a sentence. */
 static int connect_all(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
-    const struct pair *pair;
+    const struct channel *channel;
 
     for (int i = 0; i < n; i++)
-        pair_connect(requests[i]->pair);
-    while ((pair = find_awaiting(requests, n)))
-        if (wait_for_answer(pair, err) < 0)
+        channel_connect(requests[i]->channel);
+    while ((channel = find_awaiting(requests, n)))
+        if (wait_for_answer(channel, err) < 0)
             return -1;
     for (int i = 0; i < n; i++)
-        requests[i]->pair->starting += !pair_sends(requests[i]->pair);
+        requests[i]->channel->starting += !channel_sends(requests[i]->channel);
     return 0;
 }
 
 static void release_all(struct gpubind_operation *const *requests, int n)
 {
     for (int i = 0; i < n; i++) {
-        struct pair *pair = requests[i]->pair;
+        struct channel *channel = requests[i]->channel;
 
-        pair->starting -= !pair_sends(pair);
-        pair_decide(pair);
+        channel->starting -= !channel_sends(channel);
+        channel_answer(channel);
     }
 }
 
 /* An MPI error class. */
-static int check(struct pair *pair, const struct CUctx_st *context, bool capturing,
+static int check(struct channel *channel, const struct CUctx_st *context, bool capturing,
                  struct gpubind_error *err)
 {
-    const bool captured = capturing && pair->request->rank != MPI_PROC_NULL;
+    const bool captured = capturing && channel->request->rank != MPI_PROC_NULL;
     int result = MPI_ERR_OTHER;
 
-    if (pair->state == PAIR_OVER)
-        error_set(err, "%s", pair->why.text);
-    else if (captured && !pair->started)
-        fail(err, pair, "was not started yet, which the first time has to be outside of a "
+    if (channel->state == CHANNEL_FAILED)
+        error_set(err, "%s", channel->error.text);
+    else if (captured && !channel->started)
+        fail(err, channel, "was not started yet, which the first time has to be outside of a "
              "capture");
-    else if (captured && pair->by_message)
-        fail(err, pair, "cannot be captured: it does not go between GPUs that reach each other, "
+    else if (captured && channel->by_message)
+        fail(err, channel, "cannot be captured: it does not go between GPUs that reach each other, "
              "or its other side is not set up yet");
-    else if (!pair->by_message && (captured || !capturing) &&
-             pair->request->memory.gpu->context != context)
-        fail(err, pair, "has its buffer in another context, or on another GPU, than the stream");
+    else if (!channel->by_message && (captured || !capturing) &&
+             channel->request->memory.gpu->context != context)
+        fail(err, channel, "has its buffer in another context, or on another GPU, than the stream");
     else
         result = MPI_SUCCESS;
-    pair->unsaid &= pair->state != PAIR_OVER;
+    channel->error_pending &= channel->state != CHANNEL_FAILED;
     return result;
 }
 
-/* They are in no stream of the library's, or in one of the application's. */
-static void leave_track(struct pair *pairs)
+/* The starts are in the application's stream, and the library does not follow them there. */
+static void leave_exchange(struct channel *channels)
 {
-    while (pairs) {
-        struct pair *pair = pairs;
+    while (channels) {
+        struct channel *channel = channels;
 
-        pairs = pair->follows;
-        pair->place = PAIR_NOWHERE;
-        pair_settle(pair);
+        channels = channel->list_next;
+        channel->place = CHANNEL_IDLE;
+        channel_settle(channel);
     }
 }
 
-/* What others tell meanwhile leaves the pairs as they are. */
-static int queue(struct pair *linked, struct CUstream_st *stream, bool capturing,
+/* Queues one exchange. Releases the lock; control messages that come meanwhile leave the
+ * channels as they are. */
+static int queue(struct channel *connected, struct CUstream_st *stream, bool capturing,
                  struct gpubind_error *err)
 {
     int status;
 
-    for (struct pair *pair = linked; pair; pair = pair->follows)
-        pair->place = PAIR_ON_TRACK;
-    status = tracks_queue_beside(linked->request->memory.gpu, stream, capturing, linked, err);
-    if (status < 0 && !capturing) /* a part of it may be queued; of a capture nothing runs */
-        for (struct pair *pair = linked; pair; pair = pair->follows) {
-            pair_break(pair, err->text);
-            pair->unsaid = false;
+    for (struct channel *channel = connected; channel; channel = channel->list_next)
+        channel->place = CHANNEL_IN_EXCHANGE;
+    status = exchange_batch_queue_unlocked(connected->request->memory.gpu, stream, capturing,
+                                           connected, err);
+    if (status < 0 && !capturing) /* a part may be queued; a failed capture runs nothing */
+        for (struct channel *channel = connected; channel; channel = channel->list_next) {
+            channel_fail(channel, err->text);
+            channel->error_pending = false;
         }
-    leave_track(linked);
+    leave_exchange(connected);
     return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* Those that still are linked: what was queued before them let go of the lock. */
-static int queue_linked(struct gpubind_operation *const *requests, int n,
-                        struct CUstream_st *stream, bool capturing, struct gpubind_error *err)
+/* Queues those that are still connected: queueing messages before them released the lock. */
+static int queue_connected(struct gpubind_operation *const *requests, int n,
+                           struct CUstream_st *stream, bool capturing, struct gpubind_error *err)
 {
-    struct pair *linked = NULL, **linked_end = &linked;
+    struct channel *connected = NULL, **connected_end = &connected;
     int result = MPI_SUCCESS, queued;
 
     for (int i = 0; i < n; i++) {
-        struct pair *pair = requests[i]->pair;
+        struct channel *channel = requests[i]->channel;
 
-        const bool over = pair->state != PAIR_LINKED || pair_is_spent(pair, 0);
+        const bool over = channel->state != CHANNEL_CONNECTED || channel_is_spent(channel, 0);
 
-        if (pair->by_message)
+        if (channel->by_message)
             continue;
         if (over && result == MPI_SUCCESS) {
-            error_set(err, "%s", pair->why.text);
+            error_set(err, "%s", channel->error.text);
             result = MPI_ERR_OTHER;
         }
         if (over)
             continue;
-        pair_enter_stream(pair);
-        pair->follows = NULL;
-        *linked_end = pair;
-        linked_end = &pair->follows;
+        channel_enter_stream(channel);
+        channel->list_next = NULL;
+        *connected_end = channel;
+        connected_end = &channel->list_next;
     }
-    queued = linked ? queue(linked, stream, capturing, err) : MPI_SUCCESS;
+    queued = connected ? queue(connected, stream, capturing, err) : MPI_SUCCESS;
     return result == MPI_SUCCESS ? queued : result;
 }
 
@@ -162,21 +164,21 @@ static int count_messages(struct gpubind_operation *const *requests, int n)
     int found = 0;
 
     for (int i = 0; i < n; i++)
-        found += requests[i]->pair->by_message;
+        found += requests[i]->channel->by_message;
     return found;
 }
 
-static void note_start(struct pair *pair, bool capturing)
+static void note_start(struct channel *channel, bool capturing)
 {
-    pair->started = true;
-    if (pair->by_message)
+    channel->started = true;
+    if (channel->by_message)
         return;
-    pair->captured |= capturing;
-    pair->starts += !capturing;
+    channel->captured |= capturing;
+    channel->starts += !capturing;
 }
 
-/* Messages go before the exchange and are waited for after it: whichever a rank gets
- * first, it has begun the others. All comes into the stream that can, whatever fails. */
+/* The stream starts the messages before the exchange and waits for them after it, so that a
+ * rank that waits for either has begun both. What can be queued is, whatever else fails. */
 static int queue_all(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
                      struct stream_queue *stream, struct persistent_queue *messages,
                      bool capturing, struct gpubind_error *err)
@@ -187,11 +189,11 @@ static int queue_all(struct gpubind_operation *const *requests, int n, struct CU
 
     persistent_queue_announce(messages);
     for (int i = 0; i < n; i++)
-        note_start(requests[i]->pair, capturing);
+        note_start(requests[i]->channel, capturing);
     alone = count_messages(requests, n) == n;
     results[0] = persistent_queue_go(messages, stream, alone ? STREAM_WAIT_NOW : STREAM_WAIT_LATER,
                                      &why[0]);
-    results[1] = queue_linked(requests, n, handle, capturing, &why[1]);
+    results[1] = queue_connected(requests, n, handle, capturing, &why[1]);
     if (stream)
         results[2] = stream_queue_await(stream, &why[2]);
     for (int i = 0; i < 3; i++)
@@ -202,12 +204,12 @@ static int queue_all(struct gpubind_operation *const *requests, int n, struct CU
     return MPI_SUCCESS;
 }
 
-static bool is_for_somebody(const struct pair *pair)
+static bool is_real_message(const struct channel *channel)
 {
-    return pair->by_message && pair->request->rank != MPI_PROC_NULL;
+    return channel->by_message && channel->request->rank != MPI_PROC_NULL;
 }
 
-/* What can be said before anything is queued is. */
+/* Checks all requests before anything is queued. */
 static int start(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
                  struct stream_queue *stream, const struct CUctx_st *context, bool capturing,
                  struct gpubind_error *err)
@@ -218,17 +220,18 @@ static int start(struct gpubind_operation *const *requests, int n, struct CUstre
     if (persistent_queue_make(&messages, count_messages(requests, n), err) < 0)
         return MPI_ERR_OTHER;
     for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        result = check(requests[i]->pair, context, capturing, err);
+        result = check(requests[i]->channel, context, capturing, err);
     for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        if (is_for_somebody(requests[i]->pair))
-            result = persistent_queue_add(&messages, requests[i]->pair, err);
+        if (is_real_message(requests[i]->channel))
+            result = persistent_queue_add(&messages, requests[i]->channel, err);
     if (result == MPI_SUCCESS)
         result = queue_all(requests, n, handle, stream, &messages, capturing, err);
     persistent_queue_clear(&messages);
     return result;
 }
 
-/* The stream, opened where one of them is a message; NULL: none is, or with *result. */
+/* Chooses message or channel for each, and opens the stream queue if one is a message. NULL: none
+ * is, or an error with *result. */
 static struct stream_queue *open_stream(struct gpubind_operation *const *requests, int n,
                                         struct CUstream_st *handle, bool capturing, int *result,
                                         struct gpubind_error *err)
@@ -236,10 +239,10 @@ static struct stream_queue *open_stream(struct gpubind_operation *const *request
     bool any = false;
 
     for (int i = 0; i < n; i++) {
-        struct pair *pair = requests[i]->pair;
+        struct channel *channel = requests[i]->channel;
 
-        pair->by_message = !persistent_has_channel(pair);
-        any |= is_for_somebody(pair) && pair->state != PAIR_OVER;
+        channel->by_message = !persistent_has_channel(channel);
+        any |= is_real_message(channel) && channel->state != CHANNEL_FAILED;
     }
     return any && !capturing ? stream_queue_open(handle, result, err) : NULL;
 }
@@ -267,7 +270,7 @@ int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
     result = persistent_claim(requests, n, err);
     if (result != MPI_SUCCESS || n == 0)
         return result;
-    pairs_hear();
+    channels_poll_ctrl();
     if (look_at_stream(handle, &context, &capturing, err) < 0 ||
         connect_all(requests, n, err) < 0) {
         result = MPI_ERR_OTHER;
