@@ -1,3 +1,4 @@
+/* Windows from their set-up to their end, and the calls that need no stream. */
 #include "mpi/rma/window.h"
 
 #include <stdlib.h>
@@ -63,8 +64,8 @@ static void free_now(const struct gpubind_window *win, cuda_address memory)
         gpu_free_now(win->gpu, memory);
 }
 
-/* Some rank may map this one's part still: those of the node are asked to close it before
- * the memory is freed. */
+/* Ranks that detached while a stream was held map this rank's part still: notes them, so that
+ * they are asked to unmap it before the memory is freed. */
 static void note_shares(const struct gpubind_window *win)
 {
     const struct comm *comm = win->comm;
@@ -89,7 +90,7 @@ void window_clear(struct gpubind_window *win, bool at_end)
         free_now(win, win->table);
         free_now(win, win->memory);
     }
-    if (!at_end && win->memory) { /* messages may have come from it, too */
+    if (!at_end && win->memory) { /* receivers of messages may map it, too */
         if (win->held)
             note_shares(win);
         memory_free_later((void *)(uintptr_t)win->memory, NULL);
@@ -115,13 +116,14 @@ void windows_clear(void)
         struct gpubind_window *win = windows;
 
         windows = win->next;
-        /* What is under way are answers that came. If not, it still refers to the window. */
+        /* Only replies that have come may be under way. If more is, it refers to the window,
+         * which then stays. */
         if (progress_wait_for(is_idle, win, 1))
             window_clear(win, true);
     }
 }
 
-/* Of a call about a window: its communicator's handler hears of errors. */
+/* Ends a call about a window with the error handler of its communicator. */
 static int leave(const struct gpubind_window *win, int result, const char *call,
                  const struct gpubind_error *err)
 {
@@ -177,9 +179,9 @@ int gpubind_win_device(gpubind_win win, const struct gpubind_device_win **device
     return leave(win, result, "gpubind_win_device", &err);
 }
 
-/* ---- its end */
+/* ---- gpubind_win_free */
 
-struct meeting {
+struct barrier {
     struct gpubind_window *win;
     MPI_Request request;
     bool begun, failed;
@@ -187,53 +189,53 @@ struct meeting {
     double looked;
 };
 
-/* What this rank asked others for is over before it says that it is here; then nobody asks
- * any more, and what was asked is over soon. */
-static bool is_over(struct meeting *meeting)
+/* A rank joins the barrier when its own commands are complete. When all ranks have, no command
+ * is under way at any target. */
+static bool is_over(struct barrier *barrier)
 {
-    struct gpubind_window *win = meeting->win;
+    struct gpubind_window *win = barrier->win;
     int over = 0;
 
     if (!window_is_idle(win))
         return false;
-    if (!meeting->begun)
-        meeting->failed = PMPI_Iallreduce(MPI_IN_PLACE, &win->held, 1, MPI_INT, MPI_MAX,
-                                          win->together, &meeting->request) != MPI_SUCCESS;
-    meeting->begun = true;
-    if (!meeting->failed)
-        PMPI_Test(&meeting->request, &over, MPI_STATUS_IGNORE);
-    return over || meeting->failed;
+    if (!barrier->begun)
+        barrier->failed = PMPI_Iallreduce(MPI_IN_PLACE, &win->held, 1, MPI_INT, MPI_MAX,
+                                          win->own_comm, &barrier->request) != MPI_SUCCESS;
+    barrier->begun = true;
+    if (!barrier->failed)
+        PMPI_Test(&barrier->request, &over, MPI_STATUS_IGNORE);
+    return over || barrier->failed;
 }
 
 static bool all_are_there(const void *argument)
 {
-    struct meeting *meeting = (struct meeting *)(uintptr_t)argument; /* the caller's own */
-    const struct comm *comm = meeting->win->comm;
-    const bool over = is_over(meeting);
+    struct barrier *barrier = (struct barrier *)(uintptr_t)argument; /* the caller's own */
+    const struct comm *comm = barrier->win->comm;
+    const bool over = is_over(barrier);
 
-    if (over || operation_clock() - meeting->looked < 0.1)
+    if (over || operation_clock() - barrier->looked < 0.1)
         return over;
-    meeting->looked = operation_clock();
+    barrier->looked = operation_clock();
     for (int rank = 0; rank < comm->size; rank++) {
         const struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
 
         if (peer->local >= 0 && peer_is_gone(comm->domain, peer))
-            meeting->gone = rank;
+            barrier->gone = rank;
     }
-    return meeting->gone >= 0;
+    return barrier->gone >= 0;
 }
 
-static int meet(struct gpubind_window *win, struct gpubind_error *err)
+static int wait_for_all(struct gpubind_window *win, struct gpubind_error *err)
 {
-    struct meeting meeting = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
+    struct barrier barrier = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
                               .looked = operation_clock()};
 
-    if (progress_wait_for(all_are_there, &meeting, 3600) && meeting.gone < 0 && !meeting.failed)
+    if (progress_wait_for(all_are_there, &barrier, 3600) && barrier.gone < 0 && !barrier.failed)
         return MPI_SUCCESS;
-    if (meeting.failed)
+    if (barrier.failed)
         error_set(err, "MPI_Iallreduce failed");
-    else if (meeting.gone >= 0)
-        error_set(err, "rank %d is gone", meeting.gone);
+    else if (barrier.gone >= 0)
+        error_set(err, "rank %d is gone", barrier.gone);
     else
         error_set(err, "the other ranks did not call gpubind_win_free for an hour");
     return MPI_ERR_OTHER;
@@ -252,13 +254,13 @@ int gpubind_win_free(gpubind_win *handle)
     if (win != GPUBIND_WIN_NULL && result == MPI_SUCCESS) {
         user = win->comm->user;
         take_out(win);
-        win->held = !gpu_may_wait(); /* then mappings are closed later */
+        win->held = !gpu_may_wait(); /* then unmapping is deferred */
         window_detach(win);
-        result = meet(win, &err);
-        if (result == MPI_SUCCESS) { /* else others may map it: the memory stays */
+        result = wait_for_all(win, &err);
+        if (result == MPI_SUCCESS) { /* else others may map the memory, which stays */
             window_remote_end(win);
             library_unlock();
-            PMPI_Comm_free(&win->together);
+            PMPI_Comm_free(&win->own_comm);
             library_lock();
             window_clear(win, false);
         } else {

@@ -6,45 +6,45 @@
 #include "mpi/core/comm.h"
 #include "mpi/gpubind.h"
 
-/* What a rank brings: signal words first, so that what is written behind the data
- * meets no signal. */
+/* The part of one rank. Its memory has the signals first, so that a write beyond the data
+ * hits no signal. */
 struct window_part {
     uint64_t nbytes, nsignals;
-    cuda_address data, signals; /* as they are mapped here; 0: not reached, or none */
-    struct mapping *mapping;    /* NULL: my own, or none */
+    cuda_address data, signals; /* as mapped here; 0: not mapped, or of no bytes */
+    struct mapping *mapping;    /* NULL: this rank's own part, or not mapped */
 };
 
 struct gpubind_window {
     struct gpubind_window *next;
-    struct comm *comm;  /* whose error handler hears of errors */
-    MPI_Comm together;  /* for calls that all ranks make: the application's may be freed */
-    struct window_remote *remote; /* NULL: all ranks reach each other */
+    struct comm *comm;  /* whose error handler is called */
+    MPI_Comm own_comm;  /* for collective calls; the application may free its communicator */
+    struct window_remote *remote; /* NULL: every rank has mapped every part */
     struct gpu *gpu;    /* NULL: this rank has none */
-    int held;           /* streams were held when some rank let go of its mappings */
-    cuda_address memory, table; /* mine: my part, and for kernels; 0: none */
+    int held;           /* some rank detached while a stream was held, and unmaps later */
+    cuda_address memory, table; /* this rank's part, and gpubind_device_win; 0: none */
     int rank, n;
     struct window_part parts[];
 };
 
-/* From the window's memory to its data. */
+/* Bytes from the start of a part's memory to its data. */
 uint64_t window_data_at(uint64_t nsignals);
 /* Collective over comm. NULL on all ranks, with *result and a sentence. */
 struct gpubind_window *window_make(struct comm *comm, size_t nbytes, int nsignals, int *result,
                                    struct gpubind_error *err);
-/* Lets go of the others' memory. */
+/* Unmaps the other ranks' parts. */
 void window_detach(struct gpubind_window *win);
-/* Frees this rank's memory, which no window maps any more, and the rest. at_end: no
- * message does, either. */
+/* Frees the window and this rank's part, which no window maps any more; messages may still
+ * map it unless at_end, when the library ends. */
 void window_clear(struct gpubind_window *win, bool at_end);
 
 void windows_add(struct gpubind_window *win);
-/* 0, or an error class with a sentence: it is none, or was freed. */
+/* MPI_SUCCESS, or an error class with a sentence: win is not a window, or was freed. */
 int window_check(const struct gpubind_window *win, struct gpubind_error *err);
-/* The same for one of its ranks. */
+/* The same for a rank of it. */
 int window_check_rank(const struct gpubind_window *win, int rank, struct gpubind_error *err);
 
-/* At the end of the library, for windows that were not freed: all ranks' first, then all
- * ranks' second. */
+/* At the end of the library, for windows that were not freed: all ranks detach, then all
+ * ranks clear. */
 void windows_detach(void);
 void windows_clear(void);
 

@@ -1,3 +1,4 @@
+/* Commands of windows: which ranks need them, and what origin and target share. */
 #include "mpi/rma/window_am.h"
 
 #include <stdlib.h>
@@ -9,18 +10,18 @@
 
 /* ---- messages */
 
-struct gpubind_operation *window_operation(const struct gpubind_window *win,
-                                           enum operation_kind kind, int rank, int tag,
-                                           const struct memory *memory, uint64_t nbytes)
+struct gpubind_operation *window_message(const struct gpubind_window *win,
+                                         enum operation_kind kind, int rank, int tag,
+                                         const struct memory *memory, uint64_t nbytes)
 {
-    struct comm *channel = win->remote->channel;
+    struct comm *comm = win->remote->comm;
     struct gpubind_operation *operation = operation_make(kind);
 
-    if (!operation) /* the other side waits for it */
+    if (!operation) /* the peer waits for the message */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    operation_join(operation, channel);
+    operation_join(operation, comm);
     operation->rank = rank;
-    operation->peer = &channel->domain->peers[channel->domain_ranks[rank]];
+    operation->peer = &comm->domain->peers[comm->domain_ranks[rank]];
     operation->tag = tag;
     operation->memory = *memory;
     operation->buffer = (void *)(uintptr_t)memory->address;
@@ -30,13 +31,13 @@ struct gpubind_operation *window_operation(const struct gpubind_window *win,
     return operation;
 }
 
-struct gpubind_operation *window_letter(const struct gpubind_window *win,
-                                        enum operation_kind kind, int rank, int tag, void *at,
-                                        uint64_t nbytes)
+struct gpubind_operation *window_host_message(const struct gpubind_window *win,
+                                              enum operation_kind kind, int rank, int tag, void *at,
+                                              uint64_t nbytes)
 {
     const struct memory memory = {.address = (cuda_address)(uintptr_t)at};
 
-    return window_operation(win, kind, rank, tag, &memory, nbytes);
+    return window_message(win, kind, rank, tag, &memory, nbytes);
 }
 
 void window_send(struct gpubind_operation *send)
@@ -58,7 +59,7 @@ int window_data_tag(const struct window_command *command)
     return (int)(command->number % (1u << 30) * 2);
 }
 
-int window_answer_tag(const struct window_command *command)
+int window_reply_tag(const struct window_command *command)
 {
     return window_data_tag(command) + 1;
 }
@@ -75,29 +76,29 @@ bool window_is_out_of_reach(const struct gpubind_window *win, int rank)
 
 bool window_is_idle(const struct gpubind_window *win)
 {
-    return !win->remote || (win->remote->asking == 0 && win->remote->serving == 0);
+    return !win->remote || (win->remote->origin_pending == 0 && win->remote->target_pending == 0);
 }
 
-/* true: some rank of the window has a part out of reach; then there is room for what
- * follows, on all ranks. */
+/* true on all ranks: some rank has not mapped another's part. win->remote is allocated then. */
 static bool is_needed(struct gpubind_window *win, int *result, struct gpubind_error *err)
 {
     struct window_remote *remote = calloc(1, sizeof *remote + (size_t)win->n);
-    int mine = remote ? 0 : 2, most = 0;
+    enum { MAPPED, OUT_OF_REACH, NO_MEMORY };
+    int mine = remote ? MAPPED : NO_MEMORY, most = MAPPED;
 
     for (int rank = 0; rank < win->n; rank++)
-        if (mine == 0 && window_is_out_of_reach(win, rank))
-            mine = 1;
+        if (mine == MAPPED && window_is_out_of_reach(win, rank))
+            mine = OUT_OF_REACH;
     library_unlock();
-    PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, win->together);
+    PMPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, win->own_comm);
     library_lock();
     *result = MPI_SUCCESS;
-    if (most == 1) {
+    if (most == OUT_OF_REACH) {
         win->remote = remote;
         return true;
     }
     free(remote);
-    if (most == 2) {
+    if (most == NO_MEMORY) {
         error_set(err, "out of memory");
         *result = MPI_ERR_OTHER;
     }
@@ -106,12 +107,12 @@ static bool is_needed(struct gpubind_window *win, int *result, struct gpubind_er
 
 static bool may_move(const struct gpubind_window *win, int rank, bool multiple)
 {
-    const struct comm *channel = win->remote->channel;
+    const struct comm *comm = win->remote->comm;
 
-    return multiple || channel->domain->peers[channel->domain_ranks[rank]].local >= 0;
+    return multiple || comm->domain->peers[comm->domain_ranks[rank]].local >= 0;
 }
 
-/* Who sends commands to me, and who takes mine. */
+/* Finds out which ranks send commands to this rank, and which accept this rank's. */
 static int learn(struct gpubind_window *win, struct gpubind_error *err)
 {
     enum { NEEDS = 1, MULTIPLE = 2 };
@@ -120,21 +121,21 @@ static int learn(struct gpubind_window *win, struct gpubind_error *err)
     int level;
 
     if (!out)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the others are in the call below */
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the other ranks wait in the call below */
     in = out + win->n;
     PMPI_Query_thread(&level);
     for (int rank = 0; rank < win->n; rank++)
         out[rank] = (unsigned char)((window_is_out_of_reach(win, rank) ? NEEDS : 0) |
                                     (level == MPI_THREAD_MULTIPLE ? MULTIPLE : 0));
     library_unlock();
-    PMPI_Alltoall(out, 1, MPI_BYTE, in, 1, MPI_BYTE, win->together);
+    PMPI_Alltoall(out, 1, MPI_BYTE, in, 1, MPI_BYTE, win->own_comm);
     library_lock();
     for (int rank = 0; rank < win->n; rank++) {
-        remote->served[rank] = may_move(win, rank, in[rank] & out[rank] & MULTIPLE);
-        remote->origins += in[rank] & NEEDS && remote->served[rank];
+        remote->accepts[rank] = may_move(win, rank, in[rank] & out[rank] & MULTIPLE);
+        remote->origins += in[rank] & NEEDS && remote->accepts[rank];
     }
     free(out);
-    if (remote->origins == 0 || window_serve_start(err) == 0)
+    if (remote->origins == 0 || window_target_start(err) == 0)
         return MPI_SUCCESS;
     remote->origins = 0;
     return MPI_ERR_OTHER;
@@ -146,11 +147,11 @@ int window_remote_begin(struct gpubind_window *win, struct gpubind_error *err)
 
     if (!is_needed(win, &result, err))
         return result;
-    result = comm_attach(win->together, library_settings(), err);
+    result = comm_attach(win->own_comm, library_settings(), err);
     if (result != MPI_SUCCESS)
         return result;
-    win->remote->channel = comm_of(win->together);
-    win->remote->channel->window = win;
+    win->remote->comm = comm_of(win->own_comm);
+    win->remote->comm->window = win;
     return learn(win, err);
 }
 
@@ -159,7 +160,7 @@ void window_remote_give_up(struct gpubind_window *win)
     if (!win->remote || win->remote->origins == 0)
         return;
     win->remote->origins = 0;
-    window_serve_stop();
+    window_target_stop();
 }
 
 void window_remote_end(struct gpubind_window *win)
@@ -169,8 +170,8 @@ void window_remote_end(struct gpubind_window *win)
     if (!remote)
         return;
     window_remote_give_up(win);
-    if (remote->channel)
-        remote->channel->window = NULL;
+    if (remote->comm)
+        remote->comm->window = NULL;
     free(remote);
     win->remote = NULL;
 }

@@ -1,4 +1,4 @@
-/* gpubind_win_allocate: every rank makes its memory, shows it to the others, and maps
+/* gpubind_win_allocate: every rank allocates its part, exports it to the others, and maps
  * theirs. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 #define ALIGNMENT 256
 
-/* What each rank shows the others. */
-struct card {
+/* What each rank tells the others. */
+struct rank_part {
     int result;
-    char why[200]; /* it failed */
+    char why[200]; /* if it failed */
     uint64_t nbytes, nsignals;
     bool shared;
     struct memory_export memory;
@@ -27,7 +27,7 @@ uint64_t window_data_at(uint64_t nsignals)
     return (8 * nsignals + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* In all of it, before anybody else reads it. */
+/* Returns when the memory is set, before other ranks learn of it. */
 static int set_to_zero(const struct gpu *gpu, cuda_address memory, uint64_t nbytes,
                        struct gpubind_error *err)
 {
@@ -53,7 +53,7 @@ static int allocate(struct gpu *gpu, uint64_t nbytes, cuda_address *memory,
     return result == MPI_SUCCESS ? set_to_zero(gpu, *memory, nbytes, err) : result;
 }
 
-/* What I bring, and on which GPU. An MPI error class. */
+/* Checks the arguments, and finds the GPU. An MPI error class. */
 static int check_mine(struct gpubind_window *win, bool has_gpu, struct gpubind_error *err)
 {
     const struct window_part *mine = &win->parts[win->rank];
@@ -83,7 +83,7 @@ static uint64_t bytes_of(const struct window_part *part)
     return window_data_at(part->nsignals) + part->nbytes;
 }
 
-/* My part, where it is not there yet, and room for what kernels take. */
+/* Allocates this rank's part, unless window_memory_make did, and the table for kernels. */
 static int make_mine(struct gpubind_window *win, struct gpubind_error *err)
 {
     const uint64_t nbytes = bytes_of(&win->parts[win->rank]);
@@ -98,43 +98,44 @@ static int make_mine(struct gpubind_window *win, struct gpubind_error *err)
     return result;
 }
 
-static void fill_card(const struct gpubind_window *win, int result,
-                      const struct gpubind_error *err, struct card *card)
+static void fill_part(const struct gpubind_window *win, int result,
+                      const struct gpubind_error *err, struct rank_part *rank_part)
 {
     const struct window_part *mine = &win->parts[win->rank];
     struct memory memory;
 
-    *card = (struct card){.result = result, .nbytes = mine->nbytes, .nsignals = mine->nsignals};
+    *rank_part = (struct rank_part){.result = result, .nbytes = mine->nbytes,
+                                    .nsignals = mine->nsignals};
     if (result != MPI_SUCCESS)
-        memcpy(card->why, err->text, sizeof card->why - 1);
+        memcpy(rank_part->why, err->text, sizeof rank_part->why - 1);
     else if (win->memory)
-        card->shared = memory_of((const void *)(uintptr_t)win->memory, &memory, NULL) == 0 &&
-                       memory_share(&memory, &card->memory);
-    card->memory.start = win->memory;
+        rank_part->shared = memory_of((const void *)(uintptr_t)win->memory, &memory, NULL) == 0 &&
+                       memory_share(&memory, &rank_part->memory);
+    rank_part->memory.start = win->memory;
 }
 
-static bool may_map(const struct gpubind_window *win, const struct card *card,
+static bool may_map(const struct gpubind_window *win, const struct rank_part *rank_part,
                     const struct peer *peer)
 {
-    return win->gpu && card->shared && peer->local >= 0 && transport_allowed(TRANSPORT_IPC);
+    return win->gpu && rank_part->shared && peer->local >= 0 && transport_allowed(TRANSPORT_IPC);
 }
 
-/* Where a rank's part lies for me; nowhere when it is out of reach. */
-static void map(struct gpubind_window *win, int rank, const struct card *card)
+/* Maps a rank's part, if it can be mapped. */
+static void map(struct gpubind_window *win, int rank, const struct rank_part *rank_part)
 {
     struct peer *peer = &win->comm->domain->peers[win->comm->domain_ranks[rank]];
     struct window_part *part = &win->parts[rank];
     cuda_address memory = 0;
 
-    part->nbytes = card->nbytes;
-    part->nsignals = card->nsignals;
+    part->nbytes = rank_part->nbytes;
+    part->nsignals = rank_part->nsignals;
     if (rank == win->rank) {
         memory = win->memory;
     } else {
-        if (!part->mapping && may_map(win, card, peer))
-            part->mapping = mapping_open(peer, &card->memory, win->gpu, NULL);
+        if (!part->mapping && may_map(win, rank_part, peer))
+            part->mapping = mapping_open(peer, &rank_part->memory, win->gpu, NULL);
         if (part->mapping)
-            memory = mapping_address(part->mapping, card->memory.start);
+            memory = mapping_address(part->mapping, rank_part->memory.start);
     }
     if (memory && part->nsignals > 0)
         part->signals = memory;
@@ -142,7 +143,7 @@ static void map(struct gpubind_window *win, int rank, const struct card *card)
         part->data = memory + window_data_at(part->nsignals);
 }
 
-/* What kernels take. */
+/* Fills the table for kernels, struct gpubind_device_win. */
 static int upload(const struct gpubind_window *win, struct gpubind_error *err)
 {
     const size_t nbytes = gpubind_device_win_size(win->n);
@@ -180,42 +181,44 @@ static int upload(const struct gpubind_window *win, struct gpubind_error *err)
     return MPI_ERR_OTHER;
 }
 
-/* Shows my card to all, and sees theirs. An MPI error class, the same on all ranks: that
- * of the lowest that failed. */
-static int exchange(const struct gpubind_window *win, const struct card *mine, struct card *cards,
+/* Exchanges what the ranks tell. An MPI error class, the same on all ranks: that of the lowest
+ * rank that failed. */
+static int exchange(const struct gpubind_window *win, const struct rank_part *mine,
+                    struct rank_part *parts_of_all,
                     struct gpubind_error *err)
 {
     library_unlock();
-    PMPI_Allgather(mine, sizeof *mine, MPI_BYTE, cards, sizeof *cards, MPI_BYTE, win->together);
+    PMPI_Allgather(mine, sizeof *mine, MPI_BYTE, parts_of_all, sizeof *parts_of_all, MPI_BYTE,
+                   win->own_comm);
     library_lock();
     for (int rank = 0; rank < win->n; rank++)
-        if (cards[rank].result != MPI_SUCCESS) {
-            error_set(err, "rank %d: %.199s", rank, cards[rank].why);
-            return cards[rank].result;
+        if (parts_of_all[rank].result != MPI_SUCCESS) {
+            error_set(err, "rank %d: %.199s", rank, parts_of_all[rank].why);
+            return parts_of_all[rank].result;
         }
     return MPI_SUCCESS;
 }
 
-static int make_all(struct gpubind_window *win, struct card *cards, bool has_gpu,
+static int make_all(struct gpubind_window *win, struct rank_part *parts_of_all, bool has_gpu,
                     struct gpubind_error *err)
 {
-    struct card mine;
+    struct rank_part mine;
     int result = check_mine(win, has_gpu, err);
 
     window_memory_make(win, result == MPI_SUCCESS, bytes_of(&win->parts[win->rank]));
     if (result == MPI_SUCCESS)
         result = make_mine(win, err);
-    fill_card(win, result, err, &mine);
-    result = exchange(win, &mine, cards, err);
+    fill_part(win, result, err, &mine);
+    result = exchange(win, &mine, parts_of_all, err);
     if (result != MPI_SUCCESS)
         return result;
     for (int rank = 0; rank < win->n; rank++)
-        map(win, rank, &cards[rank]);
+        map(win, rank, &parts_of_all[rank]);
     mine.result = window_remote_begin(win, err);
     if (mine.result == MPI_SUCCESS && win->gpu)
         mine.result = upload(win, err);
-    fill_card(win, mine.result, err, &mine);
-    return exchange(win, &mine, cards, err);
+    fill_part(win, mine.result, err, &mine);
+    return exchange(win, &mine, parts_of_all, err);
 }
 
 static struct gpubind_window *prepare(struct comm *comm, size_t nbytes, int nsignals)
@@ -232,7 +235,7 @@ static struct gpubind_window *prepare(struct comm *comm, size_t nbytes, int nsig
     win->parts[win->rank].nsignals = (uint64_t)(int64_t)nsignals;
     library_meet(comm->user);
     library_unlock();
-    PMPI_Comm_split(comm->user, 0, comm->rank, &win->together);
+    PMPI_Comm_split(comm->user, 0, comm->rank, &win->own_comm);
     library_lock();
     comm->operations++;
     return win;
@@ -242,28 +245,28 @@ struct gpubind_window *window_make(struct comm *comm, size_t nbytes, int nsignal
                                    struct gpubind_error *err)
 {
     const struct rank_map *rank_map = rank_map_of(comm, err);
-    struct card *cards = calloc((size_t)comm->size, sizeof *cards);
-    struct gpubind_window *win = rank_map && cards ? prepare(comm, nbytes, nsignals) : NULL;
+    struct rank_part *parts_of_all = calloc((size_t)comm->size, sizeof *parts_of_all);
+    struct gpubind_window *win = rank_map && parts_of_all ? prepare(comm, nbytes, nsignals) : NULL;
 
-    if (!win) { /* of memory of the host: the other ranks cannot be told */
-        free(cards);
+    if (!win) { /* out of host memory: the other ranks are not told */
+        free(parts_of_all);
         error_set(err, "out of memory");
         *result = MPI_ERR_OTHER;
         return NULL;
     }
-    *result = make_all(win, cards, rank_map->ranks[comm->rank].has_gpu, err);
-    free(cards);
+    *result = make_all(win, parts_of_all, rank_map->ranks[comm->rank].has_gpu, err);
+    free(parts_of_all);
     if (*result == MPI_SUCCESS) {
         windows_add(win);
         return win;
     }
     window_detach(win);
     library_unlock();
-    PMPI_Barrier(win->together); /* nobody maps what is freed now */
+    PMPI_Barrier(win->own_comm); /* no rank maps what is freed now */
     library_lock();
-    window_remote_end(win); /* before its channel goes with the communicator */
+    window_remote_end(win); /* before its communicator is freed */
     library_unlock();
-    PMPI_Comm_free(&win->together);
+    PMPI_Comm_free(&win->own_comm);
     library_lock();
     window_clear(win, false);
     return NULL;

@@ -1,3 +1,4 @@
+/* Window memory that ranks share by file descriptors. */
 #include "mpi/rma/window_memory.h"
 
 #include <stdio.h>
@@ -11,35 +12,35 @@
 #include "mpi/core/transport.h"
 #include "mpi/shm/fd_exchange.h"
 
-/* What each rank shows the others, three times: whether it can, what it has made, and
- * whether it has mapped what others have. */
-struct show {
+/* What ranks tell each other, three times: whether they can, what they have allocated, and
+ * whether they have mapped the others' parts. */
+struct rank_offer {
     int32_t has_gpu, good;
-    char why[160]; /* it is not good */
+    char why[160]; /* when not good */
     struct fd_address address;
-    uint64_t network; /* its namespace: addresses are of one */
-    uint64_t id, start, size; /* of its memory; size 0: none */
+    uint64_t network; /* its network namespace, in which address is valid */
+    uint64_t id, start, size; /* of its part; size 0: none */
 };
 
 struct making {
     struct gpubind_window *win;
-    struct show mine, *shows;
+    struct rank_offer mine, *offers;
     struct fd_peer *others; /* by rank */
     int socket, fd;          /* -1: none */
 };
 
-/* It was possible, and then was not: what lies in the way is there the next time, too.
- * Empty: nothing. */
-static char given_up[sizeof((struct show *)0)->why];
+/* Why sharing failed after all ranks had found it possible; it would fail again for later windows,
+ * which do not try. Empty: it has not failed. */
+static char fallback_reason[sizeof((struct rank_offer *)0)->why];
 
 static struct peer *peer_of(const struct gpubind_window *win, int rank)
 {
     return &win->comm->domain->peers[win->comm->domain_ranks[rank]];
 }
 
-static bool counts(const struct making *making, int rank)
+static bool takes_part(const struct making *making, int rank)
 {
-    return making->shows[rank].has_gpu && peer_of(making->win, rank)->local >= 0;
+    return making->offers[rank].has_gpu && peer_of(making->win, rank)->local >= 0;
 }
 
 static void note(struct making *making, int status, const struct gpubind_error *err)
@@ -66,8 +67,8 @@ static int prepare(struct making *making, bool willing, struct gpubind_error *er
         return error_set(err, "it has no part of the window");
     if (library_settings()->windows_by_ipc || !transport_allowed(TRANSPORT_IPC))
         return error_set(err, "the settings say so");
-    if (given_up[0])
-        return error_set(err, "before, %.140s", given_up);
+    if (fallback_reason[0])
+        return error_set(err, "before, %.140s", fallback_reason);
     if (!shareable_possible(win->gpu))
         return error_set(err, "the GPU or its driver gives no descriptors");
     making->mine.network = network_space();
@@ -93,12 +94,13 @@ static int make(struct making *making, uint64_t nbytes, struct gpubind_error *er
 
 static int map(struct making *making, int rank, struct gpubind_error *err)
 {
-    const struct show *show = &making->shows[rank];
-    const struct memory_export shared = {show->id, show->start, show->size, {{0}}};
+    const struct rank_offer *rank_offer = &making->offers[rank];
+    const struct memory_export shared = {rank_offer->id, rank_offer->start,
+                                         rank_offer->size, {{0}}};
     struct gpubind_window *win = making->win;
     cuda_address at = 0;
 
-    if (shareable_open(win->gpu, making->others[rank].fd, show->size, &at, err) < 0)
+    if (shareable_open(win->gpu, making->others[rank].fd, rank_offer->size, &at, err) < 0)
         return -1;
     win->parts[rank].mapping = mapping_adopt(peer_of(win, rank), &shared, win->gpu, at);
     if (win->parts[rank].mapping)
@@ -114,9 +116,10 @@ static int map_all(struct making *making, struct gpubind_error *err)
 
     for (int rank = 0; rank < win->n; rank++)
         making->others[rank] = (struct fd_peer){
-            .address = making->shows[rank].address, .fd = -1,
-            .takes = rank != win->rank && counts(making, rank) && making->fd >= 0,
-            .gives = rank != win->rank && counts(making, rank) && making->shows[rank].size > 0};
+            .address = making->offers[rank].address, .fd = -1,
+            .takes = rank != win->rank && takes_part(making, rank) && making->fd >= 0,
+            .gives = rank != win->rank && takes_part(making,
+                                                     rank) && making->offers[rank].size > 0};
     library_unlock();
     status = fd_exchange_all(making->socket, making->others, win->n, win->rank,
                              &making->mine.address,
@@ -128,24 +131,24 @@ static int map_all(struct making *making, struct gpubind_error *err)
     return status;
 }
 
-/* ---- together */
+/* ---- all ranks */
 
-/* Everybody sees everybody's show. -1: all on this node with a GPU are good and find each
- * other, and there are several; else the rank that is not, or mine. */
+/* Exchanges the offers. -1: all ranks of this node with a GPU are good, there are several, and
+ * they are in one network namespace; else a rank that is not, or this one. */
 static int agree(struct making *making)
 {
     const struct gpubind_window *win = making->win;
     int n = 0, bad = -1, last = -1;
 
     library_unlock();
-    PMPI_Allgather(&making->mine, sizeof making->mine, MPI_BYTE, making->shows,
-                   sizeof making->mine, MPI_BYTE, win->together);
+    PMPI_Allgather(&making->mine, sizeof making->mine, MPI_BYTE, making->offers,
+                   sizeof making->mine, MPI_BYTE, win->own_comm);
     library_lock();
     for (int rank = win->n - 1; rank >= 0; rank--) {
-        if (!counts(making, rank))
+        if (!takes_part(making, rank))
             continue;
-        if (!making->shows[rank].good ||
-            (last >= 0 && making->shows[rank].network != making->shows[last].network))
+        if (!making->offers[rank].good ||
+            (last >= 0 && making->offers[rank].network != making->offers[last].network))
             bad = rank;
         last = rank;
         n++;
@@ -153,7 +156,7 @@ static int agree(struct making *making)
     return bad < 0 && n < 2 ? win->rank : bad;
 }
 
-/* Steps that come to nothing are taken by all, as other nodes do. Returns as agree. */
+/* All ranks take part in all three exchanges, whatever their node finds. Returns as agree. */
 static int try(struct making *making, bool willing, uint64_t nbytes)
 {
     struct gpubind_error err = {{0}};
@@ -170,11 +173,11 @@ static int try(struct making *making, bool willing, uint64_t nbytes)
     first = first < 0 ? bad : first;
     bad = agree(making);
     if (first < 0 && bad >= 0)
-        memcpy(given_up, making->shows[bad].why, sizeof given_up);
+        memcpy(fallback_reason, making->offers[bad].why, sizeof fallback_reason);
     return first < 0 ? bad : first;
 }
 
-/* Nobody has seen it yet, or it stays with those that still map it. */
+/* Frees this rank's part. Its pages stay until the last rank has unmapped it. */
 static void undo(struct gpubind_window *win)
 {
     window_detach(win);
@@ -183,16 +186,16 @@ static void undo(struct gpubind_window *win)
     win->memory = 0;
 }
 
-/* By one rank of each node. */
+/* With GPUBIND_VERBOSE, one rank of each node reports how the window is shared. */
 static void report(const struct making *making, int bad)
 {
     const struct gpubind_window *win = making->win;
     int n = 0;
 
     for (int rank = 0; rank < win->n; rank++) {
-        if (n == 0 && counts(making, rank) && rank != win->rank)
+        if (n == 0 && takes_part(making, rank) && rank != win->rank)
             return;
-        n += counts(making, rank);
+        n += takes_part(making, rank);
     }
     if (n < 2 || !library_settings()->verbose)
         return;
@@ -202,19 +205,19 @@ static void report(const struct making *making, int bad)
     else
         fprintf(stderr, "gpubind: rank %d: a window of this node is shown by IPC handles; rank %d: "
                 "%.159s\n", win->rank, bad,
-                making->shows[bad].good ? "it is in another network namespace"
-                                        : making->shows[bad].why);
+                making->offers[bad].good ? "it is in another network namespace"
+                                        : making->offers[bad].why);
 }
 
 void window_memory_make(struct gpubind_window *win, bool willing, uint64_t nbytes)
 {
     const size_t n = (size_t)win->n;
     struct making making = {.win = win, .mine = {.has_gpu = win->gpu != NULL},
-                            .shows = calloc(n, sizeof *making.shows),
+                            .offers = calloc(n, sizeof *making.offers),
                             .others = calloc(n, sizeof *making.others), .socket = -1, .fd = -1};
     int bad;
 
-    if (!making.shows || !making.others) /* the others wait */
+    if (!making.offers || !making.others) /* the other ranks wait in a collective call */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     for (int rank = 0; rank < win->n; rank++)
         making.others[rank].fd = -1;
@@ -231,6 +234,6 @@ void window_memory_make(struct gpubind_window *win, bool willing, uint64_t nbyte
         close(making.fd);
     if (making.socket >= 0)
         close(making.socket);
-    free(making.shows);
+    free(making.offers);
     free(making.others);
 }

@@ -1,5 +1,5 @@
-/* Commands to ranks whose windows streams of this one do not reach: the origin's side, and
- * its waits for what commands of others set. */
+/* The origin's side of commands (see window_am.h), and waits of streams for signals that
+ * commands of other ranks may set. */
 #include <stdlib.h>
 
 #include "gpu/core/deferred_free.h"
@@ -12,50 +12,51 @@
 #include "mpi/rma/window_am.h"
 #include "mpi/stream/stream_queue.h"
 
-struct asking {
+struct origin_op {
     struct gpubind_window *win;
     int target;
     struct window_command command;
     struct memory memory; /* of the data */
-    struct window_answer answer;
-    /* Once the stream is there: the command, a put's data, and what comes back. */
-    struct gpubind_operation *asked, *data, *answered;
-    bool lost; /* the stream gets nowhere */
+    struct window_reply reply;
+    /* Made when the stream gets there: the command, the data of a put, the reply. */
+    struct gpubind_operation *command_send, *data, *reply_receive;
+    bool failed; /* the stream cannot be used */
 };
 
 static void start(void *what)
 {
-    struct asking *asking = what;
-    struct window_command *command = &asking->command;
-    const struct gpubind_window *win = asking->win;
-    const int target = asking->target, tag = window_answer_tag(command);
+    struct origin_op *op = what;
+    struct window_command *command = &op->command;
+    const struct gpubind_window *win = op->win;
+    const int target = op->target, tag = window_reply_tag(command);
 
-    if (command->deeds & WINDOW_GET)
-        asking->answered = window_operation(win, OPERATION_RECEIVE, target, tag, &asking->memory,
-                                            command->nbytes);
+    if (command->op_flags & WINDOW_OP_GET)
+        op->reply_receive = window_message(win, OPERATION_RECEIVE, target, tag, &op->memory,
+                                           command->nbytes);
     else
-        asking->answered = window_letter(win, OPERATION_RECEIVE, target, tag, &asking->answer,
-                                         sizeof asking->answer);
+        op->reply_receive = window_host_message(win, OPERATION_RECEIVE, target, tag, &op->reply,
+                                                sizeof op->reply);
     trace(TRACE_RMA, "command %u to rank %d:%s%s%s, %llu bytes at %llu", command->number, target,
-          command->deeds & WINDOW_PUT ? " put" : "", command->deeds & WINDOW_GET ? " get" : "",
-          command->deeds & WINDOW_SIGNAL ? " signal" : "", (unsigned long long)command->nbytes,
-          (unsigned long long)command->offset);
-    match_receive(asking->answered);
-    asking->asked = window_letter(win, OPERATION_SEND, target, WINDOW_TAG, command,
-                                  sizeof *command);
-    window_send(asking->asked);
-    if (!(command->deeds & WINDOW_PUT))
+          command->op_flags & WINDOW_OP_PUT ? " put" : "",
+          command->op_flags & WINDOW_OP_GET ? " get" : "",
+          command->op_flags & WINDOW_OP_SIGNAL ? " signal" : "",
+          (unsigned long long)command->nbytes, (unsigned long long)command->offset);
+    match_receive(op->reply_receive);
+    op->command_send = window_host_message(win, OPERATION_SEND, target, WINDOW_TAG, command,
+                                           sizeof *command);
+    window_send(op->command_send);
+    if (!(command->op_flags & WINDOW_OP_PUT))
         return;
-    asking->data = window_operation(win, OPERATION_SEND, target, window_data_tag(command),
-                                    &asking->memory, command->nbytes);
-    window_send(asking->data);
+    op->data = window_message(win, OPERATION_SEND, target, window_data_tag(command),
+                              &op->memory, command->nbytes);
+    window_send(op->data);
 }
 
 static void fail(void *what)
 {
-    struct asking *asking = what;
+    struct origin_op *op = what;
 
-    asking->lost = true;
+    op->failed = true;
 }
 
 static bool is_done(struct gpubind_operation *operation)
@@ -65,7 +66,7 @@ static bool is_done(struct gpubind_operation *operation)
     return !operation || operation->done;
 }
 
-/* The first that went wrong. */
+/* The first error counts. */
 static void take_result(const struct gpubind_operation *operation, int *result,
                         struct gpubind_error *err)
 {
@@ -75,53 +76,53 @@ static void take_result(const struct gpubind_operation *operation, int *result,
     *err = operation->error;
 }
 
-static void discard(struct asking *asking)
+static void discard(struct origin_op *op)
 {
-    struct gpubind_operation *operations[] = {asking->asked, asking->data, asking->answered};
+    struct gpubind_operation *operations[] = {op->command_send, op->data, op->reply_receive};
 
     for (int i = 0; i < 3; i++)
         if (operations[i])
             operation_forget(operations[i]);
-    asking->win->remote->asking--;
-    free(asking);
+    op->win->remote->origin_pending--;
+    free(op);
 }
 
 static bool is_over(void *what, int *result, struct gpubind_error *err)
 {
-    struct asking *asking = what;
-    struct gpubind_operation *asked = asking->asked, *answered = asking->answered;
+    struct origin_op *op = what;
+    struct gpubind_operation *command_send = op->command_send, *reply_receive = op->reply_receive;
 
     *result = MPI_SUCCESS;
-    if (asking->lost) {
+    if (op->failed) {
         *result = MPI_ERR_OTHER;
         error_set(err, "the stream cannot be used");
-        discard(asking);
+        discard(op);
         return true;
     }
-    /* What the target has not heard of it does not answer. */
-    if (is_done(asked) && asked->result != MPI_SUCCESS && !answered->done &&
-        match_withdraw(answered))
-        operation_end(answered, asked->result, "%s", asked->error.text);
-    if (!is_done(asked) || !is_done(asking->data) || !is_done(answered))
+    /* A command that could not be sent gets no reply. */
+    if (is_done(command_send) && command_send->result != MPI_SUCCESS && !reply_receive->done &&
+        match_withdraw(reply_receive))
+        operation_end(reply_receive, command_send->result, "%s", command_send->error.text);
+    if (!is_done(command_send) || !is_done(op->data) || !is_done(reply_receive))
         return false;
-    take_result(asked, result, err);
-    take_result(asking->data, result, err);
-    take_result(answered, result, err);
-    if (*result == MPI_SUCCESS && asking->answer.result != MPI_SUCCESS) {
-        *result = asking->answer.result;
-        error_set(err, "rank %d: %.199s", asking->target, asking->answer.why);
+    take_result(command_send, result, err);
+    take_result(op->data, result, err);
+    take_result(reply_receive, result, err);
+    if (*result == MPI_SUCCESS && op->reply.result != MPI_SUCCESS) {
+        *result = op->reply.result;
+        error_set(err, "rank %d: %.199s", op->target, op->reply.why);
     }
-    discard(asking);
+    discard(op);
     return true;
 }
 
 static void look_after(void *what)
 {
-    struct asking *asking = what;
+    struct origin_op *op = what;
 
-    window_look_after(asking->asked);
-    window_look_after(asking->data);
-    window_look_after(asking->answered);
+    window_look_after(op->command_send);
+    window_look_after(op->data);
+    window_look_after(op->reply_receive);
 }
 
 static const struct stream_work_ops commands = {start, fail, is_over, look_after, NULL};
@@ -132,7 +133,7 @@ static int check(const struct gpubind_window *win, int target, struct gpubind_er
 {
     const struct comm *comm = win->comm;
 
-    if (win->remote && win->remote->served[target])
+    if (win->remote && win->remote->accepts[target])
         return 0;
     if (comm->domain->peers[comm->domain_ranks[target]].local < 0)
         return error_set(err, "the window of rank %d is reached by MPI: calls on streams need "
@@ -140,43 +141,44 @@ static int check(const struct gpubind_window *win, int target, struct gpubind_er
     return error_set(err, "the window of rank %d cannot be reached", target);
 }
 
-static struct asking *make(struct gpubind_window *win, int target,
-                           const struct window_command *command, const void *buffer,
-                           struct gpubind_error *err)
+static struct origin_op *make(struct gpubind_window *win, int target,
+                              const struct window_command *command, const void *buffer,
+                              struct gpubind_error *err)
 {
-    struct asking *asking = calloc(1, sizeof *asking);
+    struct origin_op *op = calloc(1, sizeof *op);
 
-    if (!asking) {
+    if (!op) {
         error_set(err, "out of memory");
         return NULL;
     }
-    asking->win = win;
-    asking->target = target;
-    asking->command = *command;
-    asking->command.number = win->remote->numbers++;
-    if (command->nbytes > 0 && memory_of(buffer, &asking->memory, err) < 0) {
-        free(asking);
+    op->win = win;
+    op->target = target;
+    op->command = *command;
+    op->command.number = win->remote->next_number++;
+    if (command->nbytes > 0 && memory_of(buffer, &op->memory, err) < 0) {
+        free(op);
         return NULL;
     }
-    return asking;
+    return op;
 }
 
 static int queue(struct gpubind_window *win, int target, const struct window_command *command,
                  const void *buffer, struct stream_queue *stream, struct gpubind_error *err)
 {
-    struct asking *asking = make(win, target, command, buffer, err);
-    void *what = asking;
+    struct origin_op *op = make(win, target, command, buffer, err);
+    void *what = op;
 
-    if (!asking)
+    if (!op)
         return MPI_ERR_OTHER;
-    win->remote->asking++;
-    if (memory_shared_anew()) /* peers may map what was freed before it */
+    win->remote->origin_pending++;
+    if (memory_shared_anew()) /* peers may map memory that was at its address before */
         shares_sweep();
     return stream_queue_add(stream, &commands, &what, 1, STREAM_WAIT_NOW, err);
 }
 
-int window_ask(struct gpubind_window *win, int target, const struct window_command *command,
-               const void *buffer, struct CUstream_st *handle, struct gpubind_error *err)
+int window_queue_command(struct gpubind_window *win, int target,
+                         const struct window_command *command,
+                         const void *buffer, struct CUstream_st *handle, struct gpubind_error *err)
 {
     struct stream_queue *stream;
     int result = MPI_ERR_OTHER;
@@ -184,7 +186,7 @@ int window_ask(struct gpubind_window *win, int target, const struct window_comma
 
     if (check(win, target, err) < 0)
         return MPI_ERR_OTHER;
-    entered = gpu_enter(win->gpu); /* whose default stream it may be */
+    entered = gpu_enter(win->gpu); /* the handle may be its default stream */
     stream = stream_queue_open(handle, &result, err);
     if (stream) {
         result = queue(win, target, command, buffer, stream, err);
@@ -196,8 +198,8 @@ int window_ask(struct gpubind_window *win, int target, const struct window_comma
 
 /* ---- waits for signals */
 
-/* A stream that waits for what this library has to do is held until it goes on. */
-static void let_go(void *stream)
+/* The stream counts as waiting for the library until it has passed the signal's wait. */
+static void end_wait(void *stream)
 {
     stream_queue_count_waits(stream, -1);
 }
@@ -209,16 +211,16 @@ static bool is_past(void *unused, int *result, struct gpubind_error *err)
     return true;
 }
 
-static const struct stream_work_ops holds = {let_go, let_go, is_past, NULL, NULL};
+static const struct stream_work_ops wait_ops = {end_wait, end_wait, is_past, NULL, NULL};
 
-static int put_wait_in(const struct gpubind_window *win, cuda_address word, uint64_t value,
+static int queue_wait(const struct gpubind_window *win, cuda_address signal, uint64_t value,
                        struct CUstream_st *stream, struct gpubind_error *err)
 {
     int capturing = 0, status = gpu_driver()->cuStreamIsCapturing(stream, &capturing);
     struct hold *hold = status != CUDA_OK || capturing ? NULL : hold_begin(win->gpu, stream);
 
-    library_unlock(); /* the driver may wait for the stream, which a message may hold */
-    status = gpu_driver()->cuStreamWaitValue64_v2(stream, word, value,
+    library_unlock(); /* the driver may wait for the stream, which may wait for a message */
+    status = gpu_driver()->cuStreamWaitValue64_v2(stream, signal, value,
                                                   CUDA_WAIT_GEQ | words_wait_flush(win->gpu));
     if (hold)
         hold_record(hold);
@@ -231,7 +233,7 @@ static int put_wait_in(const struct gpubind_window *win, cuda_address word, uint
     return MPI_ERR_OTHER;
 }
 
-static int hold(const struct gpubind_window *win, cuda_address word, uint64_t value,
+static int queue_library_wait(const struct gpubind_window *win, cuda_address signal, uint64_t value,
                 struct CUstream_st *handle, struct gpubind_error *err)
 {
     int result;
@@ -241,26 +243,26 @@ static int hold(const struct gpubind_window *win, cuda_address word, uint64_t va
     if (!stream)
         return result;
     stream_queue_count_waits(stream, 1);
-    result = put_wait_in(win, word, value, handle, err);
+    result = queue_wait(win, signal, value, handle, err);
     if (result == MPI_SUCCESS)
-        result = stream_queue_add(stream, &holds, &what, 1, STREAM_WAIT_NEVER, err);
+        result = stream_queue_add(stream, &wait_ops, &what, 1, STREAM_WAIT_NEVER, err);
     else
         stream_queue_count_waits(stream, -1);
     stream_queue_close(stream);
     return result;
 }
 
-int window_wait(const struct gpubind_window *win, cuda_address word, uint64_t value,
-                struct CUstream_st *stream, struct gpubind_error *err)
+int window_queue_wait(const struct gpubind_window *win, cuda_address signal, uint64_t value,
+                      struct CUstream_st *stream, struct gpubind_error *err)
 {
     bool entered = gpu_enter(win->gpu);
     int capturing = 0, result;
 
     if (!win->remote || win->remote->origins == 0 ||
         gpu_driver()->cuStreamIsCapturing(stream, &capturing) != CUDA_OK || capturing)
-        result = put_wait_in(win, word, value, stream, err);
+        result = queue_wait(win, signal, value, stream, err);
     else
-        result = hold(win, word, value, stream, err);
+        result = queue_library_wait(win, signal, value, stream, err);
     gpu_leave(entered);
     return result;
 }

@@ -1,10 +1,10 @@
-/* Windows in the order of a stream: copies by the copy engine, and writes to, and waits
- * for, words by the stream itself. The host and the target take no part, but for a target
- * that streams do not reach. */
+/* RMA calls in the order of a stream: the copy engine copies, and stream memory operations
+ * write signals and wait for them. The host and the target take no part, unless the target's
+ * part of the window is not mapped here (window_am.h). */
 #include "mpi/core/context.h"
 #include "mpi/rma/window_am.h"
 
-/* What a call asks for, until it is known to be good. */
+/* The arguments of a call. */
 struct request {
     const char *call;
     gpubind_win win;
@@ -64,9 +64,9 @@ static int check(const struct request *request, struct gpubind_error *err)
     return result;
 }
 
-/* ---- what a stream is given; 0 or what the driver says */
+/* ---- work for the stream; 0 or the driver's error */
 
-static cuda_address word_of(const struct request *request)
+static cuda_address signal_address(const struct request *request)
 {
     return request->win->parts[request->target].signals + 8 * (cuda_address)request->signal;
 }
@@ -94,10 +94,11 @@ static int queue_put(const struct request *request, unsigned long long unused)
     return queue_copy(request, true);
 }
 
-/* The stream's earlier work is seen before the value. */
+/* The write is ordered after the stream's earlier work. */
 static int queue_signal(const struct request *request, unsigned long long value)
 {
-    return gpu_driver()->cuStreamWriteValue64_v2(request->stream, word_of(request), value, 0);
+    return gpu_driver()->cuStreamWriteValue64_v2(request->stream, signal_address(request), value,
+                                                 0);
 }
 
 static int queue_put_signal(const struct request *request, unsigned long long value)
@@ -109,20 +110,21 @@ static int queue_put_signal(const struct request *request, unsigned long long va
 
 /* ---- calls */
 
-/* The same for a target that the stream does not reach. */
-static int ask(const struct request *request, bool get, unsigned long long value,
+/* The same as a command, for a part that is not mapped here. */
+static int queue_command(const struct request *request, bool get, unsigned long long value,
                struct gpubind_error *err)
 {
     const struct window_command command = {
-        .deeds = (request->nbytes == 0 ? 0 : get ? WINDOW_GET : WINDOW_PUT) |
-                 (request->signals ? WINDOW_SIGNAL : 0),
+        .op_flags = (request->nbytes == 0 ? 0 : get ? WINDOW_OP_GET : WINDOW_OP_PUT) |
+                 (request->signals ? WINDOW_OP_SIGNAL : 0),
         .offset = request->offset, .nbytes = request->nbytes,
         .signal = (uint64_t)request->signal, .value = value};
 
-    if (!command.deeds)
+    if (!command.op_flags)
         return MPI_SUCCESS;
-    return window_ask(request->win, request->target, &command, request->buffer, request->stream,
-                      err);
+    return window_queue_command(request->win, request->target, &command, request->buffer,
+                                request->stream,
+                                err);
 }
 
 static int try(const struct request *request,
@@ -135,11 +137,12 @@ static int try(const struct request *request,
     if (result != MPI_SUCCESS)
         return result;
     if (!what)
-        return window_wait(request->win, word_of(request), value, request->stream, err);
+        return window_queue_wait(request->win, signal_address(request), value, request->stream,
+                                 err);
     if (window_is_out_of_reach(request->win, request->target))
-        return ask(request, what == queue_get, value, err);
+        return queue_command(request, what == queue_get, value, err);
     entered = gpu_enter(request->win->gpu);
-    /* The driver may wait for the stream, which a message may hold. */
+    /* The driver may wait for the stream, which may wait for a message. */
     library_unlock();
     status = what(request, value);
     library_lock();

@@ -1,4 +1,4 @@
-/* Commands to ranks whose windows streams of the origin do not reach: the target's side. */
+/* The target's side of commands (see window_am.h), which steps of progress execute. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,23 +14,23 @@
 
 #define LOOK_AFTER 0.1 /* seconds */
 
-/* A command under way, and its message of the moment. */
-struct served {
-    struct served *next;
+/* A command that is being executed, and the message that its current step waits for. */
+struct target_op {
+    struct target_op *next;
     struct gpubind_window *win;
     int origin;
-    enum { READING, RECEIVING, SENDING, SIGNALLING, ANSWERING } step;
+    enum { READING, RECEIVING, SENDING, SIGNALLING, REPLYING } step;
     struct gpubind_operation *operation; /* NULL while signalling */
     struct window_command command;
-    struct window_answer answer;
+    struct window_reply reply;
     struct flight flight;
 };
 
-static struct served *all, **all_end = &all;
-static _Atomic int windows; /* that may be asked */
+static struct target_op *all, **all_end = &all;
+static _Atomic int windows; /* that accept commands */
 static _Atomic unsigned events;
 
-static bool may_be_asked(void)
+static bool has_origins(void)
 {
     return windows > 0;
 }
@@ -40,7 +40,7 @@ static unsigned count_events(void)
     return events;
 }
 
-int window_serve_start(struct gpubind_error *err)
+int window_target_start(struct gpubind_error *err)
 {
     if (progress_thread_start(err) < 0)
         return -1;
@@ -49,150 +49,149 @@ int window_serve_start(struct gpubind_error *err)
     return 0;
 }
 
-void window_serve_stop(void)
+void window_target_stop(void)
 {
     windows--;
 }
 
-static void asked(struct comm *channel, const struct arrival *arrival)
+static void command_arrived(struct comm *comm, const struct arrival *arrival)
 {
-    struct served *served = calloc(1, sizeof *served);
+    struct target_op *op = calloc(1, sizeof *op);
 
-    if (!served) /* the origin waits for it */
+    if (!op) /* the origin waits for the reply */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    served->win = channel->window;
-    served->origin = arrival->header.source;
-    served->win->remote->serving++;
-    served->operation = window_letter(served->win, OPERATION_RECEIVE, served->origin, WINDOW_TAG,
-                                      &served->command, sizeof served->command);
-    *all_end = served;
-    all_end = &served->next;
+    op->win = comm->window;
+    op->origin = arrival->header.source;
+    op->win->remote->target_pending++;
+    op->operation = window_host_message(op->win, OPERATION_RECEIVE, op->origin,
+                                        WINDOW_TAG,
+                                        &op->command, sizeof op->command);
+    *all_end = op;
+    all_end = &op->next;
     events++;
-    trace(TRACE_RMA, "a command of rank %d has come", served->origin);
-    receive_start(served->operation, arrival);
+    trace(TRACE_RMA, "a command of rank %d has come", op->origin);
+    receive_start(op->operation, arrival);
 }
 
 /* ---- steps: each begins the next */
 
-static void answer(struct served *served, int result, const char *why)
+static void reply(struct target_op *op, int result, const char *why)
 {
-    served->answer.result = result;
-    snprintf(served->answer.why, sizeof served->answer.why, "%.199s", why);
-    served->step = ANSWERING;
-    trace(TRACE_RMA, "command %u of rank %d is answered%s%s", served->command.number,
-          served->origin, result == MPI_SUCCESS ? "" : ": ", result == MPI_SUCCESS ? "" : why);
-    served->operation = window_letter(served->win, OPERATION_SEND, served->origin,
-                                      window_answer_tag(&served->command), &served->answer,
-                                      sizeof served->answer);
-    window_send(served->operation);
+    op->reply.result = result;
+    snprintf(op->reply.why, sizeof op->reply.why, "%.199s", why);
+    op->step = REPLYING;
+    trace(TRACE_RMA, "command %u of rank %d is complete%s%s", op->command.number,
+          op->origin, result == MPI_SUCCESS ? "" : ": ", result == MPI_SUCCESS ? "" : why);
+    op->operation = window_host_message(op->win, OPERATION_SEND, op->origin,
+                                        window_reply_tag(&op->command), &op->reply,
+                                        sizeof op->reply);
+    window_send(op->operation);
 }
 
-/* By the GPU, in one piece, and behind the data, which have landed. */
-static void write_signal(struct served *served)
+/* The GPU writes the signal, atomically and after the data, which are complete. */
+static void write_signal(struct target_op *op)
 {
-    struct gpu *gpu = served->win->gpu;
-    const struct window_command *command = &served->command;
-    const cuda_address word = served->win->parts[served->win->rank].signals + 8 * command->signal;
+    struct gpu *gpu = op->win->gpu;
+    const struct window_command *command = &op->command;
+    const cuda_address signal = op->win->parts[op->win->rank].signals + 8 * command->signal;
     struct gpubind_error err;
     bool entered;
     int status;
 
     if (!gpu_driver()->cuStreamWriteValue64_v2) {
-        answer(served, MPI_ERR_OTHER, "the CUDA driver is too old: it cannot write signals");
+        reply(op, MPI_ERR_OTHER, "the CUDA driver is too old: it cannot write signals");
         return;
     }
     entered = gpu_enter(gpu);
-    status = gpu_driver()->cuStreamWriteValue64_v2(gpu->streams[GPU_IN], word, command->value, 0);
+    status = gpu_driver()->cuStreamWriteValue64_v2(gpu->streams[GPU_IN], signal, command->value, 0);
     gpu_leave(entered);
     if (status != CUDA_OK)
         gpu_error(status, "the signal cannot be written", &err);
     else if ((agent_serves(gpu, GPU_IN) && copies_wait(gpu, GPU_IN, &err) < 0) ||
-             copies_start(gpu, GPU_IN, NULL, 0, &served->flight, &err) < 0)
+             copies_start(gpu, GPU_IN, NULL, 0, &op->flight, &err) < 0)
         status = -1;
     if (status == CUDA_OK)
-        served->step = SIGNALLING;
+        op->step = SIGNALLING;
     else
-        answer(served, MPI_ERR_OTHER, err.text);
+        reply(op, MPI_ERR_OTHER, err.text);
 }
 
-/* Data from or into the window. */
-static void move(struct served *served)
+/* Sends or receives the data of the command. */
+static void move(struct target_op *op)
 {
-    const struct window_command *command = &served->command;
-    const struct gpubind_window *win = served->win;
+    const struct window_command *command = &op->command;
+    const struct gpubind_window *win = op->win;
     const cuda_address at = win->parts[win->rank].data + command->offset;
-    const bool put = command->deeds & WINDOW_PUT;
+    const bool put = command->op_flags & WINDOW_OP_PUT;
     struct memory memory = {.address = at, .gpu = win->gpu};
     struct gpubind_error err;
 
     if (memory_of((const void *)(uintptr_t)at, &memory, &err) < 0)
         memory = (struct memory){.address = at, .gpu = win->gpu};
-    served->step = put ? RECEIVING : SENDING;
-    served->operation = window_operation(win, put ? OPERATION_RECEIVE : OPERATION_SEND,
-                                         served->origin,
-                                         put ? window_data_tag(command)
-                                             : window_answer_tag(command),
-                                         &memory, command->nbytes);
+    op->step = put ? RECEIVING : SENDING;
+    op->operation = window_message(win, put ? OPERATION_RECEIVE : OPERATION_SEND,
+                                   op->origin,
+                                   put ? window_data_tag(command)
+                                       : window_reply_tag(command),
+                                   &memory, command->nbytes);
     if (put)
-        match_receive(served->operation);
+        match_receive(op->operation);
     else
-        window_send(served->operation);
+        window_send(op->operation);
 }
 
-/* The signal, or the answer of a command that has none. */
-static void conclude(struct served *served)
+/* The data are complete: writes the signal, if there is one, else replies. */
+static void finish(struct target_op *op)
 {
-    if (served->command.deeds & WINDOW_SIGNAL)
-        write_signal(served);
+    if (op->command.op_flags & WINDOW_OP_SIGNAL)
+        write_signal(op);
     else
-        answer(served, MPI_SUCCESS, "");
+        reply(op, MPI_SUCCESS, "");
 }
 
-/* ---- */
-
-static void end_signal(struct served *served)
+static void end_signal(struct target_op *op)
 {
     struct gpubind_error err;
-    const int landed = flight_landed(&served->flight, &err);
+    const int landed = flight_landed(&op->flight, &err);
 
     if (landed == 1)
-        answer(served, MPI_SUCCESS, "");
+        reply(op, MPI_SUCCESS, "");
     else if (landed < 0)
-        answer(served, MPI_ERR_OTHER, err.text);
+        reply(op, MPI_ERR_OTHER, err.text);
 }
 
-/* Its message has ended. true: so has the command. */
-static bool go_on(struct served *served, int result, const struct gpubind_error *err)
+/* The message of the current step has ended: begins the next step. true: that was the last. */
+static bool go_on(struct target_op *op, int result, const struct gpubind_error *err)
 {
-    switch (served->step) {
+    switch (op->step) {
     case READING:
-        if (result != MPI_SUCCESS) /* the origin would wait for an answer for ever */
+        if (result != MPI_SUCCESS) /* the origin would wait for the reply for ever */
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
-        if (served->command.nbytes > 0)
-            move(served);
+        if (op->command.nbytes > 0)
+            move(op);
         else
-            conclude(served);
+            finish(op);
         return false;
     case RECEIVING:
         if (result == MPI_SUCCESS)
-            conclude(served);
+            finish(op);
         else
-            answer(served, result, err->text);
+            reply(op, result, err->text);
         return false;
-    default: /* the origin hears of what failed */
+    default: /* the origin sees what failed */
         return true;
     }
 }
 
-static bool advance(struct served *served)
+static bool advance(struct target_op *op)
 {
-    struct gpubind_operation *operation = served->operation;
+    struct gpubind_operation *operation = op->operation;
     struct gpubind_error err;
     bool gone;
     int result;
 
     if (!operation) {
-        end_signal(served);
+        end_signal(op);
         return false;
     }
     if (!operation->done && operation->kind == OPERATION_SEND)
@@ -202,9 +201,9 @@ static bool advance(struct served *served)
     result = operation->result;
     err = operation->error;
     gone = result != MPI_SUCCESS && request_peer_is_gone(operation);
-    served->operation = NULL;
+    op->operation = NULL;
     operation_forget(operation);
-    return gone || go_on(served, result, &err);
+    return gone || go_on(op, result, &err);
 }
 
 static void look_after(void)
@@ -215,8 +214,8 @@ static void look_after(void)
     if (now - looked < LOOK_AFTER)
         return;
     looked = now;
-    for (struct served *served = all; served; served = served->next)
-        window_look_after(served->operation);
+    for (struct target_op *op = all; op; op = op->next)
+        window_look_after(op->operation);
 }
 
 static void progress(bool mpi)
@@ -225,31 +224,31 @@ static void progress(bool mpi)
     if (!all)
         return;
     look_after();
-    for (struct served **link = &all; *link;) {
-        struct served *served = *link;
+    for (struct target_op **link = &all; *link;) {
+        struct target_op *op = *link;
 
-        if (!advance(served)) {
-            link = &served->next;
+        if (!advance(op)) {
+            link = &op->next;
             continue;
         }
-        *link = served->next;
-        if (!served->next)
+        *link = op->next;
+        if (!op->next)
             all_end = link;
-        served->win->remote->serving--;
-        free(served);
+        op->win->remote->target_pending--;
+        free(op);
         events++;
     }
 }
 
 static void start_module(void)
 {
-    match_hand_to(WINDOW_TAG, asked);
+    match_hand_to(WINDOW_TAG, command_arrived);
 }
 
 const struct module window_module = {
     .name = "window",
     .start = start_module,
     .progress = progress,
-    .has_work = may_be_asked,
+    .has_work = has_origins,
     .events = count_events,
 };
