@@ -140,8 +140,9 @@ _gpubind_skip()
     done
 }
 
-# _gpubind_complete ROWS FIRST WHAT WORD: the options begin at the word FIRST, and a
-# command follows them where WHAT is COMMAND. WORD is what readline will replace.
+# _gpubind_complete ROWS FIRST WHAT WORD: the options begin at the word FIRST; a command
+# follows them where WHAT is COMMAND, a file where it is FILE. WORD is what readline will
+# replace.
 _gpubind_complete()
 {
     local rows=$1 last=$2 what=$3 words=() places=() starts=() names cur n stays
@@ -162,6 +163,8 @@ _gpubind_complete()
         _gpubind_offer '' "${names[@]}"
     elif [[ $what == COMMAND ]]; then
         [[ $alone ]] || _gpubind_command "$last" "$4"
+    elif [[ $what == FILE ]]; then
+        compopt -o default 2>/dev/null
     elif ((last == n)); then
         # Subcommands stand among the options.
         _gpubind_offer '' "${names[@]/#-*}"

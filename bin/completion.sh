@@ -78,8 +78,10 @@ cat "$engine"
 echo
 # What stands in $... is bash's to expand.
 if [ -z "$subcommands" ]; then
+    follows=COMMAND
+    ! sed -n 1p "$help" | grep -q ' FILE$' || follows=FILE
     cat <<END
-$function() { _gpubind_complete "\$${function}_rows" 1 COMMAND "\$2"; }
+$function() { _gpubind_complete "\$${function}_rows" 1 $follows "\$2"; }
 END
 else
     cat <<END

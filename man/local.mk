@@ -4,6 +4,7 @@ dist_man_MANS = \
 	man/gpubind-bench.1 \
 	man/gpubind-device.7 \
 	man/gpubind-doctor.7 \
+	man/gpubind-plot.1 \
 	man/gpubind-plugin.7 \
 	man/gpubind-recipes.7 \
 	man/MPI_GPUSend.3 \
@@ -90,4 +91,4 @@ linked_pages = \
 	man/gpubind_win_pointer.3
 # The pictures in README.md.
 EXTRA_DIST += man/placement.svg man/plan.svg man/pt2pt.svg
-EXTRA_DIST += man/jacobi.svg man/put.svg man/report-2-h200.html man/timeline.svg
+EXTRA_DIST += man/jacobi.svg man/put.svg man/report-2-h200.html man/report-2-h200.json man/timeline.svg

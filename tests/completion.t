@@ -189,6 +189,19 @@ else
     skip 'gpubind-bench' 'configured without MPI'
 fi
 
+# ---- gpubind-plot
+
+script=$top_builddir/bin/completions/gpubind-plot
+if grep -q '^_gpubind_plot_rows' "$script"; then
+    rm -f "$tmp/typed" "$tmp/becomes"
+    line 'gpubind-plot --out<TAB>X' 'gpubind-plot --output X'
+    line 'gpubind-plot node.x<TAB>X' 'gpubind-plot node.xml X'
+    line 'gpubind-plot --list -o no<TAB>X' 'gpubind-plot --list -o node.xml X'
+    is 'gpubind-plot: lines' "$(completed "$script" <"$tmp/typed")" "$(cat "$tmp/becomes")"
+else
+    skip 'gpubind-plot' 'it could not be run here'
+fi
+
 # ---- the files
 
 for file in "$top_builddir"/bin/completions/*; do

@@ -48,6 +48,7 @@ shell_tests = \
 	tests/plan.t \
 	tests/plan_large.t \
 	tests/plan_xml.t \
+	tests/plot.t \
 	tests/plugin_exclusive.t \
 	tests/plugin_gpu.t \
 	tests/plugin_info.t \
@@ -80,7 +81,8 @@ test_data = \
 	tests/mps/client.c \
 	tests/neighbours/nvshmem_put.cu \
 	tests/mps/nvidia-cuda-mps-control \
-	tests/plan
+	tests/plan \
+	tests/plot
 
 if HAVE_CUDA_H
 check_PROGRAMS += tests/abi_cuda
@@ -225,6 +227,7 @@ quick_tests = \
 	tests/lib_windows.t \
 	tests/list.t \
 	tests/plan.t \
+	tests/plot.t \
 	tests/plugin_mpi.t \
 	tests/plugin_mps.t \
 	tests/run_binding.t \
