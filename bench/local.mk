@@ -51,13 +51,9 @@ bin_gpubind_bench_SOURCES = \
 	bench/pt2pt/copy.c \
 	bench/pt2pt/first_message.c \
 	bench/pt2pt/measure.c \
-	bench/pt2pt/print.c bench/pt2pt/print.h \
-	bench/pt2pt/print_table.c bench/pt2pt/print_table.h \
 	bench/pt2pt/pt2pt.c bench/pt2pt/pt2pt.h \
-	bench/pt2pt/result.h \
 	bench/pt2pt/schema.c \
 	bench/pt2pt/setup.c \
-	bench/pt2pt/svg.c \
 	bench/pt2pt/task.c bench/pt2pt/task.h
 bin_gpubind_bench_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bin_gpubind_bench_LDADD = \

@@ -204,7 +204,7 @@ assert [len(line.getAttribute("points").split()) for line in svg.getElementsByTa
     fi
     is 'progress: a line for each size' "$(grep -c '^gpubind-bench: [a-z]* [0-9]' "$tmp/err")" 43
     run mpi 2 gpubind-bench pt2pt $hosts $quick --sizes 64K --measure latency
-    check 'the table has its row' grep -qE '^ +64K +1( +[0-9.]+){4}  right$' "$tmp/out"
+    check 'the table has its row' grep -qE '^  mpi +64K +1( +[0-9.]+){4} +- +1.000  right$' "$tmp/out"
 }
 
 # ---- the library, on host memory

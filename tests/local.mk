@@ -146,7 +146,6 @@ tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bench/main/html_page.c bench/main/html_page.h \
 	bench/cases/peer_kernel_schema.c bench/cases/peer_kernel_schema.h \
 	bench/output/svg_lines.c \
-	bench/pt2pt/print.c bench/pt2pt/print.h \
 	bench/pt2pt/schema.c bench/pt2pt/pt2pt.h \
 	bench/cases/put_schema.c bench/cases/put_schema.h \
 	bench/output/table.c bench/output/table.h \
@@ -154,7 +153,6 @@ tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bench/output/svg_heatmap.c \
 	bench/output/svg.c bench/output/svg.h \
 	bench/lib/sysfs.c bench/lib/sysfs.h \
-	bench/pt2pt/print_table.c bench/pt2pt/print_table.h \
 	bench/main/roofline.c bench/main/roofline.h
 tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm
 tests_unit_doctor_SOURCES = tests/unit_doctor.c tests/tap.h

@@ -67,7 +67,7 @@ static int run_subcommand(enum subcommand_id subcommand, int argc, char **argv)
         return print_version();
     if (subcommands[subcommand].run)
         return subcommands[subcommand].run(&options);
-    return benchmark_run(&options, subcommands[subcommand].benchmark);
+    return benchmark_run(&options, subcommands[subcommand].benchmark, true);
 }
 
 int main(int argc, char **argv)

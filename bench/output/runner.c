@@ -60,14 +60,15 @@ static int measure(const struct benchmark *benchmark, const struct bench_options
     return status;
 }
 
-int benchmark_run(const struct bench_options *options, const struct benchmark *benchmark)
+int benchmark_run(const struct bench_options *options, const struct benchmark *benchmark,
+                  bool plain)
 {
     struct table table = {.schema = benchmark->schema};
     struct gpubind_error err;
     FILE *svg = NULL;
     int rank, status;
 
-    ranks_start(true);
+    table.start_ms = ranks_start(plain);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     status = output_open("svg", rank == 0 ? options->svg : NULL, &svg, &err);
     status = ranks_agree(MPI_COMM_WORLD, status, &err);
@@ -79,6 +80,6 @@ int benchmark_run(const struct bench_options *options, const struct benchmark *b
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     table_clear(&table);
-    ranks_end(true);
+    ranks_end(plain);
     return status;
 }

@@ -28,7 +28,8 @@ void bench_library_end(void);
 int benchmark_fill_on_rank0(benchmark_fill *fill, const struct bench_options *options,
                             struct table *table, struct gpubind_error *err);
 
-/* Returns the exit status. MPI is started past the library. */
-int benchmark_run(const struct bench_options *options, const struct benchmark *benchmark);
+/* Returns the exit status. plain: MPI is started past the library. */
+int benchmark_run(const struct bench_options *options, const struct benchmark *benchmark,
+                  bool plain);
 
 #endif

@@ -55,6 +55,8 @@ void table_clear(struct table *table)
     free(table->cells);
     text_clear(&table->machine);
     text_clear(&table->notes);
+    text_clear(&table->start);
+    text_clear(&table->properties);
     memset(table, 0, sizeof *table);
 }
 
@@ -125,6 +127,7 @@ void table_format_cell(const struct table *table, int row, int column, struct te
         text_add_size(text, (size_t)cell->number);
         break;
     case COLUMN_NUMBER:
+    case COLUMN_FIXED:
         show_number(cell->number, text);
         break;
     }

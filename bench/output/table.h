@@ -12,13 +12,15 @@ enum column_kind {
     COLUMN_WORD,
     COLUMN_COUNT, /* a whole number */
     COLUMN_SIZE,  /* bytes, "64K" for people */
-    COLUMN_NUMBER
+    COLUMN_NUMBER,
+    COLUMN_FIXED /* a number, in CSV and JSON with three decimals */
 };
 
 struct table_column {
     enum column_kind kind;
     const char *name;    /* in CSV and JSON, with its unit: GB_per_s */
     const char *heading; /* for people: GB/s */
+    bool csv_only;       /* JSON has it in properties */
 };
 
 /* How the rows of a part are printed and drawn. */
@@ -70,6 +72,10 @@ struct table {
     int nrows, size;
     struct text machine; /* what was measured on: lines */
     struct text notes;   /* what a reader must know: sentences, a line each */
+    double start_ms;     /* MPI_Init, of the slowest rank */
+    /* Of pt2pt, NULL otherwise: a line on the start, for tables and CSV; JSON members that stand
+     * in place of the subcommand and the notes. */
+    struct text start, properties;
     bool wrong;          /* data arrived wrong, in the rows that say so */
     bool failed;         /* memory ran out: what it holds is not all */
 };

@@ -1,10 +1,12 @@
 /* A table as tables for people, as comma-separated values and as JSON. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/output/table.h"
 #include "core/base/json.h"
 
-#define MAX_KEYS 64
+#define MAX_KEYS   64
+#define MAX_NUMBER 320
 
 /* Each line of the text, behind begin. */
 static void add_lines(struct text *text, const char *begin, const char *lines)
@@ -117,6 +119,7 @@ static void add_matrix(const struct table *table, const struct table_view *view,
 void table_print_text(const struct table *table, struct text *text)
 {
     add_lines(text, "", table->machine.bytes);
+    add_lines(text, "", table->start.bytes);
     add_lines(text, "note: ", table->notes.bytes);
     for (int i = 0; i < table->schema->nviews; i++) {
         const struct table_view *view = &table->schema->views[i];
@@ -135,12 +138,14 @@ void table_print_text(const struct table *table, struct text *text)
 
 /* ---- comma-separated values; what is behind '#' is for people */
 
-static void add_value(const struct table *table, int row, int column, struct text *text)
+/* A cell's number as CSV and JSON have it. */
+static const char *format_number(enum column_kind kind, double number, char text[MAX_NUMBER])
 {
-    enum column_kind kind = table->schema->columns[column].kind;
-    const struct table_cell *cell = table_cell(table, row, column);
-
-    text_add(text, kind == COLUMN_NUMBER ? "%.6g" : "%.0f", cell->number);
+    if (kind == COLUMN_NUMBER)
+        snprintf(text, MAX_NUMBER, "%.6g", number);
+    else
+        snprintf(text, MAX_NUMBER, "%.*f", kind == COLUMN_FIXED ? 3 : 0, number);
+    return text;
 }
 
 void table_print_csv(const struct table *table, struct text *text)
@@ -148,6 +153,7 @@ void table_print_csv(const struct table *table, struct text *text)
     const struct table_schema *schema = table->schema;
 
     add_lines(text, "# ", table->machine.bytes);
+    add_lines(text, "# ", table->start.bytes);
     add_lines(text, "# note: ", table->notes.bytes);
     for (int column = 0; column < schema->ncolumns; column++)
         text_add(text, "%s%s", column ? "," : "", schema->columns[column].name);
@@ -155,12 +161,14 @@ void table_print_csv(const struct table *table, struct text *text)
     for (int row = 0; row < table->nrows; row++) {
         for (int column = 0; column < schema->ncolumns; column++) {
             const struct table_cell *cell = table_cell(table, row, column);
+            enum column_kind kind = schema->columns[column].kind;
+            char number[MAX_NUMBER];
 
             text_add(text, "%s", column ? "," : "");
-            if (schema->columns[column].kind == COLUMN_WORD)
+            if (kind == COLUMN_WORD)
                 text_add(text, strchr(cell->word, ',') ? "\"%s\"" : "%s", cell->word);
             else if (cell->present)
-                add_value(table, row, column, text);
+                text_add(text, "%s", format_number(kind, cell->number, number));
         }
         text_add(text, "\n");
     }
@@ -169,23 +177,23 @@ void table_print_csv(const struct table *table, struct text *text)
 
 /* ---- JSON */
 
-static void add_json_row(struct json *json, const struct table *table, int row)
+static void add_json_row(const struct table *table, int row, struct json *json)
 {
-    const struct table_schema *schema = table->schema;
-
     json_newline(json, 2);
     json_open(json, NULL, '{');
-    for (int column = 0; column < schema->ncolumns; column++) {
-        const struct table_cell *cell = table_cell(table, row, column);
-        const char *name = schema->columns[column].name;
+    for (int i = 0; i < table->schema->ncolumns; i++) {
+        const struct table_column *column = &table->schema->columns[i];
+        const struct table_cell *cell = table_cell(table, row, i);
+        char number[MAX_NUMBER];
 
-        if (schema->columns[column].kind == COLUMN_WORD)
-            json_string(json, name, cell->word);
+        if (column->csv_only)
+            continue;
+        if (column->kind == COLUMN_WORD)
+            json_string(json, column->name, cell->word);
         else if (cell->present)
-            json_value(json, name, schema->columns[column].kind == COLUMN_NUMBER ? "%.6g" : "%.0f",
-                       cell->number);
+            json_value(json, column->name, "%s", format_number(column->kind, cell->number, number));
         else
-            json_string(json, name, NULL);
+            json_value(json, column->name, "null");
     }
     json_close(json, '}');
 }
@@ -196,18 +204,24 @@ void table_print_json(const struct table *table, struct text *text)
 
     json_open(&json, NULL, '{');
     json_string(&json, "version", PACKAGE_VERSION);
-    json_string(&json, "subcommand", table->schema->subcommand);
-    json_newline(&json, 1);
+    if (!table->properties.length) {
+        json_string(&json, "subcommand", table->schema->subcommand);
+        json_newline(&json, 1);
+    }
     json_lines(&json, "machine", table->machine.bytes, 2);
-    json_newline(&json, 1);
-    json_lines(&json, "notes", table->notes.bytes, 2);
-    json_newline(&json, 1);
+    if (table->properties.length) {
+        text_add(text, "%s", table->properties.bytes);
+    } else {
+        json_newline(&json, 1);
+        json_lines(&json, "notes", table->notes.bytes, 2);
+        json_newline(&json, 1);
+    }
     json_open(&json, "results", '[');
     for (int row = 0; row < table->nrows; row++)
-        add_json_row(&json, table, row);
+        add_json_row(table, row, &json);
     json_newline(&json, 1);
     json_close(&json, ']');
     json_close(&json, '}');
     text_add(text, "\n");
-    text->failed |= table->failed;
+    text->failed |= table->failed | table->properties.failed;
 }

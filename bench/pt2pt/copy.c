@@ -7,7 +7,7 @@
 /* The largest message, and windows of smaller ones: copies wrap around. */
 #define HOST_NBYTES ((size_t)64 << 20)
 
-/* What peers tell each other: a handle of bench.in. */
+/* What peers tell each other: a handle of pt2pt.in. */
 struct offer {
     int good;
     struct cuda_ipc_handle handle;

@@ -3,7 +3,6 @@
 #define GPUBIND_BENCH_PT2PT_PT2PT_H
 
 #include "bench/output/runner.h"
-#include "bench/pt2pt/result.h"
 
 int pt2pt_main(const struct bench_options *options);
 extern const struct benchmark pt2pt_benchmark;
@@ -12,6 +11,8 @@ extern const struct table_schema pt2pt_schema;
 enum pt2pt_column {
     PT2PT_MEASURE,
     PT2PT_METHOD,
+    PT2PT_BUFFERS,
+    PT2PT_PAIRS,
     PT2PT_BYTES,
     PT2PT_WINDOW,
     PT2PT_ITERATIONS,
@@ -21,11 +22,9 @@ enum pt2pt_column {
     PT2PT_GB_PER_S,
     PT2PT_MESSAGES,
     PT2PT_X_COPY,
+    PT2PT_X_MPI,
     PT2PT_DATA,
     PT2PT_COLUMNS
 };
-
-/* What was measured, into a table of that form. */
-void pt2pt_add(const struct report *report, struct table *table);
 
 #endif

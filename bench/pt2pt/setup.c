@@ -4,9 +4,20 @@
 #include <unistd.h>
 
 #include "bench/lib/machine.h"
+#include "bench/pt2pt/pt2pt.h"
 #include "bench/pt2pt/task.h"
+#include "core/base/json.h"
 
 #define MEMORY ((size_t)8 << 30)
+
+const char *pt2pt_method_word(const struct pt2pt *pt2pt, enum method method)
+{
+    static const char *const words[] = {"gpubind", "mpi"};
+
+    if (method != METHOD_COPY)
+        return words[method];
+    return pt2pt->copier.way == COPY_STAGED ? "staged" : "copy";
+}
 
 void pt2pt_find_methods(struct pt2pt *pt2pt)
 {
@@ -50,10 +61,10 @@ static int check_awareness(const struct pt2pt *pt2pt, struct gpubind_error *err)
                           "with --buffers hh, or on device memory with --force");
 }
 
-static int open_gpu(struct pt2pt *pt2pt, double *gpu_ms, struct gpubind_error *err)
+static int open_gpu(struct pt2pt *pt2pt, struct gpubind_error *err)
 {
     const char *word = bench_buffers_word(pt2pt->options->buffers);
-    double took = 0, from = seconds_now();
+    double from = seconds_now();
     struct gpubind_error why;
 
     if (pt2pt->ranks.pair >= 0 && word[pt2pt->ranks.lower ? 0 : 1] == 'd') {
@@ -61,9 +72,8 @@ static int open_gpu(struct pt2pt *pt2pt, double *gpu_ms, struct gpubind_error *e
             return error_set(err, "rank %d: %s (--buffers hh measures host memory)",
                              pt2pt->ranks.rank, why.text);
         pt2pt->has_gpu = true;
-        took = 1e3 * (seconds_now() - from);
+        pt2pt->gpu_ms = 1e3 * (seconds_now() - from);
     }
-    *gpu_ms = took;
     return 0;
 }
 
@@ -81,15 +91,15 @@ static int alloc_buffers(struct pt2pt *pt2pt, struct gpubind_error *err)
     return buffer_alloc(&pt2pt->in, gpu, nbytes, err);
 }
 
-int pt2pt_open(struct pt2pt *pt2pt, double *gpu_ms, struct gpubind_error *err)
+int pt2pt_open(struct pt2pt *pt2pt, struct gpubind_error *err)
 {
     if (ranks_pair(pt2pt->options->pairs, &pt2pt->ranks, err) < 0)
         return -1;
     pt2pt_find_methods(pt2pt);
     if (check_awareness(pt2pt, err) < 0 ||
-        ranks_agree(MPI_COMM_WORLD, open_gpu(pt2pt, gpu_ms, err), err) < 0)
+        ranks_agree(MPI_COMM_WORLD, open_gpu(pt2pt, err), err) < 0)
         return -1;
-    MPI_Allreduce(MPI_IN_PLACE, gpu_ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &pt2pt->gpu_ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     choose_memory(pt2pt);
     return ranks_agree(MPI_COMM_WORLD, alloc_buffers(pt2pt, err), err);
 }
@@ -104,7 +114,7 @@ void pt2pt_clear(struct pt2pt *pt2pt)
 
 /* ---- for the reader of the results */
 
-static void add_run(const struct pt2pt *pt2pt, const char *copy_name, struct text *text)
+static void add_run(const struct pt2pt *pt2pt, struct text *text)
 {
     static const char *const buffers[] = {"device to device", "device to host", "host to device",
                                           "host to host"};
@@ -119,7 +129,7 @@ static void add_run(const struct pt2pt *pt2pt, const char *copy_name, struct tex
              !pt2pt->use[METHOD_GPUBIND] ? "MPI's"
              : options->path             ? options->path
                                          : "chosen by the library",
-             copy_name ? copy_name : "no bare copy");
+             pt2pt->use[METHOD_COPY] ? pt2pt_method_word(pt2pt, METHOD_COPY) : "no bare copy");
 }
 
 /* What this rank works with, as its line. */
@@ -142,16 +152,33 @@ static void rank_line(const struct pt2pt *pt2pt, char line[MACHINE_LINE])
     text_clear(&text);
 }
 
-void pt2pt_describe(const struct pt2pt *pt2pt, const char *copy_name, struct text *text)
+static void add_start(const struct pt2pt *pt2pt, struct table *table)
+{
+    struct json json = {.text = &table->properties, .spaced = true, .comma = true};
+
+    text_add(&table->start, "start: MPI_Init %.1f ms, then the GPU's context %.1f ms\n",
+             table->start_ms, pt2pt->gpu_ms);
+    json_newline(&json, 1);
+    json_value(&json, "ranks", "%d", pt2pt->ranks.n);
+    json_value(&json, "pairs", "%d", pt2pt->ranks.npairs);
+    json_string(&json, "buffers", bench_buffers_word(pt2pt->options->buffers));
+    json_string(&json, "path", pt2pt->options->path);
+    json_newline(&json, 1);
+    json_value(&json, "start_ms", "%.3f", table->start_ms);
+    json_value(&json, "gpu_ms", "%.3f", pt2pt->gpu_ms);
+}
+
+void pt2pt_describe(const struct pt2pt *pt2pt, struct table *table)
 {
     char mine[MACHINE_LINE];
 
     rank_line(pt2pt, mine);
     if (pt2pt->ranks.rank == 0) {
-        add_run(pt2pt, copy_name, text);
-        machine_add_host(text);
+        add_start(pt2pt, table);
+        add_run(pt2pt, &table->machine);
+        machine_add_host(&table->machine);
     }
-    machine_gather_lines(mine, MPI_COMM_WORLD, text);
+    machine_gather_lines(mine, MPI_COMM_WORLD, &table->machine);
     if (pt2pt->ranks.rank == 0)
-        machine_add_mpi(text);
+        machine_add_mpi(&table->machine);
 }

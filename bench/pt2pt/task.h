@@ -8,15 +8,33 @@
 #include "bench/lib/buffer.h"
 #include "bench/lib/ranks.h"
 #include "bench/lib/stats.h"
+#include "bench/output/table.h"
 #include "bench/pt2pt/api.h"
-#include "bench/pt2pt/result.h"
+
+/* Who moved the bytes. */
+enum method { METHOD_GPUBIND, METHOD_MPI, METHOD_COPY, METHODS };
+
+/* Of one task. */
+struct result {
+    enum measure measure;
+    size_t nbytes;
+    int window; /* 1 for blocking messages */
+    struct method_result {
+        bool measured;
+        int iterations;
+        struct stats us;
+        double bytes_per_s;    /* of all pairs and directions */
+        double messages_per_s; /* likewise */
+        bool checked, wrong;   /* the data that arrived */
+    } by[METHODS];
+};
 
 /* The bare copy: into the peer's memory, or to and from page-locked host memory. */
 enum copy_way { COPY_NONE, COPY_PEER, COPY_STAGED };
 
 struct copier {
     enum copy_way way;
-    unsigned char *remote; /* COPY_PEER: the peer's bench.in, as it is seen here */
+    unsigned char *remote; /* COPY_PEER: the peer's pt2pt.in, as it is seen here */
     unsigned char *host[2]; /* COPY_STAGED: for either direction; NULL without a GPU */
     size_t host_nbytes;
 };
@@ -26,6 +44,7 @@ struct pt2pt {
     struct ranks ranks;
     struct bench_gpu gpu;
     bool has_gpu;
+    double gpu_ms; /* what its context took, on the slowest rank */
     bool use[METHODS];
     size_t memory;       /* for out, and for in; the same on all ranks */
     struct buffer out, in; /* what is sent, where it is received */
@@ -35,16 +54,18 @@ struct pt2pt {
 };
 
 /* Pairs the ranks, opens the GPUs and makes out and in; options must be there, the
- * rest zero-initialised. *gpu_ms: what the GPU's context took, on the slowest rank.
+ * rest zero-initialised.
  * Collective over MPI_COMM_WORLD, with the same answer on all ranks; on failure,
  * too, pt2pt_clear is to be called. */
-int pt2pt_open(struct pt2pt *pt2pt, double *gpu_ms, struct gpubind_error *err);
+int pt2pt_open(struct pt2pt *pt2pt, struct gpubind_error *err);
 void pt2pt_clear(struct pt2pt *pt2pt);
-/* Lines about ranks, host and MPI; collective over MPI_COMM_WORLD, and written on rank 0 alone.
- * copy_name: NULL where there is no bare copy. */
-void pt2pt_describe(const struct pt2pt *pt2pt, const char *copy_name, struct text *text);
+/* What is measured, and on what machine, into the table of rank 0. Collective over
+ * MPI_COMM_WORLD. */
+void pt2pt_describe(const struct pt2pt *pt2pt, struct table *table);
 /* Fills use, from the options and, once it is open, the copier. */
 void pt2pt_find_methods(struct pt2pt *pt2pt);
+/* "gpubind", "mpi", and of the bare copy "copy" or "staged". */
+const char *pt2pt_method_word(const struct pt2pt *pt2pt, enum method method);
 
 /* One measure at one size. Message i of a window lies at slot
  * (iteration % nsets) * window + i. */
@@ -57,7 +78,7 @@ struct task {
 /* -1: a message does not fit into the memory. */
 int task_make(const struct pt2pt *pt2pt, enum measure measure, size_t nbytes, struct task *task,
               struct gpubind_error *err);
-/* Of bench->out and bench->in each, for all tasks of the run. */
+/* Of pt2pt->out and pt2pt->in each, for all tasks of the run. */
 int tasks_memory(const struct pt2pt *pt2pt, size_t *nbytes, struct gpubind_error *err);
 static inline size_t task_offset(const struct task *task, int iteration, int message)
 {
