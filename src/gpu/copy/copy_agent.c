@@ -225,7 +225,7 @@ static void agent_stop(struct gpu *gpu)
     if (agent->ring)
         settle(agent);
     if (agent->state)
-        gpu_free(gpu, agent->state);
+        gpu_free_deferred(gpu, agent->state);
     free(agent);
     gpu->agent = NULL;
 }

@@ -77,7 +77,7 @@ void gather_free(struct gather *gather)
 
     while ((table = gather->tables)) {
         if (table->address)
-            gpu_free(table->gpu, table->address);
+            gpu_free_deferred(table->gpu, table->address);
         gather->tables = table->next;
         free(table);
     }
@@ -130,7 +130,7 @@ static cuda_address make_table(struct gather *gather, struct gpu *gpu)
     if (words)
         to = gpu_allocate(gpu, nwords * sizeof *words);
     if (to && upload(gather, gpu, to, words, nwords, tiles) != CUDA_OK) {
-        gpu_free(gpu, to);
+        gpu_free_deferred(gpu, to);
         to = 0;
     }
     free(words);
@@ -152,7 +152,7 @@ static cuda_address table_of(struct gather *gather, struct gpu *gpu)
         return 0;
     table = malloc(sizeof *table);
     if (!table) {
-        gpu_free(gpu, address);
+        gpu_free_deferred(gpu, address);
         return 0;
     }
     *table = (struct table){gather->tables, gpu, address};

@@ -64,7 +64,7 @@ void gpu_wait_from_now_on(void)
 void gpu_hold(int more)
 {
     held += more;
-    gpu_free_laters();
+    gpu_free_retry();
 }
 
 /* ---- memory */
@@ -122,7 +122,7 @@ static bool free_in_stream(struct gpu *gpu, cuda_address memory)
     return status == CUDA_OK;
 }
 
-void gpu_free(struct gpu *gpu, cuda_address memory)
+void gpu_free_deferred(struct gpu *gpu, cuda_address memory)
 {
     struct later *later;
 
@@ -137,10 +137,10 @@ void gpu_free(struct gpu *gpu, cuda_address memory)
         return;
     *later = (struct later){laters, gpu, memory};
     laters = later;
-    gpu_free_laters();
+    gpu_free_retry();
 }
 
-void gpu_free_laters(void)
+void gpu_free_retry(void)
 {
     while (laters && !gpu_is_held()) {
         struct later *later = laters;
@@ -159,7 +159,7 @@ bool gpu_frees_are_done(void)
 {
     bool done = true;
 
-    gpu_free_laters();
+    gpu_free_retry();
     for (const struct gpu *gpu = gpu_any(); gpu && done; gpu = gpu->next) {
         bool entered = gpu_enter(gpu);
 
@@ -254,5 +254,5 @@ void holds_stop(void)
         holds = hold->next;
         free(hold);
     }
-    gpu_free_laters();
+    gpu_free_retry();
 }

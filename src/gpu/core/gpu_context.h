@@ -110,10 +110,10 @@ void gpu_wait_from_now_on(void);
 cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes);
 /* What cuMemAlloc, gpu_allocate or vmm.h gave is free after the work that is in the
  * legacy and blocking streams now. Waits for nothing. */
-void gpu_free(struct gpu *gpu, cuda_address memory);
+void gpu_free_deferred(struct gpu *gpu, cuda_address memory);
 /* What could not be given to a stream to free, if that may be waited for. */
-void gpu_free_laters(void);
-/* All that gpu_free was called for is free. */
+void gpu_free_retry(void);
+/* All that gpu_free_deferred was called for is free. */
 bool gpu_frees_are_done(void);
 /* Memory has run out: until it is so, for a moment at most. */
 void gpu_await_frees(void);

@@ -62,7 +62,7 @@ static void settle(struct release *release)
     if (release->pending > 0)
         return;
     if (release->memory) {
-        gpu_free(release->gpu, release->memory);
+        gpu_free_deferred(release->gpu, release->memory);
         release->memory = 0;
         waiting--;
     }

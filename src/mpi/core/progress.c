@@ -42,7 +42,7 @@ void progress_step(void)
         if ((*at)->progress)
             (*at)->progress(mpi);
     gpus_complete();
-    gpu_free_laters();
+    gpu_free_retry();
     for_each_module(at)
         if ((*at)->progress_end)
             (*at)->progress_end();

@@ -85,7 +85,7 @@ void window_clear(struct gpubind_window *win, bool at_end)
 {
     window_remote_end(win);
     if (!at_end && win->table)
-        gpu_free(win->gpu, win->table);
+        gpu_free_deferred(win->gpu, win->table);
     if (at_end) {
         free_now(win, win->table);
         free_now(win, win->memory);
