@@ -72,6 +72,7 @@ shell_tests = \
 	tests/run_slurm.t \
 	tests/run_strangers.t \
 	tests/run_vendors.t \
+	tests/symbols.t \
 	tests/variables.t
 
 test_data = \
@@ -231,6 +232,7 @@ quick_tests = \
 	tests/run_binding.t \
 	tests/run_mig.t \
 	tests/run_vendors.t \
+	tests/symbols.t \
 	tests/variables.t \
 	$(check_PROGRAMS)
 
