@@ -55,7 +55,7 @@ static int add_row(struct run *run, struct halo_case *one, int grid, enum halo_w
     return 0;
 }
 
-/* A way that is not possible is said once, not for each grid. */
+/* Notes once, not for each grid, that a method is not possible. */
 static void note(struct run *run, enum halo_way way, const struct gpubind_error *err)
 {
     char begin[64];
@@ -103,11 +103,11 @@ static void measure_grid(struct run *run, int grid, int flags, struct gpubind_er
     if (status == 0)
         status = measure_ways(run, &one, grid, err);
     if (status < 0)
-        ranks_die("%s", err->text); /* the others may be in an exchange */
+        ranks_die("%s", err->text); /* ends the job: the others may be in an exchange */
     halo_case_clear(&one);
 }
 
-/* The first so many ranks, while the others wait. */
+/* The first n ranks exchange, while the others wait. */
 static void measure_ranks(struct run *run, int n)
 {
     struct gpubind_error err;

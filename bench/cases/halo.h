@@ -10,9 +10,9 @@
 
 enum halo_way { HALO_HOST, HALO_STREAM, HALO_GRAPH, HALO_WAYS };
 
-#define HALO_BATCH 20 /* exchanges whose time is taken together: each array as often */
+#define HALO_BATCH 20 /* exchanges that are timed together: half of them for each array */
 
-/* On one grid, on this rank of comm. */
+/* A halo exchange of one grid, on this rank of comm. */
 struct halo_case {
     MPI_Comm comm;
     const struct bench_gpu *gpu;
@@ -28,16 +28,16 @@ struct halo_result {
     int times;
 };
 
-/* Arrays of doubles that hold the rank's number, and the halo. 0, or -1 with a sentence;
- * collective, as all of these are, but only here and in halo_case_run is the answer that
- * of this rank alone. */
+/* Allocates arrays of doubles, which hold the rank's number, and makes the halo. Returns 0, or -1
+ * with err. All functions here are collective; this one and halo_case_run return the status of this
+ * rank alone. */
 int halo_case_make(struct halo_case *one, struct gpubind_error *err);
 void halo_case_clear(struct halo_case *one);
-/* 0; 1, the same on all ranks: that way is not possible, for the reason in err; -1: a
- * call failed. */
+/* Returns 0; 1, the same on all ranks, if the method is not possible, for the reason in err; -1 if
+ * a call failed. */
 int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *result,
                   struct gpubind_error *err);
-/* Every ghost cell has the number of the rank that it is of: 0; 1: not so; or -1. */
+/* Returns 0 if every ghost cell holds the number of the rank it came from, 1 if not, or -1. */
 int halo_case_check(struct halo_case *one, struct gpubind_error *err);
 /* Bytes that this rank sends in an exchange. */
 double halo_case_bytes(const struct halo_case *one);

@@ -79,8 +79,8 @@ static int some_failed(const struct halo_case *one, int status)
     return any;
 }
 
-/* Each array once: on the host where a rank cannot in the way that is asked for, so that
- * the others do not wait for it. */
+/* Exchanges each array once. A rank that cannot use the requested method exchanges on the host, so
+ * that the others do not wait for it. */
 static int try(const struct halo_case *one, enum halo_way way, struct gpubind_error *err)
 {
     struct gpubind_error ignored;
@@ -95,7 +95,7 @@ static int try(const struct halo_case *one, enum halo_way way, struct gpubind_er
     return status;
 }
 
-/* A batch as a graph; NULL with a sentence. The capture is ended in any case. */
+/* Captures a batch as a graph. Returns NULL with err on failure; always ends the capture. */
 static struct CUgraphExec_st *capture(const struct halo_case *one, struct gpubind_error *err)
 {
     const struct gpu_driver *driver = &one->gpu->driver;
@@ -185,7 +185,7 @@ int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *
     return status;
 }
 
-/* ---- what is sent, and what came */
+/* ---- contents of sent and of ghost cells */
 
 /* The next of the 27 offsets; false after the last. */
 static bool next_offset(int offset[3])
@@ -198,7 +198,8 @@ static bool next_offset(int offset[3])
     return false;
 }
 
-/* Elements that go to the neighbour there, in *rank; 0: none. */
+/* Number of elements that go to the neighbour at that offset, whose rank is stored in *rank; 0:
+ * none. */
 static double elements_at(const struct halo_case *one, const int offset[3], int *rank)
 {
     const struct gpubind_halo_grid *grid = &one->grid;
@@ -228,7 +229,7 @@ double halo_case_bytes(const struct halo_case *one)
     return elements * sizeof(double);
 }
 
-/* Along a dimension, the ghost cells on that side or the cells between. */
+/* The range along a dimension: the ghost cells on that side, or the interior. */
 static int first_of(const struct gpubind_halo_grid *grid, int d, int side)
 {
     if (d >= grid->ndims)

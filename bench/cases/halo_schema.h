@@ -1,4 +1,4 @@
-/* What the subcommand halo reports. */
+/* The table of the subcommand halo. */
 #ifndef GPUBIND_BENCH_CASES_HALO_SCHEMA_H
 #define GPUBIND_BENCH_CASES_HALO_SCHEMA_H
 
@@ -7,7 +7,7 @@
 extern const struct table_schema halo_schema;
 
 enum halo_column {
-    HALO_CASE, /* grid, borders and neighbours in a phrase */
+    HALO_CASE, /* grid, borders and neighbours in one phrase */
     HALO_GRID,
     HALO_BORDERS,
     HALO_TURN,
@@ -23,10 +23,10 @@ enum halo_column {
     HALO_COLUMNS
 };
 
-/* A row of one way on one grid. */
+/* One row: one method on one grid. */
 struct halo_row {
     const char *grid, *way;
-    bool meets, in_turn; /* borders; whether neighbours are not asked */
+    bool meets, in_turn; /* periodic; whether neighbours exchange in turn, without a handshake */
     int ndims;
     const int *cells, *places; /* of a rank; of the ranks */
     int nranks, times;

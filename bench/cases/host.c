@@ -36,7 +36,7 @@ static int open_gpu(struct host *host, struct gpubind_error *err)
     return 0;
 }
 
-/* What rank 0 measures while the others wait. */
+/* The measurements of rank 0, while the others wait. */
 static int measure_alone(struct host *host, struct gpubind_error *err)
 {
     static int (*const measures[])(struct host *, struct gpubind_error *) = {

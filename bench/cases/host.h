@@ -17,7 +17,7 @@ struct host {
     int rank, n;
     struct bench_gpu gpu;
     struct buffer in, out; /* of the GPU: uploads go to in, downloads come from out */
-    int round;           /* of contents: never the same pattern twice */
+    int round;             /* number of the contents, so that no pattern is used twice */
 };
 
 /* Memory of the host, of options->size. */
@@ -26,8 +26,7 @@ struct host_memory {
     bool locked;
 };
 
-/* node: the NUMA node whose memory it is to be, or -1 for any. On failure memory is
- * empty. */
+/* node: the NUMA node to allocate on, or -1 for any. On failure memory is empty. */
 int host_memory_make(const struct host *host, int node, bool locked, struct host_memory *memory,
                      struct gpubind_error *err);
 void host_memory_clear(const struct host *host, struct host_memory *memory);
@@ -39,19 +38,19 @@ struct host_result {
     bool wrong;
 };
 
-/* Copies of options->size: up from one, down to the other; what is not needed may be
- * NULL. Without checking the contents: so many times, and how long it took. */
+/* Copies options->size bytes up from one, down to the other, `times` times, and stores the
+ * duration. Contents are not checked. A memory that the direction does not need may be NULL. */
 int host_copy(const struct host *host, enum host_way way, const struct host_memory *up,
               const struct host_memory *down, int times, double *seconds,
               struct gpubind_error *err);
-/* New contents, copied once and compared. */
+/* Copies new contents once and compares them. */
 int host_check(struct host *host, enum host_way way, const struct host_memory *up,
                const struct host_memory *down, bool *wrong, struct gpubind_error *err);
 int host_measure(struct host *host, enum host_way way, const struct host_memory *up,
                  const struct host_memory *down, struct host_result *result,
                  struct gpubind_error *err);
 
-/* The form of the table. */
+/* The schema of the table. */
 extern const struct table_schema host_schema;
 enum host_column {
     HOST_MEASURE,
@@ -70,15 +69,15 @@ enum host_column {
     HOST_DATA,
     HOST_COLUMNS
 };
-/* A row with what all rows have; the rest is the caller's. */
+/* Adds a row with the cells that all rows have; the caller sets the others. */
 void host_add(struct host *host, const char *measure, enum host_way way,
               const struct host_result *result);
 
-/* The parts. Rank 0 alone: */
+/* The measurements. Rank 0 alone: */
 int host_measure_copies(struct host *host, struct gpubind_error *err);
 int host_measure_chunks(struct host *host, struct gpubind_error *err);
 int host_measure_numa(struct host *host, struct gpubind_error *err);
-/* Collective; the same answer on all ranks. */
+/* Collective; returns the same on all ranks. */
 int host_measure_together(struct host *host, struct gpubind_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* A computation that goes through its data in chunks: up, work on the GPU, down; what of
- * it overlaps. The work is a copy within the GPU. */
+/* A computation that processes its data in chunks: copy up, work on the GPU, copy down, with
+ * overlap. The work is a copy within the GPU. */
 #include <stdio.h>
 
 #include "bench/cases/host.h"

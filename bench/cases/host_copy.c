@@ -1,4 +1,4 @@
-/* Copies up and down, and the memory that they come from and go to. */
+/* Copies up and down, and their host memory. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ const char *host_way_word(enum host_way way)
     return words[way];
 }
 
-/* What is touched after this comes from that node. */
+/* Memory touched from now on is allocated on that node. */
 static int bind_to_node(void *at, size_t nbytes, int node, struct gpubind_error *err)
 {
     unsigned long mask[16] = {0}, bits = 8 * sizeof mask[0];
@@ -96,7 +96,7 @@ int host_copy(const struct host *host, enum host_way way, const struct host_memo
     return gpu_check(&host->gpu, status, failures[way], err);
 }
 
-/* Adds to *wrong whether the buffer does not hold the pattern. */
+/* Sets *wrong if the buffer does not hold the pattern. */
 static int compare(const struct buffer *buffer, uint64_t seed, bool *wrong,
                    struct gpubind_error *err)
 {
@@ -131,7 +131,7 @@ int host_measure(struct host *host, enum host_way way, const struct host_memory 
     double seconds, ways = way == HOST_BOTH ? 2 : 1;
 
     memset(result, 0, sizeof *result);
-    /* The first fills tables, the second says how long one takes. */
+    /* The first copy sets up page tables, the second estimates the time of one. */
     for (int i = 0; i < 2; i++)
         if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
             return -1;
@@ -154,7 +154,8 @@ int host_measure_copies(struct host *host, struct gpubind_error *err)
         if (host_memory_make(host, -1, locked, &up, err) < 0)
             return -1;
         status = host_memory_make(host, -1, locked, &down, err);
-        /* Of pageable memory, a copy is done when its call returns: there is no both. */
+        /* A copy of pageable memory is complete when its call returns, so both directions cannot
+         * overlap. */
         for (int way = 0; status == 0 && way <= (locked ? HOST_BOTH : HOST_DOWN); way++) {
             output_progress(host->options, "copies %s, %s memory", host_way_word(way),
                             words[locked]);

@@ -1,4 +1,4 @@
-/* What memory of another NUMA node costs. */
+/* Copies from and to the memory of each NUMA node. */
 #include <stdlib.h>
 
 #include "bench/cases/host.h"
@@ -6,7 +6,7 @@
 #include "bench/output/output.h"
 #include "core/base/idset.h"
 
-/* The GPU's own node, or -1 where the machine does not say. */
+/* The NUMA node of the GPU, or -1 if unknown. */
 static int near_node(const struct bench_gpu *gpu)
 {
     char line[32];

@@ -1,4 +1,4 @@
-/* Each rank's copies alone, and those of all ranks at once: do they share a way? */
+/* Copies of each rank alone and of all ranks at once, which shows links that they share. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "bench/lib/sysfs.h"
 #include "bench/output/output.h"
 
-/* All ranks go on or none. */
+/* All ranks continue or none. */
 static int agree(const struct host *host, int status, struct gpubind_error *err)
 {
     struct gpubind_error why;
@@ -21,7 +21,7 @@ static int agree(const struct host *host, int status, struct gpubind_error *err)
     return ranks_agree(MPI_COMM_WORLD, status, err);
 }
 
-/* One rank in its turn; the others wait. The last turn is that of all. */
+/* One rank measures per turn while the others wait; in the last turn all do. */
 static int measure_turn(struct host *host, enum host_way way, const struct host_memory *memory,
                         int turn, struct host_result *result, struct gpubind_error *err)
 {
@@ -32,7 +32,7 @@ static int measure_turn(struct host *host, enum host_way way, const struct host_
     if (turn == host->rank) {
         status = host_measure(host, way, memory, memory, result, err);
     } else if (turn == host->n) {
-        /* As often as alone: those that are not slowed down end first. */
+        /* Repeats as often as alone: ranks that are not slowed down finish first. */
         status = host_copy(host, way, memory, memory, times, &seconds, err);
         if (status == 0) {
             result->ms = 1e3 * seconds / times;
@@ -92,7 +92,7 @@ struct place {
     char host[65], port[24];
 };
 
-/* Which ranks have GPUs behind the same root port, as far as sysfs says. */
+/* Notes which ranks have GPUs behind the same root port, by sysfs. */
 static void note_ports(const struct host *host)
 {
     struct place mine = {"", ""}, *all = calloc((size_t)host->n, sizeof *all);

@@ -31,7 +31,7 @@ static void add_pair(struct p2p *p2p, int from, int to)
         table_set_word(p2p->table, P2P_UNIFIED, yes(unified));
 }
 
-/* The driver's answers for the pairs of one GPU, and a note on those that it denies. */
+/* Adds the driver's attributes of the pairs of one GPU, and a note on pairs without access. */
 static void add_pairs(struct p2p *p2p, int from)
 {
     char list[4 * P2P_MAX_GPUS];
@@ -81,8 +81,8 @@ static int add_result(struct p2p *p2p, enum p2p_kind kind, int from, int to, con
     return 0;
 }
 
-/* With access on, a pair that has none is left out: it was measured without. So is one
- * that is refused it: links between many GPUs are not for all at once. */
+/* With access on, pairs without access are skipped, as they were measured with access off. So are
+ * pairs to which the driver refuses it, because the number of peers of a GPU is limited. */
 static int measure_pair(struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err)
 {
     bool there = p2p_reaches(p2p, from, to), back = p2p_reaches(p2p, to, from);

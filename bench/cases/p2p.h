@@ -19,7 +19,7 @@ struct p2p {
     struct table *table;
     struct p2p_gpu *gpus;
     int n;
-    int round; /* of contents: never the same pattern twice */
+    int round; /* number of the contents, so that no pattern is used twice */
 };
 
 /* In the order in which they are measured. */
@@ -33,21 +33,21 @@ struct p2p_result {
     bool wrong;
 };
 
-/* Opens all visible GPUs, with memory of nbytes. There may be none. On failure, too,
- * p2p_close is to be called. */
+/* Opens all visible GPUs, possibly none, and allocates nbytes for each buffer. The caller calls
+ * p2p_close on failure, too. */
 int p2p_open(struct p2p *p2p, size_t nbytes, struct gpubind_error *err);
 void p2p_close(struct p2p *p2p);
-/* The machine, for the table; alone: the note where there is one GPU only. */
+/* Describes the machine in the table. alone: the note to add if there is only one GPU. */
 void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone);
 bool p2p_reaches(const struct p2p *p2p, int from, int to);
-/* Peer access of one to the other on or off; off where it was off is no error. */
+/* Enables or disables peer access; disabling what was not enabled is no error. */
 int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err);
 
-/* From one to the other, or for P2P_LOCAL within one. */
+/* Copies from one GPU to the other, or for P2P_LOCAL within one. */
 int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
                 struct p2p_result *result, struct gpubind_error *err);
 
-/* The form of the table. */
+/* The schema of the table. */
 extern const struct table_schema p2p_schema;
 enum p2p_column {
     P2P_MEASURE,

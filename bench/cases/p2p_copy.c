@@ -16,7 +16,7 @@ static struct p2p_gpu *gpu_of(const struct pair *pair, int number)
     return &pair->p2p->gpus[number];
 }
 
-/* What is wrong, with the pair's name. */
+/* Prefixes the error with the pair. */
 static int check(const struct pair *pair, int status, struct gpubind_error *err)
 {
     char text[80];
@@ -25,7 +25,7 @@ static int check(const struct pair *pair, int status, struct gpubind_error *err)
     return gpu_check(&gpu_of(pair, pair->from)->gpu, status, text, err);
 }
 
-/* In the stream of the GPU on. */
+/* Copies in the stream of the GPU `on`. */
 static int copy(const struct pair *pair, const struct p2p_gpu *on, const struct p2p_gpu *to,
                 const struct buffer *in, const struct p2p_gpu *from, const struct buffer *out)
 {
@@ -38,7 +38,7 @@ static int copy(const struct pair *pair, const struct p2p_gpu *on, const struct 
                                      from->gpu.context, pair->nbytes, on->gpu.stream[0]);
 }
 
-/* There and back, each way waited for. */
+/* Copies there and back, waiting for each. */
 static int ping_pong(const struct pair *pair)
 {
     const struct p2p_gpu *a = gpu_of(pair, pair->from), *b = gpu_of(pair, pair->to);
@@ -51,7 +51,7 @@ static int ping_pong(const struct pair *pair)
     return status == CUDA_OK ? a->gpu.driver.cuStreamSynchronize(a->gpu.stream[0]) : status;
 }
 
-/* The second GPU's stream begins behind the first's begin. */
+/* The stream of the second GPU starts after the begin event of the first. */
 static int begin(const struct pair *pair, struct gpubind_error *err)
 {
     const struct p2p_gpu *a = gpu_of(pair, pair->from), *b = gpu_of(pair, pair->to);
@@ -68,7 +68,7 @@ static int begin(const struct pair *pair, struct gpubind_error *err)
     return check(pair, status, err);
 }
 
-/* ... and the first's end is behind the second's. */
+/* ... and the end of the first waits for that of the second. */
 static int end(const struct pair *pair, double *seconds, struct gpubind_error *err)
 {
     const struct p2p_gpu *a = gpu_of(pair, pair->from), *b = gpu_of(pair, pair->to);
@@ -89,12 +89,12 @@ static int end(const struct pair *pair, double *seconds, struct gpubind_error *e
         status = driver->cuEventRecord(a->end, a->gpu.stream[0]);
     if (status == CUDA_OK)
         status = driver->cuStreamSynchronize(a->gpu.stream[0]);
-    /* What failed in the second's stream is said by that alone. */
+    /* An error in the second stream is reported by that stream alone. */
     if (status == CUDA_OK && pair->kind == P2P_BOTH)
         status = driver->cuStreamSynchronize(b->gpu.stream[0]);
     if (status == CUDA_OK)
         status = driver->cuEventElapsedTime(&ms, a->begin, a->end);
-    /* A clock of half a microsecond. */
+    /* The resolution of events: half a microsecond. */
     *seconds = ms > 0 ? 1e-3 * ms : 5e-7;
     return check(pair, status, err);
 }
@@ -125,7 +125,7 @@ static int run(const struct pair *pair, int times, double *seconds, struct gpubi
     return end(pair, seconds, err);
 }
 
-/* ---- contents: new ones, copied once more */
+/* ---- contents */
 
 static int fill(const struct pair *pair, int number, struct gpubind_error *err)
 {
@@ -136,7 +136,7 @@ static int fill(const struct pair *pair, int number, struct gpubind_error *err)
     return buffer_fill(&one->out, 0, pair->nbytes, pattern_seed(pair->p2p->round, number, 0), err);
 }
 
-/* Adds to *wrong whether what number received is not what sender had. */
+/* Sets *wrong if the GPU `number` did not receive the contents of the sender. */
 static int compare(const struct pair *pair, int number, int sender, bool *wrong,
                    struct gpubind_error *err)
 {
@@ -175,7 +175,7 @@ int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
 
     if (kind == P2P_LATENCY)
         pair.nbytes = P2P_LATENCY_NBYTES;
-    /* The first opens what the driver needs, the second says how long one takes. */
+    /* The first copy initialises the driver, the second estimates the time of one. */
     for (int i = 0; i < 2; i++)
         if (run(&pair, 1, &seconds, err) < 0)
             return -1;

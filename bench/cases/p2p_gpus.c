@@ -1,4 +1,4 @@
-/* All GPUs of a process. */
+/* The GPUs of a process, and peer access between them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The subcommand peer-kernel: a kernel of the first GPU works in its own memory, and in
- * that of every other one that it reaches. */
+/* The subcommand peer-kernel: a kernel of the first GPU accesses its own memory and that of each
+ * GPU it has peer access to. */
 #include <string.h>
 
 #include "bench/cases/cases.h"
@@ -21,8 +21,8 @@ static unsigned many_blocks(const struct peer_run *run)
     return 8 * (unsigned)run->kernels.processors;
 }
 
-/* Numbers are written, doubled for as long as is measured, written anew, doubled once and
- * compared. */
+/* Writes numbers, doubles them repeatedly for the measurement, writes them again, doubles them once
+ * and compares. */
 static int measure_doubling(struct peer_run *run, int pattern, int memory, void *at,
                             struct gpubind_error *err)
 {
@@ -91,7 +91,7 @@ static int measure_all(struct peer_run *run, struct gpubind_error *err)
 
     if (size < 4096 || (size & (size - 1)))
         return error_set(err, "--size: %zu bytes are no power of 2 from 4K on", size);
-    if (!bench_kernel_image) /* before the GPUs are looked for, which takes seconds */
+    if (!bench_kernel_image) /* before the GPUs are opened, which takes seconds */
         return kernels_open(NULL, &run->kernels, err);
     if (p2p_open(p2p, size, err) < 0)
         return -1;

@@ -1,4 +1,4 @@
-/* What the subcommand peer-kernel reports. */
+/* The table of the subcommand peer-kernel. */
 #ifndef GPUBIND_BENCH_CASES_PEER_KERNEL_SCHEMA_H
 #define GPUBIND_BENCH_CASES_PEER_KERNEL_SCHEMA_H
 

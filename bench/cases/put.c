@@ -17,13 +17,13 @@
 
 struct run {
     const struct bench_options *options;
-    MPI_Comm comm;      /* the first two ranks, or the only one; else MPI_COMM_NULL */
-    int rank, n, other; /* in it; the other rank of one alone is itself */
+    MPI_Comm comm;      /* of the first two ranks, or of one; MPI_COMM_NULL on others */
+    int rank, n, other; /* ranks in comm; a single rank is its own peer */
     struct bench_gpu gpu;
     struct kernels kernels;
     gpubind_win win;
     const struct gpubind_device_win *device;
-    void *window, *theirs; /* this rank's part, and the other's */
+    void *window, *theirs; /* of this rank, and of the peer */
     void *here;            /* memory outside the window, as large */
     uint64_t seed, turns;
     bool one_gpu; /* the two ranks share it */
@@ -57,7 +57,7 @@ static double move(const struct run *run, bool put, int by, unsigned blocks, uns
     return seconds;
 }
 
-/* Rank 0 moves what its source was filled with; who received it compares. */
+/* Rank 0 moves its source; the receiver compares the contents. */
 static void measure_move(struct run *run, bool put, int by, unsigned blocks, unsigned warps)
 {
     const size_t nbytes = run->options->size;
@@ -158,7 +158,7 @@ static int open_gpu(struct run *run, int local, struct gpubind_error *err)
 
     if (run->options->size % 16)
         return error_set(err, "--size: %zu bytes are no multiple of 16", run->options->size);
-    if (!bench_kernel_image) /* before a GPU is looked for */
+    if (!bench_kernel_image) /* before a GPU is opened */
         return kernels_open(NULL, &run->kernels, err);
     if (gpu_open(&run->gpu, local, err) < 0)
         return -1;

@@ -1,4 +1,4 @@
-/* What the subcommand put reports. */
+/* The table of the subcommand put. */
 #ifndef GPUBIND_BENCH_CASES_PUT_SCHEMA_H
 #define GPUBIND_BENCH_CASES_PUT_SCHEMA_H
 
@@ -22,7 +22,7 @@ const char *put_by_word(int by);
 void put_add_move(struct table *table, bool put, int by, int blocks, int warps, double gb_per_s,
                   bool wrong);
 void put_add_ping(struct table *table, int how, double us, bool wrong);
-/* A note: the fewest blocks of those rows that are nearly as fast as the fastest. */
+/* Adds a note with the fewest blocks that reach 95 % of the best bandwidth. */
 void put_note_enough(struct table *table, bool put, int by);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A multiple of 8: it fits into a cache of the host's. */
+/* A multiple of 8 that fits into a CPU cache. */
 #define CHUNK ((size_t)1 << 20)
 #define STEP 0x9e3779b97f4a7c15u
 
@@ -53,14 +53,14 @@ uint64_t pattern_seed(int round, int sender, int slot)
     uint64_t seed = ((uint64_t)(unsigned)round << 40) ^ ((uint64_t)(unsigned)sender << 20) ^
                     (uint64_t)(unsigned)slot;
 
-    /* The finisher of splitmix64: near numbers become far ones. */
+    /* The finalizer of splitmix64, which maps neighbouring numbers far apart. */
     seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
     seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
     return seed ^ (seed >> 31);
 }
 
-/* The pattern from byte from on, a multiple of 8. Neighbouring words differ in all
- * of their bytes, so that displaced data is seen. */
+/* Writes the pattern starting at byte `from`, a multiple of 8. Neighbouring words differ in all
+ * bytes, so that displaced data is detected. */
 static void write_pattern(unsigned char *to, size_t nbytes, uint64_t seed, size_t from)
 {
     uint64_t word = seed + from / 8 * STEP;

@@ -1,4 +1,4 @@
-/* Memory that messages come from or go to, and what is written there. */
+/* Send and receive buffers in GPU or host memory, and their test patterns. */
 #ifndef GPUBIND_BENCH_LIB_BUFFER_H
 #define GPUBIND_BENCH_LIB_BUFFER_H
 
@@ -13,7 +13,7 @@ struct buffer {
     const struct bench_gpu *gpu; /* NULL: host memory */
     unsigned char *at;
     size_t nbytes;
-    unsigned char *chunk; /* host memory that contents of a GPU go through */
+    unsigned char *chunk; /* host memory for access to a GPU buffer */
 };
 
 /* gpu: NULL for host memory; else it must outlive the buffer. */
@@ -21,12 +21,12 @@ int buffer_alloc(struct buffer *buffer, const struct bench_gpu *gpu, size_t nbyt
                  struct gpubind_error *err);
 void buffer_free(struct buffer *buffer);
 
-/* What a message contains: another seed, other bytes at every place. */
+/* The seed of a message's contents; two seeds give different bytes at every offset. */
 uint64_t pattern_seed(int round, int sender, int slot);
 /* Writes the pattern to the nbytes at offset. */
 int buffer_fill(const struct buffer *buffer, size_t offset, size_t nbytes, uint64_t seed,
                 struct gpubind_error *err);
-/* Reads them: 0, 1 where another byte was found, -1 where reading failed. */
+/* Compares: 0 if equal, 1 if a byte differs, -1 if reading failed. */
 int buffer_check(const struct buffer *buffer, size_t offset, size_t nbytes, uint64_t seed,
                  struct gpubind_error *err);
 

@@ -89,7 +89,7 @@ static int choose_device(struct bench_gpu *gpu, int local, struct gpubind_error 
     return gpu_check(gpu, gpu->driver.cuDeviceGet(&gpu->device, number), "cuDeviceGet", err);
 }
 
-/* For display: what cannot be read stays empty. */
+/* For display: what cannot be queried stays empty. */
 static void describe(struct bench_gpu *gpu)
 {
     const struct gpu_driver *driver = &gpu->driver;
@@ -157,8 +157,8 @@ int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err)
     return gpu_check(gpu, status, "the GPU's context cannot be made current", err);
 }
 
-/* The context stays, but is not current any more: others may use it until the process
- * ends, and the library frees what it holds there in MPI_Finalize. */
+/* The primary context is not released, only no longer current: other code may use it until the
+ * process ends, and the library frees its memory in MPI_Finalize. */
 void gpu_close(struct bench_gpu *gpu)
 {
     struct CUctx_st *before;

@@ -1,4 +1,4 @@
-/* One GPU of this rank, by the driver. */
+/* One GPU of this rank, through the driver API. */
 #ifndef GPUBIND_BENCH_LIB_GPU_H
 #define GPUBIND_BENCH_LIB_GPU_H
 
@@ -28,33 +28,32 @@ struct bench_gpu {
     struct gpu_driver driver;
     int device;
     struct CUctx_st *context;
-    bool entered; /* it lies on the thread's stack of contexts */
+    bool entered;                  /* it is on the thread's context stack */
     struct CUstream_st *stream[2]; /* non-blocking: one for each direction */
     size_t memory;
     char name[96], pci[24];
     int version; /* 13000 is CUDA 13.0; 0: not known */
 };
 
-/* Makes the primary context of a device current: the one that gpubind chose for this
- * rank, or number local modulo the visible ones. On failure gpu is as if
- * zero-initialised. */
+/* Makes the primary context of a device current: of the one that gpubind chose for this rank, or of
+ * number `local` modulo the visible ones. On failure gpu is zeroed. */
 int gpu_open(struct bench_gpu *gpu, int local, struct gpubind_error *err);
-/* How many are visible: 0 is no error. */
+/* The number of visible GPUs; 0 is no error. */
 int gpu_count(int *n, struct gpubind_error *err);
-/* The visible one of that number; likewise. The context is made current. */
+/* The same for the visible GPU of that number. */
 int gpu_open_number(struct bench_gpu *gpu, int number, struct gpubind_error *err);
-/* Makes the context of this one of several current. */
+/* Makes the context of this GPU current. */
 int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err);
-/* As often as it was opened; the context that was current before it is so again. */
+/* Call once per open. Restores the context that was current before. */
 void gpu_close(struct bench_gpu *gpu);
 
 int gpu_alloc(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpubind_error *err);
 void gpu_free(const struct bench_gpu *gpu, void *at);
-/* Memory of the host that the GPU copies at full speed. */
+/* Page-locked host memory. */
 int gpu_alloc_host(const struct bench_gpu *gpu, size_t nbytes, void **at,
                    struct gpubind_error *err);
 void gpu_free_host(const struct bench_gpu *gpu, void *at, size_t nbytes);
-/* Either way between host and device; back when it is done. */
+/* Synchronous copies between host and device. */
 int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
                struct gpubind_error *err);
 int gpu_download(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,

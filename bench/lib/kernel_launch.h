@@ -6,7 +6,7 @@
 
 #include "bench/lib/gpu.h"
 
-/* As nvcc made them: a fatbin. NULL in a build without nvcc. */
+/* The fatbin that nvcc made; NULL in a build without nvcc. */
 extern const void *const bench_kernel_image;
 
 struct kernels {
@@ -22,16 +22,16 @@ struct launch {
     void **parameters;
 };
 
-/* 0, -1, or BENCH_CANNOT where there are none for this GPU. */
+/* Returns 0, -1, or BENCH_CANNOT if there are no kernels for this GPU. */
 int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gpubind_error *err);
 void kernels_close(struct kernels *kernels);
-/* n launches in a row, and their end. *seconds of one; may be NULL. */
+/* Launches n times and waits. *seconds is the time of one launch; may be NULL. */
 int kernels_run(const struct kernels *kernels, const struct launch *launch, int n,
                 double *seconds, struct gpubind_error *err);
-/* As many as take that long, after one that does not count. */
+/* Launches for about time_ms, after one warm-up launch. */
 int kernels_time(const struct kernels *kernels, const struct launch *launch, int time_ms,
                  double *seconds, struct gpubind_error *err);
-/* nbytes that follow from seed are written, or compared: *wrong words of 8 bytes. */
+/* Writes or compares nbytes of the pattern of seed; *wrong counts differing words of 8 bytes. */
 int kernels_fill(const struct kernels *kernels, void *at, size_t nbytes, uint64_t seed,
                  struct gpubind_error *err);
 int kernels_compare(const struct kernels *kernels, const void *at, size_t nbytes, uint64_t seed,

@@ -27,7 +27,7 @@ extern "C" __global__ void bench_fill(u64 *at, u64 n, u64 seed)
         at[i] = word_of(seed, i);
 }
 
-/* *wrong counts the words that are not those of seed. */
+/* *wrong counts words that differ from the pattern of seed. */
 extern "C" __global__ void bench_compare(const u64 *at, u64 n, u64 seed, u64 *wrong)
 {
     u64 mine = 0;
@@ -40,8 +40,7 @@ extern "C" __global__ void bench_compare(const u64 *at, u64 n, u64 seed, u64 *wr
 
 /* ---- puts and gets; nbytes is a multiple of 16 */
 
-/* A block or warp moves one piece; a thread moves 16 bytes after 16 bytes, beside those
- * of its neighbours. */
+/* A block or warp moves one contiguous chunk; threads move interleaved units of 16 bytes. */
 static __device__ __forceinline__ u64 piece_of(u64 nbytes, u64 all)
 {
     return (nbytes / 16 + all - 1) / all * 16;
@@ -135,7 +134,7 @@ static __device__ __forceinline__ void bulk_store(char *to, const char *piece, u
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* The block's k-th piece of nbytes, and its length; 0 behind the last. */
+/* The k-th chunk of the block in nbytes, and its length; 0 after the last. */
 static __device__ __forceinline__ unsigned bulk_piece(u64 k, u64 nbytes, u64 *offset)
 {
     *offset = (k * gridDim.x + blockIdx.x) * BULK_PIECE;
@@ -161,7 +160,7 @@ static __device__ __forceinline__ void bulk_move(char *to, const char *from, u64
 
         bulk_wait(full + k % BULK_PIECES, k / BULK_PIECES & 1);
         bulk_store(to + offset, piece, n);
-        /* The piece before this one was read: the next may come in there. */
+        /* The buffer of the previous chunk is free once its store has read it. */
         asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
         if ((n = bulk_piece(next, nbytes, &offset)))
             bulk_load(ring + next % BULK_PIECES * BULK_PIECE, from + offset, n,
@@ -185,7 +184,7 @@ extern "C" __global__ void bench_bulk(char *to, const char *from, u64 nbytes)
 #endif
 }
 
-/* ---- signals to and fro: one thread on either side */
+/* ---- ping-pong of signals: one thread on each side */
 
 static __device__ __forceinline__ u64 now_ns()
 {
@@ -206,8 +205,8 @@ static __device__ __forceinline__ void tell(const gpubind_device_win *win, int o
         gpubind_signal_relaxed(win, other, 0, turn);
 }
 
-/* Turns from begin + 1 to last; those up to `warm` do not count. The second side waits for
- * the first turn before it says it, and then, as the first, for the next thing said. */
+/* Turns from begin + 1 to last; those up to `warm` are not timed. The second side waits for a
+ * signal before it sends its own; the first side sends first. */
 template <int how>
 static __device__ void ping(const gpubind_device_win *win, int other, int first, u64 begin,
                             u64 warm, u64 last, u64 *ns, u64 *wrong)
@@ -232,8 +231,8 @@ static __device__ void ping(const gpubind_device_win *win, int other, int first,
     *wrong = bad;
 }
 
-/* begin: signals of earlier runs. The first warm turns do not count. *ns: how long the
- * others took; *wrong: data that were not there with their signal. */
+/* begin: number of signals of earlier runs. The first `warm` turns are not timed. *ns: duration of
+ * the others; *wrong counts data that had not arrived with their signal. */
 extern "C" __global__ void bench_ping(const gpubind_device_win *win, int other, int first,
                                       u64 begin, u64 warm, u64 n, int how, u64 *ns, u64 *wrong)
 {
@@ -247,9 +246,9 @@ extern "C" __global__ void bench_ping(const gpubind_device_win *win, int other, 
         ping<PING_RELAXED>(win, other, first, begin, from, last, ns, wrong);
 }
 
-/* ---- another GPU's memory in a kernel */
+/* ---- loads and stores in another GPU's memory */
 
-/* n is a power of 2: every element once, in an order without one. */
+/* n is a power of 2. Visits every element once, in pseudo-random order. */
 static __device__ __forceinline__ u64 shuffled(u64 i, u64 n)
 {
     i = i * 0x9e3779b97f4a7c15ull & (n - 1);
@@ -275,7 +274,7 @@ extern "C" __global__ void bench_number(double *a, u64 n)
         a[i] = (double)(i % 1000003);
 }
 
-/* *wrong counts the elements that are not their number times factor. */
+/* *wrong counts elements that differ from index times factor. */
 extern "C" __global__ void bench_numbered(const double *a, u64 n, double factor, u64 *wrong)
 {
     u64 mine = 0;
@@ -286,14 +285,14 @@ extern "C" __global__ void bench_numbered(const double *a, u64 n, double factor,
         atomicAdd(wrong, mine);
 }
 
-/* Each element names the next. */
+/* Each element holds the index of the next. */
 extern "C" __global__ void bench_link(u64 *a, u64 n)
 {
     for (u64 i = this_thread(); i < n; i += all_threads())
         a[i] = (i + CHAIN_STRIDE) & (n - 1);
 }
 
-/* One thread, one load after the other; *end: where it came to. */
+/* One thread follows the chain, a dependent load at a time; *end is the last index. */
 extern "C" __global__ void bench_chain(const volatile u64 *a, u64 steps, u64 *end)
 {
     u64 at = 0;

@@ -9,7 +9,7 @@
 
 #include "bench/lib/ranks.h"
 
-/* What stands behind the first line that begins with key, up to stop characters. */
+/* The rest of the first line that begins with key. */
 static void read_line(const char *path, const char *key, char value[MACHINE_LINE])
 {
     char line[512];
@@ -56,7 +56,7 @@ void machine_add_mpi(struct text *text)
     text_add(text, "MPI: %s\n", version);
 }
 
-/* The digits with dots behind "Kernel Module". */
+/* Adds the driver's version: the digits with dots after "Kernel Module". */
 static void add_driver(const struct bench_gpu *gpu, struct text *text)
 {
     char line[MACHINE_LINE];

@@ -9,14 +9,13 @@
 #define EXIT_OWN 125
 #define EXIT_WRONG_DATA 1
 
-/* What a measurement returns that is not possible on this machine, with these ranks or in this
- * build, for the reason in err: nothing has failed. */
+/* Status of a measurement that is not possible on this machine, with these ranks or in this build,
+ * for the reason in err. It is no failure. */
 #define BENCH_CANNOT 1
 
 /* "gpubind-bench: TEXT" on stderr; returns EXIT_OWN. */
 int bench_fail(const struct gpubind_error *err);
-/* Writes text to stdout at once and empties it. Returns 0 or EXIT_OWN, having said
- * so. */
+/* Writes text to stdout, flushes and empties it. Returns 0, or EXIT_OWN after an error message. */
 int bench_print(struct text *text);
 
 #endif

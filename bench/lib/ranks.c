@@ -17,7 +17,7 @@ double ranks_start(bool plain)
     else
         MPI_Init(NULL, NULL);
     took = 1e3 * (seconds_now() - from);
-    /* What fails is said in a sentence of our own. */
+    /* Errors of MPI are returned, to be reported by ranks_die. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Allreduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;
@@ -31,8 +31,7 @@ void ranks_end(bool plain)
         MPI_Finalize();
 }
 
-/* The communicators here are made past the library (PMPI): it has no business in
- * them. */
+/* These communicators are made by PMPI, so that the library does not attach to them. */
 static void find_nodes(struct ranks *ranks)
 {
     MPI_Comm node;

@@ -1,4 +1,4 @@
-/* The ranks of a run, and who is paired with whom. */
+/* The ranks of a run and their pairs. */
 #ifndef GPUBIND_BENCH_LIB_RANKS_H
 #define GPUBIND_BENCH_LIB_RANKS_H
 
@@ -9,7 +9,7 @@
 
 struct ranks {
     int rank, n, local;
-    int npairs; /* that work at once */
+    int npairs; /* pairs that work at once */
     int pair;   /* this rank's; -1: it only waits */
     int peer;
     bool lower;       /* the first of its pair: sends first, and measures */
@@ -17,24 +17,24 @@ struct ranks {
     MPI_Comm working; /* the ranks that do not only wait; MPI_COMM_NULL on those */
 };
 
-/* MPI_Init; plain: past the library. Returns how long it took on the slowest rank,
- * in milliseconds. */
+/* Initialises MPI; plain: by PMPI, past the library. Returns the milliseconds it took on the
+ * slowest rank. */
 double ranks_start(bool plain);
 void ranks_end(bool plain);
 
 /* This rank's number on its node. Collective over MPI_COMM_WORLD. */
 int ranks_local(void);
 
-/* Pairs rank i with i + n/2. Collective; the same answer on all. */
+/* Pairs rank i with i + n/2. Collective; returns the same on all ranks. */
 int ranks_pair(bool all, struct ranks *ranks, struct gpubind_error *err);
 /* Frees the communicators. */
 void ranks_clear(struct ranks *ranks);
 
-/* Collective over comm: 0 when status is 0 on all; else the status of the lowest rank
- * where it is not, and that rank's sentence in err, on all. */
+/* Collective over comm. Returns 0 on all ranks if status is 0 on all; else the status and err of
+ * the lowest rank whose status is not 0. */
 int ranks_agree(MPI_Comm comm, int status, struct gpubind_error *err);
 
-/* Says why this rank cannot go on, and ends the job. */
+/* Prints the error with this rank's number, and aborts the job. */
 void ranks_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 #endif

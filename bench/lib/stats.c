@@ -55,7 +55,7 @@ struct stats samples_stats(struct samples *samples)
     qsort(samples->values, n, sizeof *samples->values, compare);
     stats.min = 1e6 * samples->values[0];
     stats.median = 0.5e6 * (samples->values[(n - 1) / 2] + samples->values[n / 2]);
-    /* The smallest that 99 of 100 do not exceed. */
+    /* The smallest sample that 99 % do not exceed. */
     stats.p99 = 1e6 * samples->values[(99 * n + 99) / 100 - 1];
     return stats;
 }

@@ -1,4 +1,4 @@
-/* Samples of one measure, in seconds. */
+/* Samples of one measurement, in seconds, and their statistics. */
 #ifndef GPUBIND_BENCH_LIB_STATS_H
 #define GPUBIND_BENCH_LIB_STATS_H
 
@@ -10,19 +10,18 @@ struct samples {
     size_t n, size;
 };
 
-/* How long one iteration took: microseconds, one way for latencies, a whole window for
- * the others. Of several pairs, the slowest median. */
+/* Of the times of an iteration, in microseconds: one way for latencies, a whole window otherwise.
+ * Of several pairs, the slowest median. */
 struct stats {
     double median, min, p99;
 };
 
 double seconds_now(void);
-/* How often something that takes so long fits into half a second: most at most, and a
- * few times at least. */
+/* The number of repeats that fit into half a second: at most `most`, and at least a few. */
 int repeats_that_fit(int most, double seconds);
 /* Returns 0, or -1 when memory runs out. */
 int samples_reserve(struct samples *samples, size_t n);
-/* Within what was reserved; makes no call, as it stands between two times. */
+/* Drops samples beyond the reserved number. Makes no call, as it stands between time stamps. */
 static inline void samples_add(struct samples *samples, double seconds)
 {
     if (samples->n < samples->size)

@@ -34,7 +34,7 @@ void sysfs_read_pci(const char *pci, const char *name, char *line, size_t size)
     sysfs_read(path, line, size);
 }
 
-/* What stands behind the bus, unless that is the device itself. */
+/* The path component after the bus, unless it is the device itself. */
 void sysfs_port_of(const char *link, char port[24])
 {
     const char *at = strstr(link, "/pci");

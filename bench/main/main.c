@@ -32,7 +32,7 @@ static int print_version(void)
     return bench_print(&text);
 }
 
-/* Without the library: the ranks must only know which of them speaks. */
+/* Starts MPI without the library, so that rank 0 alone reports the error. */
 static int refuse(const struct gpubind_error *err)
 {
     int rank;

@@ -1,4 +1,4 @@
-/* Ceilings from what a machine says of itself. */
+/* Peak bandwidths of buses and memories, from their attributes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "bench/main/peaks.h"
 #include "core/base/idset.h"
 
-/* GT/s, the generation's name, and what encoding leaves of the bits. */
+/* GT/s, the name of the generation, and the efficiency of its encoding. */
 static const struct generation {
     double speed;
     const char *name;
@@ -64,7 +64,7 @@ static bool is_same(const struct peak *a, const struct peak *b)
            !(a->bytes_per_s > b->bytes_per_s);
 }
 
-/* ", to GPU 1-7: 450.0 GB/s (18 NVLinks of 25 GB/s)" for each kind of way. */
+/* Adds ", to GPU 1-7: 450.0 GB/s (18 NVLinks of 25 GB/s)" for each kind of link. */
 static void print_pairs(const struct peaks *peaks, int i, struct text *text)
 {
     const struct peak *pair = peaks->gpu[i].pair;

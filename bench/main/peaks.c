@@ -30,7 +30,7 @@ static const struct nvml_gpu *find_gpu(const struct nvml_gpu *gpus, int n, const
     return NULL;
 }
 
-/* MB/s and number of the links that lead to a switch, or (pci) to that GPU. */
+/* Sum of MB/s, and number, of the links to a switch or, with pci, to that GPU. */
 static double sum_links(const struct nvml_gpu *gpu, const char *pci, int *count)
 {
     double sum = 0;
@@ -51,7 +51,7 @@ static void sum_to_peak(double sum, int count, struct peak *peak)
              1e-3 * sum / count);
 }
 
-/* All links, wherever they lead. */
+/* All links, whatever their remote end. */
 static void find_out(const struct nvml_gpu *gpu, struct peak *peak)
 {
     double sum = 0;
@@ -162,7 +162,7 @@ void rank_location_find(int local, struct rank_location *location)
     gpu_close(&gpu);
 }
 
-/* From rank 0, whose GPU is limits->own. */
+/* From rank 0, whose GPU is peaks->own. */
 static void find_way(const struct rank_location *from, const struct rank_location *to,
                      const struct peaks *peaks, const struct nvml_gpu *gpus, int n,
                      struct peak *peak)

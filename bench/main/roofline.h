@@ -1,4 +1,4 @@
-/* Measurements beside what the machine could do: one row for each rule. Pure. */
+/* Measurements relative to the machine's peaks: one row for each rule. Pure. */
 #ifndef GPUBIND_BENCH_MAIN_ROOFLINE_H
 #define GPUBIND_BENCH_MAIN_ROOFLINE_H
 
@@ -16,7 +16,7 @@ enum roofline_column {
 };
 extern const struct table_schema roofline_schema;
 
-/* Adds to roofline, of roofline_schema, what the rules say of a table. */
+/* Adds the rows of the rules for this table to roofline, which is of roofline_schema. */
 void roofline_add(const struct table *table, const struct peaks *peaks, struct table *roofline);
 
 #endif

@@ -1,5 +1,5 @@
-/* The subcommands. A new one is a name here, a row in subcommands.c, its options in
- * bench/lib/options.c, a file with its subject, and a paragraph in gpubind-bench(1). */
+/* The subcommands. A new one is a name in enum subcommand_id, a row in subcommands.c, its options
+ * in bench/lib/options.c, a file with its struct benchmark, and a paragraph in gpubind-bench(1). */
 #ifndef GPUBIND_BENCH_MAIN_SUBCOMMANDS_H
 #define GPUBIND_BENCH_MAIN_SUBCOMMANDS_H
 
@@ -8,8 +8,8 @@
 struct subcommand {
     const char *word, *help;      /* a line of gpubind-bench --help */
     const char *synopsis, *about; /* of its own --help */
-    const struct benchmark *benchmark; /* what benchmark_run takes */
-    /* Instead of benchmark_run: returns the exit status; what is wrong has been said. */
+    const struct benchmark *benchmark; /* for benchmark_run */
+    /* Called instead of benchmark_run. Returns the exit status, after an error message. */
     int (*run)(const struct bench_options *options);
 };
 

@@ -158,7 +158,7 @@ int view_keys(const struct table *table, const struct table_view *view, int colu
             i++;
         if (i < n || n == max)
             continue;
-        /* Numbers in their order; words, whose number is 0, as they come. */
+        /* Numbers in ascending order; words, whose number is 0, in order of appearance. */
         for (i = n++;
              i > 0 && number_of(table, rows[i - 1], column) > number_of(table, row, column); i--)
             rows[i] = rows[i - 1];

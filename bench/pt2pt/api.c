@@ -98,7 +98,7 @@ static void mpi_end_all(struct requests *requests)
 
 const struct api api_mpi = {mpi_send, mpi_recv, mpi_start_send, mpi_start_recv, mpi_end_all};
 
-/* Open MPI and MPICH have an extension that says so, others do not. */
+/* An extension of Open MPI and MPICH. */
 bool api_is_cuda_aware(void)
 {
     int (*query)(void);

@@ -1,5 +1,5 @@
-/* The calls that are measured: the same verbs of gpubind and of plain MPI. All but
- * is_cuda_aware end the job when a call fails. */
+/* The calls that are measured: the same operations by gpubind and by plain MPI. All but
+ * api_is_cuda_aware abort the job when a call fails. */
 #ifndef GPUBIND_BENCH_PT2PT_API_H
 #define GPUBIND_BENCH_PT2PT_API_H
 
@@ -28,7 +28,7 @@ struct api {
 
 extern const struct api api_gpubind, api_mpi;
 
-/* What this MPI says of itself; false when it says nothing. */
+/* Whether MPI reports CUDA support; false if it cannot be queried. */
 bool api_is_cuda_aware(void);
 
 #endif

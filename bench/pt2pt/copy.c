@@ -7,7 +7,7 @@
 /* The largest message, and windows of smaller ones: copies wrap around. */
 #define HOST_NBYTES ((size_t)64 << 20)
 
-/* What peers tell each other: a handle of pt2pt.in. */
+/* What the ranks of a pair exchange: an IPC handle of pt2pt.in. */
 struct offer {
     int good;
     struct cuda_ipc_handle handle;
@@ -42,7 +42,7 @@ static bool open_host(struct pt2pt *pt2pt)
     for (int i = 0; i < pt2pt->options->nsizes; i++)
         if (pt2pt->options->sizes[i] > copier->host_nbytes)
             copier->host_nbytes = pt2pt->options->sizes[i];
-    /* A whole slot, not just the message. */
+    /* Rounded up to whole slots. */
     copier->host_nbytes = (copier->host_nbytes + 4095) / 4096 * 4096;
     for (int i = 0; i < 2; i++) {
         void *at;
@@ -125,7 +125,7 @@ static void to_peer(const struct pt2pt *pt2pt, size_t offset, size_t nbytes)
                                                         nbytes, pt2pt->gpu.stream[0]));
 }
 
-/* The slots of the host's side are fewer: they come round sooner. */
+/* The host buffer has fewer slots, which are reused sooner. */
 static unsigned char *host_place(const struct pt2pt *pt2pt, const struct task *task, int stream,
                                  size_t offset)
 {
@@ -161,9 +161,9 @@ static bool copy_to_peer(struct pt2pt *pt2pt, const struct task *task, int itera
     return true;
 }
 
-/* Down on the rank that sends from a GPU, up on the one that receives into one. Of
- * two GPUs the first rank's stands for both: it is one link's bandwidth that limits,
- * and one way down and one up that a message takes. */
+/* The rank that sends from a GPU copies down, the rank that receives into a GPU copies up. Of two
+ * GPUs that of the first rank does both: the bandwidth of one link is the limit, and a message goes
+ * down once and up once. */
 static bool copy_staged(struct pt2pt *pt2pt, const struct task *task, int iteration)
 {
     bool both = is_two_way(task->measure);

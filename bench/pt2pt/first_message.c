@@ -1,10 +1,10 @@
-/* Messages that the library sees for the first time, and letting go of memory. */
+/* First messages: of a run, and from new allocations; and the release of buffers. */
 #include <string.h>
 
 #include "bench/pt2pt/task.h"
 
 #define ALLOCATIONS 8
-#define ALLOCATED ((size_t)4 << 20) /* more than what the driver gives several from */
+#define ALLOCATED   ((size_t)4 << 20) /* larger than what the driver suballocates */
 #define NBYTES 8
 
 static const struct api *api_of(enum method method)
@@ -12,7 +12,7 @@ static const struct api *api_of(enum method method)
     return method == METHOD_GPUBIND ? &api_gpubind : &api_mpi;
 }
 
-/* From the call of send until the receiver has said that it has the message. */
+/* Times from the call of send to the receiver's reply. */
 static void one_message(struct pt2pt *pt2pt, const struct api *api, const void *out,
                         struct samples *samples)
 {
@@ -39,7 +39,7 @@ void buffers_release(const struct pt2pt *pt2pt, const struct buffer *buffers, in
 
     if (!pt2pt->use[METHOD_GPUBIND] || ranks->pair < 0)
         return;
-    /* The other waits in the library meanwhile, where it can let go. */
+    /* The peer waits in the library meanwhile, where it can close its mapping. */
     for (int turn = 0; turn < 2; turn++) {
         if ((turn == 0) != ranks->lower) {
             api_gpubind.recv(&byte, 1, ranks->peer);
@@ -115,7 +115,7 @@ void first_run(struct pt2pt *pt2pt, struct result *first, struct result *renewed
     struct task task;
     struct gpubind_error err;
 
-    /* Larger ones were found to fit. */
+    /* Cannot fail: larger messages fit. */
     task_make(pt2pt, MEASURE_FIRST, NBYTES, &task, &err);
     task.window = task.nsets = 1;
     memset(first, 0, sizeof *first);

@@ -1,4 +1,4 @@
-/* Methods in turns, and what came of it. */
+/* Measures the methods of a task in turns, and merges the samples of all ranks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static bool once(struct pt2pt *pt2pt, const struct task *task, enum method metho
     return message_once(pt2pt, method == METHOD_GPUBIND ? &api_gpubind : &api_mpi, task, iteration);
 }
 
-/* A ping-pong is two ways. So is a copy from a GPU to the host and back, unless it
- * stands for the one way between two GPUs. */
+/* A ping-pong goes both ways. So does a copy from a GPU to the host and back, unless it stands for
+ * one way between two GPUs. */
 static double scale(const struct pt2pt *pt2pt, const struct task *task, enum method method)
 {
     if (task->measure != MEASURE_LATENCY)
@@ -61,7 +61,7 @@ static void calibrate(struct pt2pt *pt2pt, const struct task *task, struct turn 
     MPI_Barrier(pt2pt->ranks.working);
     warm_up(pt2pt, task, turn, 1);
     MPI_Barrier(pt2pt->ranks.working);
-    /* The best of three: one that was held up says nothing of the others. */
+    /* The best of three, so that one delayed iteration does not count. */
     for (int i = 0; i < 3; i++) {
         double from = seconds_now(), now;
 
@@ -80,7 +80,7 @@ static void calibrate(struct pt2pt *pt2pt, const struct task *task, struct turn 
         ranks_die("out of memory");
 }
 
-/* ---- what came of it */
+/* ---- samples of all ranks */
 
 struct sample {
     int pair;
@@ -92,8 +92,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Samples of a pair and of all pairs at once: the slowest counts. Ranks that had
- * nothing to do have a median of 0. */
+/* Merges ranks of a pair, and pairs: the slowest counts. Without samples the median is 0. */
 static void merge(struct stats *to, const struct stats *from)
 {
     if (!from->median)
@@ -137,7 +136,7 @@ void gather_samples(struct pt2pt *pt2pt, struct samples *samples, double message
     free(all);
 }
 
-/* New contents, sent once more: an old copy of them would be noticed. */
+/* Sends new contents once more, so that stale data would be noticed. */
 static void check_contents(struct pt2pt *pt2pt, const struct task *task, enum method method,
                            struct method_result *result)
 {

@@ -1,4 +1,4 @@
-/* The subcommand pt2pt: from the command line to the last row. */
+/* The subcommand pt2pt: runs its tasks and fills its table. */
 #include "bench/pt2pt/pt2pt.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void say_progress(const struct pt2pt *pt2pt, const struct task *task)
 
 /* ---- rows */
 
-/* How many times as long as the other method took; an empty cell where one is missing. */
+/* How many times as long as the other method it took; empty if one was not measured. */
 static void set_ratio(struct table *table, int column, const struct method_result *by,
                       const struct method_result *other)
 {
@@ -64,7 +64,7 @@ static void add_row(const struct pt2pt *pt2pt, const struct result *result, enum
     table->wrong |= by->wrong;
 }
 
-/* A row for each method; results mean something on rank 0 alone. */
+/* A row for each method; results are valid on rank 0 alone. */
 static void add_rows(const struct pt2pt *pt2pt, const struct result *result, struct table *table)
 {
     for (int method = 0; method < METHODS && pt2pt->ranks.rank == 0; method++)

@@ -1,4 +1,4 @@
-/* Who works with what: ranks, GPUs, buffers. */
+/* Set-up of pt2pt: ranks, methods, GPUs, buffers, and their description. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ void pt2pt_find_methods(struct pt2pt *pt2pt)
     pt2pt->use[METHOD_COPY] = pt2pt->copier.way != COPY_NONE;
 }
 
-/* Of a rank: an eighth of what its GPU has, or its share of the host, 8 GiB at most. */
+/* An eighth of the memory of the GPU, or of the rank's share of the host's, 8 GiB at most. */
 static size_t default_memory(const struct pt2pt *pt2pt)
 {
     size_t there = pt2pt->gpu.memory;
@@ -45,7 +45,7 @@ static void choose_memory(struct pt2pt *pt2pt)
 
     if (!nbytes)
         nbytes = pt2pt->ranks.pair < 0 ? MEMORY : default_memory(pt2pt);
-    /* Windows depend on it: all have the same. */
+    /* Windows depend on it, so all ranks use the minimum. */
     MPI_Allreduce(MPI_IN_PLACE, &nbytes, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, MPI_COMM_WORLD);
     pt2pt->memory = (size_t)nbytes / 2;
 }
@@ -112,7 +112,7 @@ void pt2pt_clear(struct pt2pt *pt2pt)
     ranks_clear(&pt2pt->ranks);
 }
 
-/* ---- for the reader of the results */
+/* ---- description */
 
 static void add_run(const struct pt2pt *pt2pt, struct text *text)
 {
@@ -132,7 +132,7 @@ static void add_run(const struct pt2pt *pt2pt, struct text *text)
              pt2pt->use[METHOD_COPY] ? pt2pt_method_word(pt2pt, METHOD_COPY) : "no bare copy");
 }
 
-/* What this rank works with, as its line. */
+/* The line of this rank: its host and GPU. */
 static void rank_line(const struct pt2pt *pt2pt, char line[MACHINE_LINE])
 {
     struct text text = {0};

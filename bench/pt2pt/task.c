@@ -1,6 +1,6 @@
 #include "bench/pt2pt/task.h"
 
-/* Buffers of different messages share no page of a small size, nor a line of a cache. */
+/* Messages share no cache line. */
 #define STRIDE 512
 /* Rotating over more memory than caches hold is enough. */
 #define ROTATED ((size_t)1 << 30)
@@ -107,8 +107,8 @@ static void ping_pong(const struct api *api, const void *out, void *in, size_t n
     }
 }
 
-/* The receiver says that all has come. Plain MPI for all, so that it costs all the
- * same; nothing of the library's is under way then. */
+/* The receiver acknowledges a window. By plain MPI for all methods, so that it costs the same; no
+ * message of the library is in flight then. */
 static void reply(const struct ranks *ranks, bool both)
 {
     char byte = 0, other;

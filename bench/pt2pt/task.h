@@ -1,4 +1,4 @@
-/* What is measured once, and what it is measured with. */
+/* The state of pt2pt, and its tasks: one measure at one size by all methods. */
 #ifndef GPUBIND_BENCH_PT2PT_TASK_H
 #define GPUBIND_BENCH_PT2PT_TASK_H
 
@@ -46,23 +46,21 @@ struct pt2pt {
     bool has_gpu;
     double gpu_ms; /* what its context took, on the slowest rank */
     bool use[METHODS];
-    size_t memory;       /* for out, and for in; the same on all ranks */
+    size_t memory;         /* bytes of out, and of in; the same on all ranks */
     struct buffer out, in; /* what is sent, where it is received */
     struct copier copier;
     struct requests requests;
-    int round; /* of contents: never the same pattern twice */
+    int round; /* number of the contents, so that no pattern is used twice */
 };
 
-/* Pairs the ranks, opens the GPUs and makes out and in; options must be there, the
- * rest zero-initialised.
- * Collective over MPI_COMM_WORLD, with the same answer on all ranks; on failure,
- * too, pt2pt_clear is to be called. */
+/* Pairs the ranks, opens the GPUs and allocates out and in. options must be set, the rest zero.
+ * Collective over MPI_COMM_WORLD; returns the same on all ranks. The caller calls pt2pt_clear on
+ * failure, too. */
 int pt2pt_open(struct pt2pt *pt2pt, struct gpubind_error *err);
 void pt2pt_clear(struct pt2pt *pt2pt);
-/* What is measured, and on what machine, into the table of rank 0. Collective over
- * MPI_COMM_WORLD. */
+/* Describes the run and the machine in the table of rank 0. Collective over MPI_COMM_WORLD. */
 void pt2pt_describe(const struct pt2pt *pt2pt, struct table *table);
-/* Fills use, from the options and, once it is open, the copier. */
+/* Sets use by the options and, once it is open, the copier. */
 void pt2pt_find_methods(struct pt2pt *pt2pt);
 /* "gpubind", "mpi", and of the bare copy "copy" or "staged". */
 const char *pt2pt_method_word(const struct pt2pt *pt2pt, enum method method);
@@ -90,32 +88,29 @@ static inline bool is_two_way(enum measure measure)
     return measure == MEASURE_LATENCY || measure == MEASURE_BIDIRECTIONAL;
 }
 
-/* Opens what the bare copy needs, once out and in are there. Collective over the
- * working ranks. Where the way that was asked for cannot be gone, the job ends;
- * where none was asked for, the copier may have none. */
+/* Opens the bare copy after pt2pt_open. Collective over the working ranks. Aborts the job if the
+ * requested kind of copy is not possible; without a request, the way may be COPY_NONE. */
 void copier_open(struct pt2pt *pt2pt);
 void copier_close(struct pt2pt *pt2pt);
-/* One iteration. false: this rank had nothing to copy. */
+/* Copies for one iteration. false: this rank has nothing to copy. */
 bool copy_once(struct pt2pt *pt2pt, const struct task *task, int iteration);
-/* The same of messages; true on the rank whose time counts. */
+/* Sends and receives for one iteration. true on the rank whose time counts. */
 bool message_once(struct pt2pt *pt2pt, const struct api *api, const struct task *task,
                   int iteration);
 
-/* Measures by all methods in turns, checks what arrived, and fills result, which
- * means something on rank 0 alone. Collective over the working ranks. */
+/* Measures all methods in turns, checks the received data, and fills result, which is valid on rank
+ * 0 alone. Collective over the working ranks. */
 void task_run(struct pt2pt *pt2pt, const struct task *task, struct result *result);
-/* The very first message, and those from new allocations; likewise. */
+/* The same for the first message of the run, and for those from new allocations. */
 void first_run(struct pt2pt *pt2pt, struct result *first, struct result *renewed);
-/* To be called before buffers that messages came from or went to are cleared: lets
- * the peer forget them. Pairwise. */
+/* Makes the peer close its mappings of buffers, before they are freed. Collective over a pair. */
 void buffers_release(const struct pt2pt *pt2pt, const struct buffer *buffers, int n);
 
-/* Contents: of the slots that this rank sends from, and those it receives into, in
- * the first n slots of the task. */
+/* Fills the first n slots that this rank sends from; checks those it receives into. */
 void fill_slots(struct pt2pt *pt2pt, const struct task *task, int n);
 bool check_slots(struct pt2pt *pt2pt, const struct task *task, int n);
-/* One method's samples of all working ranks, on rank 0. moved: messages and bytes of
- * one iteration of one pair. */
+/* Gathers a method's samples of all working ranks on rank 0. messages, nbytes: messages of an
+ * iteration of one pair, and bytes of each. */
 void gather_samples(struct pt2pt *pt2pt, struct samples *samples, double messages, size_t nbytes,
                     struct method_result *result);
 
