@@ -1,3 +1,4 @@
+/* Progress around MPI calls that block, see blocking.h. */
 #include "mpi/stream/blocking.h"
 
 #include <sched.h>
@@ -11,7 +12,7 @@
 
 #define TURNS_BEFORE_YIELD 2000
 
-static _Thread_local int depth; /* of stand-ins */
+static _Thread_local int depth; /* of intercepted functions */
 
 bool blocking_begin(void)
 {
@@ -50,7 +51,7 @@ static void step(void)
 {
     int mode;
 
-    if (!library_try_lock()) /* whoever has it moves everything */
+    if (!library_try_lock()) /* the thread that has the lock makes progress */
         return;
     mode = gpu_suspend_capture();
     progress_step();
@@ -96,7 +97,7 @@ bool blocking_announce(MPI_Comm user, bool wholly)
     if (!comm || !comm->announces)
         return false;
     depth++;
-    blocking_wait(&comm->announcement, MPI_STATUS_IGNORE); /* that of the call before */
+    blocking_wait(&comm->announcement, MPI_STATUS_IGNORE); /* of the previous call */
     if (PMPI_Ibarrier(user, &comm->announcement) != MPI_SUCCESS)
         comm->announcement = MPI_REQUEST_NULL;
     else if (wholly || progress_busy())

@@ -1,41 +1,42 @@
-/* MPI calls that block move the library's messages meanwhile. Three means:
+/* Progress of the library's messages while the application is in an MPI call that blocks.
  *
- * - Calls between two ranks, and waits, become test loops while something is under way:
- *   MPI's own messages and the library's move in turn.
+ * - Calls between two ranks, and waits, become test loops while messages of the library are
+ *   under way: each turn of the loop tests MPI's request and makes a step of progress.
  * - Around any other call the library is lent to the progress thread (progress_thread.h),
- *   which needs no MPI for what moves within a node. It sleeps until another rank of the
- *   node has something for this one.
- * - What moves between nodes needs MPI, which below MPI_THREAD_MULTIPLE no second thread
- *   may call. Blocking collective calls do not match nonblocking ones, so that a rank
- *   cannot decide alone to make a test loop of one. But each may synchronise. So every
- *   rank that enters one announces it, by MPI_Ibarrier, without waiting; a rank that has
- *   something under way moves that until all are announced, and then calls MPI's, which
- *   needs nothing more of gpubind on any rank. This is the gate of a communicator whose
- *   ranks are on several nodes.
+ *   which needs no MPI for messages within a node. It sleeps until another rank of the node
+ *   has something for this one.
+ * - Messages between nodes need MPI, which no second thread may call below
+ *   MPI_THREAD_MULTIPLE. A rank cannot by itself replace a blocking collective call by a
+ *   nonblocking one and a test loop, since the two do not match; but any collective call may
+ *   synchronize. So on a communicator that spans nodes every rank announces such a call by
+ *   MPI_Ibarrier, without waiting. A rank that has messages under way makes progress until
+ *   all ranks have announced the call, and then calls MPI's function, which no longer waits
+ *   for a rank that needs messages of the library.
  *
- * Inside another stand-in, as MPI's Fortran calls MPI's C, all of this does nothing. */
+ * Within an intercepted function all of this does nothing: MPI's Fortran functions may call
+ * those of C. */
 #ifndef GPUBIND_MPI_STREAM_BLOCKING_H
 #define GPUBIND_MPI_STREAM_BLOCKING_H
 
 #include <mpi.h>
 #include <stdbool.h>
 
-/* Around a call that may block: false: nothing needs to be done, and no blocking_end. */
+/* Before a call that may block. false: nothing is to be done, and blocking_end is not called. */
 bool blocking_begin(void);
 void blocking_end(void);
-/* Around Fortran's function, which in some MPI calls those of C that are stood in for, too:
- * these do nothing then. 1, and -1 afterwards. */
+/* 1 before and -1 after a Fortran function of MPI, which may call intercepted functions of C:
+ * these do nothing meanwhile. */
 void blocking_nest(int n);
-/* Something is under way: a test loop moves it. */
+/* Messages are under way: the caller uses a test loop. */
 bool blocking_loops(void);
-/* One round of such a loop: a step of progress; n counts them. */
+/* One turn of such a loop: a step of progress. *n counts the turns. */
 void blocking_turn(int *n);
-/* The loop of a request that is completed by it: what MPI_Wait returns. */
+/* The test loop of a request. Returns what MPI_Wait would. */
 int blocking_wait(MPI_Request *request, MPI_Status *status);
-/* After a call of MPI's that tests: whoever polls by it moves everything. */
+/* After an MPI call that tests: a step of progress for programs that poll by it. */
 void blocking_poll(void);
-/* Before a collective call; false: the communicator has no gate. wholly: waits for all ranks
- * in any case. */
+/* Announces a collective call, and waits until all ranks have announced it where messages are
+ * under way, or always with `wholly`. false: the communicator needs no announcements. */
 bool blocking_announce(MPI_Comm comm, bool wholly);
 
 #endif

@@ -1,3 +1,4 @@
+/* Flags for stream memory operations, allocated in chunks and kept in a free list. */
 #include "mpi/stream/stream_flag.h"
 
 #include <stdatomic.h>
@@ -6,15 +7,15 @@
 #include "gpu/core/page_locked.h"
 
 #define CHUNK (256u << 10)
-#define APART 64 /* a cache line each: the CPU writes some while GPUs read others */
-#define WORDS (CHUNK / APART)
+#define STRIDE 64 /* a cache line each: the CPU writes some while GPUs read others */
+#define FLAGS (CHUNK / STRIDE)
 
-static struct stream_flag *spare;
+static struct stream_flag *unused;
 
-/* The words are never freed: see page_locked.h. */
+/* Flags are never freed: see page_locked.h. */
 static bool make_flags(struct gpubind_error *err)
 {
-    struct stream_flag *flags = calloc(WORDS, sizeof *flags);
+    struct stream_flag *flags = calloc(FLAGS, sizeof *flags);
     char *at = flags ? page_locked(CHUNK, err) : NULL;
 
     if (!flags)
@@ -23,8 +24,8 @@ static bool make_flags(struct gpubind_error *err)
         free(flags);
         return false;
     }
-    for (unsigned i = 0; i < WORDS; i++) {
-        flags[i].at = (_Atomic uint32_t *)(void *)(at + (size_t)i * APART);
+    for (unsigned i = 0; i < FLAGS; i++) {
+        flags[i].at = (_Atomic uint32_t *)(void *)(at + (size_t)i * STRIDE);
         stream_flag_give(&flags[i]);
     }
     return true;
@@ -32,24 +33,24 @@ static bool make_flags(struct gpubind_error *err)
 
 void stream_flags_unpinned(void)
 {
-    spare = NULL;
+    unused = NULL;
 }
 
 struct stream_flag *stream_flag_take(struct gpubind_error *err)
 {
     struct stream_flag *flag;
 
-    if (!spare && !make_flags(err))
+    if (!unused && !make_flags(err))
         return NULL;
-    flag = spare;
-    spare = flag->next;
+    flag = unused;
+    unused = flag->next;
     return flag;
 }
 
 void stream_flag_give(struct stream_flag *flag)
 {
-    flag->next = spare;
-    spare = flag;
+    flag->next = unused;
+    unused = flag;
 }
 
 void stream_flag_set(struct stream_flag *flag)

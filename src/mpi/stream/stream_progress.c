@@ -1,4 +1,4 @@
-/* What streams have been given, step by step. */
+/* Work in the application's streams: starts it when a stream gets there, and completes it. */
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "mpi/core/trace.h"
 #include "mpi/stream/stream_queue_internal.h"
 
-#define LOOK_AFTER 0.1 /* seconds */
-#define UNAWAITED_MAX 64  /* that nothing waits for, looked at at a time */
+#define LOOK_AFTER_INTERVAL 0.1 /* seconds */
+#define UNAWAITED_MAX 64 /* entries without a wait that one step looks at */
 
 static _Atomic int busy; /* entries and quiets of all streams */
 static _Atomic unsigned events;
@@ -103,7 +103,7 @@ static void progress(bool mpi)
             begin(stream);
 }
 
-/* true: it is over, and the entry is no more. */
+/* true: the work is complete, and the entry freed. */
 static bool look(struct stream_queue *stream, struct list *list, struct entry **link)
 {
     struct entry *entry = *link;
@@ -112,7 +112,7 @@ static bool look(struct stream_queue *stream, struct list *list, struct entry **
 
     if (!entry->ops->is_over(entry->what, &result, &err))
         return false;
-    if (result != MPI_SUCCESS && !entry->said && stream->result == MPI_SUCCESS) {
+    if (result != MPI_SUCCESS && !entry->reported && stream->result == MPI_SUCCESS) {
         stream->result = result;
         stream->error = err;
     }
@@ -179,7 +179,7 @@ static void progress_end(void)
         end_quiets(stream);
     }
     now = operation_clock();
-    if (now - looked < LOOK_AFTER)
+    if (now - looked < LOOK_AFTER_INTERVAL)
         return;
     looked = now;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
@@ -195,7 +195,7 @@ static void give_up_list(const struct list *list)
             entry->ops->give_up(entry->what);
 }
 
-/* After an error of its context a stream gets nowhere any more. */
+/* After an error of its context a stream makes no more progress. */
 static bool is_lost(const struct stream_queue *stream)
 {
     struct gpubind_error err;

@@ -1,3 +1,4 @@
+/* Puts work of the library into the application's streams. */
 #include "mpi/stream/stream_queue_internal.h"
 
 #include <mpi.h>
@@ -8,10 +9,10 @@
 #include "mpi/core/progress_thread.h"
 #include "mpi/core/trace.h"
 
-/* A stream takes only so much work that it cannot begin; where the driver would wait for
- * room, in the middle of whatever it holds, the library does. */
+/* A driver call for a stream with much unfinished work blocks until there is room, and may hold
+ * locks meanwhile. The library therefore waits itself when a stream has so many waits. */
 #define WAITS_MAX 256
-#define WAITS_MAX_BESIDE 24 /* with an exchange of many parts between two of them */
+#define WAITS_MAX_BESIDE 24 /* where exchanges of many parts are queued between the waits */
 #define STREAMS_KEPT 64
 
 struct stream_queue *stream_queues;
@@ -57,7 +58,7 @@ static bool is_idle(const struct stream_queue *stream)
            stream->result == MPI_SUCCESS && stream_flag_has(stream->reached, stream->reached->value);
 }
 
-/* The application may have destroyed it since. */
+/* Drops an idle queue, whose stream the application may have destroyed since. */
 static void forget_one(void)
 {
     for (struct stream_queue **link = &stream_queues; *link; link = &(*link)->next)
@@ -81,7 +82,7 @@ void stream_queues_forget(const struct CUctx_st *context)
             link = &stream->next;
             continue;
         }
-        *link = stream->next; /* its word goes with the page lock */
+        *link = stream->next; /* its flag is gone with the page-locked memory */
         free(stream);
         nstreams--;
     }
@@ -137,7 +138,7 @@ static struct stream_queue *find(struct CUstream_st *handle, struct gpubind_erro
     return make(handle, context, thread, err);
 }
 
-/* Asking leaves the capture as it is. */
+/* The query does not invalidate a capture. */
 static int check_capture(const struct stream_queue *stream, struct gpubind_error *err)
 {
     bool entered = gpu_enter(&stream->place);
@@ -199,9 +200,9 @@ void stream_queue_close(struct stream_queue *stream)
     stream->open = false;
 }
 
-/* ---- into the stream */
+/* ---- putting work into the stream */
 
-/* The driver may wait for room in the stream, which the messages before it make. */
+/* Releases the lock: the driver may wait for room in the stream, which progress makes. */
 static int put_in(const struct stream_queue *stream, const struct stream_flag *reached,
                   const struct stream_flag *go, struct gpubind_error *err)
 {
@@ -224,13 +225,13 @@ static int put_in(const struct stream_queue *stream, const struct stream_flag *r
     return status == CUDA_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
 }
 
-/* It is over soon; the call itself says what went wrong. */
+/* The work could not be put in: fails it. The call itself returns the error. */
 static void give_back(struct stream_queue *stream, struct entry *entry)
 {
     const struct entry *oldest = stream->unawaited.first ? stream->unawaited.first : entry;
 
     entry->wait = NULL;
-    entry->said = true;
+    entry->reported = true;
     entry->number = oldest->number;
     entry->ops->fail(entry->what);
     entry->next = stream->unawaited.first;
@@ -243,7 +244,7 @@ static void add(struct stream_queue *stream, const struct entry *model, void *wh
 {
     struct entry *entry = malloc(sizeof *entry);
 
-    if (!entry) /* a message that was announced cannot be taken back */
+    if (!entry) /* a message that was announced cannot be withdrawn */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *entry = *model;
     entry->what = what;

@@ -1,10 +1,9 @@
-/* Streams of the application, and what the library does when they get somewhere.
+/* Work of the library in the order of the application's streams.
  *
- * A stream writes to a word when it gets to a call, and waits for another word, which the
- * library sets when the call's work is over. Calls of one stream are numbered; what
- * they start is looked after in every step of progress, in any thread; a thread of the
- * library makes steps while there is such work (see progress_thread.h).
- */
+ * When a stream gets to a call, it writes the call's number to a flag, which starts the call's
+ * work; then it waits for another flag, which the library sets when that work is complete.
+ * Every step of progress looks at the flags and at the work, in any thread; while there is
+ * such work, the progress thread makes steps (progress_thread.h). */
 #ifndef GPUBIND_MPI_STREAM_STREAM_QUEUE_H
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_H
 
@@ -16,49 +15,47 @@
 
 struct stream_queue;
 
-/* What is to be done to something when the stream gets there. None may call MPI below
- * MPI_THREAD_MULTIPLE, nor let the lock go. */
+/* The operations of one piece of work. None may call MPI below MPI_THREAD_MULTIPLE, nor
+ * release the lock. */
 struct stream_work_ops {
-    /* The stream is there. */
+    /* The stream has got to the call. */
     void (*start)(void *what);
-    /* In place of that: it could not be put into the stream, or that gets nowhere any
-     * more. */
+    /* Instead of start: the work could not be put into the stream, or the stream is lost. */
     void (*fail)(void *what);
-    /* Asked in every step from then on: true ends it, with an MPI error class and, unless
-     * that is MPI_SUCCESS, a sentence. what is then no more, for the stream. */
+    /* Called in every step of progress from then on. true: the work is complete, with an MPI
+     * error class and, unless that is MPI_SUCCESS, a sentence; the stream forgets `what`. */
     bool (*is_over)(void *what, int *result, struct gpubind_error *err);
-    /* Ten times a second, of those that were started; NULL: nothing to do. */
+    /* Ten times a second, for work that was started; e.g. checks the peer. May be NULL. */
     void (*look_after)(void *what);
-    /* The library ends, and all ranks know it, before or after the start. What cannot come
-     * to its end any more is over soon. NULL: it will be. */
+    /* All ranks are at the library's end, before or after start: work that cannot complete any
+     * more has to end soon. May be NULL. */
     void (*give_up)(void *what);
 };
 
-/* For a call with that stream, inside library_enter and library_leave: no other thread
- * queues there until stream_queue_close. NULL with *result and a sentence: it is being
- * captured, the driver cannot do it, or something of an earlier call went wrong, which is
- * said once. */
+/* Opens the queue of a stream between library_enter and library_leave: no other thread adds to
+ * it until stream_queue_close. NULL with *result and a sentence: the stream is being captured,
+ * the driver cannot do it, or work of an earlier call failed, which is returned once. */
 struct stream_queue *stream_queue_open(struct CUstream_st *handle, int *result,
                                        struct gpubind_error *err);
-/* The context is no more: a stream of another one may get its streams' handles. */
+/* The context is gone: a stream of another context may get the same handle. */
 void stream_queues_forget(const struct CUctx_st *context);
-/* When the stream waits for the ends of what it is given. */
+/* When the stream waits for the completion of the work. */
 enum stream_wait_mode {
     STREAM_WAIT_NEVER,
     STREAM_WAIT_NOW,
-    STREAM_WAIT_LATER /* at stream_queue_await, which follows: the caller has work for between */
+    STREAM_WAIT_LATER /* at stream_queue_await: the caller queues work of its own in between */
 };
-/* Puts n of them into the stream. Lets go of the library's lock meanwhile. An MPI error
- * class; on failure the stream waits for nothing. */
+/* Puts n pieces of work into the stream. Releases the library's lock meanwhile. An MPI error
+ * class; after a failure the stream waits for none of them. */
 int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *ops,
                      void *const whats[], int n, enum stream_wait_mode mode,
                      struct gpubind_error *err);
-/* Later work there comes after the ends of what was queued with STREAM_WAIT_LATER. */
+/* The stream waits here for the work that was added with STREAM_WAIT_LATER. */
 int stream_queue_await(struct stream_queue *stream, struct gpubind_error *err);
-/* Later work in the stream comes after the ends of all that was queued. */
+/* The stream waits here for all work that was added before. */
 int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err);
-/* The stream was given one more wait (-1: and is past it) that is not for the end of what was
- * queued here, but for what the library does all the same. */
+/* Counts waits in the stream that the library ends by other means than this queue: `more` were
+ * put in (-1: one has ended). */
 void stream_queue_count_waits(struct stream_queue *stream, int more);
 void stream_queue_close(struct stream_queue *stream);
 
