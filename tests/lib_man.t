@@ -143,7 +143,7 @@ while read -r notice; do
     check "there is a notice '$notice'" grep -qF "$phrase" "$tmp/strings"
 done <"$tmp/notices"
 
-# "TYPE NAME", a field of the structures in wire.h a line.
+# "TYPE NAME", a field of the structures in msg_header.h a line.
 source_fields() {
     awk '/^struct wire_/ { on = 1; next } /^};/ { on = 0 } on' "$top_srcdir/src/core/msg/msg_header.h" |
         sed -E 's|/\*.*||; s/_t / /; s/;.*//' | grep -E '^ +[a-z]+[0-9]*' |

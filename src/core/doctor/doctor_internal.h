@@ -9,7 +9,7 @@ typedef void doctor_judgement(const struct doctor_facts *facts, struct doctor_re
 /* doctor_driver.c */
 doctor_judgement doctor_driver, doctor_device_files, doctor_uvm, doctor_cuda_library,
     doctor_library_version;
-/* doctor_sight.c */
+/* doctor_visibility.c */
 doctor_judgement doctor_hidden_gpus, doctor_visible_devices, doctor_device_order,
     doctor_all_visible;
 /* doctor_modes.c */

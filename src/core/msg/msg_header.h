@@ -37,7 +37,7 @@ struct wire_header {
     uint64_t context;  /* which communicator */
     int32_t source;    /* the sender's rank in it */
     int32_t tag;
-    uint32_t type;     /* number of the predefined type, see types.h */
+    uint32_t type;     /* number of the predefined type, see type_cache.h */
     uint32_t spare2;
     uint64_t nbytes;
     uint64_t sequence; /* of the sender's messages to this process, from 0 */

@@ -55,7 +55,7 @@ static inline int cells_free(const struct cells *cells, int cell)
     return left > 0 ? left : 0;
 }
 
-/* plan_deal.c: counts of one for the ranks' first cores. Ranks that cannot have
+/* first_core.c: counts of one for the ranks' first cores. Ranks that cannot have
  * one get none, and the plan a note. */
 int cells_deal(struct cells *cells, struct gpubind_error *err);
 

@@ -1,4 +1,4 @@
-/* Cores for every rank. Each has a first one (plan_deal.c); then the ranks with GPUs
+/* Cores for every rank. Each has a first one (first_core.c); then the ranks with GPUs
  * grow in turn inside their GPU's NUMA node, then all ranks over what is left, the
  * nearest first; plan_shares.c makes cores of the counts. */
 #include <stdlib.h>

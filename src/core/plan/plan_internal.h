@@ -22,10 +22,10 @@ struct plan_work {
     short *sets;
 };
 
-/* plan_classes.c: everything that depends on the ranks' CPUs alone. */
+/* rank_classes.c: everything that depends on the ranks' CPUs alone. */
 int plan_classes(struct plan_work *work, struct gpubind_error *err);
 
-/* plan_sets.c: fills nsets and sets. */
+/* gpu_sets.c: fills nsets and sets. */
 int plan_sets(struct plan_work *work, struct gpubind_error *err);
 /* 0 linked, 1 in one PCI hierarchy, then 2 to 5 as the way through the CPUs gets
  * longer (see struct node). */
@@ -35,7 +35,7 @@ int plan_pair_class(const struct node *node, int a, int b);
 int plan_set_busy(const struct plan_work *work, int set);
 bool plan_is_busy(const struct plan_work *work);
 
-/* plan_pack.c: keeps as many sets as that number of ranks needs. */
+/* policy_pack.c: keeps as many sets as that number of ranks needs. */
 void plan_pack(struct plan_work *work, int nworkers);
 
 /* plan_gpus.c: gives sets to the ranks in workers (positions in the job). */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* The control daemon's pipe is in the directory, and it is not known that the daemon
- * has died. root: see rooted.h. */
+ * has died. root: see sysroot.h. */
 bool mps_is_served(const char *root, const char *directory);
 
 #endif

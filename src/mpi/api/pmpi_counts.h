@@ -1,4 +1,4 @@
-/* The stand-ins for calls with counts, in two kinds: included by intercept_blocking.c with
+/* The stand-ins for calls with counts, in two kinds: included by pmpi_blocking.c with
  * NAME, COUNT, SHIFT and UNIT defined for each. */
 
 /* ---- between two ranks: with a request where something is under way */

@@ -19,7 +19,7 @@ struct comm {
     struct gpubind_operation *posted, **posted_end;
     struct arrival *kept, **kept_end;
     struct rank_map *rank_map; /* see rank_map.h; NULL: not asked yet */
-    struct gpubind_window *window; /* it is that one's own, see window_remote.h */
+    struct gpubind_window *window; /* it is that one's own, see window_am.h */
     uint32_t ndups; /* copies that MPI_Comm_dup and its like have made of it */
     int operations; /* that are under way on it, or whose end nobody has heard of; */
     bool *told;     /* ranks that are gone, as waits for any rank have told; NULL: none */

@@ -43,7 +43,7 @@ struct gpubind_operation {
     bool inactive;  /* persistent, and not started */
     bool synchronous; /* a send: it ends when its receive has begun, not before */
     bool cancelled; /* a receive: it was taken back before a message came */
-    struct gpubind_operation *next_freed; /* see freed.h */
+    struct gpubind_operation *next_freed; /* see freed_requests.h */
     int result;     /* MPI error class */
     struct gpubind_error error;
     double started; /* when somebody began to wait for it, seconds; 0: not yet */

@@ -30,7 +30,7 @@ struct type_shape {
 /* 0, or -1 with a sentence: MPI_DATATYPE_NULL, too large, or no memory. */
 int type_lookup(MPI_Datatype type, struct type_shape *shape, struct gpubind_error *err);
 
-/* ---- predefined types: type_numbers.c */
+/* ---- predefined types: type_basic.c */
 
 /* The same on all ranks; -1: it is none of them. */
 int type_number(MPI_Datatype type);

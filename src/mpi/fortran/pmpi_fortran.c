@@ -1,4 +1,4 @@
-/* Stands in for MPI's Fortran entry points as intercept.c does for those of C. Some
+/* Stands in for MPI's Fortran entry points as pmpi.c does for those of C. Some
  * MPIs' Fortran calls PMPI_ functions, so that the ones of C are not passed through;
  * where they are, the library hears of a communicator twice, which does no harm.
  *

@@ -1,4 +1,4 @@
-/* Stands in for MPI's Fortran entry points that block or test, as intercept_blocking.c does
+/* Stands in for MPI's Fortran entry points that block or test, as pmpi_blocking.c does
  * for those of C. Where something is under way, a receive waits for its message and a wait
  * for its requests before the real one is called; a send is begun by Fortran's own Isend. */
 #include "mpi/fortran/pmpi_fortran.h"
