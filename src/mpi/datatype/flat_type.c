@@ -1,3 +1,4 @@
+/* Flattened datatypes: as a list of blocks, a layout, and a table for gather kernels. */
 #include "mpi/datatype/flat_type.h"
 
 #include <stdatomic.h>
@@ -8,9 +9,9 @@
 
 struct flat_type {
     _Atomic int users;
-    struct flat_type *next;   /* of those with a gather, and of those that nobody uses */
-    struct flat_type *orphan;
-    struct type_block *blocks; /* NULL: as layout says */
+    struct flat_type *next;   /* in the list of those with a gather */
+    struct flat_type *next_unused;
+    struct type_block *blocks; /* NULL: `layout` has them */
     uint64_t nblocks;
     size_t nbytes;
     MPI_Aint extent;
@@ -21,7 +22,7 @@ struct flat_type {
 };
 
 static struct flat_type *gathered;          /* those with a gather */
-static struct flat_type *_Atomic orphans;   /* of these, those without users */
+static struct flat_type *_Atomic unused;   /* those of them without users */
 static _Atomic uint64_t names;
 
 struct flat_type *flat_type_make(struct type_block *blocks, int nblocks, size_t nbytes,
@@ -64,7 +65,7 @@ static void destroy(struct flat_type *flat)
     free(flat);
 }
 
-/* MPI may free a type at any time, when nobody may call the driver. */
+/* MPI may free a type in any thread, where the driver must not be called. */
 void flat_type_release(struct flat_type *flat)
 {
     if (!flat || atomic_fetch_sub(&flat->users, 1) > 1)
@@ -73,8 +74,8 @@ void flat_type_release(struct flat_type *flat)
         destroy(flat);
         return;
     }
-    flat->orphan = atomic_load(&orphans);
-    while (!atomic_compare_exchange_weak(&orphans, &flat->orphan, flat))
+    flat->next_unused = atomic_load(&unused);
+    while (!atomic_compare_exchange_weak(&unused, &flat->next_unused, flat))
         ;
 }
 
@@ -93,11 +94,11 @@ void flat_type_sweep(void)
 {
     struct flat_type *flat;
 
-    if (!atomic_load(&orphans))
+    if (!atomic_load(&unused))
         return;
-    flat = atomic_exchange(&orphans, NULL);
+    flat = atomic_exchange(&unused, NULL);
     while (flat) {
-        struct flat_type *next = flat->orphan;
+        struct flat_type *next = flat->next_unused;
 
         forget_gather(flat);
         destroy(flat);
@@ -112,7 +113,7 @@ void flat_type_stop(void)
         forget_gather(gathered);
 }
 
-/* count elements of a layout, one after the other. */
+/* Makes the layout of an element that of count elements. */
 static bool repeat(struct layout *layout, uint64_t count, int64_t extent)
 {
     int level = 0;

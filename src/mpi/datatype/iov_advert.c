@@ -1,10 +1,11 @@
+/* Iovs that receivers advertise in shared memory, and the senders' tables of them. */
 #include "mpi/datatype/iov_advert.h"
 
 #include <stdlib.h>
 
 #include "mpi/datatype/pack.h"
 
-#define KNOWN_MOST 32 /* types of other ranks, with a table on a GPU each */
+#define TABLES_MAX 32 /* for types of other ranks, each in GPU memory */
 
 static struct known {
     struct known *next; /* the latest first */
@@ -22,7 +23,7 @@ bool iov_advert_publish(struct gpubind_operation *receive, struct offer *offer)
 
     if (domain->iov_advert_user || offer->niov > IOV_ADVERT_MAX)
         return false;
-    if (pieces->name != name) { /* nobody reads them now */
+    if (pieces->name != name) { /* no sender reads it now */
         if (!segment_allocate_iov_advert(&domain->segment, offer->niov))
             return false;
         pack_iov(receive->pack, pieces->piece);
@@ -89,7 +90,7 @@ struct gather *iov_advert_read(const struct domain *domain, const struct peer *p
     }
     *made = (struct known){known, domain, peer, offer->iov_name, gather};
     known = made;
-    forget_beyond(KNOWN_MOST);
+    forget_beyond(TABLES_MAX);
     return gather;
 }
 

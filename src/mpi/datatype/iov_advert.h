@@ -1,22 +1,23 @@
-/* Irregular types of receives that wait, told to the senders of the node: a sender that
- * knows where each piece lies copies straight there. */
+/* Advertised iovs: a waiting receive with an irregular datatype tells the senders of the node
+ * where its pieces lie, so that a sender copies straight to them. */
 #ifndef GPUBIND_MPI_DATATYPE_IOV_ADVERT_H
 #define GPUBIND_MPI_DATATYPE_IOV_ADVERT_H
 
 #include "mpi/core/domain.h"
 #include "mpi/core/request.h"
 
-/* The receiver: fills the offer's name for the type, and puts its pieces where the sender
- * finds them. false: another offer has its pieces there, or they are too many. */
+/* The receiver: publishes the iov of the receive's type in its part of shared memory, and its name
+ * in the advertisement of the buffer. false: another receive uses the room, or the iov is too
+ * long. */
 bool iov_advert_publish(struct gpubind_operation *receive, struct offer *offer);
-/* The offer is over. */
+/* The advertisement has ended: the room is free for another. */
 void iov_advert_withdraw(const struct gpubind_operation *receive);
 
-/* The sender, of an offer that it has taken: the offered pieces, which stay the library's.
- * NULL: it cannot have them. */
+/* The sender, which has taken the advertisement: the table for the published iov. It stays the
+ * library's. NULL: out of memory, or the iov was replaced. */
 struct gather *iov_advert_read(const struct domain *domain, const struct peer *peer,
                                const struct offer *offer);
-/* The domain, or (NULL) the library ends. */
+/* Frees the tables of a domain that ends, or (NULL) all. */
 void iov_advert_forget(const struct domain *domain);
 
 #endif

@@ -1,3 +1,4 @@
+/* Packing and unpacking of noncontiguous messages, on the GPU or on the host. */
 #include "mpi/datatype/pack.h"
 
 #include <stdlib.h>
@@ -9,13 +10,13 @@
 struct pack {
     struct flat_type *flat;
     uint64_t count;
-    struct memory memory; /* the application's buffer */
+    struct memory memory;         /* the application's buffer */
     char *buffer;
-    struct pack_buffer *reserve; /* a receive's, that may become: */
-    struct pack_buffer *dense; /* NULL: none, */
-    char *on_host;        /* or it is in host memory */
-    struct CUstream_st *stream; /* a send is packed in it; NULL: not yet, or by the CPU */
-    struct flight flight; /* of that */
+    struct pack_buffer *reserve;  /* of a receive, taken in advance; used as: */
+    struct pack_buffer *dense;    /* the dense buffer, NULL: none, */
+    char *on_host;                /* or in host memory */
+    struct CUstream_st *stream;   /* that packs a send; NULL: not yet, or the CPU does */
+    struct flight flight;         /* the packing */
 };
 
 static struct pack_buffer *take_buffer(struct pack *pack, uint64_t nbytes,
@@ -128,7 +129,7 @@ void pack_iov(const struct pack *pack, struct gather_piece *pieces)
     flat_type_iov(pack->flat, pieces);
 }
 
-/* Queues the first nbytes between where they belong and dense memory. */
+/* Queues copies of the first nbytes between the buffer and dense memory. */
 static int move(const struct pack *pack, enum gpu_stream stream, cuda_address dense,
                 uint64_t nbytes, bool scatter, struct gpubind_error *err)
 {
@@ -170,8 +171,8 @@ struct CUstream_st *pack_stream(const struct pack *pack)
     return pack->stream;
 }
 
-/* What may come after work of the application is in a stream of its own; what the
- * application's stream has got to comes after nothing. */
+/* Packing that has to wait for earlier work of the application is in a stream of its own, so that
+ * other messages do not wait behind it. A send on a stream needs no such wait. */
 static int queue_packing(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct pack *pack = send->pack;
@@ -185,7 +186,7 @@ static int queue_packing(struct gpubind_operation *send, struct gpubind_error *e
         status = flight_precede(&send->before, stream, err);
     if (status == 0)
         status = move(pack, stream, send->memory.address, send->nbytes, false, err);
-    /* Also for what was queued of it before something failed. */
+    /* Also after a failure: part of the packing may be queued. */
     if (copies_start(gpu, stream, NULL, 0, &pack->flight, status == 0 ? err : &unheard) < 0) {
         copies_wait(gpu, stream, NULL);
         status = -1;
@@ -257,7 +258,7 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
     int status;
 
     if (receive->result != MPI_SUCCESS || receive->got_bytes == 0 ||
-        (!pack->dense && !pack->on_host)) /* it is there */
+        (!pack->dense && !pack->on_host)) /* the data are in the buffer */
         return 0;
     if (!gpu) {
         flat_type_copy_on_host(pack->flat, pack->buffer, pack->on_host, receive->got_bytes, true);
@@ -269,19 +270,19 @@ static int finish_receive(struct gpubind_operation *receive, struct gpubind_erro
     return status;
 }
 
-/* A send that its receiver refused may still be packed: the buffer is the application's
- * again only after that. */
+/* A send that its receiver has refused may still be packing: the application may have its buffer
+ * only after that. */
 static bool is_packed(const void *send)
 {
     return !((const struct gpubind_operation *)send)->packing;
 }
 
-/* Never with a gated one from within the progress engine, which asks first. */
+/* A step of progress calls this only when packing has ended. */
 static int finish_send(struct gpubind_operation *send)
 {
     struct gpubind_error unheard;
 
-    while (!is_packed(send)) /* maybe after work that waits for another message */
+    while (!is_packed(send)) /* which may depend on another message */
         progress_wait_for(is_packed, send, 3600);
     while (pack_landed(send, &unheard) == 0)
         ;

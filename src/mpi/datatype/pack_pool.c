@@ -1,3 +1,4 @@
+/* The pool of GPU buffers for packed data. */
 #include "mpi/datatype/pack_pool.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ void pack_pool_limit(uint64_t nbytes)
     most_bytes = nbytes;
 }
 
-/* Sizes are few, so that messages of about one size share buffers: four to a doubling. */
+/* Rounds up to one of four sizes per doubling, so that messages of similar size share buffers. */
 static size_t round_up(uint64_t nbytes)
 {
     uint64_t step = LEAST / 4;
@@ -100,7 +101,7 @@ void pack_pool_give(struct pack_buffer *buffer)
 
 void pack_pool_trim(void)
 {
-    while (kept_bytes > most_bytes) { /* the one that was not used for longest */
+    while (kept_bytes > most_bytes) { /* the last in the list is the least recently used */
         struct pack_buffer **last = &kept;
 
         while ((*last)->next)

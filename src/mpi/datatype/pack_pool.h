@@ -1,5 +1,5 @@
-/* GPU memory of the library's own for packed data, kept for the next message: allocating
- * takes long, and other ranks would have to map it anew. */
+/* A pool of GPU buffers for packed data: allocating one takes long, and other ranks would have to
+ * map each anew. */
 #ifndef GPUBIND_MPI_DATATYPE_PACK_POOL_H
 #define GPUBIND_MPI_DATATYPE_PACK_POOL_H
 
@@ -10,18 +10,18 @@ struct pack_buffer {
     struct memory memory;
 };
 
-/* So many bytes are kept that nobody uses, on all GPUs together; pack_pool_trim frees what
- * is more, the least recently used first. */
+/* The pool keeps so many unused bytes on all GPUs together; pack_pool_trim frees what exceeds
+ * that, the least recently used first. */
 void pack_pool_limit(uint64_t nbytes);
 void pack_pool_trim(void);
-/* Room for nbytes. NULL, with a sentence, when there is none even after those that are
- * kept were freed. */
+/* A buffer of at least nbytes. NULL with a sentence: there is no memory even after the pool was
+ * emptied. */
 struct pack_buffer *pack_pool_take(struct gpu *gpu, uint64_t nbytes, struct gpubind_error *err);
-/* What is queued for it in the GPU must be done. */
+/* Returns a buffer, whose work on the GPU is complete. */
 void pack_pool_give(struct pack_buffer *buffer);
-/* Frees those that nobody uses; memory that other ranks map when they have let go. */
+/* Frees the unused buffers, those that other ranks map when these have unmapped them. */
 void pack_pool_free(void);
-/* At the end, when nobody maps any of them. */
+/* At the library's end, when no rank maps any of them. */
 void pack_pool_clear(void);
 
 #endif

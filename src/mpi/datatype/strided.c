@@ -1,17 +1,18 @@
+/* Finds the nested strides of a list of blocks. */
 #include "mpi/datatype/strided.h"
 
 #include <stdlib.h>
 
 #define LEVELS 3      /* of a struct layout */
-#define LEVELS_MOST 6 /* some of them lie together with the next */
-#define SPLITS_MOST 8 /* pieces that a block is made of, on average */
+#define LEVELS_MAX 6  /* before contiguous levels are merged */
+#define SPLITS_MAX 8  /* pieces per block, on average */
 
 struct level {
     uint64_t count;
     int64_t stride;
 };
 
-/* An element's data, as pieces of one length. */
+/* The blocks of an element, split into pieces of one length. */
 struct pieces {
     const struct type_block *blocks;
     MPI_Aint *starts; /* NULL: each block is a piece */
@@ -30,7 +31,8 @@ static size_t common_divisor(size_t a, size_t b)
     return a;
 }
 
-/* Blocks that touch are one in a shape, which makes some longer than others. */
+/* Splits the blocks into pieces of their common length: adjacent blocks were merged when the type
+ * was flattened, so that some are longer than others. */
 static bool split(struct pieces *pieces, const struct type_blocks *element)
 {
     uint64_t n = 0;
@@ -41,7 +43,7 @@ static bool split(struct pieces *pieces, const struct type_blocks *element)
     pieces->n = element->nbytes / pieces->nbytes;
     if (pieces->n == (uint64_t)element->nblocks)
         return true;
-    if (pieces->n > SPLITS_MOST * (uint64_t)element->nblocks)
+    if (pieces->n > SPLITS_MAX * (uint64_t)element->nblocks)
         return false;
     pieces->starts = malloc(pieces->n * sizeof *pieces->starts);
     if (!pieces->starts)
@@ -57,7 +59,7 @@ static MPI_Aint start_of(const struct pieces *pieces, uint64_t i)
     return pieces->starts ? pieces->starts[i] : pieces->blocks[i].at;
 }
 
-/* How often groups of `of` pieces follow at one distance, from the first on. */
+/* Counts the groups of `of` pieces that follow the first at a constant stride. */
 static struct level follow(const struct pieces *pieces, uint64_t of)
 {
     const MPI_Aint first = start_of(pieces, 0);
@@ -71,7 +73,7 @@ static struct level follow(const struct pieces *pieces, uint64_t of)
     return level;
 }
 
-static bool is_so(const struct pieces *pieces, const struct level *levels, int n)
+static bool are_at_levels(const struct pieces *pieces, const struct level *levels, int n)
 {
     for (uint64_t i = 0; i < pieces->n; i++) {
         MPI_Aint at = start_of(pieces, 0);
@@ -87,26 +89,26 @@ static bool is_so(const struct pieces *pieces, const struct level *levels, int n
     return true;
 }
 
-/* The number of levels; 0: there is no such order. If there is one the longest row from
- * the first piece on is a row of it, or several that are one. */
+/* Returns the number of levels, 0: irregular. In a regular order, the longest run of pieces at one
+ * stride, from the first piece on, is one level, or several levels that are contiguous. */
 static int find_levels(const struct pieces *pieces, struct level *levels)
 {
     uint64_t of = 1;
     int n = 0;
 
     do {
-        if (n == LEVELS_MOST - 1 || pieces->n % of)
+        if (n == LEVELS_MAX - 1 || pieces->n % of)
             return 0;
         levels[n] = follow(pieces, of);
         of *= levels[n++].count;
     } while (of < pieces->n);
-    return of == pieces->n && is_so(pieces, levels, n) ? n : 0;
+    return of == pieces->n && are_at_levels(pieces, levels, n) ? n : 0;
 }
 
-/* Leaves out levels that lie together with the one before. */
+/* Fills the layout, merging levels that are contiguous with the level below. */
 static bool fill(struct layout *layout, size_t nbytes, const struct level *levels, int n)
 {
-    struct level kept[LEVELS_MOST];
+    struct level kept[LEVELS_MAX];
     int nkept = 0;
 
     layout->run = nbytes;
@@ -135,7 +137,7 @@ static bool fill(struct layout *layout, size_t nbytes, const struct level *level
 
 bool layout_of(const struct type_blocks *element, uint64_t count, struct layout *layout)
 {
-    struct level levels[LEVELS_MOST];
+    struct level levels[LEVELS_MAX];
     struct pieces pieces;
     int n = 0;
     bool regular;

@@ -1,4 +1,5 @@
-/* Datatypes whose data lie regularly, as a kernel or a few strided copies move them. */
+/* Finds the layout of a list of blocks, if it is regular: what a kernel or a few strided copies can
+ * move. */
 #ifndef GPUBIND_MPI_DATATYPE_STRIDED_H
 #define GPUBIND_MPI_DATATYPE_STRIDED_H
 
@@ -13,9 +14,9 @@ struct type_blocks {
     const struct type_block *blocks;
 };
 
-/* The layout of count elements. Its address is the first byte's distance from the buffer, to
- * which the caller adds the buffer's address. No data: run is 0. false: they lie too
- * irregularly. Takes as long as the element has blocks, so that callers keep the answer. */
+/* The layout of count elements. Its address is the offset of the first byte from the buffer's
+ * address, which the caller adds. Without data run is 0. false: the blocks are irregular. Takes
+ * time in the number of blocks: callers keep the result. */
 bool layout_of(const struct type_blocks *element, uint64_t count, struct layout *layout);
 
 #endif

@@ -1,9 +1,10 @@
+/* Predefined datatypes, by numbers that are the same on all ranks. */
 #include <stddef.h>
 
 #include "mpi/datatype/type_cache.h"
 
-/* The number of a predefined type is its place here, the same on all ranks of a job.
- * The first is what a mixture of types is called. */
+/* The number of a predefined type is its index here. The first also stands for a mixture of
+ * types. */
 static MPI_Datatype numbered[] = {
     MPI_BYTE,        MPI_DOUBLE,     MPI_FLOAT,          MPI_INT,           MPI_CHAR,
     MPI_LONG,        MPI_LONG_LONG,  MPI_UNSIGNED,       MPI_UNSIGNED_CHAR, MPI_UNSIGNED_LONG,

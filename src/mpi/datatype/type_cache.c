@@ -1,3 +1,4 @@
+/* Shapes of datatypes, computed once and kept as an attribute of the type. */
 #include "mpi/datatype/type_cache.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 static int known_key = MPI_KEYVAL_INVALID;
 
-/* The shape is kept with a derived type, as an attribute of it. */
+/* MPI frees the type. */
 static int forget(MPI_Datatype type, int key, void *value, void *unused)
 {
     struct type_shape *known = value;
@@ -19,7 +20,7 @@ static int forget(MPI_Datatype type, int key, void *value, void *unused)
     return MPI_SUCCESS;
 }
 
-/* A type with a rule; false: it has none. */
+/* From a regular layout. false: the type has none. */
 static bool describe_regular(MPI_Datatype type, struct type_shape *known, bool *good)
 {
     struct type_regular regular;
@@ -38,7 +39,7 @@ static bool describe_regular(MPI_Datatype type, struct type_shape *known, bool *
     return true;
 }
 
-/* One without, as a list of its blocks. */
+/* From a list of blocks. */
 static bool describe_blocks(MPI_Datatype type, struct type_shape *known)
 {
     struct type_parts parts = {0};

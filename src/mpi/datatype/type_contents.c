@@ -1,3 +1,4 @@
+/* Reads the constructor of a derived datatype. */
 #include "mpi/datatype/type_contents.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a derived type was constructed from. */
+/* The constructor of a derived datatype and its arguments. */
 #ifndef GPUBIND_MPI_DATATYPE_TYPE_CONTENTS_H
 #define GPUBIND_MPI_DATATYPE_TYPE_CONTENTS_H
 
@@ -12,15 +12,15 @@ struct type_contents { /* as MPI_Type_get_contents gives them */
     MPI_Datatype *types;
 };
 
-/* Has no contents: it is predefined. */
+/* It is predefined, and has no contents. */
 bool type_is_basic(MPI_Datatype type);
-/* false: no memory. Else type_contents_clear frees them, and the types in it. */
+/* false: out of memory. Otherwise type_contents_clear frees the contents and the types in them. */
 bool type_contents_get(MPI_Datatype type, struct type_contents *contents);
 void type_contents_clear(struct type_contents *contents);
 
-/* It is indexed, hindexed, one of their block forms, or a struct: integers[0] blocks. */
+/* It has a list of integers[0] blocks: indexed, hindexed, their block forms, or struct. */
 bool type_contents_are_listed(const struct type_contents *contents);
-/* Elements of block i of such a one, and where it begins, in bytes; extent: its type's. */
+/* Elements of block i of such a type, and its offset in bytes. extent: of the elements. */
 int type_contents_length(const struct type_contents *contents, int i);
 MPI_Aint type_contents_place(const struct type_contents *contents, int i, MPI_Aint extent);
 

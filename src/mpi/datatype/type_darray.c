@@ -1,12 +1,13 @@
+/* The elements of a distributed array (MPI_Type_create_darray) that one process has. */
 #include "mpi/datatype/type_darray.h"
 
 #include <stdlib.h>
 
 struct dimension {
     int size;  /* of the whole array */
-    int block; /* elements that are dealt out together; */
-    int first; /* where the first such block of this process begins, */
-    int step;  /* and how far it is from each to the next */
+    int block; /* elements of a block; */
+    int first; /* index of the first block of this process, */
+    int step;  /* and the distance from each to the next */
     MPI_Aint stride; /* elements of the array from one index to the next */
     int at;    /* the current index; for the fastest dimension the begin of a row */
 };
@@ -16,7 +17,7 @@ static int length_of_block(const struct dimension *dimension, int at)
     return dimension->block < dimension->size - at ? dimension->block : dimension->size - at;
 }
 
-/* The index behind at; -1: there is none. */
+/* The next index of this process; -1: there is none. */
 static int next_index(const struct dimension *dimension, int at)
 {
     const int in_block = (at - dimension->first) % dimension->step;
@@ -35,8 +36,8 @@ static int next_row(const struct dimension *dimension, int at)
     return jump < dimension->size ? (int)jump : -1;
 }
 
-/* 0: this process has nothing of it; -1: MPI has no such distribution. */
-static int deal_out(struct dimension *dimension, int kind, int argument, int nprocs, int place)
+/* Computes a dimension's blocks. 0: this process has none; -1: no valid distribution. */
+static int distribute(struct dimension *dimension, int kind, int argument, int nprocs, int place)
 {
     const int size = dimension->size;
     MPI_Aint first, step;
@@ -63,7 +64,7 @@ static int deal_out(struct dimension *dimension, int kind, int argument, int npr
     return first < size;
 }
 
-/* The dimensions with the fastest first. As deal_out, for all of them. */
+/* Fills the dimensions, the fastest first. Returns as distribute. */
 static int read_dimensions(const int *integers, struct dimension *dimensions)
 {
     const int ndims = integers[2], *sizes = integers + 3, *kinds = sizes + ndims,
@@ -72,14 +73,14 @@ static int read_dimensions(const int *integers, struct dimension *dimensions)
     int rank = integers[1], has = 1;
     MPI_Aint stride = 1;
 
-    for (int d = ndims - 1; d >= 0; d--) { /* processes are in the order of C in any case */
+    for (int d = ndims - 1; d >= 0; d--) { /* processes are in C order in any case */
         struct dimension *dimension = &dimensions[c_order ? ndims - 1 - d : d];
         const int place = nprocs[d] > 0 ? rank % nprocs[d] : 0;
         int some;
 
         rank /= nprocs[d] > 0 ? nprocs[d] : 1;
         dimension->size = sizes[d];
-        some = deal_out(dimension, kinds[d], arguments[d], nprocs[d], place);
+        some = distribute(dimension, kinds[d], arguments[d], nprocs[d], place);
         if (some < 0)
             return -1;
         has = has && some;
@@ -91,7 +92,7 @@ static int read_dimensions(const int *integers, struct dimension *dimensions)
     return has;
 }
 
-/* To the next row. 0: this was the last. */
+/* Goes to the next row. 0: there is none. */
 static int advance(struct dimension *dimensions, int ndims)
 {
     for (int i = 0; i < ndims; i++) {

@@ -1,3 +1,4 @@
+/* Flattens a derived datatype into a list of blocks, by walking its constructors. */
 #include "mpi/datatype/type_flatten.h"
 
 #include <limits.h>
@@ -60,7 +61,7 @@ static int walk_predefined(struct type_parts *parts, MPI_Datatype type, MPI_Aint
     return add_predefined(parts, number, at + (MPI_Aint)second, sizeof(int));
 }
 
-/* One of MPI_Type_create_f90_*: its parts name no other type. */
+/* One of MPI_Type_create_f90_*, whose contents name no other type. */
 static int walk_f90(struct type_parts *parts, MPI_Datatype type, int class, MPI_Aint at)
 {
     MPI_Datatype same = MPI_DATATYPE_NULL;
@@ -73,7 +74,7 @@ static int walk_f90(struct type_parts *parts, MPI_Datatype type, int class, MPI_
                           (size_t)size);
 }
 
-/* The element that was walked last, at `at`, is a block without holes. */
+/* The element at `at`, which was walked last, is one block of its extent. */
 static bool is_whole(const struct type_parts *parts, size_t nbytes_before, MPI_Aint at,
                      MPI_Aint extent)
 {
@@ -119,7 +120,7 @@ static int walk_subarray(struct type_parts *parts, const struct type_contents *c
     int status = index ? 0 : -1;
 
     PMPI_Type_get_extent(c->types[0], &lower, &extent);
-    /* rows along the dimension that lies next to each other in memory */
+    /* by rows along the dimension that is contiguous in memory */
     const int fast = c_order ? ndims - 1 : 0;
     for (int d = 0; d < ndims; d++)
         nrows *= d == fast ? 1 : lengths[d];
@@ -172,7 +173,7 @@ static int walk_listed(struct type_parts *parts, const struct type_contents *c, 
     return status;
 }
 
-struct rows { /* of a distributed array that starts at `at` */
+struct rows { /* of a distributed array at `at` */
     struct type_parts *parts;
     MPI_Datatype type;
     MPI_Aint at, extent;

@@ -1,4 +1,4 @@
-/* A derived type, taken apart into blocks of bytes. */
+/* Flattens a derived datatype into a list of blocks. */
 #ifndef GPUBIND_MPI_DATATYPE_TYPE_FLATTEN_H
 #define GPUBIND_MPI_DATATYPE_TYPE_FLATTEN_H
 
@@ -12,7 +12,7 @@ struct type_parts {  /* of one element; all 0 at first */
     struct type_block *blocks; /* malloc'ed, the caller's also after a failure */
 };
 
-/* Adds the element's blocks. -1: no memory, or of a kind that is not known. */
+/* Adds the blocks of one element. -1: out of memory, or an unknown constructor. */
 int type_flatten(struct type_parts *parts, MPI_Datatype type);
 
 #endif

@@ -1,8 +1,9 @@
+/* Reads a regular layout from the constructors of a derived datatype. */
 #include "mpi/datatype/type_regular.h"
 
 #include "mpi/datatype/type_contents.h"
 
-#define LEVELS_MOST 8 /* some of them join others */
+#define LEVELS_MAX 8 /* before the last check for 3 levels */
 
 /* count elements of the level below (level 0: the run), stride bytes apart. */
 struct level {
@@ -15,10 +16,10 @@ struct regular {
     MPI_Aint at;
     uint64_t run; /* 0: no data */
     int n;
-    struct level levels[LEVELS_MOST];
+    struct level levels[LEVELS_MAX];
 };
 
-/* count times what there is so far. Neighbours that touch are joined. */
+/* Repeats count times what was read so far. Contiguous repetitions are merged. */
 static bool repeat(struct regular *regular, uint64_t count, int64_t stride)
 {
     struct level *last = regular->n ? &regular->levels[regular->n - 1] : NULL;
@@ -33,7 +34,7 @@ static bool repeat(struct regular *regular, uint64_t count, int64_t stride)
         return !__builtin_mul_overflow(regular->run, count, &regular->run);
     if (last && stride == last->stride * (int64_t)last->count)
         return !__builtin_mul_overflow(last->count, count, &last->count);
-    if (regular->n == LEVELS_MOST)
+    if (regular->n == LEVELS_MAX)
         return false;
     regular->levels[regular->n++] = (struct level){count, stride};
     return true;
@@ -75,7 +76,7 @@ static bool is_struct(const struct type_contents *c)
     return c->combiner == MPI_COMBINER_STRUCT;
 }
 
-/* indexed, hindexed, their block forms, struct: equal blocks at one distance. */
+/* indexed, hindexed, their block forms, struct: regular if the blocks are equal, at one stride. */
 static bool read_listed(struct regular *regular, const struct type_contents *c, MPI_Aint extent)
 {
     const int n = c->integers[0];

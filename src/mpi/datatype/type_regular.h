@@ -1,5 +1,5 @@
-/* A derived type whose data follow a rule, read from its constructors: a vector of fifty
- * million blocks is three numbers, and no block of it is ever listed. */
+/* Reads the layout of a regular derived datatype from its constructors, without a list of its
+ * blocks: a vector of fifty million blocks is three numbers. */
 #ifndef GPUBIND_MPI_DATATYPE_TYPE_REGULAR_H
 #define GPUBIND_MPI_DATATYPE_TYPE_REGULAR_H
 
@@ -13,8 +13,8 @@ struct type_regular {
                              first byte's distance from the buffer */
 };
 
-/* false: it is irregular, has more dimensions than a layout, or is of an unknown kind. Takes
- * as long as its constructors have arguments. */
+/* false: the type is irregular, has more levels than a layout, or an unknown constructor. Takes
+ * time in the number of the constructors' arguments. */
 bool type_regular(MPI_Datatype type, struct type_regular *regular);
 
 #endif
