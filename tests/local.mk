@@ -104,6 +104,7 @@ check_PROGRAMS += \
 	tests/unit_complete \
 	tests/unit_apart \
 	tests/unit_bench_page \
+	tests/unit_bench_table \
 	tests/unit_doctor \
 	tests/unit_doctor_ask \
 	tests/unit_doctor_read \
@@ -156,6 +157,9 @@ tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
 	bench/lib/sysfs.c bench/lib/sysfs.h \
 	bench/main/roofline.c bench/main/roofline.h
 tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm
+tests_unit_bench_table_SOURCES = tests/unit_bench_table.c tests/tap.h \
+	bench/output/table.c bench/output/table.h bench/output/table_print.c
+tests_unit_bench_table_LDADD = src/core/libgpubind-core.la
 tests_unit_doctor_SOURCES = tests/unit_doctor.c tests/tap.h
 tests_unit_doctor_ask_SOURCES = tests/unit_doctor_ask.c tests/tap.h
 EXTRA_tests_unit_doctor_ask_DEPENDENCIES = tests/nvml/libnvmlfaulty.la
