@@ -8,21 +8,22 @@
 #include "mpi/p2p/message.h"
 #include "mpi/persistent/persistent.h"
 
-/* GPUBIND_HALO_IN_TURN: no rank asks a neighbour whether it may write its ghost cells.
+/* GPUBIND_HALO_IN_TURN: why exchanges need no handshake, that is why a rank may write to the
+ * ghost cells of a neighbour without asking.
  *
  * Exchange e is that of array e mod n, n >= 2, on all ranks. When rank S begins e, it has
- * ended e - 1, and so has a message of each neighbour R that R sent in e - 1: neighbours
- * exchange something both ways in every exchange, also those at edges and corners, since
- * what lies at an offset on one side lies at the opposite one on the other, with the same
- * extents, none of them 0. So R has begun e - 1, and, by its program's promise, touches
- * the ghost cells of e - 2 and all before no more: the last exchange of array e mod n was
+ * completed e - 1, and so has a message that each neighbour R sent in e - 1: neighbours
+ * exchange messages both ways in every exchange, also across edges and corners, since the box
+ * at an offset on one side corresponds to the box at the opposite offset on the other, with
+ * the same extents, none of them 0. So R has begun e - 1 and, as its program promises, no
+ * longer touches the ghost cells of e - 2 and before: the last exchange of array e mod n was
  * e - n, which is e - 2 or before. By the same order R has taken S's message of e - n, so
- * that the word that says `done` is free.
+ * that the `done` flag is free.
  *
- * Two things follow from this. The order of the arrays is checked. And an exchange must
- * come after the one before it, on the host or in one stream (or in streams that wait for
- * each other), which is the program's to see to. The first exchange of an array asks, in
- * any case: what was done to its ghost cells before is no part of the promise. */
+ * Two things follow. The order of the arrays is checked here. And each exchange must come after
+ * the one before it, on the host or in one stream (or in streams that wait for each other),
+ * which the program ensures. The first exchange of each array does the handshake in any case:
+ * the promise does not cover what the program did to the ghost cells before. */
 static int check_turn(const struct gpubind_halo_plan *halo, int array, struct gpubind_error *err)
 {
     if (!halo->grid.in_turn || array == halo->turn)
@@ -61,7 +62,7 @@ static int check_idle(const struct gpubind_halo_plan *halo, struct gpubind_error
     return MPI_ERR_REQUEST;
 }
 
-/* The array's exchange may begin. */
+/* Checks that the array's exchange may begin. */
 static int check_start(const struct gpubind_halo_plan *halo, int array, struct gpubind_error *err)
 {
     const int result = check_idle(halo, err);
@@ -130,7 +131,7 @@ static void name_message(const struct gpubind_halo_plan *halo, int which, struct
               halo->names[neighbor->rank], offset, why.text);
 }
 
-/* All messages come to their end; the error is that of the first that failed. */
+/* Completes all requests. Returns the error of the first that failed. */
 static int end_exchange(struct gpubind_halo_plan *halo, struct gpubind_error *err)
 {
     int n, result = MPI_SUCCESS;

@@ -1,4 +1,4 @@
-/* A halo: the messages of a rank to and from its neighbours in a grid, for each array. */
+/* A halo: persistent requests to and from the neighbours of a rank in a grid, for each array. */
 #ifndef GPUBIND_MPI_HALO_HALO_H
 #define GPUBIND_MPI_HALO_HALO_H
 
@@ -6,20 +6,20 @@
 #include "mpi/core/comm.h"
 #include "mpi/gpubind.h"
 
-/* Of flags in gpubind_halo_grid, from the Fortran module: see struct halo_grid's base; the
- * array is a section with gaps. */
+/* Private flags of gpubind_halo_grid, which the Fortran module sets: indices count from 1 (struct
+ * halo_grid's base); the array is a section with gaps. */
 enum { HALO_FORTRAN = 1 << 30, HALO_APART = 1 << 29 };
 
 struct gpubind_halo_plan {
-    MPI_Comm comm; /* the library's, of the grid's ranks */
+    MPI_Comm comm; /* of the grid's ranks, owned by the halo */
     struct halo_grid grid; /* of this rank */
     int rank, size;        /* in the grid */
-    int *names;            /* ranks of the application's communicator */
+    int *names;            /* their ranks in the application's communicator */
     int nneighbors;
     struct halo_neighbor neighbors[HALO_NEIGHBORS];
     gpubind_request *requests; /* of each array: its receives, then its sends */
     int started; /* the array whose exchange is under way; -1: none */
-    int turn;    /* the array whose turn it is */
+    int turn;    /* the array of the next exchange, for GPUBIND_HALO_IN_TURN */
 };
 
 /* Collective over comm. NULL with MPI_SUCCESS on a rank without a GPU, or with *result and

@@ -1,9 +1,10 @@
+/* Describes a box of an array by a contiguous run of elements or a subarray datatype. */
 #include "mpi/halo/halo_box.h"
 
 #include <limits.h>
 #include <stdbool.h>
 
-/* Its elements lie together: but for the outermost of several layers, all are whole. */
+/* The box is contiguous: all dimensions inside of the outermost with several layers are whole. */
 static bool lies_together(const struct halo_grid *grid, const struct halo_box *box)
 {
     bool whole = true;

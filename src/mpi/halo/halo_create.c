@@ -1,4 +1,4 @@
-/* How a halo is made: the ranks show each other their grids, and agree or all fail. */
+/* gpubind_halo_create: the ranks exchange their grids, and all agree or all fail. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "mpi/halo/halo_box.h"
 #include "mpi/persistent/persistent.h"
 
-struct card { /* what each rank shows the others */
+struct rank_grid { /* what each rank tells the others */
     int result; /* an MPI error class, with its sentence */
     struct gpubind_error err;
     struct halo_grid grid;
@@ -96,37 +96,37 @@ static int look_at(const struct gpubind_halo_grid *from, int narrays, void *cons
 /* ---- all ranks */
 
 /* The error of the first rank that has one. */
-static int first_error(const struct card *cards, const struct gpubind_halo_plan *halo,
+static int first_error(const struct rank_grid *all, const struct gpubind_halo_plan *halo,
                        struct gpubind_error *err)
 {
     for (int i = 0; i < halo->size; i++) {
-        if (cards[i].result == MPI_SUCCESS)
+        if (all[i].result == MPI_SUCCESS)
             continue;
         if (i == halo->rank)
-            *err = cards[i].err;
+            *err = all[i].err;
         else
-            error_set(err, "rank %d: %.450s", halo->names[i], cards[i].err.text);
-        return cards[i].result;
+            error_set(err, "rank %d: %.450s", halo->names[i], all[i].err.text);
+        return all[i].result;
     }
     return MPI_SUCCESS;
 }
 
-static void show(const struct card *mine, struct card *cards, MPI_Comm comm)
+static void exchange(const struct rank_grid *mine, struct rank_grid *all, MPI_Comm comm)
 {
     library_unlock();
-    PMPI_Allgather(mine, sizeof *mine, MPI_BYTE, cards, sizeof *mine, MPI_BYTE, comm);
+    PMPI_Allgather(mine, sizeof *mine, MPI_BYTE, all, sizeof *mine, MPI_BYTE, comm);
     library_lock();
 }
 
-/* The same result on all ranks, with the grid spread over them. */
-static int agree(struct gpubind_halo_plan *halo, const struct card *mine, struct card *cards,
-                 struct gpubind_error *err)
+/* Checks all grids, with the same result on all ranks, and places the ranks in the grid. */
+static int agree(struct gpubind_halo_plan *halo, const struct rank_grid *mine,
+                 struct rank_grid *all, struct gpubind_error *err)
 {
     struct halo_grid *grids;
     int result;
 
-    show(mine, cards, halo->comm);
-    result = first_error(cards, halo, err);
+    exchange(mine, all, halo->comm);
+    result = first_error(all, halo, err);
     if (result != MPI_SUCCESS)
         return result;
     grids = calloc((size_t)halo->size, sizeof *grids);
@@ -135,7 +135,7 @@ static int agree(struct gpubind_halo_plan *halo, const struct card *mine, struct
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < halo->size; i++)
-        grids[i] = cards[i].grid;
+        grids[i] = all[i].grid;
     if (halo_grid_agree(grids, halo->names, halo->size, err) < 0)
         result = MPI_ERR_ARG;
     free(grids);
@@ -177,8 +177,8 @@ gpubind_request *halo_requests(const struct gpubind_halo_plan *halo, int array, 
     return halo->requests + (size_t)array * (size_t)*n;
 }
 
-/* Array after array on all ranks: a send to a rank in a direction is paired with the
- * receive that was set up there as the same one. */
+/* Sets up the requests, array after array on all ranks, so that the nth send to a rank in a
+ * direction and the nth receive there are counterparts. */
 static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[],
                          MPI_Datatype element, struct gpubind_error *err)
 {
@@ -204,7 +204,7 @@ static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[],
     return result;
 }
 
-/* All sides are set up; exchanges may then be started by hosts that wait for nothing. */
+/* Waits until all channels are connected: later starts wait for no control message. */
 static int await_messages(const struct gpubind_halo_plan *halo, struct gpubind_error *err)
 {
     const int n = halo->grid.narrays * 2 * halo->nneighbors;
@@ -236,7 +236,7 @@ void halo_clear(struct gpubind_halo_plan *halo)
     free(halo);
 }
 
-/* The ranks of places that have a GPU, in their order. */
+/* Lists the ranks that have a GPU, in their order. */
 static int list_names(struct gpubind_halo_plan *halo, const struct rank_map *rank_map)
 {
     halo->names = calloc((size_t)rank_map->n, sizeof *halo->names);
@@ -248,7 +248,7 @@ static int list_names(struct gpubind_halo_plan *halo, const struct rank_map *ran
     return 0;
 }
 
-/* Not every MPI does this by itself. */
+/* Copies the error handler, which not every MPI does. */
 static void take_handler(MPI_Comm comm, MPI_Comm from)
 {
     MPI_Errhandler handler;
@@ -259,7 +259,7 @@ static void take_handler(MPI_Comm comm, MPI_Comm from)
         PMPI_Errhandler_free(&handler);
 }
 
-/* Without messages; the same *result on all ranks but for memory. */
+/* The halo without its requests. The same *result on all ranks, unless one is out of memory. */
 static struct gpubind_halo_plan *begin(struct comm *comm, const struct rank_map *rank_map,
                                        int *result,
                                        struct gpubind_error *err)
@@ -298,26 +298,26 @@ struct gpubind_halo_plan *halo_make(struct comm *comm, const struct gpubind_halo
 {
     const struct rank_map *rank_map = rank_map_of(comm, err);
     struct gpubind_halo_plan *halo = NULL;
-    struct card mine = {0}, *cards;
+    struct rank_grid mine = {0}, *all;
 
     *result = MPI_ERR_OTHER;
     if (rank_map)
         halo = begin(comm, rank_map, result, err);
     if (!halo)
         return NULL;
-    cards = calloc((size_t)halo->size, sizeof *cards);
-    if (!cards)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the others wait for this rank */
+    all = calloc((size_t)halo->size, sizeof *all);
+    if (!all)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the other ranks wait for this one */
     mine.result = look_at(grid, narrays, arrays, &mine.grid, &mine.err);
-    *result = agree(halo, &mine, cards, err);
+    *result = agree(halo, &mine, all, err);
     if (*result == MPI_SUCCESS) {
         mine.result = make_messages(halo, arrays, grid->element, &mine.err);
-        show(&mine, cards, halo->comm);
-        *result = first_error(cards, halo, err);
+        exchange(&mine, all, halo->comm);
+        *result = first_error(all, halo, err);
     }
     if (*result == MPI_SUCCESS && await_messages(halo, err) < 0)
         *result = MPI_ERR_OTHER;
-    free(cards);
+    free(all);
     if (*result == MPI_SUCCESS)
         return halo;
     halo_clear(halo);

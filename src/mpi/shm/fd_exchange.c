@@ -1,3 +1,4 @@
+/* Passes file descriptors over datagram sockets (SCM_RIGHTS). */
 #include "mpi/shm/fd_exchange.h"
 
 #include <errno.h>
@@ -11,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 10.0 /* seconds */
+#define TIMEOUT 10.0 /* seconds */
 
-struct letter {
-    uint64_t token; /* the receiver's: a stranger does not know it */
+struct datagram {
+    uint64_t token; /* the receiver's, which other programs do not know */
     int64_t from;
 };
 
@@ -59,11 +60,11 @@ int fd_exchange_open(struct fd_address *address, struct gpubind_error *err)
     return -1;
 }
 
-/* 1: done; 0: not now; -1 with a sentence. */
+/* Sends. 1: done; 0: try again later; -1 with a sentence. */
 static int give(int socket, const struct fd_peer *other, int me, int fd, struct gpubind_error *err)
 {
-    struct letter letter = {other->address.token, me};
-    struct iovec part = {&letter, sizeof letter};
+    struct datagram datagram = {other->address.token, me};
+    struct iovec part = {&datagram, sizeof datagram};
     union control control = {{0}};
     struct sockaddr_un to;
     struct msghdr message = {.msg_name = &to, .msg_namelen = name(other->address.name, &to),
@@ -82,7 +83,7 @@ static int give(int socket, const struct fd_peer *other, int me, int fd, struct 
     return error_set(err, "a descriptor cannot be sent: %s", strerror(errno));
 }
 
-/* The descriptor of a message; -1: it has none. */
+/* The descriptor in a message; -1: none. */
 static int descriptor_in(struct msghdr *message)
 {
     int fd = -1;
@@ -94,12 +95,12 @@ static int descriptor_in(struct msghdr *message)
     return fd;
 }
 
-/* The same of what comes. A stranger's letter counts as none. */
+/* Receives, and returns as give. Datagrams with another token are dropped. */
 static int take(int socket, struct fd_peer *others, int n, uint64_t token,
                 struct gpubind_error *err)
 {
-    struct letter letter = {0};
-    struct iovec part = {&letter, sizeof letter};
+    struct datagram datagram = {0};
+    struct iovec part = {&datagram, sizeof datagram};
     union control control = {{0}};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
                              .msg_controllen = CMSG_LEN(sizeof(int))}; /* one, no more */
@@ -111,9 +112,9 @@ static int take(int socket, struct fd_peer *others, int n, uint64_t token,
     if (nbytes < 0)
         return error_set(err, "a descriptor cannot be received: %s", strerror(errno));
     fd = descriptor_in(&message);
-    if (nbytes == sizeof letter && letter.token == token && letter.from >= 0 && letter.from < n &&
-        others[letter.from].gives && others[letter.from].fd < 0) {
-        others[letter.from].fd = fd;
+    if (nbytes == sizeof datagram && datagram.token == token && datagram.from >= 0 &&
+        datagram.from < n && others[datagram.from].gives && others[datagram.from].fd < 0) {
+        others[datagram.from].fd = fd;
         return fd >= 0 ? 1 : error_set(err, "a descriptor was lost (ulimit -n?)");
     }
     if (fd >= 0)
@@ -121,11 +122,12 @@ static int take(int socket, struct fd_peer *others, int n, uint64_t token,
     return 1;
 }
 
-/* How many I still have to give to and to take from. -1 with a sentence. */
+/* Sends and receives what is possible now. Returns how many transfers are left; -1 with a
+ * sentence. */
 static int step(int socket, struct fd_peer *others, int n, int me, uint64_t token, int fd,
                 struct gpubind_error *err)
 {
-    int status, left = 0, most = n + 64; /* a stranger may write faster than we read */
+    int status, left = 0, most = n + 64; /* other programs may send faster than this reads */
 
     do
         status = take(socket, others, n, token, err);
@@ -144,14 +146,14 @@ static int step(int socket, struct fd_peer *others, int n, int me, uint64_t toke
 int fd_exchange_all(int socket, struct fd_peer *others, int n, int me,
                     const struct fd_address *mine, int fd, struct gpubind_error *err)
 {
-    const double until = now() + PATIENCE;
+    const double until = now() + TIMEOUT;
     struct pollfd wanted = {.fd = socket, .events = POLLIN};
     int left;
 
     for (left = 1; left > 0 && now() < until;) {
         left = step(socket, others, n, me, mine->token, fd, err);
         if (left > 0)
-            poll(&wanted, 1, 1); /* or somebody has room again */
+            poll(&wanted, 1, 1); /* or until a receiver has room again */
     }
     if (left > 0)
         return error_set(err, "descriptors of %d ranks did not come", left);

@@ -1,6 +1,6 @@
-/* Processes of a node give each other a file descriptor, over sockets with names in the
- * abstract namespace. That needs no right to trace another process and leaves nothing
- * behind; processes in different network namespaces do not find each other so. */
+/* Processes of a node pass each other a file descriptor over Unix sockets in the abstract
+ * namespace. This needs no right to trace another process and leaves no files behind, but works
+ * only within one network namespace. */
 #ifndef GPUBIND_MPI_SHM_FD_EXCHANGE_H
 #define GPUBIND_MPI_SHM_FD_EXCHANGE_H
 
@@ -9,24 +9,25 @@
 
 #include "core/base/error.h"
 
-/* How a process is found, and what it must be told: known to those alone that its owner
- * shows it to. */
+/* The address of a process, and the token that its senders must present: only processes that
+ * were told it know it. */
 struct fd_address {
     uint64_t name, token;
 };
 
-/* One of the others. */
+/* One of the other processes. */
 struct fd_peer {
     struct fd_address address;
-    bool takes, gives; /* a descriptor, or wants mine */
-    int fd;            /* what it gave; -1: nothing */
+    bool takes, gives; /* it wants this process's descriptor; it sends its own */
+    int fd;            /* what it sent; -1: nothing */
 };
 
-/* A socket, *address what the others need. -1 with a sentence. The caller closes it. */
+/* Opens a socket, which the caller closes; *address is for the other processes. -1 with a
+ * sentence. */
 int fd_exchange_open(struct fd_address *address, struct gpubind_error *err);
-/* Gives mine (fd) to those that take one, and waits for those that give one: n others, whose
- * numbers all agree on, mine me. 0, or -1 with a sentence: some are missing, or did not
- * come within ten seconds. Descriptors that came are the caller's to close in any case. */
+/* Sends fd to the peers that take it, and receives from those that give. The peers have the same
+ * numbers 0 to n - 1 in all processes; me is this one's. 0, or -1 with a sentence: some did not
+ * send within ten seconds. The caller closes the descriptors that came, also after a failure. */
 int fd_exchange_all(int socket, struct fd_peer *others, int n, int me,
                     const struct fd_address *mine, int fd, struct gpubind_error *err);
 

@@ -1,3 +1,4 @@
+/* Sleeping on a futex in shared memory. */
 #include "mpi/shm/futex_wait.h"
 
 #include <linux/futex.h>

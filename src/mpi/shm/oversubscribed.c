@@ -1,11 +1,12 @@
+/* Counts the ranks that share the CPUs of this one. */
 #include "mpi/shm/oversubscribed.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
-static bool crowded;
+static bool oversubscribed;
 
-/* All CPUs of a are among those of b. */
+/* a is a subset of b. */
 static bool is_within(const cpu_set_t *a, const cpu_set_t *b)
 {
     cpu_set_t both;
@@ -23,18 +24,18 @@ void oversubscribed_detect(MPI_Comm node)
     PMPI_Comm_rank(node, &me);
     all = calloc((size_t)n, sizeof *all);
     if (!all)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the others are in the call below */
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM); /* the other ranks wait in the call below */
     CPU_ZERO(&mine);
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0) /* more CPUs than a set holds */
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) /* more CPUs than cpu_set_t holds */
         CPU_ZERO(&mine);
     PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, node);
     for (int rank = 0; rank < n; rank++)
         within += CPU_COUNT(&all[rank]) > 0 && is_within(&all[rank], &mine);
-    crowded = within > CPU_COUNT(&mine);
+    oversubscribed = within > CPU_COUNT(&mine);
     free(all);
 }
 
 bool is_oversubscribed(void)
 {
-    return crowded;
+    return oversubscribed;
 }

@@ -1,3 +1,4 @@
+/* The layout of the segment that the ranks of a node share, and its set-up. */
 #include "mpi/shm/segment.h"
 
 #include <errno.h>
@@ -100,7 +101,7 @@ char *segment_data(const struct segment *segment, int rank, enum segment_data da
     return segment_eager(segment, rank, 0);
 }
 
-/* Of my part. */
+/* Allocates pages of this rank's part. */
 static bool allocate(const struct segment *segment, size_t from, size_t nbytes)
 {
     return shm_file_allocate(segment->fd, segment->part_bytes * (size_t)segment->me + from,
@@ -147,7 +148,7 @@ static bool map(struct segment *segment)
     return segment->base;
 }
 
-/* What the ranks use sooner or later when they send all kinds of messages. */
+/* The bytes that the ranks come to use when they send all kinds of messages. */
 static size_t expected_bytes(const struct segment *segment)
 {
     const size_t each = descriptors_at(segment) +

@@ -1,18 +1,17 @@
 /* Memory that the ranks of a node share. Each rank has a part of its own:
  *
- *   station      who it is, and counters that others raise to be noticed
- *   rings        one for each sender: the descriptors that it has sent here, in their order
- *   descriptors  one for each message that it has under way to a rank of the node
- *   eager buffers        data of small messages, which need not wait for the receiver; each belongs
- *                to one of the first neager descriptors, which may lend it to another
- *   offers       one for each sender: a buffer that a waiting receive offers to it
- *   bounce buffers        chunks of messages on the shared path
- *   spares       a small bounce buffer for each rank, for when the bounce buffers are held by others
- *   pieces       of an irregular type that a waiting receive has
+ *   rank control block  its state, and counters by which other ranks notify it
+ *   rings               one for each sender: the descriptors that it has sent here, in order
+ *   descriptors         one for each message that this rank has under way to a rank of the node
+ *   advertisements      one for each sender: the buffer that a waiting receive advertises to it
+ *   eager buffers       data of small messages, which do not wait for the receiver; each belongs
+ *                       to one of the first neager descriptors, which may lend it to another
+ *   bounce buffers      chunks of messages that are staged over shared memory
+ *   reserve             a small bounce buffer for each receiver, for when all others are in use
+ *   iov                 of an irregular datatype that a waiting receive advertises
  *
- * Pages that nobody touches take no memory, and each part of it is reserved before its
- * first use: see shm_file.h.
- */
+ * Pages that are not touched take no memory. Each area is allocated before its first use: see
+ * shm_file.h. */
 #ifndef GPUBIND_MPI_SHM_SEGMENT_H
 #define GPUBIND_MPI_SHM_SEGMENT_H
 
@@ -47,7 +46,7 @@ struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct wire_header header;
-    uint32_t bounce_on_gpu;   /* STAGE: filled by the sender before the first chunk */
+    uint32_t bounce_on_gpu;   /* STAGE: these are set by the sender before the first chunk */
     uint64_t bounce_offset;   /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
     uint64_t bounce_id, bounce_start, bounce_size;
@@ -56,7 +55,7 @@ struct descriptor {
     _Atomic uint64_t drained; /* receiver: chunks taken out so far */
     _Atomic uint32_t failed;  /* the sender's copies failed */
     uint32_t mapped;          /* receiver, before DONE: it maps the allocation now */
-    int32_t eager_buffer;             /* STASHED: where the data are */
+    int32_t eager_buffer;     /* STASHED: where the data are */
 };
 
 enum offer_state { OFFER_NONE, OFFER_OPEN, OFFER_TAKEN, OFFER_DONE, OFFER_FAILED };
@@ -87,39 +86,38 @@ struct iov_advert {
     struct gather_piece piece[];
 };
 
-/* A thread of a rank sleeps here; other ranks of the node wake it. */
+/* A thread sleeps here until another thread or another rank of the node wakes it. */
 enum wake_use { WAKE_FOR_NOTHING, WAKE_FOR_REQUESTS, WAKE_FOR_ALL };
 struct futex_waiter {
-    _Atomic uint32_t rung;   /* a futex */
-    _Atomic uint32_t asleep; /* it sleeps; */
-    _Atomic uint32_t use;    /* what it can serve now: enum wake_use */
+    _Atomic uint32_t rung;   /* the futex: it counts the wakes */
+    _Atomic uint32_t asleep; /* the thread sleeps, or is about to */
+    _Atomic uint32_t use;    /* enum wake_use: what it would serve if it were woken now */
 };
 
 struct rank_ctrl {
-    _Atomic uint32_t left;            /* it uses the segment no more, and maps nobody's memory */
-    _Atomic uint32_t warned;         /* of rank 0: notices that the node has had, by bit */
+    _Atomic uint32_t left;   /* the rank uses the segment no more, and maps no rank's memory */
+    _Atomic uint32_t warned; /* of rank 0: warnings that the node has had, by bit */
     _Alignas(128) _Atomic uint32_t senders; /* ranks that have ever sent to it */
-    _Alignas(128) _Atomic uint64_t acks; /* raised when one of its descriptors changed */
-    _Alignas(128) struct futex_waiter waiter;      /* of its progress thread */
+    _Alignas(128) _Atomic uint64_t acks; /* increased when one of its descriptors changes */
+    _Alignas(128) struct futex_waiter waiter; /* its progress thread */
 };
 
 struct segment {
     char *base;
     int fd;
     size_t nbytes;
-    int n, me;              /* ranks, mine among them */
+    int n, me;                /* ranks; this one */
     int ndescriptors, neager; /* of each rank */
     uint64_t ring_entries;    /* a power of 2 */
     size_t part_bytes, bounce_at, iov_advert_at;
 };
 
-/* Collective over node, whose ranks are those of the segment. 0, or -1 on all ranks
- * with a sentence when it cannot be had on one of them. With 0, err is as shm_file_open
- * leaves it. */
+/* Collective over node, whose ranks share the segment. 0, or -1 on all ranks with a sentence when
+ * one of them cannot have it. With 0, err is as shm_file_open leaves it. */
 int segment_make(MPI_Comm node, struct segment *segment, struct gpubind_error *err);
 void segment_clear(struct segment *segment);
 
-/* I use it no more; the others' sends to me end with that. */
+/* This rank uses the segment no more, which ends the sends of others to it. */
 void segment_leave(const struct segment *segment);
 bool segment_has_left(const struct segment *segment, int rank);
 
@@ -130,17 +128,17 @@ char *segment_eager(const struct segment *segment, int rank, int number);
 struct offer *segment_offer(const struct segment *segment, int receiver, int sender);
 struct iov_advert *segment_iov_advert(const struct segment *segment, int rank);
 char *segment_bounce(const struct segment *segment, int rank);
-/* What is page-locked of a rank's part, each when it is first used. */
+/* The areas of a rank's part that are page-locked, each when it is first used. */
 enum segment_data { SEGMENT_EAGER, SEGMENT_BOUNCE, SEGMENT_DATA };
 char *segment_data(const struct segment *segment, int rank, enum segment_data data,
                    size_t *nbytes);
-/* Make sure of memory for my bounce buffers or eager buffers; false: none left. */
+/* Allocate the pages of areas of this rank's part, unless they are there. false: no memory. */
 bool segment_allocate_bounce(const struct segment *segment);
 bool segment_allocate_eager(const struct segment *segment);
-/* Descriptors from..to - 1; those that have an eager buffer are there from the start. */
+/* Of descriptors from to to - 1; the first neager ones are allocated from the start. */
 bool segment_allocate_descriptors(const struct segment *segment, int from, int to);
 bool segment_allocate_iov_advert(const struct segment *segment, uint64_t n);
-/* The spare of my bounce buffers for local rank to, as an offset from them; false: no memory. */
+/* Of the reserve bounce buffer for local rank to; *offset: from the bounce buffers. */
 bool segment_allocate_reserve_bounce(const struct segment *segment, int to, uint64_t *offset);
 
 #endif

@@ -1,3 +1,4 @@
+/* Opens the shared memory file of a node, with or without a name, and allocates its pages. */
 #include "mpi/shm/shm_file.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 
 #include "mpi/shm/fd_exchange.h"
 
-#define STEP (256u << 10) /* a signal makes fallocate begin again */
-#define BATCH 128         /* descriptors under way: `ulimit -n` bounds them, too */
+#define STEP (256u << 10) /* bytes per fallocate, which a signal makes start over */
+#define BATCH 128         /* descriptors under way at a time, which `ulimit -n` limits */
 
 int node_agree(MPI_Comm node, bool good, struct gpubind_error *err)
 {
@@ -49,7 +50,7 @@ bool shm_file_allocate(int fd, size_t from, size_t nbytes)
     return true;
 }
 
-/* A file that is larger than `ulimit -f` allows is a signal, not an error. */
+/* Checks `ulimit -f` first, as exceeding it is a signal and not an error. */
 static int resize(int fd, size_t nbytes, struct gpubind_error *err)
 {
     struct rlimit limit;
@@ -63,7 +64,7 @@ static int resize(int fd, size_t nbytes, struct gpubind_error *err)
     return 0;
 }
 
-/* ---- without a name */
+/* ---- a file without a name */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u
@@ -83,13 +84,13 @@ static int create_unnamed(size_t nbytes, struct gpubind_error *err)
     return -1;
 }
 
-struct seat {
+struct rank_socket {
     struct fd_address address;
-    int socket; /* of that process; -1: none */
+    int socket; /* in that process; -1: none */
 };
 
-/* The leader gives first, so that nobody waits for what it could not send. */
-static int hand_over_batch(MPI_Comm node, const struct seat *seats, struct fd_peer *others,
+/* Rank 0 sends first and tells the others whether it could, before they wait to receive. */
+static int pass_to_batch(MPI_Comm node, const struct rank_socket *sockets, struct fd_peer *others,
                            int first, int *fd, struct gpubind_error *err)
 {
     int me, n, status = 0, sent;
@@ -97,42 +98,42 @@ static int hand_over_batch(MPI_Comm node, const struct seat *seats, struct fd_pe
     PMPI_Comm_rank(node, &me);
     PMPI_Comm_size(node, &n);
     for (int i = 0; i < n; i++)
-        others[i] = (struct fd_peer){.address = seats[i].address, .fd = -1,
+        others[i] = (struct fd_peer){.address = sockets[i].address, .fd = -1,
                                      .takes = me == 0 && i >= first && i < first + BATCH};
     if (me == 0)
-        status = fd_exchange_all(seats[0].socket, others, n, 0, &seats[0].address, *fd, err);
+        status = fd_exchange_all(sockets[0].socket, others, n, 0, &sockets[0].address, *fd, err);
     sent = status == 0;
     PMPI_Bcast(&sent, 1, MPI_INT, 0, node);
     if (!sent || me < first || me >= first + BATCH)
         return sent ? status : -1;
     others[0].gives = true;
-    status = fd_exchange_all(seats[me].socket, others, n, me, &seats[me].address, -1, err);
+    status = fd_exchange_all(sockets[me].socket, others, n, me, &sockets[me].address, -1, err);
     *fd = others[0].fd;
     return status;
 }
 
-static int hand_over(MPI_Comm node, int socket, const struct fd_address *address, int *fd,
+static int pass_on(MPI_Comm node, int socket, const struct fd_address *address, int *fd,
                      struct gpubind_error *err)
 {
-    const struct seat mine = {*address, socket};
+    const struct rank_socket mine = {*address, socket};
     struct fd_peer *others;
-    struct seat *seats;
+    struct rank_socket *sockets;
     int n, status = 0;
 
     PMPI_Comm_size(node, &n);
-    seats = calloc((size_t)n, sizeof *seats);
+    sockets = calloc((size_t)n, sizeof *sockets);
     others = calloc((size_t)n, sizeof *others);
-    if (!seats || !others)
+    if (!sockets || !others)
         PMPI_Abort(node, MPI_ERR_NO_MEM);
-    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, seats, sizeof mine, MPI_BYTE, node);
+    PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, sockets, sizeof mine, MPI_BYTE, node);
     for (int first = 1; first < n && status == 0; first += BATCH)
-        status = node_agree(node, hand_over_batch(node, seats, others, first, fd, err) == 0, err);
-    free(seats);
+        status = node_agree(node, pass_to_batch(node, sockets, others, first, fd, err) == 0, err);
+    free(sockets);
     free(others);
     return status;
 }
 
-/* -1 on all ranks, with a sentence; *fd is the caller's in any case. */
+/* 0, or -1 on all ranks with a sentence. The caller closes *fd in any case. */
 static int open_unnamed(MPI_Comm node, size_t nbytes, int *fd, struct gpubind_error *err)
 {
     struct fd_address address = {0, 0};
@@ -146,19 +147,19 @@ static int open_unnamed(MPI_Comm node, size_t nbytes, int *fd, struct gpubind_er
         status = *fd = create_unnamed(nbytes, err);
     status = node_agree(node, status >= 0, err);
     if (status == 0)
-        status = hand_over(node, socket, &address, fd, err);
+        status = pass_on(node, socket, &address, fd, err);
     if (socket >= 0)
         close(socket);
     return status;
 }
 
-/* ---- with a name, for as long as the ranks open it */
+/* ---- a file in /dev/shm, unlinked when all ranks have opened it */
 
 static bool has_room(int fd, size_t expected, struct gpubind_error *err)
 {
     struct statvfs room;
 
-    if (fstatvfs(fd, &room) < 0 || room.f_blocks == 0 || /* has no limit */
+    if (fstatvfs(fd, &room) < 0 || room.f_blocks == 0 || /* without a limit */
         room.f_bavail >= expected / room.f_frsize)
         return true;
     error_set(err, "/dev/shm has %llu MiB left, and shared memory may come to take %zu MiB",
@@ -166,8 +167,8 @@ static bool has_room(int fd, size_t expected, struct gpubind_error *err)
     return false;
 }
 
-/* A name that nobody else has, known to the leader alone until it is broadcast; empty
- * without a file. */
+/* Creates a file with a new name, which rank 0 broadcasts afterwards. Without a file name is
+ * empty. */
 static int create_named(char *name, size_t room, size_t nbytes, size_t expected,
                         struct gpubind_error *err)
 {
@@ -213,7 +214,7 @@ static int open_named(MPI_Comm node, size_t nbytes, size_t expected, int *fd,
     return status;
 }
 
-static void let_go(int *fd)
+static void close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -227,10 +228,10 @@ int shm_file_open(MPI_Comm node, size_t nbytes, size_t expected, struct gpubind_
 
     if (open_unnamed(node, nbytes, &fd, &unnamed) == 0)
         return fd;
-    let_go(&fd);
+    close_fd(&fd);
     PMPI_Comm_rank(node, &me);
     if (open_named(node, nbytes, expected, &fd, &named) < 0) {
-        let_go(&fd);
+        close_fd(&fd);
         return error_set(err, "%s; %s", unnamed.text, named.text);
     }
     if (me == 0)
