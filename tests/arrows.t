@@ -103,6 +103,20 @@ arrows() (
     done
 )
 
+# vendor ROOT: prints the lines outside src/gpu that name a type or a constant of the CUDA driver,
+# or call it otherwise than gpu_calls.h does. gpubind-bench opens the driver itself, and calls it.
+declared=$(grep -ohE '(CUDA_[A-Z_0-9]+|cuda_[a-z_0-9]+|CU[A-Za-z]+_st)' \
+    "$top_srcdir/src/gpu/core/driver_api.h" | sort -u | paste -s -d '|' -)
+vendor() (
+    cd "$1" || exit 1
+    {
+        grep -rnwE --include='*.[ch]' \
+            "$declared|cuda_driver|CU_[A-Z_0-9]+|CU(stream|event|context|deviceptr|result|device)" \
+            src/core src/host src/mpi plugin bin bench
+        grep -rnE --include='*.[ch]' -e '->cu[A-Z]' src/core src/host src/mpi plugin bin
+    } 2>/dev/null | grep -v '^src/mpi/gpubind'
+)
+
 # plant FILE LINE WANTED: of a tree with nothing but LINE in FILE.
 plant() {
     rm -rf "$tmp/tree"
@@ -117,6 +131,7 @@ for folder in src/core src/host src/gpu src/mpi plugin bin bench; do
         grep -rqE --include='*.[ch]' '^#include' "$top_srcdir/$folder"
 done
 is 'no include points up' "$(arrows "$top_srcdir")" ''
+is "types and constants of the driver are src/gpu's alone" "$(vendor "$top_srcdir")" ''
 
 plant src/core/env/planted.c '#include "host/discover/topology.h"' found
 plant src/core/plan/planted.c '#include "../host/topology.h"' found
@@ -150,4 +165,20 @@ plant bench/lib/planted.c '#include "gpu/core/driver.h"' allowed
 plant bench/lib/planted.c '#include "bench/output/table.h"' found
 plant bench/output/planted.c '#include "bench/cases/p2p.h"' found
 plant bin/planted.c '#include "bench/lib/gpu.h"' found
+
+# planted_vendor FILE LINE WANTED
+planted_vendor() {
+    rm -rf "$tmp/tree"
+    mkdir -p "$tmp/tree/$(dirname "$1")"
+    printf '%s\n' "$2" >"$tmp/tree/$1"
+    is "$3: $1 with $2" "$([ -n "$(vendor "$tmp/tree")" ] && echo found || echo allowed)" "$3"
+}
+planted_vendor src/mpi/core/planted.c 'struct CUstream_st *stream;' found
+planted_vendor src/mpi/core/planted.h 'CUdeviceptr at;' found
+planted_vendor src/mpi/rma/planted.c '    gpu_driver()->cuMemAlloc_v2(&at, 1);' found
+planted_vendor bench/lib/planted.c '    if (status == CUDA_NOT_READY)' found
+planted_vendor bench/lib/planted.c '    driver->cuMemAlloc_v2(&at, 1);' allowed
+planted_vendor src/mpi/gpubind.h 'typedef struct CUstream_st *gpubind_stream;' allowed
+planted_vendor src/gpu/core/planted.c 'struct CUstream_st *stream;' allowed
+planted_vendor src/mpi/core/planted.c 'gpu_stream stream; /* getenv("CUDA_VISIBLE_DEVICES") */' allowed
 done_testing

@@ -96,24 +96,24 @@ static int try(const struct halo_case *one, enum halo_way way, struct gpubind_er
 }
 
 /* Captures a batch as a graph. Returns NULL with err on failure; always ends the capture. */
-static struct CUgraphExec_st *capture(const struct halo_case *one, struct gpubind_error *err)
+static gpu_graph_exec capture(const struct halo_case *one, struct gpubind_error *err)
 {
     const struct gpu_driver *driver = &one->gpu->driver;
-    struct CUstream_st *stream = one->gpu->stream[0];
-    struct CUgraphExec_st *exec = NULL;
-    struct CUgraph_st *graph = NULL;
+    gpu_stream stream = one->gpu->stream[0];
+    gpu_graph_exec exec = NULL;
+    gpu_graph graph = NULL;
     int status, done = 0;
 
     if (!driver->cuGraphLaunch || !driver->cuGraphInstantiateWithFlags) {
         error_set(err, "the driver has no graphs");
         return NULL;
     }
-    status = driver->cuStreamBeginCapture_v2(stream, CUDA_CAPTURE_RELAXED);
-    for (int i = 0; i < HALO_BATCH && status == CUDA_OK && done == 0; i++)
+    status = driver->cuStreamBeginCapture_v2(stream, GPU_CAPTURE_RELAXED);
+    for (int i = 0; i < HALO_BATCH && status == GPU_OK && done == 0; i++)
         done = exchange(one, HALO_STREAM, i % 2, err);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuStreamEndCapture(stream, &graph);
-    if (status == CUDA_OK && done == 0)
+    if (status == GPU_OK && done == 0)
         status = driver->cuGraphInstantiateWithFlags(&exec, graph, 0);
     if (graph)
         driver->cuGraphDestroy(graph);
@@ -122,7 +122,7 @@ static struct CUgraphExec_st *capture(const struct halo_case *one, struct gpubin
     return exec;
 }
 
-static int batch(const struct halo_case *one, enum halo_way way, struct CUgraphExec_st *graph,
+static int batch(const struct halo_case *one, enum halo_way way, gpu_graph_exec graph,
                  struct gpubind_error *err)
 {
     if (way == HALO_GRAPH &&
@@ -135,7 +135,7 @@ static int batch(const struct halo_case *one, enum halo_way way, struct CUgraphE
     return synchronize(one, err);
 }
 
-static int run(const struct halo_case *one, enum halo_way way, struct CUgraphExec_st *graph,
+static int run(const struct halo_case *one, enum halo_way way, gpu_graph_exec graph,
                struct halo_result *result, struct gpubind_error *err)
 {
     struct samples samples = {0};
@@ -165,7 +165,7 @@ static int run(const struct halo_case *one, enum halo_way way, struct CUgraphExe
 int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *result,
                   struct gpubind_error *err)
 {
-    struct CUgraphExec_st *graph = NULL;
+    gpu_graph_exec graph = NULL;
     int status = 0;
 
     if (way != HALO_GRAPH) {

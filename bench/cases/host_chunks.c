@@ -24,10 +24,10 @@ static int begin_stage(const struct chunks *chunks, enum stage stage, size_t off
 {
     const struct host *host = chunks->host;
     const struct gpu_driver *driver = &host->gpu.driver;
-    struct CUstream_st *in_stream = host->gpu.stream[stream];
+    gpu_stream in_stream = host->gpu.stream[stream];
     size_t left = host->options->size - offset;
     size_t nbytes = left < chunks->chunk ? left : chunks->chunk;
-    cuda_address in = gpu_address(host->in.at + offset), out = gpu_address(host->out.at + offset);
+    gpu_address in = address_of(host->in.at + offset), out = address_of(host->out.at + offset);
 
     if (stage == STAGE_UP)
         return driver->cuMemcpyHtoDAsync_v2(in, chunks->up->buffer.at + offset, nbytes, in_stream);
@@ -40,9 +40,9 @@ static int begin_stage(const struct chunks *chunks, enum stage stage, size_t off
 static int begin_two(const struct chunks *chunks, size_t offset)
 {
     bool breadth = chunks->order == BREADTH_FIRST;
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (int i = 0; i < 2 * STAGES && status == CUDA_OK; i++) {
+    for (int i = 0; i < 2 * STAGES && status == GPU_OK; i++) {
         int which = breadth ? i % 2 : i / STAGES, stage = breadth ? i / 2 : i % STAGES;
         size_t at = offset + (size_t)which * chunks->chunk;
 
@@ -57,12 +57,12 @@ static int run(const struct chunks *chunks, int times, double *seconds, struct g
 {
     const struct host *host = chunks->host;
     double from = seconds_now();
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (int i = 0; i < times && status == CUDA_OK; i++)
-        for (size_t at = 0; at < host->options->size && status == CUDA_OK; at += 2 * chunks->chunk)
+    for (int i = 0; i < times && status == GPU_OK; i++)
+        for (size_t at = 0; at < host->options->size && status == GPU_OK; at += 2 * chunks->chunk)
             status = begin_two(chunks, at);
-    for (int i = 0; i < 2 && status == CUDA_OK; i++)
+    for (int i = 0; i < 2 && status == GPU_OK; i++)
         status = host->gpu.driver.cuStreamSynchronize(host->gpu.stream[i]);
     *seconds = seconds_now() - from;
     return gpu_check(&host->gpu, status, "a copy in chunks failed", err);

@@ -34,9 +34,9 @@ static int bind_to_node(void *at, size_t nbytes, int node, struct gpubind_error 
 static int lock(const struct host *host, struct host_memory *memory, struct gpubind_error *err)
 {
     int status = host->gpu.driver.cuMemHostRegister_v2(memory->buffer.at, memory->buffer.nbytes,
-                                                       CUDA_REGISTER_PORTABLE);
+                                                       GPU_REGISTER_PORTABLE);
 
-    memory->locked = status == CUDA_OK;
+    memory->locked = status == GPU_OK;
     return gpu_check(&host->gpu, status, "host memory cannot be page-locked", err);
 }
 
@@ -68,13 +68,13 @@ static int begin_copy(const struct host *host, enum host_way way, const struct h
 {
     const struct gpu_driver *driver = &host->gpu.driver;
     size_t nbytes = host->options->size;
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
     if (way != HOST_DOWN)
-        status = driver->cuMemcpyHtoDAsync_v2(gpu_address(host->in.at), up->buffer.at, nbytes,
+        status = driver->cuMemcpyHtoDAsync_v2(address_of(host->in.at), up->buffer.at, nbytes,
                                               host->gpu.stream[0]);
-    if (way != HOST_UP && status == CUDA_OK)
-        status = driver->cuMemcpyDtoHAsync_v2(down->buffer.at, gpu_address(host->out.at), nbytes,
+    if (way != HOST_UP && status == GPU_OK)
+        status = driver->cuMemcpyDtoHAsync_v2(down->buffer.at, address_of(host->out.at), nbytes,
                                               host->gpu.stream[1]);
     return status;
 }
@@ -86,11 +86,11 @@ int host_copy(const struct host *host, enum host_way way, const struct host_memo
     static const char *const failures[] = {"a copy to the GPU failed", "a copy from the GPU failed",
                                            "a copy to or from the GPU failed"};
     double from = seconds_now();
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (int i = 0; i < times && status == CUDA_OK; i++)
+    for (int i = 0; i < times && status == GPU_OK; i++)
         status = begin_copy(host, way, up, down);
-    for (int i = 0; i < 2 && status == CUDA_OK; i++)
+    for (int i = 0; i < 2 && status == GPU_OK; i++)
         status = host->gpu.driver.cuStreamSynchronize(host->gpu.stream[i]);
     *seconds = seconds_now() - from;
     return gpu_check(&host->gpu, status, failures[way], err);

@@ -21,13 +21,13 @@ static void add_pair(struct p2p *p2p, int from, int to)
     table_set_number(p2p->table, P2P_FROM, from);
     table_set_number(p2p->table, P2P_TO, to);
     table_set_word(p2p->table, P2P_CAN, yes(p2p_reaches(p2p, from, to)));
-    if (a->driver.cuDeviceGetP2PAttribute(&rank, CUDA_PAIR_RANK, a->device, b->device) == CUDA_OK)
+    if (a->driver.cuDeviceGetP2PAttribute(&rank, GPU_PAIR_RANK, a->device, b->device) == GPU_OK)
         table_set_number(p2p->table, P2P_RANK, rank);
-    if (a->driver.cuDeviceGetP2PAttribute(&atomics, CUDA_PAIR_ATOMICS, a->device, b->device) ==
-        CUDA_OK)
+    if (a->driver.cuDeviceGetP2PAttribute(&atomics, GPU_PAIR_ATOMICS, a->device, b->device) ==
+        GPU_OK)
         table_set_word(p2p->table, P2P_ATOMICS, yes(atomics));
-    if (a->driver.cuDeviceGetAttribute(&unified, CUDA_ATTRIBUTE_UNIFIED_ADDRESSING, a->device) ==
-        CUDA_OK)
+    if (a->driver.cuDeviceGetAttribute(&unified, GPU_ATTRIBUTE_UNIFIED_ADDRESSING, a->device) ==
+        GPU_OK)
         table_set_word(p2p->table, P2P_UNIFIED, yes(unified));
 }
 

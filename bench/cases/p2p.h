@@ -11,7 +11,7 @@
 struct p2p_gpu {
     struct bench_gpu gpu;
     struct buffer out, in;
-    struct CUevent_st *begin, *end, *ready;
+    gpu_event begin, end, ready;
 };
 
 struct p2p {

@@ -32,9 +32,9 @@ static int copy(const struct pair *pair, const struct p2p_gpu *on, const struct 
     const struct gpu_driver *driver = &on->gpu.driver;
 
     if (to == from)
-        return driver->cuMemcpyDtoDAsync_v2(gpu_address(in->at), gpu_address(out->at),
+        return driver->cuMemcpyDtoDAsync_v2(address_of(in->at), address_of(out->at),
                                             pair->nbytes, on->gpu.stream[0]);
-    return driver->cuMemcpyPeerAsync(gpu_address(in->at), to->gpu.context, gpu_address(out->at),
+    return driver->cuMemcpyPeerAsync(address_of(in->at), to->gpu.context, address_of(out->at),
                                      from->gpu.context, pair->nbytes, on->gpu.stream[0]);
 }
 
@@ -44,11 +44,11 @@ static int ping_pong(const struct pair *pair)
     const struct p2p_gpu *a = gpu_of(pair, pair->from), *b = gpu_of(pair, pair->to);
     int status = copy(pair, a, b, &b->in, a, &a->out);
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = a->gpu.driver.cuStreamSynchronize(a->gpu.stream[0]);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = copy(pair, a, a, &a->in, b, &b->in);
-    return status == CUDA_OK ? a->gpu.driver.cuStreamSynchronize(a->gpu.stream[0]) : status;
+    return status == GPU_OK ? a->gpu.driver.cuStreamSynchronize(a->gpu.stream[0]) : status;
 }
 
 /* The stream of the second GPU starts after the begin event of the first. */
@@ -60,7 +60,7 @@ static int begin(const struct pair *pair, struct gpubind_error *err)
     if (gpu_use(&a->gpu, err) < 0)
         return -1;
     status = a->gpu.driver.cuEventRecord(a->begin, a->gpu.stream[0]);
-    if (pair->kind == P2P_BOTH && status == CUDA_OK) {
+    if (pair->kind == P2P_BOTH && status == GPU_OK) {
         if (gpu_use(&b->gpu, err) < 0)
             return -1;
         status = b->gpu.driver.cuStreamWaitEvent(b->gpu.stream[0], a->begin, 0);
@@ -73,7 +73,7 @@ static int end(const struct pair *pair, double *seconds, struct gpubind_error *e
 {
     const struct p2p_gpu *a = gpu_of(pair, pair->from), *b = gpu_of(pair, pair->to);
     const struct gpu_driver *driver = &a->gpu.driver;
-    int status = CUDA_OK;
+    int status = GPU_OK;
     float ms = 0;
 
     if (pair->kind == P2P_BOTH) {
@@ -82,17 +82,17 @@ static int end(const struct pair *pair, double *seconds, struct gpubind_error *e
         status = driver->cuEventRecord(b->ready, b->gpu.stream[0]);
         if (gpu_use(&a->gpu, err) < 0)
             return -1;
-        if (status == CUDA_OK)
+        if (status == GPU_OK)
             status = driver->cuStreamWaitEvent(a->gpu.stream[0], b->ready, 0);
     }
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuEventRecord(a->end, a->gpu.stream[0]);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuStreamSynchronize(a->gpu.stream[0]);
     /* An error in the second stream is reported by that stream alone. */
-    if (status == CUDA_OK && pair->kind == P2P_BOTH)
+    if (status == GPU_OK && pair->kind == P2P_BOTH)
         status = driver->cuStreamSynchronize(b->gpu.stream[0]);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuEventElapsedTime(&ms, a->begin, a->end);
     /* The resolution of events: half a microsecond. */
     *seconds = ms > 0 ? 1e-3 * ms : 5e-7;
@@ -114,7 +114,7 @@ static int run(const struct pair *pair, int times, double *seconds, struct gpubi
             status = ping_pong(pair);
         else
             status = copy(pair, a, b, &b->in, a, &a->out);
-        if (pair->kind == P2P_BOTH && status == CUDA_OK) {
+        if (pair->kind == P2P_BOTH && status == GPU_OK) {
             if (gpu_use(&b->gpu, err) < 0)
                 return -1;
             status = copy(pair, b, a, &a->in, b, &b->out);

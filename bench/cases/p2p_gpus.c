@@ -8,12 +8,12 @@
 
 static int open_one(struct p2p_gpu *one, int number, size_t nbytes, struct gpubind_error *err)
 {
-    struct CUevent_st **events[] = {&one->begin, &one->end, &one->ready};
-    int status = CUDA_OK;
+    gpu_event *events[] = {&one->begin, &one->end, &one->ready};
+    int status = GPU_OK;
 
     if (gpu_open_number(&one->gpu, number, err) < 0)
         return -1;
-    for (int i = 0; i < 3 && status == CUDA_OK; i++)
+    for (int i = 0; i < 3 && status == GPU_OK; i++)
         status = one->gpu.driver.cuEventCreate(events[i], 0);
     if (gpu_check(&one->gpu, status, "an event cannot be made", err) < 0 ||
         buffer_alloc(&one->out, &one->gpu, nbytes, err) < 0)
@@ -45,7 +45,7 @@ void p2p_close(struct p2p *p2p)
 {
     for (int i = 0; i < p2p->n; i++) {
         struct p2p_gpu *one = &p2p->gpus[i];
-        struct CUevent_st *events[] = {one->begin, one->end, one->ready};
+        gpu_event events[] = {one->begin, one->end, one->ready};
 
         if (one->gpu.context && gpu_use(&one->gpu, NULL) == 0) {
             buffer_free(&one->out);
@@ -67,14 +67,14 @@ bool p2p_reaches(const struct p2p *p2p, int from, int to)
     int can = 0;
 
     return gpu->driver.cuDeviceCanAccessPeer(&can, gpu->device, p2p->gpus[to].gpu.device) ==
-               CUDA_OK &&
+               GPU_OK &&
            can;
 }
 
 int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err)
 {
     const struct bench_gpu *gpu = &p2p->gpus[from].gpu;
-    struct CUctx_st *peer = p2p->gpus[to].gpu.context;
+    gpu_context peer = p2p->gpus[to].gpu.context;
     char text[80];
     int status;
 
@@ -82,7 +82,7 @@ int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_
         return -1;
     status = on ? gpu->driver.cuCtxEnablePeerAccess(peer, 0)
                 : gpu->driver.cuCtxDisablePeerAccess(peer);
-    if (status == CUDA_PEER_ALREADY_ENABLED || status == CUDA_PEER_NOT_ENABLED)
+    if (status == GPU_PEER_ALREADY_ENABLED || status == GPU_PEER_NOT_ENABLED)
         return 0;
     snprintf(text, sizeof text, "peer access of GPU %d to GPU %d cannot be turned %s", from, to,
              on ? "on" : "off");

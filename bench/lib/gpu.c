@@ -17,11 +17,11 @@ static int open_driver(struct gpu_driver *driver, struct gpubind_error *err)
     *(void **)&driver->name = dlsym(driver->library, #name);                                \
     if (!driver->name)                                                                      \
         return error_set(err, "the CUDA driver is too old: it has no %s", #name);
-    CUDA_FUNCTIONS(X)
-    CUDA_MEASURE_FUNCTIONS(X)
+    GPU_DRIVER_FUNCTIONS(X)
+    GPU_DRIVER_MEASURE_FUNCTIONS(X)
 #undef X
 #define X(name, arguments) *(void **)&driver->name = dlsym(driver->library, #name);
-    CUDA_GRAPH_FUNCTIONS(X)
+    GPU_DRIVER_GRAPH_FUNCTIONS(X)
 #undef X
     *(void **)&driver->cuDeviceGetName = dlsym(driver->library, "cuDeviceGetName");
     *(void **)&driver->cuDriverGetVersion = dlsym(driver->library, "cuDriverGetVersion");
@@ -33,7 +33,7 @@ int gpu_check(const struct bench_gpu *gpu, int status, const char *text,
 {
     const char *name = NULL;
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         return 0;
     gpu->driver.cuGetErrorName(status, &name);
     return error_set(err, "%s: error %d (%s)", text, status, name ? name : "?");
@@ -47,8 +47,8 @@ static int chosen_device(const struct gpu_driver *driver, int count)
     int device;
 
     for (int i = 0; wanted && *wanted && i < count; i++)
-        if (driver->cuDeviceGet(&device, i) == CUDA_OK &&
-            driver->cuDeviceGetPCIBusId(pci, sizeof pci, device) == CUDA_OK &&
+        if (driver->cuDeviceGet(&device, i) == GPU_OK &&
+            driver->cuDeviceGetPCIBusId(pci, sizeof pci, device) == GPU_OK &&
             strncasecmp(wanted, pci, strlen(pci)) == 0)
             return i;
     return -1;
@@ -60,9 +60,9 @@ static int count_devices(const struct gpu_driver *driver, int *count, struct gpu
     int status = driver->cuInit(0);
 
     *count = 0;
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuDeviceGetCount(count);
-    if (status == CUDA_NO_DEVICE)
+    if (status == GPU_NO_DEVICE)
         return 0;
     return gpu_check(&gpu, status, "CUDA cannot be initialised", err);
 }
@@ -107,11 +107,11 @@ static int open_context(struct bench_gpu *gpu, struct gpubind_error *err)
     const struct gpu_driver *driver = &gpu->driver;
     int status = driver->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device);
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuCtxPushCurrent_v2(gpu->context);
-    gpu->entered = status == CUDA_OK;
-    for (int i = 0; i < 2 && status == CUDA_OK; i++)
-        status = driver->cuStreamCreate(&gpu->stream[i], CUDA_STREAM_NON_BLOCKING);
+    gpu->entered = status == GPU_OK;
+    for (int i = 0; i < 2 && status == GPU_OK; i++)
+        status = driver->cuStreamCreate(&gpu->stream[i], GPU_STREAM_NON_BLOCKING);
     return gpu_check(gpu, status, "the GPU cannot be used", err);
 }
 
@@ -149,10 +149,10 @@ int gpu_open_number(struct bench_gpu *gpu, int number, struct gpubind_error *err
 
 int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err)
 {
-    struct CUctx_st *before;
+    gpu_context before;
     int status = gpu->driver.cuCtxPopCurrent_v2(&before);
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = gpu->driver.cuCtxPushCurrent_v2(gpu->context);
     return gpu_check(gpu, status, "the GPU's context cannot be made current", err);
 }
@@ -161,7 +161,7 @@ int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err)
  * process ends, and the library frees its memory in MPI_Finalize. */
 void gpu_close(struct bench_gpu *gpu)
 {
-    struct CUctx_st *before;
+    gpu_context before;
 
     for (int i = 0; i < 2; i++)
         if (gpu->stream[i])
@@ -173,7 +173,7 @@ void gpu_close(struct bench_gpu *gpu)
 
 int gpu_alloc(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpubind_error *err)
 {
-    cuda_address address = 0;
+    gpu_address address = 0;
     int status = gpu->driver.cuMemAlloc_v2(&address, nbytes);
     char text[80];
 
@@ -185,7 +185,7 @@ int gpu_alloc(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpub
 void gpu_free(const struct bench_gpu *gpu, void *at)
 {
     if (at)
-        gpu->driver.cuMemFree_v2(gpu_address(at));
+        gpu->driver.cuMemFree_v2(address_of(at));
 }
 
 int gpu_alloc_host(const struct bench_gpu *gpu, size_t nbytes, void **at,
@@ -198,8 +198,8 @@ int gpu_alloc_host(const struct bench_gpu *gpu, size_t nbytes, void **at,
         *at = NULL;
         return error_set(err, "the host has no %zu bytes left", nbytes);
     }
-    status = gpu->driver.cuMemHostRegister_v2(*at, nbytes, CUDA_REGISTER_PORTABLE);
-    if (status != CUDA_OK) {
+    status = gpu->driver.cuMemHostRegister_v2(*at, nbytes, GPU_REGISTER_PORTABLE);
+    if (status != GPU_OK) {
         munmap(*at, nbytes);
         *at = NULL;
     }
@@ -218,9 +218,9 @@ int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t n
                struct gpubind_error *err)
 {
     int status =
-        gpu->driver.cuMemcpyHtoDAsync_v2(gpu_address(to), from, nbytes, gpu->stream[0]);
+        gpu->driver.cuMemcpyHtoDAsync_v2(address_of(to), from, nbytes, gpu->stream[0]);
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = gpu->driver.cuStreamSynchronize(gpu->stream[0]);
     return gpu_check(gpu, status, "a copy to the GPU failed", err);
 }
@@ -229,9 +229,9 @@ int gpu_download(const struct bench_gpu *gpu, void *to, const void *from, size_t
                  struct gpubind_error *err)
 {
     int status =
-        gpu->driver.cuMemcpyDtoHAsync_v2(to, gpu_address(from), nbytes, gpu->stream[0]);
+        gpu->driver.cuMemcpyDtoHAsync_v2(to, address_of(from), nbytes, gpu->stream[0]);
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = gpu->driver.cuStreamSynchronize(gpu->stream[0]);
     return gpu_check(gpu, status, "a copy from the GPU failed", err);
 }

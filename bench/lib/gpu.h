@@ -6,17 +6,17 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "gpu/core/driver_api.h"
+#include "gpu/core/gpu_types.h"
 
 struct gpu_driver {
     void *library;
 #define X(name, arguments) int(*name) arguments;
-    CUDA_FUNCTIONS(X)
-    CUDA_MEASURE_FUNCTIONS(X)
+    GPU_DRIVER_FUNCTIONS(X)
+    GPU_DRIVER_MEASURE_FUNCTIONS(X)
 #undef X
     /* NULL where the driver has none. */
 #define X(name, arguments) int(*name) arguments;
-    CUDA_GRAPH_FUNCTIONS(X)
+    GPU_DRIVER_GRAPH_FUNCTIONS(X)
 #undef X
     /* For display; NULL where the driver has none. */
     int (*cuDeviceGetName)(char *, int, int);
@@ -27,9 +27,9 @@ struct gpu_driver {
 struct bench_gpu {
     struct gpu_driver driver;
     int device;
-    struct CUctx_st *context;
+    gpu_context context;
     bool entered;                  /* it is on the thread's context stack */
-    struct CUstream_st *stream[2]; /* non-blocking: one for each direction */
+    gpu_stream stream[2]; /* non-blocking: one for each direction */
     size_t memory;
     char name[96], pci[24];
     int version; /* 13000 is CUDA 13.0; 0: not known */
@@ -58,13 +58,13 @@ int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t n
                struct gpubind_error *err);
 int gpu_download(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
                  struct gpubind_error *err);
-/* "TEXT: error 2 (CUDA_ERROR_OUT_OF_MEMORY)" unless status is CUDA_OK. */
+/* "TEXT: error 2 (CUDA_ERROR_OUT_OF_MEMORY)" unless status is GPU_OK. */
 int gpu_check(const struct bench_gpu *gpu, int status, const char *text,
               struct gpubind_error *err);
 
-static inline cuda_address gpu_address(const void *at)
+static inline gpu_address address_of(const void *at)
 {
-    return (cuda_address)(uintptr_t)at;
+    return (gpu_address)(uintptr_t)at;
 }
 
 #endif

@@ -17,11 +17,11 @@ int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gp
     }
     kernels->gpu = gpu;
     status = gpu->driver.cuModuleLoadData(&kernels->module, bench_kernel_image);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = gpu->driver.cuDeviceGetAttribute(&kernels->processors,
-                                                  CUDA_ATTRIBUTE_MULTIPROCESSORS, gpu->device);
-    if (status == CUDA_OK)
-        status = gpu->driver.cuDeviceGetAttribute(&kernels->major, CUDA_ATTRIBUTE_COMPUTE_MAJOR,
+                                                  GPU_ATTRIBUTE_MULTIPROCESSORS, gpu->device);
+    if (status == GPU_OK)
+        status = gpu->driver.cuDeviceGetAttribute(&kernels->major, GPU_ATTRIBUTE_COMPUTE_MAJOR,
                                                   gpu->device);
     if (gpu_check(gpu, status, "the kernels cannot be loaded", err) < 0)
         return BENCH_CANNOT;
@@ -42,19 +42,19 @@ int kernels_run(const struct kernels *kernels, const struct launch *launch, int 
                 double *seconds, struct gpubind_error *err)
 {
     const struct gpu_driver *driver = &kernels->gpu->driver;
-    struct CUstream_st *stream = kernels->gpu->stream[0];
-    struct CUfunc_st *kernel;
+    gpu_stream stream = kernels->gpu->stream[0];
+    gpu_function kernel;
     char text[80];
     double from = 0;
     int status = driver->cuModuleGetFunction(&kernel, kernels->module, launch->name);
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuStreamSynchronize(stream);
     from = seconds_now();
-    for (int i = 0; i < n && status == CUDA_OK; i++)
+    for (int i = 0; i < n && status == GPU_OK; i++)
         status = driver->cuLaunchKernel(kernel, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
                                         stream, launch->parameters, NULL);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = driver->cuStreamSynchronize(stream);
     if (seconds)
         *seconds = (seconds_now() - from) / n;

@@ -11,7 +11,7 @@ extern const void *const bench_kernel_image;
 
 struct kernels {
     const struct bench_gpu *gpu; /* its context is current, here and below */
-    struct CUmod_st *module;
+    gpu_module module;
     void *count; /* a word of 64 bits on the GPU */
     int processors, major; /* of the GPU: multiprocessors, compute capability */
 };

@@ -112,8 +112,8 @@ static int read_gpu(int number, struct peaks *peaks, struct gpubind_error *err)
 
     if (gpu_open_number(&gpu, number, err) < 0)
         return -1;
-    gpu.driver.cuDeviceGetAttribute(&clock, CUDA_ATTRIBUTE_MEMORY_CLOCK, gpu.device);
-    gpu.driver.cuDeviceGetAttribute(&bits, CUDA_ATTRIBUTE_MEMORY_BUS, gpu.device);
+    gpu.driver.cuDeviceGetAttribute(&clock, GPU_ATTRIBUTE_MEMORY_CLOCK, gpu.device);
+    gpu.driver.cuDeviceGetAttribute(&bits, GPU_ATTRIBUTE_MEMORY_BUS, gpu.device);
     machine_add_gpu("", &gpu, &name);
     snprintf(peaks->gpu[number].name, sizeof peaks->gpu[number].name, "%s",
              name.bytes ? name.bytes : "");

@@ -10,22 +10,22 @@
 /* What the ranks of a pair exchange: an IPC handle of pt2pt.in. */
 struct offer {
     int good;
-    struct cuda_ipc_handle handle;
+    gpu_ipc_handle handle;
 };
 
 static bool open_remote(struct pt2pt *pt2pt)
 {
     const struct gpu_driver *driver = &pt2pt->gpu.driver;
     struct offer mine, theirs;
-    cuda_address remote = 0;
+    gpu_address remote = 0;
 
     memset(&mine, 0, sizeof mine);
     mine.good = pt2pt->has_gpu && pt2pt->ranks.one_node &&
-                driver->cuIpcGetMemHandle(&mine.handle, gpu_address(pt2pt->in.at)) == CUDA_OK;
+                driver->cuIpcGetMemHandle(&mine.handle, address_of(pt2pt->in.at)) == GPU_OK;
     MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, pt2pt->ranks.peer, BENCH_TAG, &theirs, sizeof theirs,
                  MPI_BYTE, pt2pt->ranks.peer, BENCH_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!mine.good || !theirs.good ||
-        driver->cuIpcOpenMemHandle_v2(&remote, theirs.handle, CUDA_IPC_LAZY_PEER) != CUDA_OK)
+        driver->cuIpcOpenMemHandle_v2(&remote, theirs.handle, GPU_IPC_LAZY_PEER) != GPU_OK)
         return false;
     pt2pt->copier.remote = (unsigned char *)(uintptr_t)remote;
     return true;
@@ -97,7 +97,7 @@ void copier_close(struct pt2pt *pt2pt)
     struct copier *copier = &pt2pt->copier;
 
     if (copier->remote)
-        pt2pt->gpu.driver.cuIpcCloseMemHandle(gpu_address(copier->remote));
+        pt2pt->gpu.driver.cuIpcCloseMemHandle(address_of(copier->remote));
     for (int i = 0; i < 2; i++)
         if (copier->host[i])
             gpu_free_host(&pt2pt->gpu, copier->host[i], copier->host_nbytes);
@@ -119,9 +119,9 @@ static void synchronize(const struct pt2pt *pt2pt, int stream)
 
 static void to_peer(const struct pt2pt *pt2pt, size_t offset, size_t nbytes)
 {
-    cuda_address to = gpu_address(pt2pt->copier.remote + offset);
+    gpu_address to = address_of(pt2pt->copier.remote + offset);
 
-    check(pt2pt, pt2pt->gpu.driver.cuMemcpyDtoDAsync_v2(to, gpu_address(pt2pt->out.at + offset),
+    check(pt2pt, pt2pt->gpu.driver.cuMemcpyDtoDAsync_v2(to, address_of(pt2pt->out.at + offset),
                                                         nbytes, pt2pt->gpu.stream[0]));
 }
 
@@ -138,7 +138,7 @@ static void to_host(const struct pt2pt *pt2pt, const struct task *task, size_t o
 {
     void *to = host_place(pt2pt, task, 0, offset);
 
-    check(pt2pt, pt2pt->gpu.driver.cuMemcpyDtoHAsync_v2(to, gpu_address(pt2pt->out.at + offset),
+    check(pt2pt, pt2pt->gpu.driver.cuMemcpyDtoHAsync_v2(to, address_of(pt2pt->out.at + offset),
                                                         task->nbytes, pt2pt->gpu.stream[0]));
 }
 
@@ -146,7 +146,7 @@ static void from_host(const struct pt2pt *pt2pt, const struct task *task, size_t
 {
     const void *from = host_place(pt2pt, task, 1, offset);
 
-    check(pt2pt, pt2pt->gpu.driver.cuMemcpyHtoDAsync_v2(gpu_address(pt2pt->in.at + offset), from,
+    check(pt2pt, pt2pt->gpu.driver.cuMemcpyHtoDAsync_v2(address_of(pt2pt->in.at + offset), from,
                                                         task->nbytes, pt2pt->gpu.stream[1]));
 }
 

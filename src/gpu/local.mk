@@ -8,7 +8,9 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/core/driver.c src/gpu/core/driver.h \
 	src/gpu/core/driver_api.h \
 	src/gpu/core/events.c src/gpu/core/events.h \
+	src/gpu/core/gpu_calls.h \
 	src/gpu/core/gpu_context.c src/gpu/core/gpu_context.h \
+	src/gpu/core/gpu_types.h \
 	src/gpu/core/ipc_cache.c src/gpu/core/ipc_cache.h \
 	src/gpu/core/kernels.c src/gpu/core/kernels.h \
 	src/gpu/core/mem_query.c src/gpu/core/mem_query.h \

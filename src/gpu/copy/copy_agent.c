@@ -10,7 +10,7 @@
 
 struct agent {
     struct agent_ring *ring; /* NULL: not started, and copies are the driver's */
-    cuda_address state;
+    gpu_address state;
     bool tried;         /* to start it */
     int held;           /* streams that wait */
     uint32_t launched;  /* instances */
@@ -38,11 +38,11 @@ static bool is_idle(const struct agent *agent)
     return load(&agent->ring->done) == agent->posted;
 }
 
-static int zero(struct gpu *gpu, cuda_address at, size_t nbytes)
+static int zero(struct gpu *gpu, gpu_address at, size_t nbytes)
 {
     int status = gpu_driver()->cuMemsetD8Async(at, 0, nbytes, gpu->streams[GPU_AGENT]);
 
-    return status == CUDA_OK ? gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) : status;
+    return status == GPU_OK ? gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) : status;
 }
 
 static void open_to(struct agent *agent, uint32_t number)
@@ -54,19 +54,19 @@ static void open_to(struct agent *agent, uint32_t number)
 /* The context is current. */
 static int launch(struct gpu *gpu, struct agent *agent)
 {
-    struct agent_kernel_job job = {(cuda_address)(uintptr_t)agent->ring, agent->state,
+    struct agent_kernel_job job = {(gpu_address)(uintptr_t)agent->ring, agent->state,
                                    agent->launched};
     void *parameters[] = {&job};
-    struct CUstream_st *stream = gpu->streams[GPU_AGENT];
+    gpu_stream stream = gpu->streams[GPU_AGENT];
     int status = gpu_driver()->cuStreamWaitValue32_v2(
-        stream, (cuda_address)(uintptr_t)&agent->ring->doorbell, agent->launched + 1,
-        CUDA_WAIT_GEQ);
+        stream, (gpu_address)(uintptr_t)&agent->ring->doorbell, agent->launched + 1,
+        GPU_WAIT_GEQ);
 
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = gpu_driver()->cuLaunchKernel(kernel_of(gpu, GPU_AGENT_KERNEL), blocks, 1, 1,
                                               AGENT_KERNEL_THREADS, 1, 1, 0, stream, parameters,
                                               NULL);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         agent->launched++;
     else /* nothing lies behind that wait; instances that run early only wait longer */
         open_to(agent, agent->launched + 1);
@@ -108,7 +108,7 @@ static void make_ready(struct gpu *gpu, struct agent *agent)
 
     while (!agent->broken && ready(agent) < (uint32_t)agent->held &&
            agent->launched - load(&agent->ring->exited) < AGENT_INSTANCES - 1)
-        agent->broken = launch(gpu, agent) != CUDA_OK;
+        agent->broken = launch(gpu, agent) != GPU_OK;
     gpu_leave(entered);
 }
 
@@ -128,7 +128,7 @@ static void settle(struct agent *agent)
 static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *err)
 {
     agent->state = gpu_allocate(gpu, sizeof(struct agent_state));
-    if (!agent->state || zero(gpu, agent->state, sizeof(struct agent_state)) != CUDA_OK)
+    if (!agent->state || zero(gpu, agent->state, sizeof(struct agent_state)) != GPU_OK)
         return false;
     agent->ring = page_locked(sizeof *agent->ring, err);
     if (!agent->ring)
@@ -138,7 +138,7 @@ static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *er
     agent->held = 0;
     settle(agent);
     return !agent->broken &&
-           gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == CUDA_OK;
+           gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == GPU_OK;
 }
 
 static void try_start(struct gpu *gpu, struct agent *agent)
@@ -173,7 +173,7 @@ static bool is_lost(struct gpu *gpu, struct gpubind_error *err)
     entered = gpu_enter(gpu);
     status = gpu_driver()->cuStreamQuery(gpu->streams[GPU_AGENT]);
     gpu_leave(entered);
-    if (status == CUDA_OK || status == CUDA_NOT_READY)
+    if (status == GPU_OK || status == GPU_NOT_READY)
         return false;
     gpu->agent->broken = true;
     gpu_error(status, "a copy failed", err);
@@ -253,20 +253,20 @@ void agent_hold(struct gpu *gpu, int more)
     settle(agent);
 }
 
-bool agent_serves(const struct gpu *gpu, enum gpu_stream stream)
+bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream)
 {
     const struct agent *agent = gpu->agent;
 
     return agent && !gpu_is_dead(gpu) && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
 }
 
-bool agent_reaches(cuda_address address)
+bool agent_reaches(gpu_address address)
 {
     unsigned type = 0;
     int attribute = CUDA_POINTER_MEMORY_TYPE;
     void *value = &type;
 
-    return gpu_driver()->cuPointerGetAttributes(1, &attribute, &value, address) == CUDA_OK && type;
+    return gpu_driver()->cuPointerGetAttributes(1, &attribute, &value, address) == GPU_OK && type;
 }
 
 uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)

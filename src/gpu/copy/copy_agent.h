@@ -25,14 +25,14 @@
 void agent_hold(struct gpu *gpu, int more);
 /* What would go into that stream is to be posted. Not what waits for the application's work in
  * GPU_PACK. */
-bool agent_serves(const struct gpu *gpu, enum gpu_stream stream);
+bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream);
 /* Posts a job of that kind, nbytes of it; waits for room in the ring. The command's ticket:
  * never 0. */
 uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes);
 /* The ticket of the latest command; 0: all are done. */
 uint32_t agent_latest(const struct gpu *gpu);
 /* A kernel can read and write there: GPU memory, or page-locked. */
-bool agent_reaches(cuda_address address);
+bool agent_reaches(gpu_address address);
 /* 1: done; 0: not yet; -1 with a sentence: the context is no more good. */
 int agent_done(struct gpu *gpu, uint32_t ticket, struct gpubind_error *err);
 /* Waits for all commands. 0, or -1 with a sentence. */

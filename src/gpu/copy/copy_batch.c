@@ -34,7 +34,7 @@ static void fill_job(struct copy_kernel_job *job, const struct copy *copies, int
     job->n = (unsigned)n;
 }
 
-static int launch(struct CUfunc_st *kernel, struct CUstream_st *stream,
+static int launch(gpu_function kernel, gpu_stream stream,
                   const struct copy *copies, int n)
 {
     struct copy_kernel_job job;
@@ -47,10 +47,10 @@ static int launch(struct CUfunc_st *kernel, struct CUstream_st *stream,
                                         stream, parameters, NULL);
 }
 
-static int batch(struct CUstream_st *stream, const struct copy *copies, int n)
+static int batch(gpu_stream stream, const struct copy *copies, int n)
 {
     struct cuda_copy_attributes attributes = {.order = CUDA_COPY_IN_STREAM_ORDER};
-    cuda_address to[COPIES_MOST], from[COPIES_MOST];
+    gpu_address to[COPIES_MOST], from[COPIES_MOST];
     size_t nbytes[COPIES_MOST], first = 0;
 
     for (int i = 0; i < n; i++) {
@@ -62,12 +62,12 @@ static int batch(struct CUstream_st *stream, const struct copy *copies, int n)
                                                1, stream);
 }
 
-static int one_by_one(struct CUstream_st *stream, const struct copy *copies, int n)
+static int one_by_one(gpu_stream stream, const struct copy *copies, int n)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (int i = 0; i < n && status == CUDA_OK; i++)
+    for (int i = 0; i < n && status == GPU_OK; i++)
         status = copies[i].device
                      ? cuda->cuMemcpyDtoDAsync_v2(copies[i].to, copies[i].from, copies[i].nbytes,
                                                   stream)
@@ -77,9 +77,9 @@ static int one_by_one(struct CUstream_st *stream, const struct copy *copies, int
 }
 
 /* The context is current. */
-static int start(struct gpu *gpu, struct CUstream_st *stream, const struct copy *copies, int n)
+static int start(struct gpu *gpu, gpu_stream stream, const struct copy *copies, int n)
 {
-    struct CUfunc_st *kernel = NULL;
+    gpu_function kernel = NULL;
     size_t nbytes = 0;
     bool device = true;
 
@@ -99,7 +99,7 @@ static int start(struct gpu *gpu, struct CUstream_st *stream, const struct copy 
 }
 
 /* Pageable memory is the driver's alone. */
-static bool agent_can(const struct gpu *gpu, enum gpu_stream stream, const struct copy *copies,
+static bool agent_can(const struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies,
                       int n)
 {
     if (!agent_serves(gpu, stream))
@@ -111,7 +111,7 @@ static bool agent_can(const struct gpu *gpu, enum gpu_stream stream, const struc
 }
 
 /* What the agent cannot do is done between its commands: they are in no stream. 0, or -1. */
-static int come_after_agent(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+static int come_after_agent(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_error *err)
 {
     return agent_serves(gpu, stream) ? agent_drain(gpu, err) : 0;
 }
@@ -138,7 +138,7 @@ static void give_event(const struct flight *flight)
         event_give(flight->gpu, flight->event);
 }
 
-int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
+int copies_start(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct flight *flight, struct gpubind_error *err)
 {
     bool entered;
@@ -156,15 +156,15 @@ int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *cop
     }
     entered = gpu_enter(gpu);
     status = event_take(gpu, &flight->event);
-    if (status == CUDA_OK) {
+    if (status == GPU_OK) {
         status = start(gpu, gpu->streams[stream], copies, n);
-        if (status == CUDA_OK)
+        if (status == GPU_OK)
             status = gpu_driver()->cuEventRecord(flight->event, gpu->streams[stream]);
-        if (status != CUDA_OK)
+        if (status != GPU_OK)
             give_event(flight);
     }
     gpu_leave(entered);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         return 0;
     flight->gpu = NULL;
     return gpu_error(status, "a copy cannot be started", err);
@@ -188,13 +188,13 @@ int flight_landed(struct flight *flight, struct gpubind_error *err)
         return command_landed(flight, err);
     entered = gpu_enter(flight->gpu);
     status = gpu_driver()->cuEventQuery(flight->event);
-    if (status != CUDA_NOT_READY)
+    if (status != GPU_NOT_READY)
         give_event(flight);
     gpu_leave(entered);
-    if (status == CUDA_NOT_READY)
+    if (status == GPU_NOT_READY)
         return 0;
     flight->gpu = NULL;
-    return status == CUDA_OK ? 1 : gpu_error(status, "a copy failed", err);
+    return status == GPU_OK ? 1 : gpu_error(status, "a copy failed", err);
 }
 
 int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err)
@@ -203,8 +203,8 @@ int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_err
     int status = event_of_legacy(gpu, &flight->event);
 
     gpu_leave(entered);
-    flight->gpu = status == CUDA_OK && flight->event ? gpu : NULL;
-    return status == CUDA_OK ? !flight->gpu : gpu_error(status, "earlier GPU work", err);
+    flight->gpu = status == GPU_OK && flight->event ? gpu : NULL;
+    return status == GPU_OK ? !flight->gpu : gpu_error(status, "earlier GPU work", err);
 }
 
 void flight_drop(struct flight *flight)
@@ -219,7 +219,7 @@ void flight_drop(struct flight *flight)
     flight->gpu = NULL;
 }
 
-int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind_error *err)
+int flight_precede(struct flight *flight, enum gpu_own_stream stream, struct gpubind_error *err)
 {
     bool entered;
     int status;
@@ -231,10 +231,10 @@ int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind
 
     gpu_leave(entered);
     flight_drop(flight);
-    return status == CUDA_OK ? 0 : gpu_error(status, "earlier GPU work", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "earlier GPU work", err);
 }
 
-int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
+int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err)
 {
     const bool beside = agent_serves(gpu, stream);
@@ -249,13 +249,13 @@ int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *cop
         return -1;
     entered = gpu_enter(gpu);
     status = start(gpu, gpu->streams[stream], copies, n);
-    if (beside && status == CUDA_OK) /* commands may come after it */
+    if (beside && status == GPU_OK) /* commands may come after it */
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
 }
 
-int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err)
+int copies_wait(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_error *err)
 {
     bool entered;
     int status;
@@ -265,10 +265,10 @@ int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *e
     entered = gpu_enter(gpu);
     status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "a copy failed", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "a copy failed", err);
 }
 
-int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
+int copy_now(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copy,
              struct gpubind_error *err)
 {
     bool entered;
@@ -282,8 +282,8 @@ int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
         return -1;
     entered = gpu_enter(gpu);
     status = one_by_one(gpu->streams[stream], copy, 1);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "a copy failed", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "a copy failed", err);
 }

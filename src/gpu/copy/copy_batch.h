@@ -7,14 +7,14 @@
 #define COPIES_MOST 64 /* in one start */
 
 struct copy {
-    cuda_address to, from; /* any memory that the GPU's context can address */
+    gpu_address to, from; /* any memory that the GPU's context can address */
     size_t nbytes;
     bool device; /* both ends are GPU memory, so that a kernel may do it */
 };
 
 struct flight { /* copies under way */
     struct gpu *gpu; /* NULL: none */
-    struct CUevent_st *event; /* or, when it is NULL, */
+    gpu_event event; /* or, when it is NULL, */
     uint32_t ticket;          /* a command of the copy agent; 0: nothing was under way */
 };
 
@@ -25,7 +25,7 @@ void copies_set_blocks(int n);
 /* Starts n (0 to COPIES_MOST) copies in that stream, in any order among themselves. The
  * flight is theirs and of all that was in the stream before. On success the caller asks
  * flight_landed until it does not say 0. */
-int copies_start(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
+int copies_start(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct flight *flight, struct gpubind_error *err);
 /* 1: landed; 0: not yet; -1: one failed. The flight is over unless 0. */
 int flight_landed(struct flight *flight, struct gpubind_error *err);
@@ -36,17 +36,17 @@ int flight_landed(struct flight *flight, struct gpubind_error *err);
 int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err);
 /* Later work in the stream comes after it; the flight is over. 0, or -1 with a sentence; -1
  * and err as it is where there is no flight. */
-int flight_precede(struct flight *flight, enum gpu_stream stream, struct gpubind_error *err);
+int flight_precede(struct flight *flight, enum gpu_own_stream stream, struct gpubind_error *err);
 /* Nobody asks any more whether it has landed, if it is one. */
 void flight_drop(struct flight *flight);
 /* Starts them for a caller that waits for the stream later, by copies_wait or a flight.
  * 0, or -1 with a sentence: some may have been started. */
-int copies_queue(struct gpu *gpu, enum gpu_stream stream, const struct copy *copies, int n,
+int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err);
 /* Waits for all that is in the stream. -1: something of it failed. */
-int copies_wait(struct gpu *gpu, enum gpu_stream stream, struct gpubind_error *err);
+int copies_wait(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_error *err);
 /* Starts one copy and waits for it, and for all before it in the stream. */
-int copy_now(struct gpu *gpu, enum gpu_stream stream, const struct copy *copy,
+int copy_now(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copy,
              struct gpubind_error *err);
 
 #endif

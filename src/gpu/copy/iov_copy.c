@@ -14,7 +14,7 @@ enum { PART = GATHER_KERNEL_PART, TILE = GATHER_KERNEL_TILE, LEAST = GATHER_KERN
 struct table {
     struct table *next;
     struct gpu *gpu;
-    cuda_address address;
+    gpu_address address;
 };
 
 struct gather {
@@ -106,7 +106,7 @@ static void index_tiles(struct gather *gather, uint64_t *first, uint64_t tiles)
 }
 
 /* As the kernel wants it; the call returns when it is there. */
-static int upload(struct gather *gather, struct gpu *gpu, cuda_address to, uint64_t *words,
+static int upload(struct gather *gather, struct gpu *gpu, gpu_address to, uint64_t *words,
                   uint64_t nwords, uint64_t tiles)
 {
     const struct cuda_driver *cuda = gpu_driver();
@@ -116,20 +116,20 @@ static int upload(struct gather *gather, struct gpu *gpu, cuda_address to, uint6
     memcpy(words + gather->n + 1, gather->at, gather->n * sizeof *words);
     index_tiles(gather, words + 2 * gather->n + 1, tiles);
     status = cuda->cuMemcpyHtoDAsync_v2(to, words, nwords * sizeof *words, gpu->streams[GPU_OUT]);
-    return status == CUDA_OK ? cuda->cuStreamSynchronize(gpu->streams[GPU_OUT]) : status;
+    return status == GPU_OK ? cuda->cuStreamSynchronize(gpu->streams[GPU_OUT]) : status;
 }
 
 /* The context is current. */
-static cuda_address make_table(struct gather *gather, struct gpu *gpu)
+static gpu_address make_table(struct gather *gather, struct gpu *gpu)
 {
     const uint64_t tiles = (gather->position[gather->n] + TILE - 1) / TILE;
     const uint64_t nwords = 2 * gather->n + 1 + tiles + 1;
     uint64_t *words = malloc(nwords * sizeof *words);
-    cuda_address to = 0;
+    gpu_address to = 0;
 
     if (words)
         to = gpu_allocate(gpu, nwords * sizeof *words);
-    if (to && upload(gather, gpu, to, words, nwords, tiles) != CUDA_OK) {
+    if (to && upload(gather, gpu, to, words, nwords, tiles) != GPU_OK) {
         gpu_free_deferred(gpu, to);
         to = 0;
     }
@@ -138,10 +138,10 @@ static cuda_address make_table(struct gather *gather, struct gpu *gpu)
 }
 
 /* 0: none, this time. */
-static cuda_address table_of(struct gather *gather, struct gpu *gpu)
+static gpu_address table_of(struct gather *gather, struct gpu *gpu)
 {
     struct table *table = gather->tables;
-    cuda_address address;
+    gpu_address address;
 
     while (table && table->gpu != gpu)
         table = table->next;
@@ -179,7 +179,7 @@ static unsigned word_of(uint64_t bits)
 }
 
 /* Few warps go to as many blocks as there may be. */
-static int launch(struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stream stream,
+static int launch(struct gpu *gpu, gpu_function kernel, enum gpu_own_stream stream,
                   struct gather_kernel_job *job)
 {
     const uint64_t parts = (job->nbytes + PART - 1) / PART;
@@ -189,7 +189,7 @@ static int launch(struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stream str
 
     if (agent_serves(gpu, stream)) {
         agent_post(gpu, AGENT_GATHER, job, sizeof *job);
-        return CUDA_OK;
+        return GPU_OK;
     }
     return gpu_driver()->cuLaunchKernel(
         kernel, blocks, 1, 1,
@@ -199,7 +199,7 @@ static int launch(struct gpu *gpu, struct CUfunc_st *kernel, enum gpu_stream str
 
 /* What lies together from that byte of the message on, nbytes at most. */
 struct run {
-    cuda_address address;
+    gpu_address address;
     uint64_t nbytes;
 };
 
@@ -222,13 +222,13 @@ static struct run run_at(const struct gather_end *end, uint64_t byte, uint64_t *
     p = *piece % gather->n;
     in -= gather->position[p];
     size = gather->position[p + 1] - gather->position[p] - in;
-    return (struct run){end->address + element * (cuda_address)gather->extent +
-                            (cuda_address)gather->at[p] + in,
+    return (struct run){end->address + element * (gpu_address)gather->extent +
+                            (gpu_address)gather->at[p] + in,
                         size < nbytes ? size : nbytes};
 }
 
 /* Without the kernel: piece by piece, many to a call where the driver can. */
-static int copy_pieces(struct gpu *gpu, enum gpu_stream stream, const struct gather_end *to,
+static int copy_pieces(struct gpu *gpu, enum gpu_own_stream stream, const struct gather_end *to,
                        const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err)
 {
     struct copy copies[COPIES_MOST];
@@ -272,20 +272,20 @@ static bool fill_end(const struct gather_end *end, struct gpu *gpu, struct gathe
 bool gather_has_kernel(struct gpu *gpu)
 {
     bool entered = gpu_enter(gpu);
-    const struct CUfunc_st *kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
+    gpu_function kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
 
     gpu_leave(entered);
     return kernel;
 }
 
-int gather_copy(struct gpu *gpu, enum gpu_stream stream, const struct gather_end *to,
+int gather_copy(struct gpu *gpu, enum gpu_own_stream stream, const struct gather_end *to,
                 const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err)
 {
     struct gather_kernel_job job = {.nbytes = nbytes};
     bool entered = gpu_enter(gpu);
-    struct CUfunc_st *kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
+    gpu_function kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
     uint64_t all = nbytes;
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
     if (kernel && (!fill_end(to, gpu, &job.to, &all) || !fill_end(from, gpu, &job.from, &all)))
         kernel = NULL;
@@ -295,5 +295,5 @@ int gather_copy(struct gpu *gpu, enum gpu_stream stream, const struct gather_end
     gpu_leave(entered);
     if (!kernel)
         return copy_pieces(gpu, stream, to, from, nbytes, err);
-    return status == CUDA_OK ? 0 : gpu_error(status, "strided data cannot be copied", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "strided data cannot be copied", err);
 }

@@ -26,12 +26,12 @@ bool gather_has_kernel(struct gpu *gpu);
 
 struct gather_end { /* of a copy */
     struct gather *gather; /* NULL: dense */
-    cuda_address address;
+    gpu_address address;
 };
 
 /* Queues in that stream the copies of the first nbytes of the message. Both ends are GPU
  * memory that the GPU can address. 0, or -1 with a sentence: a part of it may be queued. */
-int gather_copy(struct gpu *gpu, enum gpu_stream stream, const struct gather_end *to,
+int gather_copy(struct gpu *gpu, enum gpu_own_stream stream, const struct gather_end *to,
                 const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err);
 
 #endif

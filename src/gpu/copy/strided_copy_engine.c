@@ -6,7 +6,7 @@
  * nanosecond), so that shorter ones than this leave the link idle. */
 #define ROW_LEAST 256
 
-static int copy_bytes(struct CUstream_st *stream, cuda_address to, cuda_address from,
+static int copy_bytes(gpu_stream stream, gpu_address to, gpu_address from,
                       uint64_t nbytes)
 {
     return gpu_driver()->cuMemcpyDtoDAsync_v2(to, from, nbytes, stream);
@@ -39,8 +39,8 @@ static bool has_planes(const struct joint_shape *joint)
            are_planes(joint->from_stride[2], joint->from_stride[1], rows);
 }
 
-static int copy_rows(struct CUstream_st *stream, const struct joint_shape *joint, cuda_address to,
-                     cuda_address from, uint64_t rows)
+static int copy_rows(gpu_stream stream, const struct joint_shape *joint, gpu_address to,
+                     gpu_address from, uint64_t rows)
 {
     const struct cuda_copy_2d shape = {
         .from_type = CUDA_MEMORY_DEVICE, .from_device = from,
@@ -51,8 +51,8 @@ static int copy_rows(struct CUstream_st *stream, const struct joint_shape *joint
     return gpu_driver()->cuMemcpy2DAsync_v2(&shape, stream);
 }
 
-static int copy_planes(struct CUstream_st *stream, const struct joint_shape *joint,
-                       cuda_address to, cuda_address from, uint64_t planes)
+static int copy_planes(gpu_stream stream, const struct joint_shape *joint,
+                       gpu_address to, gpu_address from, uint64_t planes)
 {
     const struct cuda_copy_3d shape = {
         .from_type = CUDA_MEMORY_DEVICE, .from_device = from,
@@ -66,15 +66,15 @@ static int copy_planes(struct CUstream_st *stream, const struct joint_shape *joi
 }
 
 /* The first nbytes of those levels. */
-static int copy_levels(struct CUstream_st *stream, const struct joint_shape *joint,
-                       unsigned levels, cuda_address to, cuda_address from, uint64_t nbytes)
+static int copy_levels(gpu_stream stream, const struct joint_shape *joint,
+                       unsigned levels, gpu_address to, gpu_address from, uint64_t nbytes)
 {
     const unsigned last = levels - 1;
     const uint64_t size = joint->size[last], whole = nbytes / size;
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
     if (nbytes == 0)
-        return CUDA_OK;
+        return GPU_OK;
     if (levels == 1)
         return copy_bytes(stream, to, from, nbytes);
     if (whole && levels == 2 && has_rows(joint))
@@ -82,14 +82,14 @@ static int copy_levels(struct CUstream_st *stream, const struct joint_shape *joi
     else if (whole && levels == 3 && has_planes(joint))
         status = copy_planes(stream, joint, to, from, whole);
     else
-        for (uint64_t i = 0; i < whole && status == CUDA_OK; i++)
+        for (uint64_t i = 0; i < whole && status == GPU_OK; i++)
             status = copy_levels(stream, joint, last,
-                                 to + i * (cuda_address)joint->to_stride[last],
-                                 from + i * (cuda_address)joint->from_stride[last], size);
-    if (status != CUDA_OK)
+                                 to + i * (gpu_address)joint->to_stride[last],
+                                 from + i * (gpu_address)joint->from_stride[last], size);
+    if (status != GPU_OK)
         return status;
-    return copy_levels(stream, joint, last, to + whole * (cuda_address)joint->to_stride[last],
-                       from + whole * (cuda_address)joint->from_stride[last],
+    return copy_levels(stream, joint, last, to + whole * (gpu_address)joint->to_stride[last],
+                       from + whole * (gpu_address)joint->from_stride[last],
                        nbytes - whole * size);
 }
 
@@ -100,12 +100,12 @@ static uint64_t run_behind(const struct shape *shape, uint64_t byte, uint64_t nb
     return shape->levels == 1 || run > nbytes - byte ? nbytes - byte : run;
 }
 
-static int copy_pieces(struct CUstream_st *stream, const struct shape *to,
+static int copy_pieces(gpu_stream stream, const struct shape *to,
                        const struct shape *from, uint64_t nbytes)
 {
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (uint64_t byte = 0, n; byte < nbytes && status == CUDA_OK; byte += n) {
+    for (uint64_t byte = 0, n; byte < nbytes && status == GPU_OK; byte += n) {
         const uint64_t there = run_behind(to, byte, nbytes), here = run_behind(from, byte, nbytes);
 
         n = there < here ? there : here;
@@ -114,7 +114,7 @@ static int copy_pieces(struct CUstream_st *stream, const struct shape *to,
     return status;
 }
 
-int shape_copy(struct CUstream_st *stream, const struct shape *to, const struct shape *from,
+int shape_copy(gpu_stream stream, const struct shape *to, const struct shape *from,
                uint64_t nbytes)
 {
     struct joint_shape joint;

@@ -8,7 +8,7 @@
 bool shape_copy_is_quick(const struct shape *to, const struct shape *from, uint64_t nbytes);
 /* Queues the calls, as many as it takes; returns the driver's result. The GPU's context
  * is current. */
-int shape_copy(struct CUstream_st *stream, const struct shape *to, const struct shape *from,
+int shape_copy(gpu_stream stream, const struct shape *to, const struct shape *from,
                uint64_t nbytes);
 
 #endif

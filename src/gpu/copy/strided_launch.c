@@ -61,7 +61,7 @@ void layout_job(struct layout_kernel_job *job, const struct shape *to, const str
     kernel_shape_of(from, unit, &job->shapes[1]);
 }
 
-int layout_launch(struct CUfunc_st *kernel, struct CUstream_st *stream, const struct shape *to,
+int layout_launch(gpu_function kernel, gpu_stream stream, const struct shape *to,
                   const struct shape *from, uint64_t nbytes)
 {
     struct layout_kernel_job job;

@@ -16,7 +16,7 @@ struct kernel_copy kernel_copy_of(const struct shape *to, const struct shape *fr
 void layout_job(struct layout_kernel_job *job, const struct shape *to, const struct shape *from,
                 uint64_t nbytes);
 /* That copy by a kernel of its own. Returns the driver's result, with the GPU's context current. */
-int layout_launch(struct CUfunc_st *kernel, struct CUstream_st *stream, const struct shape *to,
+int layout_launch(gpu_function kernel, gpu_stream stream, const struct shape *to,
                   const struct shape *from, uint64_t nbytes);
 
 #endif

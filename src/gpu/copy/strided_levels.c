@@ -36,15 +36,15 @@ bool shape_of(const struct layout *layout, uint64_t nbytes, struct shape *shape)
     return size >= nbytes;
 }
 
-cuda_address shape_address(const struct shape *shape, uint64_t byte)
+gpu_address shape_address(const struct shape *shape, uint64_t byte)
 {
-    cuda_address at = shape->address;
+    gpu_address at = shape->address;
 
     for (unsigned i = 0; i + 1 < shape->levels; i++) {
-        at += (cuda_address)shape->stride[i] * (byte % shape->n[i]);
+        at += (gpu_address)shape->stride[i] * (byte % shape->n[i]);
         byte /= shape->n[i];
     }
-    return at + (cuda_address)shape->stride[shape->levels - 1] * byte;
+    return at + (gpu_address)shape->stride[shape->levels - 1] * byte;
 }
 
 static uint64_t all_of(const struct shape *shape)

@@ -10,7 +10,7 @@
 /* Level 0 is n[0] bytes that lie together; n[k] elements of level k - 1, stride[k] bytes
  * apart, are one of level k. The message may end within an element of the last level. */
 struct shape {
-    cuda_address address;
+    gpu_address address;
     unsigned levels; /* 1: the message lies together */
     uint64_t n[SHAPE_LEVELS];
     int64_t stride[SHAPE_LEVELS]; /* stride[0]: 1 */
@@ -19,7 +19,7 @@ struct shape {
 /* Of the first nbytes (1 or more). false: the layout has less. */
 bool shape_of(const struct layout *layout, uint64_t nbytes, struct shape *shape);
 /* Where that byte of the message lies. */
-cuda_address shape_address(const struct shape *shape, uint64_t byte);
+gpu_address shape_address(const struct shape *shape, uint64_t byte);
 /* The most bytes, of 16, 8, 4 and 1, that every copy between both may move at a time. */
 unsigned shape_unit(const struct shape *to, const struct shape *from, uint64_t nbytes);
 
@@ -27,7 +27,7 @@ unsigned shape_unit(const struct shape *to, const struct shape *from, uint64_t n
 
 /* Both ends of a copy with the same levels. */
 struct joint_shape {
-    cuda_address to, from;
+    gpu_address to, from;
     unsigned levels;
     uint64_t size[JOINT_LEVELS]; /* bytes of the message in one element of the level below;
                                     size[0]: 1 */

@@ -11,8 +11,8 @@
 struct hold {
     struct hold *next;
     struct gpu *gpu;
-    struct CUstream_st *stream; /* the latest; it may be no more */
-    struct CUevent_st *event;
+    gpu_stream stream; /* the latest; it may be no more */
+    gpu_event event;
     bool busy;     /* between hold_begin and hold_end */
     bool recorded; /* well, the last time */
     bool pending;  /* the event was not seen yet */
@@ -25,7 +25,7 @@ static struct hold *holds;
 static struct later {
     struct later *next;
     struct gpu *gpu;
-    cuda_address memory;
+    gpu_address memory;
 } *laters;
 
 static bool is_over(struct hold *hold)
@@ -36,7 +36,7 @@ static bool is_over(struct hold *hold)
     if (gpu_is_dead(hold->gpu))
         return true;
     entered = gpu_enter(hold->gpu);
-    hold->pending = gpu_driver()->cuEventQuery(hold->event) == CUDA_NOT_READY;
+    hold->pending = gpu_driver()->cuEventQuery(hold->event) == GPU_NOT_READY;
     gpu_leave(entered);
     return !hold->pending;
 }
@@ -69,18 +69,18 @@ void gpu_hold(int more)
 
 /* ---- memory */
 
-cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes)
+gpu_address gpu_allocate(const struct gpu *gpu, size_t nbytes)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    cuda_address memory = 0;
+    gpu_address memory = 0;
 
     if (cuda->cuMemAllocAsync && cuda->cuMemFreeAsync &&
-        cuda->cuMemAllocAsync(&memory, nbytes, gpu->streams[GPU_OUT]) == CUDA_OK)
+        cuda->cuMemAllocAsync(&memory, nbytes, gpu->streams[GPU_OUT]) == GPU_OK)
         return memory;
-    return cuda->cuMemAlloc_v2(&memory, nbytes) == CUDA_OK ? memory : 0;
+    return cuda->cuMemAlloc_v2(&memory, nbytes) == GPU_OK ? memory : 0;
 }
 
-void gpu_free_now(const struct gpu *gpu, cuda_address memory)
+void gpu_free_now(const struct gpu *gpu, gpu_address memory)
 {
     bool entered;
 
@@ -95,10 +95,10 @@ void gpu_free_now(const struct gpu *gpu, cuda_address memory)
 /* GPU_PACK's later work comes after the work that is in the legacy stream now. */
 static int follow_legacy(struct gpu *gpu)
 {
-    struct CUevent_st *event;
+    gpu_event event;
     int status = event_of_legacy(gpu, &event);
 
-    if (status != CUDA_OK || !event)
+    if (status != GPU_OK || !event)
         return status;
     status = gpu_driver()->cuStreamWaitEvent(gpu->streams[GPU_PACK], event, 0);
     event_give(gpu, event);
@@ -106,7 +106,7 @@ static int follow_legacy(struct gpu *gpu)
 }
 
 /* false: it is to be freed otherwise. */
-static bool free_in_stream(struct gpu *gpu, cuda_address memory)
+static bool free_in_stream(struct gpu *gpu, gpu_address memory)
 {
     const struct cuda_driver *cuda = gpu_driver();
     bool entered;
@@ -116,13 +116,13 @@ static bool free_in_stream(struct gpu *gpu, cuda_address memory)
         return false;
     entered = gpu_enter(gpu);
     status = follow_legacy(gpu);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = cuda->cuMemFreeAsync(memory, gpu->streams[GPU_PACK]);
     gpu_leave(entered);
-    return status == CUDA_OK;
+    return status == GPU_OK;
 }
 
-void gpu_free_deferred(struct gpu *gpu, cuda_address memory)
+void gpu_free_deferred(struct gpu *gpu, gpu_address memory)
 {
     struct later *later;
 
@@ -163,7 +163,7 @@ bool gpu_frees_are_done(void)
     for (const struct gpu *gpu = gpu_any(); gpu && done; gpu = gpu->next) {
         bool entered = gpu_enter(gpu);
 
-        done = gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != CUDA_NOT_READY;
+        done = gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != GPU_NOT_READY;
         gpu_leave(entered);
     }
     return done && !laters;
@@ -181,11 +181,11 @@ static struct hold *make(struct gpu *gpu)
 {
     struct hold *hold = calloc(1, sizeof *hold);
     bool entered = gpu_enter(gpu);
-    int status = hold ? gpu_driver()->cuEventCreate(&hold->event, CUDA_EVENT_NO_TIMING)
-                      : CUDA_OUT_OF_MEMORY;
+    int status = hold ? gpu_driver()->cuEventCreate(&hold->event, GPU_EVENT_NO_TIMING)
+                      : GPU_OUT_OF_MEMORY;
 
     gpu_leave(entered);
-    if (status != CUDA_OK) {
+    if (status != GPU_OK) {
         free(hold);
         return NULL;
     }
@@ -196,7 +196,7 @@ static struct hold *make(struct gpu *gpu)
 }
 
 /* The stream's own, whose event then says more; else one whose event has come. */
-static struct hold *find(const struct gpu *gpu, const struct CUstream_st *stream)
+static struct hold *find(const struct gpu *gpu, gpu_stream stream)
 {
     struct hold *other = NULL;
 
@@ -211,7 +211,7 @@ static struct hold *find(const struct gpu *gpu, const struct CUstream_st *stream
     return other;
 }
 
-struct hold *hold_begin(struct gpu *gpu, struct CUstream_st *stream)
+struct hold *hold_begin(struct gpu *gpu, gpu_stream stream)
 {
     struct hold *hold = find(gpu, stream);
 
@@ -229,7 +229,7 @@ void hold_record(struct hold *hold)
 {
     bool entered = gpu_enter(hold->gpu);
 
-    hold->recorded = gpu_driver()->cuEventRecord(hold->event, hold->stream) == CUDA_OK;
+    hold->recorded = gpu_driver()->cuEventRecord(hold->event, hold->stream) == GPU_OK;
     gpu_leave(entered);
 }
 

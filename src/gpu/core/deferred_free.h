@@ -9,7 +9,7 @@ struct hold;
 
 /* What is put into a stream from here on counts. NULL: no event can be had, and it does
  * not. */
-struct hold *hold_begin(struct gpu *gpu, struct CUstream_st *stream);
+struct hold *hold_begin(struct gpu *gpu, gpu_stream stream);
 /* The event, after the work; may be called without the library's lock, since the driver
  * may wait for room in the stream. The GPU's context need not be current. */
 void hold_record(struct hold *hold);

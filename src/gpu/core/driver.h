@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "gpu/core/driver_api.h"
+#include "gpu/core/gpu_types.h"
 
 #define CUDA_MAX_SEEN 256
 

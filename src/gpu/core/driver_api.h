@@ -160,6 +160,7 @@ struct CUgraph_st;
 struct CUgraphExec_st;
 
 #define CUDA_LEGACY_STREAM ((struct CUstream_st *)1)
+#define CUDA_PER_THREAD_STREAM ((struct CUstream_st *)2)
 
 /* name, arguments; all return an enum cuda_result. The first list is what every
  * driver since CUDA 11.4 has; without one of the second a slower way is taken. */

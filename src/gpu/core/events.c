@@ -7,10 +7,10 @@
 static struct spare {
     struct spare *next;
     struct gpu *gpu;
-    struct CUevent_st *event;
+    gpu_event event;
 } *spares;
 
-int event_take(struct gpu *gpu, struct CUevent_st **event)
+int event_take(struct gpu *gpu, gpu_event *event)
 {
     for (struct spare **link = &spares; *link; link = &(*link)->next)
         if ((*link)->gpu == gpu) {
@@ -19,12 +19,12 @@ int event_take(struct gpu *gpu, struct CUevent_st **event)
             *event = spare->event;
             *link = spare->next;
             free(spare);
-            return CUDA_OK;
+            return GPU_OK;
         }
-    return gpu_driver()->cuEventCreate(event, CUDA_EVENT_NO_TIMING);
+    return gpu_driver()->cuEventCreate(event, GPU_EVENT_NO_TIMING);
 }
 
-void event_give(struct gpu *gpu, struct CUevent_st *event)
+void event_give(struct gpu *gpu, gpu_event event)
 {
     struct spare *spare = malloc(sizeof *spare);
 
@@ -38,24 +38,24 @@ void event_give(struct gpu *gpu, struct CUevent_st *event)
 
 void events_prepare(struct gpu *gpu)
 {
-    struct CUevent_st *event;
+    gpu_event event;
 
     for (int i = 0; i < EVENTS; i++)
-        if (gpu_driver()->cuEventCreate(&event, CUDA_EVENT_NO_TIMING) == CUDA_OK)
+        if (gpu_driver()->cuEventCreate(&event, GPU_EVENT_NO_TIMING) == GPU_OK)
             event_give(gpu, event);
 }
 
-int event_of_legacy(struct gpu *gpu, struct CUevent_st **event)
+int event_of_legacy(struct gpu *gpu, gpu_event *event)
 {
-    int status = gpu_driver()->cuStreamQuery(CUDA_LEGACY_STREAM);
+    int status = gpu_driver()->cuStreamQuery(GPU_LEGACY_STREAM);
 
     *event = NULL;
-    if (status != CUDA_NOT_READY)
+    if (status != GPU_NOT_READY)
         return status;
     status = event_take(gpu, event);
-    if (status == CUDA_OK) {
-        status = gpu_driver()->cuEventRecord(*event, CUDA_LEGACY_STREAM);
-        if (status != CUDA_OK) {
+    if (status == GPU_OK) {
+        status = gpu_driver()->cuEventRecord(*event, GPU_LEGACY_STREAM);
+        if (status != GPU_OK) {
             event_give(gpu, *event);
             *event = NULL;
         }

@@ -9,11 +9,11 @@
 /* Makes as many as are in use at a time. */
 void events_prepare(struct gpu *gpu);
 /* One without timing. The caller gives it back, whether it has come or not. */
-int event_take(struct gpu *gpu, struct CUevent_st **event);
-void event_give(struct gpu *gpu, struct CUevent_st *event);
+int event_take(struct gpu *gpu, gpu_event *event);
+void event_give(struct gpu *gpu, gpu_event event);
 /* Records one behind the work of the context's legacy stream, and so of its blocking streams.
  * *event is NULL when there is no such work. */
-int event_of_legacy(struct gpu *gpu, struct CUevent_st **event);
+int event_of_legacy(struct gpu *gpu, gpu_event *event);
 /* Destroys those that are kept, of all GPUs, whatever context is current. */
 void events_stop(void);
 

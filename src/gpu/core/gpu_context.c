@@ -41,7 +41,7 @@ const struct cuda_driver *gpu_driver(void)
     if (state == ABSENT && !join())
         return NULL;
     state = JOINED;
-    if (driver.cuDeviceGetCount(&count) != CUDA_OK)
+    if (driver.cuDeviceGetCount(&count) != GPU_OK)
         return NULL;
     state = FOUND;
     return &driver;
@@ -51,9 +51,9 @@ int gpu_error(int status, const char *what, struct gpubind_error *err)
 {
     const char *name = NULL;
 
-    if (status == CUDA_CAPTURE_IMPLICIT || status == CUDA_CAPTURE_UNSUPPORTED)
+    if (status == GPU_CAPTURE_IMPLICIT || status == GPU_CAPTURE_UNSUPPORTED)
         return error_set(err, "%s: not possible while a stream is being captured", what);
-    if (driver.cuGetErrorName(status, &name) != CUDA_OK || !name)
+    if (driver.cuGetErrorName(status, &name) != GPU_OK || !name)
         return error_set(err, "%s: CUDA error %d", what, status);
     return error_set(err, "%s: %s", what, name);
 }
@@ -67,7 +67,7 @@ int gpu_start(struct gpubind_error *err)
     if (!cuda_driver_open(&driver, err))
         return -1;
     status = driver.cuInit(0);
-    if (status != CUDA_OK)
+    if (status != GPU_OK)
         return gpu_error(status, "CUDA cannot be initialised", err);
     state = FOUND;
     return 0;
@@ -79,7 +79,7 @@ static bool is_same(const struct gpu *gpu)
     unsigned long long id = 0;
 
     return gpu->id == 0 ||
-           (driver.cuCtxGetId(gpu->context, &id) == CUDA_OK && id == gpu->id);
+           (driver.cuCtxGetId(gpu->context, &id) == GPU_OK && id == gpu->id);
 }
 
 bool gpu_is_dead(const struct gpu *gpu)
@@ -119,10 +119,10 @@ struct gpu *gpu_any(void)
 bool gpu_is_capturing(const struct gpu *gpu)
 {
     bool entered = gpu_enter(gpu);
-    int capturing = 0, status = driver.cuStreamIsCapturing(CUDA_LEGACY_STREAM, &capturing);
+    int capturing = 0, status = driver.cuStreamIsCapturing(GPU_LEGACY_STREAM, &capturing);
 
     gpu_leave(entered);
-    return status == CUDA_CAPTURE_IMPLICIT || capturing;
+    return status == GPU_CAPTURE_IMPLICIT || capturing;
 }
 
 /* Asking a stream for its work would spoil a capture. */
@@ -133,7 +133,7 @@ bool gpu_is_idle(const struct gpu *gpu)
     if (gpu_is_capturing(gpu))
         return false;
     entered = gpu_enter(gpu);
-    idle = driver.cuStreamQuery(CUDA_LEGACY_STREAM) != CUDA_NOT_READY;
+    idle = driver.cuStreamQuery(GPU_LEGACY_STREAM) != GPU_NOT_READY;
     gpu_leave(entered);
     return idle;
 }
@@ -144,7 +144,7 @@ bool gpu_is_lost(const struct gpu *gpu)
     const int status = driver.cuStreamQuery(gpu->streams[GPU_IN]);
 
     gpu_leave(entered);
-    return status != CUDA_OK && status != CUDA_NOT_READY;
+    return status != GPU_OK && status != GPU_NOT_READY;
 }
 
 bool gpus_are_idle(void)
@@ -165,9 +165,9 @@ bool gpus_copy_nothing(bool wait)
 
 int gpu_suspend_capture(void)
 {
-    int mode = CUDA_CAPTURE_RELAXED;
+    int mode = GPU_CAPTURE_RELAXED;
 
-    if (state != FOUND || driver.cuThreadExchangeStreamCaptureMode(&mode) != CUDA_OK)
+    if (state != FOUND || driver.cuThreadExchangeStreamCaptureMode(&mode) != GPU_OK)
         return -1;
     return mode;
 }
@@ -180,15 +180,15 @@ void gpu_resume_capture(int mode)
 
 bool gpu_enter(const struct gpu *gpu)
 {
-    struct CUctx_st *current = NULL;
+    gpu_context current = NULL;
 
     driver.cuCtxGetCurrent(&current);
-    return current != gpu->context && driver.cuCtxPushCurrent_v2(gpu->context) == CUDA_OK;
+    return current != gpu->context && driver.cuCtxPushCurrent_v2(gpu->context) == GPU_OK;
 }
 
 void gpu_leave(bool entered)
 {
-    struct CUctx_st *ours;
+    gpu_context ours;
 
     if (entered)
         driver.cuCtxPopCurrent_v2(&ours);
@@ -198,24 +198,24 @@ void gpu_leave(bool entered)
 static int prepare(struct gpu *gpu, struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (int i = 0; i < GPU_STREAMS && status == CUDA_OK; i++)
-        status = driver.cuStreamCreate(&gpu->streams[i], CUDA_STREAM_NON_BLOCKING);
-    if (status == CUDA_OK)
+    for (int i = 0; i < GPU_STREAMS && status == GPU_OK; i++)
+        status = driver.cuStreamCreate(&gpu->streams[i], GPU_STREAM_NON_BLOCKING);
+    if (status == GPU_OK)
         events_prepare(gpu);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
 }
 
 static int attribute_of(int ordinal, int attribute)
 {
     int value = 0;
 
-    return driver.cuDeviceGetAttribute(&value, attribute, ordinal) == CUDA_OK ? value : 0;
+    return driver.cuDeviceGetAttribute(&value, attribute, ordinal) == GPU_OK ? value : 0;
 }
 
-static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained,
+static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
                             struct gpubind_error *err)
 {
     struct gpu *gpu = calloc(1, sizeof *gpu);
@@ -227,9 +227,9 @@ static struct gpu *gpu_make(struct CUctx_st *context, int ordinal, bool retained
     gpu->context = context;
     gpu->ordinal = ordinal;
     gpu->retained = retained;
-    if (driver.cuCtxGetId && driver.cuCtxGetId(context, &gpu->id) != CUDA_OK)
+    if (driver.cuCtxGetId && driver.cuCtxGetId(context, &gpu->id) != GPU_OK)
         gpu->id = 0;
-    gpu->multiprocessors = attribute_of(ordinal, CUDA_ATTRIBUTE_MULTIPROCESSORS);
+    gpu->multiprocessors = attribute_of(ordinal, GPU_ATTRIBUTE_MULTIPROCESSORS);
     gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
     gpu->waits_for_64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
     if (prepare(gpu, err) < 0) {
@@ -252,7 +252,7 @@ void gpus_complete(void)
 
 static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
 {
-    struct CUctx_st *context;
+    gpu_context context;
     struct gpu *gpu;
     int status;
 
@@ -261,7 +261,7 @@ static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
         if (gpu->ordinal == ordinal && gpu->retained)
             return gpu;
     status = driver.cuDevicePrimaryCtxRetain(&context, ordinal);
-    if (status != CUDA_OK) {
+    if (status != GPU_OK) {
         gpu_error(status, "the context of a GPU cannot be had", err);
         return NULL;
     }
@@ -274,17 +274,17 @@ static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
 }
 
 /* The current context when it is of that device (any: -1). */
-static struct CUctx_st *current_of(int ordinal, int *device)
+static gpu_context current_of(int ordinal, int *device)
 {
-    struct CUctx_st *context = NULL;
+    gpu_context context = NULL;
 
-    if (driver.cuCtxGetCurrent(&context) != CUDA_OK || !context ||
-        driver.cuCtxGetDevice(device) != CUDA_OK)
+    if (driver.cuCtxGetCurrent(&context) != GPU_OK || !context ||
+        driver.cuCtxGetDevice(device) != GPU_OK)
         return NULL;
     return ordinal < 0 || ordinal == *device ? context : NULL;
 }
 
-struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *err)
+struct gpu *gpu_of(gpu_context context, int ordinal, struct gpubind_error *err)
 {
     int device = ordinal;
 
@@ -299,7 +299,7 @@ struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *
     return gpu_make(context, ordinal, false, err);
 }
 
-struct gpu *gpu_of_memory(struct CUctx_st *context, int ordinal, uint64_t id,
+struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id,
                           struct gpubind_error *err)
 {
     struct gpu *gpu;
@@ -315,7 +315,7 @@ struct gpu *gpu_of_memory(struct CUctx_st *context, int ordinal, uint64_t id,
 
 struct gpu *gpu_current(struct gpubind_error *err)
 {
-    struct CUctx_st *context;
+    gpu_context context;
     int device = 0, count = 0;
 
     if (gpu_start(err) < 0)
@@ -323,7 +323,7 @@ struct gpu *gpu_current(struct gpubind_error *err)
     context = current_of(-1, &device);
     if (context)
         return gpu_of(context, device, err);
-    if (driver.cuDeviceGetCount(&count) != CUDA_OK || count < 1) {
+    if (driver.cuDeviceGetCount(&count) != GPU_OK || count < 1) {
         error_set(err, "this rank sees no GPU");
         return NULL;
     }

@@ -10,17 +10,17 @@
 
 /* What arrives and what leaves must not queue behind each other. GPU_PACK alone may wait for
  * work of the application: what is packed, and freed, after that. GPU_AGENT: see copy_agent.h. */
-enum gpu_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_AGENT, GPU_STREAMS };
+enum gpu_own_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_AGENT, GPU_STREAMS };
 enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_GATHER_KERNEL,
                   GPU_AGENT_KERNEL,
                   GPU_KERNELS };
 
 struct gpu {
     struct gpu *next;
-    struct CUctx_st *context;
+    gpu_context context;
     int ordinal;
     int multiprocessors; /* 0: the driver does not say */
-    bool flushes;        /* its streams can wait for a word with CUDA_WAIT_FLUSH, */
+    bool flushes;        /* its streams can wait for a word with GPU_WAIT_FLUSH, */
     bool waits_for_64;   /* and for words of 64 bits */
     bool retained; /* the primary context, on our account */
     unsigned long long id; /* of the context: the address of one that was destroyed, or reset,
@@ -28,9 +28,9 @@ struct gpu {
     uint64_t newest;       /* memory with a number up to this was seen while it was alive */
     bool dead;
     /* non-blocking: the application waits for none */
-    struct CUstream_st *streams[GPU_STREAMS];
-    struct CUmod_st *module;
-    struct CUfunc_st *_Atomic kernels[GPU_KERNELS]; /* see kernels.h */
+    gpu_stream streams[GPU_STREAMS];
+    gpu_module module;
+    gpu_function _Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;
     bool synchronous; /* the context, see sync_memops.h */
     struct agent *agent; /* see copy_agent.h; NULL: no stream was ever held, */
@@ -55,14 +55,14 @@ int gpu_start(struct gpubind_error *err);
 struct gpu *gpu_current(struct gpubind_error *err);
 /* The GPU that a pointer's context and ordinal name; context may be NULL (memory of
  * a pool), then the current one if it is of that device, else the primary. */
-struct gpu *gpu_of(struct CUctx_st *context, int ordinal, struct gpubind_error *err);
+struct gpu *gpu_of(gpu_context context, int ordinal, struct gpubind_error *err);
 /* One that copies were made with, the first of all by `next`; NULL: none yet. */
 struct gpu *gpu_any(void);
 /* Loads the kernels of those that were first seen when streams were held, if it may be. */
 void gpus_complete(void);
 /* The same of memory with that number, never given twice in a process. Costs no call of the
  * driver for memory that is older than what was asked for before. */
-struct gpu *gpu_of_memory(struct CUctx_st *context, int ordinal, uint64_t id,
+struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id,
                           struct gpubind_error *err);
 /* The application has reset the device, or destroyed the context: its streams, events, modules,
  * memory, mappings and page locks are no more, and their handles must not be used. A struct gpu
@@ -107,10 +107,10 @@ bool gpu_may_wait(void);
 void gpu_wait_from_now_on(void);
 /* Memory of the library's own, which is not exported, for work in GPU_OUT, and elsewhere after
  * that; 0: none. The context is current. */
-cuda_address gpu_allocate(const struct gpu *gpu, size_t nbytes);
+gpu_address gpu_allocate(const struct gpu *gpu, size_t nbytes);
 /* What cuMemAlloc, gpu_allocate or vmm.h gave is free after the work that is in the
  * legacy and blocking streams now. Waits for nothing. */
-void gpu_free_deferred(struct gpu *gpu, cuda_address memory);
+void gpu_free_deferred(struct gpu *gpu, gpu_address memory);
 /* What could not be given to a stream to free, if that may be waited for. */
 void gpu_free_retry(void);
 /* All that gpu_free_deferred was called for is free. */
@@ -118,7 +118,7 @@ bool gpu_frees_are_done(void);
 /* Memory has run out: until it is so, for a moment at most. */
 void gpu_await_frees(void);
 /* At the end: at once, and waits. */
-void gpu_free_now(const struct gpu *gpu, cuda_address memory);
+void gpu_free_now(const struct gpu *gpu, gpu_address memory);
 
 /* -1, and "WHAT: CUDA_ERROR_NAME" in err. */
 int gpu_error(int status, const char *what, struct gpubind_error *err);

@@ -9,7 +9,7 @@ struct mapping {
     const void *owner;
     uint64_t id;
     struct gpu *gpu;
-    cuda_address owners_start, start;
+    gpu_address owners_start, start;
     uint64_t size;
     int users;
     bool dropped;
@@ -141,7 +141,7 @@ static struct mapping *find(const void *owner, uint64_t id, const struct gpu *gp
 
 static struct mapping *add(struct mapping *mapping, const void *owner,
                            const struct memory_export *shared, struct gpu *gpu,
-                           cuda_address start)
+                           gpu_address start)
 {
     *mapping = (struct mapping){.next = mappings, .owner = owner, .id = shared->id, .gpu = gpu,
                                 .owners_start = shared->start, .start = start,
@@ -156,7 +156,7 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
                              struct gpu *gpu, struct gpubind_error *err)
 {
     struct mapping *mapping = find(owner, shared->id, gpu);
-    cuda_address start = 0;
+    gpu_address start = 0;
     int status;
     bool entered;
 
@@ -172,10 +172,10 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
     mapping = malloc(sizeof *mapping);
     entered = gpu_enter(gpu);
     status = mapping ? gpu_driver()->cuIpcOpenMemHandle_v2(&start, shared->handle,
-                                                           CUDA_IPC_LAZY_PEER)
-                     : CUDA_OUT_OF_MEMORY;
+                                                           GPU_IPC_LAZY_PEER)
+                     : GPU_OUT_OF_MEMORY;
     gpu_leave(entered);
-    if (status != CUDA_OK) {
+    if (status != GPU_OK) {
         free(mapping);
         gpu_error(status, "another rank's GPU memory cannot be mapped", err);
         return NULL;
@@ -184,7 +184,7 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
 }
 
 struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
-                              struct gpu *gpu, cuda_address start)
+                              struct gpu *gpu, gpu_address start)
 {
     struct mapping *mapping = malloc(sizeof *mapping);
 
@@ -197,7 +197,7 @@ bool mapping_possible(const void *owner, const struct memory_export *shared,
     return memory_has_handle(shared) || find(owner, shared->id, gpu);
 }
 
-cuda_address mapping_address(const struct mapping *mapping, cuda_address owners)
+gpu_address mapping_address(const struct mapping *mapping, gpu_address owners)
 {
     return mapping->start + (owners - mapping->owners_start);
 }

@@ -17,13 +17,13 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
 /* The same of memory that shareable_open has put at start, which closes with the mapping.
  * NULL: out of memory; then nothing is closed. */
 struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
-                              struct gpu *gpu, cuda_address start);
+                              struct gpu *gpu, gpu_address start);
 /* false: it was shown by a descriptor, and this process has not mapped it so, or not for
  * this GPU. That says nothing about other memory of its owner's. */
 bool mapping_possible(const void *owner, const struct memory_export *shared,
                       const struct gpu *gpu);
 /* Where the owner's address lies here. */
-cuda_address mapping_address(const struct mapping *mapping, cuda_address owners);
+gpu_address mapping_address(const struct mapping *mapping, gpu_address owners);
 void mapping_done(struct mapping *mapping);
 /* The same, and it is closed when nobody else uses it. */
 void mapping_drop(struct mapping *mapping);

@@ -16,15 +16,15 @@ void kernels_allow(bool allow)
 }
 
 /* The driver loads lazily, with the first launch at the latest. */
-static struct CUfunc_st *load(const struct gpu *gpu, enum gpu_kernel which)
+static gpu_function load(const struct gpu *gpu, enum gpu_kernel which)
 {
     const struct cuda_driver *cuda = gpu_driver();
     void *parameters[] = {(void *)(uintptr_t)entries[which].no_work}; /* read by the call */
-    struct CUfunc_st *kernel;
+    gpu_function kernel;
 
-    if (cuda->cuModuleGetFunction(&kernel, gpu->module, entries[which].name) != CUDA_OK ||
+    if (cuda->cuModuleGetFunction(&kernel, gpu->module, entries[which].name) != GPU_OK ||
         cuda->cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, gpu->streams[GPU_OUT], parameters,
-                             NULL) != CUDA_OK)
+                             NULL) != GPU_OK)
         return NULL;
     return kernel;
 }
@@ -37,7 +37,7 @@ void kernels_load(struct gpu *gpu)
     if (!allowed || !image)
         return;
     entered = gpu_enter(gpu);
-    if (gpu_driver()->cuModuleLoadData(&gpu->module, image) == CUDA_OK)
+    if (gpu_driver()->cuModuleLoadData(&gpu->module, image) == GPU_OK)
         for (int i = 0; i < GPU_KERNELS; i++)
             gpu->kernels[i] = load(gpu, (enum gpu_kernel)i);
     gpu_leave(entered);
@@ -49,7 +49,7 @@ void kernels_unload(struct gpu *gpu)
         gpu_driver()->cuModuleUnload(gpu->module);
 }
 
-struct CUfunc_st *kernel_of(const struct gpu *gpu, enum gpu_kernel kernel)
+gpu_function kernel_of(const struct gpu *gpu, enum gpu_kernel kernel)
 {
     return allowed ? gpu->kernels[kernel] : NULL;
 }

@@ -21,6 +21,6 @@ void kernels_load(struct gpu *gpu);
 void kernels_unload(struct gpu *gpu);
 /* NULL: not in this build, not for this GPU, not allowed, or not loaded yet. Of any thread,
  * without the lock. */
-struct CUfunc_st *kernel_of(const struct gpu *gpu, enum gpu_kernel kernel);
+gpu_function kernel_of(const struct gpu *gpu, enum gpu_kernel kernel);
 
 #endif

@@ -34,18 +34,18 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
                                CUDA_POINTER_SYNC_MEMOPS};
     const struct cuda_driver *cuda = gpu_driver();
     unsigned type = 0, managed = 0, capable = 0, synchronous = 0;
-    struct CUctx_st *context = NULL;
+    gpu_context context = NULL;
     int ordinal = 0;
     unsigned long long id = 0;
     void *values[] = {&type, &context, &ordinal, &id, &memory->start, &memory->size,
                       &managed, &capable, &synchronous};
 
     memset(memory, 0, sizeof *memory);
-    memory->address = (cuda_address)(uintptr_t)pointer;
+    memory->address = (gpu_address)(uintptr_t)pointer;
     if (!cuda || !pointer)
         return 0;
     if (cuda->cuPointerGetAttributes(sizeof attributes / sizeof *attributes, attributes, values,
-                                     memory->address) != CUDA_OK ||
+                                     memory->address) != GPU_OK ||
         (type != CUDA_MEMORY_DEVICE && !managed))
         return 0;
     memory->id = id;
@@ -94,7 +94,7 @@ static bool make_export(const struct memory *memory, struct memory_export *share
     shared->id = memory->id;
     shared->start = memory->start;
     shared->size = memory->size;
-    return status == CUDA_OK;
+    return status == GPU_OK;
 }
 
 static bool keep(struct memory_export **place, const struct memory_export *shared)
@@ -126,7 +126,7 @@ bool memory_share(const struct memory *memory, struct memory_export *shared)
 
 bool memory_has_handle(const struct memory_export *shared)
 {
-    static const struct cuda_ipc_handle none;
+    static const gpu_ipc_handle none;
 
     return memcmp(&shared->handle, &none, sizeof none) != 0;
 }
@@ -153,7 +153,7 @@ static bool exists(const struct memory_export *shared)
     unsigned long long id = 0;
     void *values[] = {&id};
 
-    return gpu_driver()->cuPointerGetAttributes(1, attribute, values, shared->start) == CUDA_OK &&
+    return gpu_driver()->cuPointerGetAttributes(1, attribute, values, shared->start) == GPU_OK &&
            id == shared->id;
 }
 

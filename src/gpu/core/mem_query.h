@@ -9,10 +9,10 @@
 #include "gpu/core/gpu_context.h"
 
 struct memory {
-    cuda_address address;
+    gpu_address address;
     struct gpu *gpu;     /* NULL: host memory */
     bool shareable;      /* cuIpcGetMemHandle may take it, or memory_show was told of it */
-    cuda_address start;  /* the allocation that address lies in, */
+    gpu_address start;  /* the allocation that address lies in, */
     size_t size;         /* its bytes, */
     uint64_t id;         /* and its number, never given twice in a process */
     bool capable;        /* it is cuMemAlloc's, of this process */
@@ -27,9 +27,9 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
  * has a handle of zeros: only who has mapped it already can do so. */
 struct memory_export {
     uint64_t id;
-    cuda_address start;
+    gpu_address start;
     uint64_t size;
-    struct cuda_ipc_handle handle;
+    gpu_ipc_handle handle;
 };
 
 bool memory_has_handle(const struct memory_export *shared);

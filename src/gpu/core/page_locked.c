@@ -13,8 +13,8 @@ void *page_locked(size_t nbytes, struct gpubind_error *err)
         error_set(err, "out of memory");
         return NULL;
     }
-    status = gpu_driver()->cuMemHostRegister_v2(at, nbytes, CUDA_REGISTER_PORTABLE);
-    if (status == CUDA_OK)
+    status = gpu_driver()->cuMemHostRegister_v2(at, nbytes, GPU_REGISTER_PORTABLE);
+    if (status == GPU_OK)
         return at;
     munmap(at, nbytes);
     gpu_error(status, "memory that streams wait for cannot be page-locked (ulimit -l?)", err);

@@ -12,7 +12,7 @@ static bool make_allocation(const struct memory *memory)
 
     return memory->capable && gpu_driver()->cuPointerSetAttribute &&
            gpu_driver()->cuPointerSetAttribute(&on, CUDA_POINTER_SYNC_MEMOPS, memory->start) ==
-               CUDA_OK;
+               GPU_OK;
 }
 
 /* The call waits for all streams of the context, so that it may have to be made later. */
@@ -25,8 +25,8 @@ static void make_context(struct gpu *gpu)
     if (gpu->synchronous || !cuda->cuCtxSetFlags || !cuda->cuCtxGetFlags || !gpu_may_wait())
         return;
     entered = gpu_enter(gpu);
-    gpu->synchronous = cuda->cuCtxGetFlags(&flags) == CUDA_OK &&
-                       cuda->cuCtxSetFlags(flags | CUDA_CONTEXT_SYNC_MEMOPS) == CUDA_OK;
+    gpu->synchronous = cuda->cuCtxGetFlags(&flags) == GPU_OK &&
+                       cuda->cuCtxSetFlags(flags | CUDA_CONTEXT_SYNC_MEMOPS) == GPU_OK;
     gpu_leave(entered);
 }
 

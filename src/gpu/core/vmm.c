@@ -6,7 +6,7 @@
 static struct shareable {
     struct shareable *next;
     struct gpu *gpu;
-    cuda_address at;
+    gpu_address at;
     uint64_t size;
 } *all;
 
@@ -14,7 +14,7 @@ static bool has(const struct gpu *gpu, int attribute)
 {
     int value = 0;
 
-    return gpu_driver()->cuDeviceGetAttribute(&value, attribute, gpu->ordinal) == CUDA_OK && value;
+    return gpu_driver()->cuDeviceGetAttribute(&value, attribute, gpu->ordinal) == GPU_OK && value;
 }
 
 bool shareable_possible(const struct gpu *gpu)
@@ -29,35 +29,35 @@ bool shareable_possible(const struct gpu *gpu)
 }
 
 /* Of memory that handle stands for: an address, and access. What the driver says. */
-static int map(struct gpu *gpu, unsigned long long handle, uint64_t size, cuda_address *at)
+static int map(struct gpu *gpu, unsigned long long handle, uint64_t size, gpu_address *at)
 {
     const struct cuda_memory_access access = {{CUDA_LOCATION_DEVICE, gpu->ordinal},
                                               CUDA_READ_AND_WRITE};
     const struct cuda_driver *cuda = gpu_driver();
     struct shareable *shareable = malloc(sizeof *shareable);
-    int status = shareable ? cuda->cuMemAddressReserve(at, size, 0, 0, 0) : CUDA_OUT_OF_MEMORY;
+    int status = shareable ? cuda->cuMemAddressReserve(at, size, 0, 0, 0) : GPU_OUT_OF_MEMORY;
 
-    if (status != CUDA_OK) {
+    if (status != GPU_OK) {
         free(shareable);
         return status;
     }
     status = cuda->cuMemMap(*at, size, 0, handle, 0);
-    if (status == CUDA_OK) {
+    if (status == GPU_OK) {
         status = cuda->cuMemSetAccess(*at, size, &access, 1);
-        if (status != CUDA_OK)
+        if (status != GPU_OK)
             cuda->cuMemUnmap(*at, size);
     }
-    if (status != CUDA_OK) {
+    if (status != GPU_OK) {
         cuda->cuMemAddressFree(*at, size);
         free(shareable);
         return status;
     }
     *shareable = (struct shareable){all, gpu, *at, size};
     all = shareable;
-    return CUDA_OK;
+    return GPU_OK;
 }
 
-static int make(struct gpu *gpu, uint64_t nbytes, cuda_address *at, uint64_t *size, int *fd)
+static int make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, int *fd)
 {
     const struct cuda_memory_properties properties = {
         .type = CUDA_PINNED, .handle_types = CUDA_FILE_DESCRIPTOR,
@@ -69,16 +69,16 @@ static int make(struct gpu *gpu, uint64_t nbytes, cuda_address *at, uint64_t *si
     int status = cuda->cuMemGetAllocationGranularity(&granularity, &properties,
                                                      CUDA_GRANULARITY_MINIMUM);
 
-    if (status != CUDA_OK || granularity == 0)
-        return status == CUDA_OK ? CUDA_NOT_SUPPORTED : status;
+    if (status != GPU_OK || granularity == 0)
+        return status == GPU_OK ? GPU_NOT_SUPPORTED : status;
     *size = (nbytes + granularity - 1) / granularity * granularity;
     status = cuda->cuMemCreate(&handle, *size, &properties, 0);
-    if (status != CUDA_OK)
+    if (status != GPU_OK)
         return status;
     status = cuda->cuMemExportToShareableHandle(fd, handle, CUDA_FILE_DESCRIPTOR, 0);
-    if (status == CUDA_OK) {
+    if (status == GPU_OK) {
         status = map(gpu, handle, *size, at);
-        if (status != CUDA_OK) {
+        if (status != GPU_OK) {
             close(*fd);
             *fd = -1;
         }
@@ -87,17 +87,17 @@ static int make(struct gpu *gpu, uint64_t nbytes, cuda_address *at, uint64_t *si
     return status;
 }
 
-int shareable_make(struct gpu *gpu, uint64_t nbytes, cuda_address *at, uint64_t *size, int *fd,
+int shareable_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, int *fd,
                    struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
     int status = make(gpu, nbytes, at, size, fd);
 
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "exportable GPU memory cannot be made", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "exportable GPU memory cannot be made", err);
 }
 
-int shareable_open(struct gpu *gpu, int fd, uint64_t size, cuda_address *at,
+int shareable_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
                    struct gpubind_error *err)
 {
     const struct cuda_driver *cuda = gpu_driver();
@@ -107,17 +107,17 @@ int shareable_open(struct gpu *gpu, int fd, uint64_t size, cuda_address *at,
     int status = cuda->cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd,
                                                       CUDA_FILE_DESCRIPTOR);
 
-    if (status == CUDA_OK) {
+    if (status == GPU_OK) {
         status = map(gpu, handle, size, at);
         cuda->cuMemRelease(handle);
     }
     gpu_leave(entered);
-    return status == CUDA_OK ? 0
+    return status == GPU_OK ? 0
                              : gpu_error(status, "another rank's exportable GPU memory cannot be "
                                          "mapped", err);
 }
 
-bool shareable_close(cuda_address at)
+bool shareable_close(gpu_address at)
 {
     struct shareable **link = &all, *shareable;
     bool entered;
@@ -136,7 +136,7 @@ bool shareable_close(cuda_address at)
     return true;
 }
 
-struct gpu *shareable_gpu(cuda_address address)
+struct gpu *shareable_gpu(gpu_address address)
 {
     for (const struct shareable *shareable = all; shareable; shareable = shareable->next)
         if (address >= shareable->at && address - shareable->at < shareable->size)

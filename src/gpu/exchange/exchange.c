@@ -76,14 +76,14 @@ static int look(const struct exchange *exchange, struct outlook *outlook,
     return 0;
 }
 
-int exchange_start(struct gpu *gpu, struct CUstream_st *stream,
+int exchange_start(struct gpu *gpu, gpu_stream stream,
                    const struct exchange_send *sends, int nsends,
                    const struct exchange_receive *receives, int nreceives,
                    struct gpubind_error *err)
 {
     const struct exchange exchange = {gpu, stream, sends, nsends, receives, nreceives};
     const bool operations = gpu_driver()->cuStreamBatchMemOp_v2;
-    struct CUfunc_st *kernel;
+    gpu_function kernel;
     struct outlook outlook;
     bool entered;
     int status;
@@ -95,7 +95,7 @@ int exchange_start(struct gpu *gpu, struct CUstream_st *stream,
     if (kernel && (!operations || outlook.kernel <= outlook.operations))
         status = exchange_by_kernel(&exchange, kernel);
     else
-        status = operations ? exchange_by_operations(&exchange) : CUDA_NOT_SUPPORTED;
+        status = operations ? exchange_by_operations(&exchange) : GPU_NOT_SUPPORTED;
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "messages cannot be queued", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "messages cannot be queued", err);
 }

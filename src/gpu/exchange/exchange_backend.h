@@ -8,7 +8,7 @@
 
 struct exchange {
     struct gpu *gpu;
-    struct CUstream_st *stream;
+    gpu_stream stream;
     const struct exchange_send *sends;
     int nsends;
     const struct exchange_receive *receives;

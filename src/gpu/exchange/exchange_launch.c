@@ -77,7 +77,7 @@ static int add_receives(struct filling *filling, const struct exchange_receive *
     return added;
 }
 
-static int launch(const struct exchange *exchange, struct CUfunc_st *kernel,
+static int launch(const struct exchange *exchange, gpu_function kernel,
                   struct filling *filling)
 {
     const unsigned wanted = filling->parts > filling->job.nreceives ? filling->parts
@@ -92,12 +92,12 @@ static int launch(const struct exchange *exchange, struct CUfunc_st *kernel,
                                         parameters, NULL);
 }
 
-static int launch_receives(const struct exchange *exchange, struct CUfunc_st *kernel,
+static int launch_receives(const struct exchange *exchange, gpu_function kernel,
                            struct filling *filling, bool posts)
 {
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (int i = 0; i < exchange->nreceives && status == CUDA_OK;) {
+    for (int i = 0; i < exchange->nreceives && status == GPU_OK;) {
         empty(filling);
         i += add_receives(filling, exchange->receives + i, exchange->nreceives - i);
         filling->job.posts = posts;
@@ -108,25 +108,25 @@ static int launch_receives(const struct exchange *exchange, struct CUfunc_st *ke
 }
 
 /* More than one launch takes: no send or receive may wait before all receives are posted. */
-static int launch_apart(const struct exchange *exchange, struct CUfunc_st *kernel,
+static int launch_apart(const struct exchange *exchange, gpu_function kernel,
                         struct filling *filling)
 {
     int status = launch_receives(exchange, kernel, filling, true);
 
-    for (int i = 0; i < exchange->nsends && status == CUDA_OK;) {
+    for (int i = 0; i < exchange->nsends && status == GPU_OK;) {
         empty(filling);
         i += add_sends(filling, exchange->sends + i, exchange->nsends - i);
         status = launch(exchange, kernel, filling);
     }
-    return status == CUDA_OK ? launch_receives(exchange, kernel, filling, false) : status;
+    return status == GPU_OK ? launch_receives(exchange, kernel, filling, false) : status;
 }
 
-int exchange_by_kernel(const struct exchange *exchange, struct CUfunc_st *kernel)
+int exchange_by_kernel(const struct exchange *exchange, gpu_function kernel)
 {
     struct filling filling;
 
     if (exchange->nsends == 0 && exchange->nreceives == 0)
-        return CUDA_OK;
+        return GPU_OK;
     empty(&filling);
     if (add_sends(&filling, exchange->sends, exchange->nsends) < exchange->nsends ||
         add_receives(&filling, exchange->receives, exchange->nreceives) < exchange->nreceives)

@@ -6,6 +6,6 @@
 #include "gpu/exchange/exchange_kernel.h"
 
 /* Returns the driver's result, with the GPU's context current. */
-int exchange_by_kernel(const struct exchange *exchange, struct CUfunc_st *kernel);
+int exchange_by_kernel(const struct exchange *exchange, gpu_function kernel);
 
 #endif

@@ -4,7 +4,7 @@
 #include "gpu/exchange/gpu_flags.h"
 
 struct batch {
-    struct CUstream_st *stream;
+    gpu_stream stream;
     int status;
     int wait; /* the operation */
     unsigned wait_flags;
@@ -14,13 +14,13 @@ struct batch {
 
 static void flush(struct batch *batch)
 {
-    if (batch->status == CUDA_OK && batch->n)
+    if (batch->status == GPU_OK && batch->n)
         batch->status = gpu_driver()->cuStreamBatchMemOp_v2(batch->stream, batch->n,
                                                             batch->operations, 0);
     batch->n = 0;
 }
 
-static void add(struct batch *batch, int operation, cuda_address address, uint32_t value,
+static void add(struct batch *batch, int operation, gpu_address address, uint32_t value,
                 unsigned flags)
 {
     if (batch->n == CUDA_OPERATIONS_MOST)
@@ -30,13 +30,13 @@ static void add(struct batch *batch, int operation, cuda_address address, uint32
 }
 
 /* A write comes after all earlier work of the stream, as after __threadfence_system. */
-static void set(struct batch *batch, cuda_address words, unsigned n, uint32_t value)
+static void set(struct batch *batch, gpu_address words, unsigned n, uint32_t value)
 {
     for (unsigned i = 0; i < n; i++)
         add(batch, CUDA_OPERATION_WRITE, words + i * EXCHANGE_WORD, value, 0);
 }
 
-static void await(struct batch *batch, cuda_address words, unsigned n)
+static void await(struct batch *batch, gpu_address words, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         add(batch, batch->wait, words + i * EXCHANGE_WORD, 1, batch->wait_flags);
@@ -58,7 +58,7 @@ int exchange_by_operations(const struct exchange *exchange)
     /* A whole word is more than 1 when the pair is broken. */
     struct batch batch = {.stream = exchange->stream,
                           .wait = gpu->waits_for_64 ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT,
-                          .wait_flags = CUDA_WAIT_GEQ | words_wait_flush(gpu)};
+                          .wait_flags = GPU_WAIT_GEQ | words_wait_flush(gpu)};
     const struct exchange_send *sends = exchange->sends;
     const struct exchange_receive *receives = exchange->receives;
 
@@ -69,7 +69,7 @@ int exchange_by_operations(const struct exchange *exchange)
         if (!sends[i].sure)
             await(&batch, sends[i].ready, sends[i].parts);
     flush(&batch);
-    for (int i = 0; i < exchange->nsends && batch.status == CUDA_OK; i++)
+    for (int i = 0; i < exchange->nsends && batch.status == GPU_OK; i++)
         batch.status = copy(exchange, &sends[i]);
     for (int i = 0; i < exchange->nsends; i++)
         set(&batch, sends[i].done, sends[i].parts, 1);

@@ -19,7 +19,7 @@ struct words_arena {
 
 static struct words_arena *arenas;
 
-int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint64_t value,
+int words_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
                 struct gpubind_error *err)
 {
     uint64_t values[AT_ONCE];
@@ -29,7 +29,7 @@ int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint64_t value,
         values[i] = value;
     while (n > 0 && status == 0) {
         const unsigned part = n < AT_ONCE ? n : AT_ONCE;
-        const struct copy copy = {at, (cuda_address)(uintptr_t)values, part * sizeof *values,
+        const struct copy copy = {at, (gpu_address)(uintptr_t)values, part * sizeof *values,
                                   false};
 
         status = copy_now(gpu, GPU_IN, &copy, err);
@@ -39,40 +39,40 @@ int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint64_t value,
     return status;
 }
 
-int words_set(struct gpu *gpu, cuda_address at, unsigned n, struct gpubind_error *err)
+int words_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err)
 {
     uint32_t ones[AT_ONCE];
     struct cuda_copy_2d halves = {
         .from_type = CUDA_MEMORY_HOST, .from_host = ones, .from_pitch = sizeof *ones,
         .to_type = CUDA_MEMORY_DEVICE, .to_pitch = EXCHANGE_WORD, .width = sizeof *ones};
     bool entered = gpu_enter(gpu);
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
     for (unsigned i = 0; i < AT_ONCE; i++)
         ones[i] = 1;
-    while (n > 0 && status == CUDA_OK) {
+    while (n > 0 && status == GPU_OK) {
         halves.to_device = at;
         halves.height = n < AT_ONCE ? n : AT_ONCE;
         status = gpu_driver()->cuMemcpy2DAsync_v2(&halves, gpu->streams[GPU_IN]);
         at += halves.height * EXCHANGE_WORD;
         n -= (unsigned)halves.height;
     }
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_IN]);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "words of GPU memory", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "words of GPU memory", err);
 }
 
 static struct words_arena *make(struct gpu *gpu, struct gpubind_error *err)
 {
     struct words_arena *arena = calloc(1, sizeof *arena);
-    cuda_address at = 0;
+    gpu_address at = 0;
     bool entered = gpu_enter(gpu);
     int status = arena ? gpu_driver()->cuMemAlloc_v2(&at, ARENA_WORDS * EXCHANGE_WORD)
-                       : CUDA_OUT_OF_MEMORY;
+                       : GPU_OUT_OF_MEMORY;
 
     gpu_leave(entered);
-    if (status == CUDA_OK && memory_of((const void *)(uintptr_t)at, &arena->memory, err) == 0) {
+    if (status == GPU_OK && memory_of((const void *)(uintptr_t)at, &arena->memory, err) == 0) {
         arena->next = arenas;
         arenas = arena;
         return arena;
@@ -144,7 +144,7 @@ int words_read(struct gpu *gpu, struct gpubind_error *err)
     int status = 0;
 
     for (struct words_arena *arena = arenas; arena && status == 0; arena = arena->next) {
-        const struct copy copy = {(cuda_address)(uintptr_t)arena->read, arena->memory.address,
+        const struct copy copy = {(gpu_address)(uintptr_t)arena->read, arena->memory.address,
                                   arena->top * EXCHANGE_WORD, false};
 
         if (arena->memory.gpu == gpu && arena->top > 0)
@@ -163,7 +163,7 @@ bool words_are_set(const struct words *words)
 
 unsigned words_wait_flush(const struct gpu *gpu)
 {
-    return gpu->flushes ? CUDA_WAIT_FLUSH : 0;
+    return gpu->flushes ? GPU_WAIT_FLUSH : 0;
 }
 
 void words_stop(void)

@@ -9,7 +9,7 @@ struct words_arena;
 
 struct words {
     struct words_arena *arena; /* NULL: none */
-    cuda_address at;
+    gpu_address at;
     unsigned n;
 };
 
@@ -20,10 +20,10 @@ void words_give(struct words *words);
 bool words_share(const struct words *words, struct memory_export *shared);
 /* Both write to n words, also those of a mapping, and return when that is done. They wait
  * for no exchange. The one gives whole words a value, */
-int words_write(struct gpu *gpu, cuda_address at, unsigned n, uint64_t value,
+int words_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
                 struct gpubind_error *err);
 /* the other makes their low halves 1. */
-int words_set(struct gpu *gpu, cuda_address at, unsigned n, struct gpubind_error *err);
+int words_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err);
 /* Reads all words of the GPU, for words_are_set. */
 int words_read(struct gpu *gpu, struct gpubind_error *err);
 /* The low halves of all of them were 1 when they were read last. */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_context.h"
 #include "gpu/core/ipc_cache.h"
 #include "mpi/core/context.h"
@@ -214,7 +215,7 @@ static void unpin(struct domain *domain)
             if (!gpu || gpu_is_dead(gpu) || gpu_is_lost(gpu))
                 continue;
             entered = gpu_enter(gpu);
-            gpu_driver()->cuMemHostUnregister(segment_data(&domain->segment, i, data, &nbytes));
+            gpu_host_unregister(segment_data(&domain->segment, i, data, &nbytes));
             gpu_leave(entered);
         }
 }
@@ -391,7 +392,7 @@ void domain_pin(struct domain *domain, int local, enum segment_data data)
     at = segment_data(&domain->segment, local, data, &nbytes);
     entered = gpu_enter(gpu);
     /* Copies work without, only slower, so a refusal is no error. */
-    if (gpu_driver()->cuMemHostRegister_v2(at, nbytes, CUDA_REGISTER_PORTABLE) != CUDA_OK)
+    if (gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE) != GPU_OK)
         warn_once(WARN_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
                   "through host memory are slower");
     gpu_leave(entered);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_context.h"
 #include "mpi/core/context.h"
 #include "mpi/gpubind.h"
@@ -21,16 +22,16 @@ static bool role_is_without_gpu(void)
  * which takes 0.1 s. */
 static void find_gpu(struct rank_info *rank)
 {
-    struct CUctx_st *context = NULL;
+    gpu_context context = NULL;
     int device = 0, count = 0;
 
     if (role_is_without_gpu() || gpu_start(NULL) < 0 ||
-        gpu_driver()->cuDeviceGetCount(&count) != CUDA_OK || count < 1)
+        gpu_device_count(&count) != GPU_OK || count < 1)
         return;
-    if (gpu_driver()->cuCtxGetCurrent(&context) != CUDA_OK || !context ||
-        gpu_driver()->cuCtxGetDevice(&device) != CUDA_OK)
+    if (gpu_context_current(&context) != GPU_OK || !context ||
+        gpu_context_device(&device) != GPU_OK)
         device = 0;
-    if (gpu_driver()->cuDeviceGetPCIBusId(rank->pci, sizeof rank->pci, device) != CUDA_OK)
+    if (gpu_device_pci(rank->pci, sizeof rank->pci, device) != GPU_OK)
         return;
     for (char *c = rank->pci; *c; c++)
         *c = (char)tolower((unsigned char)*c);

@@ -15,7 +15,7 @@ struct pack {
     struct pack_buffer *reserve;  /* of a receive, taken in advance; used as: */
     struct pack_buffer *dense;    /* the dense buffer, NULL: none, */
     char *on_host;                /* or in host memory */
-    struct CUstream_st *stream;   /* that packs a send; NULL: not yet, or the CPU does */
+    gpu_stream stream;   /* that packs a send; NULL: not yet, or the CPU does */
     struct flight flight;         /* the packing */
 };
 
@@ -54,7 +54,7 @@ static int make_on_host(struct gpubind_operation *operation, struct gpubind_erro
         return error_set(err, "there is no memory to pack %llu bytes of strided data",
                          (unsigned long long)operation->nbytes);
     operation->buffer = pack->on_host;
-    operation->memory = (struct memory){.address = (cuda_address)(uintptr_t)pack->on_host};
+    operation->memory = (struct memory){.address = (gpu_address)(uintptr_t)pack->on_host};
     return 0;
 }
 
@@ -130,7 +130,7 @@ void pack_iov(const struct pack *pack, struct gather_piece *pieces)
 }
 
 /* Queues copies of the first nbytes between the buffer and dense memory. */
-static int move(const struct pack *pack, enum gpu_stream stream, cuda_address dense,
+static int move(const struct pack *pack, enum gpu_own_stream stream, gpu_address dense,
                 uint64_t nbytes, bool scatter, struct gpubind_error *err)
 {
     const struct layout run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
@@ -149,7 +149,7 @@ static int move(const struct pack *pack, enum gpu_stream stream, cuda_address de
                        err);
 }
 
-int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err)
+int pack_gather(struct gpubind_operation *send, gpu_address dense, struct gpubind_error *err)
 {
     return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
 }
@@ -166,7 +166,7 @@ int pack_gather_to(struct gpubind_operation *send, const struct gather_end *to,
     return gather_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
 }
 
-struct CUstream_st *pack_stream(const struct pack *pack)
+gpu_stream pack_stream(const struct pack *pack)
 {
     return pack->stream;
 }
@@ -177,7 +177,7 @@ static int queue_packing(struct gpubind_operation *send, struct gpubind_error *e
 {
     struct pack *pack = send->pack;
     struct gpu *gpu = pack->memory.gpu;
-    const enum gpu_stream stream = send->on_stream ? GPU_OUT : GPU_PACK;
+    const enum gpu_own_stream stream = send->on_stream ? GPU_OUT : GPU_PACK;
     struct gpubind_error unheard;
     int status = 0;
 
@@ -214,7 +214,7 @@ int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
     return flight->gpu ? flight_landed(flight, err) : 1;
 }
 
-int pack_scatter(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err)
+int pack_scatter(struct gpubind_operation *receive, gpu_address dense, struct gpubind_error *err)
 {
     return move(receive->pack, GPU_IN, dense, receive->got_bytes, true, err);
 }
@@ -224,7 +224,7 @@ int pack_scatter_host(struct gpubind_operation *receive, const char *dense,
 {
     struct pack *pack = receive->pack;
     struct gpu *gpu = pack->memory.gpu;
-    struct copy copy = {.from = (cuda_address)(uintptr_t)dense, .nbytes = receive->got_bytes};
+    struct copy copy = {.from = (gpu_address)(uintptr_t)dense, .nbytes = receive->got_bytes};
     int status;
 
     if (!gpu) {

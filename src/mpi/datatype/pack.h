@@ -31,7 +31,7 @@ void pack_iov(const struct pack *pack, struct gather_piece *pieces);
 /* ---- a send */
 
 /* Queues in GPU_OUT the packing to dense memory that the GPU can address. */
-int pack_gather(struct gpubind_operation *send, cuda_address dense, struct gpubind_error *err);
+int pack_gather(struct gpubind_operation *send, gpu_address dense, struct gpubind_error *err);
 /* Queues in GPU_OUT the copies to the pieces of another table. The send may be dense. */
 int pack_gather_to(struct gpubind_operation *send, const struct gather_end *to,
                    struct gpubind_error *err);
@@ -39,14 +39,14 @@ int pack_gather_to(struct gpubind_operation *send, const struct gather_end *to,
  * in a GPU stream, ordered as send->order says, or for host memory at once. */
 int pack_start(struct gpubind_operation *send, struct gpubind_error *err);
 /* The stream that packs. NULL: none, or packing has not begun. */
-struct CUstream_st *pack_stream(const struct pack *pack);
+gpu_stream pack_stream(const struct pack *pack);
 /* Packing is 1: complete; 0: not yet; -1 with a sentence: it failed. */
 int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
 
 /* ---- a receive */
 
 /* Queues in GPU_IN the unpacking from dense memory that the GPU can address. */
-int pack_scatter(struct gpubind_operation *receive, cuda_address dense, struct gpubind_error *err);
+int pack_scatter(struct gpubind_operation *receive, gpu_address dense, struct gpubind_error *err);
 /* Unpacks data in host memory. Returns when they are in the buffer. */
 int pack_scatter_host(struct gpubind_operation *receive, const char *dense,
                       struct gpubind_error *err);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "gpu/core/gpu_calls.h"
 #include "mpi/core/ipc_refs.h"
 
 #define LEAST (64u << 10)
@@ -54,15 +55,15 @@ static struct pack_buffer *take_kept(const struct gpu *gpu, size_t size)
     return buffer;
 }
 
-static int allocate(struct gpu *gpu, size_t size, cuda_address *address)
+static int allocate(struct gpu *gpu, size_t size, gpu_address *address)
 {
     bool entered = gpu_enter(gpu);
-    int status = gpu_driver()->cuMemAlloc_v2(address, size);
+    int status = gpu_mem_alloc(address, size);
 
-    if (status == CUDA_OUT_OF_MEMORY && kept) {
+    if (status == GPU_OUT_OF_MEMORY && kept) {
         pack_pool_free();
         gpu_await_frees();
-        status = gpu_driver()->cuMemAlloc_v2(address, size);
+        status = gpu_mem_alloc(address, size);
     }
     gpu_leave(entered);
     return status;
@@ -72,14 +73,14 @@ struct pack_buffer *pack_pool_take(struct gpu *gpu, uint64_t nbytes, struct gpub
 {
     const size_t size = round_up(nbytes);
     struct pack_buffer *buffer = take_kept(gpu, size);
-    cuda_address address = 0;
+    gpu_address address = 0;
     int status;
 
     if (buffer)
         return buffer;
     buffer = malloc(sizeof *buffer);
-    status = buffer ? allocate(gpu, size, &address) : CUDA_OUT_OF_MEMORY;
-    if (status != CUDA_OK) {
+    status = buffer ? allocate(gpu, size, &address) : GPU_OUT_OF_MEMORY;
+    if (status != GPU_OK) {
         free(buffer);
         gpu_error(status, "there is no GPU memory to pack strided data in", err);
         return NULL;

@@ -145,7 +145,7 @@ bool layout_of(const struct type_blocks *element, uint64_t count, struct layout 
     *layout = (struct layout){.run = count * element->nbytes, .count = {1, 1, 1}};
     if (layout->run == 0)
         return true;
-    layout->address = (cuda_address)element->blocks[0].at;
+    layout->address = (gpu_address)element->blocks[0].at;
     regular = split(&pieces, element);
     if (regular)
         n = find_levels(&pieces, levels);

@@ -1,6 +1,7 @@
 /* GPU memory that the library allocates and frees. */
 #include "mpi/p2p/device_memory.h"
 
+#include "gpu/core/gpu_calls.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/modules.h"
 #include "mpi/core/progress.h"
@@ -21,20 +22,20 @@ int memory_allocate(void **buf, size_t nbytes, struct gpubind_error *err)
 
 int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubind_error *err)
 {
-    cuda_address address = 0;
+    gpu_address address = 0;
     bool entered;
     int status;
 
     entered = gpu_enter(gpu);
-    status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
-    if (status == CUDA_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
+    status = gpu_mem_alloc(&address, nbytes);
+    if (status == GPU_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
         pack_pool_free();
         shares_sweep();
         progress_wait_for(nothing_waits, NULL, MEMORY_PATIENCE);
-        status = gpu_driver()->cuMemAlloc_v2(&address, nbytes);
+        status = gpu_mem_alloc(&address, nbytes);
     }
     gpu_leave(entered);
-    if (status != CUDA_OK) {
+    if (status != GPU_OK) {
         struct gpubind_error why;
 
         gpu_error(status, "cuMemAlloc", &why);

@@ -149,7 +149,7 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
             operation_forget(operation);
             return NULL;
         }
-        operation->memory.address -= (cuda_address)(first - (const char *)arguments->buf);
+        operation->memory.address -= (gpu_address)(first - (const char *)arguments->buf);
     }
     *result = MPI_SUCCESS;
     return operation;
@@ -170,7 +170,7 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     strided = operation->nbytes > 0 && !is_run(&shape, arguments->count);
     if (!strided) {
         operation->buffer = (char *)operation->buffer + shape.first;
-        operation->memory.address += (cuda_address)shape.first;
+        operation->memory.address += (gpu_address)shape.first;
     }
     operation->on_stream = call == CALL_ON_STREAM;
     operation->order = order_of(operation, call, strided);

@@ -24,7 +24,7 @@ static struct gpubind_operation *late, **late_end = &late;
 
 static void copy_from(struct gpubind_operation *receive, const char *eager_buffer)
 {
-    const struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)eager_buffer,
+    const struct copy copy = {receive->memory.address, (gpu_address)(uintptr_t)eager_buffer,
                               receive->got_bytes, false};
     struct gpubind_error err;
 

@@ -59,7 +59,7 @@ static void end(struct gpubind_operation *send, bool good, const struct gpubind_
 void deferred_sends_progress(bool mpi)
 {
     struct gpubind_operation **link = &packing;
-    const struct CUstream_st *late = NULL; /* what is behind in it need not be asked */
+    gpu_stream late = NULL; /* what is behind in it need not be asked */
 
     while (*link) {
         struct gpubind_operation *send = *link;

@@ -26,7 +26,7 @@ bool remote_busy(void)
 /* Behind the header. The call returns when they are there. */
 static int copy_data(struct gpubind_operation *send, char *to)
 {
-    struct copy copy = {(cuda_address)(uintptr_t)to, send->memory.address, send->nbytes, false};
+    struct copy copy = {(gpu_address)(uintptr_t)to, send->memory.address, send->nbytes, false};
 
     if (send->memory.gpu)
         return copy_now(send->memory.gpu, GPU_OUT, &copy, &send->error);
@@ -232,7 +232,7 @@ void remote_refuse(const struct arrival *arrival)
 
 static void take_data(struct gpubind_operation *receive, const struct arrival *arrival)
 {
-    struct copy copy = {receive->memory.address, (cuda_address)(uintptr_t)arrival->data,
+    struct copy copy = {receive->memory.address, (gpu_address)(uintptr_t)arrival->data,
                         receive->got_bytes, false};
     struct gpubind_error err;
     int status = 0;

@@ -371,7 +371,7 @@ void local_sends_progress(struct domain *domain)
 
 static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
 {
-    const struct copy copy = {.to = (cuda_address)(uintptr_t)slot_of(send),
+    const struct copy copy = {.to = (gpu_address)(uintptr_t)slot_of(send),
                               .from = send->memory.address, .nbytes = send->nbytes};
     uint32_t sent = DESCRIPTOR_SENT;
     struct gpubind_error err;

@@ -6,6 +6,8 @@
 #include "mpi/core/transport.h"
 #include "mpi/persistent/channel.h"
 
+#include "gpu/core/gpu_calls.h"
+
 static bool is_self(const struct channel *channel)
 {
     const struct gpubind_operation *request = channel->request;
@@ -15,7 +17,7 @@ static bool is_self(const struct channel *channel)
 
 static bool may_exchange(struct gpu *gpu)
 {
-    return exchange_has_kernel(gpu) || gpu_driver()->cuStreamBatchMemOp_v2;
+    return exchange_has_kernel(gpu) || gpu_has_batched_memops();
 }
 
 void connection_describe(struct channel *channel, const struct layout *layout)
@@ -50,8 +52,8 @@ bool connection_possible(const struct channel *channel, const struct channel_end
 }
 
 /* Maps memory of the peer. Returns where the peer's address lies here; 0: not mapped. */
-static cuda_address reach(struct channel *channel, const struct memory_export *shared,
-                          cuda_address owners, struct mapping **mapping)
+static gpu_address reach(struct channel *channel, const struct memory_export *shared,
+                         gpu_address owners, struct mapping **mapping)
 {
     struct peer *peer = channel->request->peer;
     struct gpubind_error err;
@@ -132,7 +134,7 @@ void connection_break_local(struct channel *channel)
 /* The peer's flags first: its exchange must not go on half done when this side's goes on. */
 void connection_break(struct channel *channel)
 {
-    const cuda_address peer_flags = channel_sends(channel) ? channel->exchange.send.done
+    const gpu_address peer_flags = channel_sends(channel) ? channel->exchange.send.done
                                                  : channel->exchange.receive.ready;
 
     if (channel->state == CHANNEL_CONNECTED && channel->starts + channel->captured > 0 &&

@@ -35,7 +35,7 @@ static struct transfer *make(enum operation_kind kind, struct comm *companion, i
     operation->peer = &companion->domain->peers[companion->domain_ranks[rank]];
     operation->tag = CTRL_TAG;
     operation->buffer = &transfer->msg;
-    operation->memory.address = (cuda_address)(uintptr_t)&transfer->msg;
+    operation->memory.address = (gpu_address)(uintptr_t)&transfer->msg;
     operation->nbytes = sizeof transfer->msg;
     transfer->operation = operation;
     return transfer;

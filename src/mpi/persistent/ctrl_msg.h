@@ -16,7 +16,7 @@ struct channel_endpoint {
     uint32_t no_handshake, nflags;
     uint64_t gpu;          /* identifies the GPU within the owner's process */
     struct layout layout;  /* at the owner's address */
-    cuda_address flags;    /* the same */
+    gpu_address flags;    /* the same */
     struct memory_export memory, flags_memory;
 };
 

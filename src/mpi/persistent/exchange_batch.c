@@ -79,7 +79,7 @@ static void end_first_start(struct channel *channels)
             channel->exchange.receive.sure = channel->no_handshake;
 }
 
-static int start(struct gpu *gpu, struct CUstream_st *stream, const struct batch *batch,
+static int start(struct gpu *gpu, gpu_stream stream, const struct batch *batch,
                  struct gpubind_error *err)
 {
     return exchange_start(gpu, stream, batch->sends, batch->nsends, batch->receives,
@@ -87,7 +87,7 @@ static int start(struct gpu *gpu, struct CUstream_st *stream, const struct batch
 }
 
 /* Releases the lock meanwhile. */
-static int start_unlocked(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
+static int start_unlocked(struct gpu *gpu, gpu_stream stream, bool capturing,
                           const struct batch *batch, struct gpubind_error *err)
 {
     struct hold *hold = capturing ? NULL : hold_begin(gpu, stream);
@@ -103,7 +103,7 @@ static int start_unlocked(struct gpu *gpu, struct CUstream_st *stream, bool capt
     return status;
 }
 
-int exchange_batch_queue(struct gpu *gpu, struct CUstream_st *stream, struct channel *channels,
+int exchange_batch_queue(struct gpu *gpu, gpu_stream stream, struct channel *channels,
                          bool peers_ready, struct gpubind_error *err)
 {
     struct batch batch = take_cached();
@@ -119,7 +119,7 @@ int exchange_batch_queue(struct gpu *gpu, struct CUstream_st *stream, struct cha
     return status;
 }
 
-int exchange_batch_queue_unlocked(struct gpu *gpu, struct CUstream_st *stream, bool capturing,
+int exchange_batch_queue_unlocked(struct gpu *gpu, gpu_stream stream, bool capturing,
                                   struct channel *channels, struct gpubind_error *err)
 {
     struct batch batch = take_cached();

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gpu/core/deferred_free.h"
+#include "gpu/core/gpu_calls.h"
 
 /* With the library's other streams, fewer than the 8 hardware queues of CUDA's default. */
 #define EXCHANGE_STREAMS 4
@@ -12,8 +13,8 @@
 #define WAITING_PARTS_MAX 512u
 
 struct exchange_stream {
-    struct CUstream_st *handle;
-    struct CUevent_st *event;
+    gpu_stream handle;
+    gpu_event event;
     struct channel *channels; /* of the exchange in it; NULL: none */
     unsigned parts;
 };
@@ -27,24 +28,22 @@ static struct exchange_streams { /* of one GPU */
 
 static int make_streams(struct exchange_streams *streams, struct gpubind_error *err)
 {
-    const struct cuda_driver *cuda = gpu_driver();
     bool entered = gpu_enter(streams->gpu);
-    int status = CUDA_OK;
+    int status = GPU_OK;
 
-    for (int i = 0; i < EXCHANGE_STREAMS && status == CUDA_OK; i++) {
+    for (int i = 0; i < EXCHANGE_STREAMS && status == GPU_OK; i++) {
         struct exchange_stream *stream = &streams->streams[i];
 
-        status = cuda->cuStreamCreate(&stream->handle, CUDA_STREAM_NON_BLOCKING);
-        if (status == CUDA_OK)
-            status = cuda->cuEventCreate(&stream->event, CUDA_EVENT_NO_TIMING);
+        status = gpu_stream_create(&stream->handle, GPU_STREAM_NON_BLOCKING);
+        if (status == GPU_OK)
+            status = gpu_event_create(&stream->event, GPU_EVENT_NO_TIMING);
     }
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "a CUDA stream cannot be made", err);
 }
 
 static void clear(struct exchange_streams *streams)
 {
-    const struct cuda_driver *cuda = gpu_driver();
     const bool dead = gpu_is_dead(streams->gpu);
     bool entered = !dead && gpu_enter(streams->gpu);
 
@@ -52,9 +51,9 @@ static void clear(struct exchange_streams *streams)
         struct exchange_stream *stream = &streams->streams[i];
 
         if (stream->event)
-            cuda->cuEventDestroy_v2(stream->event);
+            gpu_event_destroy(stream->event);
         if (stream->handle)
-            cuda->cuStreamDestroy_v2(stream->handle);
+            gpu_stream_destroy(stream->handle);
     }
     gpu_leave(entered);
     free(streams);
@@ -98,9 +97,9 @@ static int queue(const struct exchange_streams *streams, const struct exchange_s
     if (exchange_batch_queue(streams->gpu, stream->handle, channels, peers_ready, err) < 0)
         return -1;
     entered = gpu_enter(streams->gpu);
-    status = gpu_driver()->cuEventRecord(stream->event, stream->handle);
+    status = gpu_event_record(stream->event, stream->handle);
     gpu_leave(entered);
-    return status == CUDA_OK ? 0 : gpu_error(status, "an exchange cannot be started", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "an exchange cannot be started", err);
 }
 
 /* The channels' exchange is over: completes their requests. */
@@ -119,7 +118,7 @@ static void end(struct channel *channels)
 
 /* The channels' exchange has failed. What of it is in the stream (NULL: in none) runs to its
  * end before anything of the channels is used again. */
-static void fail(struct gpu *gpu, struct CUstream_st *handle, struct channel *channels,
+static void fail(struct gpu *gpu, gpu_stream handle, struct channel *channels,
                  const struct gpubind_error *failure)
 {
     bool entered, broken = true;
@@ -130,7 +129,7 @@ static void fail(struct gpu *gpu, struct CUstream_st *handle, struct channel *ch
     }
     entered = gpu_enter(gpu);
     if (handle && broken)
-        gpu_driver()->cuStreamSynchronize(handle);
+        gpu_stream_synchronize(handle);
     gpu_leave(entered);
     end(channels);
 }
@@ -163,17 +162,17 @@ static void check_stream(const struct exchange_streams *streams, struct exchange
     if (!channels)
         return;
     entered = gpu_enter(streams->gpu);
-    status = gpu_driver()->cuEventQuery(stream->event);
+    status = gpu_event_query(stream->event);
     gpu_leave(entered);
-    if (status == CUDA_NOT_READY)
+    if (status == GPU_NOT_READY)
         return;
     /* A peer that breaks an exchange sends DISCONNECT first: reads that before the requests
      * count as good. */
-    if (status == CUDA_OK && !channels_poll_ctrl())
+    if (status == GPU_OK && !channels_poll_ctrl())
         return;
     stream->channels = NULL;
     gpu_hold(-1);
-    if (status == CUDA_OK) {
+    if (status == GPU_OK) {
         end(channels);
         return;
     }
@@ -347,7 +346,7 @@ void exchange_streams_stop(void)
         bool entered = !dead && gpu_enter(streams->gpu);
 
         for (int i = 0; i < EXCHANGE_STREAMS && !dead; i++)
-            gpu_driver()->cuStreamSynchronize(streams->streams[i].handle);
+            gpu_stream_synchronize(streams->streams[i].handle);
         gpu_leave(entered);
         for (int i = 0; i < EXCHANGE_STREAMS; i++)
             gpu_hold(streams->streams[i].channels ? -1 : 0);

@@ -28,12 +28,12 @@ void exchange_streams_stop(void);
 
 /* Queues the channels in a stream as one exchange. peers_ready: the receives have set their
  * ready flags already. 0, or -1 with a sentence. */
-int exchange_batch_queue(struct gpu *gpu, struct CUstream_st *handle, struct channel *channels,
+int exchange_batch_queue(struct gpu *gpu, gpu_stream handle, struct channel *channels,
                          bool peers_ready, struct gpubind_error *err);
 /* The same in a stream of the application, in the GPU's context. Releases the library's lock:
  * where the stream is full, the driver waits until other threads make room. Unless it is
  * being captured, the stream counts as held until it has passed the exchange. */
-int exchange_batch_queue_unlocked(struct gpu *gpu, struct CUstream_st *handle, bool capturing,
+int exchange_batch_queue_unlocked(struct gpu *gpu, gpu_stream handle, bool capturing,
                                   struct channel *channels, struct gpubind_error *err);
 /* Frees the memory that batches are built in. */
 void exchange_batch_stop(void);

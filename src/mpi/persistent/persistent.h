@@ -24,7 +24,7 @@ int persistent_await(struct gpubind_operation *const *requests, int n, struct gp
 int persistent_start(struct gpubind_operation *const *requests, int n, struct gpubind_error *err);
 /* The same in the order of a stream; none of them is active afterwards. */
 int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
-                               struct CUstream_st *stream, struct gpubind_error *err);
+                               gpu_stream stream, struct gpubind_error *err);
 /* Returns once that a stream's wait for the peer was broken: an MPI error class with a
  * sentence. The request is inactive, or NULL. */
 int persistent_take_error(const struct gpubind_operation *request, struct gpubind_error *err);

@@ -4,6 +4,8 @@
 #include "mpi/persistent/persistent.h"
 #include "mpi/persistent/persistent_queue.h"
 
+#include "gpu/core/gpu_calls.h"
+
 static int fail(struct gpubind_error *err, const struct channel *channel, const char *why)
 {
     return error_set(err, "the message %s rank %d with tag %d %s",
@@ -26,18 +28,17 @@ static int wait_for_answer(const struct channel *channel, struct gpubind_error *
 }
 
 /* Finds the stream's context, and whether it is being captured. */
-static int look_at_stream(struct CUstream_st *stream, struct CUctx_st **context, int *capturing,
+static int look_at_stream(gpu_stream stream, gpu_context *context, int *capturing,
                           struct gpubind_error *err)
 {
-    const struct cuda_driver *cuda = gpu_driver();
     int status;
 
-    if (!cuda)
+    if (!gpu_driver())
         return error_set(err, "this rank uses no GPU, so that there is no stream");
-    status = cuda->cuStreamIsCapturing(stream, capturing);
-    if (status == CUDA_OK)
-        status = cuda->cuStreamGetCtx(stream, context);
-    return status == CUDA_OK ? 0 : gpu_error(status, "the stream", err);
+    status = gpu_stream_is_capturing(stream, capturing);
+    if (status == GPU_OK)
+        status = gpu_stream_context(stream, context);
+    return status == GPU_OK ? 0 : gpu_error(status, "the stream", err);
 }
 
 static struct channel *find_awaiting(struct gpubind_operation *const *requests, int n)
@@ -75,7 +76,7 @@ static void release_all(struct gpubind_operation *const *requests, int n)
 }
 
 /* An MPI error class. */
-static int check(struct channel *channel, const struct CUctx_st *context, bool capturing,
+static int check(struct channel *channel, gpu_context context, bool capturing,
                  struct gpubind_error *err)
 {
     const bool captured = capturing && channel->request->rank != MPI_PROC_NULL;
@@ -112,7 +113,7 @@ static void leave_exchange(struct channel *channels)
 
 /* Queues one exchange. Releases the lock; control messages that come meanwhile leave the
  * channels as they are. */
-static int queue(struct channel *connected, struct CUstream_st *stream, bool capturing,
+static int queue(struct channel *connected, gpu_stream stream, bool capturing,
                  struct gpubind_error *err)
 {
     int status;
@@ -132,7 +133,7 @@ static int queue(struct channel *connected, struct CUstream_st *stream, bool cap
 
 /* Queues those that are still connected: queueing messages before them released the lock. */
 static int queue_connected(struct gpubind_operation *const *requests, int n,
-                           struct CUstream_st *stream, bool capturing, struct gpubind_error *err)
+                           gpu_stream stream, bool capturing, struct gpubind_error *err)
 {
     struct channel *connected = NULL, **connected_end = &connected;
     int result = MPI_SUCCESS, queued;
@@ -179,7 +180,7 @@ static void note_start(struct channel *channel, bool capturing)
 
 /* The stream starts the messages before the exchange and waits for them after it, so that a
  * rank that waits for either has begun both. What can be queued is, whatever else fails. */
-static int queue_all(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
+static int queue_all(struct gpubind_operation *const *requests, int n, gpu_stream handle,
                      struct stream_queue *stream, struct persistent_queue *messages,
                      bool capturing, struct gpubind_error *err)
 {
@@ -210,8 +211,8 @@ static bool is_real_message(const struct channel *channel)
 }
 
 /* Checks all requests before anything is queued. */
-static int start(struct gpubind_operation *const *requests, int n, struct CUstream_st *handle,
-                 struct stream_queue *stream, const struct CUctx_st *context, bool capturing,
+static int start(struct gpubind_operation *const *requests, int n, gpu_stream handle,
+                 struct stream_queue *stream, gpu_context context, bool capturing,
                  struct gpubind_error *err)
 {
     struct persistent_queue messages;
@@ -233,7 +234,7 @@ static int start(struct gpubind_operation *const *requests, int n, struct CUstre
 /* Chooses message or channel for each, and opens the stream queue if one is a message. NULL: none
  * is, or an error with *result. */
 static struct stream_queue *open_stream(struct gpubind_operation *const *requests, int n,
-                                        struct CUstream_st *handle, bool capturing, int *result,
+                                        gpu_stream handle, bool capturing, int *result,
                                         struct gpubind_error *err)
 {
     bool any = false;
@@ -248,7 +249,7 @@ static struct stream_queue *open_stream(struct gpubind_operation *const *request
 }
 
 static int start_connected(struct gpubind_operation *const *requests, int n,
-                           struct CUstream_st *handle, const struct CUctx_st *context,
+                           gpu_stream handle, gpu_context context,
                            bool capturing, struct gpubind_error *err)
 {
     int result = MPI_SUCCESS;
@@ -262,9 +263,9 @@ static int start_connected(struct gpubind_operation *const *requests, int n,
 }
 
 int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
-                               struct CUstream_st *handle, struct gpubind_error *err)
+                               gpu_stream handle, struct gpubind_error *err)
 {
-    struct CUctx_st *context = NULL;
+    gpu_context context = NULL;
     int capturing = 0, result;
 
     result = persistent_claim(requests, n, err);

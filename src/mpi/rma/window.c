@@ -58,7 +58,7 @@ void window_detach(struct gpubind_window *win)
     }
 }
 
-static void free_now(const struct gpubind_window *win, cuda_address memory)
+static void free_now(const struct gpubind_window *win, gpu_address memory)
 {
     if (memory)
         gpu_free_now(win->gpu, memory);

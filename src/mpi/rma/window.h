@@ -10,7 +10,7 @@
  * hits no signal. */
 struct window_part {
     uint64_t nbytes, nsignals;
-    cuda_address data, signals; /* as mapped here; 0: not mapped, or of no bytes */
+    gpu_address data, signals; /* as mapped here; 0: not mapped, or of no bytes */
     struct mapping *mapping;    /* NULL: this rank's own part, or not mapped */
 };
 
@@ -21,7 +21,7 @@ struct gpubind_window {
     struct window_remote *remote; /* NULL: every rank has mapped every part */
     struct gpu *gpu;    /* NULL: this rank has none */
     int held;           /* some rank detached while a stream was held, and unmaps later */
-    cuda_address memory, table; /* this rank's part, and gpubind_device_win; 0: none */
+    gpu_address memory, table; /* this rank's part, and gpubind_device_win; 0: none */
     int rank, n;
     struct window_part parts[];
 };

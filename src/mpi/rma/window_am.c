@@ -35,7 +35,7 @@ struct gpubind_operation *window_host_message(const struct gpubind_window *win,
                                               enum operation_kind kind, int rank, int tag, void *at,
                                               uint64_t nbytes)
 {
-    const struct memory memory = {.address = (cuda_address)(uintptr_t)at};
+    const struct memory memory = {.address = (gpu_address)(uintptr_t)at};
 
     return window_message(win, kind, rank, tag, &memory, nbytes);
 }

@@ -60,10 +60,10 @@ bool window_is_out_of_reach(const struct gpubind_window *win, int rank);
  * class. */
 int window_queue_command(struct gpubind_window *win, int target,
                          const struct window_command *command, const void *buffer,
-                         struct CUstream_st *stream, struct gpubind_error *err);
+                         gpu_stream stream, struct gpubind_error *err);
 /* Puts a wait for a signal into the stream, which a command of another rank may set. */
-int window_queue_wait(const struct gpubind_window *win, cuda_address signal, uint64_t value,
-                      struct CUstream_st *stream, struct gpubind_error *err);
+int window_queue_wait(const struct gpubind_window *win, gpu_address signal, uint64_t value,
+                      gpu_stream stream, struct gpubind_error *err);
 
 /* ---- window_target.c */
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/core/gpu_calls.h"
 #include "mpi/core/context.h"
 #include "mpi/core/rank_map.h"
 #include "mpi/core/transport.h"
@@ -28,28 +29,28 @@ uint64_t window_data_at(uint64_t nsignals)
 }
 
 /* Returns when the memory is set, before other ranks learn of it. */
-static int set_to_zero(const struct gpu *gpu, cuda_address memory, uint64_t nbytes,
+static int set_to_zero(const struct gpu *gpu, gpu_address memory, uint64_t nbytes,
                        struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
-    int status = gpu_driver()->cuMemsetD8Async(memory, 0, nbytes, gpu->streams[GPU_OUT]);
+    int status = gpu_memset_async(memory, 0, nbytes, gpu->streams[GPU_OUT]);
 
-    if (status == CUDA_OK)
-        status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_OUT]);
+    if (status == GPU_OK)
+        status = gpu_stream_synchronize(gpu->streams[GPU_OUT]);
     gpu_leave(entered);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         return MPI_SUCCESS;
     gpu_error(status, "the window cannot be set to zero", err);
     return MPI_ERR_OTHER;
 }
 
-static int allocate(struct gpu *gpu, uint64_t nbytes, cuda_address *memory,
+static int allocate(struct gpu *gpu, uint64_t nbytes, gpu_address *memory,
                     struct gpubind_error *err)
 {
     void *at = NULL;
     int result = memory_allocate_on(gpu, &at, nbytes, err);
 
-    *memory = (cuda_address)(uintptr_t)at;
+    *memory = (gpu_address)(uintptr_t)at;
     return result == MPI_SUCCESS ? set_to_zero(gpu, *memory, nbytes, err) : result;
 }
 
@@ -125,7 +126,7 @@ static void map(struct gpubind_window *win, int rank, const struct rank_part *ra
 {
     struct peer *peer = &win->comm->domain->peers[win->comm->domain_ranks[rank]];
     struct window_part *part = &win->parts[rank];
-    cuda_address memory = 0;
+    gpu_address memory = 0;
 
     part->nbytes = rank_part->nbytes;
     part->nsignals = rank_part->nsignals;
@@ -169,13 +170,13 @@ static int upload(const struct gpubind_window *win, struct gpubind_error *err)
         parts[rank].nsignals = part->nsignals;
     }
     entered = gpu_enter(win->gpu);
-    status = gpu_driver()->cuMemcpyHtoDAsync_v2(win->table, table, nbytes,
-                                                win->gpu->streams[GPU_OUT]);
-    if (status == CUDA_OK)
-        status = gpu_driver()->cuStreamSynchronize(win->gpu->streams[GPU_OUT]);
+    status = gpu_upload_async(win->table, table, nbytes,
+                              win->gpu->streams[GPU_OUT]);
+    if (status == GPU_OK)
+        status = gpu_stream_synchronize(win->gpu->streams[GPU_OUT]);
     gpu_leave(entered);
     free(table);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         return MPI_SUCCESS;
     gpu_error(status, "the table of the window", err);
     return MPI_ERR_OTHER;

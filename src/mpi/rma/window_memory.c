@@ -98,7 +98,7 @@ static int map(struct making *making, int rank, struct gpubind_error *err)
     const struct memory_export shared = {rank_offer->id, rank_offer->start,
                                          rank_offer->size, {{0}}};
     struct gpubind_window *win = making->win;
-    cuda_address at = 0;
+    gpu_address at = 0;
 
     if (shareable_open(win->gpu, making->others[rank].fd, rank_offer->size, &at, err) < 0)
         return -1;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gpu/core/deferred_free.h"
+#include "gpu/core/gpu_calls.h"
 #include "gpu/exchange/gpu_flags.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
@@ -178,7 +179,7 @@ static int queue(struct gpubind_window *win, int target, const struct window_com
 
 int window_queue_command(struct gpubind_window *win, int target,
                          const struct window_command *command,
-                         const void *buffer, struct CUstream_st *handle, struct gpubind_error *err)
+                         const void *buffer, gpu_stream handle, struct gpubind_error *err)
 {
     struct stream_queue *stream;
     int result = MPI_ERR_OTHER;
@@ -213,28 +214,28 @@ static bool is_past(void *unused, int *result, struct gpubind_error *err)
 
 static const struct stream_work_ops wait_ops = {end_wait, end_wait, is_past, NULL, NULL};
 
-static int queue_wait(const struct gpubind_window *win, cuda_address signal, uint64_t value,
-                       struct CUstream_st *stream, struct gpubind_error *err)
+static int queue_wait(const struct gpubind_window *win, gpu_address signal, uint64_t value,
+                       gpu_stream stream, struct gpubind_error *err)
 {
-    int capturing = 0, status = gpu_driver()->cuStreamIsCapturing(stream, &capturing);
-    struct hold *hold = status != CUDA_OK || capturing ? NULL : hold_begin(win->gpu, stream);
+    int capturing = 0, status = gpu_stream_is_capturing(stream, &capturing);
+    struct hold *hold = status != GPU_OK || capturing ? NULL : hold_begin(win->gpu, stream);
 
     library_unlock(); /* the driver may wait for the stream, which may wait for a message */
-    status = gpu_driver()->cuStreamWaitValue64_v2(stream, signal, value,
-                                                  CUDA_WAIT_GEQ | words_wait_flush(win->gpu));
+    status = gpu_stream_wait64(stream, signal, value,
+                               GPU_WAIT_GEQ | words_wait_flush(win->gpu));
     if (hold)
         hold_record(hold);
     library_lock();
     if (hold)
         hold_end(hold);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         return MPI_SUCCESS;
     gpu_error(status, "the work cannot be queued in the stream", err);
     return MPI_ERR_OTHER;
 }
 
-static int queue_library_wait(const struct gpubind_window *win, cuda_address signal, uint64_t value,
-                struct CUstream_st *handle, struct gpubind_error *err)
+static int queue_library_wait(const struct gpubind_window *win, gpu_address signal, uint64_t value,
+                gpu_stream handle, struct gpubind_error *err)
 {
     int result;
     struct stream_queue *stream = stream_queue_open(handle, &result, err);
@@ -252,14 +253,14 @@ static int queue_library_wait(const struct gpubind_window *win, cuda_address sig
     return result;
 }
 
-int window_queue_wait(const struct gpubind_window *win, cuda_address signal, uint64_t value,
-                      struct CUstream_st *stream, struct gpubind_error *err)
+int window_queue_wait(const struct gpubind_window *win, gpu_address signal, uint64_t value,
+                      gpu_stream stream, struct gpubind_error *err)
 {
     bool entered = gpu_enter(win->gpu);
     int capturing = 0, result;
 
     if (!win->remote || win->remote->origins == 0 ||
-        gpu_driver()->cuStreamIsCapturing(stream, &capturing) != CUDA_OK || capturing)
+        gpu_stream_is_capturing(stream, &capturing) != GPU_OK || capturing)
         result = queue_wait(win, signal, value, stream, err);
     else
         result = queue_library_wait(win, signal, value, stream, err);

@@ -4,6 +4,8 @@
 #include "mpi/core/context.h"
 #include "mpi/rma/window_am.h"
 
+#include "gpu/core/gpu_calls.h"
+
 /* The arguments of a call. */
 struct request {
     const char *call;
@@ -42,7 +44,7 @@ static int check_signal(const struct request *request, struct gpubind_error *err
                   (unsigned long long)part->nsignals, request->target);
         return MPI_ERR_ARG;
     }
-    if (!gpu_driver()->cuStreamWriteValue64_v2 || !gpu_driver()->cuStreamWaitValue64_v2) {
+    if (!gpu_has_wait64()) {
         error_set(err, "the CUDA driver is too old: its streams cannot write signals");
         return MPI_ERR_OTHER;
     }
@@ -66,20 +68,20 @@ static int check(const struct request *request, struct gpubind_error *err)
 
 /* ---- work for the stream; 0 or the driver's error */
 
-static cuda_address signal_address(const struct request *request)
+static gpu_address signal_address(const struct request *request)
 {
-    return request->win->parts[request->target].signals + 8 * (cuda_address)request->signal;
+    return request->win->parts[request->target].signals + 8 * (gpu_address)request->signal;
 }
 
 static int queue_copy(const struct request *request, bool put)
 {
-    const cuda_address there = request->win->parts[request->target].data + request->offset;
-    const cuda_address here = (cuda_address)(uintptr_t)request->buffer;
+    const gpu_address there = request->win->parts[request->target].data + request->offset;
+    const gpu_address here = (gpu_address)(uintptr_t)request->buffer;
 
     if (request->nbytes == 0)
-        return CUDA_OK;
-    return gpu_driver()->cuMemcpyAsync(put ? there : here, put ? here : there, request->nbytes,
-                                       request->stream);
+        return GPU_OK;
+    return gpu_copy_async(put ? there : here, put ? here : there, request->nbytes,
+                          request->stream);
 }
 
 static int queue_get(const struct request *request, unsigned long long unused)
@@ -97,15 +99,15 @@ static int queue_put(const struct request *request, unsigned long long unused)
 /* The write is ordered after the stream's earlier work. */
 static int queue_signal(const struct request *request, unsigned long long value)
 {
-    return gpu_driver()->cuStreamWriteValue64_v2(request->stream, signal_address(request), value,
-                                                 0);
+    return gpu_stream_write64(request->stream, signal_address(request), value,
+                              0);
 }
 
 static int queue_put_signal(const struct request *request, unsigned long long value)
 {
     int status = queue_copy(request, true);
 
-    return status == CUDA_OK ? queue_signal(request, value) : status;
+    return status == GPU_OK ? queue_signal(request, value) : status;
 }
 
 /* ---- calls */
@@ -147,7 +149,7 @@ static int try(const struct request *request,
     status = what(request, value);
     library_lock();
     gpu_leave(entered);
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         return MPI_SUCCESS;
     gpu_error(status, "the work cannot be queued in the stream", err);
     return MPI_ERR_OTHER;

@@ -5,6 +5,7 @@
 
 #include "gpu/copy/copy_agent.h"
 #include "gpu/copy/copy_batch.h"
+#include "gpu/core/gpu_calls.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
 #include "mpi/core/trace.h"
@@ -93,24 +94,24 @@ static void write_signal(struct target_op *op)
 {
     struct gpu *gpu = op->win->gpu;
     const struct window_command *command = &op->command;
-    const cuda_address signal = op->win->parts[op->win->rank].signals + 8 * command->signal;
+    const gpu_address signal = op->win->parts[op->win->rank].signals + 8 * command->signal;
     struct gpubind_error err;
     bool entered;
     int status;
 
-    if (!gpu_driver()->cuStreamWriteValue64_v2) {
+    if (!gpu_has_write64()) {
         reply(op, MPI_ERR_OTHER, "the CUDA driver is too old: it cannot write signals");
         return;
     }
     entered = gpu_enter(gpu);
-    status = gpu_driver()->cuStreamWriteValue64_v2(gpu->streams[GPU_IN], signal, command->value, 0);
+    status = gpu_stream_write64(gpu->streams[GPU_IN], signal, command->value, 0);
     gpu_leave(entered);
-    if (status != CUDA_OK)
+    if (status != GPU_OK)
         gpu_error(status, "the signal cannot be written", &err);
     else if ((agent_serves(gpu, GPU_IN) && copies_wait(gpu, GPU_IN, &err) < 0) ||
              copies_start(gpu, GPU_IN, NULL, 0, &op->flight, &err) < 0)
         status = -1;
-    if (status == CUDA_OK)
+    if (status == GPU_OK)
         op->step = SIGNALLING;
     else
         reply(op, MPI_ERR_OTHER, err.text);
@@ -121,7 +122,7 @@ static void move(struct target_op *op)
 {
     const struct window_command *command = &op->command;
     const struct gpubind_window *win = op->win;
-    const cuda_address at = win->parts[win->rank].data + command->offset;
+    const gpu_address at = win->parts[win->rank].data + command->offset;
     const bool put = command->op_flags & WINDOW_OP_PUT;
     struct memory memory = {.address = at, .gpu = win->gpu};
     struct gpubind_error err;

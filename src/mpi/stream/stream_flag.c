@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "gpu/core/gpu_calls.h"
 #include "gpu/core/page_locked.h"
 
 #define CHUNK (256u << 10)
@@ -63,18 +64,18 @@ bool stream_flag_has(const struct stream_flag *flag, uint32_t value)
     return (int32_t)(atomic_load_explicit(flag->at, memory_order_acquire) - value) >= 0;
 }
 
-static cuda_address address(const struct stream_flag *flag)
+static gpu_address address(const struct stream_flag *flag)
 {
-    return (cuda_address)(uintptr_t)flag->at;
+    return (gpu_address)(uintptr_t)flag->at;
 }
 
-int stream_flag_queue_write(const struct stream_flag *flag, struct CUstream_st *stream)
+int stream_flag_queue_write(const struct stream_flag *flag, gpu_stream stream)
 {
-    return gpu_driver()->cuStreamWriteValue32_v2(stream, address(flag), flag->value, 0);
+    return gpu_stream_write32(stream, address(flag), flag->value, 0);
 }
 
-int stream_flag_queue_wait(const struct stream_flag *flag, struct CUstream_st *stream)
+int stream_flag_queue_wait(const struct stream_flag *flag, gpu_stream stream)
 {
-    return gpu_driver()->cuStreamWaitValue32_v2(stream, address(flag), flag->value,
-                                                CUDA_WAIT_GEQ);
+    return gpu_stream_wait32(stream, address(flag), flag->value,
+                             GPU_WAIT_GEQ);
 }

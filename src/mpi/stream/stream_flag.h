@@ -22,7 +22,7 @@ void stream_flag_set(struct stream_flag *flag);
 /* The flag has reached value. */
 bool stream_flag_has(const struct stream_flag *flag, uint32_t value);
 /* Queue in the stream that flag->value is written, or waited for. What the driver returns. */
-int stream_flag_queue_write(const struct stream_flag *flag, struct CUstream_st *stream);
-int stream_flag_queue_wait(const struct stream_flag *flag, struct CUstream_st *stream);
+int stream_flag_queue_write(const struct stream_flag *flag, gpu_stream stream);
+int stream_flag_queue_wait(const struct stream_flag *flag, gpu_stream stream);
 
 #endif

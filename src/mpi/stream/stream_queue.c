@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "gpu/core/gpu_calls.h"
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
@@ -20,33 +21,31 @@ static int nstreams;
 
 /* ---- which stream */
 
-#define PER_THREAD ((struct CUstream_st *)2)
-
-static bool is_default(const struct CUstream_st *handle)
+static bool is_default(gpu_stream handle)
 {
-    return !handle || handle == CUDA_LEGACY_STREAM || handle == PER_THREAD;
+    return !handle || handle == GPU_LEGACY_STREAM || handle == GPU_PER_THREAD_STREAM;
 }
 
-static struct CUctx_st *context_of(struct CUstream_st *handle, struct gpubind_error *err)
+static gpu_context context_of(gpu_stream handle, struct gpubind_error *err)
 {
-    struct CUctx_st *context = NULL;
-    int status = is_default(handle) ? gpu_driver()->cuCtxGetCurrent(&context)
-                                    : gpu_driver()->cuStreamGetCtx(handle, &context);
+    gpu_context context = NULL;
+    int status = is_default(handle) ? gpu_context_current(&context)
+                                    : gpu_stream_context(handle, &context);
 
-    if (status != CUDA_OK)
+    if (status != GPU_OK)
         gpu_error(status, "the stream cannot be used", err);
     else if (!context)
         error_set(err, "a default stream was given, and no context is current");
     return context;
 }
 
-static int ordinal_of(struct CUctx_st *context)
+static int ordinal_of(gpu_context context)
 {
     const struct gpu place = {.context = context};
     bool entered = gpu_enter(&place);
     int ordinal = 0;
 
-    gpu_driver()->cuCtxGetDevice(&ordinal);
+    gpu_context_device(&ordinal);
     gpu_leave(entered);
     return ordinal;
 }
@@ -73,7 +72,7 @@ static void forget_one(void)
         }
 }
 
-void stream_queues_forget(const struct CUctx_st *context)
+void stream_queues_forget(gpu_context context)
 {
     for (struct stream_queue **link = &stream_queues; *link;) {
         struct stream_queue *stream = *link;
@@ -88,7 +87,7 @@ void stream_queues_forget(const struct CUctx_st *context)
     }
 }
 
-static struct stream_queue *make(struct CUstream_st *handle, struct CUctx_st *context,
+static struct stream_queue *make(gpu_stream handle, gpu_context context,
                                  const void *thread, struct gpubind_error *err)
 {
     struct stream_queue *stream;
@@ -120,17 +119,17 @@ static struct stream_queue *make(struct CUstream_st *handle, struct CUctx_st *co
     return stream;
 }
 
-static struct stream_queue *find(struct CUstream_st *handle, struct gpubind_error *err)
+static struct stream_queue *find(gpu_stream handle, struct gpubind_error *err)
 {
     static _Thread_local char me;
-    const void *thread = handle == PER_THREAD ? &me : NULL;
-    struct CUctx_st *context = context_of(handle, err);
+    const void *thread = handle == GPU_PER_THREAD_STREAM ? &me : NULL;
+    gpu_context context = context_of(handle, err);
 
     if (!context)
         return NULL;
     gpu_look_after();
     if (!handle)
-        handle = CUDA_LEGACY_STREAM;
+        handle = GPU_LEGACY_STREAM;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)
         if (stream->handle == handle && stream->place.context == context &&
             stream->thread == thread)
@@ -142,13 +141,13 @@ static struct stream_queue *find(struct CUstream_st *handle, struct gpubind_erro
 static int check_capture(const struct stream_queue *stream, struct gpubind_error *err)
 {
     bool entered = gpu_enter(&stream->place);
-    int capturing = 0, status = gpu_driver()->cuStreamIsCapturing(stream->handle, &capturing);
+    int capturing = 0, status = gpu_stream_is_capturing(stream->handle, &capturing);
 
     gpu_leave(entered);
-    if (status == CUDA_CAPTURE_IMPLICIT || (status == CUDA_OK && capturing))
+    if (status == GPU_CAPTURE_IMPLICIT || (status == GPU_OK && capturing))
         return error_set(err, "the stream is being captured into a graph, where messages cannot "
                          "be matched; see gpubind_startall_on_stream");
-    return status == CUDA_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
 }
 
 static bool has_room(const void *argument)
@@ -160,16 +159,14 @@ static bool has_room(const void *argument)
 
 static int check_driver(struct gpubind_error *err)
 {
-    const struct cuda_driver *cuda = gpu_driver();
-
-    if (!cuda)
+    if (!gpu_driver())
         return error_set(err, "this process has not initialised CUDA, and has no stream");
-    if (!cuda->cuStreamWaitValue32_v2 || !cuda->cuStreamWriteValue32_v2)
+    if (!gpu_has_wait32())
         return error_set(err, "the CUDA driver is too old: streams cannot wait for words");
     return 0;
 }
 
-struct stream_queue *stream_queue_open(struct CUstream_st *handle, int *result,
+struct stream_queue *stream_queue_open(gpu_stream handle, int *result,
                                        struct gpubind_error *err)
 {
     struct stream_queue *stream;
@@ -207,7 +204,7 @@ static int put_in(const struct stream_queue *stream, const struct stream_flag *r
                   const struct stream_flag *go, struct gpubind_error *err)
 {
     struct stream_flag written = {0}, awaited = {0};
-    int status = CUDA_OK;
+    int status = GPU_OK;
     bool entered;
 
     if (reached)
@@ -218,11 +215,11 @@ static int put_in(const struct stream_queue *stream, const struct stream_flag *r
     entered = gpu_enter(&stream->place);
     if (reached)
         status = stream_flag_queue_write(&written, stream->handle);
-    if (go && status == CUDA_OK)
+    if (go && status == GPU_OK)
         status = stream_flag_queue_wait(&awaited, stream->handle);
     gpu_leave(entered);
     library_lock();
-    return status == CUDA_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
 }
 
 /* The work could not be put in: fails it. The call itself returns the error. */

@@ -30,7 +30,7 @@ struct list {
 
 struct stream_queue {
     struct stream_queue *next;
-    struct CUstream_st *handle;
+    gpu_stream handle;
     const void *thread;   /* of a per-thread default stream */
     struct gpu place;     /* its context alone */
     struct gpu *gpu;      /* whose streams the library copies in; NULL: unknown */

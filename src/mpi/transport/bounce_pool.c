@@ -1,5 +1,7 @@
 #include "mpi/transport/bounce_pool.h"
 
+#include "gpu/core/gpu_calls.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -25,13 +27,13 @@ static struct pool *find(struct pool *pool, const struct domain *domain, const s
     return pool;
 }
 
-static bool allocate_on_gpu(struct gpu *gpu, cuda_address *whole)
+static bool allocate_on_gpu(struct gpu *gpu, gpu_address *whole)
 {
     bool entered = gpu_enter(gpu);
-    int status = gpu_driver()->cuMemAlloc_v2(whole, WHOLE);
+    int status = gpu_mem_alloc(whole, WHOLE);
 
     gpu_leave(entered);
-    return status == CUDA_OK;
+    return status == GPU_OK;
 }
 
 static char *allocate_private(void)
@@ -46,7 +48,7 @@ static char *allocate_private(void)
     if (!gpu)
         return at;
     entered = gpu_enter(gpu);
-    gpu_driver()->cuMemHostRegister_v2(at, PRIVATE_WHOLE, CUDA_REGISTER_PORTABLE);
+    gpu_host_register(at, PRIVATE_WHOLE, GPU_REGISTER_PORTABLE);
     gpu_leave(entered);
     return at;
 }
@@ -58,7 +60,7 @@ static void free_private(char *at)
     if (gpu) {
         bool entered = gpu_enter(gpu);
 
-        gpu_driver()->cuMemHostUnregister(at);
+        gpu_host_unregister(at);
         gpu_leave(entered);
     }
     munmap(at, PRIVATE_WHOLE);
@@ -67,7 +69,7 @@ static void free_private(char *at)
 static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
 {
     struct pool *pool = calloc(1, sizeof *pool);
-    cuda_address whole = 0;
+    gpu_address whole = 0;
     char *host = NULL;
 
     if (!pool)
@@ -94,7 +96,7 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
         pool->buffers[i] = (struct bounce_buffer){.gpu = gpu, .domain = domain, .offset = offset,
                                                   .whole = whole};
         pool->buffers[i].host = host ? host + offset : NULL;
-        pool->buffers[i].address = host ? (cuda_address)(uintptr_t)(host + offset) : whole + offset;
+        pool->buffers[i].address = host ? (gpu_address)(uintptr_t)(host + offset) : whole + offset;
     }
     pools = pool;
     return pool;

@@ -40,20 +40,20 @@ static uint64_t place(const struct chunk_ring *ring, uint64_t chunk)
     return chunk % ring->depth * ring->chunk_bytes;
 }
 
-cuda_address chunk_ring_in_bounce(const struct chunk_ring *ring, uint64_t chunk)
+gpu_address chunk_ring_in_bounce(const struct chunk_ring *ring, uint64_t chunk)
 {
     return ring->address + place(ring, chunk);
 }
 
-cuda_address chunk_ring_in_message(const struct chunk_ring *ring, uint64_t chunk)
+gpu_address chunk_ring_in_message(const struct chunk_ring *ring, uint64_t chunk)
 {
     return ring->operation->memory.address + chunk * ring->chunk_bytes;
 }
 
 int chunk_ring_copy(struct chunk_ring *ring, uint64_t chunk, bool out, struct gpubind_error *err)
 {
-    const cuda_address message = chunk_ring_in_message(ring, chunk);
-    const cuda_address bounce = chunk_ring_in_bounce(ring, chunk);
+    const gpu_address message = chunk_ring_in_message(ring, chunk);
+    const gpu_address bounce = chunk_ring_in_bounce(ring, chunk);
     const size_t nbytes = chunk_ring_nbytes(ring, chunk);
     const struct copy copy = {out ? bounce : message, out ? message : bounce, nbytes, false};
     struct gpu *gpu = ring->operation->memory.gpu;

@@ -11,7 +11,7 @@
 struct chunk_ring {
     const struct gpubind_operation *operation; /* whose buffer it is */
     uint64_t nbytes, chunk_bytes, nchunks, depth;
-    cuda_address address; /* of the bounce buffer, for copies by the GPU; */
+    gpu_address address; /* of the bounce buffer, for copies by the GPU; */
     char *bounce;         /* for the CPU; used when the message is in host memory */
     struct flight copies[CHUNKS_AHEAD_MOST];
 };
@@ -23,8 +23,8 @@ void chunk_ring_init(struct chunk_ring *ring, const struct gpubind_operation *op
                      uint64_t nbytes, uint64_t chunk_bytes, uint64_t depth);
 /* Bytes of that chunk. */
 size_t chunk_ring_nbytes(const struct chunk_ring *ring, uint64_t chunk);
-cuda_address chunk_ring_in_bounce(const struct chunk_ring *ring, uint64_t chunk);
-cuda_address chunk_ring_in_message(const struct chunk_ring *ring, uint64_t chunk);
+gpu_address chunk_ring_in_bounce(const struct chunk_ring *ring, uint64_t chunk);
+gpu_address chunk_ring_in_message(const struct chunk_ring *ring, uint64_t chunk);
 /* Starts the copy of that chunk, to the bounce buffer (out) or from it. 0, or -1 with a sentence. */
 int chunk_ring_copy(struct chunk_ring *ring, uint64_t chunk, bool out, struct gpubind_error *err);
 /* 1: the copy of that chunk has ended; 0: not yet; -1: it failed. err may be NULL. */

@@ -42,7 +42,7 @@ static size_t pending_nbytes;
 static struct batch batches[FLIGHTS]; /* a ring: flying of them from oldest on */
 static int oldest, flying;
 
-static void add(struct gpubind_operation *receive, cuda_address from, bool device)
+static void add(struct gpubind_operation *receive, gpu_address from, bool device)
 {
     struct pull *pull = spare;
     struct memory source;

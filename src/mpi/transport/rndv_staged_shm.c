@@ -55,7 +55,7 @@ static void start_chunk(struct staging *staging, bool out)
 static void bounce_at(struct staging *staging, char *host)
 {
     staging->ring.bounce = host;
-    staging->ring.address = (cuda_address)(uintptr_t)host;
+    staging->ring.address = (gpu_address)(uintptr_t)host;
 }
 
 /* Counts the copies that have ended, in order. */
