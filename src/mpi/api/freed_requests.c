@@ -1,3 +1,4 @@
+/* Completes requests that were freed while active. */
 #include "mpi/api/freed_requests.h"
 
 #include "mpi/core/context.h"
@@ -6,7 +7,7 @@
 
 static struct gpubind_operation *freed;
 
-/* Strided data are put in their place here, which must not wait for another call. */
+/* Completion unpacks noncontiguous data here, and must not wait for work on a stream. */
 static bool is_over(struct gpubind_operation *request)
 {
     if (request->channel && !request->done)
@@ -27,7 +28,7 @@ static void end(struct gpubind_operation *request)
 
 static void look(void)
 {
-    static bool busy; /* what ends one may move messages, too */
+    static bool busy; /* completing a request may make progress, which calls this again */
     struct gpubind_operation **link = &freed;
 
     if (!freed || busy || !library_may_call_mpi())

@@ -1,12 +1,11 @@
-/* Requests that the application has freed while they were active: they come to their ends,
- * of which nobody hears. */
+/* Requests that the application has freed while they were active: progress completes them. */
 #ifndef GPUBIND_MPI_API_FREED_REQUESTS_H
 #define GPUBIND_MPI_API_FREED_REQUESTS_H
 
 #include "mpi/core/modules.h"
 #include "mpi/core/request.h"
 
-/* The request is active, and the application's no more. */
+/* Takes over a request that is active and that the application has freed. */
 void freed_add(struct gpubind_operation *request);
 
 extern const struct module freed_module;

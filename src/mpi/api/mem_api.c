@@ -44,7 +44,7 @@ static int release_now(const void *ptr, struct gpubind_error *err)
     if (memory_of(ptr, &memory, err) < 0)
         return MPI_ERR_OTHER;
     if (!memory.gpu)
-        return MPI_SUCCESS; /* nobody can have mapped it */
+        return MPI_SUCCESS; /* host memory: no rank has mapped it */
     if (memory_check_unpaired(ptr, &memory, err) != MPI_SUCCESS)
         return MPI_ERR_BUFFER;
     release = shares_release(memory.id, 0, NULL);

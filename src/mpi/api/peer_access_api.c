@@ -1,5 +1,5 @@
-/* Which ranks of a node reach each other's GPU memory. Asked of the driver by doing it,
- * since a rank that sees only its own GPU can ask nothing about the others. */
+/* gpubind_enable_peer_access: which ranks of a node can map each other's GPU memory. Each rank
+ * tries to, since a rank that sees only its own GPU cannot query the driver about others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,44 +10,44 @@
 #include "mpi/gpubind.h"
 #include "mpi/p2p/device_memory.h"
 
-struct card { /* what each rank shows the others */
+struct sample { /* what each rank tells the others */
     int has_gpu;
     struct memory_export shared;
 };
 
-/* A little memory that stays until the end, so that mappings of it do. */
-static int make_card(struct card *card, struct gpubind_error *err)
+/* Exports a small buffer, which stays until the end, as do its mappings. */
+static int make_sample(struct sample *sample, struct gpubind_error *err)
 {
     static void *buffer;
     struct memory memory;
 
-    card->has_gpu = 1;
+    sample->has_gpu = 1;
     if (!buffer && memory_allocate(&buffer, 1, err) != MPI_SUCCESS)
         return -1;
     if (memory_of(buffer, &memory, err) < 0)
         return -1;
-    if (!memory_share(&memory, &card->shared))
-        card->shared.size = 0;
+    if (!memory_share(&memory, &sample->shared))
+        sample->shared.size = 0;
     return 0;
 }
 
-static char reach(struct comm *comm, const struct card *cards, int rank)
+static char reach(struct comm *comm, const struct sample *samples, int rank)
 {
     struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
     struct gpubind_error err;
     struct mapping *mapping;
     struct gpu *gpu;
 
-    if (!cards[rank].has_gpu || !cards[comm->rank].has_gpu)
+    if (!samples[rank].has_gpu || !samples[comm->rank].has_gpu)
         return GPUBIND_PEER_NO_GPU;
     if (rank == comm->rank)
         return GPUBIND_PEER_DIRECT;
     if (peer->local < 0)
         return GPUBIND_PEER_REMOTE;
     gpu = gpu_current(&err);
-    if (!gpu || cards[rank].shared.size == 0)
+    if (!gpu || samples[rank].shared.size == 0)
         return GPUBIND_PEER_NONE;
-    mapping = mapping_open(peer, &cards[rank].shared, gpu, &err);
+    mapping = mapping_open(peer, &samples[rank].shared, gpu, &err);
     peer->no_ipc = !mapping;
     peer->ipc_works = mapping;
     if (!mapping)
@@ -56,7 +56,7 @@ static char reach(struct comm *comm, const struct card *cards, int rank)
     return GPUBIND_PEER_DIRECT;
 }
 
-/* What one of the two says is impossible is impossible. */
+/* Two ranks reach each other only if both say so. */
 static void make_symmetric(char *access, int n)
 {
     for (int i = 0; i < n; i++)
@@ -65,7 +65,7 @@ static void make_symmetric(char *access, int n)
                 access[i * n + j] = access[j * n + i] = GPUBIND_PEER_NONE;
 }
 
-/* All of them in one sentence: a node of 64 ranks has 2016. */
+/* Warns of all pairs in one sentence: 64 ranks have 2016 pairs. */
 static void name_pairs(const struct comm *comm, const char *access)
 {
     static bool said;
@@ -84,7 +84,7 @@ static void name_pairs(const struct comm *comm, const char *access)
     text_clear(&pairs);
 }
 
-/* nbytes of each rank, on all. */
+/* Gathers nbytes of each rank on all ranks. */
 static void gather(const void *mine, size_t nbytes, void *all, const struct comm *comm)
 {
     library_meet(comm->user);
@@ -96,21 +96,21 @@ static void gather(const void *mine, size_t nbytes, void *all, const struct comm
 static int enable(struct comm *comm, char *access, struct gpubind_error *err)
 {
     const struct rank_map *rank_map = rank_map_of(comm, err);
-    struct card mine = {0}, *cards = calloc((size_t)comm->size, sizeof *cards);
+    struct sample mine = {0}, *samples = calloc((size_t)comm->size, sizeof *samples);
     char *row = calloc((size_t)comm->size, 1);
-    int status = rank_map && cards && row ? 0 : -1;
+    int status = rank_map && samples && row ? 0 : -1;
 
     if (status == 0 && rank_map->ranks[comm->rank].has_gpu)
-        make_card(&mine, NULL);
+        make_sample(&mine, NULL);
     if (status == 0) {
-        gather(&mine, sizeof mine, cards, comm);
+        gather(&mine, sizeof mine, samples, comm);
         for (int rank = 0; rank < comm->size; rank++)
-            row[rank] = reach(comm, cards, rank);
+            row[rank] = reach(comm, samples, rank);
         gather(row, (size_t)comm->size, access, comm);
         make_symmetric(access, comm->size);
         name_pairs(comm, access);
     }
-    free(cards);
+    free(samples);
     free(row);
     return status;
 }

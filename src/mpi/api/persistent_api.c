@@ -1,4 +1,4 @@
-/* The calls of persistent messages. */
+/* The calls that set up, start and free persistent requests. */
 #include "mpi/api/freed_requests.h"
 #include "mpi/core/context.h"
 #include "mpi/gpubind.h"
@@ -45,7 +45,7 @@ int gpubind_recv_init(void *buf, int count, MPI_Datatype type, int source, int t
     return gpubind_recv_init_c(buf, count, type, source, tag, comm, request);
 }
 
-/* Whose handler hears of errors: the first request's communicator. */
+/* Errors go to the handler of the first request's communicator. */
 static MPI_Comm comm_of_requests(int n, gpubind_request requests[])
 {
     for (int i = 0; i < n; i++)
@@ -54,7 +54,7 @@ static MPI_Comm comm_of_requests(int n, gpubind_request requests[])
     return MPI_COMM_WORLD;
 }
 
-/* 0, or an error class with a sentence. */
+/* MPI_SUCCESS, or an error class with a sentence. */
 static int check(int n, struct gpubind_error *err)
 {
     if (n < 0) {

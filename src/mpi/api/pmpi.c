@@ -1,5 +1,5 @@
-/* Stands in for the MPI functions after which something must be prepared; each calls
- * the real one by its PMPI name, and returns what that returned. */
+/* Intercepts the MPI functions that initialize and finalize MPI or make communicators. Each calls
+ * the PMPI function, and returns what that returns. */
 #include "mpi/api/pmpi.h"
 
 #include "mpi/core/context.h"

@@ -1,5 +1,5 @@
-/* What the library does when MPI starts, ends, makes a communicator or blocks: called by
- * the MPI functions that it stands in for, C and Fortran. */
+/* What the intercepted MPI functions of C and Fortran call, and the macros that define those of
+ * C. */
 #ifndef GPUBIND_MPI_API_PMPI_H
 #define GPUBIND_MPI_API_PMPI_H
 
@@ -15,7 +15,7 @@ void gpubind_intercept_made(MPI_Comm comm);
 #define STANDS_IN __attribute__((visibility("default")))
 #define INTERCEPT_PMPI(name) P##name
 
-/* A stand-in of the function of C with that name, those parameters and those arguments. */
+/* Defines a function that may block, with that name, those parameters and those arguments. */
 #define BLOCKS(name, parameters, arguments)           \
     STANDS_IN int name parameters                     \
     {                                                 \
@@ -28,7 +28,7 @@ void gpubind_intercept_made(MPI_Comm comm);
         return result;                                \
     }
 
-/* The same, collective over comm. */
+/* The same for one that is collective over comm. */
 #define COLLECTIVE(name, comm, parameters, arguments) \
     STANDS_IN int name parameters                     \
     {                                                 \
@@ -42,7 +42,7 @@ void gpubind_intercept_made(MPI_Comm comm);
         return result;                                \
     }
 
-/* The same, which makes *newcomm. */
+/* The same for one that makes *newcomm. */
 #define CONSTRUCTOR(name, comm, parameters, arguments)       \
     STANDS_IN int name parameters                            \
     {                                                        \
@@ -56,7 +56,7 @@ void gpubind_intercept_made(MPI_Comm comm);
         return result;                                       \
     }
 
-/* One that tests. */
+/* Defines a function that tests. */
 #define POLLS(name, parameters, arguments)                 \
     STANDS_IN int name parameters                          \
     {                                                      \

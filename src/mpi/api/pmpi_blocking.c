@@ -1,13 +1,14 @@
-/* Stands in for the MPI calls that block or test, so that messages move meanwhile: see
- * blocking.h. Ibsend and its like, and calls that only begin something, return at once. */
+/* Intercepts the MPI functions that block or test, and makes progress meanwhile: see blocking.h.
+ * Functions that return at once, like MPI_Ibsend and other nonblocking calls, are not
+ * intercepted. */
 #include <stdlib.h>
 
 #include "mpi/api/pmpi.h"
 
 #define NAME(name) name
 #define COUNT int
-#define SHIFT int /* displacements in counts */
-#define UNIT int  /* of those in a window */
+#define SHIFT int /* of displacements in counts */
+#define UNIT int  /* of displacement units of windows */
 #include "mpi/api/pmpi_counts.h"
 #undef NAME
 #undef COUNT
@@ -37,7 +38,7 @@ STANDS_IN int MPI_Wait(MPI_Request *request, MPI_Status *status)
     return result;
 }
 
-/* A loop of the call that tests where something is under way, else the one that waits. */
+/* A loop of the function that tests while messages are under way, else the one that waits. */
 #define WAITS(name, parameters, arguments, test, over) \
     STANDS_IN int name parameters                      \
     {                                                  \
@@ -105,7 +106,7 @@ STANDS_IN int MPI_Barrier(MPI_Comm comm)
     return result;
 }
 
-/* Nothing may be under way on it then: the gate is waited for wholly. */
+/* All ranks must have completed their messages on it: waits for the announcement in any case. */
 #define ENDS(name)                                     \
     STANDS_IN int name(MPI_Comm *comm)                 \
     {                                                  \

@@ -1,7 +1,7 @@
-/* The stand-ins for calls with counts, in two kinds: included by pmpi_blocking.c with
- * NAME, COUNT, SHIFT and UNIT defined for each. */
+/* The intercepted functions with counts. pmpi_blocking.c includes this file twice, for int and
+ * MPI_Count, with NAME, COUNT, SHIFT and UNIT defined. */
 
-/* ---- between two ranks: with a request where something is under way */
+/* ---- between two ranks: nonblocking and a test loop while messages are under way */
 
 #define COMPLETES(name, parameters, arguments, start, status) \
     STANDS_IN int name parameters                             \
@@ -29,7 +29,7 @@
 SENDS(NAME(MPI_Send), NAME(PMPI_Isend))
 SENDS(NAME(MPI_Ssend), NAME(PMPI_Issend))
 SENDS(NAME(MPI_Rsend), NAME(PMPI_Irsend))
-/* Some MPI gives a request from MPI_PROC_NULL another status than its own call. */
+/* In some MPI a request from MPI_PROC_NULL has another status than the blocking call. */
 COMPLETES(NAME(MPI_Recv),
           (void *buffer, COUNT count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
            MPI_Status *status),
@@ -44,7 +44,7 @@ COMPLETES(NAME(MPI_Mrecv),
           (buffer, count, type, message, status),
           NAME(PMPI_Imrecv)(buffer, count, type, message, &request), status)
 
-/* The receive is begun first and ended last, as its status is the call's. */
+/* Starts the receive first and completes it last, as its status is the call's. */
 STANDS_IN int NAME(MPI_Sendrecv)(const void *out, COUNT nout, MPI_Datatype out_type, int to,
                                  int out_tag, void *in, COUNT nin, MPI_Datatype in_type, int from,
                                  int in_tag, MPI_Comm comm, MPI_Status *status)
@@ -64,7 +64,7 @@ STANDS_IN int NAME(MPI_Sendrecv)(const void *out, COUNT nout, MPI_Datatype out_t
         }
         other = blocking_wait(&send, MPI_STATUS_IGNORE);
         result = blocking_wait(&receive, status);
-        if (from == MPI_PROC_NULL) /* some MPI gives its request another status */
+        if (from == MPI_PROC_NULL) /* see MPI_Recv */
             NAME(PMPI_Recv)(in, nin, in_type, from, in_tag, comm, status);
         return result == MPI_SUCCESS ? other : result;
     }
@@ -77,7 +77,7 @@ STANDS_IN int NAME(MPI_Sendrecv)(const void *out, COUNT nout, MPI_Datatype out_t
     return result;
 }
 
-/* What is sent is packed first: MPI_PACKED matches any type. */
+/* Packs the data to send first: MPI_PACKED matches any type. */
 STANDS_IN int NAME(MPI_Sendrecv_replace)(void *buffer, COUNT count, MPI_Datatype type, int to,
                                          int out_tag, int from, int in_tag, MPI_Comm comm,
                                          MPI_Status *status)

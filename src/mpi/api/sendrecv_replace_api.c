@@ -1,4 +1,5 @@
-/* gpubind_sendrecv_replace: what is sent is copied aside, and leaves its place to what comes. */
+/* gpubind_sendrecv_replace: packs the data to send into a buffer of the library, and receives into
+ * the application's. */
 #include <stdlib.h>
 
 #include "mpi/core/context.h"
@@ -9,7 +10,7 @@
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/send_deferred.h"
 
-/* Data that lie together are packed like others. */
+/* Contiguous data are packed like others: gives them a flat type of one block. */
 static int make_pack(struct gpubind_operation *send, struct gpubind_error *err)
 {
     struct type_block *block = malloc(sizeof *block);
@@ -24,17 +25,17 @@ static int make_pack(struct gpubind_operation *send, struct gpubind_error *err)
         return error_set(err, "out of memory");
     }
     status = pack_make(send, &shape, 1, err);
-    flat_type_release(shape.flat); /* the pack has its own */
+    flat_type_release(shape.flat); /* the pack has retained it */
     return status;
 }
 
-static bool is_aside(const void *send)
+static bool is_packed(const void *send)
 {
     return !((const struct gpubind_operation *)send)->packing;
 }
 
-/* 0: its buffer may be overwritten. */
-static int put_aside(struct gpubind_operation *send, struct gpubind_error *err)
+/* Packs the data to send. 0: the buffer may be overwritten; -1 with a sentence. */
+static int pack_data(struct gpubind_operation *send, struct gpubind_error *err)
 {
     if (send->rank == MPI_PROC_NULL || send->nbytes == 0)
         return 0;
@@ -42,15 +43,15 @@ static int put_aside(struct gpubind_operation *send, struct gpubind_error *err)
         return -1;
     if (deferred_send_pack(send, err) < 0)
         return -1;
-    while (!is_aside(send))
-        progress_wait_for(is_aside, send, 3600);
+    while (!is_packed(send))
+        progress_wait_for(is_packed, send, 3600);
     if (send->result == MPI_SUCCESS)
         return 0;
     *err = send->error;
     return -1;
 }
 
-/* Both are made and the data are aside, or nothing is. */
+/* Prepares both messages and packs the data, or nothing. */
 static int prepare(const struct arguments *sending, const struct arguments *receiving,
                    struct comm *comm, struct gpubind_operation *both[2],
                    struct gpubind_error *err)
@@ -61,7 +62,7 @@ static int prepare(const struct arguments *sending, const struct arguments *rece
     if (!both[0])
         return result;
     both[1] = message_prepare(sending, comm, OPERATION_SEND, CALL_BLOCKING, &result, err);
-    if (both[1] && put_aside(both[1], err) == 0)
+    if (both[1] && pack_data(both[1], err) == 0)
         return MPI_SUCCESS;
     operation_forget(both[0]);
     if (!both[1])

@@ -115,7 +115,7 @@ void library_stop(void)
     windows_detach();
     mappings_drop_all();
     progress_wait_for(nothing_to_free, NULL, 10);
-    library_meet(world); /* nobody maps what its owner frees now */
+    library_meet(world); /* no rank maps what its owner frees now */
     windows_clear();
     library_is_now(LIBRARY_OVER);
     trace_info(TRACE_CORE, "the library ends");

@@ -1,3 +1,4 @@
+/* Prints settings and paths: gpubind_paths_print and GPUBIND_VERBOSE. */
 #include "mpi/api/transport_report.h"
 
 #include "mpi/core/context.h"
@@ -22,7 +23,7 @@ void paths_print_settings(FILE *to, double milliseconds)
                 (unsigned long long)(nbytes >> 20), nbytes < 64u << 20 ? "," : "\n");
 }
 
-/* What happens to GPU memory between this rank and another, by size. */
+/* The path of GPU memory between this rank and another. */
 static void print_row(const struct comm *comm, int rank, FILE *to)
 {
     const struct settings *settings = library_settings();

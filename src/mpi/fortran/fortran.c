@@ -1,4 +1,4 @@
-/* What the interfaces in gpubind.F90 call: messages. */
+/* The functions behind the interfaces of gpubind.F90: messages. */
 #include <stdlib.h>
 
 #include "mpi/core/context.h"
@@ -9,9 +9,9 @@
 
 /* ---- arguments */
 
-/* MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are known by where they lie. For those of
- * mpi_f08 MPI has two more variables, Open MPI 4 none, and MPICH in its Fortran library,
- * which only Fortran programs load: then they have no address. */
+/* MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are recognized by their addresses. For mpi_f08 MPI has
+ * two more variables; Open MPI 4 has none, and MPICH has them in its Fortran library, which only
+ * Fortran programs load: without it they have no address. */
 extern const void *const f08_ignored __asm__("MPI_F08_STATUS_IGNORE") __attribute__((weak));
 extern const void *const f08_all_ignored __asm__("MPI_F08_STATUSES_IGNORE")
     __attribute__((weak));
@@ -243,7 +243,7 @@ GPUBIND_PUBLIC void gpubind_fortran_progress(MPI_Fint *ierror)
     tell(ierror, gpubind_progress());
 }
 
-/* ---- what comes */
+/* ---- probes */
 
 GPUBIND_PUBLIC void gpubind_fortran_probe(const MPI_Fint *source, const MPI_Fint *tag,
                                           const MPI_Fint *comm, struct fortran_message *message,

@@ -1,6 +1,6 @@
-/* The C side of the Fortran module. Everything comes by reference: handles as integers
- * (a type of mpi_f08 holds nothing else), buffers as the Fortran compiler's descriptors;
- * ierror is NULL where it was left out. */
+/* The C side of the Fortran module. All arguments are passed by reference: handles as integers
+ * (types of mpi_f08 contain just an integer), buffers as the Fortran compiler's descriptors;
+ * ierror is NULL where it was omitted. */
 #ifndef GPUBIND_MPI_FORTRAN_FORTRAN_H
 #define GPUBIND_MPI_FORTRAN_FORTRAN_H
 
@@ -16,7 +16,7 @@ static inline void tell(MPI_Fint *ierror, int result)
         *ierror = result;
 }
 
-/* The memory that a buffer stands for. */
+/* The memory of a buffer. */
 static inline void *address(const CFI_cdesc_t *buf)
 {
     if (buf->rank == 0 && buf->type == CFI_type_cptr)
@@ -31,23 +31,23 @@ struct fortran_message {
     int64_t count, nbytes;
 };
 
-/* A status of MPI's in Fortran: integers, as many as fill the one of C. */
+/* A Fortran status: as many integers as fill the status of C. */
 enum { STATUS_INTS = sizeof(MPI_Status) / sizeof(MPI_Fint) };
 
-/* Unless it is ignored. */
+/* Converts the status, unless it is ignored. */
 void fortran_tell_status(MPI_Fint *to, const MPI_Status *status);
-/* Unless it was left out. */
+/* Sets ierror, unless it was omitted. */
 void fortran_tell_message(struct fortran_message *to, const struct gpubind_message *message);
 /* Room for n statuses in C: MPI_STATUSES_IGNORE when these are ignored or n is not above 0.
  * *result: MPI_ERR_NO_MEM, after the error handler was called; else it is as before. */
 MPI_Status *fortran_statuses(const MPI_Fint *statuses, int n, const char *call, int *result);
-/* Hands over the first n, and frees the room. */
+/* Converts the first n statuses, and frees the room. */
 void fortran_tell_statuses(MPI_Fint *statuses, MPI_Status *got, int n);
 
-/* A section is, or not. */
+/* The buffer is contiguous, as an array section need not be. */
 bool fortran_contiguous(const CFI_cdesc_t *buf);
-/* Elements that lie apart cannot be told by a count: MPI_ERR_BUFFER in *ierror, after the
- * error handler of comm was called. */
+/* For a section that is not contiguous, which a count cannot describe: calls the error handler of
+ * comm, and sets *ierror to MPI_ERR_BUFFER. */
 bool fortran_refuses(const CFI_cdesc_t *buf, MPI_Comm comm, const char *call, MPI_Fint *ierror);
 
 #endif

@@ -1,4 +1,5 @@
-/* What the interfaces in gpubind.F90 call: synchronous sends, taken messages, requests. */
+/* The functions behind the interfaces of gpubind.F90: synchronous sends, matched probes,
+ * requests. */
 #include "mpi/fortran/fortran.h"
 
 /* Called from Fortran alone. */

@@ -1,5 +1,5 @@
-/* What the interfaces in gpubind.F90 call: halos. The first dimension of a Fortran array
- * lies together in memory, so that dimensions are turned round. */
+/* The functions behind the interfaces of gpubind.F90: halos. The first dimension of a Fortran array
+ * is contiguous, so that the order of dimensions is reversed. */
 #include <limits.h>
 
 #include "mpi/fortran/fortran.h"
@@ -8,7 +8,7 @@
 /* Called from Fortran alone. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* gpubind_halo_grid of the module. Of a logical only the lowest bit counts. */
+/* gpubind_halo_grid of the module. The lowest bit is the value of a logical. */
 struct fortran_halo_grid {
     MPI_Fint ndims, ranks[HALO_DIMS];
     unsigned char periodic[HALO_DIMS];
@@ -44,7 +44,7 @@ GPUBIND_PUBLIC void gpubind_fortran_halo_create(const MPI_Fint *comm,
     tell(ierror, gpubind_halo_create(MPI_Comm_f2c(*comm), &turned, *narrays, arrays, halo));
 }
 
-/* A pitch says how far rows lie apart, so that they need not lie together; planes do. */
+/* With a pitch rows may be apart in memory, but not planes. */
 static bool lies_apart(const CFI_cdesc_t *array, const struct fortran_halo_grid *grid)
 {
     const CFI_dim_t *dim = array->dim;
@@ -55,8 +55,8 @@ static bool lies_apart(const CFI_cdesc_t *array, const struct fortran_halo_grid 
            (grid->ndims == 3 && array->rank == 3 && dim[2].sm != dim[1].sm * dim[1].extent);
 }
 
-/* Of one array, or of those that an array of type(c_ptr) lists. All ranks learn that one of
- * them has a bad one. */
+/* Creates a halo of one array, or of those that an array of type(c_ptr) lists. All ranks return an
+ * error when an array of one of them is not contiguous. */
 GPUBIND_PUBLIC void gpubind_fortran_halo_create_of(const MPI_Fint *comm,
                                                    const struct fortran_halo_grid *grid,
                                                    const CFI_cdesc_t *array, gpubind_halo *halo,
@@ -74,7 +74,7 @@ GPUBIND_PUBLIC void gpubind_fortran_halo_create_of(const MPI_Fint *comm,
                                      list ? (void *const *)array->base_addr : &at, halo));
 }
 
-/* Arrays are counted from 1. */
+/* Array numbers start at 1. */
 static int array_of(const MPI_Fint *array)
 {
     return *array > INT_MIN ? *array - 1 : *array;

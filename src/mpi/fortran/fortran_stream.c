@@ -1,4 +1,5 @@
-/* What the interfaces in gpubind.F90 call: persistent messages, and those on streams. */
+/* The functions behind the interfaces of gpubind.F90: persistent requests, and messages on
+ * streams. */
 #include "mpi/fortran/fortran.h"
 
 /* Called from Fortran alone. */

@@ -1,4 +1,4 @@
-/* What the interfaces in gpubind.F90 call: all but messages. */
+/* The functions behind the interfaces of gpubind.F90: all but messages. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ GPUBIND_PUBLIC void gpubind_fortran_comm_attach(const MPI_Fint *comm, MPI_Fint *
 GPUBIND_PUBLIC void gpubind_fortran_alloc_c(void **buf, const int64_t *nbytes, MPI_Fint *ierror)
 {
     *buf = NULL;
-    /* As large as a negative size would be, there is no memory. */
+    /* A negative size becomes one for which there is no memory. */
     tell(ierror, gpubind_alloc(buf, *nbytes < 0 ? SIZE_MAX : (size_t)*nbytes));
 }
 
@@ -81,7 +81,7 @@ GPUBIND_PUBLIC void gpubind_fortran_release(const CFI_cdesc_t *buf, MPI_Fint *ie
     tell(ierror, gpubind_release(address(buf)));
 }
 
-/* ---- who is where */
+/* ---- ranks and GPUs */
 
 /* Element (i, j) of the matrix, both from 0. */
 static MPI_Fint *element(const CFI_cdesc_t *matrix, int i, int j)
@@ -152,7 +152,7 @@ GPUBIND_PUBLIC void gpubind_fortran_comm_gpus(const MPI_Fint *comm, MPI_Fint *gp
     *gpus = MPI_Comm_c2f(made);
 }
 
-/* Of a Fortran logical only the lowest bit counts in every compiler. */
+/* In all compilers the lowest bit is the value of a logical. */
 GPUBIND_PUBLIC void gpubind_fortran_neighbors(const MPI_Fint *comm, const MPI_Fint *periodic,
                                               MPI_Fint *north, MPI_Fint *south,
                                               MPI_Fint *ierror)

@@ -1,5 +1,5 @@
-/* What the interfaces in gpubind.F90 call: windows. A negative size or offset is more than
- * any window has. */
+/* The functions behind the interfaces of gpubind.F90: windows. A negative size or offset becomes
+ * one that exceeds any window. */
 #include "mpi/core/context.h"
 #include "mpi/fortran/fortran.h"
 #include "mpi/rma/window.h"
@@ -51,7 +51,7 @@ GPUBIND_PUBLIC void gpubind_fortran_win_free(gpubind_win *win, MPI_Fint *ierror)
 
 /* ---- on a stream */
 
-/* The handler of the window's communicator hears of it. */
+/* Calls the error handler of the window's communicator. */
 static bool refused(const CFI_cdesc_t *buf, gpubind_win win, const char *call, MPI_Fint *ierror)
 {
     MPI_Comm comm = MPI_COMM_WORLD;

@@ -1,9 +1,9 @@
-/* Stands in for MPI's Fortran entry points as pmpi.c does for those of C. Some
- * MPIs' Fortran calls PMPI_ functions, so that the ones of C are not passed through;
- * where they are, the library hears of a communicator twice, which does no harm.
+/* Intercepts MPI's Fortran functions, as pmpi.c does those of C. In some MPIs the Fortran functions
+ * call PMPI functions, so that those of C are not intercepted; where they are, the library
+ * attaches a communicator twice, which does nothing.
  *
- * Names are those of gfortran and its like: lower case, one underscore at the end;
- * those of mpi_f08 have _f08 before it, in Open MPI and MPICH alike. */
+ * Names are as gfortran and compatible compilers make them: lower case, one underscore at the
+ * end; those of mpi_f08 have _f08 before it, in both Open MPI and MPICH. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

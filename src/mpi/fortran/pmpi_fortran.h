@@ -1,4 +1,4 @@
-/* What stand-ins for MPI's Fortran entry points are made of. */
+/* How intercepted Fortran functions of MPI are defined. */
 #ifndef GPUBIND_MPI_FORTRAN_PMPI_FORTRAN_H
 #define GPUBIND_MPI_FORTRAN_PMPI_FORTRAN_H
 
@@ -6,12 +6,12 @@
 #include "mpi/core/comm.h"
 #include "mpi/gpubind.h"
 
-/* The next function of this name: MPI's, or another library's that stands before it.
- * The other name is that of the other kind of handles; what comes by reference looks
- * alike. NULL when the linker has left out MPI's Fortran library, because the program
- * takes nothing from it but what is here. */
+/* The next function of this name: MPI's, or that of another library that intercepts it. Else the
+ * function by the other name, for the other kind of handles, whose arguments by reference are the
+ * same. NULL when the linker has left out MPI's Fortran library, because the program uses nothing
+ * of it but what is intercepted here. */
 void *intercept_next(const char *name, const char *other);
-/* Ends the job for want of that function. */
+/* Aborts the job: the function is missing. */
 MPI_Fint intercept_lacking(const char *name);
 
 static inline void intercept_gate(const MPI_Fint *comm, bool wholly)
@@ -21,9 +21,9 @@ static inline void intercept_gate(const MPI_Fint *comm, bool wholly)
 }
 #define GATE(comm) intercept_gate(comm, false)
 
-/* name, parameters, arguments, what comes before the call, what is called where there is
- * no MPI for Fortran, what comes after. In mpi_f08 ierror may be absent, a null pointer:
- * result is handed on in its place. */
+/* name, parameters, arguments, code before the call, the call where MPI's Fortran library is
+ * missing, code after the call. In mpi_f08 ierror may be absent, a null pointer: result is passed
+ * in its place. */
 #define STAND_IN(name, other, parameters, arguments, before, in_c, after) \
     GPUBIND_PUBLIC void name parameters;                                  \
     GPUBIND_PUBLIC void name parameters                                   \

@@ -1,6 +1,6 @@
-/* Stands in for MPI's Fortran entry points that block or test, as pmpi_blocking.c does
- * for those of C. Where something is under way, a receive waits for its message and a wait
- * for its requests before the real one is called; a send is begun by Fortran's own Isend. */
+/* Intercepts MPI's Fortran functions that block or test, as pmpi_blocking.c does those of C. While
+ * messages of the library are under way, a receive polls for its message and a wait polls its
+ * requests before MPI's function is called; a send is started by Fortran's own MPI_Isend. */
 #include "mpi/fortran/pmpi_fortran.h"
 
 #define ANY void
@@ -35,7 +35,7 @@
 #define FORTRAN_POLLS(name, n) \
     STAND_INS(name, P##n, A##n, (void)0, intercept_lacking(#name), blocking_poll())
 
-/* It has no buffer: the one of C serves. */
+/* It has no buffer: calls the function of C. */
 #define BARRIER(name)                                        \
     GPUBIND_PUBLIC void name P1;                             \
     GPUBIND_PUBLIC void name P1                              \
@@ -123,7 +123,7 @@ static bool is_over(MPI_Fint handle)
     return over;
 }
 
-/* All of them, or (any) one that there is. */
+/* Polls until all requests are complete, or (any) one is. */
 static bool are_over(const MPI_Fint *requests, MPI_Fint n, bool any)
 {
     bool none = true;
@@ -172,7 +172,7 @@ FORTRAN_BLOCKS(mpi_sendrecv_replace, 9)
 
 typedef void begins(ANY *, ANY *, ANY *, ANY *, ANY *, ANY *, MPI_Fint *, MPI_Fint *);
 
-/* Fortran's Isend of that name, until it has ended. */
+/* Calls Fortran's MPI_Isend of that name, and polls until the send is complete. */
 static MPI_Fint send(const char *name, const char *other, ANY *a, ANY *b, ANY *c, ANY *d, ANY *e,
                      ANY *f)
 {
@@ -223,8 +223,8 @@ SENDS_BY(mpi_send, mpi_isend)
 SENDS_BY(mpi_ssend, mpi_issend)
 SENDS_BY(mpi_rsend, mpi_irsend)
 
-/* Both are begun before either is waited for: the send by Isend, then the message of the
- * receive is waited for, then MPI's receive takes it. */
+/* Starts the send by MPI_Isend, polls for the message of the receive, and then calls MPI's
+ * receive. */
 #define PAIR (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, ANY *h, ANY *i, ANY *j, \
               ANY *k, ANY *l, MPI_Fint *ierror)
 #define BOTH(name, other, begin, other_begin, take)                                           \
