@@ -32,7 +32,6 @@ bin_gpubind_bench_SOURCES = \
 	bench/lib/ranks.c bench/lib/ranks.h \
 	bench/lib/stats.c bench/lib/stats.h \
 	bench/lib/sysfs.c bench/lib/sysfs.h \
-	bench/main/html_page.c bench/main/html_page.h \
 	bench/main/main.c \
 	bench/main/peak.c \
 	bench/main/peaks.c bench/main/peaks.h \
@@ -41,10 +40,6 @@ bin_gpubind_bench_SOURCES = \
 	bench/main/subcommands.c bench/main/subcommands.h \
 	bench/output/output.c bench/output/output.h \
 	bench/output/runner.c bench/output/runner.h \
-	bench/output/svg.c bench/output/svg.h \
-	bench/output/svg_charts.c \
-	bench/output/svg_heatmap.c \
-	bench/output/svg_lines.c \
 	bench/output/table.c bench/output/table.h \
 	bench/output/table_print.c \
 	bench/pt2pt/api.c bench/pt2pt/api.h \

@@ -47,17 +47,3 @@ $2" "$tmp/out"
         skip "$1" 'no python3'
     fi
 }
-
-# is_picture DESCRIPTION FILE N: well-formed SVG with at least N numbers or names.
-is_picture() {
-    if command -v python3 >/dev/null; then
-        check "$1" python3 -c '
-import sys, xml.dom.minidom
-svg = xml.dom.minidom.parse(sys.argv[1]).documentElement
-assert svg.tagName == "svg" and len(svg.getElementsByTagName("text")) >= int(sys.argv[2])
-for text in svg.getElementsByTagName("text"):
-    assert "nan" not in text.toxml() and "inf" not in text.toxml()' "$2" "$3"
-    else
-        skip "$1" 'no python3'
-    fi
-}

@@ -34,7 +34,7 @@ holds 'one rank: nothing to compare it with' '
 assert of(measure="together") == [] and any("one rank:" in note for note in report["notes"])'
 
 # shellcheck disable=SC2086 # words
-run mpi 3 gpubind-bench host $small --measure together --json --svg "$tmp/svg" --progress
+run mpi 3 gpubind-bench host $small --measure together --json --progress
 is 'three ranks at once: succeeds' "$status" 0
 holds '... each alone, all at once, and the sums' '
 whens = [("alone", r) for r in (0, 1, 2)] + [("alone, sum", None)]
@@ -43,14 +43,12 @@ assert [(r["way"], r["when"], r["rank"]) for r in rows] == [
     (way, when, rank) for way in ("up", "down") for when, rank in whens]
 assert abs(sum(r["GB_per_s"] for r in rows[:3]) / rows[3]["GB_per_s"] - 1) < 1e-3
 assert all(r["data"] == "right" for r in rows) and len(report["machine"]) == 5'
-is_picture '... drawn' "$tmp/svg" 30
 is '... with progress' "$(grep -c '^gpubind-bench: copies [a-z]*, ' "$tmp/err")" 8
 
-host --csv --measure copies,chunks --svg "$tmp/svg"
+host --csv --measure copies,chunks
 is 'CSV: cells of each row' "$(grep -v '^#' "$tmp/out" | awk -F, '{ print NF }' | sort -u)" 14
 is 'CSV: what was asked for' "$(grep -v '^#' "$tmp/out" | sed 1d | cut -d, -f1 | sort | uniq -c | xargs)" \
     '6 chunks 5 copies'
-is_picture 'lines are drawn' "$tmp/svg" 18
 host --measure copies
 check 'the table has its rows' grep -qE '^  page-locked  both  100000 +5( +[0-9.]+){2}  right$' "$tmp/out"
 

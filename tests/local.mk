@@ -103,7 +103,7 @@ test_cases = tests/cases.c tests/cases.h tests/tap.h
 check_PROGRAMS += \
 	tests/unit_complete \
 	tests/unit_apart \
-	tests/unit_bench_page \
+	tests/unit_bench_roofline \
 	tests/unit_bench_table \
 	tests/unit_doctor \
 	tests/unit_doctor_ask \
@@ -139,24 +139,19 @@ tests_unit_pci_tree_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.
-tests_unit_bench_page_SOURCES = tests/unit_bench_page.c tests/tap.h \
+tests_unit_bench_roofline_SOURCES = tests/unit_bench_roofline.c tests/tap.h \
 	bench/cases/halo_schema.c bench/cases/halo_schema.h \
 	bench/cases/host_schema.c bench/cases/host.h \
 	bench/main/peak.c bench/main/peaks.h \
 	bench/lib/options.c bench/lib/options.h \
 	bench/cases/p2p_schema.c bench/cases/p2p.h \
-	bench/main/html_page.c bench/main/html_page.h \
 	bench/cases/peer_kernel_schema.c bench/cases/peer_kernel_schema.h \
-	bench/output/svg_lines.c \
 	bench/pt2pt/schema.c bench/pt2pt/pt2pt.h \
 	bench/cases/put_schema.c bench/cases/put_schema.h \
 	bench/output/table.c bench/output/table.h \
-	bench/output/svg_charts.c \
-	bench/output/svg_heatmap.c \
-	bench/output/svg.c bench/output/svg.h \
 	bench/lib/sysfs.c bench/lib/sysfs.h \
 	bench/main/roofline.c bench/main/roofline.h
-tests_unit_bench_page_LDADD = src/core/libgpubind-core.la -lm
+tests_unit_bench_roofline_LDADD = src/core/libgpubind-core.la -lm
 tests_unit_bench_table_SOURCES = tests/unit_bench_table.c tests/tap.h \
 	bench/output/table.c bench/output/table.h bench/output/table_print.c
 tests_unit_bench_table_LDADD = src/core/libgpubind-core.la

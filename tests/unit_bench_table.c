@@ -109,9 +109,9 @@ static void check_properties(void)
     snprintf(wanted, sizeof wanted, "# a \"machine\"\n# 1 GPU\n# start: 1 ms\n%s", csv_rows);
     prints(table_print_csv, &table, wanted, "CSV: the start");
     prints(table_print_json, &table,
-           "{\"version\": \"" PACKAGE_VERSION "\", \"machine\": [\n"
-           "  \"a \\\"machine\\\"\",\n  \"1 GPU\"],\n \"pairs\": 2, " JSON_ROWS,
-           "JSON: properties in place of subcommand and notes");
+           "{\"version\": \"" PACKAGE_VERSION "\", \"subcommand\": \"sub\",\n"
+           " \"machine\": [\n  \"a \\\"machine\\\"\",\n  \"1 GPU\"],\n \"pairs\": 2, " JSON_ROWS,
+           "JSON: properties in place of notes");
     table_clear(&table);
 }
 

@@ -20,8 +20,7 @@ static const struct table_column columns[] = {
 
 #define WAY_PART(way_word, title_text)                                                             \
     {                                                                                              \
-        .title = title_text, .unit = "us", .where = {{HALO_WAY, way_word}}, .chart = VIEW_HEATMAP, \
-        .value = HALO_US, .down = HALO_CASE, .across = HALO_RANKS,                                 \
+        .title = title_text, .unit = "us", .where = {{HALO_WAY, way_word}},                        \
         .columns = 1u << HALO_CASE | 1u << HALO_RANKS | 1u << HALO_PLACES | 1u << HALO_CELLS |     \
                    1u << HALO_BYTES | 1u << HALO_TIMES | 1u << HALO_US | 1u << HALO_GB_PER_S |     \
                    1u << HALO_DATA                                                                 \

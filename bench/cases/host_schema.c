@@ -23,44 +23,30 @@ static const struct table_column columns[] = {
 #define TOGETHER(way, text)                                                                        \
     {                                                                                              \
         .title = text, .unit = "GB/s", .where = {{HOST_MEASURE, "together"}, {HOST_WAY, way}},     \
-        .filled = 1u << HOST_RANK, .chart = VIEW_HEATMAP, .value = HOST_GB_PER_S,                  \
-        .down = HOST_WHEN, .across = HOST_RANK,                                                    \
-        .columns = 1u << HOST_RANK | 1u << HOST_WHEN | SHOWN                                       \
+        .filled = 1u << HOST_RANK, .columns = 1u << HOST_RANK | 1u << HOST_WHEN | SHOWN            \
     }
 
 static const struct table_view views[] = {
     {.title = "copies up to the GPU and down from it",
      .unit = "GB/s",
      .where = {{HOST_MEASURE, "copies"}},
-     .chart = VIEW_BARS,
-     .columns = 1u << HOST_MEMORY | 1u << HOST_WAY | 1u << HOST_BYTES | 1u << HOST_REPEATS | SHOWN,
-     .names = 1u << HOST_MEMORY | 1u << HOST_WAY,
-     .value = HOST_GB_PER_S},
+     .columns = 1u << HOST_MEMORY | 1u << HOST_WAY | 1u << HOST_BYTES | 1u << HOST_REPEATS | SHOWN},
     {.title = "in chunks: up, a copy there, down; in one stream or two",
      .unit = "GB/s",
      .where = {{HOST_MEASURE, "chunks"}},
-     .chart = VIEW_LINES,
-     .columns = 1u << HOST_ORDER | 1u << HOST_CHUNK | 1u << HOST_BYTES | 1u << HOST_REPEATS | SHOWN,
-     .value = HOST_GB_PER_S,
-     .down = HOST_ORDER,
-     .across = HOST_CHUNK},
+     .columns =
+         1u << HOST_ORDER | 1u << HOST_CHUNK | 1u << HOST_BYTES | 1u << HOST_REPEATS | SHOWN},
     {.title = "memory of each NUMA node",
      .unit = "GB/s",
      .where = {{HOST_MEASURE, "numa"}},
-     .chart = VIEW_BARS,
-     .columns = 1u << HOST_WAY | 1u << HOST_NODE | 1u << HOST_NEAR | 1u << HOST_BYTES | SHOWN,
-     .names = 1u << HOST_NODE | 1u << HOST_NEAR | 1u << HOST_WAY,
-     .value = HOST_GB_PER_S},
+     .columns = 1u << HOST_WAY | 1u << HOST_NODE | 1u << HOST_NEAR | 1u << HOST_BYTES | SHOWN},
     TOGETHER("up", "each rank up, alone and all at once"),
     TOGETHER("down", "each rank down, alone and all at once"),
     {.title = "all ranks together",
      .unit = "GB/s",
      .where = {{HOST_MEASURE, "together"}},
      .empty = 1u << HOST_RANK,
-     .chart = VIEW_BARS,
-     .columns = 1u << HOST_WAY | 1u << HOST_WHEN | 1u << HOST_GB_PER_S | 1u << HOST_DATA,
-     .names = 1u << HOST_WAY | 1u << HOST_WHEN,
-     .value = HOST_GB_PER_S},
+     .columns = 1u << HOST_WAY | 1u << HOST_WHEN | 1u << HOST_GB_PER_S | 1u << HOST_DATA},
 };
 
 const struct table_schema host_schema = {"host", columns, HOST_COLUMNS, views,

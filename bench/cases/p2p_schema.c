@@ -21,7 +21,7 @@ static const struct table_column columns[] = {
     {                                                                                              \
         .title = text ", peer access " access, .unit = of,                                         \
         .where = {{P2P_MEASURE, what}, {P2P_ACCESS, access}}, .layout = VIEW_MATRIX,               \
-        .chart = VIEW_HEATMAP, .value = column, .down = P2P_FROM, .across = P2P_TO                 \
+        .value = column, .down = P2P_FROM, .across = P2P_TO                                        \
     }
 
 static const struct table_view views[] = {
@@ -40,11 +40,8 @@ static const struct table_view views[] = {
     {.title = "within a GPU: its memory is read and written, twice the bytes of the copy",
      .unit = "GB/s",
      .where = {{P2P_MEASURE, "local"}},
-     .chart = VIEW_BARS,
      .columns = 1u << P2P_FROM | 1u << P2P_BYTES | 1u << P2P_TIMES | 1u << P2P_US |
-                1u << P2P_GB_PER_S | 1u << P2P_DATA,
-     .names = 1u << P2P_FROM,
-     .value = P2P_GB_PER_S},
+                1u << P2P_GB_PER_S | 1u << P2P_DATA},
 };
 
 const struct table_schema p2p_schema = {"p2p", columns, P2P_COLUMNS, views,

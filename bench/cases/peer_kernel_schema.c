@@ -14,19 +14,19 @@ static const struct table_column columns[] = {
 
 static const char *const patterns[PATTERNS] = {"together", "strided", "random", "chain"};
 
-#define ROWS(word, text, of, column)                                                               \
+#define ROWS(word, text, of)                                                                       \
     {                                                                                              \
         .title = text, .where = {{PEER_PATTERN, word}}, .layout = VIEW_ROWS,                       \
         .columns = 1u << PEER_KERNEL | 1u << PEER_MEMORY | 1u << PEER_GB_PER_S | 1u << PEER_NS |   \
                    1u << PEER_DATA,                                                                \
-        .unit = of, .chart = VIEW_BARS, .names = 1u << PEER_MEMORY, .value = column                \
+        .unit = of                                                                                 \
     }
 
 static const struct table_view views[] = {
-    ROWS("together", "a[i] = 2 * a[i], threads side by side", "GB/s", PEER_GB_PER_S),
-    ROWS("strided", "the same, 128 bytes from one thread to the next", "GB/s", PEER_GB_PER_S),
-    ROWS("random", "the same, elements at random", "GB/s", PEER_GB_PER_S),
-    ROWS("chain", "one thread, one load of 8 bytes after the other", "ns", PEER_NS),
+    ROWS("together", "a[i] = 2 * a[i], threads side by side", "GB/s"),
+    ROWS("strided", "the same, 128 bytes from one thread to the next", "GB/s"),
+    ROWS("random", "the same, elements at random", "GB/s"),
+    ROWS("chain", "one thread, one load of 8 bytes after the other", "ns"),
 };
 
 const struct table_schema peer_kernel_schema = {"peer-kernel", columns, PEER_COLUMNS, views,

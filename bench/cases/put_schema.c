@@ -23,7 +23,7 @@ static const char *const ping_words[PINGS] = {"signal", "put_signal", "relaxed"}
 #define MOVES(what_word, by_word, title_text)                                                      \
     {                                                                                              \
         .title = title_text, .unit = "GB/s", .where = {{PUT_WHAT, what_word}, {PUT_BY, by_word}},  \
-        .layout = VIEW_MATRIX, .chart = VIEW_HEATMAP, .value = PUT_GB_PER_S, .down = PUT_WARPS,    \
+        .layout = VIEW_MATRIX, .value = PUT_GB_PER_S, .down = PUT_WARPS,                           \
         .across = PUT_BLOCKS                                                                       \
     }
 
@@ -40,10 +40,7 @@ static const struct table_view views[] = {
      .unit = "us",
      .where = {{PUT_BY, "ping"}, {PUT_WHAT, NULL}},
      .layout = VIEW_ROWS,
-     .chart = VIEW_BARS,
-     .names = 1u << PUT_WHAT,
-     .columns = 1 << PUT_WHAT | 1 << PUT_US | 1 << PUT_DATA,
-     .value = PUT_US},
+     .columns = 1 << PUT_WHAT | 1 << PUT_US | 1 << PUT_DATA},
 };
 
 const struct table_schema put_schema = {"put", columns, PUT_COLUMNS, views,

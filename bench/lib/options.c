@@ -175,16 +175,12 @@ static const struct option_row rows[] = {
      AT(size), .read = read_size},
     {PUT | PEER_KERNEL, GROUP_HOW, OPTION_NUMBER, 0, "time", "MS", "20",
      "milliseconds for each measurement", AT(time_ms), 1, 3600000},
-    {REPORT, GROUP_OUTPUT, OPTION_TEXT, 0, "output", "FILE", "gpubind-report.html",
-     "the page", AT(output)},
+    {REPORT, GROUP_OUTPUT, OPTION_TEXT, 0, "output", "FILE", "gpubind-report.json",
+     "all results as one JSON object, which gpubind-plot draws", AT(output)},
     {ALL, GROUP_OUTPUT, OPTION_FLAG, 0, "csv", NULL, NULL,
      "comma-separated values", AT(csv)},
     {ALL, GROUP_OUTPUT, OPTION_FLAG, 0, "json", NULL, NULL,
-     "one JSON object", AT(json)},
-    {PT2PT, GROUP_OUTPUT, OPTION_TEXT, 0, "svg", "FILE", NULL,
-     "draw latency and bandwidth by size, too", AT(svg)},
-    {P2P | HOST | HALO | PUT | PEER_KERNEL | REPORT, GROUP_OUTPUT, OPTION_TEXT, 0, "svg", "FILE",
-     NULL, "draw the results as pictures, too", AT(svg)},
+     "one JSON object, which gpubind-plot draws", AT(json)},
     {ALL, GROUP_OUTPUT, OPTION_FLAG, 0, "progress", NULL, NULL,
      "say on stderr what is measured, also where that is no terminal", AT(progress)},
     {ALL, GROUP_ACTIONS, OPTION_ACTION, 'h', "help", NULL, NULL,
@@ -233,8 +229,36 @@ static int take(void *options, const struct option_row *row, const char *value,
     return option_set(row, value, from, options, err);
 }
 
+/* Scripts may have what drew before gpubind-plot did. */
+static int refuse_pictures(int argc, char **argv, struct gpubind_error *err)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--svg") == 0 || strncmp(argv[i], "--svg=", 6) == 0)
+            return error_set(err, "--svg: gpubind-plot draws the pictures: gpubind-bench %s --json "
+                                  ">FILE.json, then gpubind-plot FILE.json -o FILE.svg", argv[0]);
+    return 0;
+}
+
+static bool names_picture(const char *path)
+{
+    static const char *const suffixes[] = {".html", ".htm", ".svg", ".png", ".pdf"};
+    size_t length = strlen(path);
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t n = strlen(suffixes[i]);
+
+        if (length >= n && strcmp(path + length - n, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int check_options(const struct bench_options *options, struct gpubind_error *err)
 {
+    if (options->output && names_picture(options->output))
+        return error_set(err, "--output: %s would hold JSON: gpubind-plot draws (--output FILE.json, "
+                              "then gpubind-plot FILE.json -o FILE.svg, .png or .pdf)",
+                         options->output);
     if (options->csv && options->json)
         return error_set(err, "--csv and --json exclude each other");
     if (options->path && options->api == API_MPI && !options->compare)
@@ -253,7 +277,8 @@ int bench_options_read(enum subcommand_id subcommand, int argc, char **argv,
     int end;
 
     snprintf(help, sizeof help, "gpubind-bench %s --help", argv[0]);
-    if (bench_options_default(subcommand, options, err) < 0)
+    if (bench_options_default(subcommand, options, err) < 0 ||
+        refuse_pictures(argc, argv, err) < 0)
         return -1;
     end = options_read_arguments(&table, 1u << subcommand, argc, argv, help, take, options, err);
     if (end < 0)

@@ -64,7 +64,7 @@ struct bench_options {
     int repeats;
     size_t memory; /* bytes a rank; 0: chosen by what there is */
     bool csv, json, progress;
-    const char *svg, *output;
+    const char *output;
 };
 
 /* What a subcommand does without options. */

@@ -1,14 +1,12 @@
-/* The subcommand report: the others one after the other, and a page of what they found. */
+/* The subcommand report: the others one after the other, beside the machine's peaks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/lib/machine.h"
 #include "bench/lib/program.h"
 #include "bench/lib/ranks.h"
-#include "bench/main/html_page.h"
 #include "bench/main/peaks.h"
 #include "bench/main/roofline.h"
 #include "bench/main/subcommands.h"
@@ -41,7 +39,7 @@ struct report_run {
     struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
     bool failed[SECTIONS];                 /* of those that could have been measured */
     bool started;                          /* the library has been, for a section */
-    FILE *page, *svg;
+    FILE *file;                            /* of --output */
 };
 
 /* The subcommand's own, with what report was told. Kernels keep their number of bytes,
@@ -94,8 +92,12 @@ static void run_section(struct report_run *run, int i)
     run->tables[i].schema = subcommands[sections[i].subcommand].benchmark->schema;
     err->text[0] = '\0';
     status = fill(run, &sections[i], &run->tables[i], err);
-    if (status == 0)
+    if (status == 0) {
         err->text[0] = '\0';
+    } else {
+        table_clear(&run->tables[i]);
+        run->tables[i].schema = subcommands[sections[i].subcommand].benchmark->schema;
+    }
     run->failed[i] = status < 0;
 }
 
@@ -161,41 +163,70 @@ static int measure_all(struct report_run *run, struct gpubind_error *err)
     return status;
 }
 
-static int write_page(struct report_run *run)
+/* The roofline, and the tables of all sections. */
+static void print_json(const struct report_run *run, struct text *text)
 {
-    struct page_section shown[SECTIONS];
-    struct page page = {PACKAGE_VERSION, NULL, &run->roofline, shown, SECTIONS};
-    struct text text = {0};
-    time_t now = time(NULL);
-    char date[64] = "";
-    FILE *file = run->page;
+    struct json json = {.text = text, .spaced = true};
 
+    json_open(&json, NULL, '{');
+    table_add_json(&run->roofline, &json);
+    json_newline(&json, 1);
+    json_open(&json, "sections", '[');
     for (int i = 0; i < SECTIONS; i++) {
-        const char *absent = run->absent[i].text;
-
-        shown[i] =
-            (struct page_section){subcommands[sections[i].subcommand].word, sections[i].title,
-                                  sections[i].about, *absent ? absent : NULL, &run->tables[i]};
+        json_newline(&json, 1);
+        json_open(&json, NULL, '{');
+        json_string(&json, "title", sections[i].title);
+        json_string(&json, "about", sections[i].about);
+        json_string(&json, "not_measured", run->absent[i].text);
+        json_newline(&json, 1);
+        table_add_json(&run->tables[i], &json);
+        json_close(&json, '}');
     }
-    strftime(date, sizeof date, "%Y-%m-%d %H:%M %Z", localtime(&now));
-    page.date = date;
-    page_render(&page, &text);
-    run->page = NULL;
+    json_close(&json, ']');
+    json_close(&json, '}');
+    text_add(text, "\n");
+}
+
+static int write_file(struct report_run *run)
+{
+    struct text text = {0};
+    FILE *file = run->file;
+
+    print_json(run, &text);
+    run->file = NULL;
     return output_close("output", run->options->output, file, &text);
+}
+
+/* On stdout: all as JSON, or the roofline, for people with the command that draws all. */
+static int print_results(const struct report_run *run)
+{
+    const struct bench_options *options = run->options;
+    size_t length = strlen(options->output);
+    struct text text = {0};
+
+    if (options->json) {
+        print_json(run, &text);
+        return bench_print(&text);
+    }
+    if (output_table(options, &run->roofline))
+        return EXIT_OWN;
+    if (options->csv)
+        return 0;
+    if (length > 5 && strcmp(options->output + length - 5, ".json") == 0)
+        length -= 5;
+    text_add(&text, "\nall results: %s; to draw them: gpubind-plot %s -o %.*s.svg\n",
+             options->output, options->output, (int)length, options->output);
+    return bench_print(&text);
 }
 
 /* A part that failed is no reason to lose the others, but is said. */
 static int finish(struct report_run *run)
 {
     struct gpubind_error err;
-    FILE *svg = run->svg;
     int status;
 
     output_progress_end();
-    run->svg = NULL;
-    status = output_table(run->options, &run->roofline, svg);
-    if (write_page(run) && !status)
-        status = EXIT_OWN;
+    status = write_file(run) ? EXIT_OWN : print_results(run);
     for (int i = 0; i < SECTIONS && !status; i++) {
         if (!run->tables[i].wrong)
             continue;
@@ -212,13 +243,9 @@ static int finish(struct report_run *run)
     return status;
 }
 
-static int open_files(struct report_run *run, struct gpubind_error *err)
+static int open_file(struct report_run *run, struct gpubind_error *err)
 {
-    if (run->rank > 0)
-        return 0;
-    if (output_open("svg", run->options->svg, &run->svg, err) < 0)
-        return -1;
-    return output_open("output", run->options->output, &run->page, err);
+    return output_open("output", run->rank == 0 ? run->options->output : NULL, &run->file, err);
 }
 
 static void clear(struct report_run *run)
@@ -226,8 +253,7 @@ static void clear(struct report_run *run)
     for (int i = 0; i < SECTIONS; i++)
         table_clear(&run->tables[i]);
     table_clear(&run->roofline);
-    output_discard(run->options->output, run->page);
-    output_discard(run->options->svg, run->svg);
+    output_discard(run->options->output, run->file);
 }
 
 int bench_report(const struct bench_options *options)
@@ -241,7 +267,7 @@ int bench_report(const struct bench_options *options)
     ranks_start(true);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.n);
-    if (ranks_agree(MPI_COMM_WORLD, open_files(&run, &err), &err) < 0 ||
+    if (ranks_agree(MPI_COMM_WORLD, open_file(&run, &err), &err) < 0 ||
         measure_all(&run, &err) < 0) {
         status = run.rank == 0 ? bench_fail(&err) : EXIT_OWN;
     } else {

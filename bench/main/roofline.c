@@ -21,11 +21,8 @@ static const struct table_column columns[] = {
 
 static const struct table_view views[] = {
     {.title = "measured, beside what the links and memories could do",
-     .chart = VIEW_BARS,
      .unit = "% of the ceiling",
-     .columns = (1u << ROOFLINE_COLUMNS) - 1,
-     .names = 1u << ROOFLINE_WHAT,
-     .value = ROOFLINE_PERCENT},
+     .columns = (1u << ROOFLINE_COLUMNS) - 1},
 };
 
 const struct table_schema roofline_schema = {"report", columns, ROOFLINE_COLUMNS, views, 1};

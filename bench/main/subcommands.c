@@ -33,11 +33,10 @@ const struct subcommand subcommands[SUBCOMMANDS] = {
          "gpubind-bench peer-kernel [OPTION...]",
          "Measure loads and stores of a kernel in every visible GPU's memory.",
          &peer_kernel_benchmark, NULL},
-    [SUBCOMMAND_REPORT] = {"report",
-                           "all of these, beside what the machine could do, as an HTML page",
+    [SUBCOMMAND_REPORT] = {"report", "all of these, beside what the machine could do",
                            "[mpirun -np N] gpubind-bench report [OPTION...]",
-                           "Measure all that can be measured here, and write a page about it.",
-                           NULL, bench_report},
+                           "Measure all that can be measured here, beside what is possible.", NULL,
+                           bench_report},
 };
 
 /* ---- --help */

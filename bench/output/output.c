@@ -43,10 +43,9 @@ void output_discard(const char *path, FILE *file)
         unlink(path);
 }
 
-int output_table(const struct bench_options *options, const struct table *table, FILE *svg)
+int output_table(const struct bench_options *options, const struct table *table)
 {
     struct text text = {0};
-    int status;
 
     if (options->csv)
         table_print_csv(table, &text);
@@ -54,11 +53,7 @@ int output_table(const struct bench_options *options, const struct table *table,
         table_print_json(table, &text);
     else
         table_print_text(table, &text);
-    status = bench_print(&text);
-    if (!svg)
-        return status;
-    table_draw(table, &text);
-    return output_close("svg", options->svg, svg, &text) || status ? EXIT_OWN : 0;
+    return bench_print(&text);
 }
 
 void output_progress(const struct bench_options *options, const char *format, ...)

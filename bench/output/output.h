@@ -17,9 +17,8 @@ int output_close(const char *option, const char *path, FILE *file, struct text *
 /* Closes and removes it: there was nothing to write. file may be NULL. */
 void output_discard(const char *path, FILE *file);
 
-/* The table on stdout, in the format that was asked for, and its pictures in svg, which
- * --svg named, unless it is NULL. Returns as output_close does. */
-int output_table(const struct bench_options *options, const struct table *table, FILE *svg);
+/* The table on stdout, in the format that was asked for. Returns as output_close does. */
+int output_table(const struct bench_options *options, const struct table *table);
 
 /* Says on stderr what is being measured: where stderr is a terminal, else with
  * --progress. */

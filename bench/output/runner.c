@@ -5,13 +5,13 @@
 #include "bench/output/output.h"
 #include "mpi/gpubind.h"
 
-static int finish(const struct bench_options *options, const struct table *table, FILE *svg)
+static int finish(const struct bench_options *options, const struct table *table)
 {
     struct gpubind_error err;
     int status;
 
     output_progress_end();
-    status = output_table(options, table, svg);
+    status = output_table(options, table);
     if (status || !table->wrong)
         return status;
     error_set(&err, "data arrived wrong, in the rows that say so");
@@ -65,18 +65,14 @@ int benchmark_run(const struct bench_options *options, const struct benchmark *b
 {
     struct table table = {.schema = benchmark->schema};
     struct gpubind_error err;
-    FILE *svg = NULL;
     int rank, status;
 
     table.start_ms = ranks_start(plain);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    status = output_open("svg", rank == 0 ? options->svg : NULL, &svg, &err);
-    status = ranks_agree(MPI_COMM_WORLD, status, &err);
-    if (status < 0 || measure(benchmark, options, &table, &err) != 0) {
+    if (measure(benchmark, options, &table, &err) != 0) {
         status = rank == 0 ? bench_fail(&err) : EXIT_OWN;
-        output_discard(options->svg, svg);
     } else {
-        status = rank == 0 ? finish(options, &table, svg) : 0;
+        status = rank == 0 ? finish(options, &table) : 0;
         MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     table_clear(&table);

@@ -1,11 +1,12 @@
 /* What a subcommand has measured: rows of typed columns, and which of them a reader sees
- * as a table, a matrix or a picture. Forms are constant data; writers know no subcommand. */
+ * as a table or a matrix. Schemas are constant data; writers know no subcommand. */
 #ifndef GPUBIND_BENCH_OUTPUT_TABLE_H
 #define GPUBIND_BENCH_OUTPUT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/json.h"
 #include "core/base/text.h"
 
 enum column_kind {
@@ -23,14 +24,8 @@ struct table_column {
     bool csv_only;       /* JSON has it in properties */
 };
 
-/* How the rows of a part are printed and drawn. */
+/* How the rows of a view are printed. */
 enum view_layout { VIEW_ROWS, VIEW_MATRIX };
-enum view_chart {
-    VIEW_NO_CHART,
-    VIEW_HEATMAP, /* value by down and across */
-    VIEW_LINES,   /* value by across, a number; a line for each word of down */
-    VIEW_BARS     /* value, named by the columns of names */
-};
 
 /* Some of the rows: those that have these words in these columns. */
 struct table_view {
@@ -42,10 +37,8 @@ struct table_view {
     } where[2];
     unsigned filled, empty; /* and something, or nothing, in these: bit 1 << column */
     enum view_layout layout;
-    enum view_chart chart;
     unsigned columns; /* VIEW_ROWS: those that are shown, bit 1 << column */
-    unsigned names;   /* VIEW_BARS */
-    int value, down, across;
+    int value, down, across; /* VIEW_MATRIX: value by down and across */
 };
 
 struct table_schema {
@@ -109,7 +102,7 @@ void text_add_size(struct text *text, size_t nbytes);
 void table_print_text(const struct table *table, struct text *text);
 void table_print_csv(const struct table *table, struct text *text);
 void table_print_json(const struct table *table, struct text *text);
-/* An <svg> element with a picture for each part that has one; nothing without any. */
-void table_draw(const struct table *table, struct text *text);
+/* The members of the JSON object, which the caller opens and closes. */
+void table_add_json(const struct table *table, struct json *json);
 
 #endif

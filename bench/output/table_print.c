@@ -198,30 +198,33 @@ static void add_json_row(const struct table *table, int row, struct json *json)
     json_close(json, '}');
 }
 
+void table_add_json(const struct table *table, struct json *json)
+{
+    json_string(json, "version", PACKAGE_VERSION);
+    json_string(json, "subcommand", table->schema->subcommand);
+    json_newline(json, 1);
+    json_lines(json, "machine", table->machine.bytes, 2);
+    if (table->properties.length) {
+        text_add(json->text, "%s", table->properties.bytes);
+    } else {
+        json_newline(json, 1);
+        json_lines(json, "notes", table->notes.bytes, 2);
+        json_newline(json, 1);
+    }
+    json_open(json, "results", '[');
+    for (int row = 0; row < table->nrows; row++)
+        add_json_row(table, row, json);
+    json_newline(json, 1);
+    json_close(json, ']');
+    json->text->failed |= table->failed | table->properties.failed;
+}
+
 void table_print_json(const struct table *table, struct text *text)
 {
     struct json json = {.text = text, .spaced = true};
 
     json_open(&json, NULL, '{');
-    json_string(&json, "version", PACKAGE_VERSION);
-    if (!table->properties.length) {
-        json_string(&json, "subcommand", table->schema->subcommand);
-        json_newline(&json, 1);
-    }
-    json_lines(&json, "machine", table->machine.bytes, 2);
-    if (table->properties.length) {
-        text_add(text, "%s", table->properties.bytes);
-    } else {
-        json_newline(&json, 1);
-        json_lines(&json, "notes", table->notes.bytes, 2);
-        json_newline(&json, 1);
-    }
-    json_open(&json, "results", '[');
-    for (int row = 0; row < table->nrows; row++)
-        add_json_row(table, row, &json);
-    json_newline(&json, 1);
-    json_close(&json, ']');
+    table_add_json(table, &json);
     json_close(&json, '}');
     text_add(text, "\n");
-    text->failed |= table->failed | table->properties.failed;
 }

@@ -1,8 +1,6 @@
-/* gpubind-bench report's page and its roofline, from recorded results. With an argument
- * the page is written there instead, for other checks. */
+/* gpubind-bench report's roofline and peaks, from recorded results. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/cases/halo_schema.h"
@@ -12,7 +10,6 @@
 #include "bench/cases/put_schema.h"
 #include "bench/lib/kernels.h"
 #include "bench/lib/sysfs.h"
-#include "bench/main/html_page.h"
 #include "bench/main/roofline.h"
 #include "bench/pt2pt/pt2pt.h"
 #include "tests/tap.h"
@@ -176,23 +173,6 @@ static void record(void)
     roofline_add(&put, &peaks, &roofline);
 }
 
-static void render(struct text *text)
-{
-    const struct page_section sections[] = {
-        {"p2p", "Between GPUs", "Copies between GPUs.", NULL, &p2p},
-        {"peer-kernel", "Kernels", "Kernels there.", NULL, &peer},
-        {"host", "Host", "Copies up & down.", NULL, &host},
-        {"pt2pt", "Messages", "Between ranks.", NULL, &pt2pt},
-        {"halo", "Halos", "Ghost cells.", NULL, &halo},
-        {"put", "Puts", "Puts and gets.", NULL, &put},
-        {"more", "More", "Of another kind.", "it needs <more> ranks", NULL},
-    };
-    const struct page page = {"1.2.3", "2026-01-02", &roofline, sections,
-                              sizeof sections / sizeof sections[0]};
-
-    page_render(&page, text);
-}
-
 static bool near(double a, double b)
 {
     return fabs(a - b) < 1e-3 * fabs(b);
@@ -250,20 +230,12 @@ static void check_roofline(void)
 static void check_put(void)
 {
     struct table few = {.schema = &put_schema};
-    struct text chart = {0};
 
     put_add_move(&few, true, BY_WARP, 8, 16, 355, false);
     put_add_move(&few, true, BY_WARP, 32, 16, 370, false);
     put_note_enough(&few, true, BY_WARP);
-    put_add_ping(&few, PING_SIGNAL, 1.3, false);
-    table_draw(&few, &chart);
-    text_add(&chart, " ");
     tap_ok(strstr(few.notes.bytes, "370 GB/s, takes 8 blocks (of 16 warps: 355 GB/s)") != NULL,
            "put: the fewest blocks that nearly reach the best");
-    tap_ok(strstr(chart.bytes, ">355<") || strstr(chart.bytes, ">355.00<"),
-           "... and a picture of them");
-    tap_ok(strstr(chart.bytes, "half a round trip") != NULL, "... and of signals");
-    text_clear(&chart);
     table_clear(&few);
 }
 
@@ -295,36 +267,13 @@ static void check_ports(void)
     tap_ok(!*port, "nor has one without a link");
 }
 
-static void check_page(const struct text *text)
+int main(void)
 {
-    static const char *const words[] = {
-        "gpubind-bench 1.2.3", "2026-01-02", "GPU &amp; more 0", "two GPUs &lt;\"A\" &amp; B>",
-        "GPU 1 cannot access GPU 2 &amp; more", "<td>390.00</td>", "Not measured: it needs &lt;more> ranks",
-        "<th>from 0</th>", "<th>to 1</th>", "<td>86.67</td>",
-        "to GPU 1: 450.0 GB/s (18 NVLinks of 25 GB/s)",
-        "slowest pair (1 to 0): 390.00 GB/s, 13 % below the ceiling of 450.00 GB/s (18 NVLinks",
-        "<a href=\"#more\">more</a></td><td class=\"word\" colspan=\"5\">not measured</td>"};
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        tap_ok(!text->failed && strstr(text->bytes, words[i]), "the page has %s", words[i]);
-    tap_ok(!strstr(text->bytes, "nan") && !strstr(text->bytes, "src="), "it is complete in itself");
-}
-
-int main(int argc, char **argv)
-{
-    struct text text = {0};
-    FILE *file = argc > 1 ? fopen(argv[1], "w") : NULL;
-
     record();
-    render(&text);
-    if (argc > 1)
-        return !file || text.failed || fputs(text.bytes, file) < 0 || fclose(file) != 0;
     check_roofline();
     check_put();
     check_peaks();
     check_ports();
-    check_page(&text);
-    text_clear(&text);
     table_clear(&p2p);
     table_clear(&host);
     table_clear(&pt2pt);
