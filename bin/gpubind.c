@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bin/modes.h"
+#include "bin/cmds.h"
 #include "core/base/variables.h"
 
 int write_all(int fd, const struct text *text)

@@ -3,7 +3,7 @@
 #ifndef GPUBIND_BIN_RUN_H
 #define GPUBIND_BIN_RUN_H
 
-#include "bin/modes.h"
+#include "bin/cmds.h"
 #include "bin/plugin_plan.h"
 #include "host/launch/launcher.h"
 #include "host/launch/node_rendezvous.h"

@@ -7,7 +7,7 @@
 #include <src/util/pmix_output.h>
 
 #include "plugin/settings.h"
-#include "plugin/spaces.h"
+#include "plugin/jobs.h"
 
 static int register_parameters(void);
 static int query(pmix_mca_base_module_t **module, int *priority);

@@ -3,7 +3,7 @@
 #define GPUBIND_PLUGIN_JOB_INFO_H
 
 #include "plugin/component.h"
-#include "plugin/spaces.h"
+#include "plugin/jobs.h"
 
 /* Fills info; its ranks are the caller's to free. Returns PMIX_ERR_NOT_FOUND for what
  * is no application with ranks on this node, and PMIX_ERR_NOMEM. To be called by

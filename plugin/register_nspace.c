@@ -4,7 +4,7 @@
 #include "plugin/component.h"
 #include "plugin/job_info.h"
 #include "plugin/slurm.h"
-#include "plugin/spaces.h"
+#include "plugin/jobs.h"
 
 /* Under Slurm what the ranks get is settled when they are forked, too late to be
  * published. */

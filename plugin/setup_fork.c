@@ -4,7 +4,7 @@
 
 #include "plugin/component.h"
 #include "plugin/job_info.h"
-#include "plugin/spaces.h"
+#include "plugin/jobs.h"
 
 /* An error aborts the job, which is what --overflow error and the like ask for. */
 pmix_status_t gpubind_setup_fork(const pmix_proc_t *peer, char ***env, char ***priors)

@@ -80,7 +80,7 @@ source_exports() {
     {
         grep -ohE '"[A-Z]+(_[A-Z]+)+"' "$top_srcdir/src/core/env/render_env.c" \
             "$top_srcdir/src/core/env/mps_env.c" "$top_srcdir/src/core/env/visible_devices.c"
-        grep -ohE '"GPUBIND_[A-Z_]+"' "$top_srcdir/plugin/space_plan.c"
+        grep -ohE '"GPUBIND_[A-Z_]+"' "$top_srcdir/plugin/job_plan.c"
     } | tr -d '"' | grep -vx PCI_BUS_ID | sort -u
 }
 

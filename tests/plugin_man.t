@@ -64,7 +64,7 @@ man_not_taken() {
 # ---- variables
 
 source_variables() {
-    { grep -ohE '"GPUBIND_[A-Z_]+"' "$top_srcdir/plugin/space_plan.c"
+    { grep -ohE '"GPUBIND_[A-Z_]+"' "$top_srcdir/plugin/job_plan.c"
       grep -ohE '"GPUBIND_OUTER_[A-Z_]+"' "$top_srcdir/src/core/env/render_env.c"; } | tr -d '"' | sort -u
 }
 
@@ -123,7 +123,7 @@ unknown_files() {
 
 oldest_pmix() { grep -oE 'PMIx [0-9.]+ or newer' "$1" | sort -u; }
 
-patience() { sed -nE 's/^#define PATIENCE_S ([0-9]+).*/more than \1 seconds/p' "$top_srcdir/plugin/gathering.c"; }
+patience() { sed -nE 's/^#define PATIENCE_S ([0-9]+).*/more than \1 seconds/p' "$top_srcdir/plugin/cpu_exchange.c"; }
 
 # faults PAGE: what does not fit, nothing when all does.
 faults() {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bin/modes.h"
+#include "bin/cmds.h"
 #include "bin/plan_job.h"
 #include "bin/plan_xml.h"
 #include "core/report/render.h"

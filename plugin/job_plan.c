@@ -1,4 +1,4 @@
-#include "plugin/space_plan.h"
+#include "plugin/job_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Ranks that were forked but know only their own CPUs tell each other. */
-#ifndef GPUBIND_PLUGIN_GATHERING_H
-#define GPUBIND_PLUGIN_GATHERING_H
+#ifndef GPUBIND_PLUGIN_CPU_EXCHANGE_H
+#define GPUBIND_PLUGIN_CPU_EXCHANGE_H
 
-#include "plugin/spaces.h"
+#include "plugin/jobs.h"
 
 /* To be called by every rank's own process, all at about the same time. Fills the CPUs
  * of all ranks of info. Returns -1 when not all came in time; info is then as it was.

@@ -1,9 +1,9 @@
 /* One namespace of the list; spaces.c alone changes it, under its lock. */
-#ifndef GPUBIND_PLUGIN_SPACE_H
-#define GPUBIND_PLUGIN_SPACE_H
+#ifndef GPUBIND_PLUGIN_JOB_H
+#define GPUBIND_PLUGIN_JOB_H
 
-#include "plugin/space_plan.h"
-#include "plugin/spaces.h"
+#include "plugin/job_plan.h"
+#include "plugin/jobs.h"
 
 struct space {
     struct space *next;

@@ -1,6 +1,6 @@
 /* Does the plugin work, and if not, why not? */
-#ifndef GPUBIND_BIN_PLUGIN_JUDGE_H
-#define GPUBIND_BIN_PLUGIN_JUDGE_H
+#ifndef GPUBIND_BIN_PLUGIN_DIAGNOSE_H
+#define GPUBIND_BIN_PLUGIN_DIAGNOSE_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* What a plan would see of a node. */
 #include <string.h>
 
-#include "bin/modes.h"
+#include "bin/cmds.h"
 #include "core/report/render_list.h"
 
 static int look(const struct options *options, struct placement *placement, struct text *notes,

@@ -1,4 +1,4 @@
-#include "plugin/spaces.h"
+#include "plugin/jobs.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "core/base/variables.h"
 #include "host/sys/env_array.h"
-#include "plugin/gathering.h"
-#include "plugin/space.h"
+#include "plugin/cpu_exchange.h"
+#include "plugin/job.h"
 
 static struct space *spaces;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -5,7 +5,7 @@
 
 #include "host/discover/nvidia.h"
 #include "host/launch/visible_gpus.h"
-#include "plugin/space.h"
+#include "plugin/job.h"
 
 /* Jobs that spawn jobs; a namespace that were its own ancestor must not hang us. */
 #define MAX_GENERATIONS 64

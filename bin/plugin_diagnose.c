@@ -1,4 +1,4 @@
-#include "bin/plugin_judge.h"
+#include "bin/plugin_diagnose.h"
 
 #include <stdlib.h>
 #include <string.h>

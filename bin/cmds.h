@@ -1,6 +1,6 @@
 /* What gpubind does; each returns the exit status. */
-#ifndef GPUBIND_BIN_MODES_H
-#define GPUBIND_BIN_MODES_H
+#ifndef GPUBIND_BIN_CMDS_H
+#define GPUBIND_BIN_CMDS_H
 
 #include "bin/options.h"
 

@@ -1,10 +1,10 @@
 /* One namespace's plan, as the launcher would make it for the CPUs that the daemon
  * binds the ranks to. */
-#ifndef GPUBIND_PLUGIN_SPACE_PLAN_H
-#define GPUBIND_PLUGIN_SPACE_PLAN_H
+#ifndef GPUBIND_PLUGIN_JOB_PLAN_H
+#define GPUBIND_PLUGIN_JOB_PLAN_H
 
 #include "host/launch/placement.h"
-#include "plugin/spaces.h"
+#include "plugin/jobs.h"
 
 /* What is seen of the job itself. */
 struct job_view {

@@ -1,7 +1,7 @@
 /* What slows or breaks GPU jobs on this node? */
 #include <stdlib.h>
 
-#include "bin/modes.h"
+#include "bin/cmds.h"
 #include "core/doctor/doctor.h"
 #include "host/doctor/collect.h"
 

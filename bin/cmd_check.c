@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "bin/modes.h"
+#include "bin/cmds.h"
 #include "core/base/idset.h"
 #include "gpu/core/driver.h"
 #include "host/sys/bind.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bin/modes.h"
-#include "bin/plugin_judge.h"
+#include "bin/cmds.h"
+#include "bin/plugin_diagnose.h"
 #include "bin/plugin_plan.h"
 #include "host/launch/launcher.h"
 #include "host/launch/options.h"

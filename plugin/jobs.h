@@ -1,7 +1,7 @@
 /* The namespaces (jobs) of a daemon and their plans. Knows nothing of PMIx, and may be
  * called by any thread. */
-#ifndef GPUBIND_PLUGIN_SPACES_H
-#define GPUBIND_PLUGIN_SPACES_H
+#ifndef GPUBIND_PLUGIN_JOBS_H
+#define GPUBIND_PLUGIN_JOBS_H
 
 #include <hwloc.h>
 #include <stdbool.h>

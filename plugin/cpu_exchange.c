@@ -1,4 +1,4 @@
-#include "plugin/gathering.h"
+#include "plugin/cpu_exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>
