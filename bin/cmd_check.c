@@ -174,7 +174,7 @@ static int print_line(const struct checking *checking, const char *recorded)
     return status;
 }
 
-int mode_check(const struct options *options)
+int cmd_check(const struct options *options)
 {
     struct checking checking = {0};
     const char *recorded = getenv("GPUBIND_RECORDED");

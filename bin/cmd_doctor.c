@@ -36,7 +36,7 @@ static int say(const struct options *options, const struct doctor_facts *facts)
     return status;
 }
 
-int mode_doctor(const struct options *options)
+int cmd_doctor(const struct options *options)
 {
     struct doctor_facts *facts = malloc(sizeof *facts);
     struct gpubind_error err;

@@ -17,7 +17,7 @@ static int look(const struct options *options, struct placement *placement, stru
     return placement_see(placement, &here, notes, err);
 }
 
-int mode_list(const struct options *options)
+int cmd_list(const struct options *options)
 {
     struct placement placement;
     struct gpubind_error err;

@@ -205,7 +205,7 @@ static int draw_plans(struct planning *planning, struct gpubind_error *err)
     return path ? plan_write_xml(path, &planning->shapes, err) : 0;
 }
 
-int mode_plan(const struct options *options)
+int cmd_plan(const struct options *options)
 {
     struct planning planning = {.options = options};
     struct gpubind_error err;

@@ -15,7 +15,7 @@
 static int look(const struct options *options, struct plugin_view *view, struct gpubind_error *err)
 {
     struct text remarks = {0}, notes = {0};
-    struct plugin_places *places = view->places;
+    struct plugin_search *places = view->places;
     struct world world;
     int status = launcher_read("auto", &world, &remarks, &notes, err);
 
@@ -26,13 +26,13 @@ static int look(const struct options *options, struct plugin_view *view, struct 
     view->launcher = world.launcher;
     view->through_pmix = *plugin_variable("PMIX_NAMESPACE") && *plugin_variable("PMIX_RANK");
     view->rank = view->through_pmix || strcmp(world.launcher, "none") != 0;
-    view->made = view->through_pmix && plugin_plan_judge(options) != PLUGIN_NONE;
+    view->made = view->through_pmix && plugin_plan_state(options) != PLUGIN_NONE;
     view->off = option_is_off(getenv("GPUBIND"));
-    plugin_places_installed(places);
+    plugin_search_installed(places);
     if (view->through_pmix)
-        plugin_places_of_daemon(places);
+        plugin_search_daemon(places);
     else if (!view->rank)
-        plugin_places_from_here(places);
+        plugin_search_here(places);
     /* The server told the rank what it is. */
     view->pmix = places->pmix.version;
     if (view->through_pmix && *plugin_variable("PMIX_VERSION") &&
@@ -43,7 +43,7 @@ static int look(const struct options *options, struct plugin_view *view, struct 
 
 static void add_daemon(struct text *text, const struct plugin_view *view)
 {
-    const struct plugin_places *places = view->places;
+    const struct plugin_search *places = view->places;
 
     if (!places->has_daemon) {
         text_add(text, "daemon: none among the processes above this one\n");
@@ -79,7 +79,7 @@ static void add_pmix(struct text *text, const struct plugin_view *view)
         text_add(text, "not known: what %s says of itself: %s\n", pmix->path, pmix->why_not);
 }
 
-static void add_setting(struct text *text, const char *name, const struct pmix_setting *setting,
+static void add_setting(struct text *text, const char *name, const struct mca_param *setting,
                         bool too_late)
 {
     if (setting->from[0])
@@ -90,7 +90,7 @@ static void add_setting(struct text *text, const char *name, const struct pmix_s
                                                           : "PMIX_MCA_mca_base_component_path"));
 }
 
-static void add_place(struct text *text, const char *what, const struct plugin_place *place)
+static void add_place(struct text *text, const char *what, const struct plugin_dir *place)
 {
     const struct plugin_file *file = &place->file;
 
@@ -104,9 +104,9 @@ static void add_place(struct text *text, const char *what, const struct plugin_p
         text_add(text, "%s %s\n", PLUGIN_FILE, file->why);
 }
 
-static void add_places(struct text *text, const struct plugin_view *view)
+static void add_dirs(struct text *text, const struct plugin_view *view)
 {
-    const struct plugin_places *places = view->places;
+    const struct plugin_search *places = view->places;
 
     add_setting(text, "mca_base_component_path", &places->component_path,
                 places->component_path_too_late);
@@ -153,12 +153,12 @@ static void add_details(struct text *text, const struct plugin_view *view)
     if (view->places->loaded[0])
         text_add(text, "loaded: %s\n", view->places->loaded);
     if (!view->rank || view->places->has_daemon)
-        add_places(text, view);
+        add_dirs(text, view);
     add_installed(text, view);
     add_rank(text, view);
 }
 
-int mode_plugin(const struct options *options)
+int cmd_plugin(const struct options *options)
 {
     struct plugin_view view = {.places = calloc(1, sizeof *view.places)};
     struct text text = {0};
@@ -174,7 +174,7 @@ int mode_plugin(const struct options *options)
         free(view.places);
         return fail(&err);
     }
-    good = plugin_judge(&view);
+    good = plugin_diagnose(&view);
     text_add(&text, "plugin: %s\n", view.verdict.bytes ? view.verdict.bytes : "");
     add_details(&text, &view);
     if (view.advice.bytes)

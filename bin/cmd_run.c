@@ -47,25 +47,29 @@ static int read_self(struct run *run, struct gpubind_error *err)
 }
 
 /* A job of one rank needs no meeting. */
-static enum meet_outcome decide_alone(struct run *run, struct meet_message *orders,
-                                      struct gpubind_error *err)
+static enum rendezvous_outcome decide_alone(struct run *run, struct rendezvous_message *orders,
+                                            struct gpubind_error *err)
 {
-    const struct meet_message mine = {&run->facts, sizeof run->facts, getpid()};
+    const struct rendezvous_message mine = {&run->facts, sizeof run->facts, getpid()};
 
     if (run_prepare(run, err) == 0 && run_decide(run, &mine, 1, orders, err) == 0)
-        return MEET_DONE;
-    return MEET_FAILED;
+        return RENDEZVOUS_DONE;
+    return RENDEZVOUS_FAILED;
 }
 
-static enum meet_outcome get_orders(struct run *run, struct meet_message *orders,
-                                    struct gpubind_error *err)
+static enum rendezvous_outcome get_directives(struct run *run, struct rendezvous_message *orders,
+                                              struct gpubind_error *err)
 {
     char key[1024], host[256] = "";
-    struct meet_call call = {.key = key, .prepare = run_prepare, .decide = run_decide,
-                             .complete = run_complete, .fail = run_say_failure, .context = run,
-                             .mine = {&run->facts, sizeof run->facts, 0},
-                             .expected = run->world.local_size,
-                             .patience_s = run->options->timeout_s};
+    struct rendezvous_call call = {.key = key,
+                                   .prepare = run_prepare,
+                                   .decide = run_decide,
+                                   .complete = run_complete,
+                                   .fail = run_say_failure,
+                                   .context = run,
+                                   .mine = {&run->facts, sizeof run->facts, 0},
+                                   .expected = run->world.local_size,
+                                   .patience_s = run->options->timeout_s};
 
     if (run->world.local_size == 1)
         return decide_alone(run, orders, err);
@@ -77,20 +81,20 @@ static enum meet_outcome get_orders(struct run *run, struct meet_message *orders
         call.expected = UNKNOWN_SIZE;
         call.patience_s = UNKNOWN_PATIENCE_S;
     }
-    return meet(&call, orders, err);
+    return node_rendezvous(&call, orders, err);
 }
 
 /* Comes to the meeting and returns its orders, the caller's to free, or NULL once
  * everything is said. */
 static char *agree(struct run *run, size_t *size)
 {
-    struct meet_message orders = {0};
+    struct rendezvous_message orders = {0};
     struct gpubind_error err;
-    enum meet_outcome outcome = MEET_FAILED;
+    enum rendezvous_outcome outcome = RENDEZVOUS_FAILED;
 
     if (read_self(run, &err) == 0)
-        outcome = get_orders(run, &orders, &err);
-    if (outcome == MEET_FAILED)
+        outcome = get_directives(run, &orders, &err);
+    if (outcome == RENDEZVOUS_FAILED)
         fail(&err);
     placement_clear(&run->placement);
     text_clear(&run->remarks);
@@ -99,7 +103,7 @@ static char *agree(struct run *run, size_t *size)
     return orders.bytes;
 }
 
-int mode_fail(const struct options *options, const struct gpubind_error *err, int status)
+int cmd_fail(const struct options *options, const struct gpubind_error *err, int status)
 {
     struct run run = {.options = options, .failure = err};
     size_t size;
@@ -114,7 +118,7 @@ static int become(const struct options *options, const char *orders, size_t size
     struct text notes = {0};
     int status;
 
-    if (orders_follow(orders, size, &notes, &err) < 0)
+    if (directives_apply(orders, size, &notes, &err) < 0)
         return fail(&err);
     if (!options->quiet)
         say_lines(notes.bytes);
@@ -134,17 +138,17 @@ static void look_only(struct options *options)
     options->rules.nmasters = 0;
 }
 
-int mode_run(const struct options *given)
+int cmd_run(const struct options *given)
 {
     struct options options = *given;
-    struct run run = {.options = &options, .plugin = plugin_plan_judge(given)};
+    struct run run = {.options = &options, .plugin = plugin_plan_state(given)};
     struct gpubind_error err;
     int status = program_find(options.command[0], &err);
     char *orders;
     size_t size;
 
     if (status)
-        return mode_fail(&options, &err, status);
+        return cmd_fail(&options, &err, status);
     if (run.plugin == PLUGIN_KEPT && !options.report && !options.verbose && !options.mps)
         return become(&options, "", 0);
     if (run.plugin == PLUGIN_KEPT)

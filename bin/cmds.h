@@ -7,15 +7,15 @@
 /* gpubind's own failures; 126 and 127 are those of running the command. */
 #define EXIT_OWN 125
 
-int mode_run(const struct options *options);
+int cmd_run(const struct options *options);
 /* When this rank cannot go on: the ranks of the node meet all the same, so that
  * one of them says why. Returns status. */
-int mode_fail(const struct options *options, const struct gpubind_error *err, int status);
-int mode_plan(const struct options *options);
-int mode_list(const struct options *options);
-int mode_check(const struct options *options);
-int mode_doctor(const struct options *options);
-int mode_plugin(const struct options *options);
+int cmd_fail(const struct options *options, const struct gpubind_error *err, int status);
+int cmd_plan(const struct options *options);
+int cmd_list(const struct options *options);
+int cmd_check(const struct options *options);
+int cmd_doctor(const struct options *options);
+int cmd_plugin(const struct options *options);
 
 /* "gpubind: TEXT" on stderr, each line of text. */
 void say_lines(const char *text);

@@ -115,19 +115,19 @@ int main(int argc, char **argv)
 
     hold_standard_files();
     if (options_read(argc, argv, &options, &err) < 0)
-        return options.action == ACTION_RUN ? mode_fail(&options, &err, EXIT_OWN) : fail(&err);
+        return options.action == ACTION_RUN ? cmd_fail(&options, &err, EXIT_OWN) : fail(&err);
     say_unknown_variables(&options);
     switch (options.action) {
     case ACTION_PLAN:
-        return mode_plan(&options);
+        return cmd_plan(&options);
     case ACTION_LIST:
-        return mode_list(&options);
+        return cmd_list(&options);
     case ACTION_CHECK:
-        return mode_check(&options);
+        return cmd_check(&options);
     case ACTION_PLUGIN:
-        return mode_plugin(&options);
+        return cmd_plugin(&options);
     case ACTION_DOCTOR:
-        return mode_doctor(&options);
+        return cmd_doctor(&options);
     case ACTION_HELP:
         return print_help();
     case ACTION_VERSION:
@@ -135,5 +135,5 @@ int main(int argc, char **argv)
     case ACTION_RUN:
         break;
     }
-    return mode_run(&options);
+    return cmd_run(&options);
 }

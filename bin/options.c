@@ -93,7 +93,7 @@ int options_read(int argc, char **argv, struct options *options, struct gpubind_
         options_take_rest(options, values, get_variable, NULL, NULL, err) < 0)
         return -1;
     options->rules_digest = options_digest(values, PLACEMENT);
-    options->wishes_digest = options_digest(values, PROGRAM);
+    options->settings_digest = options_digest(values, PROGRAM);
     if (check_command(options, err) < 0)
         return -1;
     return options_check(options, err);

@@ -21,14 +21,14 @@ static int write_one(const char *path, const char *file, const struct placement 
 {
     struct picture picture;
     char *xml = NULL;
-    int status = picture_make(&picture, &placement->node, &placement->plan, err);
+    int status = lstopo_style_make(&picture, &placement->node, &placement->plan, err);
 
     if (status == 0)
         status = topology_annotate(file, &placement->node, &picture, &xml, err);
     if (status == 0)
         status = file_write(path, xml, strlen(xml), err);
     free(xml);
-    picture_clear(&picture);
+    lstopo_style_clear(&picture);
     return status;
 }
 

@@ -10,7 +10,7 @@ const char *plugin_variable(const char *name)
     return value ? value : "";
 }
 
-static bool all_places_known(const struct plugin_places *places)
+static bool all_dirs_known(const struct plugin_search *places)
 {
     return places->home[0] && places->pmix.path[0] && !places->left_out &&
            !places->environment_unknown[0] && !(places->has_daemon && places->pmix_is_guess);
@@ -18,7 +18,7 @@ static bool all_places_known(const struct plugin_places *places)
 
 static void advise_install(struct plugin_view *view)
 {
-    const struct plugin_place *installed = &view->places->installed;
+    const struct plugin_dir *installed = &view->places->installed;
 
     if (view->places->component_path_too_late)
         text_add(&view->advice, "export PMIX_MCA_mca_base_component_path before mpirun, which -x "
@@ -44,7 +44,7 @@ static bool is_mismatch(const struct plugin_view *view, const struct plugin_file
 }
 
 /* What keeps a daemon from loading the file that decides. */
-static bool judge_file(struct plugin_view *view, const struct plugin_place *first, const char *not)
+static bool judge_file(struct plugin_view *view, const struct plugin_dir *first, const char *not)
 {
     const struct plugin_file *file = &first->file;
 
@@ -68,16 +68,16 @@ static bool judge_file(struct plugin_view *view, const struct plugin_place *firs
 }
 
 /* The rank has it; whether the daemon has is not known. */
-static bool is_assumed(const struct plugin_places *places, const char *name)
+static bool is_assumed(const struct plugin_search *places, const char *name)
 {
     return places->has_daemon && places->environment_unknown[0] && *plugin_variable(name);
 }
 
 /* Says what is in the way; false when nothing is. */
-static bool judge_places(struct plugin_view *view)
+static bool diagnose_dirs(struct plugin_view *view)
 {
-    const struct plugin_places *places = view->places;
-    const struct plugin_place *first = plugin_places_first(places);
+    const struct plugin_search *places = view->places;
+    const struct plugin_dir *first = plugin_search_first(places);
     const char *not = view->rank ? "does not work" : "would not work";
     bool left_out = plugin_left_out(places->selection.value);
 
@@ -90,7 +90,7 @@ static bool judge_places(struct plugin_view *view)
     if (first)
         return judge_file(view, first, not);
     text_add(&view->verdict, "not found: none of %s has %s",
-             all_places_known(places) ? "these places" : "the places that are known", PLUGIN_FILE);
+             all_dirs_known(places) ? "these places" : "the places that are known", PLUGIN_FILE);
     advise_install(view);
     return true;
 }
@@ -113,7 +113,7 @@ static void judge_loaded(struct plugin_view *view)
 /* Nothing is in the way of the file that decides. */
 static void judge_unloaded(struct plugin_view *view)
 {
-    const struct plugin_places *places = view->places;
+    const struct plugin_search *places = view->places;
 
     text_add(&view->verdict, "found, but this daemon did not load it");
     if (plugin_left_out(places->selection.value))
@@ -130,7 +130,7 @@ static void judge_unloaded(struct plugin_view *view)
 /* It is another user's daemon. */
 static void judge_unseen(struct plugin_view *view)
 {
-    const struct plugin_places *places = view->places;
+    const struct plugin_search *places = view->places;
 
     text_add(&view->verdict, "no plan of it for this rank; %s: %s may not be looked at (%s)",
              view->off ? "GPUBIND=off is set, and whether it is found cannot be seen"
@@ -145,7 +145,7 @@ static void judge_unseen(struct plugin_view *view)
 
 static void judge_rank(struct plugin_view *view)
 {
-    const struct plugin_places *places = view->places;
+    const struct plugin_search *places = view->places;
 
     if (view->made) {
         text_add(&view->verdict, "works: it made this rank's plan (%s)",
@@ -168,7 +168,7 @@ static void judge_rank(struct plugin_view *view)
         text_add(&view->verdict, "does not work: this daemon has no libpmix");
         text_add(&view->advice, "use a launcher that was built with PMIx 4.2 or newer as a "
                                 "library");
-    } else if (!judge_places(view)) {
+    } else if (!diagnose_dirs(view)) {
         judge_unloaded(view);
     }
 }
@@ -176,10 +176,10 @@ static void judge_rank(struct plugin_view *view)
 /* Returns whether it would be found. */
 static bool judge_here(struct plugin_view *view)
 {
-    const struct plugin_places *places = view->places;
-    const struct plugin_place *first = plugin_places_first(places);
+    const struct plugin_search *places = view->places;
+    const struct plugin_dir *first = plugin_search_first(places);
 
-    if (judge_places(view))
+    if (diagnose_dirs(view))
         return false;
     if (!*view->pmix)
         text_add(&view->verdict, "found in %s, but no PMIx is found from here to load it",
@@ -193,7 +193,7 @@ static bool judge_here(struct plugin_view *view)
     return *view->pmix && !view->off;
 }
 
-bool plugin_judge(struct plugin_view *view)
+bool plugin_diagnose(struct plugin_view *view)
 {
     if (!view->rank)
         return judge_here(view);

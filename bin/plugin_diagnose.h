@@ -9,7 +9,7 @@
 
 /* What was seen, and then what it means. */
 struct plugin_view {
-    struct plugin_places *places;
+    struct plugin_search *places;
     const char *launcher;
     bool rank;               /* of a job; else of nobody's */
     bool through_pmix, made; /* this rank's PMIx server, its plan by the plugin */
@@ -20,7 +20,7 @@ struct plugin_view {
 
 /* Fills verdict and, where there is something to advise, advice. Returns whether the
  * plugin works for this rank, or would be found outside of a job. */
-bool plugin_judge(struct plugin_view *view);
+bool plugin_diagnose(struct plugin_view *view);
 
 /* Of the environment; "" when it is not set. */
 const char *plugin_variable(const char *name);

@@ -26,14 +26,14 @@ static bool is_for_us(void)
            strcmp(made_for + length + 1, variable("PMIX_RANK")) == 0;
 }
 
-enum plugin_plan plugin_plan_judge(const struct options *options)
+enum plugin_plan plugin_plan_state(const struct options *options)
 {
     uint64_t settings = strtoull(variable("GPUBIND_SETTINGS"), NULL, 16);
 
     if (strcmp(variable("GPUBIND_MADE_BY"), "plugin") != 0 || !is_for_us())
         return PLUGIN_NONE;
-    return !options->wishes_digest || options->wishes_digest == settings ? PLUGIN_KEPT
-                                                                         : PLUGIN_REPLACED;
+    return !options->settings_digest || options->settings_digest == settings ? PLUGIN_KEPT
+                                                                             : PLUGIN_REPLACED;
 }
 
 static void restore(const char *name, const char *outer)

@@ -14,7 +14,7 @@ enum plugin_plan {
     PLUGIN_REPLACED /* other settings were given */
 };
 
-enum plugin_plan plugin_plan_judge(const struct options *options);
+enum plugin_plan plugin_plan_state(const struct options *options);
 
 /* Another plan is made. What the plugin replaced in this rank's environment is put
  * back; another rank's leftovers just go. */

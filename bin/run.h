@@ -21,10 +21,10 @@ struct run {
     const struct gpubind_error *failure; /* why this rank cannot go on, NULL: it can */
 };
 
-/* For struct meet_call, with a struct run as context; see there. */
+/* For struct rendezvous_call, with a struct run as context; see there. */
 int run_prepare(void *context, struct gpubind_error *err);
-int run_decide(void *context, const struct meet_message *said, int came,
-               struct meet_message *answers, struct gpubind_error *err);
+int run_decide(void *context, const struct rendezvous_message *messages, int came,
+               struct rendezvous_message *answers, struct gpubind_error *err);
 bool run_complete(void *context, int came);
 void run_say_failure(void *context, const struct gpubind_error *err);
 

@@ -59,7 +59,7 @@ static void report(struct run *run, bool table, bool why)
 bool run_complete(void *context, int came)
 {
     struct run *run = context;
-    int coming = siblings_coming(run->world.daemons, run->world.mixed);
+    int coming = sibling_ranks_coming(run->world.daemons, run->world.mixed);
 
     run->complete = coming < 0 ? run->world.mixed : coming <= came;
     return run->complete;
@@ -71,8 +71,8 @@ void run_say_failure(void *context, const struct gpubind_error *err)
     fail(err);
 }
 
-static int order_rank(const struct run *run, const struct facts *facts,
-                      struct meet_message *answer, struct gpubind_error *err)
+static int render_directives(const struct run *run, const struct facts *facts,
+                             struct rendezvous_message *answer, struct gpubind_error *err)
 {
     const struct placement *placement = &run->placement;
     const struct plan_rank *rank = plan_find(&placement->plan, facts->local);
@@ -90,24 +90,24 @@ static int order_rank(const struct run *run, const struct facts *facts,
     if (status == 0 && run->mps.runs)
         status = mps_render_env(&placement->plan, rank, run->mps.pipe, run->mps.log, &env);
     if (status == 0)
-        orders_render(&placement->plan, rank, !placement->node.recorded && !facts->made, &env,
-                      &text);
+        directives_render(&placement->plan, rank, !placement->node.recorded && !facts->made, &env,
+                          &text);
     env_list_clear(&env);
     if (status < 0 || text.failed) {
         text_clear(&text);
         return error_set(err, "out of memory");
     }
-    *answer = (struct meet_message){.bytes = text.bytes, .size = text.length};
+    *answer = (struct rendezvous_message){.bytes = text.bytes, .size = text.length};
     return 0;
 }
 
-static int check_said(const struct meet_message *said, int n, struct gpubind_error *err)
+static int check_facts(const struct rendezvous_message *messages, int n, struct gpubind_error *err)
 {
     for (int i = 0; i < n; i++)
-        if (facts_check(said[i].bytes, said[i].size, err) < 0)
+        if (facts_check(messages[i].bytes, messages[i].size, err) < 0)
             return -1;
     for (int i = 0; i < n; i++) {
-        const struct facts *facts = said[i].bytes;
+        const struct facts *facts = messages[i].bytes;
 
         if (facts->failure[0])
             return error_set(err, "%s", facts->failure);
@@ -124,7 +124,7 @@ static bool is_cut_off(const struct run *run, int came)
 
 /* Those of the node's ranks that did not come: by their rank in the job where all of it is
  * here, else by their local rank. */
-static void note_missing(struct run *run, const struct meet_message *said, int came)
+static void note_missing(struct run *run, const struct rendezvous_message *messages, int came)
 {
     const struct world *world = &run->world;
     bool whole = world->size == world->local_size;
@@ -135,7 +135,7 @@ static void note_missing(struct run *run, const struct meet_message *said, int c
     for (int i = 0; i < world->local_size && i < IDSET_MAX; i++)
         idset_add(&missing, i);
     for (int i = 0; i < came; i++) {
-        const struct facts *facts = said[i].bytes;
+        const struct facts *facts = messages[i].bytes;
 
         idset_remove(&missing, whole ? facts->rank : facts->local);
     }
@@ -146,7 +146,7 @@ static void note_missing(struct run *run, const struct meet_message *said, int c
     free(list);
 }
 
-static int note_absence(struct run *run, const struct meet_message *said, int came,
+static int note_absence(struct run *run, const struct rendezvous_message *messages, int came,
                         struct gpubind_error *err)
 {
     if (is_cut_off(run, came)) {
@@ -160,16 +160,16 @@ static int note_absence(struct run *run, const struct meet_message *said, int ca
                               "were like this one\n",
                  run->world.local_size);
     } else if (came < run->world.local_size) {
-        note_missing(run, said, came);
+        note_missing(run, messages, came);
     }
     return 0;
 }
 
 /* Most often all ranks have the same: each line once. */
-static void note_unknown(const struct meet_message *said, int n, struct text *notes)
+static void note_unknown(const struct rendezvous_message *messages, int n, struct text *notes)
 {
     for (int i = 0; i < n; i++)
-        for (const char *line = ((const struct facts *)said[i].bytes)->unknown; *line;) {
+        for (const char *line = ((const struct facts *)messages[i].bytes)->unknown; *line;) {
             char one[sizeof((struct facts *)NULL)->unknown];
             int length = (int)strcspn(line, "\n") + 1;
 
@@ -181,8 +181,8 @@ static void note_unknown(const struct meet_message *said, int n, struct text *no
 }
 
 /* All that take part, those that cannot be asked included; the caller frees. */
-static struct facts *collect(const struct run *run, const struct meet_message *said, int came,
-                             int *n, struct gpubind_error *err)
+static struct facts *collect(const struct run *run, const struct rendezvous_message *messages,
+                             int came, int *n, struct gpubind_error *err)
 {
     bool cut_off = is_cut_off(run, came);
     struct facts *facts;
@@ -192,7 +192,7 @@ static struct facts *collect(const struct run *run, const struct meet_message *s
     if (!facts)
         error_set(err, "out of memory");
     for (int i = 0; facts && i < came; i++)
-        memcpy(&facts[i], said[i].bytes, sizeof facts[i]);
+        memcpy(&facts[i], messages[i].bytes, sizeof facts[i]);
     for (int i = came, local = 0; facts && i < *n; i++, local++) {
         local += local == facts[0].local;
         facts[i] = facts[0];
@@ -208,32 +208,33 @@ static struct facts *collect(const struct run *run, const struct meet_message *s
     return facts;
 }
 
-int run_decide(void *context, const struct meet_message *said, int came,
-                  struct meet_message *answers, struct gpubind_error *err)
+int run_decide(void *context, const struct rendezvous_message *messages, int came,
+               struct rendezvous_message *answers, struct gpubind_error *err)
 {
     struct run *run = context;
     struct facts *facts = NULL;
     bool table = false, why = false;
     int n = 0, status = -1;
 
-    if (check_said(said, came, err) == 0 &&
+    if (check_facts(messages, came, err) == 0 &&
         (!run->world.size ||
          rules_check_masters(&run->options->rules, run->world.size, err) == 0) &&
-        note_absence(run, said, came, err) == 0 && (facts = collect(run, said, came, &n, err)))
+        note_absence(run, messages, came, err) == 0 &&
+        (facts = collect(run, messages, came, &n, err)))
         status = placement_make(&run->placement, &run->options->rules, facts, n, &run->notes, err);
     if (status == 0)
-        status = mps_start(&run->placement, facts, said, came, &run->mps, &run->notes,
+        status = mps_start(&run->placement, facts, messages, came, &run->mps, &run->notes,
                            &run->remarks, err);
     for (int i = 0; i < came && status == 0; i++) {
         table |= facts[i].report;
         why |= facts[i].verbose;
     }
     if (status == 0)
-        note_unknown(said, came, &run->notes);
+        note_unknown(messages, came, &run->notes);
     if (status == 0)
         report(run, table, why);
     for (int i = 0; i < came && status == 0; i++)
-        status = order_rank(run, &facts[i], &answers[i], err);
+        status = render_directives(run, &facts[i], &answers[i], err);
     free(facts);
     return status;
 }

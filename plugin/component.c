@@ -94,7 +94,7 @@ static int query(pmix_mca_base_module_t **module, int *priority)
 
 static void finalize(void)
 {
-    spaces_clear();
+    jobs_clear();
 }
 
 static char module_name[] = "gpubind";

@@ -14,8 +14,8 @@
 #define LIMIT_S 5.0
 
 /* Each says "RANK CPUS"; everybody hears the lines of all, and all plan alike. */
-static int tell_all(void *context, const struct meet_message *said, int n,
-                    struct meet_message *answers, struct gpubind_error *err)
+static int tell_all(void *context, const struct rendezvous_message *messages, int n,
+                    struct rendezvous_message *answers, struct gpubind_error *err)
 {
     bool *leads = context;
     struct text all = {0};
@@ -23,10 +23,10 @@ static int tell_all(void *context, const struct meet_message *said, int n,
 
     *leads = true;
     for (int i = 0; i < n; i++)
-        text_add(&all, "%.*s\n", (int)said[i].size, (const char *)said[i].bytes);
+        text_add(&all, "%.*s\n", (int)messages[i].size, (const char *)messages[i].bytes);
     failed = all.failed;
     for (int i = 0; i < n && !failed; i++) {
-        answers[i] = (struct meet_message){.bytes = malloc(all.length), .size = all.length};
+        answers[i] = (struct rendezvous_message){.bytes = malloc(all.length), .size = all.length};
         failed = !answers[i].bytes;
         if (!failed)
             memcpy(answers[i].bytes, all.bytes, all.length);
@@ -49,7 +49,7 @@ static void fail_quietly(void *context, const struct gpubind_error *err)
 }
 
 /* Reads one line into the rank that it is about. */
-static int take_line(struct space_info *info, const char *line, bool *seen)
+static int take_line(struct job_info *info, const char *line, bool *seen)
 {
     char *list;
     long rank = strtol(line, &list, 10);
@@ -63,9 +63,9 @@ static int take_line(struct space_info *info, const char *line, bool *seen)
 }
 
 /* All of them, each once, or nothing changes. */
-static int take(struct space_info *info, char *lines)
+static int take(struct job_info *info, char *lines)
 {
-    struct space_info copy = *info;
+    struct job_info copy = *info;
     bool *seen = calloc((size_t)info->nranks, sizeof *seen);
     size_t size = (size_t)info->nranks * sizeof *info->ranks;
     int n = 0, status = -1;
@@ -87,7 +87,7 @@ static int take(struct space_info *info, char *lines)
 }
 
 /* Joins what was said to a string that take can cut. */
-static int take_answer(struct space_info *info, const struct meet_message *answer)
+static int take_answer(struct job_info *info, const struct rendezvous_message *answer)
 {
     char *lines = strndup(answer->bytes, answer->size);
     int status = lines ? take(info, lines) : -1;
@@ -96,15 +96,20 @@ static int take_answer(struct space_info *info, const struct meet_message *answe
     return status;
 }
 
-int gather_cpus(struct space_info *info, int rank, bool *leads, struct gpubind_error *err)
+int cpu_exchange(struct job_info *info, int rank, bool *leads, struct gpubind_error *err)
 {
-    char key[SPACE_NAME + 300], host[256] = "", *list;
+    char key[JOB_NAME_SIZE + 300], host[256] = "", *list;
     struct text mine = {0};
-    struct meet_message answer = {0};
+    struct rendezvous_message answer = {0};
     struct idset cpus;
-    struct meet_call call = {.key = key, .expected = info->nranks, .patience_s = PATIENCE_S,
-                             .limit_s = LIMIT_S, .prepare = prepare_nothing, .decide = tell_all,
-                             .fail = fail_quietly, .context = leads};
+    struct rendezvous_call call = {.key = key,
+                                   .expected = info->nranks,
+                                   .patience_s = PATIENCE_S,
+                                   .limit_s = LIMIT_S,
+                                   .prepare = prepare_nothing,
+                                   .decide = tell_all,
+                                   .fail = fail_quietly,
+                                   .context = leads};
     int status = -1;
 
     *leads = false;
@@ -115,10 +120,10 @@ int gather_cpus(struct space_info *info, int rank, bool *leads, struct gpubind_e
     free(list);
     gethostname(host, sizeof host - 1);
     snprintf(key, sizeof key, "plugin/%s/%s", info->name, host);
-    call.mine = (struct meet_message){.bytes = mine.bytes, .size = mine.length};
+    call.mine = (struct rendezvous_message){.bytes = mine.bytes, .size = mine.length};
     if (mine.failed || !list)
         error_set(err, "out of memory");
-    else if (meet(&call, &answer, err) == MEET_DONE)
+    else if (node_rendezvous(&call, &answer, err) == RENDEZVOUS_DONE)
         status = take_answer(info, &answer);
     free(answer.bytes);
     text_clear(&mine);

@@ -7,6 +7,6 @@
 /* To be called by every rank's own process, all at about the same time. Fills the CPUs
  * of all ranks of info. Returns -1 when not all came in time; info is then as it was.
  * *leads: this process is the one that speaks for the node. */
-int gather_cpus(struct space_info *info, int rank, bool *leads, struct gpubind_error *err);
+int cpu_exchange(struct job_info *info, int rank, bool *leads, struct gpubind_error *err);
 
 #endif

@@ -50,7 +50,7 @@ static bool read_host(const pmix_value_t *value, void *into)
 {
     if (value->type != PMIX_STRING || !value->data.string)
         return false;
-    snprintf(into, sizeof ((struct space_info *)NULL)->host, "%s", value->data.string);
+    snprintf(into, sizeof((struct job_info *)NULL)->host, "%s", value->data.string);
     return true;
 }
 
@@ -67,7 +67,7 @@ static bool read_nspace(const pmix_value_t *value, void *into)
 {
     if (value->type != PMIX_PROC || !value->data.proc)
         return false;
-    snprintf(into, SPACE_NAME, "%s", value->data.proc->nspace);
+    snprintf(into, JOB_NAME_SIZE, "%s", value->data.proc->nspace);
     return true;
 }
 
@@ -97,7 +97,7 @@ static bool fetch(const char *nspace, pmix_rank_t rank, const char *key,
 }
 
 /* peers: "0,1,5" */
-static pmix_status_t read_ranks(const char *nspace, const char *peers, struct space_info *info)
+static pmix_status_t read_ranks(const char *nspace, const char *peers, struct job_info *info)
 {
     int room = idlist_entries(peers), node_rank;
 
@@ -107,7 +107,7 @@ static pmix_status_t read_ranks(const char *nspace, const char *peers, struct sp
     if (!info->ranks)
         return PMIX_ERR_NOMEM;
     for (const char *at = peers; at && *at; at = strchr(at, ','), at += at != NULL) {
-        struct space_rank *rank = &info->ranks[info->nranks];
+        struct local_rank *rank = &info->ranks[info->nranks];
 
         rank->rank = (int)strtol(at, NULL, 10);
         rank->local = info->nranks++;
@@ -122,7 +122,7 @@ static pmix_status_t read_ranks(const char *nspace, const char *peers, struct sp
     return PMIX_SUCCESS;
 }
 
-pmix_status_t job_info_read(const char *nspace, struct space_info *info)
+pmix_status_t job_info_read(const char *nspace, struct job_info *info)
 {
     char *peers = NULL;
     bool spawned = false;
@@ -178,7 +178,7 @@ static void publish_device(void *context, int rank, const char *device)
 
 void job_info_publish(pmix_namespace_t *nptr)
 {
-    spaces_visit_devices(nptr->nspace, publish_device, nptr);
+    jobs_visit_devices(nptr->nspace, publish_device, nptr);
 }
 
 static void publish_shifted(int fd, short flags, void *context)

@@ -8,7 +8,7 @@
 /* Fills info; its ranks are the caller's to free. Returns PMIX_ERR_NOT_FOUND for what
  * is no application with ranks on this node, and PMIX_ERR_NOMEM. To be called by
  * PMIx's own thread, once the job's information is cached. */
-pmix_status_t job_info_read(const char *nspace, struct space_info *info);
+pmix_status_t job_info_read(const char *nspace, struct job_info *info);
 
 /* Publishes each local rank's GPU as PMIX_DEVICE_ID. Likewise. */
 void job_info_publish(pmix_namespace_t *nptr);

@@ -32,12 +32,12 @@ int job_view_read(char *const *env, struct job_view *view, struct text *refused,
 
 bool job_view_equal(const struct job_view *a, const struct job_view *b)
 {
-    return a->options.wishes_digest == b->options.wishes_digest &&
+    return a->options.settings_digest == b->options.settings_digest &&
            memcmp(a->has_visible, b->has_visible, sizeof a->has_visible) == 0 &&
            memcmp(a->visible, b->visible, sizeof a->visible) == 0;
 }
 
-static int load_node(const struct space_info *info, hwloc_topology_t topology, struct node *node,
+static int load_node(const struct job_info *info, hwloc_topology_t topology, struct node *node,
                      struct gpubind_error *err)
 {
     if (node_from_hwloc(topology, node, err) < 0)
@@ -51,7 +51,7 @@ static int load_node(const struct space_info *info, hwloc_topology_t topology, s
     return nvidia_refine("", NVML_NEVER, node, err);
 }
 
-static struct facts *collect_facts(const struct space_info *info, const struct job_view *view)
+static struct facts *collect_facts(const struct job_info *info, const struct job_view *view)
 {
     struct facts *facts = calloc((size_t)info->nranks, sizeof *facts);
     struct idset minors;
@@ -74,35 +74,35 @@ static struct facts *collect_facts(const struct space_info *info, const struct j
     return facts;
 }
 
-void space_say(const struct text *text)
+void job_plan_print(const struct text *text)
 {
     if (!text->failed && text->length)
         fprintf(stderr, "%s", text->bytes);
 }
 
-void space_add_lines(const struct text *lines, struct text *text)
+void job_plan_add_lines(const struct text *lines, struct text *text)
 {
     for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n"), at += *at == '\n')
         text_add(text, "gpubind: %.*s\n", (int)strcspn(at, "\n"), at);
 }
 
-void space_report(const struct options *options, const struct placement *placement,
-                  const struct text *notes)
+void job_plan_report(const struct options *options, const struct placement *placement,
+                     const struct text *notes)
 {
     const struct gpu_ranks nobody = {0};
     struct text text = {0}, why = {0};
 
     if ((options->report || options->verbose) && !options->quiet)
-        space_add_lines(notes, &text);
+        job_plan_add_lines(notes, &text);
     if (options->verbose)
         render_why(&placement->node, &placement->plan, &placement->policy, &why);
-    space_add_lines(&why, &text);
+    job_plan_add_lines(&why, &text);
     text_clear(&why);
     if (options->report) {
         render_table(&placement->node, &placement->plan, &nobody, &text);
         text_add(&text, "  planned by gpubind's plugin, CPUs bound by the daemon\n");
     }
-    space_say(&text);
+    job_plan_print(&text);
     text_clear(&text);
 }
 
@@ -116,8 +116,8 @@ static int check_map(const char *map, struct gpubind_error *err)
     return 0;
 }
 
-int space_load(const struct space_info *info, hwloc_topology_t topology,
-               struct placement *placement, struct gpubind_error *err)
+int job_plan_load(const struct job_info *info, hwloc_topology_t topology,
+                  struct placement *placement, struct gpubind_error *err)
 {
     memset(placement, 0, sizeof *placement);
     return load_node(info, topology, &placement->node, err);
@@ -141,8 +141,8 @@ static void note_shared(const struct placement *placement, struct text *notes)
                  placement->node.name, nshared, plan->nranks);
 }
 
-int space_plan(const struct space_info *info, const struct job_view *view,
-               struct placement *placement, struct text *notes, struct gpubind_error *err)
+int job_plan_make(const struct job_info *info, const struct job_view *view,
+                  struct placement *placement, struct text *notes, struct gpubind_error *err)
 {
     struct rules rules = view->options.rules;
     struct facts *facts;
@@ -172,9 +172,9 @@ static void add(struct env_list *list, const char *name, char *value)
 
 /* What gpubind in the rank needs to know: who planned, for which process and by which
  * settings, and what the rank would see without. */
-static int add_maker(const struct space_info *info, const struct placement *placement,
-                     const struct job_view *view, const struct plan_rank *rank,
-                     char *const *env, struct env_list *list)
+static int add_maker(const struct job_info *info, const struct placement *placement,
+                     const struct job_view *view, const struct plan_rank *rank, char *const *env,
+                     struct env_list *list)
 {
     enum gpu_vendor vendor =
         placement->node.ngpus ? placement->node.gpus[0].vendor : GPU_NVIDIA;
@@ -185,7 +185,7 @@ static int add_maker(const struct space_info *info, const struct placement *plac
     struct text made_for = {0}, settings = {0};
 
     text_add(&made_for, "%s.%d", info->name, rank->rank);
-    text_add(&settings, "%016llx", (unsigned long long)view->options.wishes_digest);
+    text_add(&settings, "%016llx", (unsigned long long)view->options.settings_digest);
     add(list, "GPUBIND_MADE_BY", strdup("plugin"));
     add(list, "GPUBIND_MADE_FOR", made_for.bytes);
     add(list, "GPUBIND_SETTINGS", settings.bytes);
@@ -203,9 +203,9 @@ static int add_maker(const struct space_info *info, const struct placement *plac
     return 0;
 }
 
-int space_render(const struct space_info *info, const struct placement *placement,
-                 const struct job_view *view, const struct plan_rank *rank, char *const *env,
-                 struct env_list *list, struct gpubind_error *err)
+int job_plan_render(const struct job_info *info, const struct placement *placement,
+                    const struct job_view *view, const struct plan_rank *rank, char *const *env,
+                    struct env_list *list, struct gpubind_error *err)
 {
     if (render_env(&placement->node, &placement->plan, rank, &view->options.prefs,
                    PACKAGE_VERSION, list) < 0 ||

@@ -23,27 +23,27 @@ bool job_view_equal(const struct job_view *a, const struct job_view *b);
 
 /* Begins a placement with its node, which may be one that cannot be planned for. The
  * caller clears, also after a failure. */
-int space_load(const struct space_info *info, hwloc_topology_t topology,
-               struct placement *placement, struct gpubind_error *err);
+int job_plan_load(const struct job_info *info, hwloc_topology_t topology,
+                  struct placement *placement, struct gpubind_error *err);
 
 /* Plans for all ranks, beside placement->taken. Sentences about the plan are added to
  * notes. */
-int space_plan(const struct space_info *info, const struct job_view *view,
-               struct placement *placement, struct text *notes, struct gpubind_error *err);
+int job_plan_make(const struct job_info *info, const struct job_view *view,
+                  struct placement *placement, struct text *notes, struct gpubind_error *err);
 
 /* On stderr, at once, so that nothing of another process comes between. */
-void space_say(const struct text *text);
+void job_plan_print(const struct text *text);
 /* As gpubind says lines, each with its name before it. */
-void space_add_lines(const struct text *lines, struct text *text);
+void job_plan_add_lines(const struct text *lines, struct text *text);
 
 /* Says on stderr what the options ask for. */
-void space_report(const struct options *options, const struct placement *placement,
-                  const struct text *notes);
+void job_plan_report(const struct options *options, const struct placement *placement,
+                     const struct text *notes);
 
 /* The rank's environment; the caller clears the list, also after a failure. env is
  * what it has so far. */
-int space_render(const struct space_info *info, const struct placement *placement,
-                 const struct job_view *view, const struct plan_rank *rank, char *const *env, struct env_list *list,
-                 struct gpubind_error *err);
+int job_plan_render(const struct job_info *info, const struct placement *placement,
+                    const struct job_view *view, const struct plan_rank *rank, char *const *env,
+                    struct env_list *list, struct gpubind_error *err);
 
 #endif

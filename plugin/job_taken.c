@@ -10,38 +10,38 @@
 /* Jobs that spawn jobs; a namespace that were its own ancestor must not hang us. */
 #define MAX_GENERATIONS 64
 
-struct space *space_find(struct space *spaces, const char *name)
+struct plugin_job *plugin_job_find(struct plugin_job *jobs, const char *name)
 {
-    while (spaces && strcmp(spaces->info.name, name) != 0)
-        spaces = spaces->next;
-    return spaces;
+    while (jobs && strcmp(jobs->info.name, name) != 0)
+        jobs = jobs->next;
+    return jobs;
 }
 
 /* The namespace that spawned this one, or the one that spawned that, as far as they
  * are here. */
-static const char *family(const struct space *space, struct space *spaces)
+static const char *family(const struct plugin_job *job, struct plugin_job *jobs)
 {
-    const char *name = space->info.name;
+    const char *name = job->info.name;
 
-    for (int depth = 0; depth < MAX_GENERATIONS && space && *space->info.parent; depth++) {
-        name = space->info.parent;
-        space = space_find(spaces, name);
+    for (int depth = 0; depth < MAX_GENERATIONS && job && *job->info.parent; depth++) {
+        name = job->info.parent;
+        job = plugin_job_find(jobs, name);
     }
     return name;
 }
 
 /* Whether the GPUs of the other namespace's ranks come last for this one's. Of two that
  * have not started yet, the older one goes first; it looks again when it starts. */
-static bool gives_way(const struct space *space, const struct space *other, bool is_older,
-                      struct space *spaces)
+static bool gives_way(const struct plugin_job *job, const struct plugin_job *other, bool is_older,
+                      struct plugin_job *jobs)
 {
     if (!other->planned)
         return false;
-    if (space->view.exclusive)
+    if (job->view.exclusive)
         return is_older || other->started;
-    if (!space->info.spawned)
+    if (!job->info.spawned)
         return false;
-    return !*space->info.parent || strcmp(family(space, spaces), family(other, spaces)) == 0;
+    return !*job->info.parent || strcmp(family(job, jobs), family(other, jobs)) == 0;
 }
 
 /* What a rank that is left alone sees, if it has a list of its own: without one that is
@@ -58,7 +58,7 @@ static void add_seen(const struct node *node, const struct idset *minors, const 
         return;
     facts.has_visible[vendor] = true;
     snprintf(facts.visible[vendor], sizeof facts.visible[vendor], "%s", list);
-    if (sight_look(node, &facts, &seen, &err) < 0)
+    if (visible_gpus_of_rank(node, &facts, &seen, &err) < 0)
         return;
     for (int g = idset_next(&seen, -1); g >= 0; g = idset_next(&seen, g))
         taken[g].ranks++;
@@ -78,27 +78,27 @@ static void add_planned(const struct node *node, const struct placement *other,
     }
 }
 
-static void add_ranks(const struct node *node, const struct space *other, struct taken *taken)
+static void add_ranks(const struct node *node, const struct plugin_job *other, struct taken *taken)
 {
     struct idset minors;
     bool has_minors = false;
 
     for (int r = 0; r < other->info.nranks; r++) {
-        const struct space_rank *rank = &other->info.ranks[r];
+        const struct local_rank *rank = &other->info.ranks[r];
         const struct plan_rank *planned = plan_find(&other->placement.plan, rank->local);
 
-        if (rank->left_alone && !has_minors)
+        if (rank->unmanaged && !has_minors)
             nvidia_minors("", &minors);
-        has_minors |= rank->left_alone;
-        if (rank->left_alone)
-            add_seen(node, &minors, rank->sees, taken);
+        has_minors |= rank->unmanaged;
+        if (rank->unmanaged)
+            add_seen(node, &minors, rank->visible, taken);
         else if (planned)
             add_planned(node, &other->placement, planned, taken);
     }
 }
 
-void space_taken(const struct space *space, struct space *spaces, const struct node *node,
-                 struct taken *taken)
+void plugin_job_taken(const struct plugin_job *job, struct plugin_job *jobs,
+                      const struct node *node, struct taken *taken)
 {
     bool is_older = false;
 
@@ -109,9 +109,9 @@ void space_taken(const struct space *space, struct space *spaces, const struct n
         taken[g].part = node->gpus[g].part;
     }
     /* The youngest one comes first. */
-    for (const struct space *other = spaces; node->ngpus && other; other = other->next) {
-        if (other != space && gives_way(space, other, is_older, spaces))
+    for (const struct plugin_job *other = jobs; node->ngpus && other; other = other->next) {
+        if (other != job && gives_way(job, other, is_older, jobs))
             add_ranks(node, other, taken);
-        is_older |= other == space;
+        is_older |= other == job;
     }
 }

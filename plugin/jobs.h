@@ -10,51 +10,51 @@
 #include "core/base/idset.h"
 #include "plugin/settings.h"
 
-#define SPACE_NAME 256 /* PMIX_MAX_NSLEN and a NUL */
+#define JOB_NAME_SIZE 256 /* PMIX_MAX_NSLEN and a NUL */
 
 /* What the daemon knows of a local rank. */
-struct space_rank {
+struct local_rank {
     int rank, local;
     struct idset cpus; /* that the daemon binds it to; empty: it does not */
-    bool left_alone;   /* its own environment asked for that ... */
-    char *sees;        /* ... and has this list of visible devices, malloc'ed; or NULL */
+    bool unmanaged;    /* its own environment asked for that ... */
+    char *visible;     /* ... and has this list of visible devices, malloc'ed; or NULL */
 };
 
-struct space_info {
-    char name[SPACE_NAME];
+struct job_info {
+    char name[JOB_NAME_SIZE];
     char host[256];
     int size;                /* ranks of the job, on all nodes */
     bool spawned;            /* by another job, whose ranks keep their GPUs ... */
-    char parent[SPACE_NAME]; /* ... namely this one; "": not known, so all others' do */
+    char parent[JOB_NAME_SIZE]; /* ... namely this one; "": not known, so all others' do */
     int nranks;              /* on this node */
-    struct space_rank *ranks; /* malloc'ed */
+    struct local_rank *ranks; /* malloc'ed */
 };
 
 /* Plans for a new namespace and takes over info->ranks, also after a failure. The
- * topology is the daemon's and stays. told is the job's environment where a rank's own
+ * topology is the daemon's and stays. env is the job's environment where a rank's own
  * does not show it, taken over as well, else NULL. */
-int spaces_add(struct space_info *info, hwloc_topology_t topology, char **told,
-               struct gpubind_error *err);
+int jobs_add(struct job_info *info, hwloc_topology_t topology, char **env,
+             struct gpubind_error *err);
 
 /* Adds to the environment of a rank that is about to start what its plan says. Unless
- * the job's was told, the first environment that is seen is it: settings and
+ * the job's was env, the first environment that is seen is it: settings and
  * *_VISIBLE_DEVICES in it count as they would for the launcher. forked: this is the
- * rank's own process already, whose CPUs are what the daemon chose. Returns -1 only when the job must not start,
- * with the sentence to say, "" when it was said before; an unknown namespace, and one
- * without a plan that nobody asked for, is 0. */
-int spaces_environment(const char *name, int rank, bool forked, char ***env,
-                       struct gpubind_error *err);
+ * rank's own process already, whose CPUs are what the daemon chose. Returns -1 only when the job
+ * must not start, with the sentence to say, "" when it was said before; an unknown namespace, and
+ * one without a plan that nobody asked for, is 0. */
+int jobs_environment(const char *name, int rank, bool forked, char ***env,
+                     struct gpubind_error *err);
 
 /* Calls each with the UUID (or PCI address) of every local rank's first GPU, "" where
  * it has none of ours; the namespace cannot change meanwhile. */
-typedef void space_visitor(void *context, int rank, const char *device);
-void spaces_visit_devices(const char *name, space_visitor *each, void *context);
+typedef void device_visitor(void *context, int rank, const char *device);
+void jobs_visit_devices(const char *name, device_visitor *each, void *context);
 
 /* Whether any of that may have changed since it was visited last, and nobody has heard so:
  * who does is to visit. */
-bool spaces_changed(const char *name);
+bool jobs_changed(const char *name);
 
-void spaces_remove(const char *name);
-void spaces_clear(void);
+void jobs_remove(const char *name);
+void jobs_clear(void);
 
 #endif

@@ -8,18 +8,18 @@
 
 /* Under Slurm what the ranks get is settled when they are forked, too late to be
  * published. */
-static void plan(pmix_namespace_t *nptr, struct space_info *info)
+static void plan(pmix_namespace_t *nptr, struct job_info *info)
 {
     struct gpubind_error err;
     bool slurm = slurm_is_here();
-    char **told = slurm ? slurm_env(&err) : NULL;
+    char **env = slurm ? slurm_env(&err) : NULL;
 
-    if (slurm && !told) {
+    if (slurm && !env) {
         gpubind_say_verbose(nptr->nspace, err.text);
         free(info->ranks);
         return;
     }
-    if (spaces_add(info, pmix_globals.topology.topology, told, &err) < 0)
+    if (jobs_add(info, pmix_globals.topology.topology, env, &err) < 0)
         gpubind_say_verbose(nptr->nspace, err.text);
     if (!slurm)
         job_info_publish(nptr);
@@ -29,9 +29,9 @@ static void plan(pmix_namespace_t *nptr, struct space_info *info)
  * before its first rank is set up, and an error here makes Slurm hang. */
 pmix_status_t gpubind_register_nspace(pmix_namespace_t *nptr)
 {
-    struct space_info info;
+    struct job_info info;
 
-    spaces_remove(nptr->nspace);
+    jobs_remove(nptr->nspace);
     if (!pmix_globals.topology.topology) {
         gpubind_say_verbose(nptr->nspace, "the daemon has no topology");
     } else if (job_info_read(nptr->nspace, &info) != PMIX_SUCCESS) {
@@ -45,5 +45,5 @@ pmix_status_t gpubind_register_nspace(pmix_namespace_t *nptr)
 
 void gpubind_deregister_nspace(pmix_namespace_t *nptr)
 {
-    spaces_remove(nptr->nspace);
+    jobs_remove(nptr->nspace);
 }

@@ -78,7 +78,7 @@ static int read_by(char *const *env, option_getter *parameter, struct options *o
         options_take_rest(options, values, parameter, NULL, refused, err) < 0)
         return -1;
     options->rules_digest = options_digest(values, PLACEMENT);
-    options->wishes_digest = options_digest(values, PROGRAM);
+    options->settings_digest = options_digest(values, PROGRAM);
     return options_check(options, err);
 }
 

@@ -12,10 +12,10 @@ pmix_status_t gpubind_setup_fork(const pmix_proc_t *peer, char ***env, char ***p
     struct gpubind_error err;
     /* Under Slurm this is the forked rank already, where PMIx's thread is not. */
     bool forked = getpid() != pmix_globals.pid;
-    int status = spaces_environment(peer->nspace, (int)peer->rank, forked, env, &err);
+    int status = jobs_environment(peer->nspace, (int)peer->rank, forked, env, &err);
 
     (void)priors;
-    if (spaces_changed(peer->nspace) && !forked)
+    if (jobs_changed(peer->nspace) && !forked)
         job_info_publish_soon(peer->nspace);
     if (status == 0)
         return PMIX_SUCCESS;

@@ -112,7 +112,8 @@ static void try_way(const struct way *way, const char *path)
 {
     struct gpubind_error err = {""};
     struct node node = {.ncores = 0};
-    int status = discover_apart(way->discover, way->is_file ? path : NULL, "that", &node, &err);
+    int status =
+        discover_in_subprocess(way->discover, way->is_file ? path : NULL, "that", &node, &err);
 
     if (way->sentence) {
         tap_is(status < 0 ? err.text : "(found)", way->sentence, way->title);
@@ -146,20 +147,20 @@ static int wait_for_long(void *context, const char *xml, char **bytes, size_t *s
 static void try_limits(void)
 {
     int two = 2, sixty = 60;
-    struct apart_work spinning = {.run = spin, .what = "that", .most = 1, .cpu_s = 1};
-    struct apart_work waiting = {.run = wait_for_long, .context = &two, .what = "that",
-                                 .most = 1, .cpu_s = 1};
-    struct apart_work stuck = {.run = wait_for_long, .context = &sixty, .what = "that",
-                               .most = 1, .wall_s = 1};
+    struct hwloc_work spinning = {.run = spin, .what = "that", .most = 1, .cpu_s = 1};
+    struct hwloc_work waiting = {
+        .run = wait_for_long, .context = &two, .what = "that", .most = 1, .cpu_s = 1};
+    struct hwloc_work stuck = {
+        .run = wait_for_long, .context = &sixty, .what = "that", .most = 1, .wall_s = 1};
     struct gpubind_error err = {""};
     char *bytes;
     size_t size;
 
-    apart_run(&spinning, &bytes, &size, &err);
+    hwloc_subprocess_run(&spinning, &bytes, &size, &err);
     tap_is(err.text, "that takes hwloc more than 1 s of CPU time", "CPU time is counted");
-    apart_run(&waiting, &bytes, &size, &err);
+    hwloc_subprocess_run(&waiting, &bytes, &size, &err);
     tap_is(err.text, "that: waited", "time in which it does nothing is not");
-    apart_run(&stuck, &bytes, &size, &err);
+    hwloc_subprocess_run(&stuck, &bytes, &size, &err);
     tap_is(err.text, "that: hwloc is not done within 1 s", "one that hangs is ended");
 }
 

@@ -44,7 +44,7 @@ static void ends(void (*work)(int, void *), int number, long wanted, size_t want
     static char bytes[100];
     struct gpubind_error err = {""};
     size_t got = 0;
-    long length = child_run(work, &number, 1, bytes, sizeof bytes, &got, &err);
+    long length = subprocess_run(work, &number, 1, bytes, sizeof bytes, &got, &err);
 
     if (!tap_ok(length == wanted && got == wanted_got && strcmp(err.text, sentence) == 0,
                 "a child: %ld, '%s'", wanted, sentence))

@@ -230,8 +230,8 @@ static void orders(void)
     setenv("GPUBIND_T_MINE", "mine", 1);
     unsetenv("GPUBIND_T_FREE");
     setenv("GPUBIND_T_GONE", "here", 1);
-    orders_render(&plan, &rank, false, &env, &text);
-    tap_is_int(orders_follow(text.bytes, text.length, &notes, &err), 0, "orders are followed");
+    directives_render(&plan, &rank, false, &env, &text);
+    tap_is_int(directives_apply(text.bytes, text.length, &notes, &err), 0, "orders are followed");
     tap_is(getenv("GPUBIND_T_SET"), "new value, with = and ,", "set");
     tap_is(getenv("GPUBIND_T_MINE"), "mine", "set unless the user did: the user did");
     tap_is(getenv("GPUBIND_T_FREE"), "this", "set unless the user did: nobody did");
@@ -241,7 +241,7 @@ static void orders(void)
     plan.bind_cpus = plan.bind_memory = true;
     idset_add(&rank.cpus, 3);
     idset_add(&rank.numas, 1);
-    orders_render(&plan, &rank, true, &(struct env_list){0}, &text);
+    directives_render(&plan, &rank, true, &(struct env_list){0}, &text);
     tap_ok(text.length == 16 && memcmp(text.bytes, "cpus=3\0memory=1", 16) == 0,
            "CPUs and memory come first");
     text_clear(&text);

@@ -132,7 +132,7 @@ static bool may(enum visible_mode visible, enum visible_ids ids, bool kept, cons
     const struct prefs prefs = {.visible = visible, .ids = ids};
     const struct plan_rank rank = {.ngpus = 1, .kept = kept};
 
-    return mps_check_sight(&rank, &prefs, left, NULL) == 0;
+    return mps_check_visible(&rank, &prefs, left, NULL) == 0;
 }
 
 static void judges_sight(void)
@@ -146,7 +146,7 @@ static void judges_sight(void)
     tap_ok(!may(VISIBLE_ALL, IDS_UUID, false, "0,2"), "or are left to the program");
     tap_ok(may(VISIBLE_ALL, IDS_UUID, false, " GPU-0,GPU-1"), "UUIDs may be left");
     tap_ok(!may(VISIBLE_OWN, IDS_UUID, true, "1"), "indices that somebody dealt out");
-    tap_ok(mps_check_sight(&idle, &index, "0", NULL) == 0, "who has no GPU sees none");
+    tap_ok(mps_check_visible(&idle, &index, "0", NULL) == 0, "who has no GPU sees none");
 }
 
 static void names_gpus(void)

@@ -175,7 +175,7 @@ void fuzz_plugin_plan(const char *bytes, size_t size)
     fuzz_expect(&err);
     memset(&facts, 0, sizeof facts);
     snprintf(facts.version, sizeof facts.version, "%s", PACKAGE_VERSION);
-    (void)plugin_plan_judge(&options);
+    (void)plugin_plan_state(&options);
     if (plugin_plan_read(&facts, &err) < 0)
         fuzz_refused(&err);
     else

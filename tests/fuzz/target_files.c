@@ -106,8 +106,8 @@ void fuzz_pmix_setting(const char *bytes, size_t size)
     struct fuzz_input input = {bytes, bytes + size};
     char *value = fuzz_line(&input), assignment[8192];
     char *variables[] = {assignment, NULL}, *none[] = {NULL};
-    struct pmix_settings where = {"", "/nowhere", "", none, "the daemon's"};
-    struct pmix_setting setting;
+    struct mca_param_sources where = {"", "/nowhere", "", none, "the daemon's"};
+    struct mca_param setting;
 
     put("/.pmix", "mca-params.conf", input.at, (size_t)(input.end - input.at));
     where.home = folder;
@@ -116,7 +116,7 @@ void fuzz_pmix_setting(const char *bytes, size_t size)
                  strlen(value) % 2 ? "pmdl" : "mca_base_param_files", value);
         where.env = variables;
     }
-    pmix_setting_find(&where, "pmdl", &setting);
+    mca_param_find(&where, "pmdl", &setting);
     FUZZ_CHECK(memchr(setting.value, '\0', sizeof setting.value));
     FUZZ_CHECK(memchr(setting.from, '\0', sizeof setting.from));
     FUZZ_CHECK(setting.from[0] || !setting.value[0]);

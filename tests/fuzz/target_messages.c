@@ -70,7 +70,7 @@ static void place(const struct facts *facts, int n, const struct rules *rules)
 
         FUZZ_CHECK(rank && render_env(&placement.node, &placement.plan, rank, &facts[i].prefs,
                                       PACKAGE_VERSION, &env) == 0);
-        orders_render(&placement.plan, rank, true, &env, &orders);
+        directives_render(&placement.plan, rank, true, &env, &orders);
         FUZZ_CHECK(orders.length && !orders.bytes[orders.length - 1]);
         env_list_clear(&env);
         text_clear(&orders);
@@ -119,7 +119,7 @@ void fuzz_orders(const char *bytes, size_t size)
     orders = realloc(orders, size ? size : 1);
     fuzz_expect(&err);
     fuzz_environment(none);
-    if (orders_follow(orders, size, &notes, &err) < 0)
+    if (directives_apply(orders, size, &notes, &err) < 0)
         fuzz_refused(&err);
     clearenv();
     fuzz_environment_restore();

@@ -17,7 +17,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"plugin_plan", fuzz_plugin_plan},
     {"plugin_settings", fuzz_plugin_settings},
     {"pmix_answers", fuzz_pmix_answers},
-    {"pmix_setting", fuzz_pmix_setting},
+    {"mca_param", fuzz_pmix_setting},
     {"policy", fuzz_policy},
     {"rankfile", fuzz_rankfile},
     {"slurm", fuzz_slurm},

@@ -11,7 +11,7 @@
 
 /* Ranks whose launcher is in the same namespace are there together. A daemon that is
  * not in sight started each in a namespace of its own, or one for all of a node. */
-static bool is_apart(const struct doctor_facts *facts)
+static bool in_subprocess(const struct doctor_facts *facts)
 {
     return doctor_in_job(facts) && facts->daemon_seen == 0;
 }
@@ -38,7 +38,7 @@ static void judge(const struct doctor_facts *facts, const struct kind *kind, uns
                    facts->daemon_seen ? "in sight" : "not in sight");
     if (number == kind->first || (doctor_in_job(facts) && facts->daemon_seen == 1))
         return;
-    if (is_apart(facts))
+    if (in_subprocess(facts))
         doctor_found(result, kind->apart, "this rank is in another %s namespace than its launcher, "
                                           "and where each rank has one of its own, %s", kind->name,
                      kind->spoils);

@@ -74,8 +74,8 @@ static bool is_by_uuid(const char *value)
     return strncmp(value, "GPU-", 4) == 0 || strncmp(value, "MIG-", 4) == 0;
 }
 
-int mps_check_sight(const struct plan_rank *rank, const struct prefs *prefs, const char *left,
-                    struct gpubind_error *err)
+int mps_check_visible(const struct plan_rank *rank, const struct prefs *prefs, const char *left,
+                      struct gpubind_error *err)
 {
     bool written = !rank->kept && prefs->visible != VISIBLE_ALL && !left;
 

@@ -30,8 +30,8 @@ int mps_check_gpus(const struct node *node, const struct plan *plan, struct gpub
 
 /* Whether the rank will see under the server what it is to see. left: the value of
  * CUDA_VISIBLE_DEVICES that it keeps, NULL where it is not set or written anew. */
-int mps_check_sight(const struct plan_rank *rank, const struct prefs *prefs, const char *left,
-                    struct gpubind_error *err);
+int mps_check_visible(const struct plan_rank *rank, const struct prefs *prefs, const char *left,
+                      struct gpubind_error *err);
 
 /* The server's GPUs: those that ranks have or, with all, every one of the node. */
 void mps_gpus(const struct node *node, const struct plan *plan, bool all, struct idset *gpus);

@@ -151,7 +151,7 @@ static bool same_place(const struct plan_work *work, bool packages, int a, int b
     return x->package == y->package && (packages || x->domain == y->domain);
 }
 
-static void find_places(const struct assignment *a, bool packages, struct places *places)
+static void find_dirs(const struct assignment *a, bool packages, struct places *places)
 {
     const struct plan_work *work = a->work;
 
@@ -253,8 +253,8 @@ static int assign(struct assignment *a, struct gpubind_error *err)
     a->level = find_level(a->work, a->nworkers);
     if (find_kinds(a, err) < 0)
         return -1;
-    find_places(a, false, &numas);
-    find_places(a, true, &packages);
+    find_dirs(a, false, &numas);
+    find_dirs(a, true, &packages);
     a->arc = malloc((size_t)a->nkinds * nsets * sizeof *a->arc);
     if (!a->arc)
         return error_set(err, "out of memory");

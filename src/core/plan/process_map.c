@@ -30,37 +30,37 @@ static struct layout_node *add_node(struct layout *layout)
 
 /* The place of a name in the table: the one that it has, else the free one that it
  * would take. */
-static int *find_place(const struct layout *layout, const char *name)
+static int *find_bucket(const struct layout *layout, const char *name)
 {
-    int at = (int)(hash_text(HASH_START, name) % (unsigned)layout->nplaces);
+    int at = (int)(hash_text(HASH_START, name) % (unsigned)layout->nbuckets);
 
     while (layout->place[at] && strcmp(layout->nodes[layout->place[at] - 1].name, name) != 0)
-        at = (at + 1) % layout->nplaces;
+        at = (at + 1) % layout->nbuckets;
     return &layout->place[at];
 }
 
 int layout_find(const struct layout *layout, const char *name)
 {
-    return layout->nplaces ? *find_place(layout, name) - 1 : -1;
+    return layout->nbuckets ? *find_bucket(layout, name) - 1 : -1;
 }
 
 /* A table of at least twice as many places as there are nodes, so that one of ten
  * thousand names is found at once. */
 static int note_name(struct layout *layout, int node)
 {
-    if (2 * layout->nnodes > layout->nplaces) {
-        int nplaces = 4 * layout->nnodes + 16;
-        int *place = calloc((size_t)nplaces, sizeof *place);
+    if (2 * layout->nnodes > layout->nbuckets) {
+        int nbuckets = 4 * layout->nnodes + 16;
+        int *place = calloc((size_t)nbuckets, sizeof *place);
 
         if (!place)
             return -1;
         free(layout->place);
         layout->place = place;
-        layout->nplaces = nplaces;
+        layout->nbuckets = nbuckets;
         for (int n = 0; n < node; n++)
-            *find_place(layout, layout->nodes[n].name) = n + 1;
+            *find_bucket(layout, layout->nodes[n].name) = n + 1;
     }
-    *find_place(layout, layout->nodes[node].name) = node + 1;
+    *find_bucket(layout, layout->nodes[node].name) = node + 1;
     return 0;
 }
 

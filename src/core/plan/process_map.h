@@ -35,7 +35,7 @@ struct layout {
      * to listed[first[n + 1] - 1]. */
     int *first, *listed;
     /* Of the nodes' names: positions + 1 by hash, 0 where free. */
-    int nplaces, *place;
+    int nbuckets, *place;
     int room; /* for nodes */
 };
 

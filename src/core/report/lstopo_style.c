@@ -156,8 +156,8 @@ static void make_legend(const struct node *node, const struct plan *plan, struct
              (unsigned long long)plan->hash);
 }
 
-int picture_make(struct picture *picture, const struct node *node, const struct plan *plan,
-                 struct gpubind_error *err)
+int lstopo_style_make(struct picture *picture, const struct node *node, const struct plan *plan,
+                      struct gpubind_error *err)
 {
     const char **style = malloc(((size_t)plan->nranks + 1) * sizeof *style);
     struct idset *ranks = malloc((size_t)node->ncores * sizeof *ranks);
@@ -179,7 +179,7 @@ int picture_make(struct picture *picture, const struct node *node, const struct 
     return made ? 0 : error_set(err, "out of memory");
 }
 
-void picture_clear(struct picture *picture)
+void lstopo_style_clear(struct picture *picture)
 {
     for (int s = 0; s < picture->nseats; s++)
         text_clear(&picture->seats[s].label);

@@ -29,8 +29,8 @@ struct picture {
 };
 
 /* The caller clears, also after -1 (no memory). */
-int picture_make(struct picture *picture, const struct node *node, const struct plan *plan,
-                 struct gpubind_error *err);
-void picture_clear(struct picture *picture);
+int lstopo_style_make(struct picture *picture, const struct node *node, const struct plan *plan,
+                      struct gpubind_error *err);
+void lstopo_style_clear(struct picture *picture);
 
 #endif

@@ -16,7 +16,7 @@ static void add_rank(struct json *json, const struct node *node, const struct pl
 {
     int north, south;
 
-    peers_neighbors(peers->ranks, peers->n, rank->rank, &north, &south);
+    job_neighbors(peers->ranks, peers->n, rank->rank, &north, &south);
     json_open(json, NULL, '{');
     json_value(json, "rank", "%d", rank->rank);
     json_value(json, "local", "%d", rank->local);

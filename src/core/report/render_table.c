@@ -49,7 +49,7 @@ static void put_rank(const struct grid *grid, int row, const struct node *node,
 {
     int north, south;
 
-    peers_neighbors(peers->ranks, peers->n, rank->rank, &north, &south);
+    job_neighbors(peers->ranks, peers->n, rank->rank, &north, &south);
     put_number(grid, row, RANK, rank->rank);
     put_number(grid, row, LOCAL, rank->local);
     text_add(grid_at(grid, row, ROLE), "%s%s", role_name(rank->role), rank->kept ? " (kept)" : "");

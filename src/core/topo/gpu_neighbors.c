@@ -9,7 +9,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void peers_neighbors(const int *ranks, int nranks, int rank, int *north, int *south)
+void job_neighbors(const int *ranks, int nranks, int rank, int *north, int *south)
 {
     const int *at = nranks ? bsearch(&rank, ranks, (size_t)nranks, sizeof *ranks, by_number) : NULL;
 

@@ -5,6 +5,6 @@
 /* ranks: the job's ranks with a GPU, ascending, over all nodes. north is the
  * nearest of them below rank, south the nearest above, -1 where there is none;
  * both are -1 when rank itself is not among them. */
-void peers_neighbors(const int *ranks, int nranks, int rank, int *north, int *south);
+void job_neighbors(const int *ranks, int nranks, int rank, int *north, int *south);
 
 #endif

@@ -26,17 +26,20 @@ static int discover_and_pack(void *context, const char *xml, char **bytes, size_
     return *bytes ? 0 : error_set(err, "out of memory");
 }
 
-int discover_apart(discover_function *discover, const char *file, const char *what,
-                   struct node *node, struct gpubind_error *err)
+int discover_in_subprocess(discover_function *discover, const char *file, const char *what,
+                           struct node *node, struct gpubind_error *err)
 {
     struct discovery discovery = {discover, file};
-    const struct apart_work work = {.run = discover_and_pack, .context = &discovery,
-                                    .file = file, .what = what, .most = NODE_PACK_MAX};
+    const struct hwloc_work work = {.run = discover_and_pack,
+                                    .context = &discovery,
+                                    .file = file,
+                                    .what = what,
+                                    .most = NODE_PACK_MAX};
     char *bytes;
     size_t size;
     int status;
 
-    if (apart_run(&work, &bytes, &size, err) < 0)
+    if (hwloc_subprocess_run(&work, &bytes, &size, err) < 0)
         return -1;
     status = node_unpack(bytes, size, node, NULL);
     free(bytes);
@@ -62,16 +65,19 @@ static int annotate_as_bytes(void *context, const char *xml, char **bytes, size_
     return 0;
 }
 
-int annotate_apart(annotate_function *annotate, const char *file, const char *what,
-                   const struct node *node, const struct picture *picture, char **xml,
-                   struct gpubind_error *err)
+int annotate_in_subprocess(annotate_function *annotate, const char *file, const char *what,
+                           const struct node *node, const struct picture *picture, char **xml,
+                           struct gpubind_error *err)
 {
     struct annotation annotation = {annotate, file, node, picture};
-    const struct apart_work work = {.run = annotate_as_bytes, .context = &annotation,
-                                    .file = file, .what = what, .most = XML_MAX};
+    const struct hwloc_work work = {.run = annotate_as_bytes,
+                                    .context = &annotation,
+                                    .file = file,
+                                    .what = what,
+                                    .most = XML_MAX};
     size_t size;
 
-    if (apart_run(&work, xml, &size, err) < 0)
+    if (hwloc_subprocess_run(&work, xml, &size, err) < 0)
         return -1;
     if (size && !(*xml)[size - 1])
         return 0;

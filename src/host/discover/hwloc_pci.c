@@ -32,7 +32,7 @@ static unsigned read_number(const char *root, const char *name, const char *what
     char path[PATH_MAX], line[32];
 
     snprintf(path, sizeof path, DEVICES "/%s/%s", name, what);
-    return rooted_line(root, path, line, sizeof line) ? (unsigned)strtoul(line, NULL, 16) : 0;
+    return sysroot_line(root, path, line, sizeof line) ? (unsigned)strtoul(line, NULL, 16) : 0;
 }
 
 static struct pci_function *add(struct reading *reading, const struct pci_function *function)
@@ -103,7 +103,7 @@ static void read_function(const char *name, void *context)
     function.vendor = read_number(reading->root, name, "vendor");
     function.device = read_number(reading->root, name, "device");
     snprintf(path, sizeof path, DEVICES "/%s", name);
-    if (rooted_link(reading->root, path, target, sizeof target))
+    if (sysroot_link(reading->root, path, target, sizeof target))
         take_bridges(reading, target, &function);
     else
         reading->failed = true;
@@ -115,7 +115,7 @@ bool pci_tree_read(const char *root, struct pci_tree *tree)
     struct reading reading = {.root = root, .tree = tree};
 
     tree->n = 0;
-    return rooted_names(root, DEVICES, read_function, &reading) && !reading.failed;
+    return sysroot_names(root, DEVICES, read_function, &reading) && !reading.failed;
 }
 
 /* hwloc's interface for components has been this since 2.1; 3 has another. */

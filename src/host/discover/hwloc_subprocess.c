@@ -15,14 +15,14 @@
 /* A file of a large machine takes less than 100 MiB. */
 #define MEMORY_LIMIT ((rlim_t)1 << 30)
 
-static int cpu_limit(const struct apart_work *work)
+static int cpu_limit(const struct hwloc_work *work)
 {
-    return work->cpu_s ? work->cpu_s : APART_CPU_S;
+    return work->cpu_s ? work->cpu_s : HWLOC_CPU_S;
 }
 
-static int wall_limit(const struct apart_work *work)
+static int wall_limit(const struct hwloc_work *work)
 {
-    return work->wall_s ? work->wall_s : APART_WALL_S;
+    return work->wall_s ? work->wall_s : HWLOC_WALL_S;
 }
 
 /* The child's answer; the bytes follow. */
@@ -93,14 +93,14 @@ static void send_all(int fd, const void *bytes, size_t size)
  * nobody can exchange it between two readings. */
 static void serve(int out, void *context)
 {
-    const struct apart_work *work = context;
+    const struct hwloc_work *work = context;
     struct answer answer = {.status = -1};
     struct gpubind_error why;
     char *xml, *bytes = NULL;
     size_t size = 0;
 
     limit_myself(cpu_limit(work));
-    xml = work->file ? file_read_within(work->file, APART_READ_S, &why) : NULL;
+    xml = work->file ? file_read_within(work->file, HWLOC_READ_S, &why) : NULL;
     if (work->file && !xml)
         error_set(&answer.why, "topology file %s", why.text);
     else
@@ -113,7 +113,7 @@ static void serve(int out, void *context)
 }
 
 /* How it ended, where that was not by itself. */
-static int judge_end(const struct apart_work *work, const struct child_end *end,
+static int judge_end(const struct hwloc_work *work, const struct subprocess_end *end,
                      struct gpubind_error *err)
 {
     int status = end->status;
@@ -129,7 +129,7 @@ static int judge_end(const struct apart_work *work, const struct child_end *end,
     return 0;
 }
 
-static int understand(const struct apart_work *work, char *bytes, size_t got,
+static int understand(const struct hwloc_work *work, char *bytes, size_t got,
                       struct gpubind_error *err)
 {
     struct answer answer;
@@ -144,18 +144,19 @@ static int understand(const struct apart_work *work, char *bytes, size_t got,
                       : error_set(err, "%s: %s", work->what, answer.why.text);
 }
 
-int apart_run(const struct apart_work *work, char **bytes, size_t *size,
-              struct gpubind_error *err)
+int hwloc_subprocess_run(const struct hwloc_work *work, char **bytes, size_t *size,
+                         struct gpubind_error *err)
 {
     const size_t room = sizeof(struct answer) + work->most;
     char *all = malloc(room);
-    struct child_end end;
+    struct subprocess_end end;
     size_t got = 0;
     int status = -1;
 
     if (!all)
         return error_set(err, "out of memory");
-    if (child_take(serve, (void *)(size_t)work, wall_limit(work), all, room, &got, &end, err) == 0)
+    if (subprocess_read(serve, (void *)(size_t)work, wall_limit(work), all, room, &got, &end,
+                        err) == 0)
         status = judge_end(work, &end, err);
     if (status == 0)
         status = understand(work, all, got, err);

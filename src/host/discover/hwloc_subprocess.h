@@ -8,12 +8,12 @@
 #include "core/base/error.h"
 
 /* A file of a large machine takes a tenth of a second of CPU time. */
-#define APART_CPU_S 30
-#define APART_WALL_S 300
+#define HWLOC_CPU_S  30
+#define HWLOC_WALL_S 300
 /* Until there is something to read. */
-#define APART_READ_S 30
+#define HWLOC_READ_S 30
 
-struct apart_work {
+struct hwloc_work {
     /* In the child: 0 with bytes, or -1 with a sentence. xml: what is in file, NULL
      * when that is. */
     int (*run)(void *context, const char *xml, char **bytes, size_t *size,
@@ -22,12 +22,12 @@ struct apart_work {
     const char *file; /* read in the child, once; NULL: none */
     const char *what; /* is looked at, for sentences */
     size_t most;      /* bytes at most */
-    int cpu_s;        /* CPU time at most; 0: APART_CPU_S */
-    int wall_s;       /* time at most, be the machine as busy as it may; 0: APART_WALL_S */
+    int cpu_s;        /* CPU time at most; 0: HWLOC_CPU_S */
+    int wall_s;       /* time at most, be the machine as busy as it may; 0: HWLOC_WALL_S */
 };
 
 /* Sets *bytes, which the caller frees, and *size. */
-int apart_run(const struct apart_work *work, char **bytes, size_t *size,
-              struct gpubind_error *err);
+int hwloc_subprocess_run(const struct hwloc_work *work, char **bytes, size_t *size,
+                         struct gpubind_error *err);
 
 #endif

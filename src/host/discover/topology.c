@@ -85,7 +85,7 @@ static int discover(discover_function *function, const char *file, struct node *
     const char *what = strange(file, room, sizeof room);
 
     if (what)
-        return discover_apart(function, file, what, node, err);
+        return discover_in_subprocess(function, file, what, node, err);
     return function(PACKAGE_VERSION, NULL, NULL, node, err);
 }
 
@@ -135,6 +135,6 @@ int topology_annotate(const char *file, const struct node *node, const struct pi
     if (!annotate)
         return error_set(err, "discover.so is not gpubind's");
     if (what)
-        return annotate_apart(annotate, file, what, node, picture, xml, err);
+        return annotate_in_subprocess(annotate, file, what, node, picture, xml, err);
     return annotate(PACKAGE_VERSION, NULL, NULL, node, picture, xml, err);
 }

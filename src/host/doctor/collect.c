@@ -91,7 +91,7 @@ int doctor_read(int seconds, struct doctor_facts *facts, int *local, struct gpub
         status = error_set(err, "out of memory");
     } else {
         doctor_facts_init(&reading->facts);
-        if (child_run(read_all, reading, seconds, answer, sizeof *answer, &got, &why) < 0)
+        if (subprocess_run(read_all, reading, seconds, answer, sizeof *answer, &got, &why) < 0)
             status = error_set(err, "this machine's files cannot be read: %.400s", why.text);
         else if (got != sizeof *answer)
             status = error_set(err, "this machine's files cannot be read: the answer is cut");

@@ -32,7 +32,7 @@ static void read_version(const char *root, struct doctor_facts *facts)
 {
     char line[512], *rest = NULL;
 
-    if (!rooted_line(root, "/proc/driver/nvidia/version", line, sizeof line))
+    if (!sysroot_line(root, "/proc/driver/nvidia/version", line, sizeof line))
         return;
     for (char *word = strtok_r(line, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
         if (strspn(word, "0123456789.") == strlen(word) && strchr(word, '.')) {
@@ -49,7 +49,7 @@ static void read_library_version(const char *root, struct doctor_facts *facts)
 
     snprintf(path, sizeof path, "%s", facts->nvml_path);
     for (int links = 0; links < 8; links++) {
-        if (!rooted_link_name(root, path, target, sizeof target))
+        if (!sysroot_link_name(root, path, target, sizeof target))
             return;
         version = strstr(target, ".so.");
         if (version && strchr(version + 4, '.')) {
@@ -64,9 +64,9 @@ static void read_library_version(const char *root, struct doctor_facts *facts)
 
 void doctor_read_driver(const char *root, const char *library_path, struct doctor_facts *facts)
 {
-    facts->windows = rooted_exists(root, "/dev/dxg");
-    facts->driver_loaded = facts->windows || rooted_exists(root, "/proc/driver/nvidia/version") ||
-                           rooted_exists(root, "/dev/nvidiactl");
+    facts->windows = sysroot_exists(root, "/dev/dxg");
+    facts->driver_loaded = facts->windows || sysroot_exists(root, "/proc/driver/nvidia/version") ||
+                           sysroot_exists(root, "/dev/nvidiactl");
     read_version(root, facts);
     facts->ctl = look(root, "/dev/nvidiactl");
     facts->uvm = look(root, "/dev/nvidia-uvm");
@@ -79,9 +79,9 @@ void doctor_read_driver(const char *root, const char *library_path, struct docto
         else if (facts->lists_gpus && !facts->gpus[g].listed)
             facts->gpus[g].device = DOCTOR_FILE_ABSENT;
     }
-    loader_find(root, "libcuda.so.1", library_path, facts->cuda_path, sizeof facts->cuda_path);
-    if (loader_find(root, "libnvidia-ml.so.1", library_path, facts->nvml_path,
-                    sizeof facts->nvml_path))
+    ld_search(root, "libcuda.so.1", library_path, facts->cuda_path, sizeof facts->cuda_path);
+    if (ld_search(root, "libnvidia-ml.so.1", library_path, facts->nvml_path,
+                  sizeof facts->nvml_path))
         read_library_version(root, facts);
 }
 
@@ -89,7 +89,7 @@ void doctor_read_daemons(const char *root, struct doctor_facts *facts)
 {
     const char *set = facts->mps_directory.set ? facts->mps_directory.value : NULL;
 
-    facts->persistenced = rooted_exists(root, "/run/nvidia-persistenced/socket") ||
-                          rooted_exists(root, "/var/run/nvidia-persistenced/socket");
+    facts->persistenced = sysroot_exists(root, "/run/nvidia-persistenced/socket") ||
+                          sysroot_exists(root, "/var/run/nvidia-persistenced/socket");
     facts->mps_runs = mps_is_served(root, mps_directory(set));
 }

@@ -43,7 +43,7 @@ static long long half_of_memory(const char *root)
     char text[512];
     const char *total;
 
-    if (rooted_read(root, "/proc/meminfo", text, sizeof text) <= 0)
+    if (sysroot_read(root, "/proc/meminfo", text, sizeof text) <= 0)
         return -1;
     total = strstr(text, "MemTotal:");
     return total ? atoll(total + 9) * 512 : -1;
@@ -55,7 +55,7 @@ static void read_shm(const char *root, struct doctor_facts *facts)
     char *text = malloc(limit), *rest = NULL, path[4200];
     struct statvfs volume;
 
-    if (text && rooted_read(root, "/proc/self/mounts", text, limit) > 0)
+    if (text && sysroot_read(root, "/proc/self/mounts", text, limit) > 0)
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
             take_mount(line, facts);
     free(text);
@@ -74,7 +74,7 @@ static void read_memlock(const char *root, struct doctor_facts *facts)
     char text[4096];
     const char *line;
 
-    if (rooted_read(root, "/proc/self/limits", text, sizeof text) <= 0)
+    if (sysroot_read(root, "/proc/self/limits", text, sizeof text) <= 0)
         return;
     line = strstr(text, "Max locked memory");
     if (line)
@@ -88,7 +88,7 @@ static void read_capabilities(const char *root, struct doctor_facts *facts)
     char text[4096];
     const char *line;
 
-    if (rooted_read(root, "/proc/self/status", text, sizeof text) <= 0)
+    if (sysroot_read(root, "/proc/self/status", text, sizeof text) <= 0)
         return;
     line = strstr(text, "\nCapEff:");
     facts->caps_known = line != NULL;
@@ -100,9 +100,10 @@ static void read_ptrace_scope(const char *root, struct doctor_facts *facts)
 {
     char line[16];
 
-    if (rooted_line(root, "/proc/sys/kernel/yama/ptrace_scope", line, sizeof line))
+    if (sysroot_line(root, "/proc/sys/kernel/yama/ptrace_scope", line, sizeof line))
         facts->ptrace_scope = atoi(line);
-    else if (rooted_exists(root, "/proc/sys/kernel") && !rooted_exists(root, "/proc/sys/kernel/yama"))
+    else if (sysroot_exists(root, "/proc/sys/kernel") &&
+             !sysroot_exists(root, "/proc/sys/kernel/yama"))
         facts->ptrace_scope = -1;
 }
 
@@ -112,7 +113,7 @@ static unsigned long read_namespace(const char *root, const char *path)
     char target[64];
     const char *number;
 
-    if (!rooted_link(root, path, target, sizeof target))
+    if (!sysroot_link(root, path, target, sizeof target))
         return 0;
     number = strstr(target, ":[");
     return number ? strtoul(number + 2, NULL, 10) : 0;
@@ -130,11 +131,11 @@ static void read_container(const char *root, struct doctor_facts *facts)
                  {"/run/.containerenv", "podman", true},
                  {"/.dockerenv", "docker", true}};
     char text[4096];
-    bool layered = rooted_read(root, "/proc/self/mounts", text, sizeof text) > 0 &&
+    bool layered = sysroot_read(root, "/proc/self/mounts", text, sizeof text) > 0 &&
                    (strstr(text, " / overlay ") || strstr(text, " / fuse.fuse-overlayfs "));
 
     for (size_t i = 0; i < sizeof marks / sizeof marks[0] && !facts->container[0]; i++)
-        if (rooted_exists(root, "%s", marks[i].file) && (layered || !marks[i].layered))
+        if (sysroot_exists(root, "%s", marks[i].file) && (layered || !marks[i].layered))
             snprintf(facts->container, sizeof facts->container, "%s", marks[i].name);
 }
 
@@ -157,5 +158,5 @@ void doctor_read_limits(const char *root, struct doctor_facts *facts)
     facts->ipc_namespace = read_namespace(root, "/proc/self/ns/ipc");
     facts->user_namespace = read_namespace(root, "/proc/self/ns/user");
     read_container(root, facts);
-    rooted_names(root, "/sys/class/infiniband", take_rdma, facts);
+    sysroot_names(root, "/sys/class/infiniband", take_rdma, facts);
 }

@@ -19,7 +19,7 @@ static long read_number(const char *root, const char *path, int base, long fallb
     char line[64], *end;
     long number;
 
-    if (!rooted_line(root, path, line, sizeof line))
+    if (!sysroot_line(root, path, line, sizeof line))
         return fallback;
     number = strtol(line, &end, base);
     return end == line ? fallback : number;
@@ -44,7 +44,7 @@ static int read_acs(const char *root, const char *pci)
     size_t at = CONFIG_EXTENDED;
 
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/config", pci);
-    length = rooted_read(root, path, config, sizeof config);
+    length = sysroot_read(root, path, config, sizeof config);
     if (length <= CONFIG_EXTENDED)
         return length == CONFIG_EXTENDED ? -2 : -1;
     for (int hops = 0; hops < 64 && at >= CONFIG_EXTENDED && at + 8 <= (size_t)length; hops++) {
@@ -73,7 +73,7 @@ static void read_bridges(const char *root, struct doctor_gpu *gpu)
     char path[PATH_MAX], target[PATH_MAX], *rest = NULL;
 
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s", gpu->pci);
-    if (!rooted_link(root, path, target, sizeof target))
+    if (!sysroot_link(root, path, target, sizeof target))
         return;
     for (char *part = strtok_r(target, "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
         struct doctor_bridge *bridge = &gpu->bridge[gpu->nbridges];
@@ -107,9 +107,9 @@ static void take_device(const char *name, void *context)
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", name);
     gpu->numa = (int)read_number(walk->root, path, 10, -2);
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", name);
-    rooted_link_name(walk->root, path, gpu->bound, sizeof gpu->bound);
+    sysroot_link_name(walk->root, path, gpu->bound, sizeof gpu->bound);
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group/type", name);
-    rooted_line(walk->root, path, gpu->iommu, sizeof gpu->iommu);
+    sysroot_line(walk->root, path, gpu->iommu, sizeof gpu->iommu);
     read_bridges(walk->root, gpu);
 }
 
@@ -137,9 +137,9 @@ static int read_virtual(const char *root)
 {
     char text[8192];
 
-    if (rooted_exists(root, "/sys/hypervisor/type"))
+    if (sysroot_exists(root, "/sys/hypervisor/type"))
         return 1;
-    if (rooted_read(root, "/proc/cpuinfo", text, sizeof text) <= 0 || !strstr(text, "flags"))
+    if (sysroot_read(root, "/proc/cpuinfo", text, sizeof text) <= 0 || !strstr(text, "flags"))
         return -1;
     return strstr(text, " hypervisor") != NULL;
 }
@@ -150,9 +150,9 @@ void doctor_read_bus(const char *root, struct doctor_facts *facts)
     struct idset nodes;
     char line[1024];
 
-    rooted_names(root, "/sys/bus/pci/devices", take_device, &walk);
-    facts->lists_gpus = rooted_names(root, "/proc/driver/nvidia/gpus", take_listed, &walk);
-    if (rooted_line(root, "/sys/devices/system/node/online", line, sizeof line) &&
+    sysroot_names(root, "/sys/bus/pci/devices", take_device, &walk);
+    facts->lists_gpus = sysroot_names(root, "/proc/driver/nvidia/gpus", take_listed, &walk);
+    if (sysroot_line(root, "/sys/devices/system/node/online", line, sizeof line) &&
         idlist_parse(line, "NUMA nodes", &nodes, NULL) == 0)
         facts->nnuma = idset_count(&nodes);
     facts->virtual_machine = read_virtual(root);

@@ -44,7 +44,7 @@ static void take_folder(const char *root, const char *folder, struct doctor_fact
     struct walk walk = {root, folder, facts};
     size_t length = strlen(facts->plugin_folders);
 
-    if (rooted_names(root, folder, take_plugin, &walk))
+    if (sysroot_names(root, folder, take_plugin, &walk))
         snprintf(facts->plugin_folders + length, sizeof facts->plugin_folders - length, "%s%.200s",
                  length ? ":" : "", folder);
 }
@@ -68,7 +68,7 @@ static void take_icd(const char *name, void *context)
     char path[PATH_MAX], line[256];
 
     snprintf(path, sizeof path, "/etc/OpenCL/vendors/%.255s", name);
-    if (strstr(name, ".icd") && rooted_line(walk->root, path, line, sizeof line) &&
+    if (strstr(name, ".icd") && sysroot_line(walk->root, path, line, sizeof line) &&
         strstr(line, "nvidia"))
         snprintf(walk->facts->icd, sizeof walk->facts->icd, "%.250s", path);
 }
@@ -79,7 +79,7 @@ void doctor_read_hwloc(const char *root, const char *plugins_path, struct doctor
                                           "/usr/local/lib/hwloc", "/usr/local/lib64/hwloc"};
     struct walk walk = {root, "/usr/lib", facts};
 
-    rooted_names(root, "/etc/OpenCL/vendors", take_icd, &walk);
+    sysroot_names(root, "/etc/OpenCL/vendors", take_icd, &walk);
     if (plugins_path) {
         for (; *plugins_path; plugins_path += *plugins_path == ':') {
             char folder[256];
@@ -91,7 +91,7 @@ void doctor_read_hwloc(const char *root, const char *plugins_path, struct doctor
         }
         return;
     }
-    rooted_names(root, "/usr/lib", take_library_folder, &walk);
+    sysroot_names(root, "/usr/lib", take_library_folder, &walk);
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         take_folder(root, folders[i], facts);
 }

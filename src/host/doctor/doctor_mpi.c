@@ -48,7 +48,7 @@ static struct doctor_mpi *ask(const char *name, const char *const *tool, int sec
         if (!argv[3 + i])
             break;
     }
-    if (child_command(argv, seconds, text, ANSWER_SIZE, &err) < 0) {
+    if (subprocess_command(argv, seconds, text, ANSWER_SIZE, &err) < 0) {
         if (strcmp(err.text, "exit status 127") == 0)
             return NULL;
         mpi = add_mpi(facts, name);

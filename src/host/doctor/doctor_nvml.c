@@ -164,7 +164,7 @@ void doctor_ask_nvml(int seconds, struct doctor_facts *facts)
     size_t got;
 
     if (mine && answer)
-        length = child_run(ask, mine, seconds, answer, sizeof *answer, &got, &err);
+        length = subprocess_run(ask, mine, seconds, answer, sizeof *answer, &got, &err);
     if (length == (long)sizeof *answer) {
         take_answer(answer, facts);
     } else {

@@ -70,7 +70,7 @@ static bool file_wishes(const char *path)
     return wishes;
 }
 
-static enum binding_wish wish_of_openmpi4(void)
+static enum binding_origin wish_of_openmpi4(void)
 {
     const char *home = getenv("HOME"), *prefix = getenv("OPAL_PREFIX");
     char own[PATH_MAX] = "", site[PATH_MAX] = "";
@@ -118,8 +118,8 @@ static bool command_line_wishes(const char *line, size_t size)
 /* Nothing in the environment of Open MPI 5's ranks tells, except that a parameter
  * file of PRRTE's shows. On the node of mpirun its command line does; that is all
  * there is for a job on one node, and half of the truth for others. */
-static enum binding_wish wish_of_openmpi5(const struct world *world,
-                                          const struct binding_policy *policy)
+static enum binding_origin wish_of_openmpi5(const struct world *world,
+                                            const struct binding_policy *policy)
 {
     size_t size = 0;
     char *line;
@@ -139,7 +139,7 @@ static enum binding_wish wish_of_openmpi5(const struct world *world,
 }
 
 /* Intel MPI pins before exec; other Hydras bind nothing unasked. */
-static enum binding_wish wish_of_hydra(void)
+static enum binding_origin wish_of_hydra(void)
 {
     static const char *const wishes[] = {"I_MPI_PIN", "I_MPI_PIN_DOMAIN",
                                          "I_MPI_PIN_PROCESSOR_LIST", "I_MPI_PIN_CELL",

@@ -8,7 +8,7 @@
 #include "host/launch/launcher.h"
 #include "host/sys/process.h"
 
-enum binding_wish {
+enum binding_origin {
     BINDING_ASKED,   /* keep to it; also when nothing was bound */
     BINDING_DEFAULT, /* nobody asked the launcher: bind anew, unless the shape of the
                         ranks' bindings shows that something narrowed them since */
@@ -17,7 +17,7 @@ enum binding_wish {
 };
 
 struct binding_policy {
-    enum binding_wish wish;
+    enum binding_origin wish;
     bool has_daemon;
     struct process daemon; /* what the launcher could bind from is this one's */
 };

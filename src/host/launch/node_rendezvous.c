@@ -20,9 +20,9 @@
 /* How long a place may be taken by somebody who does not listen. */
 #define STUCK_S 3.0
 /* Places tried when strangers sit in the first ones. */
-#define MAX_TURNS 4
+#define MAX_ADDRESSES 4
 
-double meet_now(void)
+double rendezvous_clock(void)
 {
     struct timespec now;
 
@@ -30,7 +30,7 @@ double meet_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-bool meet_same_user(int fd)
+bool rendezvous_same_user(int fd)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -38,7 +38,7 @@ bool meet_same_user(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-pid_t meet_peer(int fd)
+pid_t rendezvous_peer(int fd)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -47,36 +47,36 @@ pid_t meet_peer(int fd)
 }
 
 /* The name holds a hash of the key, since a job's own may be longer than an address. */
-static socklen_t make_address(const char *key, int turn, struct sockaddr_un *address)
+static socklen_t make_address(const char *key, int number, struct sockaddr_un *address)
 {
     unsigned long long hash = hash_text(HASH_START, key);
     int length;
 
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
-    length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
-                      "gpubind.%ld.%016llx.%d", (long)geteuid(), hash, turn);
+    length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "gpubind.%ld.%016llx.%d",
+                      (long)geteuid(), hash, number);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
 /* The leader's message without its tag. gone: the leader left without a word. */
-static enum meet_outcome hear_leader(int fd, double deadline, struct meet_message *answer,
-                                     bool *gone)
+static enum rendezvous_outcome receive_answer(int fd, double deadline,
+                                              struct rendezvous_message *answer, bool *gone)
 {
-    char *buffer = malloc(MEET_MAX + 1);
+    char *buffer = malloc(RENDEZVOUS_MAX + 1);
     struct pollfd waiting = {.fd = fd, .events = POLLIN};
     ssize_t got = -1;
     double left;
 
-    while (buffer && got < 0 && (left = deadline - meet_now()) > 0)
+    while (buffer && got < 0 && (left = deadline - rendezvous_clock()) > 0)
         if (poll(&waiting, 1, (int)(left * 1000) + 1) > 0) {
-            got = recv(fd, buffer, MEET_MAX + 1, 0);
+            got = recv(fd, buffer, RENDEZVOUS_MAX + 1, 0);
             if (got < 0 && errno != EINTR)
                 got = 0;
         }
     *gone = got == 0;
-    if (got < 1 || buffer[0] != MEET_ANSWER) {
-        enum meet_outcome outcome = got > 0 ? MEET_TOLD : MEET_FAILED;
+    if (got < 1 || buffer[0] != RENDEZVOUS_ANSWER) {
+        enum rendezvous_outcome outcome = got > 0 ? RENDEZVOUS_REFUSED : RENDEZVOUS_FAILED;
 
         free(buffer);
         return outcome;
@@ -84,55 +84,56 @@ static enum meet_outcome hear_leader(int fd, double deadline, struct meet_messag
     answer->size = (size_t)got - 1;
     memmove(buffer, buffer + 1, answer->size);
     answer->bytes = buffer;
-    return MEET_DONE;
+    return RENDEZVOUS_DONE;
 }
 
 struct attempt {
-    const struct meet_call *call;
+    const struct rendezvous_call *call;
     double deadline;
-    int turn;
+    int number;         /* of the address */
     double stuck_since; /* nobody could be spoken to at this turn, 0: not so */
 };
 
 enum step { STEP_OVER, STEP_AGAIN };
 
-static enum step next_turn(struct attempt *attempt)
+static enum step next_address(struct attempt *attempt)
 {
-    attempt->turn++;
+    attempt->number++;
     attempt->stuck_since = 0;
     return STEP_AGAIN;
 }
 
 /* The place is taken: speak to whoever leads there. */
-static enum step follow(struct attempt *attempt, int fd, struct meet_message *answer,
-                        enum meet_outcome *outcome)
+static enum step follow(struct attempt *attempt, int fd, struct rendezvous_message *answer,
+                        enum rendezvous_outcome *outcome)
 {
     struct timeval limit = {.tv_sec = 2};
     struct sockaddr_un address;
-    socklen_t size = make_address(attempt->call->key, attempt->turn, &address);
+    socklen_t size = make_address(attempt->call->key, attempt->number, &address);
     bool gone = true;
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&address, size) < 0) {
         /* The leader is about to listen, or has just left; unless that lasts. */
         if (!attempt->stuck_since)
-            attempt->stuck_since = meet_now();
-        return meet_now() - attempt->stuck_since > STUCK_S ? next_turn(attempt) : STEP_AGAIN;
+            attempt->stuck_since = rendezvous_clock();
+        return rendezvous_clock() - attempt->stuck_since > STUCK_S ? next_address(attempt)
+                                                                   : STEP_AGAIN;
     }
     attempt->stuck_since = 0;
-    if (!meet_same_user(fd))
-        return next_turn(attempt);
+    if (!rendezvous_same_user(fd))
+        return next_address(attempt);
     if (send(fd, attempt->call->mine.bytes, attempt->call->mine.size, MSG_NOSIGNAL) < 0)
         return STEP_AGAIN;
-    *outcome = hear_leader(fd, attempt->deadline, answer, &gone);
-    return *outcome == MEET_FAILED && gone ? STEP_AGAIN : STEP_OVER;
+    *outcome = receive_answer(fd, attempt->deadline, answer, &gone);
+    return *outcome == RENDEZVOUS_FAILED && gone ? STEP_AGAIN : STEP_OVER;
 }
 
-static enum step try_once(struct attempt *attempt, struct meet_message *answer,
-                          enum meet_outcome *outcome, struct gpubind_error *err)
+static enum step try_once(struct attempt *attempt, struct rendezvous_message *answer,
+                          enum rendezvous_outcome *outcome, struct gpubind_error *err)
 {
     struct sockaddr_un address;
-    socklen_t size = make_address(attempt->call->key, attempt->turn, &address);
+    socklen_t size = make_address(attempt->call->key, attempt->number, &address);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     enum step step = STEP_OVER;
 
@@ -141,7 +142,7 @@ static enum step try_once(struct attempt *attempt, struct meet_message *answer,
         return STEP_OVER;
     }
     if (bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, SOMAXCONN) == 0)
-        *outcome = meet_lead(attempt->call, fd, answer, err);
+        *outcome = rendezvous_lead(attempt->call, fd, answer, err);
     else if (errno == EADDRINUSE)
         step = follow(attempt, fd, answer, outcome);
     else
@@ -150,24 +151,25 @@ static enum step try_once(struct attempt *attempt, struct meet_message *answer,
     return step;
 }
 
-enum meet_outcome meet(const struct meet_call *call, struct meet_message *answer,
-                       struct gpubind_error *err)
+enum rendezvous_outcome node_rendezvous(const struct rendezvous_call *call,
+                                        struct rendezvous_message *answer,
+                                        struct gpubind_error *err)
 {
     struct attempt attempt = {.call = call};
     double limit_s = call->limit_s > 0 ? call->limit_s : call->patience_s * 2 + GRACE_S;
-    enum meet_outcome outcome = MEET_FAILED;
+    enum rendezvous_outcome outcome = RENDEZVOUS_FAILED;
 
-    attempt.deadline = meet_now() + limit_s;
+    attempt.deadline = rendezvous_clock() + limit_s;
     error_set(err, "the node's launcher processes did not meet within %.0f s", limit_s);
-    while (meet_now() < attempt.deadline && attempt.turn < MAX_TURNS) {
+    while (rendezvous_clock() < attempt.deadline && attempt.number < MAX_ADDRESSES) {
         struct timespec moment = {.tv_nsec = 1000000};
 
         if (try_once(&attempt, answer, &outcome, err) == STEP_OVER)
             return outcome;
         nanosleep(&moment, NULL);
     }
-    if (attempt.turn == MAX_TURNS)
+    if (attempt.number == MAX_ADDRESSES)
         error_set(err, "the place where the node's launcher processes meet is held by "
                        "another user");
-    return MEET_FAILED;
+    return RENDEZVOUS_FAILED;
 }

@@ -15,14 +15,14 @@
 
 #include "core/base/error.h"
 
-struct meet_message {
+struct rendezvous_message {
     void *bytes; /* malloc'ed */
-    size_t size; /* at most MEET_MAX */
+    size_t size; /* at most RENDEZVOUS_MAX */
     pid_t pid;   /* of who said it, as the leader's /proc has it; 0: it is not there */
 };
-#define MEET_MAX 65536
+#define RENDEZVOUS_MAX 65536
 
-struct meet_call {
+struct rendezvous_call {
     const char *key;   /* names job and node */
     int expected;      /* processes, this one included */
     double patience_s; /* how long to wait for the next one to come */
@@ -30,27 +30,28 @@ struct meet_call {
     /* Asked after a second of silence, with the number of processes that came: is
      * it certain that nobody else will? NULL: never. */
     bool (*complete)(void *context, int came);
-    struct meet_message mine;
+    struct rendezvous_message mine;
     /* The leader's part. prepare is called before it waits, decide afterwards
      * with what n processes said, its own first; it fills one answer for each,
      * which meet frees. A failure reaches every process. */
     int (*prepare)(void *context, struct gpubind_error *err);
-    int (*decide)(void *context, const struct meet_message *said, int n,
-                  struct meet_message *answers, struct gpubind_error *err);
+    int (*decide)(void *context, const struct rendezvous_message *messages, int n,
+                  struct rendezvous_message *answers, struct gpubind_error *err);
     /* Says a failure of these two, before anybody else hears of it: a process that
      * leaves early may take the whole job with it. */
     void (*fail)(void *context, const struct gpubind_error *err);
     void *context;
 };
 
-enum meet_outcome {
-    MEET_FAILED = -1, /* the meeting itself; err says why */
-    MEET_DONE = 0,
-    MEET_TOLD = 1, /* the leader failed, and has said why */
+enum rendezvous_outcome {
+    RENDEZVOUS_FAILED = -1, /* the meeting itself; err says why */
+    RENDEZVOUS_DONE = 0,
+    RENDEZVOUS_REFUSED = 1, /* the leader failed, and has said why */
 };
 
-/* Sets *answer, which the caller frees, on MEET_DONE. */
-enum meet_outcome meet(const struct meet_call *call, struct meet_message *answer,
-                       struct gpubind_error *err);
+/* Sets *answer, which the caller frees, on RENDEZVOUS_DONE. */
+enum rendezvous_outcome node_rendezvous(const struct rendezvous_call *call,
+                                        struct rendezvous_message *answer,
+                                        struct gpubind_error *err);
 
 #endif

@@ -5,16 +5,17 @@
 #include "host/launch/node_rendezvous.h"
 
 /* First byte of what the leader sends. */
-enum meet_tag { MEET_ANSWER = 'A', MEET_REFUSAL = 'R' };
+enum rendezvous_tag { RENDEZVOUS_ANSWER = 'A', RENDEZVOUS_REFUSAL = 'R' };
 
 /* Seconds on a clock that only goes forward. */
-double meet_now(void);
-bool meet_same_user(int fd);
+double rendezvous_clock(void);
+bool rendezvous_same_user(int fd);
 /* The process at the other end, 0 when it is not in this one's /proc. */
-pid_t meet_peer(int fd);
+pid_t rendezvous_peer(int fd);
 
 /* Leads the meeting at a listening socket; closes nothing. */
-enum meet_outcome meet_lead(const struct meet_call *call, int listener,
-                            struct meet_message *answer, struct gpubind_error *err);
+enum rendezvous_outcome rendezvous_lead(const struct rendezvous_call *call, int listener,
+                                        struct rendezvous_message *answer,
+                                        struct gpubind_error *err);
 
 #endif

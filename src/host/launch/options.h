@@ -28,7 +28,7 @@ struct options {
     struct rules rules;
     struct prefs prefs;
     uint64_t rules_digest; /* of what all ranks of a node must agree on */
-    uint64_t wishes_digest; /* of that and of what the program is to see; 0: nothing asked */
+    uint64_t settings_digest; /* of that and of what the program is to see; 0: nothing asked */
     const char *launcher;
     int timeout_s;
     bool mps;

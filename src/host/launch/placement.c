@@ -275,7 +275,7 @@ static int make_job(struct placement *placement, const struct rules *rules,
             node_pus(&placement->node, &job->ranks[i].cpus);
     }
     job_mark_masters(job, rules->masters, rules->nmasters);
-    if (sight_apply(&placement->node, facts, job, notes, err) < 0)
+    if (visible_gpus_apply(&placement->node, facts, job, notes, err) < 0)
         return -1;
     count_taken(placement);
     return keep_made(placement, facts, err);
@@ -337,7 +337,7 @@ int placement_make(struct placement *placement, const struct rules *rules,
     if (status == 0)
         show_made(placement, facts, n, notes);
     if (status == 0)
-        sight_note_wishes(&placement->node, facts, n, notes);
+        visible_gpus_note_modes(&placement->node, facts, n, notes);
     if (rules->policy.bind == BIND_NONE)
         placement->plan.notes &= ~(unsigned)(NOTE_CORES_SHARED | NOTE_NO_LEFTOVER);
     if (status == 0)

@@ -35,7 +35,7 @@ struct facts {
     uint64_t rules_digest;
     struct idset cpus;   /* that it may use; empty: all of the node */
     struct idset wide;   /* that its launcher could have bound it to */
-    enum binding_wish wish;
+    enum binding_origin wish;
     struct idset minors; /* of the NVIDIA devices that it may open */
     struct prefs prefs;
     bool report, verbose;

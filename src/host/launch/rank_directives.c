@@ -15,8 +15,8 @@ static void add_set(struct text *text, const char *name, const struct idset *set
     free(ids);
 }
 
-void orders_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
-                   const struct env_list *env, struct text *text)
+void directives_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
+                       const struct env_list *env, struct text *text)
 {
     static const char marks[] = {[ENV_SET] = '=', [ENV_DEFAULT] = '?', [ENV_UNSET] = '-'};
 
@@ -57,7 +57,7 @@ static int set_variable(const char *assignment, bool overwrite, struct gpubind_e
     return status;
 }
 
-int orders_follow(const char *orders, size_t size, struct text *notes, struct gpubind_error *err)
+int directives_apply(const char *orders, size_t size, struct text *notes, struct gpubind_error *err)
 {
     int status = 0;
 

@@ -14,12 +14,12 @@
 /* Renders the orders of a rank: "cpus=LIST", "memory=LIST" (both only where
  * something is to be bound), then "=NAME=VALUE" to set, "?NAME=VALUE" to set
  * unless the user did, "-NAME" to unset; each ends with a NUL. */
-void orders_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
-                   const struct env_list *env, struct text *text);
+void directives_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
+                       const struct env_list *env, struct text *text);
 
 /* Carries them out in this process. What could not be bound is added to notes,
  * one sentence a line; the environment is set in any case. */
-int orders_follow(const char *orders, size_t size, struct text *notes,
-                  struct gpubind_error *err);
+int directives_apply(const char *orders, size_t size, struct text *notes,
+                     struct gpubind_error *err);
 
 #endif

@@ -83,7 +83,7 @@ static int count_children(long pid, const char *thread, bool strict)
     return n;
 }
 
-int siblings_coming(const char *const *daemons, bool strict)
+int sibling_ranks_coming(const char *const *daemons, bool strict)
 {
     struct process daemon;
     struct dirent *entry;

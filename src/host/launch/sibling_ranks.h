@@ -10,6 +10,6 @@
  * gpubind, shells or the like, as when some ranks are known to run something else.
  * -1 when it cannot be told. daemons: commands of the launcher's processes, ended
  * by NULL. */
-int siblings_coming(const char *const *daemons, bool strict);
+int sibling_ranks_coming(const char *const *daemons, bool strict);
 
 #endif

@@ -31,12 +31,12 @@ static int make_view(const struct node *node, const struct facts *facts, struct 
 /* What a rank sees, and the variables that say so. */
 struct look {
     struct visible_list list; /* positions in the real node */
-    int nsaid;
-    struct said {
+    int nvariables;
+    struct visible_variable {
         const char *name, *value;
         const char *bad; /* the first entry that names no GPU, or NULL */
         int nleft;
-    } said[2];
+    } variable[2];
 };
 
 /* HIP's variable, or CUDA's in its place, counts what ROCm's left. One that a launcher
@@ -57,14 +57,14 @@ static void read_variable(const struct view *view, const struct facts *facts, in
                           struct look *look)
 {
     const char *value = facts->visible[which];
-    struct said *said = &look->said[look->nsaid++];
+    struct visible_variable *variable = &look->variable[look->nvariables++];
 
-    said->name = visible_variable(which);
-    said->value = value;
-    said->bad = which == (int)view->node.gpus[0].vendor
-                    ? visible_parse(&view->node, value, &facts->prefs.ze, &look->list)
-                    : visible_parse_hip(&view->node, value, &look->list);
-    said->nleft = look->list.n;
+    variable->name = visible_variable(which);
+    variable->value = value;
+    variable->bad = which == (int)view->node.gpus[0].vendor
+                        ? visible_parse(&view->node, value, &facts->prefs.ze, &look->list)
+                        : visible_parse_hip(&view->node, value, &look->list);
+    variable->nleft = look->list.n;
 }
 
 /* All GPUs, in their vendor's order. */
@@ -102,23 +102,23 @@ static int look_around(const struct node *node, const struct facts *facts, struc
     return 0;
 }
 
-static void note_sight(const struct node *node, const struct look *look, struct text *notes)
+static void note_visible(const struct node *node, const struct look *look, struct text *notes)
 {
     bool stops = node->gpus[0].vendor != GPU_INTEL;
 
-    for (int i = 0; i < look->nsaid; i++) {
-        const struct said *said = &look->said[i];
+    for (int i = 0; i < look->nvariables; i++) {
+        const struct visible_variable *variable = &look->variable[i];
 
-        if (said->bad && stops)
-            text_add(notes, "%s=%s: '%.*s' names no further GPU%s\n", said->name, said->value,
-                     (int)strcspn(said->bad, ","), said->bad,
-                     said->nleft ? ", so the list ends before it" : "");
-        else if (said->bad)
-            text_add(notes, "%s=%s: '%.*s' names no GPU\n", said->name, said->value,
-                     (int)strcspn(said->bad, ","), said->bad);
-        if (said->nleft < node->ngpus)
-            text_add(notes, "%s=%s leaves %d of %d GPUs\n", said->name, said->value,
-                     said->nleft, node->ngpus);
+        if (variable->bad && stops)
+            text_add(notes, "%s=%s: '%.*s' names no further GPU%s\n", variable->name,
+                     variable->value, (int)strcspn(variable->bad, ","), variable->bad,
+                     variable->nleft ? ", so the list ends before it" : "");
+        else if (variable->bad)
+            text_add(notes, "%s=%s: '%.*s' names no GPU\n", variable->name, variable->value,
+                     (int)strcspn(variable->bad, ","), variable->bad);
+        if (variable->nleft < node->ngpus)
+            text_add(notes, "%s=%s leaves %d of %d GPUs\n", variable->name, variable->value,
+                     variable->nleft, node->ngpus);
     }
 }
 
@@ -206,13 +206,13 @@ static int compare(struct node *node, const struct facts *facts, struct job *job
         withhold_rest(node, job);
     if (differ)
         return status;
-    note_sight(node, &looks[0], notes);
+    note_visible(node, &looks[0], notes);
     keep_common(node, &first);
     return 0;
 }
 
-int sight_apply(struct node *node, const struct facts *facts, struct job *job,
-                struct text *notes, struct gpubind_error *err)
+int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
+                       struct text *notes, struct gpubind_error *err)
 {
     struct look *looks;
     int status;
@@ -227,8 +227,8 @@ int sight_apply(struct node *node, const struct facts *facts, struct job *job,
     return status;
 }
 
-int sight_look(const struct node *node, const struct facts *facts, struct idset *seen,
-               struct gpubind_error *err)
+int visible_gpus_of_rank(const struct node *node, const struct facts *facts, struct idset *seen,
+                         struct gpubind_error *err)
 {
     struct look look;
 
@@ -246,8 +246,8 @@ static bool wants(const struct facts *facts, int n, enum visible_mode mode)
     return false;
 }
 
-void sight_note_wishes(const struct node *node, const struct facts *facts, int n,
-                       struct text *notes)
+void visible_gpus_note_modes(const struct node *node, const struct facts *facts, int n,
+                             struct text *notes)
 {
     bool ordered = wants(facts, n, VISIBLE_FIRST) || wants(facts, n, VISIBLE_ORDERED);
     bool all = wants(facts, n, VISIBLE_ALL), mig = false;

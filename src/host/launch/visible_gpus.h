@@ -7,16 +7,16 @@
 /* facts stand in the order of the job's ranks. Where all ranks see the same, the
  * node loses the other GPUs. Where they differ, somebody gave them theirs: each
  * rank of the job keeps what it sees. */
-int sight_apply(struct node *node, const struct facts *facts, struct job *job,
-                struct text *notes, struct gpubind_error *err);
+int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
+                       struct text *notes, struct gpubind_error *err);
 
 /* Sets seen to the positions that one rank sees, by its visibility variables and the
  * devices that it may open; the node has GPUs. */
-int sight_look(const struct node *node, const struct facts *facts, struct idset *seen,
-               struct gpubind_error *err);
+int visible_gpus_of_rank(const struct node *node, const struct facts *facts, struct idset *seen,
+                         struct gpubind_error *err);
 
 /* Adds which --visible cannot be had on this node. */
-void sight_note_wishes(const struct node *node, const struct facts *facts, int n,
-                       struct text *notes);
+void visible_gpus_note_modes(const struct node *node, const struct facts *facts, int n,
+                             struct text *notes);
 
 #endif

@@ -23,16 +23,16 @@ static const char *left_visible(const struct plan_rank *rank, const struct facts
 }
 
 static int check_ranks(const struct plan *plan, const struct facts *facts,
-                       const struct meet_message *said, int n, struct gpubind_error *err)
+                       const struct rendezvous_message *messages, int n, struct gpubind_error *err)
 {
     for (int i = 0; i < n; i++) {
         const struct plan_rank *rank = plan_find(plan, facts[i].local);
 
-        if (said[i].pid < 1)
+        if (messages[i].pid < 1)
             return error_set(err,
                              "--mps: local rank %d is in a PID namespace of its own, so nobody "
                              "could tell when it ends", facts[i].local);
-        if (mps_check_sight(rank, &facts[i].prefs, left_visible(rank, &facts[i]), err) < 0)
+        if (mps_check_visible(rank, &facts[i].prefs, left_visible(rank, &facts[i]), err) < 0)
             return -1;
     }
     return 0;
@@ -102,27 +102,27 @@ static bool find_daemon(struct mps *mps)
 }
 
 static int start_own(const struct placement *placement, const char *devices,
-                     const struct meet_message *said, int n, struct mps *mps,
+                     const struct rendezvous_message *messages, int n, struct mps *mps,
                      struct gpubind_error *err)
 {
-    struct mps_folder folder;
+    struct mps_dir folder;
     struct idset cpus;
     struct mps_watch watch = {.folder = &folder, .devices = devices, .npids = n,
                               .pids = malloc((size_t)n * sizeof *watch.pids)};
-    int status = watch.pids ? mps_folder_make(&folder, err) : error_set(err, "out of memory");
+    int status = watch.pids ? mps_dir_make(&folder, err) : error_set(err, "out of memory");
 
     if (status < 0) {
         free(watch.pids);
         return -1;
     }
     for (int i = 0; i < n; i++)
-        watch.pids[i] = said[i].pid;
+        watch.pids[i] = messages[i].pid;
     node_pus(&placement->node, &cpus);
     if (!placement->node.recorded)
         watch.cpus = &cpus;
-    status = mps_keeper_start(&watch, err);
+    status = mps_supervisor_start(&watch, err);
     if (status < 0)
-        mps_folder_remove(&folder);
+        mps_dir_remove(&folder);
     close(folder.lock);
     free(watch.pids);
     snprintf(mps->pipe, sizeof mps->pipe, "%s", folder.pipe);
@@ -140,7 +140,7 @@ static bool is_asked_for(const struct facts *facts, int n)
 }
 
 int mps_start(const struct placement *placement, const struct facts *facts,
-              const struct meet_message *said, int n, struct mps *mps, struct text *notes,
+              const struct rendezvous_message *messages, int n, struct mps *mps, struct text *notes,
               struct text *remarks, struct gpubind_error *err)
 {
     const struct node *node = &placement->node;
@@ -159,7 +159,7 @@ int mps_start(const struct placement *placement, const struct facts *facts,
         return 0;
     }
     mps_gpus(node, plan, sees_others(plan, facts, n), &gpus);
-    status = check_ranks(plan, facts, said, n, err);
+    status = check_ranks(plan, facts, messages, n, err);
     if (status == 0)
         status = mps_devices(node, &gpus, &devices, err);
     if (status == 0 && find_daemon(mps)) {
@@ -170,7 +170,7 @@ int mps_start(const struct placement *placement, const struct facts *facts,
         if (status == 0)
             status = check_modes(node, &gpus, err);
         if (status == 0)
-            status = start_own(placement, devices.bytes, said, n, mps, err);
+            status = start_own(placement, devices.bytes, messages, n, mps, err);
         if (status == 0)
             text_add(remarks, "%s: an MPS server for this job has its pipes in %s\n", node->name,
                      mps->pipe);

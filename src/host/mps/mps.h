@@ -20,7 +20,7 @@ struct mps {
  * facts are what they said, the leader first. Sentences worth saying are added to notes, or with --verbose
  * to remarks. */
 int mps_start(const struct placement *placement, const struct facts *facts,
-              const struct meet_message *said, int n, struct mps *mps, struct text *notes,
+              const struct rendezvous_message *messages, int n, struct mps *mps, struct text *notes,
               struct text *remarks, struct gpubind_error *err);
 
 #endif

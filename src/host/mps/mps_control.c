@@ -25,14 +25,14 @@ struct run {
     const char *option;  /* its one argument, or NULL ... */
     const char *command; /* ... and a line on its standard input */
     const char *pipe, *log, *devices; /* its environment; NULL: as it is */
-    const char *said;    /* where its output goes, NULL: nowhere */
+    const char *output_path;          /* where its output goes, NULL: nowhere */
     int limit_s;
 };
 
 static void be_program(const struct run *run, int input)
 {
-    const char *said = run->said ? run->said : "/dev/null";
-    int output = open(said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const char *output_path = run->output_path ? run->output_path : "/dev/null";
+    int output = open(output_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     sigset_t none;
 
     for (int number = 1; number < NSIG; number++)
@@ -110,9 +110,9 @@ void mps_control_quit(const char *pipe)
 }
 
 /* The first line of what the program said. */
-static void read_words(const char *said, char *words, size_t size)
+static void read_words(const char *output_path, char *words, size_t size)
 {
-    FILE *file = fopen(said, "re");
+    FILE *file = fopen(output_path, "re");
 
     words[0] = '\0';
     if (file && !fgets(words, (int)size, file))
@@ -139,11 +139,15 @@ static bool will_answer(const char *pipe)
     return answers;
 }
 
-int mps_control_start(const char *pipe, const char *log, const char *devices, const char *said,
-                      struct gpubind_error *err)
+int mps_control_start(const char *pipe, const char *log, const char *devices,
+                      const char *output_path, struct gpubind_error *err)
 {
-    const struct run start = {.option = "-d", .pipe = pipe, .log = log, .devices = devices,
-                              .said = said, .limit_s = START_LIMIT_S};
+    const struct run start = {.option = "-d",
+                              .pipe = pipe,
+                              .log = log,
+                              .devices = devices,
+                              .output_path = output_path,
+                              .limit_s = START_LIMIT_S};
     int status = run_program(&start);
     char words[256];
 
@@ -155,7 +159,7 @@ int mps_control_start(const char *pipe, const char *log, const char *devices, co
     if (status == TOO_LONG)
         return error_set(err, "--mps: " PROGRAM " did not start its daemon within %d s",
                          START_LIMIT_S);
-    read_words(said, words, sizeof words);
+    read_words(output_path, words, sizeof words);
     if (status)
         return error_set(err, "--mps: " PROGRAM " failed with status %d%s%s", status,
                          *words ? ": " : "", words);

@@ -12,8 +12,8 @@ bool mps_control_answers(const char *pipe);
 
 /* Starts the daemon, for these GPUs (a value of CUDA_VISIBLE_DEVICES), and returns
  * once it answers. What the program prints goes to the file said. */
-int mps_control_start(const char *pipe, const char *log, const char *devices, const char *said,
-                      struct gpubind_error *err);
+int mps_control_start(const char *pipe, const char *log, const char *devices,
+                      const char *output_path, struct gpubind_error *err);
 
 /* Asks the daemon to end, which it does when its clients have. */
 void mps_control_quit(const char *pipe);

@@ -17,7 +17,7 @@
 
 /* Leaves room for the folder's own name. */
 #define BASE_MAX 40
-/* A keeper has its lock by then. */
+/* A supervisor has its lock by then. */
 #define YOUNG_S 60
 
 /* Up to the six characters by which folders differ: the user and the node, since
@@ -86,7 +86,7 @@ static bool is_left(int folder)
     return left;
 }
 
-/* Ends what a keeper that was killed could not end. */
+/* Ends what a supervisor that was killed could not end. */
 static void sweep(const char *base, const char *prefix)
 {
     DIR *all = opendir(base);
@@ -112,15 +112,15 @@ static void sweep(const char *base, const char *prefix)
         closedir(all);
 }
 
-static int fill(struct mps_folder *folder, struct gpubind_error *err)
+static int fill(struct mps_dir *folder, struct gpubind_error *err)
 {
     const char *log = getenv("CUDA_MPS_LOG_DIRECTORY");
-    char unlocked[MPS_FOLDER_MAX + 8], lock[MPS_FOLDER_MAX + 8];
+    char unlocked[MPS_DIR_MAX + 8], lock[MPS_DIR_MAX + 8];
 
     snprintf(unlocked, sizeof unlocked, "%s/new", folder->path);
     snprintf(lock, sizeof lock, "%s/lock", folder->path);
     snprintf(folder->pipe, sizeof folder->pipe, "%s/pipe", folder->path);
-    snprintf(folder->said, sizeof folder->said, "%s/said", folder->path);
+    snprintf(folder->output_path, sizeof folder->output_path, "%s/said", folder->path);
     snprintf(folder->log, sizeof folder->log, "%s/log", folder->path);
     /* The lock is there when the name is: another job may be sweeping. */
     folder->lock = open(unlocked, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -132,7 +132,7 @@ static int fill(struct mps_folder *folder, struct gpubind_error *err)
     return 0;
 }
 
-int mps_folder_make(struct mps_folder *folder, struct gpubind_error *err)
+int mps_dir_make(struct mps_dir *folder, struct gpubind_error *err)
 {
     char base[PATH_MAX], prefix[64];
 
@@ -146,7 +146,7 @@ int mps_folder_make(struct mps_folder *folder, struct gpubind_error *err)
     if (!mkdtemp(folder->path))
         return error_set(err, "--mps: no folder can be made in %s: %s", base, strerror(errno));
     if (fill(folder, err) < 0) {
-        mps_folder_remove(folder);
+        mps_dir_remove(folder);
         if (folder->lock >= 0)
             close(folder->lock);
         return -1;
@@ -154,7 +154,7 @@ int mps_folder_make(struct mps_folder *folder, struct gpubind_error *err)
     return 0;
 }
 
-void mps_folder_remove(const struct mps_folder *folder)
+void mps_dir_remove(const struct mps_dir *folder)
 {
     remove_all(AT_FDCWD, folder->path);
 }

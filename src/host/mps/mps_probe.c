@@ -18,14 +18,14 @@ static bool has_died(const char *root, const char *directory)
     long pid;
 
     snprintf(path, sizeof path, "%s/nvidia-cuda-mps-control.pid", directory);
-    if (!rooted_link(root, "/proc/self/ns/pid", space, sizeof space) ||
-        strcmp(space, FIRST_PID_SPACE) != 0 || !rooted_line(root, path, number, sizeof number))
+    if (!sysroot_link(root, "/proc/self/ns/pid", space, sizeof space) ||
+        strcmp(space, FIRST_PID_SPACE) != 0 || !sysroot_line(root, path, number, sizeof number))
         return false;
     pid = strtol(number, NULL, 10);
-    return pid > 0 && !rooted_exists(root, "/proc/%ld", pid);
+    return pid > 0 && !sysroot_exists(root, "/proc/%ld", pid);
 }
 
 bool mps_is_served(const char *root, const char *directory)
 {
-    return rooted_exists(root, "%s/control", directory) && !has_died(root, directory);
+    return sysroot_exists(root, "%s/control", directory) && !has_died(root, directory);
 }

@@ -26,7 +26,7 @@
 /* On kernels without pidfd_open (before 5.3). */
 #define LOOK_AGAIN_MS 1000
 
-/* What the keeper has to say once: failure.text is "" when the server is up. */
+/* What the supervisor has to say once: failure.text is "" when the server is up. */
 struct word {
     struct gpubind_error failure;
 };
@@ -131,22 +131,22 @@ static void kill_all(const struct mps_watch *watch)
     all_ended(KILL_LIMIT_S);
 }
 
-/* The keeper's whole life. */
+/* The supervisor's whole life. */
 static void keep(const struct mps_watch *watch, int report)
 {
-    const struct mps_folder *folder = watch->folder;
+    const struct mps_dir *folder = watch->folder;
     struct pollfd *watched;
     struct word word = {{""}};
     int status;
 
     detach(watch, report);
     watched = open_all(watch);
-    status = watched ? mps_control_start(folder->pipe, folder->log, watch->devices, folder->said,
-                                         &word.failure)
+    status = watched ? mps_control_start(folder->pipe, folder->log, watch->devices,
+                                         folder->output_path, &word.failure)
                      : error_set(&word.failure, "out of memory");
     if (status < 0) {
         kill_all(watch);
-        mps_folder_remove(folder);
+        mps_dir_remove(folder);
     }
     /* When nobody listens any more, the ranks are gone, which is seen below. */
     (void)!write(report, &word, sizeof word);
@@ -157,7 +157,7 @@ static void keep(const struct mps_watch *watch, int report)
     mps_control_quit(folder->pipe);
     if (!all_ended(QUIT_LIMIT_S))
         kill_all(watch);
-    mps_folder_remove(folder);
+    mps_dir_remove(folder);
 }
 
 static int hear(int report, struct gpubind_error *err)
@@ -176,7 +176,7 @@ static int hear(int report, struct gpubind_error *err)
     return word.failure.text[0] ? error_set(err, "%s", word.failure.text) : 0;
 }
 
-int mps_keeper_start(const struct mps_watch *watch, struct gpubind_error *err)
+int mps_supervisor_start(const struct mps_watch *watch, struct gpubind_error *err)
 {
     int report[2], status;
     pid_t child;

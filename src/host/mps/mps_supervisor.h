@@ -16,15 +16,15 @@
 #include "host/mps/mps_dir.h"
 
 struct mps_watch {
-    const struct mps_folder *folder;
+    const struct mps_dir *folder;
     const char *devices;       /* the server's CUDA_VISIBLE_DEVICES */
     const struct idset *cpus;  /* where the server may run, NULL: as this process */
-    pid_t *pids;               /* of the ranks; the keeper changes its copy */
+    pid_t *pids;               /* of the ranks; the supervisor changes its copy */
     int npids;
 };
 
 /* Returns when the server is up, or never will be. On success the folder is the
- * keeper's, else the caller's to remove. */
-int mps_keeper_start(const struct mps_watch *watch, struct gpubind_error *err);
+ * supervisor's, else the caller's to remove. */
+int mps_supervisor_start(const struct mps_watch *watch, struct gpubind_error *err);
 
 #endif

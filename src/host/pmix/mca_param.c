@@ -25,8 +25,8 @@ static char *value_of(char *line, const char *name)
     return value;
 }
 
-static bool read_file(const struct pmix_settings *where, const char *path, const char *name,
-                      struct pmix_setting *setting)
+static bool read_file(const struct mca_param_sources *where, const char *path, const char *name,
+                      struct mca_param *setting)
 {
     char full[2 * PATH_SIZE], line[PATH_MAX + 128];
     bool found = false;
@@ -49,8 +49,8 @@ static bool read_file(const struct pmix_settings *where, const char *path, const
 }
 
 /* The file lies in PMIx's sysconfdir, which PMIx does not tell. */
-static bool read_site(const struct pmix_settings *where, const char *file, const char *name,
-                      struct pmix_setting *setting)
+static bool read_site(const struct mca_param_sources *where, const char *file, const char *name,
+                      struct mca_param *setting)
 {
     static const char *const folders[] = {"etc", "share", "/etc", "/etc/pmix"};
     char path[PATH_SIZE], prefix[PATH_MAX];
@@ -72,8 +72,8 @@ static bool read_site(const struct pmix_settings *where, const char *file, const
 }
 
 /* The user's and the site's, or those that are named in their place. */
-static void read_files(const struct pmix_settings *where, const char *name,
-                       struct pmix_setting *setting)
+static void read_files(const struct mca_param_sources *where, const char *name,
+                       struct mca_param *setting)
 {
     const char *files = env_array_get(where->env, "PMIX_MCA_mca_base_param_files");
     char path[PATH_SIZE];
@@ -93,8 +93,8 @@ static void read_files(const struct pmix_settings *where, const char *name,
         (void)read_site(where, "pmix-mca-params.conf", name, setting);
 }
 
-void pmix_setting_find(const struct pmix_settings *where, const char *name,
-                       struct pmix_setting *setting)
+void mca_param_find(const struct mca_param_sources *where, const char *name,
+                    struct mca_param *setting)
 {
     const char *value;
     char variable[64];

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 /* Where it looks. */
-struct pmix_settings {
+struct mca_param_sources {
     const char *root;    /* below which its files are seen from here; mostly "" */
     const char *home;    /* "": not known */
     const char *library; /* path of its libpmix; "": not known */
@@ -14,14 +14,14 @@ struct pmix_settings {
 };
 
 /* from is "" where nobody set it. */
-struct pmix_setting {
+struct mca_param {
     char value[PATH_MAX];
     char from[PATH_MAX + 64]; /* a variable and whose, or a file */
 };
 
 /* The site's overriding file, PMIX_MCA_NAME, the user's file, the site's. Sites may
  * have compiled another folder into PMIx than those that are tried. */
-void pmix_setting_find(const struct pmix_settings *where, const char *name,
-                       struct pmix_setting *setting);
+void mca_param_find(const struct mca_param_sources *where, const char *name,
+                    struct mca_param *setting);
 
 #endif

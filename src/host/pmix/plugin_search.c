@@ -19,7 +19,7 @@ static const char *const daemons[] = {
 /* ---- the daemon */
 
 /* Where its files lie for us: another mount namespace shows others under their names. */
-static void read_mounts(struct plugin_places *places)
+static void read_mounts(struct plugin_search *places)
 {
     char path[64], theirs[64] = "", ours[64] = "";
 
@@ -31,7 +31,7 @@ static void read_mounts(struct plugin_places *places)
 }
 
 /* A line ends with the path of what is mapped; see proc(5). */
-static void read_maps(struct plugin_places *places)
+static void read_maps(struct plugin_search *places)
 {
     char path[64], line[PATH_MAX + 128];
     FILE *file;
@@ -59,7 +59,7 @@ static void read_maps(struct plugin_places *places)
 
 /* As it was when the daemon started. The array is the caller's to free, and *block;
  * NULL when it is not known. */
-static char **read_environment(struct plugin_places *places, char **block)
+static char **read_environment(struct plugin_search *places, char **block)
 {
     char path[64], **array = NULL;
     size_t size, n = 0;
@@ -90,7 +90,7 @@ static char **read_environment(struct plugin_places *places, char **block)
 }
 
 /* As PMIx does it: HOME, else what the user's entry says. */
-static void find_home(struct plugin_places *places, char *const *env)
+static void find_home(struct plugin_search *places, char *const *env)
 {
     const char *home = env_array_get(env, "HOME");
     const struct passwd *user = NULL;
@@ -120,15 +120,15 @@ static bool is_too_late(char *const *env, const char *variable)
     return getenv(variable) && !env_array_get(env, variable);
 }
 
-static void find_settings(struct plugin_places *places, char *const *env)
+static void find_settings(struct plugin_search *places, char *const *env)
 {
     bool of_daemon = places->has_daemon && !places->environment_unknown[0];
-    struct pmix_settings where = {places->mounts, places->home, places->pmix.path, env,
-                                  of_daemon            ? "the daemon's"
-                                  : places->has_daemon ? "this rank's"
-                                                       : "this"};
-    pmix_setting_find(&where, "mca_base_component_path", &places->component_path);
-    pmix_setting_find(&where, "pmdl", &places->selection);
+    struct mca_param_sources where = {places->mounts, places->home, places->pmix.path, env,
+                                      of_daemon            ? "the daemon's"
+                                      : places->has_daemon ? "this rank's"
+                                                           : "this"};
+    mca_param_find(&where, "mca_base_component_path", &places->component_path);
+    mca_param_find(&where, "pmdl", &places->selection);
     places->component_path_too_late = is_too_late(env, "PMIX_MCA_mca_base_component_path");
     places->selection_too_late = is_too_late(env, "PMIX_MCA_pmdl");
 }
@@ -148,14 +148,14 @@ bool plugin_left_out(const char *selection)
 
 /* ---- places */
 
-static void add_place(struct plugin_places *places, const char *folder)
+static void add_place(struct plugin_search *places, const char *folder)
 {
-    struct plugin_place *place = &places->place[places->n];
+    struct plugin_dir *place = &places->place[places->n];
 
     for (int i = 0; i < places->n; i++)
         if (strcmp(places->place[i].folder, folder) == 0)
             return;
-    if (places->n == PLUGIN_PLACES_MAX) {
+    if (places->n == PLUGIN_DIRS_MAX) {
         places->left_out++;
         return;
     }
@@ -165,7 +165,7 @@ static void add_place(struct plugin_places *places, const char *folder)
 }
 
 /* Folders between colons; relative ones are below where the daemon is. */
-static void add_component_path(struct plugin_places *places)
+static void add_component_path(struct plugin_search *places)
 {
     char folder[2 * PATH_MAX], link[64] = "/proc/self/cwd", cwd[PATH_MAX];
     ssize_t length;
@@ -187,7 +187,7 @@ static void add_component_path(struct plugin_places *places)
     }
 }
 
-static void read_places(struct plugin_places *places, char *const *env)
+static void read_dirs(struct plugin_search *places, char *const *env)
 {
     char folder[PATH_MAX + 64];
 
@@ -210,7 +210,7 @@ static void read_places(struct plugin_places *places, char *const *env)
     add_component_path(places);
 }
 
-void plugin_places_installed(struct plugin_places *places)
+void plugin_search_installed(struct plugin_search *places)
 {
 #ifdef PMIXPLUGINDIR
     places->built = true;
@@ -221,7 +221,7 @@ void plugin_places_installed(struct plugin_places *places)
 #endif
 }
 
-const struct plugin_place *plugin_places_first(const struct plugin_places *places)
+const struct plugin_dir *plugin_search_first(const struct plugin_search *places)
 {
     for (int i = 0; i < places->n; i++)
         if (places->place[i].file.state != PLUGIN_FILE_ABSENT)
@@ -230,9 +230,9 @@ const struct plugin_place *plugin_places_first(const struct plugin_places *place
 }
 
 /* The file that decides is tried beside the libpmix that would load it. */
-static void try_to_load(struct plugin_places *places)
+static void try_to_load(struct plugin_search *places)
 {
-    const struct plugin_place *first = plugin_places_first(places);
+    const struct plugin_dir *first = plugin_search_first(places);
     char path[PATH_MAX + 64];
 
     if (!places->pmix.path[0])
@@ -243,7 +243,7 @@ static void try_to_load(struct plugin_places *places)
                       first && first->file.state == PLUGIN_FILE_OURS ? path : NULL, &places->pmix);
 }
 
-void plugin_places_of_daemon(struct plugin_places *places)
+void plugin_search_daemon(struct plugin_search *places)
 {
     char *block = NULL, **env;
 
@@ -253,14 +253,14 @@ void plugin_places_of_daemon(struct plugin_places *places)
     read_mounts(places);
     read_maps(places);
     env = read_environment(places, &block);
-    read_places(places, env ? env : environ);
+    read_dirs(places, env ? env : environ);
     try_to_load(places);
     free(env);
     free(block);
 }
 
-void plugin_places_from_here(struct plugin_places *places)
+void plugin_search_here(struct plugin_search *places)
 {
-    read_places(places, environ);
+    read_dirs(places, environ);
     try_to_load(places);
 }

@@ -10,14 +10,14 @@
 #include "host/pmix/plugin_file.h"
 #include "host/sys/process.h"
 
-#define PLUGIN_PLACES_MAX 32
+#define PLUGIN_DIRS_MAX 32
 
-struct plugin_place {
+struct plugin_dir {
     char folder[PATH_MAX];
     struct plugin_file file;
 };
 
-struct plugin_places {
+struct plugin_search {
     bool has_daemon; /* else: what one that is started from here would find */
     struct process daemon;
     /* Why they are not known, "" when they are. Where the daemon's environment is
@@ -29,25 +29,25 @@ struct plugin_places {
     bool below_gpubind;    /* the daemon was started by one that gave it this GPUBIND_PLAN */
     struct pmix_library pmix;
     bool pmix_is_guess;    /* found from here, not in the daemon */
-    struct pmix_setting component_path, selection;
+    struct mca_param component_path, selection;
     /* Set for the rank, though not for the daemon, which is what counts. */
     bool component_path_too_late, selection_too_late;
     int n, left_out; /* more places than fit */
-    struct plugin_place place[PLUGIN_PLACES_MAX]; /* in the order of PMIx: the first that
+    struct plugin_dir place[PLUGIN_DIRS_MAX]; /* in the order of PMIx: the first that
                                                      has the file decides */
     bool built; /* whether this gpubind has a plugin, which was installed here */
-    struct plugin_place installed;
+    struct plugin_dir installed;
 };
 
 /* These fill what they are about and expect it zeroed. The first: of the daemon that
  * started this rank; has_daemon stays false when there is none among the processes
  * above that gpubind knows. */
-void plugin_places_of_daemon(struct plugin_places *places);
-void plugin_places_from_here(struct plugin_places *places);
-void plugin_places_installed(struct plugin_places *places);
+void plugin_search_daemon(struct plugin_search *places);
+void plugin_search_here(struct plugin_search *places);
+void plugin_search_installed(struct plugin_search *places);
 
 /* The place that decides, NULL when none has the file. */
-const struct plugin_place *plugin_places_first(const struct plugin_places *places);
+const struct plugin_dir *plugin_search_first(const struct plugin_search *places);
 
 /* A list of components, as in PMIX_MCA_pmdl, leaves gpubind out. */
 bool plugin_left_out(const char *selection);

@@ -17,9 +17,9 @@ static bool fits(const char *root, const char *path)
     const size_t machine = offsetof(Elf64_Ehdr, e_machine);
 
     /* Without /proc there is nothing to compare with. */
-    if (rooted_read("", "/proc/self/exe", ours, sizeof ours) < (ssize_t)machine + 2)
+    if (sysroot_read("", "/proc/self/exe", ours, sizeof ours) < (ssize_t)machine + 2)
         return true;
-    if (rooted_read(root, path, theirs, sizeof theirs) < (ssize_t)machine + 2)
+    if (sysroot_read(root, path, theirs, sizeof theirs) < (ssize_t)machine + 2)
         return false;
     return memcmp(theirs, ELFMAG, SELFMAG) == 0 && theirs[EI_CLASS] == ours[EI_CLASS] &&
            memcmp(theirs + machine, ours + machine, 2) == 0;
@@ -29,7 +29,7 @@ static bool try_folder(const char *root, const char *folder, size_t length, cons
                        char *path, size_t size)
 {
     snprintf(path, size, "%.*s/%s", (int)length, folder, name);
-    return length && rooted_exists(root, "%s", path) && fits(root, path);
+    return length && sysroot_exists(root, "%s", path) && fits(root, path);
 }
 
 /* The cache holds the paths as NUL-terminated strings. */
@@ -37,7 +37,7 @@ static bool search_cache(const char *root, const char *name, char *path, size_t 
 {
     const size_t limit = 4 << 20;
     char *bytes = malloc(limit);
-    ssize_t length = bytes ? rooted_read(root, "/etc/ld.so.cache", bytes, limit) : -1;
+    ssize_t length = bytes ? sysroot_read(root, "/etc/ld.so.cache", bytes, limit) : -1;
     bool found = false;
 
     for (ssize_t at = 0; at < length && !found; at += (ssize_t)strlen(bytes + at) + 1) {
@@ -46,13 +46,13 @@ static bool search_cache(const char *root, const char *name, char *path, size_t 
         if (!slash || strcmp(slash + 1, name) != 0)
             continue;
         snprintf(path, size, "%s", bytes + at);
-        found = rooted_exists(root, "%s", path) && fits(root, path);
+        found = sysroot_exists(root, "%s", path) && fits(root, path);
     }
     free(bytes);
     return found;
 }
 
-bool loader_find(const char *root, const char *name, const char *folders, char *path, size_t size)
+bool ld_search(const char *root, const char *name, const char *folders, char *path, size_t size)
 {
     static const char *const own[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 

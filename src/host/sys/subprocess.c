@@ -81,8 +81,8 @@ static bool reap(pid_t child, long long deadline, int *status)
     return in_time;
 }
 
-int child_take(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
-               size_t size, size_t *got, struct child_end *end, struct gpubind_error *err)
+int subprocess_read(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
+                    size_t size, size_t *got, struct subprocess_end *end, struct gpubind_error *err)
 {
     long long deadline = now_ms() + seconds * 1000LL;
     /* Were SIGCHLD ignored, nobody could tell how the child ended. */
@@ -115,12 +115,12 @@ int child_take(void (*work)(int out, void *context), void *context, int seconds,
     return 0;
 }
 
-long child_run(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
-               size_t size, size_t *got, struct gpubind_error *err)
+long subprocess_run(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
+                    size_t size, size_t *got, struct gpubind_error *err)
 {
-    struct child_end end;
+    struct subprocess_end end;
 
-    if (child_take(work, context, seconds, bytes, size, got, &end, err) < 0)
+    if (subprocess_read(work, context, seconds, bytes, size, got, &end, err) < 0)
         return -1;
     if (!end.in_time)
         return error_set(err, "no answer within %d seconds", seconds);
@@ -143,11 +143,12 @@ static void run_command(int out, void *context)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-long child_command(const char *const *argv, int seconds, char *text, size_t size,
-                   struct gpubind_error *err)
+long subprocess_command(const char *const *argv, int seconds, char *text, size_t size,
+                        struct gpubind_error *err)
 {
     size_t got;
-    long length = child_run(run_command, (void *)(size_t)argv, seconds, text, size - 1, &got, err);
+    long length =
+        subprocess_run(run_command, (void *)(size_t)argv, seconds, text, size - 1, &got, err);
 
     text[got] = '\0';
     return length;

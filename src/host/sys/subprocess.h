@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-struct child_end {
+struct subprocess_end {
     bool in_time; /* else it was killed */
     int status;   /* as from waitpid */
 };
@@ -15,17 +15,18 @@ struct child_end {
 /* Runs work in a child that cannot be heard on stderr, and takes what it writes to out,
  * at most size bytes, for at most so many seconds; then the child and what it started
  * are killed. *got becomes the number of bytes. 0, or -1 when there can be no child. */
-int child_take(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
-               size_t size, size_t *got, struct child_end *end, struct gpubind_error *err);
+int subprocess_read(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
+                    size_t size, size_t *got, struct subprocess_end *end,
+                    struct gpubind_error *err);
 
 /* The same; returns the number of bytes when the child ended by itself with status 0,
  * else -1 with how it ended. */
-long child_run(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
-               size_t size, size_t *got, struct gpubind_error *err);
+long subprocess_run(void (*work)(int out, void *context), void *context, int seconds, void *bytes,
+                    size_t size, size_t *got, struct gpubind_error *err);
 
 /* The same with a program of PATH, without input, and what it prints, NUL-terminated.
  * argv ends with NULL. Status 127: it is not there. */
-long child_command(const char *const *argv, int seconds, char *text, size_t size,
-                   struct gpubind_error *err);
+long subprocess_command(const char *const *argv, int seconds, char *text, size_t size,
+                        struct gpubind_error *err);
 
 #endif

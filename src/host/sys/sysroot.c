@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool rooted_exists(const char *root, const char *format, ...)
+bool sysroot_exists(const char *root, const char *format, ...)
 {
     char path[PATH_MAX], full[2 * PATH_MAX];
     va_list args;
@@ -21,7 +21,7 @@ bool rooted_exists(const char *root, const char *format, ...)
     return access(full, F_OK) == 0;
 }
 
-ssize_t rooted_read(const char *root, const char *path, char *text, size_t size)
+ssize_t sysroot_read(const char *root, const char *path, char *text, size_t size)
 {
     char full[2 * PATH_MAX];
     size_t length = 0;
@@ -42,11 +42,11 @@ ssize_t rooted_read(const char *root, const char *path, char *text, size_t size)
     return got < 0 ? -1 : (ssize_t)length;
 }
 
-bool rooted_line(const char *root, const char *path, char *line, size_t size)
+bool sysroot_line(const char *root, const char *path, char *line, size_t size)
 {
     size_t length;
 
-    if (rooted_read(root, path, line, size) < 0)
+    if (sysroot_read(root, path, line, size) < 0)
         return false;
     length = strcspn(line, "\n");
     while (length && strchr(" \t\r", line[length - 1]))
@@ -55,7 +55,7 @@ bool rooted_line(const char *root, const char *path, char *line, size_t size)
     return true;
 }
 
-bool rooted_link(const char *root, const char *path, char *target, size_t size)
+bool sysroot_link(const char *root, const char *path, char *target, size_t size)
 {
     char full[2 * PATH_MAX];
     ssize_t length;
@@ -66,21 +66,21 @@ bool rooted_link(const char *root, const char *path, char *target, size_t size)
     return length > 0;
 }
 
-bool rooted_link_name(const char *root, const char *path, char *name, size_t size)
+bool sysroot_link_name(const char *root, const char *path, char *name, size_t size)
 {
     char target[PATH_MAX];
     const char *slash;
 
     name[0] = '\0';
-    if (!rooted_link(root, path, target, sizeof target))
+    if (!sysroot_link(root, path, target, sizeof target))
         return false;
     slash = strrchr(target, '/');
     snprintf(name, size, "%s", slash ? slash + 1 : target);
     return true;
 }
 
-bool rooted_names(const char *root, const char *path, void (*take)(const char *name, void *context),
-                  void *context)
+bool sysroot_names(const char *root, const char *path,
+                   void (*take)(const char *name, void *context), void *context)
 {
     char full[2 * PATH_MAX];
     struct dirent *entry;
