@@ -6,7 +6,7 @@
 #include "bin/plan_job.h"
 #include "bin/plan_xml.h"
 #include "core/report/render.h"
-#include "host/launch/map.h"
+#include "host/launch/placement.h"
 #include "host/sys/file.h"
 
 /* Printed when there is so much of it. */

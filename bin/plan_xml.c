@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/report/lstopo_style.h"
-#include "host/sys/file_write.h"
+#include "host/sys/file.h"
 
 /* The node's name before the suffix, if any. */
 static void name_file(const char *path, const char *node, struct text *name)

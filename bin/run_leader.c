@@ -9,7 +9,7 @@
 #include "core/report/render.h"
 #include "host/launch/rank_directives.h"
 #include "host/launch/sibling_ranks.h"
-#include "host/mps/mps_probe.h"
+#include "host/mps/mps_control.h"
 
 int run_prepare(void *context, struct gpubind_error *err)
 {

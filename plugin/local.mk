@@ -18,16 +18,14 @@ plugin_pmix_mca_pmdl_gpubind_la_LIBADD = \
 plugin_pmix_mca_pmdl_gpubind_la_SOURCES = \
 	plugin/component.c plugin/component.h \
 	plugin/cpu_exchange.c plugin/cpu_exchange.h \
-	plugin/harvest_envars.c \
 	plugin/job_info.c plugin/job_info.h \
-	plugin/register_nspace.c \
 	plugin/settings.c plugin/settings.h \
-	plugin/setup_fork.c \
 	plugin/slurm.c plugin/slurm.h \
 	plugin/job.h \
 	plugin/job_plan.c plugin/job_plan.h \
 	plugin/job_taken.c \
 	plugin/jobs.c plugin/jobs.h \
+	plugin/upcalls.c \
 	src/core/topo/hwloc_versions.h \
 	src/core/topo/node_from_hwloc.c src/core/topo/node_from_hwloc.h \
 	src/core/topo/node_from_hwloc_cores.c src/core/topo/node_from_hwloc_gpus.c \

@@ -17,7 +17,7 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/base/variables.c src/core/base/variables.h \
 	src/core/doctor/doctor.c src/core/doctor/doctor.h \
 	src/core/doctor/doctor_driver.c \
-	src/core/doctor/doctor_facts.c src/core/doctor/doctor_facts.h \
+	src/core/doctor/doctor_facts.h \
 	src/core/doctor/doctor_internal.h \
 	src/core/doctor/doctor_limits.c \
 	src/core/doctor/doctor_modes.c \
@@ -43,7 +43,6 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/plan/plan_gpus.c \
 	src/core/plan/plan_hash.c \
 	src/core/plan/plan_internal.h \
-	src/core/plan/plan_nics.c \
 	src/core/plan/plan_shares.c \
 	src/core/plan/policy_pack.c \
 	src/core/plan/process_map.c src/core/plan/process_map.h \
@@ -57,7 +56,6 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/report/render_list_json.c \
 	src/core/report/render_table.c \
 	src/core/report/render_why.c \
-	src/core/topo/gpu_neighbors.c src/core/topo/gpu_neighbors.h \
 	src/core/topo/link_matrix.c src/core/topo/link_matrix.h \
 	src/core/topo/node.c src/core/topo/node.h \
 	src/core/topo/node_find.c \

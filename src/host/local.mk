@@ -25,20 +25,18 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/doctor/doctor_nvml.c \
 	src/host/launch/binding_policy.c src/host/launch/binding_policy.h \
 	src/host/launch/launcher.c src/host/launch/launcher.h \
-	src/host/launch/map.c src/host/launch/map.h \
 	src/host/launch/node_rendezvous.c src/host/launch/node_rendezvous.h \
 	src/host/launch/node_rendezvous_leader.c src/host/launch/node_rendezvous_leader.h \
 	src/host/launch/option_table.c \
 	src/host/launch/options.c src/host/launch/options.h \
 	src/host/launch/placement.c src/host/launch/placement.h \
 	src/host/launch/rank_directives.c src/host/launch/rank_directives.h \
-	src/host/launch/rank_facts_check.c \
+	src/host/launch/rank_facts.c \
 	src/host/launch/sibling_ranks.c src/host/launch/sibling_ranks.h \
 	src/host/launch/visible_gpus.c src/host/launch/visible_gpus.h \
 	src/host/mps/mps.c src/host/mps/mps.h \
 	src/host/mps/mps_control.c src/host/mps/mps_control.h \
 	src/host/mps/mps_dir.c src/host/mps/mps_dir.h \
-	src/host/mps/mps_probe.c src/host/mps/mps_probe.h \
 	src/host/mps/mps_supervisor.c src/host/mps/mps_supervisor.h \
 	src/host/pmix/mca_param.c src/host/pmix/mca_param.h \
 	src/host/pmix/plugin_file.c src/host/pmix/plugin_file.h \
@@ -46,7 +44,6 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/sys/bind.c src/host/sys/bind.h \
 	src/host/sys/env_array.c src/host/sys/env_array.h \
 	src/host/sys/file.c src/host/sys/file.h \
-	src/host/sys/file_write.c src/host/sys/file_write.h \
 	src/host/sys/ld_search.c src/host/sys/ld_search.h \
 	src/host/sys/process.c src/host/sys/process.h \
 	src/host/sys/subprocess.c src/host/sys/subprocess.h \

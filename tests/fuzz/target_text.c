@@ -7,7 +7,7 @@
 #include "core/base/idset.h"
 #include "core/base/json.h"
 #include "core/env/visible_devices.h"
-#include "host/launch/map.h"
+#include "host/launch/placement.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What was parsed and is written parses to the same. */

@@ -1,3 +1,4 @@
+/* The ranks of a job on a node; neighbours among ranks that have a GPU. */
 #include "core/plan/job.h"
 
 #include <stdlib.h>
@@ -30,4 +31,19 @@ void job_mark_masters(struct job *job, const int *masters, int nmasters)
         for (int m = 0; m < nmasters; m++)
             if (job->ranks[r].rank == masters[m])
                 job->ranks[r].master = true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+void job_neighbors(const int *ranks, int nranks, int rank, int *north, int *south)
+{
+    const int *at = nranks ? bsearch(&rank, ranks, (size_t)nranks, sizeof *ranks, by_number) : NULL;
+
+    *north = at && at > ranks ? at[-1] : -1;
+    *south = at && at < ranks + nranks - 1 ? at[1] : -1;
 }

@@ -35,4 +35,9 @@ void job_clear(struct job *job);
 /* Marks the ranks whose global number is among the masters. */
 void job_mark_masters(struct job *job, const int *masters, int nmasters);
 
+/* ranks: the job's ranks with a GPU, ascending, over all nodes. north is the
+ * nearest of them below rank, south the nearest above, -1 where there is none;
+ * both are -1 when rank itself is not among them. */
+void job_neighbors(const int *ranks, int nranks, int rank, int *north, int *south);
+
 #endif

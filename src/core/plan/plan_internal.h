@@ -48,9 +48,6 @@ void plan_cost(const struct plan_work *work, struct plan_cost *cost);
 /* plan_cpus.c: gives cores to all ranks; roles and GPUs are settled. */
 int plan_cpus(struct plan_work *work, struct gpubind_error *err);
 
-/* plan_nics.c */
-void plan_nics(struct plan_work *work);
-
 /* plan_hash.c */
 uint64_t plan_hash(const struct node *node, const struct plan *plan);
 

@@ -4,7 +4,7 @@
 
 #include "core/base/text_table.h"
 #include "core/report/render.h"
-#include "core/topo/gpu_neighbors.h"
+#include "core/plan/job.h"
 
 enum { RANK, LOCAL, ROLE, GPU, PCI, UUID, CPUS, NUMA, NIC, NORTH, SOUTH, COLUMNS };
 

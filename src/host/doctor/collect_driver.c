@@ -8,7 +8,7 @@
 
 #include "core/env/mps_env.h"
 #include "host/doctor/collect.h"
-#include "host/mps/mps_probe.h"
+#include "host/mps/mps_control.h"
 #include "host/sys/ld_search.h"
 #include "host/sys/sysroot.h"
 

@@ -5,60 +5,50 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/variables.h"
 #include "core/report/render.h"
-#include "host/discover/nvidia.h"
-#include "host/launch/map.h"
 #include "host/launch/visible_gpus.h"
-#include "host/sys/bind.h"
+#include "host/sys/file.h"
 #include "host/sys/process.h"
 
-/* Whole lines, as many as there is room for. */
-static void read_unknown(struct facts *facts)
-{
-    struct text text = {0};
-    char *end;
+/* ---- --map */
 
-    variables_note_unknown(environ, "\n", &text);
-    snprintf(facts->unknown, sizeof facts->unknown, "%s", text.bytes ? text.bytes : "");
-    end = strrchr(facts->unknown, '\n');
-    if (end)
-        end[1] = '\0';
-    text_clear(&text);
+static int add_entry(const struct node *node, const char *entry, struct policy *policy,
+                     struct gpubind_error *err)
+{
+    struct gpubind_error why;
+    int gpu = node_find_gpu(node, entry, &why);
+
+    if (gpu < 0)
+        return error_set(err, "--map: %s", why.text);
+    for (int i = 0; i < policy->nmap; i++)
+        if (policy->map[i] == gpu)
+            return error_set(err, "--map: '%s' names GPU %d a second time", entry,
+                             node->gpus[gpu].index);
+    policy->map[policy->nmap++] = gpu;
+    return 0;
 }
 
-int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err)
+int map_read(const struct node *node, const char *text, struct policy *policy,
+             struct gpubind_error *err)
 {
-    struct binding_policy policy;
+    char *copy = *text == '@' ? file_read_list(text + 1, err) : strdup(text);
+    char *rest = copy, *entry;
+    int status = 0;
 
-    memset(facts, 0, sizeof *facts);
-    binding_policy_read(world, &policy);
-    facts->wish = policy.wish;
-    facts->rank = world->rank;
-    facts->local = world->local;
-    facts->unnumbered = world->unnumbered;
-    facts->has_memory_policy = bind_has_memory_policy();
-    nvidia_minors("", &facts->minors);
-    read_unknown(facts);
-    for (int which = 0; which < VISIBLE_VARIABLES; which++) {
-        const char *name = visible_variable(which);
-        const char *value = getenv(name);
-
-        facts->has_visible[which] = value != NULL;
-        if (value && strlen(value) >= sizeof facts->visible[which])
-            return error_set(err, "%s is longer than %zu bytes", name,
-                             sizeof facts->visible[which] - 1);
-        if (value)
-            snprintf(facts->visible[which], sizeof facts->visible[which], "%s", value);
-    }
-    if (process_cpus(&facts->cpus, err) < 0)
-        return -1;
-    facts->wide = facts->cpus;
-    if (facts->wish == BINDING_ASKED)
-        return 0;
-    return process_cpus_before_binding(policy.has_daemon ? &policy.daemon : NULL, &facts->wide,
-                                       err);
+    if (!copy)
+        return *text == '@' ? -1 : error_set(err, "out of memory");
+    policy->nmap = 0;
+    /* A node without GPU has nothing to map; what that means is the plan's. */
+    while (node->ngpus && status == 0 && (entry = strsep(&rest, ", \t\r\n")))
+        if (*entry)
+            status = add_entry(node, entry, policy, err);
+    if (status == 0 && node->ngpus && !policy->nmap)
+        status = error_set(err, "--map %s names no GPU", text);
+    free(copy);
+    return status;
 }
+
+/* ---- the placement */
 
 int placement_load(struct placement *placement, const struct rules *rules, const char *topology,
                    struct gpubind_error *err)

@@ -11,7 +11,6 @@
 #include "host/discover/nvml.h"
 #include "host/mps/mps_control.h"
 #include "host/mps/mps_dir.h"
-#include "host/mps/mps_probe.h"
 #include "host/mps/mps_supervisor.h"
 
 /* What CUDA_VISIBLE_DEVICES is left at for the rank, NULL: it is not. */

@@ -22,4 +22,8 @@ void mps_control_quit(const char *pipe);
  * were any. */
 bool mps_control_kill(const char *pipe);
 
+/* The control daemon's pipe is in the directory, and it is not known that the daemon
+ * has died. root: see sysroot.h. */
+bool mps_is_served(const char *root, const char *directory);
+
 #endif

@@ -1,5 +1,8 @@
+/* Reads and writes whole files. */
 #ifndef GPUBIND_HOST_SYS_FILE_H
 #define GPUBIND_HOST_SYS_FILE_H
+
+#include <stddef.h>
 
 #include "core/base/error.h"
 
@@ -15,5 +18,9 @@ char *file_read_within(const char *path, int seconds, struct gpubind_error *err)
  * number of lines, come with one comma between them, and without comments, which
  * '#' begins. */
 char *file_read_list(const char *path, struct gpubind_error *err);
+
+/* Makes or replaces a file, at once: readers find the old or the whole new one, and a
+ * failure leaves the old. What is no regular file (a pipe, /dev/stdout) is written to. */
+int file_write(const char *path, const char *bytes, size_t nbytes, struct gpubind_error *err);
 
 #endif

@@ -1,0 +1,104 @@
+/* What a rank says of itself: read in its process, checked in the leader's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/variables.h"
+#include "host/discover/nvidia.h"
+#include "host/launch/placement.h"
+#include "host/sys/bind.h"
+#include "host/sys/process.h"
+
+/* Whole lines, as many as there is room for. */
+static void read_unknown(struct facts *facts)
+{
+    struct text text = {0};
+    char *end;
+
+    variables_note_unknown(environ, "\n", &text);
+    snprintf(facts->unknown, sizeof facts->unknown, "%s", text.bytes ? text.bytes : "");
+    end = strrchr(facts->unknown, '\n');
+    if (end)
+        end[1] = '\0';
+    text_clear(&text);
+}
+
+int facts_read(const struct world *world, struct facts *facts, struct gpubind_error *err)
+{
+    struct binding_policy policy;
+
+    memset(facts, 0, sizeof *facts);
+    binding_policy_read(world, &policy);
+    facts->wish = policy.wish;
+    facts->rank = world->rank;
+    facts->local = world->local;
+    facts->unnumbered = world->unnumbered;
+    facts->has_memory_policy = bind_has_memory_policy();
+    nvidia_minors("", &facts->minors);
+    read_unknown(facts);
+    for (int which = 0; which < VISIBLE_VARIABLES; which++) {
+        const char *name = visible_variable(which);
+        const char *value = getenv(name);
+
+        facts->has_visible[which] = value != NULL;
+        if (value && strlen(value) >= sizeof facts->visible[which])
+            return error_set(err, "%s is longer than %zu bytes", name,
+                             sizeof facts->visible[which] - 1);
+        if (value)
+            snprintf(facts->visible[which], sizeof facts->visible[which], "%s", value);
+    }
+    if (process_cpus(&facts->cpus, err) < 0)
+        return -1;
+    facts->wide = facts->cpus;
+    if (facts->wish == BINDING_ASKED)
+        return 0;
+    return process_cpus_before_binding(policy.has_daemon ? &policy.daemon : NULL, &facts->wide,
+                                       err);
+}
+
+/* ---- A process of the same user need not be a rank of this build. */
+
+static bool is_text(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+/* A bool with another value must not even be read as one. */
+static bool is_bool(const bool *flag)
+{
+    return *(const unsigned char *)flag <= 1;
+}
+
+static bool has_good_texts(const struct facts *facts)
+{
+    for (int which = 0; which < VISIBLE_VARIABLES; which++)
+        if (!is_text(facts->visible[which], sizeof facts->visible[which]) ||
+            !is_bool(&facts->has_visible[which]))
+            return false;
+    return is_text(facts->made_gpus, sizeof facts->made_gpus) &&
+           is_text(facts->failure, sizeof facts->failure) &&
+           is_text(facts->unknown, sizeof facts->unknown);
+}
+
+static bool has_good_prefs(const struct prefs *prefs)
+{
+    return (unsigned)prefs->visible <= VISIBLE_ALL && (unsigned)prefs->ids <= IDS_INDEX &&
+           (unsigned)prefs->nic <= NIC_NONE && is_bool(&prefs->omp) &&
+           is_bool(&prefs->ze.composite) && is_bool(&prefs->ze.by_pci);
+}
+
+int facts_check(const void *bytes, size_t size, struct gpubind_error *err)
+{
+    const struct facts *facts = bytes;
+
+    if (size != sizeof *facts || !is_text(facts->version, sizeof facts->version) ||
+        strcmp(facts->version, PACKAGE_VERSION) != 0)
+        return error_set(err, "the ranks of this node run different versions of gpubind");
+    if (facts->rank < 0 || facts->local < 0 || (unsigned)facts->wish > BINDING_UNKNOWN ||
+        !is_bool(&facts->unnumbered) || !is_bool(&facts->report) || !is_bool(&facts->verbose) ||
+        !is_bool(&facts->mps) || !is_bool(&facts->has_memory_policy) || !is_bool(&facts->made) ||
+        !is_bool(&facts->made_master) || !has_good_prefs(&facts->prefs) || !has_good_texts(facts))
+        return error_set(err, "a process of this node says what no rank can have said");
+    return 0;
+}
