@@ -51,7 +51,7 @@ static void check_memory(struct checking *checking)
     struct idset want, have;
     char *text;
 
-    /* The plugin's is a hint that nobody has carried out. */
+    /* The plugin's memory directive is a hint, which is not applied. */
     if (getenv("GPUBIND_MADE_BY"))
         return;
     if (!numa || idlist_parse(numa, "GPUBIND_NUMA", &want, NULL) < 0)

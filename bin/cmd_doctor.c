@@ -6,7 +6,7 @@
 #include "host/doctor/collect.h"
 
 #define EXIT_FOUND 1
-/* Milliseconds suffice where all is well; NVML starts GPUs that nobody uses. */
+/* Milliseconds suffice where all is well; NVML starts idle GPUs. */
 #define FILES_SECONDS 20
 #define NVML_SECONDS 30
 #define MPI_SECONDS 10
@@ -48,7 +48,7 @@ int cmd_doctor(const struct options *options)
     }
     if (doctor_read(FILES_SECONDS, facts, &local, &err) < 0)
         status = fail(&err);
-    /* One rank speaks for its node. */
+    /* The first local rank reports for its node. */
     if (status == 0 && local == 0) {
         if (facts->driver_loaded)
             doctor_ask_nvml(NVML_SECONDS, facts);

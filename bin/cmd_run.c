@@ -1,4 +1,5 @@
-/* Become one rank's program, on the right GPU. */
+/* Runs a command: joins the rendezvous of the node's ranks, applies this rank's directives, execs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 /* When this rank cannot go on, the others need not either. */
 #define SHORT_PATIENCE_S 1.0
-/* Nobody knows how many ranks there are. */
+/* Where the number of ranks is not known. */
 #define UNKNOWN_PATIENCE_S 2.0
 #define UNKNOWN_SIZE 1000000
 
@@ -46,19 +47,19 @@ static int read_self(struct run *run, struct gpubind_error *err)
     return 0;
 }
 
-/* A job of one rank needs no meeting. */
-static enum rendezvous_outcome decide_alone(struct run *run, struct rendezvous_message *orders,
+/* A job of one rank needs no rendezvous. */
+static enum rendezvous_outcome decide_alone(struct run *run, struct rendezvous_message *directives,
                                             struct gpubind_error *err)
 {
     const struct rendezvous_message mine = {&run->facts, sizeof run->facts, getpid()};
 
-    if (run_prepare(run, err) == 0 && run_decide(run, &mine, 1, orders, err) == 0)
+    if (run_prepare(run, err) == 0 && run_decide(run, &mine, 1, directives, err) == 0)
         return RENDEZVOUS_DONE;
     return RENDEZVOUS_FAILED;
 }
 
-static enum rendezvous_outcome get_directives(struct run *run, struct rendezvous_message *orders,
-                                              struct gpubind_error *err)
+static enum rendezvous_outcome
+get_directives(struct run *run, struct rendezvous_message *directives, struct gpubind_error *err)
 {
     char key[1024], host[256] = "";
     struct rendezvous_call call = {.key = key,
@@ -72,7 +73,7 @@ static enum rendezvous_outcome get_directives(struct run *run, struct rendezvous
                                    .patience_s = run->options->timeout_s};
 
     if (run->world.local_size == 1)
-        return decide_alone(run, orders, err);
+        return decide_alone(run, directives, err);
     gethostname(host, sizeof host - 1);
     snprintf(key, sizeof key, "%s/%s", run->world.job, host);
     if (run->failure)
@@ -81,26 +82,26 @@ static enum rendezvous_outcome get_directives(struct run *run, struct rendezvous
         call.expected = UNKNOWN_SIZE;
         call.patience_s = UNKNOWN_PATIENCE_S;
     }
-    return node_rendezvous(&call, orders, err);
+    return node_rendezvous(&call, directives, err);
 }
 
-/* Comes to the meeting and returns its orders, the caller's to free, or NULL once
- * everything is said. */
+/* Takes part in the rendezvous and returns this rank's directives, which the caller frees; NULL
+ * when the job cannot go on, which has been reported. */
 static char *agree(struct run *run, size_t *size)
 {
-    struct rendezvous_message orders = {0};
+    struct rendezvous_message directives = {0};
     struct gpubind_error err;
     enum rendezvous_outcome outcome = RENDEZVOUS_FAILED;
 
     if (read_self(run, &err) == 0)
-        outcome = get_directives(run, &orders, &err);
+        outcome = get_directives(run, &directives, &err);
     if (outcome == RENDEZVOUS_FAILED)
         fail(&err);
     placement_clear(&run->placement);
     text_clear(&run->remarks);
     text_clear(&run->notes);
-    *size = orders.size;
-    return orders.bytes;
+    *size = directives.size;
+    return directives.bytes;
 }
 
 int cmd_fail(const struct options *options, const struct gpubind_error *err, int status)
@@ -112,13 +113,13 @@ int cmd_fail(const struct options *options, const struct gpubind_error *err, int
     return status;
 }
 
-static int become(const struct options *options, const char *orders, size_t size)
+static int become(const struct options *options, const char *directives, size_t size)
 {
     struct gpubind_error err;
     struct text notes = {0};
     int status;
 
-    if (directives_apply(orders, size, &notes, &err) < 0)
+    if (directives_apply(directives, size, &notes, &err) < 0)
         return fail(&err);
     if (!options->quiet)
         say_lines(notes.bytes);
@@ -144,7 +145,7 @@ int cmd_run(const struct options *given)
     struct run run = {.options = &options, .plugin = plugin_plan_state(given)};
     struct gpubind_error err;
     int status = program_find(options.command[0], &err);
-    char *orders;
+    char *directives;
     size_t size;
 
     if (status)
@@ -155,8 +156,8 @@ int cmd_run(const struct options *given)
         look_only(&options);
     else
         plugin_plan_forget(run.plugin);
-    orders = agree(&run, &size);
-    status = orders ? become(&options, orders, size) : EXIT_OWN;
-    free(orders);
+    directives = agree(&run, &size);
+    status = directives ? become(&options, directives, size) : EXIT_OWN;
+    free(directives);
     return status;
 }

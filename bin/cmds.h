@@ -8,7 +8,7 @@
 #define EXIT_OWN 125
 
 int cmd_run(const struct options *options);
-/* When this rank cannot go on: the ranks of the node meet all the same, so that
+/* When this rank cannot go on: the rendezvous of the node's ranks takes place all the same, so that
  * one of them says why. Returns status. */
 int cmd_fail(const struct options *options, const struct gpubind_error *err, int status);
 int cmd_plan(const struct options *options);

@@ -1,3 +1,4 @@
+/* The launcher's main program: reads the options, runs the command, prints help and errors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,22 +26,22 @@ int write_all(int fd, const struct text *text)
 
 void say_lines(const char *text)
 {
-    struct text said = {0};
+    struct text output = {0};
 
     while (text && *text) {
         int length = (int)strcspn(text, "\n");
-        size_t from = said.length;
+        size_t from = output.length;
 
-        text_add(&said, "gpubind: %.*s", length, text);
-        if (!said.failed)
-            text_clean(said.bytes + from);
-        text_add(&said, "\n");
+        text_add(&output, "gpubind: %.*s", length, text);
+        if (!output.failed)
+            text_clean(output.bytes + from);
+        text_add(&output, "\n");
         text += length;
         text += *text == '\n';
     }
-    /* There is nobody left to tell when stderr is gone. */
-    (void)write_all(STDERR_FILENO, &said);
-    text_clear(&said);
+    /* A failure to write to stderr cannot be reported. */
+    (void)write_all(STDERR_FILENO, &output);
+    text_clear(&output);
 }
 
 int fail(const struct gpubind_error *err)

@@ -1,3 +1,4 @@
+/* The machines of --plan --nodes: each topology file is loaded once. */
 #include <stdlib.h>
 #include <string.h>
 

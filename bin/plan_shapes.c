@@ -1,3 +1,4 @@
+/* Plans of a large job's nodes: nodes with equal ranks on equal machines share one plan. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ static bool alike(const struct shapes *shapes, int a, int b)
     return true;
 }
 
-/* What the ranks of a node would say. */
+/* The facts that the ranks of a node would send. */
 static int make_facts(const struct shapes *shapes, int node, struct facts *facts,
                       struct gpubind_error *err)
 {
@@ -109,14 +110,14 @@ static const struct placement *make_shape(struct shapes *shapes, int node, struc
 {
     struct shape *shape = make_room(shapes);
     struct placement *placement = &shape->placement;
-    struct text said = {0};
-    int status = make_placement(shapes, node, placement, &said, err);
+    struct text messages = {0};
+    int status = make_placement(shapes, node, placement, &messages, err);
 
-    if (notes && said.length)
-        text_add(notes, "%s", said.bytes);
+    if (notes && messages.length)
+        text_add(notes, "%s", messages.bytes);
     shape->node = node;
-    shape->noted = said.length > 0;
-    text_clear(&said);
+    shape->noted = messages.length > 0;
+    text_clear(&messages);
     if (status < 0)
         return NULL;
     shape->shared = plan_renumber(&placement->node, &placement->plan, ranks_of(shapes, node));

@@ -1,3 +1,4 @@
+/* --xml: writes each node's topology with its plan, for lstopo. */
 #include "bin/plan_xml.h"
 
 #include <stdlib.h>

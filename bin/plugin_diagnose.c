@@ -1,3 +1,4 @@
+/* --plugin-info: from what was found about the PMIx plugin to a verdict and a remedy. */
 #include "bin/plugin_diagnose.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 struct plugin_view {
     struct plugin_search *places;
     const char *launcher;
-    bool rank;               /* of a job; else of nobody's */
+    bool rank;               /* of a job */
     bool through_pmix, made; /* this rank's PMIx server, its plan by the plugin */
     bool off;                /* GPUBIND=off */
     const char *pmix;        /* version that runs, or would; "": not known */

@@ -1,3 +1,4 @@
+/* The plan that the PMIx plugin made for this rank: whether it is kept, and what it says. */
 #include "bin/plugin_plan.h"
 
 #include <ctype.h>

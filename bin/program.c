@@ -1,3 +1,4 @@
+/* Finds the program to run as execvp would, before the node's ranks wait for it. */
 #include "bin/program.h"
 
 #include <errno.h>

@@ -17,7 +17,7 @@ struct run {
     struct text remarks, notes;
     struct placement placement;
     struct mps mps;
-    bool complete; /* whoever did not come will not */
+    bool complete;                       /* ranks that have not come will not come */
     const struct gpubind_error *failure; /* why this rank cannot go on, NULL: it can */
 };
 

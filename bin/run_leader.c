@@ -27,7 +27,7 @@ int run_prepare(void *context, struct gpubind_error *err)
 
 static void report(struct run *run, bool table, bool why)
 {
-    const struct gpu_ranks nobody = {0};
+    const struct gpu_ranks no_peers = {0};
     const struct placement *placement = &run->placement;
     struct text text = {0};
 
@@ -41,7 +41,7 @@ static void report(struct run *run, bool table, bool why)
         text_clear(&text);
     }
     if (table) {
-        render_table(&placement->node, &placement->plan, &nobody, &text);
+        render_table(&placement->node, &placement->plan, &no_peers, &text);
         if (run->plugin == PLUGIN_KEPT)
             text_add(&text, "  planned by gpubind's plugin, CPUs bound by the launcher\n");
         if (placement->plan.notes & NOTE_GPUS_SHARED && !placement->node.recorded)
@@ -115,8 +115,7 @@ static int check_facts(const struct rendezvous_message *messages, int n, struct 
     return 0;
 }
 
-/* Whether the other ranks are there, but in places where they cannot meet, such as
- * network namespaces of their own. */
+/* Whether the other ranks exist but cannot be reached, as in network namespaces of their own. */
 static bool is_cut_off(const struct run *run, int came)
 {
     return came == 1 && run->world.local_size > 1 && !run->world.mixed && !run->complete;
@@ -180,7 +179,8 @@ static void note_unknown(const struct rendezvous_message *messages, int n, struc
         }
 }
 
-/* All that take part, those that cannot be asked included; the caller frees. */
+/* The facts of all ranks; those that cannot be reached are assumed to be like this one. The
+ * caller frees. */
 static struct facts *collect(const struct run *run, const struct rendezvous_message *messages,
                              int came, int *n, struct gpubind_error *err)
 {

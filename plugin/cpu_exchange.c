@@ -1,3 +1,4 @@
+/* The CPU exchange: the ranks of a node send their CPU sets to each other. */
 #include "plugin/cpu_exchange.h"
 
 #include <stdio.h>
@@ -13,9 +14,9 @@
 #define PATIENCE_S 3.0
 #define LIMIT_S 5.0
 
-/* Each says "RANK CPUS"; everybody hears the lines of all, and all plan alike. */
-static int tell_all(void *context, const struct rendezvous_message *messages, int n,
-                    struct rendezvous_message *answers, struct gpubind_error *err)
+/* Each rank sends "RANK CPUS" and receives the lines of all, so that all make the same plan. */
+static int answer_all(void *context, const struct rendezvous_message *messages, int n,
+                      struct rendezvous_message *answers, struct gpubind_error *err)
 {
     bool *leads = context;
     struct text all = {0};
@@ -86,7 +87,7 @@ static int take(struct job_info *info, char *lines)
     return status;
 }
 
-/* Joins what was said to a string that take can cut. */
+/* Copies the answer to a string, which take cuts. */
 static int take_answer(struct job_info *info, const struct rendezvous_message *answer)
 {
     char *lines = strndup(answer->bytes, answer->size);
@@ -107,7 +108,7 @@ int cpu_exchange(struct job_info *info, int rank, bool *leads, struct gpubind_er
                                    .patience_s = PATIENCE_S,
                                    .limit_s = LIMIT_S,
                                    .prepare = prepare_nothing,
-                                   .decide = tell_all,
+                                   .decide = answer_all,
                                    .fail = fail_quietly,
                                    .context = leads};
     int status = -1;

@@ -1,4 +1,4 @@
-/* One namespace of the list; jobs.c alone changes it, under its lock. */
+/* One job of the list; jobs.c alone changes it, under its lock. */
 #ifndef GPUBIND_PLUGIN_JOB_H
 #define GPUBIND_PLUGIN_JOB_H
 
@@ -14,10 +14,10 @@ struct plugin_job {
     bool has_view; /* of a real environment, not only of what may be expected */
     bool started;  /* its first rank is about to, or has */
     bool planned, changed;
-    bool change_seen;             /* whoever visits the devices knows that they have changed */
+    bool change_seen;             /* the change was reported by jobs_changed */
     bool required;                /* settings were given: without a plan the job must not start */
     struct gpubind_error why_not; /* unless planned */
-    bool failure_reported;        /* why_not: once, not by every rank */
+    bool failure_reported;        /* why_not, by one rank for all */
     struct placement placement;
     struct text notes; /* about the plan */
     bool reported;
@@ -29,8 +29,7 @@ struct plugin_job {
 /* The one of the list with this name, or NULL. */
 struct plugin_job *plugin_job_find(struct plugin_job *jobs, const char *name);
 
-/* What the ranks of the namespaces have that this one comes after: as many entries as
- * the node has GPUs. */
+/* GPUs that ranks of jobs before this one have: as many entries as the node has GPUs. */
 void plugin_job_taken(const struct plugin_job *job, struct plugin_job *jobs,
                       const struct node *node, struct taken *taken);
 

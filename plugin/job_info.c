@@ -1,3 +1,4 @@
+/* Reads a job from PMIx's server, and publishes the devices of its ranks there. */
 #include "plugin/job_info.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* What PMIx's server knows of a namespace. */
+/* What PMIx's server knows of a job. */
 #ifndef GPUBIND_PLUGIN_JOB_INFO_H
 #define GPUBIND_PLUGIN_JOB_INFO_H
 
@@ -13,8 +13,8 @@ pmix_status_t job_info_read(const char *nspace, struct job_info *info);
 /* Publishes each local rank's GPU as PMIX_DEVICE_ID. Likewise. */
 void job_info_publish(pmix_namespace_t *nptr);
 
-/* The same from any other thread, before long: PMIx's thread does it before it hears of
- * a client that has not started yet. */
+/* The same from any other thread, asynchronously: PMIx's thread does it before it serves a
+ * client that has not started yet. */
 void job_info_publish_soon(const char *nspace);
 
 #endif

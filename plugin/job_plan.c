@@ -1,3 +1,4 @@
+/* The plan of one job and what its ranks' environments get from it. */
 #include "plugin/job_plan.h"
 
 #include <stdio.h>
@@ -45,7 +46,7 @@ static int load_node(const struct job_info *info, hwloc_topology_t topology, str
     if (info->host[0])
         snprintf(node->name, sizeof node->name, "%s", info->host);
     node->recorded = !hwloc_topology_is_thissystem(topology);
-    /* With HWLOC_XMLFILE somebody pretends to be on another machine. */
+    /* With HWLOC_XMLFILE the topology is another machine's. */
     if (node->recorded || getenv("HWLOC_XMLFILE"))
         return 0;
     return nvidia_refine("", NVML_NEVER, node, err);
@@ -89,7 +90,7 @@ void job_plan_add_lines(const struct text *lines, struct text *text)
 void job_plan_report(const struct options *options, const struct placement *placement,
                      const struct text *notes)
 {
-    const struct gpu_ranks nobody = {0};
+    const struct gpu_ranks no_peers = {0};
     struct text text = {0}, why = {0};
 
     if ((options->report || options->verbose) && !options->quiet)
@@ -99,14 +100,14 @@ void job_plan_report(const struct options *options, const struct placement *plac
     job_plan_add_lines(&why, &text);
     text_clear(&why);
     if (options->report) {
-        render_table(&placement->node, &placement->plan, &nobody, &text);
+        render_table(&placement->node, &placement->plan, &no_peers, &text);
         text_add(&text, "  planned by gpubind's plugin, CPUs bound by the daemon\n");
     }
     job_plan_print(&text);
     text_clear(&text);
 }
 
-/* A daemon must not wait for somebody to write into a pipe. */
+/* A daemon must not block on a pipe without a writer. */
 static int check_map(const char *map, struct gpubind_error *err)
 {
     struct stat about;
@@ -123,7 +124,7 @@ int job_plan_load(const struct job_info *info, hwloc_topology_t topology,
     return load_node(info, topology, &placement->node, err);
 }
 
-/* What a site that wants jobs apart should hear of. */
+/* For a site that wants exclusive GPUs: how many ranks share with other jobs. */
 static void note_shared(const struct placement *placement, struct text *notes)
 {
     const struct plan *plan = &placement->plan;

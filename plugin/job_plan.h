@@ -1,4 +1,4 @@
-/* One namespace's plan, as the launcher would make it for the CPUs that the daemon
+/* One job's plan, as the launcher would make it for the CPUs that the daemon
  * binds the ranks to. */
 #ifndef GPUBIND_PLUGIN_JOB_PLAN_H
 #define GPUBIND_PLUGIN_JOB_PLAN_H
@@ -6,13 +6,13 @@
 #include "host/launch/placement.h"
 #include "plugin/jobs.h"
 
-/* What is seen of the job itself. */
+/* The job's settings, from its environment and the site's parameters. */
 struct job_view {
     struct options options; /* texts are not to be looked at once planned */
     struct options limits;  /* as settings_read_limits has them */
     char visible[VISIBLE_VARIABLES][1024]; /* as in struct facts */
     bool has_visible[VISIBLE_VARIABLES];
-    bool exclusive; /* the site's wish */
+    bool exclusive; /* the site's setting */
 };
 
 /* env may be NULL, as when it is not known yet. Parameters that are passed over add a line
@@ -31,12 +31,12 @@ int job_plan_load(const struct job_info *info, hwloc_topology_t topology,
 int job_plan_make(const struct job_info *info, const struct job_view *view,
                   struct placement *placement, struct text *notes, struct gpubind_error *err);
 
-/* On stderr, at once, so that nothing of another process comes between. */
+/* Prints to stderr in one write, so that lines of other processes do not come between. */
 void job_plan_print(const struct text *text);
-/* As gpubind says lines, each with its name before it. */
+/* Adds lines, each with "gpubind: " before it. */
 void job_plan_add_lines(const struct text *lines, struct text *text);
 
-/* Says on stderr what the options ask for. */
+/* Prints the report that the options ask for. */
 void job_plan_report(const struct options *options, const struct placement *placement,
                      const struct text *notes);
 

@@ -1,5 +1,5 @@
-/* Which GPUs a namespace finds taken: those of the ranks that spawned it; where the site
- * wants jobs apart, those of all others. */
+/* Which GPUs are taken for a job: those of the ranks that spawned it; with the site's setting
+ * exclusive, those of all other jobs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "host/launch/visible_gpus.h"
 #include "plugin/job.h"
 
-/* Jobs that spawn jobs; a namespace that were its own ancestor must not hang us. */
+/* Jobs that spawn jobs; a job that is its own ancestor must not loop forever. */
 #define MAX_GENERATIONS 64
 
 struct plugin_job *plugin_job_find(struct plugin_job *jobs, const char *name)
@@ -17,7 +17,7 @@ struct plugin_job *plugin_job_find(struct plugin_job *jobs, const char *name)
     return jobs;
 }
 
-/* The namespace that spawned this one, or the one that spawned that, as far as they
+/* The job that spawned this one, or the one that spawned that, as far as they
  * are here. */
 static const char *family(const struct plugin_job *job, struct plugin_job *jobs)
 {
@@ -30,7 +30,7 @@ static const char *family(const struct plugin_job *job, struct plugin_job *jobs)
     return name;
 }
 
-/* Whether the GPUs of the other namespace's ranks come last for this one's. Of two that
+/* Whether the GPUs of the other job's ranks come last for this one's. Of two that
  * have not started yet, the older one goes first; it looks again when it starts. */
 static bool gives_way(const struct plugin_job *job, const struct plugin_job *other, bool is_older,
                       struct plugin_job *jobs)
@@ -44,8 +44,8 @@ static bool gives_way(const struct plugin_job *job, const struct plugin_job *oth
     return !*job->info.parent || strcmp(family(job, jobs), family(other, jobs)) == 0;
 }
 
-/* What a rank that is left alone sees, if it has a list of its own: without one that is
- * all of the node, of which nobody knows what it uses. */
+/* What a rank without a plan of ours sees, if it has a list of its own: without one that is
+ * all of the node, of which an unknown part is used. */
 static void add_seen(const struct node *node, const struct idset *minors, const char *list,
                      struct taken *taken)
 {
@@ -64,7 +64,7 @@ static void add_seen(const struct node *node, const struct idset *minors, const 
         taken[g].ranks++;
 }
 
-/* The other namespace's node may have fewer GPUs: those that its job sees. */
+/* The other job's node may have fewer GPUs: those that the job sees. */
 static void add_planned(const struct node *node, const struct placement *other,
                         const struct plan_rank *rank, struct taken *taken)
 {

@@ -1,3 +1,4 @@
+/* The jobs of this daemon: one list under one lock. */
 #include "plugin/jobs.h"
 
 #include <pthread.h>
@@ -15,7 +16,7 @@ static struct plugin_job *jobs;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* setup_fork may run in a process that was forked while another thread held the
- * lock, and then nobody would ever release it. */
+ * lock, which is then never released. */
 #define LOCK_PATIENCE_S 5
 
 static bool take_lock(void)
@@ -79,7 +80,7 @@ static void plan_by_view(struct plugin_job *job)
 {
     placement_clear(&job->placement);
     text_clear(&job->notes);
-    /* A node that cannot be planned for is not insisted on, whatever the settings. */
+    /* Without a usable node the job starts unplanned, whatever the settings. */
     job->required = false;
     job->planned = false;
     if (job_plan_load(&job->info, job->topology, &job->placement, &job->why_not) == 0) {
@@ -177,7 +178,7 @@ static void read_job_settings(struct plugin_job *job, char *const *env)
     }
 }
 
-/* Somebody chose for this rank otherwise than for the job. */
+/* This rank has other visible devices than the job: they were chosen for it. */
 static bool is_chosen(const struct plugin_job *job, char *const *env)
 {
     for (int vendor = 0; vendor < VISIBLE_VARIABLES; vendor++) {
@@ -190,7 +191,7 @@ static bool is_chosen(const struct plugin_job *job, char *const *env)
     return false;
 }
 
-/* What it sees is what it has from now on, not what was planned for it. */
+/* From now on the rank has what it sees, not what was planned for it. */
 static void leave_unmanaged(struct plugin_job *job, struct local_rank *rank, char *const *env)
 {
     const struct node *node = &job->placement.node;
@@ -206,7 +207,7 @@ static void leave_unmanaged(struct plugin_job *job, struct local_rank *rank, cha
 }
 
 /* The ranks are there, each with the CPUs that the daemon gave it. Where they cannot
- * tell each other, the plan stays what it was. */
+ * exchange them, the plan stays as it was. */
 static void replan_with_cpus(struct plugin_job *job, int rank)
 {
     struct gpubind_error err;
@@ -215,7 +216,7 @@ static void replan_with_cpus(struct plugin_job *job, int rank)
     if (cpu_exchange(&job->info, rank, &leads, &err) < 0)
         leads = rank == job->info.ranks[0].rank;
     plan(job, job->env);
-    /* One of them speaks for all. */
+    /* One of them reports for all. */
     job->reported = job->failure_reported = job->warned = !leads;
 }
 
@@ -270,7 +271,7 @@ static int fill(struct plugin_job *job, int number, bool forked, char *const *en
         replan_with_cpus(job, number);
     warn(job);
     if (!job->planned) {
-        /* Without settings there is nothing that the job required on. */
+        /* Without settings the job starts unplanned. */
         if (!job->required)
             return 0;
         error_set(err, "%s", job->failure_reported ? "" : job->why_not.text);

@@ -1,5 +1,5 @@
-/* The namespaces (jobs) of a daemon and their plans. Knows nothing of PMIx, and may be
- * called by any thread. */
+/* The jobs (PMIx namespaces) of a daemon and their plans. Independent of PMIx; any thread may
+ * call it. */
 #ifndef GPUBIND_PLUGIN_JOBS_H
 #define GPUBIND_PLUGIN_JOBS_H
 
@@ -30,7 +30,7 @@ struct job_info {
     struct local_rank *ranks; /* malloc'ed */
 };
 
-/* Plans for a new namespace and takes over info->ranks, also after a failure. The
+/* Plans for a new job and takes over info->ranks, also after a failure. The
  * topology is the daemon's and stays. env is the job's environment where a rank's own
  * does not show it, taken over as well, else NULL. */
 int jobs_add(struct job_info *info, hwloc_topology_t topology, char **env,
@@ -40,18 +40,18 @@ int jobs_add(struct job_info *info, hwloc_topology_t topology, char **env,
  * the job's was env, the first environment that is seen is it: settings and
  * *_VISIBLE_DEVICES in it count as they would for the launcher. forked: this is the
  * rank's own process already, whose CPUs are what the daemon chose. Returns -1 only when the job
- * must not start, with the sentence to say, "" when it was said before; an unknown namespace, and
- * one without a plan that nobody asked for, is 0. */
+ * must not start, with the error, "" when it was reported before; an unknown job, and one without
+ * a plan and without settings, is 0. */
 int jobs_environment(const char *name, int rank, bool forked, char ***env,
                      struct gpubind_error *err);
 
 /* Calls each with the UUID (or PCI address) of every local rank's first GPU, "" where
- * it has none of ours; the namespace cannot change meanwhile. */
+ * it has none of ours; the job cannot change meanwhile. */
 typedef void device_visitor(void *context, int rank, const char *device);
 void jobs_visit_devices(const char *name, device_visitor *each, void *context);
 
-/* Whether any of that may have changed since it was visited last, and nobody has heard so:
- * who does is to visit. */
+/* Whether any of that may have changed since the last visit. True once for each change: the
+ * caller is to visit. */
 bool jobs_changed(const char *name);
 
 void jobs_remove(const char *name);

@@ -1,3 +1,4 @@
+/* The plugin's settings: GPUBIND_* variables of the job and MCA parameters of the site. */
 #include "plugin/settings.h"
 
 #include <stdio.h>

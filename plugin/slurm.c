@@ -1,3 +1,4 @@
+/* Slurm: recognises slurmstepd and rebuilds the job's environment from the SPANK relay. */
 #include "plugin/slurm.h"
 
 #include <stdio.h>

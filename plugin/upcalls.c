@@ -11,7 +11,7 @@
 #include "plugin/jobs.h"
 #include "plugin/slurm.h"
 
-/* What the user exported for gpubind goes with the job, so that nobody has to name it on the
+/* What the user exported for gpubind goes with the job, so that it need not be named on the
  * command line. */
 pmix_status_t gpubind_harvest_envars(pmix_namespace_t *nptr, const pmix_info_t info[],
                                      size_t ninfo, pmix_list_t *ilist, char ***priors)

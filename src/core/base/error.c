@@ -1,3 +1,4 @@
+/* Formats the sentence of an error. */
 #include "core/base/error.h"
 
 #include <stdarg.h>

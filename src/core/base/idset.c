@@ -1,3 +1,4 @@
+/* Sets of small numbers, and their text form "0-3,8". */
 #include "core/base/idset.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Minimum-cost flow by successive shortest paths. */
 #include "core/base/min_cost_flow.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* A string that grows; text that is safe to print. */
 #include "core/base/text.h"
 
 #include <stdio.h>

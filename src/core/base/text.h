@@ -22,7 +22,7 @@ void text_add_wrapped(struct text *text, const char *words, int indent);
 void text_clear(struct text *text);
 /* Puts '?' for all that would do something to a terminal or begin another line. */
 void text_clean(char *string);
-/* What somebody else wrote, cleaned so, and cut to size bytes with its end. */
+/* Copies text of another program, cleaned like this and cut to size bytes with its NUL. */
 void text_copy(char *to, size_t size, const char *from);
 
 #endif

@@ -1,3 +1,4 @@
+/* Text in aligned columns. */
 #include "core/base/text_table.h"
 
 #include <stdlib.h>

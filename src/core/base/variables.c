@@ -1,3 +1,4 @@
+/* The table of all GPUBIND_ variables. */
 #include "core/base/variables.h"
 
 #include <ctype.h>

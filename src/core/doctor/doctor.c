@@ -1,3 +1,4 @@
+/* The table of checks, their results, and the facts that they start from. */
 #include "core/doctor/doctor.h"
 
 #include <stdarg.h>

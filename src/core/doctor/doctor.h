@@ -1,5 +1,5 @@
-/* What slows or breaks GPU jobs on a node: pure judgements over facts that somebody
- * gathered, and how they are shown. */
+/* Checks for what slows or breaks GPU jobs on a node, over facts that the caller collected, and
+ * their report. */
 #ifndef GPUBIND_CORE_DOCTOR_DOCTOR_H
 #define GPUBIND_CORE_DOCTOR_DOCTOR_H
 

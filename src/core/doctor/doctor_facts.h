@@ -9,7 +9,7 @@
 #define DOCTOR_MAX_GPUS 64
 #define DOCTOR_MAX_BRIDGES 8
 
-/* Where a number can be -1 it is then not known, unless something else is said. */
+/* Where a number can be -1 it is then not known, unless noted otherwise. */
 enum doctor_file {
     DOCTOR_FILE_UNKNOWN,
     DOCTOR_FILE_USABLE,
@@ -47,7 +47,7 @@ enum { DOCTOR_PROCESSES_ANY = 0, DOCTOR_PROCESSES_ONE_THREAD, DOCTOR_PROCESSES_N
 struct doctor_mpi {
     char name[16], version[32];
     int cuda;           /* 0 no, 1 yes */
-    char evidence[256]; /* a command and what it said, or why it said nothing */
+    char evidence[256]; /* a command and its output, or why it has none */
 };
 
 struct doctor_plugin {

@@ -1,3 +1,4 @@
+/* What MPS needs in a rank's environment. */
 #include "core/env/mps_env.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* A rank's part of the plan as environment variables. */
 #include "core/env/render_env.h"
 
 #include <stdio.h>

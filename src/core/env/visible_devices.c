@@ -1,3 +1,4 @@
+/* Writes CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, ZE_AFFINITY_MASK and the like. */
 #include "core/env/visible_devices.h"
 
 #include <stdlib.h>

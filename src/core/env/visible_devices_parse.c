@@ -1,3 +1,4 @@
+/* Reads visibility variables as the vendors' runtimes read them. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

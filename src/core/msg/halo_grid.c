@@ -1,3 +1,4 @@
+/* The grid of a halo exchange: which rank has which neighbours, and which box goes to each. */
 #include "core/msg/halo_grid.h"
 
 #include <limits.h>

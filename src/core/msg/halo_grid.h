@@ -10,7 +10,7 @@
 enum { HALO_DIMS = 3, HALO_NEIGHBORS = 26 };
 
 /* The numbers of one rank. Dimensions from ndims on are 1 rank with 1 cell, so that
- * nobody has to ask for ndims: see halo_grid_fill. */
+ * no caller has to look at ndims: see halo_grid_fill. */
 struct halo_grid {
     int ndims;
     int ranks[HALO_DIMS];    /* 0: to be chosen */

@@ -1,3 +1,4 @@
+/* Checks message headers that another process wrote. */
 #include "core/msg/msg_header.h"
 
 #include <string.h>

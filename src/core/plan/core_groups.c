@@ -1,3 +1,4 @@
+/* Groups cores and ranks by what the assignment of cores can tell apart. */
 #include "core/plan/core_groups.h"
 
 #include <stdlib.h>

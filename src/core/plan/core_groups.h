@@ -1,4 +1,4 @@
-/* Ranks and cores grouped by what sets them apart. Internal to the core. */
+/* Ranks and cores in groups of equals, for the assignment of cores. Internal to the plan. */
 #ifndef GPUBIND_CORE_PLAN_CORE_GROUPS_H
 #define GPUBIND_CORE_PLAN_CORE_GROUPS_H
 

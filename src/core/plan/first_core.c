@@ -6,13 +6,13 @@
 #include "core/base/min_cost_flow.h"
 #include "core/plan/core_groups.h"
 
-/* How a round of first cores is played. */
+/* The parameters of one round of assigning first cores. */
 struct deal {
     bool *plays;  /* of each kind */
     int per_core; /* ranks that may have the same core */
 };
 
-/* Ranks without GPU keep away from the cores that are near somebody's GPU. */
+/* Ranks without a GPU avoid cores that are near a GPU of another rank. */
 static long first_core_cost(const struct cells *cells, int kind, int cell)
 {
     if (cells->has_gpu[kind] || cells_look(cells, cell, kind) == CELL_WITHHELD)
@@ -76,7 +76,7 @@ static void read_flow(struct cells *cells, const struct flow *flow)
     }
 }
 
-/* 1 when every rank that plays got a core, 0 when not, -1 on failure. */
+/* 1 when every rank of the round got a core, 0 when not, -1 on failure. */
 static int deal_first(struct cells *cells, const struct deal *deal, struct gpubind_error *err)
 {
     struct flow flow;

@@ -1,3 +1,4 @@
+/* Groups GPUs into sets of gpus_per_rank that are close to each other. */
 #include <stdlib.h>
 #include <string.h>
 

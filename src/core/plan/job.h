@@ -16,7 +16,7 @@ struct job_rank {
     int local;         /* number on its node */
     bool master;       /* takes no GPU */
     struct idset cpus; /* PUs that its launcher lets it use */
-    bool kept;         /* somebody else already chose its GPUs ... */
+    bool kept;         /* its GPUs were assigned before ... */
     struct idset gpus; /* ... namely these positions in the node ... */
     short *order;      /* ... in this order, owned; NULL: ascending */
 };

@@ -1,3 +1,4 @@
+/* A node's plan: roles, then GPUs, CPUs and NICs. */
 #include "core/plan/plan.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static int check_policy(const struct node *node, const struct policy *policy,
     return 0;
 }
 
-/* What somebody else chose: the rank keeps it, and nobody else is kept off. */
+/* GPUs that were assigned to the rank before: it keeps them, others may share them. */
 static void keep_gpus(struct plan_rank *rank, const struct idset *gpus, const short *order)
 {
     rank->kept = true;

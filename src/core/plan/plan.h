@@ -38,15 +38,15 @@ struct plan_cost {
     long numa_imbalance;    /* the same over NUMA nodes */
 };
 
-/* What a plan wants said, once a node. */
+/* Notes about a plan, for the user, once a node. */
 enum plan_note {
     NOTE_NO_GPU = 1 << 0,       /* the node has no usable GPU */
     NOTE_CORES_SHARED = 1 << 1, /* fewer cores than ranks */
     NOTE_GPUS_SHARED = 1 << 2,
-    NOTE_IDLE = 1 << 3,         /* overflow left ranks without GPU */
-    NOTE_UNUSED_GPUS = 1 << 4,  /* sets of gpus_per_rank left some over */
-    NOTE_KEPT = 1 << 5,         /* somebody else's choice of GPUs was kept */
-    NOTE_NO_LEFTOVER = 1 << 6,  /* masters and idle ranks share the workers' cores */
+    NOTE_IDLE = 1 << 3,        /* overflow left ranks without GPU */
+    NOTE_UNUSED_GPUS = 1 << 4, /* sets of gpus_per_rank left some over */
+    NOTE_KEPT = 1 << 5,        /* GPUs that were assigned before are kept */
+    NOTE_NO_LEFTOVER = 1 << 6, /* masters and idle ranks share the workers' cores */
 };
 
 struct plan_rank {

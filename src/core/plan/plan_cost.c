@@ -1,3 +1,4 @@
+/* The cost of an assignment of GPUs. */
 #include <string.h>
 
 #include "core/plan/plan_internal.h"

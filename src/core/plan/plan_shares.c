@@ -159,7 +159,7 @@ static void lay_out(const struct shares *s, int nmembers)
     }
 }
 
-/* The rank that has each core; -1 nobody, -2 several. */
+/* The rank that has each core; -1 none, -2 several. */
 static void find_owners(const struct shares *s)
 {
     for (int c = 0; c < s->ncores; c++) {

@@ -1,3 +1,4 @@
+/* Which rank runs on which node, from --ranks, --nodes and --distribution. */
 #include "core/plan/process_map_internal.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Groups ranks with equal CPU sets, and computes their distances to GPUs. */
 #include <stdlib.h>
 #include <string.h>
 

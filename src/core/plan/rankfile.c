@@ -1,3 +1,4 @@
+/* Reads a process map from an Open MPI rankfile or a list of hosts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

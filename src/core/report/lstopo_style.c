@@ -1,3 +1,4 @@
+/* Colours and labels of a node's cores and GPUs for lstopo. */
 #include "core/report/lstopo_style.h"
 
 #include <stdlib.h>

@@ -24,7 +24,7 @@ void render_json(const struct node *node, const struct plan *plan, const struct 
 void render_why(const struct node *node, const struct plan *plan, const struct policy *policy,
                 struct text *text);
 
-/* What the plan wants said (enum plan_note), one sentence a line. */
+/* The plan's notes (enum plan_note), one sentence a line. */
 void render_notes(const struct node *node, const struct plan *plan, struct text *text);
 
 #endif

@@ -1,3 +1,4 @@
+/* A node's GPUs, NICs and links as text. */
 #include "core/report/render_list.h"
 
 #include <stdlib.h>

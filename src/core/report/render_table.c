@@ -1,3 +1,4 @@
+/* A plan as a table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Why the plan is as it is: a line for each rank. */
 #include <stdlib.h>
 
 #include "core/report/render.h"

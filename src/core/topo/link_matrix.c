@@ -1,3 +1,4 @@
+/* How GPUs and NICs are connected: PCI, NVLink, XGMI, Xe Link. */
 #include "core/topo/link_matrix.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The model of a node: made, copied, checked, restricted. */
 #include "core/topo/node.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Finds GPUs of a node by index, PCI address or UUID. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Fills a node from an hwloc topology. */
 #include "core/topo/node_from_hwloc_pci.h"
 
 #include <stdio.h>

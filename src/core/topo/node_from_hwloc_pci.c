@@ -1,3 +1,4 @@
+/* PCI devices of an hwloc topology: NICs, links, addresses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

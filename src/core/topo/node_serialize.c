@@ -1,3 +1,4 @@
+/* A node as bytes and back, with checks. */
 #include "core/topo/node_serialize.h"
 
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 /* The caller frees; NULL without memory. */
 void *node_pack(const struct node *node, size_t *size);
 
-/* Whoever packed the bytes may have lost its mind: all that planning relies on is
- * looked at. The caller clears the node; after a failure it is empty. */
+/* The bytes are not trusted: everything that planning relies on is checked. The caller clears the
+ * node; after a failure it is empty. */
 int node_unpack(const void *bytes, size_t size, struct node *node, struct gpubind_error *err);
 
 #endif

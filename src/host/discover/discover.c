@@ -1,3 +1,4 @@
+/* Discovery with hwloc, which is loaded as discover.so. */
 #include "host/discover/discover.h"
 
 #include <errno.h>

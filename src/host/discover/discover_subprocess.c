@@ -1,3 +1,4 @@
+/* Discovery and --xml in the hwloc subprocess. */
 #include "host/discover/discover_subprocess.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* hwloc in a process of its own, for what somebody else wrote. */
+/* Discovery in the hwloc subprocess. */
 #ifndef GPUBIND_HOST_DISCOVER_DISCOVER_SUBPROCESS_H
 #define GPUBIND_HOST_DISCOVER_DISCOVER_SUBPROCESS_H
 

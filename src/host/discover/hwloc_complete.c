@@ -1,3 +1,4 @@
+/* Adds links and names that hwloc does not know to a topology. */
 #include "host/discover/hwloc_complete.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Adds links and names that hwloc does not know to a topology. */
 #ifndef GPUBIND_HOST_DISCOVER_HWLOC_COMPLETE_H
 #define GPUBIND_HOST_DISCOVER_HWLOC_COMPLETE_H
 

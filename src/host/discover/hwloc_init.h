@@ -1,3 +1,4 @@
+/* Which hwloc components are used, and how a topology is started. */
 #ifndef GPUBIND_HOST_DISCOVER_HWLOC_INIT_H
 #define GPUBIND_HOST_DISCOVER_HWLOC_INIT_H
 

@@ -1,3 +1,4 @@
+/* PCI devices from sysfs for hwloc, without reading configuration space. */
 #include "host/discover/hwloc_pci.h"
 
 #include <hwloc/plugins.h>

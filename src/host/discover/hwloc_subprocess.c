@@ -1,3 +1,4 @@
+/* The hwloc subprocess: limits on time and memory, and the result through a pipe. */
 #include "host/discover/hwloc_subprocess.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static void limit_myself(int cpu_s)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     lower(RLIMIT_CORE, 0, 0);
-    /* At the hard limit the kernel kills, and nobody could tell why. */
+    /* At the hard limit the kernel sends SIGKILL, which does not say why. */
     lower(RLIMIT_CPU, (rlim_t)cpu_s, (rlim_t)cpu_s + 1);
     if (space)
         lower(RLIMIT_AS, space + MEMORY_LIMIT, space + MEMORY_LIMIT);
@@ -90,7 +91,7 @@ static void send_all(int fd, const void *bytes, size_t size)
 }
 
 /* The child's part. The file is read here, once: it may be a pipe without an end, and
- * nobody can exchange it between two readings. */
+ * it cannot change between two reads. */
 static void serve(int out, void *context)
 {
     const struct hwloc_work *work = context;

@@ -1,5 +1,5 @@
-/* hwloc in a process of its own, for what somebody else wrote: bounded in time and memory;
- * it may die. */
+/* Runs hwloc in a subprocess with limits on time and memory, for files from users: a crash of
+ * hwloc is an error, not the end of the program. */
 #ifndef GPUBIND_HOST_DISCOVER_HWLOC_SUBPROCESS_H
 #define GPUBIND_HOST_DISCOVER_HWLOC_SUBPROCESS_H
 

@@ -1,3 +1,4 @@
+/* Exports an hwloc XML with colours and labels. */
 #include "host/discover/lstopo_export.h"
 
 #include <errno.h>

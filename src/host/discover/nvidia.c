@@ -1,3 +1,4 @@
+/* The NVIDIA driver's files in /proc and /dev, completed by NVML where needed. */
 #include "host/discover/nvidia.h"
 
 #include <dirent.h>
@@ -229,7 +230,7 @@ static bool misses_uuid(const struct node *node)
 
 static const char mig_gap[] = "a GPU is partitioned (MIG)";
 
-/* What cannot be planned with what the files tell; NULL: nothing. */
+/* What the files do not say and a plan needs; NULL: nothing. */
 static const char *find_gap(const char *root, const struct node *node)
 {
     if (node->ngpus == 0 && !exists(root, "/proc/driver/nvidia/gpus"))
@@ -274,7 +275,7 @@ int nvidia_refine(const char *root, enum nvml_use use, struct node *node,
     if (node->ngpus && node->gpus[0].vendor != GPU_NVIDIA)
         return 0;
     if (!nvidia_has_driver(root)) {
-        /* Nobody can compute on them. */
+        /* CUDA cannot use them. */
         node->ngpus = 0;
         return 0;
     }

@@ -1,3 +1,4 @@
+/* NVML, opened at run time. */
 #include "host/discover/nvml.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* NVML, opened at run time. It costs tens of milliseconds to initialise, so it
- * is asked only where nothing else tells. */
+ * is used only where other sources have no answer. */
 #ifndef GPUBIND_HOST_DISCOVER_NVML_H
 #define GPUBIND_HOST_DISCOVER_NVML_H
 
@@ -15,7 +15,7 @@ struct nvml_gpu {
     char uuid[96];
     char model[64];
     int minor;
-    bool prohibited; /* its compute mode lets nobody compute */
+    bool prohibited; /* its compute mode is Prohibited */
     bool mig;       /* nothing but its instances can be used */
     int ninstances;
     char instances[NVML_MAX_INSTANCES][96];

@@ -1,3 +1,4 @@
+/* Loads discover.so and decides whether hwloc runs in a subprocess. */
 #include "host/discover/topology.h"
 
 #include <dlfcn.h>
@@ -89,7 +90,7 @@ static int discover(discover_function *function, const char *file, struct node *
     return function(PACKAGE_VERSION, NULL, NULL, node, err);
 }
 
-/* Whether the driver's files are about these GPUs. With HWLOC_XMLFILE somebody pretends
+/* Whether the driver's files are about these GPUs. With HWLOC_XMLFILE the user pretends
  * to be on another machine, or spares hwloc the work on this one: its GPUs are those of
  * the file, of which the driver, where there is one, may tell more. */
 static bool is_here(const struct node *node)

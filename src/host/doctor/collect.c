@@ -1,3 +1,4 @@
+/* Collects the doctor's facts in a subprocess. */
 #include "host/doctor/collect.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static void read_launcher(struct doctor_facts *facts, int *local)
     if (facts->launcher_error[0] || strcmp(world.launcher, "none") == 0)
         return;
     facts->local_size = world.local_size;
-    /* Where nobody numbers the ranks of a node, the first of the job speaks. */
+    /* Without local ranks, the first rank of the job reports. */
     *local = world.unnumbered ? world.rank : world.local;
     if (world.daemons && world.daemons[0])
         facts->daemon_seen = process_ancestor(world.daemons, &daemon);

@@ -1,5 +1,5 @@
-/* Gathers what the doctor judges. root is put before every path ("" but in tests, where
- * it is a folder that pretends a machine); doctor_facts_init comes first. */
+/* Collects the facts for the doctor. root is put before every path ("" except in tests, see
+ * sysroot.h); call doctor_facts_init first. */
 #ifndef GPUBIND_HOST_DOCTOR_COLLECT_H
 #define GPUBIND_HOST_DOCTOR_COLLECT_H
 

@@ -117,19 +117,19 @@ static void take_listed(const char *name, void *context)
 {
     const struct walk *walk = context;
     struct doctor_gpu *gpu = is_address(name) ? doctor_facts_gpu(walk->facts, name) : NULL;
-    struct gpu told;
+    struct gpu found;
 
     if (!gpu)
         return;
     gpu->listed = true;
-    memset(&told, 0, sizeof told);
-    memcpy(told.pci, gpu->pci, sizeof told.pci);
-    told.minor = -1;
-    if (!nvidia_read_information(walk->root, &told))
+    memset(&found, 0, sizeof found);
+    memcpy(found.pci, gpu->pci, sizeof found.pci);
+    found.minor = -1;
+    if (!nvidia_read_information(walk->root, &found))
         return;
-    memcpy(gpu->uuid, told.uuid, sizeof gpu->uuid);
-    memcpy(gpu->model, told.model, sizeof gpu->model);
-    gpu->minor = told.minor;
+    memcpy(gpu->uuid, found.uuid, sizeof gpu->uuid);
+    memcpy(gpu->model, found.model, sizeof gpu->model);
+    gpu->minor = found.minor;
 }
 
 /* The hypervisor bit of cpuid, which x86 alone has. */

@@ -10,7 +10,7 @@
 #include "host/doctor/collect.h"
 #include "host/sys/subprocess.h"
 
-struct told {
+struct nvml_facts {
     struct nvml_gpu gpu;
     int persistence, compute_mode, mig;
     long long ecc_errors;
@@ -20,29 +20,29 @@ struct answer {
     int status; /* of nvml_open */
     char why[256];
     int n;
-    struct told gpus[DOCTOR_MAX_GPUS];
+    struct nvml_facts gpus[DOCTOR_MAX_GPUS];
     int peer[DOCTOR_MAX_GPUS][DOCTOR_MAX_GPUS], nvlink[DOCTOR_MAX_GPUS][DOCTOR_MAX_GPUS];
 };
 
-static void ask_modes(const struct nvml_api *api, nvml_device device, struct told *told)
+static void ask_modes(const struct nvml_api *api, nvml_device device, struct nvml_facts *found)
 {
     unsigned now = 0, pending = 0;
     unsigned long long errors = 0;
 
-    told->persistence = told->compute_mode = told->mig = -1;
-    told->ecc_errors = -1;
+    found->persistence = found->compute_mode = found->mig = -1;
+    found->ecc_errors = -1;
     if (api->nvmlDeviceGetPersistenceMode &&
-        api->nvmlDeviceGetPersistenceMode(device, &told->persistence) != NVML_OK)
-        told->persistence = -1;
+        api->nvmlDeviceGetPersistenceMode(device, &found->persistence) != NVML_OK)
+        found->persistence = -1;
     if (api->nvmlDeviceGetComputeMode &&
-        api->nvmlDeviceGetComputeMode(device, &told->compute_mode) != NVML_OK)
-        told->compute_mode = -1;
+        api->nvmlDeviceGetComputeMode(device, &found->compute_mode) != NVML_OK)
+        found->compute_mode = -1;
     if (api->nvmlDeviceGetMigMode && api->nvmlDeviceGetMigMode(device, &now, &pending) == NVML_OK)
-        told->mig = now == NVML_ENABLED;
+        found->mig = now == NVML_ENABLED;
     if (api->nvmlDeviceGetTotalEccErrors &&
         api->nvmlDeviceGetTotalEccErrors(device, NVML_UNCORRECTED, NVML_SINCE_LOAD, &errors) ==
             NVML_OK)
-        told->ecc_errors = (long long)errors;
+        found->ecc_errors = (long long)errors;
 }
 
 static int ask_pair(const struct nvml_api *api, nvml_device a, nvml_device b, int what)
@@ -62,12 +62,12 @@ static void ask_gpus(const struct nvml_api *api, struct answer *answer)
     if (api->nvmlDeviceGetCount_v2(&count) != NVML_OK)
         count = 0;
     for (unsigned i = 0; i < count && answer->n < DOCTOR_MAX_GPUS; i++) {
-        struct told *told = &answer->gpus[answer->n];
+        struct nvml_facts *found = &answer->gpus[answer->n];
 
-        if (!nvml_read_gpu(api, i, false, &told->gpu) ||
+        if (!nvml_read_gpu(api, i, false, &found->gpu) ||
             api->nvmlDeviceGetHandleByIndex_v2(i, &devices[answer->n]) != NVML_OK)
             continue;
-        ask_modes(api, devices[answer->n++], told);
+        ask_modes(api, devices[answer->n++], found);
     }
     for (int a = 0; a < answer->n; a++)
         for (int b = 0; b < answer->n; b++) {
@@ -107,24 +107,24 @@ static int find_gpu(const struct doctor_facts *facts, const char *pci)
     return -1;
 }
 
-static void take_gpu(struct doctor_facts *facts, const struct told *told)
+static void take_gpu(struct doctor_facts *facts, const struct nvml_facts *found)
 {
-    struct doctor_gpu *gpu = doctor_facts_gpu(facts, told->gpu.pci);
+    struct doctor_gpu *gpu = doctor_facts_gpu(facts, found->gpu.pci);
 
     if (!gpu)
         return;
     gpu->listed = true;
-    if (!gpu->uuid[0] && !strchr(told->gpu.uuid, '?'))
-        memcpy(gpu->uuid, told->gpu.uuid, sizeof gpu->uuid);
+    if (!gpu->uuid[0] && !strchr(found->gpu.uuid, '?'))
+        memcpy(gpu->uuid, found->gpu.uuid, sizeof gpu->uuid);
     if (!gpu->model[0])
-        memcpy(gpu->model, told->gpu.model, sizeof gpu->model);
+        memcpy(gpu->model, found->gpu.model, sizeof gpu->model);
     if (gpu->minor < 0)
-        gpu->minor = told->gpu.minor;
-    gpu->persistence = told->persistence;
-    gpu->compute_mode = told->compute_mode;
-    gpu->mig = told->mig;
-    gpu->instances = told->gpu.ninstances;
-    gpu->ecc_errors = told->ecc_errors;
+        gpu->minor = found->gpu.minor;
+    gpu->persistence = found->persistence;
+    gpu->compute_mode = found->compute_mode;
+    gpu->mig = found->mig;
+    gpu->instances = found->gpu.ninstances;
+    gpu->ecc_errors = found->ecc_errors;
 }
 
 static void take_answer(const struct answer *answer, struct doctor_facts *facts)

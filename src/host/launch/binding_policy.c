@@ -1,3 +1,4 @@
+/* Finds out whether the user asked the launcher for a binding. */
 #include "host/launch/binding_policy.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Did the launcher bind this rank because somebody asked for it? */
+/* Whether the launcher bound this rank on request or by default. */
 #ifndef GPUBIND_HOST_LAUNCH_BINDING_POLICY_H
 #define GPUBIND_HOST_LAUNCH_BINDING_POLICY_H
 
@@ -10,10 +10,10 @@
 
 enum binding_origin {
     BINDING_ASKED,   /* keep to it; also when nothing was bound */
-    BINDING_DEFAULT, /* nobody asked the launcher: bind anew, unless the shape of the
+    BINDING_DEFAULT, /* not requested: bind anew, unless the shape of the
                         ranks' bindings shows that something narrowed them since */
     BINDING_FREE,    /* likewise, for a default that may have any shape */
-    BINDING_UNKNOWN, /* only the shape can tell */
+    BINDING_UNKNOWN, /* follows from the shape alone */
 };
 
 struct binding_policy {

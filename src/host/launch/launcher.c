@@ -1,3 +1,4 @@
+/* Reads job, rank and local rank from the launcher's environment. */
 #include "host/launch/launcher.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* Who started this process, and which rank it is. */
+/* The launcher that started this process, and the rank that it is. */
 #ifndef GPUBIND_HOST_LAUNCH_LAUNCHER_H
 #define GPUBIND_HOST_LAUNCH_LAUNCHER_H
 

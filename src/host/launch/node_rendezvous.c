@@ -1,3 +1,4 @@
+/* The rendezvous of a node's ranks: addresses, the choice of a leader, the followers' side. */
 #include "host/launch/node_rendezvous.h"
 
 #include <errno.h>
@@ -14,12 +15,11 @@
 #include "core/base/hash.h"
 #include "host/launch/node_rendezvous_leader.h"
 
-/* How long a process waits beyond the leader's patience: discovery on a machine
- * under load. */
+/* How long a process waits beyond the leader's timeout, for discovery on a loaded machine. */
 #define GRACE_S 60.0
-/* How long a place may be taken by somebody who does not listen. */
+/* How long an address may be bound by a process that does not listen. */
 #define STUCK_S 3.0
-/* Places tried when strangers sit in the first ones. */
+/* Addresses tried while other users hold the first ones. */
 #define MAX_ADDRESSES 4
 
 double rendezvous_clock(void)
@@ -59,7 +59,7 @@ static socklen_t make_address(const char *key, int number, struct sockaddr_un *a
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-/* The leader's message without its tag. gone: the leader left without a word. */
+/* Receives the leader's answer and removes its tag. *gone: the leader closed without one. */
 static enum rendezvous_outcome receive_answer(int fd, double deadline,
                                               struct rendezvous_message *answer, bool *gone)
 {
@@ -91,7 +91,7 @@ struct attempt {
     const struct rendezvous_call *call;
     double deadline;
     int number;         /* of the address */
-    double stuck_since; /* nobody could be spoken to at this turn, 0: not so */
+    double stuck_since; /* when connecting to this address first failed, or 0 */
 };
 
 enum step { STEP_OVER, STEP_AGAIN };
@@ -103,7 +103,7 @@ static enum step next_address(struct attempt *attempt)
     return STEP_AGAIN;
 }
 
-/* The place is taken: speak to whoever leads there. */
+/* The address is bound: sends the message to the leader there and waits for the answer. */
 static enum step follow(struct attempt *attempt, int fd, struct rendezvous_message *answer,
                         enum rendezvous_outcome *outcome)
 {

@@ -1,11 +1,10 @@
-/* The launcher's processes of one job on one node come together: one of them,
- * the leader, hears what all have to say, decides once, and answers each.
+/* The rendezvous of one job's processes on one node: one of them, the leader, receives a
+ * message from each, decides once, and sends an answer to each.
  *
- * They meet at an abstract Unix socket, whose name vanishes with the process that
- * holds it: a crash leaves nothing behind, no file can be put in its place, and
- * neither a full nor a read-only file system matters. Whoever binds the name
- * first leads. When a leader dies, the others start over. Only processes of the
- * same user are listened to. */
+ * The leader listens at an abstract Unix socket. The kernel removes its name with the process
+ * that holds it, so a crash leaves nothing behind, no file can be put in its place, and a full
+ * or read-only file system does not matter. The first process to bind the name is the leader.
+ * When the leader dies, the others start over. Messages of other users are ignored. */
 #ifndef GPUBIND_HOST_LAUNCH_NODE_RENDEZVOUS_H
 #define GPUBIND_HOST_LAUNCH_NODE_RENDEZVOUS_H
 
@@ -18,7 +17,7 @@
 struct rendezvous_message {
     void *bytes; /* malloc'ed */
     size_t size; /* at most RENDEZVOUS_MAX */
-    pid_t pid;   /* of who said it, as the leader's /proc has it; 0: it is not there */
+    pid_t pid;   /* of the sender, in the leader's PID namespace; 0: it is in another one */
 };
 #define RENDEZVOUS_MAX 65536
 
@@ -27,26 +26,26 @@ struct rendezvous_call {
     int expected;      /* processes, this one included */
     double patience_s; /* how long to wait for the next one to come */
     double limit_s;    /* for all of it; 0: long enough for discovery under load */
-    /* Asked after a second of silence, with the number of processes that came: is
-     * it certain that nobody else will? NULL: never. */
+    /* Called when no process has come for a second, with the number of those that came:
+     * returns whether no other will come. NULL: others may always come. */
     bool (*complete)(void *context, int came);
     struct rendezvous_message mine;
-    /* The leader's part. prepare is called before it waits, decide afterwards
-     * with what n processes said, its own first; it fills one answer for each,
-     * which meet frees. A failure reaches every process. */
+    /* The leader's part. prepare is called before the leader waits, decide afterwards with
+     * n messages, the leader's own first; it fills one answer for each, which
+     * node_rendezvous frees. If either fails, every process is refused. */
     int (*prepare)(void *context, struct gpubind_error *err);
     int (*decide)(void *context, const struct rendezvous_message *messages, int n,
                   struct rendezvous_message *answers, struct gpubind_error *err);
-    /* Says a failure of these two, before anybody else hears of it: a process that
-     * leaves early may take the whole job with it. */
+    /* Reports a failure of these two. It is called before the others are refused, since the
+     * first process that exits may make the launcher end the job. */
     void (*fail)(void *context, const struct gpubind_error *err);
     void *context;
 };
 
 enum rendezvous_outcome {
-    RENDEZVOUS_FAILED = -1, /* the meeting itself; err says why */
+    RENDEZVOUS_FAILED = -1, /* the rendezvous itself failed; err says why */
     RENDEZVOUS_DONE = 0,
-    RENDEZVOUS_REFUSED = 1, /* the leader failed, and has said why */
+    RENDEZVOUS_REFUSED = 1, /* the leader failed and has reported why */
 };
 
 /* Sets *answer, which the caller frees, on RENDEZVOUS_DONE. */

@@ -1,3 +1,4 @@
+/* The leader's side of the rendezvous: accepts, collects, decides, answers. */
 #include "host/launch/node_rendezvous_leader.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 /* Ranks of one job start close together. */
 #define SILENCE_S 1.0
 
-/* A process that came. Its socket is open until the end; said.bytes is NULL as
- * long as it has not heard. */
+/* A process that connected. Its socket stays open until it is answered; message.bytes is NULL
+ * until its message has arrived. */
 struct peer {
     int fd;
     struct rendezvous_message message;
@@ -55,7 +56,7 @@ static int accept_peer(struct peers *peers, int listener, struct gpubind_error *
     return 0;
 }
 
-/* Hears a peer; one that is gone, or says nothing, leaves. */
+/* Receives a peer's message; a peer that closed or sent nothing is dropped. */
 static void receive(struct peers *peers, int g)
 {
     static char buffer[RENDEZVOUS_MAX];
@@ -86,7 +87,7 @@ static int poll_once(struct peers *peers, int listener, double seconds)
     return poll(peers->polled, (nfds_t)peers->n + 1, (int)(seconds * 1000) + 1);
 }
 
-/* Waits until all have heard or nobody has come for too long. */
+/* Waits until all messages are there, or none has come for too long. */
 static int collect(const struct rendezvous_call *call, int listener, struct peers *peers,
                    struct gpubind_error *err)
 {
@@ -133,12 +134,12 @@ static void send_all(const struct peers *peers, enum rendezvous_tag tag,
             parts[1].iov_len = answers[next++].size;
             message.msg_iovlen = 2;
         }
-        /* One that died meanwhile is its launcher's business. */
+        /* The launcher handles a peer that died meanwhile. */
         (void)sendmsg(peers->list[g].fd, &message, MSG_NOSIGNAL);
     }
 }
 
-/* Everybody's words, the leader's first; answers in the same order. */
+/* Passes all messages to call->decide, the leader's first, and sends the answers. */
 static int decide(const struct rendezvous_call *call, struct peers *peers,
                   struct rendezvous_message *answer, struct gpubind_error *err)
 {
@@ -171,7 +172,7 @@ static int decide(const struct rendezvous_call *call, struct peers *peers,
     return status;
 }
 
-/* Every peer takes a descriptor; the program gets its limit back. */
+/* Each peer takes a descriptor. The caller restores the limit for the program. */
 static void raise_limit(struct rlimit *before)
 {
     struct rlimit all;
@@ -194,7 +195,7 @@ enum rendezvous_outcome rendezvous_lead(const struct rendezvous_call *call, int 
     int status = peers.polled ? 0 : error_set(err, "out of memory");
 
     raise_limit(&before);
-    /* A failure is everybody's: wait for all, so that it is said once. */
+    /* After a failure, too, the leader waits for all, so that it is reported once. */
     if (status == 0)
         status = collect(call, listener, &peers, prepared < 0 ? &trouble : err);
     if (prepared < 0 || status < 0) {

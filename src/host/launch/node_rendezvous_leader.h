@@ -1,4 +1,4 @@
-/* Both sides of a meeting. Internal to meet. */
+/* What both sides of the rendezvous share. Internal to node_rendezvous.c. */
 #ifndef GPUBIND_HOST_LAUNCH_NODE_RENDEZVOUS_LEADER_H
 #define GPUBIND_HOST_LAUNCH_NODE_RENDEZVOUS_LEADER_H
 
@@ -13,7 +13,7 @@ bool rendezvous_same_user(int fd);
 /* The process at the other end, 0 when it is not in this one's /proc. */
 pid_t rendezvous_peer(int fd);
 
-/* Leads the meeting at a listening socket; closes nothing. */
+/* Leads the rendezvous at a listening socket, which stays open. */
 enum rendezvous_outcome rendezvous_lead(const struct rendezvous_call *call, int listener,
                                         struct rendezvous_message *answer,
                                         struct gpubind_error *err);

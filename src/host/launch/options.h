@@ -1,5 +1,5 @@
-/* What can be asked of gpubind, by the command line, by GPUBIND_* variables, and by the
- * plugin's MCA parameters. */
+/* The options of gpubind, from the command line, from GPUBIND_* variables, and from
+ * the plugin's MCA parameters. */
 #ifndef GPUBIND_HOST_LAUNCH_OPTIONS_H
 #define GPUBIND_HOST_LAUNCH_OPTIONS_H
 
@@ -28,7 +28,7 @@ struct options {
     struct rules rules;
     struct prefs prefs;
     uint64_t rules_digest; /* of what all ranks of a node must agree on */
-    uint64_t settings_digest; /* of that and of what the program is to see; 0: nothing asked */
+    uint64_t settings_digest; /* of that and of what the program is to see; 0: all are defaults */
     const char *launcher;
     int timeout_s;
     bool mps;
@@ -79,10 +79,10 @@ void option_variable(const struct option_row *row, char *name, size_t size);
 /* Of everything given in the groups up to last; 0 when nothing was. */
 uint64_t options_digest(const char *const *values, enum group last);
 
-/* Whether a value of GPUBIND asks for nothing to be done; NULL does not. */
+/* Whether a value of GPUBIND switches gpubind off; NULL does not. */
 bool option_is_off(const char *value);
 
-/* What no two options may ask together. */
+/* Refuses options that contradict each other. */
 int options_check(const struct options *options, struct gpubind_error *err);
 
 #endif

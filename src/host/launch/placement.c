@@ -1,3 +1,4 @@
+/* From the ranks' facts to the node's plan. */
 #include "host/launch/placement.h"
 
 #include <stdio.h>
@@ -80,7 +81,7 @@ int rules_check_masters(const struct rules *rules, int size, struct gpubind_erro
     return 0;
 }
 
-/* The ranks must be of one mind, and no two the same. */
+/* All ranks must have equal options and versions, and different local ranks. */
 static int check_facts(const struct facts *facts, int n, struct gpubind_error *err)
 {
     for (int i = 0; i < n; i++) {
@@ -151,7 +152,7 @@ static bool has_default_shape(const struct node *node, const struct facts *facts
     return cores || wholes;
 }
 
-/* A binding that nobody asked for is as good as none. facts stand in the order of
+/* A binding that was not requested is ignored. facts stand in the order of
  * local ranks. */
 static void widen(const struct node *node, struct facts *facts, int n)
 {
@@ -231,7 +232,7 @@ static int keep_made(struct placement *placement, const struct facts *facts,
     return status;
 }
 
-/* To the reader it is a plan like any other, made by somebody else. */
+/* The plugin's plan is shown like any other. */
 static void show_made(struct placement *placement, const struct facts *facts, int n,
                       struct text *notes)
 {

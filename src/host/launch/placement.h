@@ -1,4 +1,4 @@
-/* From what the ranks of a node say to the node's plan. */
+/* From the facts about a node's ranks to the node's plan. */
 #ifndef GPUBIND_HOST_LAUNCH_PLACEMENT_H
 #define GPUBIND_HOST_LAUNCH_PLACEMENT_H
 
@@ -27,7 +27,7 @@ struct rules {
 /* Whether all masters are ranks of a job of this size. */
 int rules_check_masters(const struct rules *rules, int size, struct gpubind_error *err);
 
-/* What one rank says of itself; sent as it is between processes of one build. */
+/* What the leader needs to know of one rank; sent as it is between processes of one build. */
 struct facts {
     char version[24];
     int rank, local;
@@ -40,7 +40,7 @@ struct facts {
     struct prefs prefs;
     bool report, verbose;
     bool mps; /* asks for an MPS server */
-    bool has_memory_policy; /* somebody's, from before */
+    bool has_memory_policy; /* one was set before gpubind ran */
     bool made;         /* the plugin planned for the rank already ... */
     bool made_master;
     uint64_t made_hash;   /* ... a plan with this hash ... */
@@ -87,7 +87,7 @@ int placement_see(struct placement *placement, const struct facts *here, struct 
 int placement_copy(struct placement *placement, const struct node *node,
                    struct gpubind_error *err);
 
-/* Plans for the ranks that said something, in any order. Sentences worth saying
+/* Plans for the ranks of facts, in any order. Sentences worth saying
  * once a node are added to notes. */
 int placement_make(struct placement *placement, const struct rules *rules,
                    const struct facts *facts, int n, struct text *notes,

@@ -1,3 +1,4 @@
+/* Rank directives: written by the leader, applied by the rank. */
 #include "host/launch/rank_directives.h"
 
 #include <errno.h>
@@ -57,23 +58,26 @@ static int set_variable(const char *assignment, bool overwrite, struct gpubind_e
     return status;
 }
 
-int directives_apply(const char *orders, size_t size, struct text *notes, struct gpubind_error *err)
+int directives_apply(const char *directives, size_t size, struct text *notes,
+                     struct gpubind_error *err)
 {
     int status = 0;
 
-    if (size && orders[size - 1])
+    if (size && directives[size - 1])
         return error_set(err, "the orders for this rank are cut off");
-    for (size_t at = 0; status == 0 && at < size; at += strlen(orders + at) + 1) {
-        const char *order = orders + at;
+    for (size_t at = 0; status == 0 && at < size; at += strlen(directives + at) + 1) {
+        const char *directive = directives + at;
 
-        if (strncmp(order, "cpus=", 5) == 0)
-            bind_to("CPUs", order + 5, bind_cpus, notes);
-        else if (strncmp(order, "memory=", 7) == 0)
-            bind_to("memory of NUMA nodes", order + 7, bind_memory, notes);
-        else if (*order == '-')
-            status = unsetenv(order + 1) < 0 ? error_set(err, "cannot unset '%s'", order + 1) : 0;
-        else if (*order == '=' || *order == '?')
-            status = set_variable(order + 1, *order == '=', err);
+        if (strncmp(directive, "cpus=", 5) == 0)
+            bind_to("CPUs", directive + 5, bind_cpus, notes);
+        else if (strncmp(directive, "memory=", 7) == 0)
+            bind_to("memory of NUMA nodes", directive + 7, bind_memory, notes);
+        else if (*directive == '-')
+            status = unsetenv(directive + 1) < 0
+                         ? error_set(err, "cannot unset '%s'", directive + 1)
+                         : 0;
+        else if (*directive == '=' || *directive == '?')
+            status = set_variable(directive + 1, *directive == '=', err);
     }
     return status;
 }

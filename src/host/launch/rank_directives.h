@@ -11,7 +11,7 @@
 #include "core/env/render_env.h"
 #include "core/plan/plan.h"
 
-/* Renders the orders of a rank: "cpus=LIST", "memory=LIST" (both only where
+/* Renders the directives of a rank: "cpus=LIST", "memory=LIST" (both only where
  * something is to be bound), then "=NAME=VALUE" to set, "?NAME=VALUE" to set
  * unless the user did, "-NAME" to unset; each ends with a NUL. */
 void directives_render(const struct plan *plan, const struct plan_rank *rank, bool bind,
@@ -19,7 +19,7 @@ void directives_render(const struct plan *plan, const struct plan_rank *rank, bo
 
 /* Carries them out in this process. What could not be bound is added to notes,
  * one sentence a line; the environment is set in any case. */
-int directives_apply(const char *orders, size_t size, struct text *notes,
+int directives_apply(const char *directives, size_t size, struct text *notes,
                      struct gpubind_error *err);
 
 #endif

@@ -57,7 +57,7 @@ int facts_read(const struct world *world, struct facts *facts, struct gpubind_er
                                        err);
 }
 
-/* ---- A process of the same user need not be a rank of this build. */
+/* ---- checks: the sender is a process of the same user, not necessarily of this build */
 
 static bool is_text(const char *text, size_t size)
 {

@@ -1,3 +1,4 @@
+/* Counts the launcher's other children on this node. */
 #include "host/launch/sibling_ranks.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* The GPUs that ranks see already, by variables and device permissions. */
 #include "host/launch/visible_gpus.h"
 
 #include <stdlib.h>
@@ -176,7 +177,7 @@ static void drop_hidden(struct node *node, const struct facts *facts, int n, str
                  hidden == 1 ? "" : "s");
 }
 
-/* Where each rank was given GPUs of its own, those that nobody was given are others'. */
+/* Where each rank was given GPUs of its own, the remaining GPUs belong to other jobs. */
 static void withhold_rest(struct node *node, const struct job *job)
 {
     bool seen[NODE_MAX_GPUS] = {false};

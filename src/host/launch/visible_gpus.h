@@ -4,9 +4,9 @@
 
 #include "host/launch/placement.h"
 
-/* facts stand in the order of the job's ranks. Where all ranks see the same, the
- * node loses the other GPUs. Where they differ, somebody gave them theirs: each
- * rank of the job keeps what it sees. */
+/* facts are in the order of the job's ranks. If all ranks see the same GPUs, the others are
+ * removed from the node. If they differ, something assigned GPUs to ranks before: each rank
+ * of the job keeps those that it sees. */
 int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
                        struct text *notes, struct gpubind_error *err);
 

@@ -1,3 +1,4 @@
+/* --mps: decides whether the node needs an MPS server, and starts it. */
 #include "host/mps/mps.h"
 
 #include <stdio.h>

@@ -17,8 +17,8 @@ struct mps {
 
 /* When one of these n ranks asks for it, starts the server that the node's plan needs,
  * or finds the user's own, and returns once it is up; it ends after the last of them.
- * facts are what they said, the leader first. Sentences worth saying are added to notes, or with --verbose
- * to remarks. */
+ * facts are the ranks' in the order of messages, the leader's first. Sentences for the user are
+ * added to notes, those for --verbose to remarks. */
 int mps_start(const struct placement *placement, const struct facts *facts,
               const struct rendezvous_message *messages, int n, struct mps *mps, struct text *notes,
               struct text *remarks, struct gpubind_error *err);

@@ -1,3 +1,4 @@
+/* Runs nvidia-cuda-mps-control, and checks or kills the daemon. */
 #include "host/mps/mps_control.h"
 
 #include <ctype.h>
@@ -86,7 +87,7 @@ static int run_program(const struct run *run)
     if (run->command && write(pipes[1], run->command, strlen(run->command)) < 0)
         status = NOT_RUN;
     close(pipes[1]);
-    /* Were SIGCHLD ignored, nobody could tell how the child ended. */
+    /* If SIGCHLD is ignored, the exit status is lost. */
     before = signal(SIGCHLD, SIG_DFL);
     child = fork();
     if (child == 0)
@@ -112,7 +113,7 @@ void mps_control_quit(const char *pipe)
     run_program(&quit);
 }
 
-/* The first line of what the program said. */
+/* The first line of the program's output. */
 static void read_words(const char *output_path, char *words, size_t size)
 {
     FILE *file = fopen(output_path, "re");
@@ -219,21 +220,22 @@ bool mps_control_kill(const char *pipe)
     return found;
 }
 
-/* ---- without a word to the daemon */
+/* ---- whether a daemon serves a directory, without a request to it */
 
-/* The machine's own PID namespace (the kernel's PROC_PID_INIT_INO). In another one
- * nobody can tell whether the host's daemon lives. */
-#define FIRST_PID_SPACE "pid:[4026531836]"
+/* The initial PID namespace (the kernel's PROC_PID_INIT_INO). In any other, the host's daemon
+ * is not in /proc. */
+#define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
-/* A daemon that was killed leaves its pipe and its number behind. */
+/* A daemon that was killed leaves its pipe and its PID file behind. */
 static bool has_died(const char *root, const char *directory)
 {
-    char space[64], path[PATH_MAX], number[32];
+    char namespace[64], path[PATH_MAX], number[32];
     long pid;
 
     snprintf(path, sizeof path, "%s/nvidia-cuda-mps-control.pid", directory);
-    if (!sysroot_link(root, "/proc/self/ns/pid", space, sizeof space) ||
-        strcmp(space, FIRST_PID_SPACE) != 0 || !sysroot_line(root, path, number, sizeof number))
+    if (!sysroot_link(root, "/proc/self/ns/pid", namespace, sizeof namespace) ||
+        strcmp(namespace, INITIAL_PID_NAMESPACE) != 0 ||
+        !sysroot_line(root, path, number, sizeof number))
         return false;
     pid = strtol(number, NULL, 10);
     return pid > 0 && !sysroot_exists(root, "/proc/%ld", pid);

@@ -11,7 +11,7 @@
 bool mps_control_answers(const char *pipe);
 
 /* Starts the daemon, for these GPUs (a value of CUDA_VISIBLE_DEVICES), and returns
- * once it answers. What the program prints goes to the file said. */
+ * once it answers. The program's output goes to the file output_path. */
 int mps_control_start(const char *pipe, const char *log, const char *devices,
                       const char *output_path, struct gpubind_error *err);
 

@@ -1,3 +1,4 @@
+/* The directory of one MPS server; removes those that killed supervisors left. */
 #include "host/mps/mps_dir.h"
 
 #include <dirent.h>
@@ -31,7 +32,7 @@ static void make_prefix(char *prefix, size_t size)
              (unsigned)hash_text(HASH_START, host));
 }
 
-/* Nobody but the user and root may rename what lies there. */
+/* Only the user and root may rename what lies there. */
 static int choose_base(char base[PATH_MAX], struct gpubind_error *err)
 {
     const char *wanted = getenv("TMPDIR");
@@ -69,7 +70,7 @@ static void remove_all(int at, const char *name)
     unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* Whether nobody looks after the folder, which is this user's. */
+/* Whether no supervisor holds the lock of the directory, which is this user's. */
 static bool is_left(int folder)
 {
     struct stat about;

@@ -1,8 +1,8 @@
-/* The folder of one MPS server: its pipe and log directories.
+/* The directory of one MPS server, with its pipe and log directories.
  *
- * It is new (mkdtemp), mode 0700 and the user's own, so nobody can have prepared it.
- * A lock on a file in it tells that somebody still looks after it: what is left of a
- * supervisor that was killed is removed by the user's next server on this node. */
+ * It is new (mkdtemp), mode 0700 and owned by the user, so no other process has prepared it.
+ * The supervisor holds a lock on a file in it. Directories without a lock were left by a
+ * supervisor that was killed; the user's next server on this node removes them. */
 #ifndef GPUBIND_HOST_MPS_MPS_DIR_H
 #define GPUBIND_HOST_MPS_MPS_DIR_H
 

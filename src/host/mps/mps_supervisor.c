@@ -1,3 +1,4 @@
+/* The supervisor process of an MPS server. */
 #include "host/mps/mps_supervisor.h"
 
 #include <dirent.h>
@@ -47,7 +48,7 @@ static void close_others(int a, int b)
         closedir(open_files);
 }
 
-/* Becomes a process that belongs to nobody. */
+/* Detaches from the launcher: a session of its own, no inherited descriptors. */
 static void detach(const struct mps_watch *watch, int report)
 {
     int nowhere = open("/dev/null", O_RDWR);
@@ -148,7 +149,7 @@ static void keep(const struct mps_watch *watch, int report)
         kill_all(watch);
         mps_dir_remove(folder);
     }
-    /* When nobody listens any more, the ranks are gone, which is seen below. */
+    /* A closed pipe means that the ranks are gone, which is noticed below. */
     (void)!write(report, &word, sizeof word);
     close(report);
     if (status < 0)

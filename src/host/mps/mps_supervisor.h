@@ -5,7 +5,7 @@
  * processes (pidfd_open). A pipe that they inherit would not do: the program's own
  * children would keep it open, and programs close what they did not open. It is no
  * child of the launcher, has a session of its own, and holds none of the ranks'
- * descriptors, so that nobody waits for it and a signal to the job misses it. */
+ * descriptors, so the launcher does not wait for it and signals to the job do not reach it. */
 #ifndef GPUBIND_HOST_MPS_MPS_SUPERVISOR_H
 #define GPUBIND_HOST_MPS_MPS_SUPERVISOR_H
 

@@ -1,3 +1,4 @@
+/* Looks up an MCA parameter where PMIx does: variables and files. */
 #include "host/pmix/mca_param.h"
 
 #include <stdbool.h>

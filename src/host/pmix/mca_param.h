@@ -13,7 +13,7 @@ struct mca_param_sources {
     const char *whose;   /* environment that is: "the daemon's" */
 };
 
-/* from is "" where nobody set it. */
+/* from is "" where it is not set. */
 struct mca_param {
     char value[PATH_MAX];
     char from[PATH_MAX + 64]; /* a variable and whose, or a file */

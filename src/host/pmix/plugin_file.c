@@ -1,3 +1,4 @@
+/* Inspects a plugin file and the libpmix that would load it. */
 #include "host/pmix/plugin_file.h"
 
 #include <dlfcn.h>

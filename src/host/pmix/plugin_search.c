@@ -1,3 +1,4 @@
+/* Searches the directories of a PMIx daemon for gpubind's plugin. */
 #include "host/pmix/plugin_search.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Binds this process to CPUs and memory. */
 #include "host/sys/bind.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 int bind_cpus(const struct idset *cpus);
 int bind_memory(const struct idset *nodes);
 
-/* Somebody set a policy for this process before. */
+/* Whether this process has a memory policy already. */
 bool bind_has_memory_policy(void);
 
 /* The nodes that this process prefers or is bound to; empty without a policy. */

@@ -1,3 +1,4 @@
+/* Environments as arrays of "NAME=VALUE". */
 #include "host/sys/env_array.h"
 
 #include <stdbool.h>

@@ -10,8 +10,8 @@
  * sentence that names it. Files of more than 16 MiB or with NUL bytes are refused. */
 char *file_read(const char *path, struct gpubind_error *err);
 
-/* The same; gives up where there is nothing to read for so long, as from a pipe that nobody
- * writes to. */
+/* The same; gives up where there is nothing to read for so long, as from a pipe without a
+ * writer. */
 char *file_read_within(const char *path, int seconds, struct gpubind_error *err);
 
 /* As file_read of a file with a list: entries between white space or commas, over any

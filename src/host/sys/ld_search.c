@@ -1,3 +1,4 @@
+/* Finds a shared library as ld.so would. */
 #include "host/sys/ld_search.h"
 
 #include <link.h>

@@ -1,3 +1,4 @@
+/* Processes from /proc: parents, commands, CPU sets. */
 #include "host/sys/process.h"
 
 #include <errno.h>

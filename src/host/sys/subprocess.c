@@ -1,3 +1,4 @@
+/* Runs work or a program in a child process, with a limit on time and output. */
 #include "host/sys/subprocess.h"
 
 #include <errno.h>
@@ -85,7 +86,7 @@ int subprocess_read(void (*work)(int out, void *context), void *context, int sec
                     size_t size, size_t *got, struct subprocess_end *end, struct gpubind_error *err)
 {
     long long deadline = now_ms() + seconds * 1000LL;
-    /* Were SIGCHLD ignored, nobody could tell how the child ended. */
+    /* If SIGCHLD is ignored, the exit status is lost. */
     void (*before)(int) = signal(SIGCHLD, SIG_DFL);
     int ends[2];
     bool in_time;

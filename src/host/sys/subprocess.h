@@ -1,4 +1,4 @@
-/* Work that may hang or die, in a process of its own. */
+/* Child processes for work that may hang or crash. */
 #ifndef GPUBIND_HOST_SYS_SUBPROCESS_H
 #define GPUBIND_HOST_SYS_SUBPROCESS_H
 
@@ -12,7 +12,7 @@ struct subprocess_end {
     int status;   /* as from waitpid */
 };
 
-/* Runs work in a child that cannot be heard on stderr, and takes what it writes to out,
+/* Runs work in a child whose stderr is closed to the user, and takes what it writes to out,
  * at most size bytes, for at most so many seconds; then the child and what it started
  * are killed. *got becomes the number of bytes. 0, or -1 when there can be no child. */
 int subprocess_read(void (*work)(int out, void *context), void *context, int seconds, void *bytes,

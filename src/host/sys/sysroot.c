@@ -1,3 +1,4 @@
+/* Reads files below a system root, which tests replace. */
 #include "host/sys/sysroot.h"
 
 #include <dirent.h>

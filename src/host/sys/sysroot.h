@@ -1,5 +1,5 @@
-/* Small files below a root, which is "" but in tests, where it is a folder that
- * pretends a machine. Nothing here waits: a pipe in a file's place reads as empty. */
+/* Small files below a system root, which is "" except in tests, where it is a directory that
+ * stands for another machine. Nothing here blocks: a pipe in place of a file reads as empty. */
 #ifndef GPUBIND_HOST_SYS_SYSROOT_H
 #define GPUBIND_HOST_SYS_SYSROOT_H
 
