@@ -7,12 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/list.h"
 #include "core/base/variables.h"
 #include "host/sys/env_array.h"
 #include "plugin/cpu_exchange.h"
 #include "plugin/job.h"
 
-static struct plugin_job *jobs;
+static QUEUE_OF(struct plugin_job) jobs; /* the newest first */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* setup_fork may run in a process that was forked while another thread held the
@@ -35,7 +36,7 @@ static void release_lock(void)
 
 static struct plugin_job *find(const char *name)
 {
-    return plugin_job_find(jobs, name);
+    return plugin_job_find(jobs.first, name);
 }
 
 static struct local_rank *find_rank(struct plugin_job *job, int rank)
@@ -66,7 +67,7 @@ static int plan_beside_others(struct plugin_job *job)
     struct taken taken[NODE_MAX_GPUS];
     int status;
 
-    plugin_job_taken(job, jobs, &placement->node, taken);
+    plugin_job_taken(job, jobs.first, &placement->node, taken);
     placement->taken = taken;
     placement->ntaken = placement->node.ngpus;
     status = job_plan_make(&job->info, &job->view, placement, &job->notes, &job->why_not);
@@ -139,8 +140,7 @@ int jobs_add(struct job_info *info, hwloc_topology_t topology, char **env,
     job->topology = topology;
     job->env = env;
     job->has_view = env != NULL;
-    job->next = jobs;
-    jobs = job;
+    QUEUE_PUSH_FRONT(&jobs, job, next);
     status = job_view_read(env, &job->view, &job->refused, &job->why_not);
     job->required = status < 0;
     variables_note_unknown(env, "\n", &job->unknown);
@@ -355,16 +355,13 @@ bool jobs_changed(const char *name)
 
 void jobs_remove(const char *name)
 {
-    struct plugin_job *gone = NULL;
+    struct plugin_job *gone;
 
     if (!take_lock())
         return;
-    for (struct plugin_job **at = &jobs; *at; at = &(*at)->next)
-        if (strcmp((*at)->info.name, name) == 0) {
-            gone = *at;
-            *at = gone->next;
-            break;
-        }
+    gone = find(name);
+    if (gone)
+        QUEUE_REMOVE(&jobs, gone, next);
     release_lock();
     if (gone)
         free_job(gone);
@@ -372,17 +369,11 @@ void jobs_remove(const char *name)
 
 void jobs_clear(void)
 {
-    struct plugin_job *all;
+    struct plugin_job *job;
 
     if (!take_lock())
         return;
-    all = jobs;
-    jobs = NULL;
+    while ((job = QUEUE_POP(&jobs, next)))
+        free_job(job);
     release_lock();
-    while (all) {
-        struct plugin_job *next = all->next;
-
-        free_job(all);
-        all = next;
-    }
 }

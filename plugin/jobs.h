@@ -37,7 +37,7 @@ int jobs_add(struct job_info *info, hwloc_topology_t topology, char **env,
              struct gpubind_error *err);
 
 /* Adds to the environment of a rank that is about to start what its plan says. Unless
- * the job's was env, the first environment that is seen is it: settings and
+ * jobs_add got the job's environment, the first rank's stands for it: settings and
  * *_VISIBLE_DEVICES in it count as they would for the launcher. forked: this is the
  * rank's own process already, whose CPUs are what the daemon chose. Returns -1 only when the job
  * must not start, with the error, "" when it was reported before; an unknown job, and one without

@@ -4,11 +4,11 @@
 
 #include "core/plan/plan_internal.h"
 
-#define CELL_FORBIDDEN 255
+#define GROUP_FORBIDDEN 255
 /* As far as can be: cores that are others', beside those that a rank may use. */
-#define CELL_WITHHELD 4
+#define GROUP_WITHHELD 4
 
-struct cells {
+struct core_groups {
     struct plan_work *work;
     /* Ranks of a kind have equal CPUs and equal GPUs. */
     int nkinds;
@@ -16,56 +16,56 @@ struct cells {
     bool *has_gpu;  /* of each kind */
     int *limit;     /* of each kind: how far its ranks reach before all cores are dealt out */
     bool *withheld; /* of each core: near GPUs that the job leaves to others */
-    /* Cores of a cell look alike to every kind. */
-    int ncells;
-    int *cell_of;   /* of each core */
-    int *size;      /* cores of each cell */
-    unsigned char *look; /* ncells * nkinds: distance, or one of the above */
-    int *count;     /* nranks * ncells: cores of the cell that a rank gets */
-    int *taken;     /* of each cell: the sum of its counts */
+    /* Cores of a group look alike to every kind. */
+    int ngroups;
+    int *group_of;           /* of each core */
+    int *size;               /* cores of each group */
+    unsigned char *distance; /* ngroups * nkinds: distance, or one of the above */
+    int *count;              /* nranks * ngroups: cores of the group that a rank gets */
+    int *taken;              /* of each group: the sum of its counts */
     int *total;     /* of each rank: the sum of its counts */
 };
 
 /* GPUs are assigned already; counts are zero. The caller clears, also after a
  * failure. */
-int cells_make(struct plan_work *work, struct cells *cells, struct gpubind_error *err);
-void cells_clear(struct cells *cells);
+int core_groups_make(struct plan_work *work, struct core_groups *groups, struct gpubind_error *err);
+void core_groups_clear(struct core_groups *groups);
 
-/* Gives one more core of the cell to the rank. */
-static inline void cells_give(struct cells *cells, int rank, int cell)
+/* Gives one more core of the group to the rank. */
+static inline void core_groups_give(struct core_groups *groups, int rank, int group)
 {
-    cells->count[rank * cells->ncells + cell]++;
-    cells->taken[cell]++;
-    cells->total[rank]++;
+    groups->count[rank * groups->ngroups + group]++;
+    groups->taken[group]++;
+    groups->total[rank]++;
 }
 
 /* Takes it back. */
-static inline void cells_take(struct cells *cells, int rank, int cell)
+static inline void core_groups_take(struct core_groups *groups, int rank, int group)
 {
-    cells->count[rank * cells->ncells + cell]--;
-    cells->taken[cell]--;
-    cells->total[rank]--;
+    groups->count[rank * groups->ngroups + group]--;
+    groups->taken[group]--;
+    groups->total[rank]--;
 }
 
-/* Cores of the cell that no rank has yet. */
-static inline int cells_free(const struct cells *cells, int cell)
+/* Cores of the group that no rank has yet. */
+static inline int core_groups_free(const struct core_groups *groups, int group)
 {
-    int left = cells->size[cell] - cells->taken[cell];
+    int left = groups->size[group] - groups->taken[group];
 
     return left > 0 ? left : 0;
 }
 
 /* first_core.c: counts of one for the ranks' first cores. Ranks that cannot have
  * one get none, and the plan a note. */
-int cells_deal(struct cells *cells, struct gpubind_error *err);
+int core_groups_assign_first(struct core_groups *groups, struct gpubind_error *err);
 
-static inline int cells_look(const struct cells *cells, int cell, int kind)
+static inline int core_groups_distance(const struct core_groups *groups, int group, int kind)
 {
-    return cells->look[cell * cells->nkinds + kind];
+    return groups->distance[group * groups->nkinds + kind];
 }
 
 /* plan_shares.c: from counts to cores. owns: nranks * ncores, false; becomes true where
  * the rank has the core. */
-int cells_share(const struct cells *cells, bool *owns, struct gpubind_error *err);
+int core_groups_share(const struct core_groups *groups, bool *owns, struct gpubind_error *err);
 
 #endif

@@ -6,80 +6,80 @@
 
 #include "core/plan/core_groups.h"
 
-/* How unwilling the rank is to have cores of the cell. Those without a GPU keep away from
+/* How unwilling the rank is to have cores of the group. Those without a GPU keep away from
  * the GPUs that others have. */
-static int reluctance(const struct cells *cells, int cell, int kind)
+static int reluctance(const struct core_groups *groups, int group, int kind)
 {
     int nearest = 3;
 
-    if (cells_look(cells, cell, kind) >= CELL_WITHHELD || cells->has_gpu[kind])
-        return cells_look(cells, cell, kind);
-    for (int k = 0; k < cells->nkinds; k++)
-        if (cells->has_gpu[k] && cells_look(cells, cell, k) < nearest)
-            nearest = cells_look(cells, cell, k);
+    if (core_groups_distance(groups, group, kind) >= GROUP_WITHHELD || groups->has_gpu[kind])
+        return core_groups_distance(groups, group, kind);
+    for (int k = 0; k < groups->nkinds; k++)
+        if (groups->has_gpu[k] && core_groups_distance(groups, group, k) < nearest)
+            nearest = core_groups_distance(groups, group, k);
     return 3 - nearest;
 }
 
-/* Whether the rank may grow into the cell in that round. Round 1 is for ranks with GPUs, up
+/* Whether the rank may grow into the group in that round. Round 1 is for ranks with GPUs, up
  * to their limits; in round 2 the others grow where they are; in round 3 all do anywhere.
  * To pack is to use as few NUMA nodes as will do. */
-static bool is_open(const struct cells *cells, int r, int cell, int round)
+static bool is_open(const struct core_groups *groups, int r, int group, int round)
 {
-    int kind = cells->kind_of[r], look = cells_look(cells, cell, kind);
-    bool has_gpu = cells->has_gpu[kind];
+    int kind = groups->kind_of[r], distance = core_groups_distance(groups, group, kind);
+    bool has_gpu = groups->has_gpu[kind];
 
-    if (look == CELL_FORBIDDEN || !cells_free(cells, cell) || (round == 1 && !has_gpu))
+    if (distance == GROUP_FORBIDDEN || !core_groups_free(groups, group) || (round == 1 && !has_gpu))
         return false;
-    if (round == 2 && !has_gpu && !cells->count[r * cells->ncells + cell])
+    if (round == 2 && !has_gpu && !groups->count[r * groups->ngroups + group])
         return false;
-    if (look <= cells->limit[kind])
+    if (distance <= groups->limit[kind])
         return true;
-    return look <= round && cells->work->policy->gpus != POLICY_PACK;
+    return distance <= round && groups->work->policy->gpus != POLICY_PACK;
 }
 
-/* The cell that the rank grows into next, or -1. */
-static int next_cell(const struct cells *cells, int r, int round)
+/* The group that the rank grows into next, or -1. */
+static int next_cell(const struct core_groups *groups, int r, int round)
 {
-    int kind = cells->kind_of[r], best = -1, best_value = CELL_FORBIDDEN;
-    const int *count = &cells->count[r * cells->ncells];
+    int kind = groups->kind_of[r], best = -1, best_value = GROUP_FORBIDDEN;
+    const int *count = &groups->count[r * groups->ngroups];
 
-    for (int cell = 0; cell < cells->ncells; cell++) {
+    for (int group = 0; group < groups->ngroups; group++) {
         int value;
 
-        if (!is_open(cells, r, cell, round))
+        if (!is_open(groups, r, group, round))
             continue;
-        value = reluctance(cells, cell, kind);
-        if (value < best_value || (value == best_value && count[cell] && !count[best])) {
-            best = cell;
+        value = reluctance(groups, group, kind);
+        if (value < best_value || (value == best_value && count[group] && !count[best])) {
+            best = group;
             best_value = value;
         }
     }
     return best;
 }
 
-static int count_free(const struct cells *cells)
+static int count_free(const struct core_groups *groups)
 {
     int left = 0;
 
-    for (int cell = 0; cell < cells->ncells; cell++)
-        left += cells_free(cells, cell);
+    for (int group = 0; group < groups->ngroups; group++)
+        left += core_groups_free(groups, group);
     return left;
 }
 
 /* A round of growth, one core a turn, those with the fewest first, until no rank finds
  * another. */
-static void grow(struct cells *cells, int round)
+static void grow(struct core_groups *groups, int round)
 {
-    int left = count_free(cells);
+    int left = count_free(groups);
 
-    for (int turn = 0; left && turn <= cells->work->node->ncores; turn++)
-        for (int r = 0; r < cells->work->plan->nranks; r++) {
-            int cell = -1;
+    for (int turn = 0; left && turn <= groups->work->node->ncores; turn++)
+        for (int r = 0; r < groups->work->plan->nranks; r++) {
+            int group = -1;
 
-            if (cells->total[r] <= turn)
-                cell = next_cell(cells, r, round);
-            if (cell >= 0) {
-                cells_give(cells, r, cell);
+            if (groups->total[r] <= turn)
+                group = next_cell(groups, r, round);
+            if (group >= 0) {
+                core_groups_give(groups, r, group);
                 left--;
             }
         }
@@ -120,29 +120,29 @@ static void add_core(const struct plan_work *work, int r, const struct core *cor
 
 /* The first of the cores that the rank owns, of those nearest to its GPUs; ncores when
  * it has none. */
-static int find_first(const struct cells *cells, int r, const bool *owns)
+static int find_first(const struct core_groups *groups, int r, const bool *owns)
 {
-    int ncores = cells->work->node->ncores, first = ncores, nearest = CELL_FORBIDDEN;
+    int ncores = groups->work->node->ncores, first = ncores, nearest = GROUP_FORBIDDEN;
 
     for (int c = 0; c < ncores; c++) {
-        int look = cells_look(cells, cells->cell_of[c], cells->kind_of[r]);
+        int distance = core_groups_distance(groups, groups->group_of[c], groups->kind_of[r]);
 
-        if (owns[c] && look < nearest) {
+        if (owns[c] && distance < nearest) {
             first = c;
-            nearest = look;
+            nearest = distance;
         }
     }
     return first;
 }
 
 /* From the share that the rank owns to what it is bound to. */
-static void bind_rank(const struct cells *cells, int r, const bool *owns)
+static void bind_rank(const struct core_groups *groups, int r, const bool *owns)
 {
-    const struct plan_work *work = cells->work;
+    const struct plan_work *work = groups->work;
     const struct node *node = work->node;
     const bool *usable = &work->usable[work->class_of[r] * node->ncores];
     enum bind_level level = work->policy->bind;
-    int first = find_first(cells, r, owns);
+    int first = find_first(groups, r, owns);
 
     for (int c = 0; c < node->ncores; c++) {
         bool take = owns[c];
@@ -157,27 +157,27 @@ static void bind_rank(const struct cells *cells, int r, const bool *owns)
     }
 }
 
-static int share_cores(struct cells *cells, bool *owns, struct gpubind_error *err)
+static int share_cores(struct core_groups *groups, bool *owns, struct gpubind_error *err)
 {
-    if (cells_deal(cells, err) < 0)
+    if (core_groups_assign_first(groups, err) < 0)
         return -1;
     for (int round = 1; round <= 3; round++)
-        grow(cells, round);
-    return cells_share(cells, owns, err);
+        grow(groups, round);
+    return core_groups_share(groups, owns, err);
 }
 
 int plan_cpus(struct plan_work *work, struct gpubind_error *err)
 {
-    struct cells cells;
+    struct core_groups groups;
     size_t ncores = (size_t)work->node->ncores;
     bool *owns = calloc((size_t)work->plan->nranks * ncores, sizeof *owns);
-    int status = cells_make(work, &cells, err);
+    int status = core_groups_make(work, &groups, err);
 
     if (status == 0)
-        status = owns ? share_cores(&cells, owns, err) : error_set(err, "out of memory");
+        status = owns ? share_cores(&groups, owns, err) : error_set(err, "out of memory");
     for (int r = 0; status == 0 && r < work->plan->nranks; r++)
-        bind_rank(&cells, r, &owns[(size_t)r * ncores]);
-    cells_clear(&cells);
+        bind_rank(&groups, r, &owns[(size_t)r * ncores]);
+    core_groups_clear(&groups);
     free(owns);
     return status;
 }

@@ -1,14 +1,14 @@
-/* From the number of cores that each rank has of each cell to cores: side by side where
+/* From the number of cores that each rank has of each group to cores: side by side where
  * that brings no rank farther from its GPU. */
 #include <stdlib.h>
 
 #include "core/plan/core_groups.h"
 
 struct shares {
-    const struct cells *cells;
+    const struct core_groups *groups;
     int nranks, ncores;
     int *order;   /* ranks, as their shares follow each other */
-    int *anchor;  /* of each rank: the first core of the nearest cell that it has */
+    int *anchor;  /* of each rank: the first core of the nearest group that it has */
     int *members; /* scratch: cores */
     int *owner;   /* of each core, before they are taken side by side */
     bool *owns;   /* nranks * ncores */
@@ -17,16 +17,16 @@ struct shares {
 
 static int look_at(const struct shares *s, int r, int core)
 {
-    return cells_look(s->cells, s->cells->cell_of[core], s->cells->kind_of[r]);
+    return core_groups_distance(s->groups, s->groups->group_of[core], s->groups->kind_of[r]);
 }
 
 static int find_anchor(const struct shares *s, int r)
 {
-    const int *count = &s->cells->count[r * s->cells->ncells];
-    int nearest = CELL_FORBIDDEN, anchor = s->ncores;
+    const int *count = &s->groups->count[r * s->groups->ngroups];
+    int nearest = GROUP_FORBIDDEN, anchor = s->ncores;
 
     for (int c = 0; c < s->ncores; c++)
-        if (count[s->cells->cell_of[c]] && look_at(s, r, c) < nearest) {
+        if (count[s->groups->group_of[c]] && look_at(s, r, c) < nearest) {
             nearest = look_at(s, r, c);
             anchor = c;
         }
@@ -37,16 +37,16 @@ static int find_anchor(const struct shares *s, int r)
  * everybody's; then they follow the cores. An insertion keeps equals in order of rank. */
 static void find_order(struct shares *s)
 {
-    const struct cells *cells = s->cells;
+    const struct core_groups *groups = s->groups;
 
     for (int r = 0; r < s->nranks; r++) {
-        bool with_gpu = cells->has_gpu[cells->kind_of[r]];
+        bool with_gpu = groups->has_gpu[groups->kind_of[r]];
         int at = r;
 
         s->anchor[r] = find_anchor(s, r);
         for (; at > 0; at--) {
             int before = s->order[at - 1];
-            bool before_with_gpu = cells->has_gpu[cells->kind_of[before]];
+            bool before_with_gpu = groups->has_gpu[groups->kind_of[before]];
 
             if (before_with_gpu != with_gpu ? before_with_gpu : s->anchor[before] <= s->anchor[r])
                 break;
@@ -57,20 +57,20 @@ static void find_order(struct shares *s)
 }
 
 /* The ranks with GPUs, or those without, take their cores from the members of the
- * cell that begin at first; returns where the next may begin. Where there are fewer than
+ * group that begin at first; returns where the next may begin. Where there are fewer than
  * wanted, the ranks share them evenly. */
-static int carve(const struct shares *s, int cell, bool with_gpu, int first)
+static int carve(const struct shares *s, int group, bool with_gpu, int first)
 {
-    const struct cells *cells = s->cells;
-    int left = cells->size[cell] - first, wanted = 0, done = 0;
+    const struct core_groups *groups = s->groups;
+    int left = groups->size[group] - first, wanted = 0, done = 0;
 
     for (int r = 0; r < s->nranks; r++)
-        if (cells->has_gpu[cells->kind_of[r]] == with_gpu)
-            wanted += cells->count[r * cells->ncells + cell];
+        if (groups->has_gpu[groups->kind_of[r]] == with_gpu)
+            wanted += groups->count[r * groups->ngroups + group];
     for (int i = 0; i < s->nranks && left > 0; i++) {
-        int r = s->order[i], count = cells->count[r * cells->ncells + cell];
+        int r = s->order[i], count = groups->count[r * groups->ngroups + group];
 
-        if (cells->has_gpu[cells->kind_of[r]] != with_gpu)
+        if (groups->has_gpu[groups->kind_of[r]] != with_gpu)
             continue;
         for (; count > 0; count--, done++) {
             int at = wanted > left ? (int)((long)done * left / wanted) : done;
@@ -81,15 +81,15 @@ static int carve(const struct shares *s, int cell, bool with_gpu, int first)
     return first + (wanted < left ? wanted : left);
 }
 
-static void carve_cell(const struct shares *s, int cell)
+static void carve_cell(const struct shares *s, int group)
 {
     int first;
 
     for (int c = 0, n = 0; c < s->ncores; c++)
-        if (s->cells->cell_of[c] == cell)
+        if (s->groups->group_of[c] == group)
             s->members[n++] = c;
-    first = carve(s, cell, true, 0);
-    carve(s, cell, false, first);
+    first = carve(s, group, true, 0);
+    carve(s, group, false, first);
 }
 
 /* How near the rank is to the members that it owns. */
@@ -100,16 +100,16 @@ struct nearness {
 
 static struct nearness nearness_of(const struct shares *s, int r, const bool *owns, int nmembers)
 {
-    struct nearness nearness = {0, CELL_FORBIDDEN, 0};
+    struct nearness nearness = {0, GROUP_FORBIDDEN, 0};
 
     for (int m = 0; m < nmembers; m++) {
-        int look = look_at(s, r, s->members[m]);
+        int distance = look_at(s, r, s->members[m]);
 
         if (!owns[r * s->ncores + s->members[m]])
             continue;
-        nearness.sum += look;
-        nearness.best = look < nearness.best ? look : nearness.best;
-        nearness.worst = look > nearness.worst ? look : nearness.worst;
+        nearness.sum += distance;
+        nearness.best = distance < nearness.best ? distance : nearness.best;
+        nearness.worst = distance > nearness.worst ? distance : nearness.worst;
     }
     return nearness;
 }
@@ -124,7 +124,7 @@ static bool is_as_near(const struct shares *s, int nmembers)
         struct nearness old = nearness_of(s, r, s->before, nmembers);
         struct nearness new = nearness_of(s, r, s->owns, nmembers);
 
-        if (new.best > old.best || new.worst == CELL_FORBIDDEN)
+        if (new.best > old.best || new.worst == GROUP_FORBIDDEN)
             return false;
         before += old.sum;
         now += new.sum;
@@ -178,11 +178,11 @@ static int find_members(const struct shares *s, int domain, int kind)
     int n = 0;
 
     for (int c = 0; c < s->ncores; c++) {
-        if (kind < 0 && s->cells->work->node->cores[c].domain != domain)
+        if (kind < 0 && s->groups->work->node->cores[c].domain != domain)
             continue;
         if (s->owner[c] == -2)
             return 0;
-        if (s->owner[c] >= 0 && (kind < 0 || s->cells->kind_of[s->owner[c]] == kind))
+        if (s->owner[c] >= 0 && (kind < 0 || s->groups->kind_of[s->owner[c]] == kind))
             s->members[n++] = c;
     }
     return n;
@@ -196,14 +196,14 @@ static void straighten(const struct shares *s, int nmembers)
         copy_members(s, nmembers, s->owns, s->before);
 }
 
-/* What ranks without a GPU have may lie in several cells, and so may a NUMA node: cores
- * are taken side by side across cells. */
+/* What ranks without a GPU have may lie in several groups, and so may a NUMA node: cores
+ * are taken side by side across groups. */
 static void straighten_all(const struct shares *s)
 {
-    const struct core *cores = s->cells->work->node->cores;
+    const struct core *cores = s->groups->work->node->cores;
 
-    for (int kind = 0; kind < s->cells->nkinds; kind++)
-        if (!s->cells->has_gpu[kind])
+    for (int kind = 0; kind < s->groups->nkinds; kind++)
+        if (!s->groups->has_gpu[kind])
             straighten(s, find_members(s, 0, kind));
     for (int c = 0; c < s->ncores; c++) {
         bool first = true;
@@ -218,16 +218,18 @@ static void straighten_all(const struct shares *s)
 static void share_all(struct shares *s)
 {
     find_order(s);
-    for (int cell = 0; cell < s->cells->ncells; cell++)
-        carve_cell(s, cell);
+    for (int group = 0; group < s->groups->ngroups; group++)
+        carve_cell(s, group);
     find_owners(s);
     straighten_all(s);
 }
 
-int cells_share(const struct cells *cells, bool *owns, struct gpubind_error *err)
+int core_groups_share(const struct core_groups *groups, bool *owns, struct gpubind_error *err)
 {
-    struct shares s = {.cells = cells, .nranks = cells->work->plan->nranks,
-                       .ncores = cells->work->node->ncores, .owns = owns};
+    struct shares s = {.groups = groups,
+                       .nranks = groups->work->plan->nranks,
+                       .ncores = groups->work->node->ncores,
+                       .owns = owns};
     int status;
 
     s.order = calloc((size_t)s.nranks, sizeof *s.order);
