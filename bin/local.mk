@@ -20,4 +20,4 @@ bin_gpubind_SOURCES = \
 	bin/run.h \
 	bin/run_leader.c
 
-include bin/completion.mk
+include bin/completion/completion.mk

@@ -213,7 +213,7 @@ for file in "$top_builddir"/bin/completions/*; do
             "$tmp/set" "$file")" ''
 done
 printf '#!/bin/sh\nexit 1\n' >"$tmp/broken" && chmod +x "$tmp/broken"
-run sh "$top_srcdir/bin/completion.sh" "$top_srcdir/bin/completion.bash" "$tmp/broken"
+run sh "$top_srcdir/bin/completion/completion.sh" "$top_srcdir/bin/completion/completion.bash" "$tmp/broken"
 is 'a program that cannot be run here is left without' \
     "$status $(grep -vc '^#' "$tmp/out") $(grep -c 'broken' "$tmp/err")" '0 0 1'
 done_testing

@@ -5,7 +5,7 @@ if HAVE_MPI
 nodist_completions_DATA += bin/completions/gpubind-bench
 endif
 nodist_completions_DATA += bin/completions/gpubind-plot
-completion_sources = $(srcdir)/bin/completion.sh $(srcdir)/bin/completion.bash
+completion_sources = $(srcdir)/bin/completion/completion.sh $(srcdir)/bin/completion/completion.bash
 make_completion = $(AM_V_GEN)$(MKDIR_P) bin/completions && $(SHELL) $(completion_sources)
 
 bin/completions/gpubind: bin/gpubind$(EXEEXT) $(completion_sources)
@@ -16,4 +16,4 @@ bin/completions/gpubind-plot: bench/plot/gpubind-plot $(completion_sources)
 	$(make_completion) bench/plot/gpubind-plot >$@.new && mv $@.new $@
 
 CLEANFILES += $(nodist_completions_DATA)
-EXTRA_DIST += bin/completion.sh bin/completion.bash
+EXTRA_DIST += bin/completion/completion.sh bin/completion/completion.bash
