@@ -1,4 +1,4 @@
-/* In the place of src/host/sys/bind.c: orders are read, and nothing is bound. */
+/* In the place of src/host/sys/bind.c: directives are read, and nothing is bound. */
 #include "host/sys/bind.h"
 
 int bind_cpus(const struct idset *cpus)

@@ -101,7 +101,7 @@ void fuzz_slurm(const char *bytes, size_t size)
 }
 
 /* The value of the variable in the first line, then the file. */
-void fuzz_pmix_setting(const char *bytes, size_t size)
+void fuzz_mca_param(const char *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, bytes + size};
     char *value = fuzz_line(&input), assignment[8192];

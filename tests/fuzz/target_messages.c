@@ -65,15 +65,15 @@ static void place(const struct facts *facts, int n, const struct rules *rules)
         fuzz_check_plan(&placement.node, &placement.plan);
     for (int i = 0; placement.plan.nranks && i < n; i++) {
         const struct plan_rank *rank = plan_find(&placement.plan, facts[i].local);
-        struct text orders = {0};
+        struct text directives = {0};
         struct env_list env;
 
         FUZZ_CHECK(rank && render_env(&placement.node, &placement.plan, rank, &facts[i].prefs,
                                       PACKAGE_VERSION, &env) == 0);
-        directives_render(&placement.plan, rank, true, &env, &orders);
-        FUZZ_CHECK(orders.length && !orders.bytes[orders.length - 1]);
+        directives_render(&placement.plan, rank, true, &env, &directives);
+        FUZZ_CHECK(directives.length && !directives.bytes[directives.length - 1]);
         env_list_clear(&env);
-        text_clear(&orders);
+        text_clear(&directives);
     }
     text_clear(&notes);
     placement_clear(&placement);
@@ -109,22 +109,22 @@ void fuzz_facts(const char *bytes, size_t size)
 }
 
 /* What the leader answers. */
-void fuzz_orders(const char *bytes, size_t size)
+void fuzz_directives(const char *bytes, size_t size)
 {
-    char *orders = malloc(size + 1), *none[] = {NULL};
+    char *directives = malloc(size + 1), *none[] = {NULL};
     struct text notes = {0};
     struct gpubind_error err;
 
-    memcpy(orders, bytes, size);
-    orders = realloc(orders, size ? size : 1);
+    memcpy(directives, bytes, size);
+    directives = realloc(directives, size ? size : 1);
     fuzz_expect(&err);
     fuzz_environment(none);
-    if (directives_apply(orders, size, &notes, &err) < 0)
+    if (directives_apply(directives, size, &notes, &err) < 0)
         fuzz_refused(&err);
     clearenv();
     fuzz_environment_restore();
     text_clear(&notes);
-    free(orders);
+    free(directives);
 }
 
 /* What one rank's library writes to another's. */

@@ -25,10 +25,10 @@ static long first_core_cost(const struct core_groups *groups, int kind, int grou
 
 /* Nodes of the graph, in this order: source, sink, kinds, groups. Sharing costs more
  * than any distance, and sharing by three more than by two. Returns the number of
- * ranks that play. */
+ * ranks that take part. */
 static int add_arcs(const struct core_groups *groups, const struct round *round, struct flow *flow)
 {
-    int cell0 = 2 + groups->nkinds, wanted = 0;
+    int group0 = 2 + groups->nkinds, wanted = 0;
 
     for (int k = 0; k < groups->nkinds; k++) {
         int supply = 0;
@@ -41,14 +41,14 @@ static int add_arcs(const struct core_groups *groups, const struct round *round,
             const long cost[FLOW_PARTS] = {0, first_core_cost(groups, k, group)};
 
             if (core_groups_distance(groups, group, k) != GROUP_FORBIDDEN)
-                flow_add(flow, 2 + k, cell0 + group, supply, flow_cost_of(cost));
+                flow_add(flow, 2 + k, group0 + group, supply, flow_cost_of(cost));
         }
     }
     for (int group = 0; group < groups->ngroups; group++)
         for (int sharing = 0; sharing < round->per_core; sharing++) {
             const long cost[FLOW_PARTS] = {sharing};
 
-            flow_add(flow, cell0 + group, 1, core_groups_free(groups, group), flow_cost_of(cost));
+            flow_add(flow, group0 + group, 1, core_groups_free(groups, group), flow_cost_of(cost));
         }
     return wanted;
 }
@@ -57,12 +57,12 @@ static int add_arcs(const struct core_groups *groups, const struct round *round,
  * kind follow each other. */
 static void read_flow(struct core_groups *groups, const struct flow *flow)
 {
-    int cell0 = 2 + groups->nkinds, kind = -1, r = 0;
+    int group0 = 2 + groups->nkinds, kind = -1, r = 0;
 
     for (int a = 0; a < flow->narcs; a++) {
         const struct flow_arc *arc = &flow->arcs[a];
 
-        if (arc->from < 2 || arc->from >= cell0)
+        if (arc->from < 2 || arc->from >= group0)
             continue;
         if (arc->from - 2 != kind) {
             kind = arc->from - 2;
@@ -70,7 +70,7 @@ static void read_flow(struct core_groups *groups, const struct flow *flow)
         }
         for (int left = arc->flow; left; r++)
             if (groups->kind_of[r] == kind) {
-                core_groups_give(groups, r, arc->to - cell0);
+                core_groups_give(groups, r, arc->to - group0);
                 left--;
             }
     }
@@ -143,7 +143,7 @@ static int assign_in_turn(struct core_groups *groups, struct round *round,
 
 /* The group that is as good as the one that the rank without GPU has its first core of, and
  * has the most free cores. */
-static int roomiest_cell(const struct core_groups *groups, int kind, int from)
+static int roomiest_group(const struct core_groups *groups, int kind, int from)
 {
     int best = from;
 
@@ -164,7 +164,7 @@ static void spread_others(struct core_groups *groups)
 
         for (int from = 0; from < groups->ngroups && !groups->has_gpu[kind]; from++)
             if (count[from]) {
-                int to = roomiest_cell(groups, kind, from);
+                int to = roomiest_group(groups, kind, from);
 
                 core_groups_take(groups, r, from);
                 core_groups_give(groups, r, to);

@@ -38,7 +38,7 @@ static bool is_open(const struct core_groups *groups, int r, int group, int roun
 }
 
 /* The group that the rank grows into next, or -1. */
-static int next_cell(const struct core_groups *groups, int r, int round)
+static int next_group(const struct core_groups *groups, int r, int round)
 {
     int kind = groups->kind_of[r], best = -1, best_value = GROUP_FORBIDDEN;
     const int *count = &groups->count[r * groups->ngroups];
@@ -77,7 +77,7 @@ static void grow(struct core_groups *groups, int round)
             int group = -1;
 
             if (groups->total[r] <= turn)
-                group = next_cell(groups, r, round);
+                group = next_group(groups, r, round);
             if (group >= 0) {
                 core_groups_give(groups, r, group);
                 left--;

@@ -81,7 +81,7 @@ static int carve(const struct shares *s, int group, bool with_gpu, int first)
     return first + (wanted < left ? wanted : left);
 }
 
-static void carve_cell(const struct shares *s, int group)
+static void carve_group(const struct shares *s, int group)
 {
     int first;
 
@@ -219,7 +219,7 @@ static void share_all(struct shares *s)
 {
     find_order(s);
     for (int group = 0; group < s->groups->ngroups; group++)
-        carve_cell(s, group);
+        carve_group(s, group);
     find_owners(s);
     straighten_all(s);
 }
