@@ -15,7 +15,7 @@
 #define EXIT_MISMATCH 1
 
 struct checking {
-    struct text found;  /* what was seen, for the line that is printed */
+    struct text found;  /* the observed binding, for the line that is printed */
     struct text wrong;  /* sentences */
 };
 
@@ -90,7 +90,7 @@ static void check_variable(struct checking *checking)
         }
 }
 
-/* Does the i-th entry of a comma-separated list name the device? */
+/* Whether the i-th entry of a comma-separated list names the device. */
 static bool entry_is(const char *list, int i, const char *name)
 {
     for (; i > 0 && list; i--) {

@@ -9,7 +9,7 @@
 #include "host/launch/placement.h"
 #include "host/sys/file.h"
 
-/* Printed when there is so much of it. */
+/* The text is printed when it has reached this size. */
 #define CHUNK (1 << 20)
 
 struct planning {
@@ -22,7 +22,7 @@ struct planning {
     int *peers, npeers; /* the job's ranks with a GPU */
 };
 
-/* Ten thousand names and files are more than one argument may be long. */
+/* --nodes @FILE, since ten thousand names do not fit into one argument. */
 static int name_nodes_from(struct planning *planning, const char *path, struct gpubind_error *err)
 {
     char *list = file_read_list(path, err);
@@ -50,7 +50,7 @@ static int name_nodes(struct planning *planning, struct gpubind_error *err)
     return layout_named(&planning->layout, "", err);
 }
 
-/* How many ranks a machine is made for: one for each GPU, or set of GPUs. */
+/* The default number of ranks of a machine: one for each GPU, or set of GPUs. */
 static int count_sets(const struct planning *planning, const struct node *node,
                       struct gpubind_error *err)
 {

@@ -33,7 +33,7 @@ static int look(const struct options *options, struct plugin_view *view, struct 
         plugin_search_daemon(places);
     else if (!view->rank)
         plugin_search_here(places);
-    /* The server told the rank what it is. */
+    /* The PMIx server set these in the rank's environment. */
     view->pmix = places->pmix.version;
     if (view->through_pmix && *plugin_variable("PMIX_VERSION") &&
         (places->pmix_is_guess || !*view->pmix))
@@ -121,7 +121,7 @@ static void add_dirs(struct text *text, const struct plugin_view *view)
         text_add(text, "not known: the folder of PMIx's own components\n");
 }
 
-/* What belongs to this gpubind. */
+/* The plugin that was installed with this gpubind. */
 static void add_installed(struct text *text, const struct plugin_view *view)
 {
     if (!view->places->built)

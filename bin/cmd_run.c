@@ -10,7 +10,7 @@
 #include "bin/run.h"
 #include "host/launch/rank_directives.h"
 
-/* When this rank cannot go on, the others need not either. */
+/* When this rank has failed, it waits less: the job ends anyway. */
 #define SHORT_PATIENCE_S 1.0
 /* Where the number of ranks is not known. */
 #define UNKNOWN_PATIENCE_S 2.0
@@ -130,7 +130,7 @@ static int become(const struct options *options, const char *directives, size_t 
     return status;
 }
 
-/* Only to show the plugin's plan: nothing of our own is decided or done. */
+/* Shows the plugin's plan: the launcher itself assigns and binds nothing. */
 static void look_only(struct options *options)
 {
     options->rules.policy.bind = BIND_NONE;

@@ -20,9 +20,9 @@ int cmd_plugin(const struct options *options);
 /* "gpubind: TEXT" on stderr, each line of text. */
 void say_lines(const char *text);
 int fail(const struct gpubind_error *err);
-/* The whole of text at once, so that nodes' tables do not mix; -1 with errno. */
+/* Writes text in one piece, so that tables of several nodes do not mix; -1 with errno. */
 int write_all(int fd, const struct text *text);
-/* text on stdout; the exit status. */
+/* Prints text to stdout; returns the exit status. */
 int print(const struct text *text);
 
 #endif

@@ -82,8 +82,8 @@ static int print_version(void)
     return status;
 }
 
-/* The number of a closed stdin, stdout or stderr must not become that of a file of
- * ours, which sentences would be written to. The program finds them closed, as we
+/* The descriptor of a closed stdin, stdout or stderr must not be reused for a file of ours, into
+ * which messages would be written. The program finds them closed, as we
  * did; opened for reading, they refuse what we write. */
 static void hold_standard_files(void)
 {
@@ -96,7 +96,7 @@ static void hold_standard_files(void)
         close(fd);
 }
 
-/* Of the environment that options were read from; a command's run says it once a node. */
+/* Notes unknown GPUBIND_ variables; when a command is run, the leader does it once a node. */
 static void say_unknown_variables(const struct options *options)
 {
     struct text text = {0};

@@ -16,7 +16,7 @@ static const char *get_variable(const void *context, const struct option_row *ro
     return getenv(from);
 }
 
-/* The command line as far as it was read. */
+/* The state while the command line is read. */
 struct arguments {
     struct options *options;
     const char **values;
@@ -31,8 +31,8 @@ static int take(void *context, const struct option_row *row, const char *value,
     char from[64];
 
     snprintf(from, sizeof from, "--%s", row->name);
-    /* Whether they go with the action is known at the end. Of those for --plan one that goes
-     * with no other action is reported first. */
+    /* Checked at the end, when the action is known. Of options for --plan, one that goes with
+     * no other action is reported first. */
     if (row->group == PLANNING &&
         (!arguments->planning || option_is_for(arguments->planning, ACTION_LIST)))
         arguments->planning = row;

@@ -6,7 +6,8 @@
 #include "core/base/text.h"
 #include "host/launch/options.h"
 
-/* Option over environment over default. Strings point into argv and environ. */
+/* An option overrides the environment, which overrides the default. Strings point into argv and
+ * environ. */
 int options_read(int argc, char **argv, struct options *options, struct gpubind_error *err);
 
 /* The text of --help. */

@@ -5,7 +5,7 @@
 #include "core/plan/process_map.h"
 #include "host/launch/options.h"
 
-/* Nodes of one topology are one machine, which is loaded once. */
+/* Nodes with the same topology share a machine, which is loaded once. */
 struct machines {
     int n;
     struct machine {
@@ -15,7 +15,7 @@ struct machines {
     int *of_node;
 };
 
-/* Loads what the layout's nodes are; the layout outlives machines. */
+/* Loads the topologies of the layout's nodes; the layout outlives machines. */
 int machines_load(struct machines *machines, const struct layout *layout,
                   const struct rules *rules, struct gpubind_error *err);
 void machines_clear(struct machines *machines);
@@ -27,12 +27,12 @@ struct shapes {
     const struct options *options;
     const struct layout *layout;
     const struct machines *machines;
-    const struct facts *here; /* what this process sees and may use */
+    const struct facts *here; /* of this process */
     int n, oldest;
     struct shape {
-        int node;    /* one of those that look so; its ranks are numbered */
-        bool shared; /* the plan is that of all of them ... */
-        bool noted;  /* ... but there is something to say of each */
+        int node;    /* one of the nodes with this shape; the plan has its ranks' numbers */
+        bool shared; /* the plan serves all of them ... */
+        bool noted;  /* ... but each has notes of its own */
         struct placement placement;
     } shape[SHAPES_KEPT];
 };

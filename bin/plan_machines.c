@@ -11,7 +11,7 @@ static bool same_file(const char *a, const char *b)
 
 static int find(const struct machines *machines, const char *file)
 {
-    /* Neighbours are mostly alike. */
+    /* Successive nodes mostly have the same topology. */
     for (int m = machines->n - 1; m >= 0; m--)
         if (same_file(machines->machine[m].file, file))
             return m;

@@ -19,7 +19,7 @@ static bool is_master(const struct shapes *shapes, int rank)
     return false;
 }
 
-/* A plan is a function of the machine, and of what its ranks are and may use. */
+/* What a plan depends on: the machine, and its ranks with their CPUs and GPUs. */
 static bool alike(const struct shapes *shapes, int a, int b)
 {
     const struct layout *layout = shapes->layout;
@@ -91,7 +91,7 @@ static int make_placement(const struct shapes *shapes, int node, struct placemen
     return status;
 }
 
-/* Where the next shape goes; the oldest makes room. */
+/* Where the next shape goes: it replaces the oldest. */
 static struct shape *make_room(struct shapes *shapes)
 {
     struct shape *shape;

@@ -36,7 +36,7 @@ static void advise_install(struct plugin_view *view)
                  installed->folder, PLUGIN_FILE);
 }
 
-/* The version of the file that decides is not that which runs. */
+/* The plugin file that PMIx takes was built for another PMIx than the one that runs. */
 static bool is_mismatch(const struct plugin_view *view, const struct plugin_file *file)
 {
     int pmix[3];
@@ -44,7 +44,7 @@ static bool is_mismatch(const struct plugin_view *view, const struct plugin_file
     return pmix_version_read(view->pmix, pmix) && memcmp(pmix, file->pmix, sizeof pmix) != 0;
 }
 
-/* What keeps a daemon from loading the file that decides. */
+/* Why a daemon does not load the plugin file that it finds first. */
 static bool judge_file(struct plugin_view *view, const struct plugin_dir *first, const char *not)
 {
     const struct plugin_file *file = &first->file;
@@ -68,13 +68,13 @@ static bool judge_file(struct plugin_view *view, const struct plugin_dir *first,
     return true;
 }
 
-/* The rank has it; whether the daemon has is not known. */
+/* The rank has the variable; whether the daemon has it is not known. */
 static bool is_assumed(const struct plugin_search *places, const char *name)
 {
     return places->has_daemon && places->environment_unknown[0] && *plugin_variable(name);
 }
 
-/* Says what is in the way; false when nothing is. */
+/* Reports what prevents loading; false when nothing does. */
 static bool diagnose_dirs(struct plugin_view *view)
 {
     const struct plugin_search *places = view->places;
@@ -96,7 +96,7 @@ static bool diagnose_dirs(struct plugin_view *view)
     return true;
 }
 
-/* The daemon has the plugin, and yet there is no plan of it. */
+/* The daemon has loaded the plugin, but the rank has no plan of it. */
 static void judge_loaded(struct plugin_view *view)
 {
     if (view->off) {
@@ -111,7 +111,7 @@ static void judge_loaded(struct plugin_view *view)
     }
 }
 
-/* Nothing is in the way of the file that decides. */
+/* Nothing prevents loading the file that is found first. */
 static void judge_unloaded(struct plugin_view *view)
 {
     const struct plugin_search *places = view->places;
@@ -174,7 +174,7 @@ static void judge_rank(struct plugin_view *view)
     }
 }
 
-/* Returns whether it would be found. */
+/* Returns whether a daemon would find the plugin. */
 static bool judge_here(struct plugin_view *view)
 {
     const struct plugin_search *places = view->places;

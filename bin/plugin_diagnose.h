@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "host/pmix/plugin_search.h"
 
-/* What was seen, and then what it means. */
+/* What was found, and the verdict. */
 struct plugin_view {
     struct plugin_search *places;
     const char *launcher;

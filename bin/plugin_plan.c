@@ -65,7 +65,7 @@ static void restore_visible(void)
     }
 }
 
-/* What was set because the user had not. */
+/* Variables that were set because the user had not set them. */
 static void forget_nic(void)
 {
     static const char *const names[] = {"UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME",
@@ -107,7 +107,7 @@ int plugin_plan_read(struct facts *facts, struct gpubind_error *err)
         gpus = variable("GPUBIND_GPU_PCI");
     if (strlen(gpus) >= sizeof facts->made_gpus)
         return error_set(err, "the plugin gave more GPUs to a rank than gpubind can list");
-    /* On a pretended machine the kernel's CPUs are not those of the plan. */
+    /* With a recorded machine the kernel's CPUs are not those of the plan. */
     if (getenv("HWLOC_XMLFILE") &&
         idlist_parse(variable("GPUBIND_CPUS"), "GPUBIND_CPUS", &facts->cpus, err) < 0)
         return -1;

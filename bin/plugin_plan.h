@@ -9,8 +9,8 @@
 #include "host/launch/placement.h"
 
 enum plugin_plan {
-    PLUGIN_NONE,    /* no plan, or that of another rank whose environment came down */
-    PLUGIN_KEPT,    /* gpubind was asked for nothing else */
+    PLUGIN_NONE,    /* no plan, or one that was inherited from another rank's environment */
+    PLUGIN_KEPT,    /* gpubind got no other settings */
     PLUGIN_REPLACED /* other settings were given */
 };
 
@@ -20,7 +20,7 @@ enum plugin_plan plugin_plan_state(const struct options *options);
  * back; another rank's leftovers just go. */
 void plugin_plan_forget(enum plugin_plan plan);
 
-/* What this rank was given, for the table. */
+/* Reads the rank's GPUs and role from the environment, for the table. */
 int plugin_plan_read(struct facts *facts, struct gpubind_error *err);
 
 #endif

@@ -15,7 +15,7 @@ int program_refusal(const char *command, int error, struct gpubind_error *err)
     return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
-/* 0, or why this path cannot be run. */
+/* 0, or the errno with which this path cannot be executed. */
 static int try_path(const char *path)
 {
     struct stat status;
@@ -35,7 +35,7 @@ static int search_path(const char *command)
     char path[PATH_MAX];
     int refusal = ENOENT;
 
-    /* execvp has a path of its own then. */
+    /* execvp then uses its default path. */
     if (!list)
         return 0;
     for (;;) {

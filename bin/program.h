@@ -8,7 +8,7 @@
  * exit status, 126 or 127, and a sentence. */
 int program_find(const char *command, struct gpubind_error *err);
 
-/* The exit status and the sentence for what exec answered. */
+/* The exit status and the sentence for an errno of exec. */
 int program_refusal(const char *command, int error, struct gpubind_error *err);
 
 #endif

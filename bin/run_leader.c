@@ -82,7 +82,7 @@ static int render_directives(const struct run *run, const struct facts *facts,
 
     env.n = 0;
     if (facts->made)
-        /* Nothing is left to do; an answer has to say something. */
+        /* Nothing is left to do, but an answer must not be empty. */
         text_add(&text, "=GPUBIND_MADE_BY=plugin%c", '\0');
     else
         status = render_env(&placement->node, &placement->plan, rank, &facts->prefs,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* MCA parameters of Open MPI 4 by which somebody says what a rank may run on.
+/* MCA parameters of Open MPI 4 that restrict what a rank may run on.
  * mpirun passes its options on as these, in the environment of every rank. */
 static const char *const mca_wishes[] = {
     "hwloc_base_binding_policy", "hwloc_base_bind_to_core", "hwloc_base_bind_to_socket",
@@ -102,7 +102,7 @@ static bool word_wishes(const char *word)
            strncasecmp(word, "rankfile:", 9) == 0;
 }
 
-/* Up to the command, which is gpubind: its own words are not mpirun's. */
+/* Up to the command, gpubind, whose arguments are not mpirun's. */
 static bool command_line_wishes(const char *line, size_t size)
 {
     for (size_t at = 0; at < size; at += strlen(line + at) + 1) {

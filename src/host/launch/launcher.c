@@ -14,7 +14,7 @@
 
 #define MAX_JOB_PARTS 4
 
-/* The variables by which a launcher tells a process where it stands. A job in a
+/* The variables in which launchers pass rank and job to a process. A job in a
  * job has those of both; then the nearest daemon above decides, then this order,
  * in which those come first whose variables others are known to set too. */
 static const struct launcher {
@@ -53,7 +53,7 @@ static const struct launcher {
     {.name = "mvapich", .rank = "MVP_COMM_WORLD_RANK", .size = "MVP_COMM_WORLD_SIZE",
      .local = "MVP_COMM_WORLD_LOCAL_RANK", .local_size = "MVP_COMM_WORLD_LOCAL_SIZE",
      .job = {"MPIRUN_ID"}, .daemons = {"mpispawn"}},
-    /* A batch script has everything but the step. */
+    /* A batch script has all variables except the step's. */
     {.name = "slurm", .sign = "SLURM_STEP_ID", .rank = "SLURM_PROCID",
      .size = "SLURM_STEP_NUM_TASKS", .other_size = "SLURM_NTASKS", .local = "SLURM_LOCALID",
      .local_ranks = "SLURM_GTIDS", .counts = "SLURM_STEP_TASKS_PER_NODE", .node = "SLURM_NODEID",
@@ -119,7 +119,7 @@ static int count_at(const char *list, int node)
     return 0;
 }
 
-/* Leaves it 0 when the launcher does not tell. */
+/* Leaves it 0 when the launcher does not set it. */
 static int read_local_size(const struct launcher *launcher, struct world *world,
                            struct gpubind_error *err)
 {
@@ -162,7 +162,7 @@ static int check_world(const struct launcher *launcher, const struct world *worl
     return 0;
 }
 
-/* Names the job: the launcher's own words for it, else its daemon on this node. */
+/* Names the job: by the launcher's own variables, else by its daemon on this node. */
 static void name_job(const struct launcher *launcher, struct world *world)
 {
     size_t used = (size_t)snprintf(world->job, sizeof world->job, "%s", launcher->name);

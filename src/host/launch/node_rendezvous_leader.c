@@ -22,7 +22,7 @@ struct peer {
 struct peers {
     int n, heard;
     struct peer *list;
-    struct pollfd *polled; /* n + 1: the list, then the listener */
+    struct pollfd *polled; /* n + 1: one a peer, then the listener */
 };
 
 static int add_peer(struct peers *peers, int fd)

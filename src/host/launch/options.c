@@ -23,9 +23,9 @@ static bool is_given(const char *const *values, const char *name)
     return false;
 }
 
-/* What has been taken already would be contradicted, or this says nothing about
- * what is done. */
-static bool is_beside_the_point(const struct options *options, const struct option_row *row,
+/* Whether the row is skipped: it is given already, contradicts what is given, or does not go
+ * with the action. */
+static bool is_skipped(const struct options *options, const struct option_row *row,
                                 const char *const *values)
 {
     static const char *const pairs[][2] = {{"map", "policy"}, {"ranks", "ranks-file"}};
@@ -47,7 +47,7 @@ int options_take_rest(struct options *options, const char **values, option_gette
         char from[64];
         const char *value;
 
-        if (is_beside_the_point(options, &option_table.rows[i], values))
+        if (is_skipped(options, &option_table.rows[i], values))
             continue;
         value = get(context, &option_table.rows[i], from, sizeof from);
         if (!value || !*value)

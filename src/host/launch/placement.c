@@ -39,7 +39,7 @@ int map_read(const struct node *node, const char *text, struct policy *policy,
     if (!copy)
         return *text == '@' ? -1 : error_set(err, "out of memory");
     policy->nmap = 0;
-    /* A node without GPU has nothing to map; what that means is the plan's. */
+    /* A node without a GPU has nothing to map, which the plan handles. */
     while (node->ngpus && status == 0 && (entry = strsep(&rest, ", \t\r\n")))
         if (*entry)
             status = add_entry(node, entry, policy, err);
@@ -207,7 +207,7 @@ static int keep_gpus(const struct node *node, char *names, struct job_rank *rank
     return 0;
 }
 
-/* The plugin's plan stands; the ranks say what it was. */
+/* Reconstructs the plugin's plan from the ranks' facts. */
 static int keep_made(struct placement *placement, const struct facts *facts,
                      struct gpubind_error *err)
 {
@@ -272,7 +272,7 @@ static int make_job(struct placement *placement, const struct rules *rules,
     return keep_made(placement, facts, err);
 }
 
-/* Who wants no NIC has none, in tables too. */
+/* Ranks with --nic none have no NIC, in tables either. */
 static void drop_nics(struct plan *plan, const struct facts *facts, int n)
 {
     for (int r = 0; r < plan->nranks; r++)

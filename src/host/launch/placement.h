@@ -95,8 +95,8 @@ int placement_make(struct placement *placement, const struct rules *rules,
 
 void placement_clear(struct placement *placement);
 
-/* --map: the GPUs to use, in this order. Fills nmap and map. text is a list of indices, PCI addresses and UUIDs, or
- * "@FILE": such a list over any number of lines, '#' begins a comment. */
+/* Reads --map, the GPUs to use in this order, into nmap and map. text is a list of indices, PCI
+ * addresses and UUIDs, or "@FILE": such a list over any number of lines, '#' begins a comment. */
 int map_read(const struct node *node, const char *text, struct policy *policy,
              struct gpubind_error *err);
 

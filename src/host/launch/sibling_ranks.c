@@ -42,7 +42,7 @@ static bool is_zombie(long pid)
     return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
 }
 
-/* Commands that turn into others. */
+/* Commands that exec others. */
 static bool is_wrapper(long pid)
 {
     static const char *const commands[] = {"gpubind", "sh",       "bash",    "dash", "ksh",

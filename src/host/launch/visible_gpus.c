@@ -29,7 +29,7 @@ static int make_view(const struct node *node, const struct facts *facts, struct 
     return 0;
 }
 
-/* What a rank sees, and the variables that say so. */
+/* What a rank sees, and the variables that restrict it. */
 struct look {
     struct visible_list list; /* positions in the real node */
     int nvariables;
@@ -155,7 +155,7 @@ static void keep_common(struct node *node, const struct idset *seen)
     node_keep_gpus(node, keep);
 }
 
-/* What no rank can open is not there for this job. */
+/* GPUs that no rank can open are removed from the node. */
 static void drop_hidden(struct node *node, const struct facts *facts, int n, struct text *notes)
 {
     bool keep[NODE_MAX_GPUS] = {false};

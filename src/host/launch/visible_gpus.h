@@ -15,7 +15,7 @@ int visible_gpus_apply(struct node *node, const struct facts *facts, struct job 
 int visible_gpus_of_rank(const struct node *node, const struct facts *facts, struct idset *seen,
                          struct gpubind_error *err);
 
-/* Adds which --visible cannot be had on this node. */
+/* Notes a --visible mode that does not work on this node. */
 void visible_gpus_note_modes(const struct node *node, const struct facts *facts, int n,
                              struct text *notes);
 

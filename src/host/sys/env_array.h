@@ -7,7 +7,7 @@
 /* The variable's value, NULL where it is not set. array may be NULL. */
 const char *env_array_get(char *const *array, const char *name);
 
-/* Does what the list says, all of it or, without memory (-1), nothing. The array
+/* Applies the list, all of it or, without memory (-1), nothing. The array
  * and its strings are malloc'ed; *array may be NULL. A list with a name twice is
  * the caller's mistake. */
 int env_array_apply(char ***array, const struct env_list *list);

@@ -66,7 +66,7 @@ char *file_read(const char *path, struct gpubind_error *err)
 
 char *file_read_within(const char *path, int seconds, struct gpubind_error *err)
 {
-    /* Without O_NONBLOCK opening a pipe waits for one who writes to it. */
+    /* Without O_NONBLOCK opening a pipe waits for a writer. */
     struct pollfd ready = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .events = POLLIN};
     int status;
 
@@ -166,13 +166,13 @@ static int replace(const char *path, mode_t mode, const char *bytes, size_t nbyt
 
 int file_write(const char *path, const char *bytes, size_t nbytes, struct gpubind_error *err)
 {
-    /* Not a link to the file is replaced, but the file. */
+    /* A link is followed, so that its target is replaced. */
     char *real = realpath(path, NULL);
     struct stat about;
     bool is_there = stat(path, &about) == 0;
     int status, fd;
 
-    /* What is open under such a name would go on in a file that is no more there. */
+    /* Other holders of an open descriptor would go on writing to the replaced file. */
     if ((is_there && !S_ISREG(about.st_mode)) || strncmp(path, "/dev/", 5) == 0) {
         fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
         status = fd < 0 ? -1 : write_to(fd, bytes, nbytes);

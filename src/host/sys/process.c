@@ -136,7 +136,7 @@ int process_cpus(struct idset *cpus, struct gpubind_error *err)
     return 0;
 }
 
-/* The kernel keeps to the cgroup whatever is asked for. */
+/* The kernel restricts the result to the cgroup. */
 static int cpus_of_cgroup(const struct idset *mine, struct idset *cpus)
 {
     size_t size = CPU_ALLOC_SIZE(IDSET_MAX);

@@ -14,7 +14,7 @@ struct process {
     char command[32]; /* the kernel's name, at most 15 bytes */
 };
 
-/* The parent; false when /proc does not tell. */
+/* The parent; false when /proc cannot be read. */
 bool process_parent(struct process *parent);
 
 /* The nearest ancestor whose command is one of these (the list ends with NULL). */

@@ -77,7 +77,7 @@ static bool reap(pid_t child, long long deadline, int *status)
         }
         nanosleep(&pause, NULL);
     }
-    /* What it may have left behind. */
+    /* Kills the processes that the child has started. */
     kill(-child, SIGKILL);
     return in_time;
 }
@@ -107,7 +107,7 @@ int subprocess_read(void (*work)(int out, void *context), void *context, int sec
         signal(SIGCHLD, before);
         return error_set(err, "no process: %s", strerror(errno));
     }
-    /* Both sides, since one does not know who comes first. */
+    /* Parent and child both set it, since either may run first. */
     setpgid(child, child);
     in_time = take(ends[0], deadline, bytes, size, got);
     end->in_time = reap(child, in_time ? deadline : now_ms(), &end->status) && in_time;
