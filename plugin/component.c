@@ -41,7 +41,7 @@ void gpubind_say_verbose(const char *nspace, const char *text)
                         nspace, text);
 }
 
-/* For `gpubind --plugin-info`, which reads it in the file. */
+/* `gpubind --plugin-info` searches the file for this text. */
 __attribute__((used)) static const char identity[] =
     "@gpubind-plugin " GPUBIND_VERSION " for PMIx " GPUBIND_PMIX_VERSION;
 

@@ -15,7 +15,7 @@ pmix_status_t gpubind_register_nspace(pmix_namespace_t *nptr);
 pmix_status_t gpubind_setup_fork(const pmix_proc_t *peer, char ***env, char ***priors);
 void gpubind_deregister_nspace(pmix_namespace_t *nptr);
 
-/* One line where pmdl_base_verbose wants it. */
+/* Prints one line at PMIx's verbosity level of this component. */
 void gpubind_say_verbose(const char *nspace, const char *text);
 
 #endif

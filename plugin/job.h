@@ -11,8 +11,8 @@ struct plugin_job {
     hwloc_topology_t topology;
     struct job_view view;
     char **env;    /* the job's environment, owned; NULL: the first rank's shows it */
-    bool has_view; /* of a real environment, not only of what may be expected */
-    bool started;  /* its first rank is about to, or has */
+    bool has_view; /* from the job's environment, not only from the defaults */
+    bool started;  /* its first rank has been set up */
     bool planned, changed;
     bool change_seen;             /* the change was reported by jobs_changed */
     bool required;                /* settings were given: without a plan the job must not start */
@@ -21,9 +21,9 @@ struct plugin_job {
     struct placement placement;
     struct text notes; /* about the plan */
     bool reported;
-    struct text refused; /* settings that are passed over, a line each */
+    struct text refused; /* settings that were ignored, a line each */
     struct text unknown; /* variables of the job's, likewise */
-    bool warned;         /* of both */
+    bool warned;         /* refused and unknown were printed */
 };
 
 /* The one of the list with this name, or NULL. */

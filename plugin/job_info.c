@@ -10,7 +10,7 @@
 
 #include "core/plan/job.h"
 
-/* What a key's value is turned into; a value of another type is as good as none. */
+/* Converts a key's value; a value of another type counts as none. */
 static bool read_number(const pmix_value_t *value, void *into)
 {
     long number = -1;
@@ -131,7 +131,7 @@ pmix_status_t job_info_read(const char *nspace, struct job_info *info)
 
     memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "%s", nspace);
-    /* The daemons' own. */
+    /* The daemons' own namespace. */
     if (PMIX_CHECK_NSPACE(nspace, pmix_globals.myid.nspace))
         return PMIX_ERR_NOT_FOUND;
     if (!fetch(nspace, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, read_string, &peers) ||

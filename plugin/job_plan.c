@@ -149,9 +149,9 @@ int job_plan_make(const struct job_info *info, const struct job_view *view,
     struct facts *facts;
     int status;
 
-    /* CPUs are the daemon's business. */
+    /* The daemon binds CPUs. */
     rules.policy.bind = BIND_NONE;
-    /* What the parent's masters are called need not be a rank here. */
+    /* --master names ranks of the parent job, which may not exist here. */
     if ((!info->spawned && rules_check_masters(&rules, info->size, err) < 0) ||
         check_map(rules.map, err) < 0)
         return -1;

@@ -60,7 +60,7 @@ static void free_job(struct plugin_job *job)
     free(job);
 }
 
-/* On a node that is there. */
+/* Plans when the node is loaded. */
 static int plan_beside_others(struct plugin_job *job)
 {
     struct placement *placement = &job->placement;
@@ -106,7 +106,7 @@ static void plan_by_limits(struct plugin_job *job, char *const *env)
     text_add(&job->refused, "\n");
 }
 
-/* Replaces the plan, and with it what the namespace has. */
+/* Replaces the plan, and with it what the job has. */
 static int plan(struct plugin_job *job, char *const *env)
 {
     uint64_t before = job->planned ? job->placement.plan.hash : 0;
@@ -170,7 +170,7 @@ static void read_job_settings(struct plugin_job *job, char *const *env)
         job->planned = false;
         job->why_not = err;
     } else if (!job_view_equal(&view, &job->view) || view.exclusive) {
-        /* What others have may have changed, too. */
+        /* The GPUs of other jobs may have changed, too. */
         job->view = view;
         plan(job, env);
     } else {
@@ -243,7 +243,7 @@ static void warn(struct plugin_job *job)
 
     if (!job->warned && !job->view.options.quiet) {
         job_plan_add_lines(&job->refused, &text);
-        /* Where nothing is planned, the launcher or the library says it. */
+        /* Without a plan, the launcher or the library prints it. */
         if (job->planned)
             job_plan_add_lines(&job->unknown, &text);
         job_plan_print(&text);
@@ -252,7 +252,7 @@ static void warn(struct plugin_job *job)
     text_clear(&text);
 }
 
-/* What the rank's environment is to get goes to list. */
+/* Adds to list what the rank's environment is to get. */
 static int fill(struct plugin_job *job, int number, bool forked, char *const *env,
                 struct env_list *list, struct gpubind_error *err)
 {
@@ -289,7 +289,7 @@ static int fill(struct plugin_job *job, int number, bool forked, char *const *en
     }
     if (!planned)
         return 0;
-    /* Without memory for all of our variables the rank runs without them. */
+    /* Out of memory: the rank runs without any of our variables. */
     if (job_plan_render(&job->info, &job->placement, &job->view, planned, job_env, list, err) < 0)
         env_list_clear(list);
     else if (job->env)

@@ -48,7 +48,7 @@ static const char *get_parameter(const void *context, const struct option_row *r
     return settings_parameter[row - option_table.rows];
 }
 
-/* Whether the site wants jobs to be refused by it; what else it asks of placement may be
+/* Whether a site uses the option to refuse jobs; what else it asks of placement may be
  * right on another node, or for a larger job. */
 static bool is_limit(const struct option_row *row)
 {

@@ -32,10 +32,10 @@ int settings_read(char *const *env, struct options *options, struct text *refuse
  * those by which a site has jobs refused (overflow, ranks_per_gpu, require_gpu). */
 int settings_read_limits(char *const *env, struct options *options, struct gpubind_error *err);
 
-/* The names of the parameters that make the difference. */
+/* The names of the parameters that settings_read_limits leaves out. */
 void settings_name_parameters(char *const *env, struct text *text);
 
-/* Whether jobs are to keep off each other's GPUs. */
+/* Whether jobs must not share GPUs. */
 bool settings_exclusive(struct text *refused);
 
 /* GPUBIND=off in the job's environment. */

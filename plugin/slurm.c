@@ -81,7 +81,7 @@ bool slurm_conf_has_gpus(const char *path)
     return conf_has_gpus(path, 0);
 }
 
-/* What the relay left, under the names that it has in the job. */
+/* The relayed variables, under the names that they have in the job. */
 static char **read_relayed(void)
 {
     size_t room = 1, n = 0;

@@ -120,7 +120,7 @@ int slurm_spank_init(spank_t spank, int argc, char **argv)
         return ESPANK_SUCCESS;
     is_relayed = relay_variables(env);
     if (!is_relayed) {
-        /* What is known by half must not be obeyed by half. */
+        /* An incomplete environment must not be used. */
         slurm_error("gpubind: too many variables, or too long ones; the job is left alone");
         setenv(RELAYED "GPUBIND", "off", 1);
     }

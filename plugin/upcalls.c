@@ -44,7 +44,7 @@ static void plan(pmix_namespace_t *nptr, struct job_info *info)
         job_info_publish(nptr);
 }
 
-/* Never an error: the job's environment, which may change everything, is not known
+/* Never an error: the job's environment, which the plan depends on, is not known
  * before its first rank is set up, and an error here makes Slurm hang. */
 pmix_status_t gpubind_register_nspace(pmix_namespace_t *nptr)
 {

@@ -184,7 +184,7 @@ bool flow_prefer(struct flow *flow, int a)
     struct flow_arc *arc = &flow->arcs[a];
 
     if (arc->flow == arc->locked) {
-        /* Send a unit round a circle of arcs that cost nothing in all. */
+        /* Sends a unit round a cycle of arcs whose total cost is zero. */
         if (!on_shortest(flow, arc->from, 2 * a) ||
             !push_from(flow, arc->to, arc->from, 1))
             return false;

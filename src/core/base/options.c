@@ -21,7 +21,7 @@ int option_find_word(const char *words, const char *word, size_t length)
     }
 }
 
-/* What an int or bool becomes. */
+/* Reads the value of an int or bool. */
 static int read_int(const struct option_row *row, const char *value, const char *from, int *number,
                     struct gpubind_error *err)
 {

@@ -31,7 +31,7 @@ void text_vadd(struct text *text, const char *format, va_list args)
     int length;
 
     va_copy(again, args);
-    /* Mostly there is room, and once is enough. */
+    /* The first call suffices if the text fits. */
     length = vsnprintf(room ? text->bytes + text->length : NULL, room, format, args);
     if (length < 0)
         text->failed = true;

@@ -20,7 +20,7 @@ void text_vadd(struct text *text, const char *format, va_list args)
 /* Words up to the 79th column, further lines below the first, all indented. */
 void text_add_wrapped(struct text *text, const char *words, int indent);
 void text_clear(struct text *text);
-/* Puts '?' for all that would do something to a terminal or begin another line. */
+/* Replaces control characters, which include line ends, by '?'. */
 void text_clean(char *string);
 /* Copies text of another program, cleaned like this and cut to size bytes with its NUL. */
 void text_copy(char *to, size_t size, const char *from);

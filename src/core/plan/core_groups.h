@@ -5,7 +5,7 @@
 #include "core/plan/plan_internal.h"
 
 #define GROUP_FORBIDDEN 255
-/* As far as can be: cores that are others', beside those that a rank may use. */
+/* Farther than any distance: cores near GPUs that the job leaves to other jobs. */
 #define GROUP_WITHHELD 4
 
 struct core_groups {
@@ -14,9 +14,9 @@ struct core_groups {
     int nkinds;
     int *kind_of;   /* of each rank */
     bool *has_gpu;  /* of each kind */
-    int *limit;     /* of each kind: how far its ranks reach before all cores are dealt out */
+    int *limit;     /* of each kind: the distance up to which its ranks get cores first */
     bool *withheld; /* of each core: near GPUs that the job leaves to others */
-    /* Cores of a group look alike to every kind. */
+    /* Cores of a group have the same distance to every kind. */
     int ngroups;
     int *group_of;           /* of each core */
     int *size;               /* cores of each group */

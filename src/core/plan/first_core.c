@@ -53,7 +53,7 @@ static int add_arcs(const struct core_groups *groups, const struct round *round,
     return wanted;
 }
 
-/* The ranks of a kind take what their kind got, in order of rank. The arcs of a
+/* Distributes what a kind got to its ranks, in order of rank. The arcs of a
  * kind follow each other. */
 static void read_flow(struct core_groups *groups, const struct flow *flow)
 {
@@ -114,7 +114,7 @@ static int assign_shared(struct core_groups *groups, struct round *round, struct
     return done;
 }
 
-/* First cores for all; else for those who need them most, then for the others. */
+/* First cores for all ranks; if there are too few, for ranks with GPUs, then for the others. */
 static int assign_in_turn(struct core_groups *groups, struct round *round,
                           struct gpubind_error *err)
 {

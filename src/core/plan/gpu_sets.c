@@ -34,7 +34,7 @@ struct grouping {
     int *set_of; /* of each GPU; nsets for those left over */
 };
 
-/* Distance of the GPU to the members of a set, itself left out. */
+/* Distance of the GPU to the other members of a set. */
 static long to_set(const struct grouping *groups, int gpu, int set)
 {
     long sum = 0;
@@ -89,7 +89,7 @@ static void dissolve(struct grouping *groups, int set)
             groups->set_of[g] = groups->nsets;
 }
 
-/* The tightest set that can still be had, again and again; the first of equals. */
+/* Repeatedly takes the set with the least distances of the remaining GPUs; the first of equals. */
 static void group_greedily(struct grouping *groups)
 {
     for (int set = 0; set < groups->nsets; set++) {
@@ -112,7 +112,7 @@ static void group_greedily(struct grouping *groups)
     }
 }
 
-/* What exchanging the places of a and b would change. */
+/* How the distances change when a and b are exchanged. */
 static long swap_gain(struct grouping *groups, int a, int b)
 {
     int set_a = groups->set_of[a], set_b = groups->set_of[b];

@@ -42,7 +42,7 @@ static int check_policy(const struct node *node, const struct policy *policy,
 
     if (policy->require_gpu && node->ngpus == 0)
         return error_set(err, "%s has no usable GPU, and one is required", name);
-    /* One process can open one instance of partitioned GPUs, and no other GPU beside. */
+    /* A process can open one MIG instance, and no other GPU with it. */
     for (int i = 0; policy->gpus_per_rank > 1 && i < usable; i++)
         if (node->gpus[policy->nmap ? policy->map[i] : i].mig)
             return error_set(err, "a process can use one MIG instance only, not %d GPUs a rank (%s)",
@@ -156,7 +156,7 @@ static void note_use(struct plan_work *work, int nworkers)
         plan->notes |= NOTE_UNUSED_GPUS;
 }
 
-/* With one memory there is nothing to prefer. */
+/* With a single NUMA node there is no memory to prefer. */
 static bool has_several_memories(const struct node *node)
 {
     for (int c = 1; c < node->ncores; c++)

@@ -6,7 +6,7 @@
 
 #include "core/plan/core_groups.h"
 
-/* How unwilling the rank is to have cores of the group. Those without a GPU keep away from
+/* The cost of a core of the group for the rank. Those without a GPU keep away from
  * the GPUs that others have. */
 static int reluctance(const struct core_groups *groups, int group, int kind)
 {

@@ -4,7 +4,7 @@
 
 #include "core/plan/plan.h"
 
-/* What the steps share. */
+/* The state that the steps share. */
 struct plan_work {
     const struct node *node;
     const struct job *job;
@@ -45,7 +45,7 @@ int plan_gpus(struct plan_work *work, const int *workers, int nworkers,
 /* plan_cost.c: the cost of the assignment as it stands, and each rank's distance. */
 void plan_cost(const struct plan_work *work, struct plan_cost *cost);
 
-/* plan_cpus.c: gives cores to all ranks; roles and GPUs are settled. */
+/* plan_cpus.c: gives cores to all ranks; roles and GPUs are assigned already. */
 int plan_cpus(struct plan_work *work, struct gpubind_error *err);
 
 /* plan_hash.c */

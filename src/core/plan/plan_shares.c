@@ -92,7 +92,7 @@ static void carve_group(const struct shares *s, int group)
     carve(s, group, false, first);
 }
 
-/* How near the rank is to the members that it owns. */
+/* Distances of the rank to the members that it owns. */
 struct nearness {
     long sum;
     int best, worst;
@@ -140,7 +140,7 @@ static void copy_members(const struct shares *s, int nmembers, bool *to, const b
             to[r * s->ncores + s->members[m]] = from[r * s->ncores + s->members[m]];
 }
 
-/* Hands out the members side by side, to each rank as many as it has of them. */
+/* Assigns the members side by side, to each rank as many as it has of them. */
 static void lay_out(const struct shares *s, int nmembers)
 {
     int next = 0;

@@ -27,7 +27,7 @@ static long distance_sum(const struct plan_work *work, int set)
     return sum;
 }
 
-/* What speaks against taking this set next; the first difference decides. */
+/* The cost of taking this set next, in lexicographic order. */
 static void score_set(const struct plan_work *work, const bool *taken, int needed, int set,
                       long score[SCORES])
 {

@@ -11,7 +11,7 @@
 #include "core/base/number.h"
 #include "core/base/text.h"
 
-/* There is room for the next power of two. */
+/* The array grows by doubling. */
 static struct layout_node *add_node(struct layout *layout)
 {
     struct layout_node *nodes = layout->nodes;
@@ -29,8 +29,7 @@ static struct layout_node *add_node(struct layout *layout)
     return &nodes[layout->nnodes++];
 }
 
-/* The place of a name in the table: the one that it has, else the free one that it
- * would take. */
+/* The bucket of a name in the hash table: the one that holds it, else the free one for it. */
 static int *find_bucket(const struct layout *layout, const char *name)
 {
     int at = (int)(hash_text(HASH_START, name) % (unsigned)layout->nbuckets);

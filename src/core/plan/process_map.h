@@ -43,10 +43,10 @@ struct layout {
  * latter have no name here. */
 int layout_nodes(struct layout *layout, const char *text, struct gpubind_error *err);
 
-/* One node with this name, whatever it looks like. */
+/* Adds one node with this name, of any form. */
 int layout_named(struct layout *layout, const char *name, struct gpubind_error *err);
 
-/* Deals nranks over the nodes: block fills each node's slots, or gives equal
+/* Distributes nranks over the nodes: block fills each node's slots, or gives equal
  * shares where none are said; cyclic goes round. */
 int layout_spread(struct layout *layout, int nranks, bool cyclic, struct gpubind_error *err);
 

@@ -12,7 +12,7 @@ struct rankfile_line {
     char *host, *slots;
 };
 
-/* 1: a rank, 0: nothing, -1: not understood. A lone host is that of the rank next. */
+/* 1: a rank, 0: an empty line, -1: a syntax error. A lone host is that of the rank next. */
 static int read_line(char *line, int next, struct rankfile_line *out)
 {
     char *words[3], *save = NULL, *equals;

@@ -15,7 +15,7 @@ struct seat {
     const char *style;  /* in the words of lstopo, static */
 };
 
-/* What stands at a GPU, or at an instance of one. */
+/* The label of a GPU, or of an instance of one. */
 struct tag {
     struct text label; /* "GPU 0: rank 3" */
     const char *style; /* NULL: no rank has it */

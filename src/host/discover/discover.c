@@ -42,7 +42,7 @@ int init_without_gpu_backends(hwloc_topology_t *topology, bool reads_xml)
     return status;
 }
 
-/* What takes time on a large machine and tells nothing that is used here. */
+/* Parts of discovery that take long on a large machine and are not used here. */
 static void leave_out(hwloc_topology_t topology)
 {
     hwloc_pci_from_sysfs(topology);
@@ -63,7 +63,7 @@ static void filter(hwloc_topology_t topology)
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L1CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L2CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    /* Bridges tell how far devices are from each other. */
+    /* Distances between devices are counted in bridges. */
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
 }
 
@@ -95,7 +95,7 @@ int refuse_xml(const char *file, const char *xml, struct gpubind_error *err)
     return error_set(err, "topology file %s is no hwloc XML", file);
 }
 
-/* Why hwloc does not load this machine, or what stands in its place. */
+/* Why hwloc cannot load this machine or file. */
 static int refuse_machine(struct gpubind_error *err)
 {
     int why = errno;

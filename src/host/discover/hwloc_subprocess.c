@@ -60,7 +60,7 @@ static rlim_t address_space(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* To die is expected here, without a core file. */
+/* A crash is expected here and leaves no core file. */
 static void limit_myself(int cpu_s)
 {
     rlim_t space = address_space();
@@ -113,7 +113,7 @@ static void serve(int out, void *context)
         send_all(out, bytes, size);
 }
 
-/* How it ended, where that was not by itself. */
+/* How the child ended, if not by exit. */
 static int judge_end(const struct hwloc_work *work, const struct subprocess_end *end,
                      struct gpubind_error *err)
 {

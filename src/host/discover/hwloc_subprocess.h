@@ -20,10 +20,10 @@ struct hwloc_work {
                struct gpubind_error *err);
     void *context;
     const char *file; /* read in the child, once; NULL: none */
-    const char *what; /* is looked at, for sentences */
+    const char *what; /* what is being read, for error messages */
     size_t most;      /* bytes at most */
     int cpu_s;        /* CPU time at most; 0: HWLOC_CPU_S */
-    int wall_s;       /* time at most, be the machine as busy as it may; 0: HWLOC_WALL_S */
+    int wall_s;       /* elapsed time at most; 0: HWLOC_WALL_S */
 };
 
 /* Sets *bytes, which the caller frees, and *size. */

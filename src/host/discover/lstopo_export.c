@@ -9,7 +9,7 @@
 #include "host/discover/hwloc_complete.h"
 #include "host/discover/hwloc_init.h"
 
-/* By which a file is known that has a plan in it. */
+/* Marks a file that contains a plan. */
 static const char plan_key[] = "GpubindPlan";
 
 static void set_style(hwloc_obj_t obj, const char *style)
@@ -27,7 +27,7 @@ static void add_label(hwloc_topology_t topology, hwloc_obj_t parent, const struc
         set_style(misc, style);
 }
 
-/* The core's object, or that of its PU where nothing is told of cores. */
+/* The core's object, or that of its PU where the topology has no cores. */
 static hwloc_obj_t core_object(hwloc_topology_t topology, const struct core *core)
 {
     hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, (unsigned)core->pu[0]);

@@ -9,10 +9,10 @@
 #include "core/topo/node.h"
 
 enum nvml_use {
-    NVML_NEVER,     /* instances and GPUs that it alone could tell of are an error */
-    NVML_IF_NEEDED, /* where nothing else tells: missing UUIDs, MIG instances, GPUs that
+    NVML_NEVER,     /* instances and GPUs that only NVML knows are an error */
+    NVML_IF_NEEDED, /* where other sources have no answer: missing UUIDs, MIG instances, GPUs that
                        show nowhere else */
-    NVML_FOR_LINKS, /* and in any case for links */
+    NVML_FOR_LINKS, /* the same, and always for links */
 };
 
 /* Fills UUIDs, minors and models from /proc/driver/nvidia, and asks NVML. root is

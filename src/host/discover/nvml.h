@@ -31,7 +31,7 @@ struct nvml_gpu {
  * ask for the links. */
 int nvml_list(bool links, struct nvml_gpu *gpus, int max);
 
-/* For more than one question. The status of nvmlInit, or -1 when there is no library
+/* Opens NVML for several calls. The status of nvmlInit, or -1 when there is no library
  * that has what it takes; only after NVML_OK nvml_close follows. */
 struct nvml_api;
 int nvml_open(struct nvml_api *api);

@@ -70,7 +70,7 @@ static const char *pretended(char *what, size_t size)
     return NULL;
 }
 
-/* What hwloc (2.9) may die of, or be silent or loud about; NULL: nothing strange. */
+/* Settings with which hwloc (2.9) may crash, fail silently or print; NULL: none. */
 static const char *strange(const char *file, char *what, size_t size)
 {
     if (!file)

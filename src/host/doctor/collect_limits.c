@@ -61,7 +61,7 @@ static void read_shm(const char *root, struct doctor_facts *facts)
     free(text);
     if (facts->shm_type[0] && facts->shm_bytes < 0)
         facts->shm_bytes = half_of_memory(root);
-    /* A pretended machine has no file system of its own to ask. */
+    /* With a system root of a test, statvfs would describe this machine. */
     snprintf(path, sizeof path, "%.4000s/dev/shm", root);
     if (*root || statvfs(path, &volume) < 0 || volume.f_blocks == 0)
         return;

@@ -130,7 +130,7 @@ static int start_own(const struct placement *placement, const char *devices,
     return status;
 }
 
-/* A server for one that asks is a server for all that share a GPU. */
+/* If one rank asks for a server, all ranks that share a GPU use it. */
 static bool is_asked_for(const struct facts *facts, int n)
 {
     for (int i = 0; i < n; i++)

@@ -20,7 +20,7 @@
 #define PROGRAM "nvidia-cuda-mps-control"
 #define START_LIMIT_S 15
 #define ASK_LIMIT_S 5
-/* What a run ends with beside the program's own status. */
+/* Exit statuses of a run besides those of the program. */
 #define NOT_RUN 126
 #define NOT_FOUND 127
 #define TOO_LONG 128
@@ -55,7 +55,7 @@ static void be_program(const struct run *run, int input)
     _exit(errno == ENOENT || errno == ENOTDIR ? NOT_FOUND : NOT_RUN);
 }
 
-/* Its exit status. */
+/* Returns its exit status. */
 static int wait_for(pid_t child, int limit_s)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -83,7 +83,7 @@ static int run_program(const struct run *run)
 
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return NOT_RUN;
-    /* The line fits into the pipe; nobody needs to read it. */
+    /* The line fits into the pipe, so the write does not block. */
     if (run->command && write(pipes[1], run->command, strlen(run->command)) < 0)
         status = NOT_RUN;
     close(pipes[1]);

@@ -16,9 +16,9 @@
 #include "core/base/hash.h"
 #include "host/mps/mps_control.h"
 
-/* Leaves room for the folder's own name. */
+/* Leaves room for the directory's own name. */
 #define BASE_MAX 40
-/* A supervisor has its lock by then. */
+/* A supervisor takes its lock within this time. */
 #define YOUNG_S 60
 
 /* Up to the six characters by which folders differ: the user and the node, since
