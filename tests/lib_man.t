@@ -122,7 +122,7 @@ define() { sed -nE "s/^#define $2 \(?([0-9.]+).*/\1/p" "$top_srcdir/src/mpi/$1";
 says() { check "gpubind(7): $1" sh -c "[ -n '$2' ] && tr '\n' ' ' <'$tmp/library' | grep -q '$3'"; }
 eager=$(define shm/segment.h EAGER_BYTES)
 bounce=$(define shm/segment.h BOUNCE_BYTES)
-private=$(define p2p/bounce_pool.h PRIVATE_BOUNCE_BYTES)
+private=$(define transport/bounce_pool.h PRIVATE_BOUNCE_BYTES)
 neager=$(sed -nE 's/.*neager = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
             "$top_srcdir/src/mpi/shm/segment.c")
 most=$(sed -nE 's/.*ndescriptors = segment->n <= 8 \? ([0-9]+) : ([0-9]+);/\1, or \2/p' \
