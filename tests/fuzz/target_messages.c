@@ -139,8 +139,8 @@ void fuzz_wire(const char *bytes, size_t size)
     fuzz_expect(&err);
     if (wire_check(message, size, &err) < 0) {
         fuzz_refused(&err);
-    } else if (wire_kind(message) == WIRE_REPLY || wire_kind(message) == WIRE_CREDIT) {
-        FUZZ_CHECK(size >= sizeof(struct wire_reply));
+    } else if (wire_kind(message) == WIRE_CTS || wire_kind(message) == WIRE_CREDIT) {
+        FUZZ_CHECK(size >= sizeof(struct wire_cts));
     } else {
         FUZZ_CHECK(size >= sizeof header);
         memcpy(&header, message, sizeof header);

@@ -316,7 +316,7 @@ static void life_step(struct work *work, int step)
     }
 }
 
-static void life_look(struct work *work)
+static void peers_look(struct work *work)
 {
     struct lives *lives = work->data;
     const int from = rank_at(work, -lives->by);
@@ -331,4 +331,4 @@ static void life_look(struct work *work)
 }
 
 const struct kind soak_memory = {"memory",  2,         SOAK_ON_STREAMS, TURNS + 1,
-                                 life_make, life_step, life_look};
+                                 life_make, life_step, peers_look};

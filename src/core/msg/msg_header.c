@@ -23,13 +23,13 @@ enum wire_kind wire_kind(const void *message)
 static size_t smallest(enum wire_kind kind)
 {
     switch (kind) {
-    case WIRE_MESSAGE:
+    case WIRE_RTS:
     case WIRE_RELEASE:
     case WIRE_DATA:
         return sizeof(struct wire_header);
-    case WIRE_REPLY:
+    case WIRE_CTS:
     case WIRE_CREDIT:
-        return sizeof(struct wire_reply);
+        return sizeof(struct wire_cts);
     }
     return SIZE_MAX;
 }
@@ -40,7 +40,7 @@ int wire_check(const void *message, size_t nbytes, struct gpubind_error *err)
     struct wire_header header;
     size_t wanted;
 
-    if (nbytes >= sizeof(struct wire_reply))
+    if (nbytes >= sizeof(struct wire_cts))
         memcpy(&front, message, sizeof front);
     if (front.magic != WIRE_MAGIC)
         return error_set(err, "%zu bytes arrived that are no message of gpubind", nbytes);
@@ -51,7 +51,7 @@ int wire_check(const void *message, size_t nbytes, struct gpubind_error *err)
     if (nbytes < wanted)
         return error_set(err, "a message of kind %u with %zu bytes arrived", (unsigned)front.kind,
                          nbytes);
-    if (front.kind == WIRE_REPLY || front.kind == WIRE_CREDIT)
+    if (front.kind == WIRE_CTS || front.kind == WIRE_CREDIT)
         return 0;
     memcpy(&header, message, sizeof header);
     if (header.flags & WIRE_EAGER && header.nbytes != nbytes - sizeof header)

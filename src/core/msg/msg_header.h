@@ -14,11 +14,11 @@
 #define WIRE_VERSION 1u
 
 enum wire_kind {
-    WIRE_MESSAGE = 1, /* wire_header, and the data behind it when it is WIRE_EAGER */
-    WIRE_REPLY,       /* wire_reply: the receiver says how it wants the data */
+    WIRE_RTS = 1, /* wire_header, and the data behind it when it is WIRE_EAGER */
+    WIRE_CTS,       /* wire_cts: the receiver says how it wants the data */
     WIRE_RELEASE,     /* wire_header: whoever maps allocation id closes it */
     WIRE_DATA,        /* wire_header and data: those of a WIRE_PAYLOAD_DEFERRED message */
-    WIRE_CREDIT,      /* wire_reply: small messages may come with their data (chunk 1) or not */
+    WIRE_CREDIT,      /* wire_cts: small messages may come with their data (chunk 1) or not */
 };
 
 enum wire_flag {
@@ -47,7 +47,7 @@ struct wire_header {
     char handle[64];
 };
 
-struct wire_reply {
+struct wire_cts {
     uint32_t magic;
     uint8_t version, kind, spare[2];
     uint64_t operation; /* the sender's */

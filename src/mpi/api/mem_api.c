@@ -47,7 +47,7 @@ static int release_now(const void *ptr, struct gpubind_error *err)
         return MPI_SUCCESS; /* host memory: no rank has mapped it */
     if (memory_check_unpaired(ptr, &memory, err) != MPI_SUCCESS)
         return MPI_ERR_BUFFER;
-    release = shares_release(memory.id, 0, NULL);
+    release = ipc_refs_release(memory.id, 0, NULL);
     if (!release)
         return MPI_SUCCESS;
     released = progress_wait_for(is_released, release, MEMORY_PATIENCE);

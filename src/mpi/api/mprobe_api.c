@@ -5,9 +5,9 @@
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/tag_match.h"
 
-static struct arrival *arrival_of(gpubind_matched matched)
+static struct incoming_msg *arrival_of(gpubind_matched matched)
 {
-    return (struct arrival *)matched;
+    return (struct incoming_msg *)matched;
 }
 
 /* The message that was seen, whose communicator stays until it is received. */
@@ -16,7 +16,7 @@ static gpubind_matched take(struct comm *comm, const struct gpubind_message *mes
     if (message->source == MPI_PROC_NULL)
         return GPUBIND_MATCHED_NO_PROC;
     comm->operations++;
-    return (gpubind_matched)match_take(comm, message->source, message->tag);
+    return (gpubind_matched)match_extract(comm, message->source, message->tag);
 }
 
 static int look_and_take(MPI_Comm user, int source, int tag, bool wait, int *flag,
@@ -66,7 +66,7 @@ static struct comm *comm_of_matched(gpubind_matched matched, int *result,
 
     if (!world || matched == GPUBIND_MATCHED_NO_PROC)
         return world;
-    if (matched != GPUBIND_MATCHED_NULL && match_is_taken(arrival_of(matched)))
+    if (matched != GPUBIND_MATCHED_NULL && match_is_extracted(arrival_of(matched)))
         return comm_with(arrival_of(matched)->header.context);
     *result = MPI_ERR_REQUEST;
     error_set(err, matched == GPUBIND_MATCHED_NULL
@@ -82,12 +82,12 @@ static struct gpubind_operation *start(void *buf, MPI_Count count, MPI_Datatype 
                                        int *result, struct gpubind_error *err)
 {
     const bool nobody = *matched == GPUBIND_MATCHED_NO_PROC;
-    struct arrival *arrival = nobody ? NULL : arrival_of(*matched);
+    struct incoming_msg *incoming = nobody ? NULL : arrival_of(*matched);
     const struct arguments arguments = {buf, count, type,
-                                        nobody ? MPI_PROC_NULL : arrival->header.source,
-                                        nobody ? 0 : arrival->header.tag, comm->user};
+                                        nobody ? MPI_PROC_NULL : incoming->header.source,
+                                        nobody ? 0 : incoming->header.tag, comm->user};
     struct gpubind_operation *receive = message_prepare(
-        &arguments, comm, OPERATION_RECEIVE, blocking ? CALL_BLOCKING : CALL_NONBLOCKING, result,
+        &arguments, comm, REQUEST_RECEIVE, blocking ? CALL_BLOCKING : CALL_NONBLOCKING, result,
         err);
 
     if (!receive)
@@ -97,7 +97,7 @@ static struct gpubind_operation *start(void *buf, MPI_Count count, MPI_Datatype 
         message_start(receive, blocking);
         return receive;
     }
-    match_receive_taken(receive, arrival);
+    match_receive_extracted(receive, incoming);
     comm_leave(comm); /* the receive is one of its operations now */
     return receive;
 }

@@ -10,7 +10,7 @@ static struct gpubind_operation *prepare(const struct arguments *arguments, stru
                                          enum verb verb, enum call_kind call, int *result,
                                          struct gpubind_error *err)
 {
-    const enum operation_kind kind = verb == RECEIVE ? OPERATION_RECEIVE : OPERATION_SEND;
+    const enum request_kind kind = verb == RECEIVE ? REQUEST_RECEIVE : REQUEST_SEND;
     struct gpubind_operation *operation = message_prepare(arguments, comm, kind, call, result,
                                                           err);
 
@@ -70,10 +70,10 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
     library_enter();
     comm = library_comm(sending->comm, &result, &err);
     if (comm)
-        both[0] = message_prepare(receiving, comm, OPERATION_RECEIVE, CALL_BLOCKING, &result,
+        both[0] = message_prepare(receiving, comm, REQUEST_RECEIVE, CALL_BLOCKING, &result,
                                   &err);
     if (both[0])
-        both[1] = message_prepare(sending, comm, OPERATION_SEND, CALL_BLOCKING, &result, &err);
+        both[1] = message_prepare(sending, comm, REQUEST_SEND, CALL_BLOCKING, &result, &err);
     if (both[1]) {
         struct gpubind_error second;
 
@@ -87,7 +87,7 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
             err = second;
         }
     } else if (both[0]) {
-        operation_forget(both[0]);
+        request_free(both[0]);
     }
     return library_leave(sending->comm, result, call, &err);
 }

@@ -4,7 +4,7 @@
 #include "mpi/gpubind.h"
 #include "mpi/persistent/persistent.h"
 
-static int init(const struct arguments *arguments, enum operation_kind kind,
+static int init(const struct arguments *arguments, enum request_kind kind,
                 gpubind_request *request, const char *call)
 {
     struct gpubind_error err;
@@ -22,7 +22,7 @@ static int init(const struct arguments *arguments, enum operation_kind kind,
 int gpubind_send_init_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                         MPI_Comm comm, gpubind_request *request)
 {
-    return init(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND, request,
+    return init(&(struct arguments){buf, count, type, dest, tag, comm}, REQUEST_SEND, request,
                 "gpubind_send_init");
 }
 
@@ -35,7 +35,7 @@ int gpubind_send_init(const void *buf, int count, MPI_Datatype type, int dest, i
 int gpubind_recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
                         MPI_Comm comm, gpubind_request *request)
 {
-    return init(&(struct arguments){buf, count, type, source, tag, comm}, OPERATION_RECEIVE,
+    return init(&(struct arguments){buf, count, type, source, tag, comm}, REQUEST_RECEIVE,
                 request, "gpubind_recv_init");
 }
 

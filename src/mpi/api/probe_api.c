@@ -16,7 +16,7 @@ static bool is_there(const void *argument)
 {
     const struct looking *looking = argument;
 
-    return match_look(looking->comm, looking->source, looking->tag);
+    return match_peek(looking->comm, looking->source, looking->tag);
 }
 
 static void describe(const struct wire_header *header, struct gpubind_message *message)
@@ -55,7 +55,7 @@ static bool is_lost(const struct looking *looking, struct gpubind_error *err)
 {
     const struct comm *comm = looking->comm;
     const bool any = looking->source == MPI_ANY_SOURCE;
-    const int lost = any ? life_lost_rank(comm) : looking->source;
+    const int lost = any ? comm_lost_rank(comm) : looking->source;
 
     if (lost < 0 || (!any && !peer_is_gone(comm->domain,
                                            &comm->domain->peers[comm->domain_ranks[lost]])))
@@ -64,14 +64,14 @@ static bool is_lost(const struct looking *looking, struct gpubind_error *err)
     if (is_there(looking))
         return false;
     if (any)
-        life_told(looking->comm, lost);
+        comm_lost_told(looking->comm, lost);
     error_set(err, "rank %d is gone", lost);
     return true;
 }
 
 static int await(const struct looking *looking, struct gpubind_error *err)
 {
-    const double since = operation_clock();
+    const double since = clock_seconds();
 
     while (!progress_wait_for(is_there, looking, 0.1)) {
         if (is_lost(looking, err))
@@ -100,7 +100,7 @@ int probe_look(const struct looking *looking, bool wait, int *flag,
         progress_poll();
     *flag = is_there(looking);
     if (*flag && result == MPI_SUCCESS)
-        describe(&match_look(looking->comm, looking->source, looking->tag)->header, message);
+        describe(&match_peek(looking->comm, looking->source, looking->tag)->header, message);
     return result;
 }
 
@@ -135,19 +135,19 @@ int gpubind_iprobe(int source, int tag, MPI_Comm comm, int *flag, struct gpubind
 static int receive_seen(struct comm *comm, const struct gpubind_message *message, void *buf,
                         struct gpubind_error *err)
 {
-    struct gpubind_operation *receive = operation_make(OPERATION_RECEIVE);
+    struct gpubind_operation *receive = request_make(REQUEST_RECEIVE);
 
     if (!receive) {
         error_set(err, "out of memory");
         return MPI_ERR_NO_MEM;
     }
-    operation_join(receive, comm);
+    request_attach(receive, comm);
     receive->rank = message->source;
     receive->tag = message->tag;
     receive->buffer = buf;
     receive->nbytes = (uint64_t)message->nbytes;
     if (memory_of(buf, &receive->memory, err) < 0) {
-        operation_forget(receive);
+        request_free(receive);
         return MPI_ERR_OTHER;
     }
     match_receive(receive);

@@ -67,9 +67,9 @@ int gpubind_wait(gpubind_request *request, MPI_Status *status)
     } else {
         struct gpubind_operation *operation = *request;
 
-        if (!operation->done && operation->kind == OPERATION_RECEIVE && !operation->from &&
+        if (!operation->done && operation->kind == REQUEST_RECEIVE && !operation->from &&
             !operation->channel)
-            offer_make(operation);
+            rtr_post(operation);
         if (!operation->done)
             progress_wait(request, 1, false);
         result = end(request, status, &err);
@@ -276,10 +276,10 @@ int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *s
 /* A receive that no message was given to is over. Whatever was matched goes on. */
 static void take_back(struct gpubind_operation *receive)
 {
-    if (receive->done || !offer_take_back(receive) || !match_withdraw(receive))
+    if (receive->done || !rtr_cancel(receive) || !match_withdraw(receive))
         return;
     receive->cancelled = true;
-    operation_good(receive);
+    request_succeed(receive);
 }
 
 int gpubind_cancel(gpubind_request *request)
@@ -295,7 +295,7 @@ int gpubind_cancel(gpubind_request *request)
         error_set(&err, operation ? "a persistent request cannot be cancelled"
                                   : "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
-    } else if (operation->kind == OPERATION_RECEIVE && operation->rank != MPI_PROC_NULL) {
+    } else if (operation->kind == REQUEST_RECEIVE && operation->rank != MPI_PROC_NULL) {
         progress_step(); /* a message that is there already is received */
         take_back(operation);
     }

@@ -58,16 +58,16 @@ static int prepare(const struct arguments *sending, const struct arguments *rece
 {
     int result;
 
-    both[0] = message_prepare(receiving, comm, OPERATION_RECEIVE, CALL_BLOCKING, &result, err);
+    both[0] = message_prepare(receiving, comm, REQUEST_RECEIVE, CALL_BLOCKING, &result, err);
     if (!both[0])
         return result;
-    both[1] = message_prepare(sending, comm, OPERATION_SEND, CALL_BLOCKING, &result, err);
+    both[1] = message_prepare(sending, comm, REQUEST_SEND, CALL_BLOCKING, &result, err);
     if (both[1] && pack_data(both[1], err) == 0)
         return MPI_SUCCESS;
-    operation_forget(both[0]);
+    request_free(both[0]);
     if (!both[1])
         return result;
-    operation_forget(both[1]);
+    request_free(both[1]);
     return MPI_ERR_OTHER;
 }
 

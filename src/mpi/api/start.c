@@ -55,7 +55,7 @@ static const struct module *const modules[] = {
 
 int library_start(struct gpubind_error *err)
 {
-    const double before = operation_clock();
+    const double before = clock_seconds();
     int result;
 
     if (library_started())
@@ -88,9 +88,9 @@ int library_start(struct gpubind_error *err)
     library_is_now(LIBRARY_RUNNING);
     warn_unknown_variables();
     if (settings.verbose)
-        paths_print_settings(stderr, 1e3 * (operation_clock() - before));
+        paths_print_settings(stderr, 1e3 * (clock_seconds() - before));
     trace_info(TRACE_CORE, "gpubind %s started in %.1f ms", PACKAGE_VERSION,
-               1e3 * (operation_clock() - before));
+               1e3 * (clock_seconds() - before));
     return start_helper(err);
 }
 
@@ -123,8 +123,8 @@ void library_stop(void)
     bounce_pool_clear();
     while (domain_first())
         domain_free(domain_first(), true);
-    shares_clear();
-    operations_clear();
+    ipc_refs_clear();
+    requests_clear();
     if (!gpu_driver())
         return;
     words_stop();

@@ -14,21 +14,21 @@ static int put_in(struct stream_queue *stream, struct gpubind_operation *operati
     void *what = operation;
 
     if (stream_message_check(operation, err) < 0) {
-        operation_forget(operation);
+        request_free(operation);
         return MPI_ERR_OTHER;
     }
     operation->waited = waits;
     stream_message_prepare(operation);
     message_start(operation, false);
     if (operation->rank == MPI_PROC_NULL) {
-        operation_forget(operation);
+        request_free(operation);
         return MPI_SUCCESS;
     }
     return stream_queue_add(stream, &stream_message_ops, &what, 1,
                             waits ? STREAM_WAIT_NOW : STREAM_WAIT_NEVER, err);
 }
 
-static int on_stream(const struct arguments *arguments, enum operation_kind kind,
+static int on_stream(const struct arguments *arguments, enum request_kind kind,
                      gpubind_stream handle, bool waits, const char *call)
 {
     struct gpubind_operation *operation;
@@ -53,28 +53,28 @@ static int on_stream(const struct arguments *arguments, enum operation_kind kind
 int gpubind_send_on_stream(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                            MPI_Comm comm, gpubind_stream stream)
 {
-    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND,
+    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, REQUEST_SEND,
                      stream, true, "gpubind_send_on_stream");
 }
 
 int gpubind_recv_on_stream(void *buf, int count, MPI_Datatype type, int source, int tag,
                            MPI_Comm comm, gpubind_stream stream)
 {
-    return on_stream(&(struct arguments){buf, count, type, source, tag, comm}, OPERATION_RECEIVE,
+    return on_stream(&(struct arguments){buf, count, type, source, tag, comm}, REQUEST_RECEIVE,
                      stream, true, "gpubind_recv_on_stream");
 }
 
 int gpubind_isend_on_stream(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                             MPI_Comm comm, gpubind_stream stream)
 {
-    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, OPERATION_SEND,
+    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, REQUEST_SEND,
                      stream, false, "gpubind_isend_on_stream");
 }
 
 int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source, int tag,
                             MPI_Comm comm, gpubind_stream stream)
 {
-    return on_stream(&(struct arguments){buf, count, type, source, tag, comm}, OPERATION_RECEIVE,
+    return on_stream(&(struct arguments){buf, count, type, source, tag, comm}, REQUEST_RECEIVE,
                      stream, false, "gpubind_irecv_on_stream");
 }
 

@@ -171,7 +171,7 @@ static struct comm *companion_make(struct comm *of)
         return NULL;
     *comm = *of;
     comm->posted_end = &comm->posted;
-    comm->kept_end = &comm->kept;
+    comm->unexpected_end = &comm->unexpected;
     comm->of = of;
     return comm;
 }
@@ -197,7 +197,7 @@ static struct comm *comm_dup(struct comm *original)
         return NULL;
     comm->user = MPI_COMM_NULL;
     comm->posted_end = &comm->posted;
-    comm->kept_end = &comm->kept;
+    comm->unexpected_end = &comm->unexpected;
     comm->context = context_of_dup(original->context, original->ndups++);
     comm->domain = original->domain;
     comm->domain->users++;
@@ -245,7 +245,7 @@ static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
     }
     comm->user = user;
     comm->posted_end = &comm->posted;
-    comm->kept_end = &comm->kept;
+    comm->unexpected_end = &comm->unexpected;
     PMPI_Comm_rank(user, &comm->rank);
     PMPI_Comm_size(user, &comm->size);
     comm->domain = domain_around(user, &comm->domain_ranks);
@@ -318,7 +318,7 @@ static void end_gates(void)
         int over = 0;
 
         comm->announcement = MPI_REQUEST_NULL; /* others may have the lock below */
-        while (!over && life_any_lost() < 0 &&
+        while (!over && any_lost_rank() < 0 &&
                PMPI_Test(&announcement, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS)
             library_breathe(true);
     }

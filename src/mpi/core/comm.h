@@ -5,7 +5,7 @@
 #include "mpi/core/domain.h"
 
 struct gpubind_operation;
-struct arrival;
+struct incoming_msg;
 
 struct comm {
     struct comm *next;
@@ -17,7 +17,7 @@ struct comm {
     int tag_most;
     /* Receives without a message and messages without a receive, oldest first. */
     struct gpubind_operation *posted, **posted_end;
-    struct arrival *kept, **kept_end;
+    struct incoming_msg *unexpected, **unexpected_end;
     struct rank_map *rank_map; /* see rank_map.h; NULL: not asked yet */
     struct gpubind_window *window; /* it is that one's own, see window_am.h */
     uint32_t ndups; /* copies that MPI_Comm_dup and its like have made of it */

@@ -156,7 +156,7 @@ void library_meet(MPI_Comm comm)
     if (PMPI_Ibarrier(comm, &request) != MPI_SUCCESS)
         return;
     while (!progress_wait_for(barrier_is_over, &request, 1) && lost < 0)
-        lost = life_any_lost(); /* who was here may be gone, too: it is over soon then */
+        lost = any_lost_rank(); /* who was here may be gone, too: it is over soon then */
     if (lost >= 0 && !barrier_is_over(&request))
         warn_once(WARN_GONE, "rank %d is gone; the end of the library does not wait for it, "
                   "MPI_Finalize may", lost);

@@ -65,7 +65,7 @@ static int make_segment(struct domain *domain, const struct settings *settings)
 struct place {
     int local, lead; /* in its segment, and the rank that leads it */
     int level;       /* of threads that MPI provides */
-    struct life life;
+    struct process process;
 };
 
 /* Tells all where each rank is. */
@@ -93,7 +93,7 @@ static int exchange(struct domain *domain)
         PMPI_Barrier(domain->shadow);
     }
     mine.lead = lead;
-    life_describe(&mine.life);
+    process_describe(&mine.process);
     PMPI_Query_thread(&mine.level);
     PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, domain->shadow);
     for (int i = 0; i < domain->size; i++) {
@@ -101,7 +101,7 @@ static int exchange(struct domain *domain)
 
         peer->domain_rank = i;
         peer->local = shared && all[i].lead == lead ? all[i].local : -1;
-        peer->pid = life_pid(&mine.life, &all[i].life);
+        peer->pid = process_pid(&mine.process, &all[i].process);
         domain->nremote += peer->local < 0;
         domain->single |= all[i].level != MPI_THREAD_MULTIPLE;
         if (peer->local >= 0)
@@ -231,7 +231,7 @@ void domain_free(struct domain *domain, bool mpi)
     for_each_module(at)
         if ((*at)->domain_removed)
             (*at)->domain_removed(domain);
-    shares_forget(domain);
+    ipc_refs_forget(domain);
     if (domain->segment.base)
         segment_leave(&domain->segment);
     segment_clear(&domain->segment);

@@ -8,7 +8,7 @@
 #include "mpi/shm/segment.h"
 
 struct gpu;
-struct arrival;
+struct incoming_msg;
 struct gpubind_operation;
 
 struct peer {
@@ -26,11 +26,11 @@ struct peer {
     bool ipc_works;    /* or it was */
     bool unacked;      /* in the domain's list */
     struct peer *next_unacked;
-    struct gpubind_operation *offering; /* the receive behind my open offer to it */
+    struct gpubind_operation *rtr_receive; /* the receive behind my open offer to it */
     uint64_t put, got; /* entries of the rings between us: see shm_inbox.h */
     bool sends;        /* it is in the domain's list of those who have sent here */
     struct peer *next_sender;
-    struct arrival **unexpected; /* its messages that wait for a receive, by descriptor; */
+    struct incoming_msg **unexpected; /* its messages that wait for a receive, by descriptor; */
     int in_eager_buffers;                /* so many of them have their data in its eager buffers */
     int used;          /* my descriptors with messages to it */
     struct gpubind_operation *queued, **queued_end; /* to it, until there is a descriptor */

@@ -40,7 +40,7 @@ static struct share *find(const struct domain *domain, uint64_t id)
     return share;
 }
 
-void shares_note(struct domain *domain, uint64_t id, int local)
+void ipc_refs_note(struct domain *domain, uint64_t id, int local)
 {
     struct share *share = find(domain, id);
 
@@ -77,7 +77,7 @@ static void ask(struct release *release, const struct share *share)
 
         if (!share->told[local] || segment_has_left(&share->domain->segment, local))
             continue;
-        operation = operation_make(OPERATION_SEND);
+        operation = request_make(REQUEST_SEND);
         if (!operation)
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
         operation->domain = share->domain;
@@ -89,12 +89,12 @@ static void ask(struct release *release, const struct share *share)
     }
 }
 
-void shares_ask_by(void (*sends)(struct gpubind_operation *release))
+void ipc_refs_send_by(void (*sends)(struct gpubind_operation *release))
 {
     send = sends;
 }
 
-struct release *shares_release(uint64_t id, unsigned long long memory, struct gpu *gpu)
+struct release *ipc_refs_release(uint64_t id, unsigned long long memory, struct gpu *gpu)
 {
     struct release *release = calloc(1, sizeof *release);
 
@@ -149,13 +149,13 @@ void release_answered(struct release *release)
     settle(release);
 }
 
-void shares_sweep(void)
+void ipc_refs_sweep(void)
 {
     struct release *release;
     uint64_t id;
 
     while (memory_next_stale(&id)) {
-        release = shares_release(id, 0, NULL);
+        release = ipc_refs_release(id, 0, NULL);
         if (release)
             release_forget(release);
     }
@@ -166,7 +166,7 @@ int releases_pending(void)
     return waiting;
 }
 
-void shares_forget(const struct domain *domain)
+void ipc_refs_forget(const struct domain *domain)
 {
     for (struct share **link = &shares; *link;) {
         struct share *share = *link;
@@ -180,7 +180,7 @@ void shares_forget(const struct domain *domain)
     }
 }
 
-void shares_clear(void)
+void ipc_refs_clear(void)
 {
     while (shares) {
         struct share *share = shares;

@@ -23,21 +23,21 @@ static uint64_t machine(void)
     return hash;
 }
 
-void life_describe(struct life *mine)
+void process_describe(struct process *mine)
 {
     struct stat namespace;
 
-    *mine = (struct life){.pid = getpid()};
+    *mine = (struct process){.pid = getpid()};
     if (stat("/proc/self/ns/pid", &namespace) == 0)
         mine->space = machine() ^ (uint64_t)namespace.st_ino << 1;
 }
 
-int life_pid(const struct life *mine, const struct life *its)
+int process_pid(const struct process *mine, const struct process *its)
 {
     return mine->space && mine->space == its->space ? (int)its->pid : 0;
 }
 
-bool life_is_over(struct domain *domain, const struct peer *peer)
+bool peer_look(struct domain *domain, const struct peer *peer)
 {
     struct peer *its = &domain->peers[peer->domain_rank];
     int there;
@@ -54,7 +54,7 @@ bool life_is_over(struct domain *domain, const struct peer *peer)
     return its->gone;
 }
 
-bool life_look(void)
+bool peers_look(void)
 {
     bool more = false;
 
@@ -62,13 +62,13 @@ bool life_look(void)
         for (int i = 0; i < domain->size; i++) {
             const struct peer *peer = &domain->peers[i];
 
-            if (peer->pid > 0 && !peer->gone && i != domain->rank && life_is_over(domain, peer))
+            if (peer->pid > 0 && !peer->gone && i != domain->rank && peer_look(domain, peer))
                 more = true;
         }
     return more;
 }
 
-int life_lost_rank(const struct comm *comm)
+int comm_lost_rank(const struct comm *comm)
 {
     int gone = 0, lost = -1, any = -1;
 
@@ -83,7 +83,7 @@ int life_lost_rank(const struct comm *comm)
     return lost < 0 && gone > 0 && gone == comm->size - 1 ? any : lost;
 }
 
-void life_told(struct comm *comm, int rank)
+void comm_lost_told(struct comm *comm, int rank)
 {
     if (!comm->told)
         comm->told = calloc((size_t)comm->size, sizeof *comm->told);
@@ -91,7 +91,7 @@ void life_told(struct comm *comm, int rank)
         comm->told[rank] = true;
 }
 
-int life_any_lost(void)
+int any_lost_rank(void)
 {
     for (const struct domain *domain = domain_first(); domain; domain = domain->next)
         for (int i = 0; i < domain->size; i++)

@@ -7,25 +7,25 @@
 #include "mpi/core/comm.h"
 
 /* A process as others see it, where they do. */
-struct life {
+struct process {
     int64_t pid;
     uint64_t space; /* process IDs of one machine and namespace compare */
 };
 
-void life_describe(struct life *mine);
+void process_describe(struct process *mine);
 /* Its process ID; 0: it cannot be seen. */
-int life_pid(const struct life *mine, const struct life *its);
+int process_pid(const struct process *mine, const struct process *its);
 
 /* Looks. */
-bool life_is_over(struct domain *domain, const struct peer *peer);
+bool peer_look(struct domain *domain, const struct peer *peer);
 /* Looks at all processes of this machine. true: one more is gone. */
-bool life_look(void);
+bool peers_look(void);
 /* The number in the communicator of a rank that is known to be gone, and of which no wait for a
  * message from any rank has told; when all others are gone, of one of them. -1: none. */
-int life_lost_rank(const struct comm *comm);
+int comm_lost_rank(const struct comm *comm);
 /* That was told. */
-void life_told(struct comm *comm, int rank);
+void comm_lost_told(struct comm *comm, int rank);
 /* A rank that is known to be gone, in any domain's numbers; -1: none. */
-int life_any_lost(void);
+int any_lost_rank(void);
 
 #endif

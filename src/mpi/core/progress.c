@@ -24,11 +24,11 @@ static void look_around(void)
 
     if (++steps % STEPS_PER_CLOCK)
         return;
-    now = operation_clock();
+    now = clock_seconds();
     if (now - looked < LOOK_EACH)
         return;
     looked = now;
-    life_look();
+    peers_look();
     for_each_module(at)
         if ((*at)->look_around)
             (*at)->look_around();
@@ -54,7 +54,7 @@ void progress_step(void)
 
 bool progress_busy(void)
 {
-    return operations_live() > 0;
+    return requests_live() > 0;
 }
 
 bool progress_inbox_waits(void)
@@ -69,7 +69,7 @@ void progress_notify_peers(void)
 {
     for (struct domain *domain = domain_first(); domain; domain = domain->next)
         if (domain->unacked)
-            inbox_tell_peers(domain);
+            inbox_notify_peers(domain);
 }
 
 /* MPI's own messages need its calls: those of the application's other ranks too. */
@@ -84,12 +84,12 @@ static void call_mpi(void)
 
 bool peer_is_gone(struct domain *domain, const struct peer *peer)
 {
-    return life_is_over(domain, peer);
+    return peer_look(domain, peer);
 }
 
 bool request_peer_is_gone(const struct gpubind_operation *operation)
 {
-    return operation->peer && life_is_over(operation->domain, operation->peer);
+    return operation->peer && peer_look(operation->domain, operation->peer);
 }
 
 void progress_poll(void)
@@ -104,10 +104,10 @@ void progress_poll(void)
 static void test(struct gpubind_operation *operation)
 {
     if (operation->started == 0)
-        operation->started = operation_clock();
+        operation->started = clock_seconds();
     operation->ops->nudge(operation);
-    if (!operation->done && operation_clock() - operation->looked > LOOK_EACH) {
-        operation->looked = operation_clock();
+    if (!operation->done && clock_seconds() - operation->looked > LOOK_EACH) {
+        operation->looked = clock_seconds();
         operation->ops->look_after(operation);
     }
 }
@@ -173,7 +173,7 @@ static bool has_news(struct gpubind_operation *const *operations, int n, bool an
 
 void progress_wait(struct gpubind_operation *const *operations, int n, bool any)
 {
-    struct pause pause = {0, operation_clock()};
+    struct pause pause = {0, clock_seconds()};
     int first = 0; /* of a wait for all: those before it are over */
 
     for (int i = 0; i < n; i++)
@@ -190,9 +190,9 @@ void progress_wait(struct gpubind_operation *const *operations, int n, bool any)
         if (has_news(operations, n, any, &first))
             continue;
         breathe(&pause);
-        if (pause.spins % STEPS_PER_CLOCK || operation_clock() - pause.looked < LOOK_EACH)
+        if (pause.spins % STEPS_PER_CLOCK || clock_seconds() - pause.looked < LOOK_EACH)
             continue;
-        pause.looked = operation_clock();
+        pause.looked = clock_seconds();
         for (int i = 0; i < n; i++)
             if (operations[i] && !operations[i]->done)
                 operations[i]->ops->look_after(operations[i]);
@@ -201,14 +201,14 @@ void progress_wait(struct gpubind_operation *const *operations, int n, bool any)
 
 bool progress_wait_for(bool (*done)(const void *), const void *argument, double seconds)
 {
-    const double until = operation_clock() + seconds;
+    const double until = clock_seconds() + seconds;
     struct pause pause = {0, 0};
 
     for (;;) {
         progress_step();
         if (done(argument))
             return true;
-        if (operation_clock() > until)
+        if (clock_seconds() > until)
             return false;
         breathe(&pause);
     }

@@ -39,7 +39,8 @@ static const struct {
 static enum { NOT_YET, RUNNING, FAILED } state;
 static atomic_bool stopping;
 static pthread_t thread;
-static struct futex_waiter own_waiter, *waiter = &own_waiter; /* that of the node's ranks, if there are any */
+static struct futex_waiter own_waiter;
+static struct futex_waiter *waiter = &own_waiter; /* in shared memory, if ranks of a node share it */
 static bool one_bell; /* all ranks of the node have it */
 static int level;
 static bool always;        /* it helps wherever the application is */
@@ -91,7 +92,7 @@ static bool watches(void)
 
 static unsigned count_events(void)
 {
-    unsigned events = operations_moved();
+    unsigned events = progress_count();
 
     for_each_module(at)
         if ((*at)->events)
@@ -136,7 +137,7 @@ static bool sleep_on(void)
 
 static void *serve(void *unused)
 {
-    double happened = operation_clock();
+    double happened = clock_seconds();
     unsigned events = count_events();
 
     (void)unused;
@@ -144,17 +145,17 @@ static void *serve(void *unused)
     library_help();
     library_keep_from_mpi(level < MPI_THREAD_MULTIPLE);
     while (!stopping) {
-        const double since = operation_clock() - happened;
+        const double since = clock_seconds() - happened;
 
         if (!has_work() && !(may_help() && progress_busy() && since < AWAKE))
-            happened = sleep_on() ? operation_clock() - pauses[0].until : happened;
+            happened = sleep_on() ? clock_seconds() - pauses[0].until : happened;
         else
             rest(since);
         if (has_work() || may_help() || watches())
             step();
         if (count_events() != events) {
             events = count_events();
-            happened = operation_clock();
+            happened = clock_seconds();
         }
     }
     return NULL;

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <time.h>
 
-static const struct operation_ops *usual;
+static const struct request_ops *usual;
 static struct gpubind_operation *spare; /* kept, so that calls do not allocate */
-bool operations_used;
+bool requests_used;
 static _Atomic int live;
 static _Atomic unsigned moves;
 static uint32_t numbers;
 
-double operation_clock(void)
+double clock_seconds(void)
 {
     struct timespec now;
 
@@ -24,12 +24,12 @@ double operation_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void operations_have(const struct operation_ops *ops)
+void request_default_ops(const struct request_ops *ops)
 {
     usual = ops;
 }
 
-struct gpubind_operation *operation_make(enum operation_kind kind)
+struct gpubind_operation *request_make(enum request_kind kind)
 {
     struct gpubind_operation *operation = spare;
 
@@ -48,38 +48,38 @@ struct gpubind_operation *operation_make(enum operation_kind kind)
     operation->number = ++numbers;
     operation->descriptor = -1;
     operation->eager_buffer = -1;
-    operations_count(1);
-    operations_used = true;
+    requests_count(1);
+    requests_used = true;
     return operation;
 }
 
 /* By one thread at a time, which has the library. */
-void operations_count(int n)
+void requests_count(int n)
 {
     atomic_store_explicit(&live, atomic_load_explicit(&live, memory_order_relaxed) + n,
                           memory_order_relaxed);
 }
 
-int operations_live(void)
+int requests_live(void)
 {
     return atomic_load_explicit(&live, memory_order_relaxed);
 }
 
-void operation_moved(void)
+void progress_made(void)
 {
     atomic_store_explicit(&moves, atomic_load_explicit(&moves, memory_order_relaxed) + 1,
                           memory_order_relaxed);
 }
 
-unsigned operations_moved(void)
+unsigned progress_count(void)
 {
     return atomic_load_explicit(&moves, memory_order_relaxed);
 }
 
 static void put_back(struct gpubind_operation *operation)
 {
-    operations_count(-1);
-    operation_moved();
+    requests_count(-1);
+    progress_made();
     operation->ops->clear(operation);
     flight_drop(&operation->before);
     if (operation->comm)
@@ -88,30 +88,30 @@ static void put_back(struct gpubind_operation *operation)
     spare = operation;
 }
 
-void operation_join(struct gpubind_operation *operation, struct comm *comm)
+void request_attach(struct gpubind_operation *operation, struct comm *comm)
 {
     operation->comm = comm;
     operation->domain = comm->domain;
     (comm->of ? comm->of : comm)->operations++;
 }
 
-void operation_forget(struct gpubind_operation *operation)
+void request_free(struct gpubind_operation *operation)
 {
     operation->forgotten = true;
     if (!operation->held)
         put_back(operation);
 }
 
-void operation_let_go(struct gpubind_operation *operation)
+void request_release(struct gpubind_operation *operation)
 {
     operation->held = false;
     if (operation->forgotten)
         put_back(operation);
 }
 
-void operations_clear(void)
+void requests_clear(void)
 {
-    operations_used = false;
+    requests_used = false;
     while (spare) {
         struct gpubind_operation *next = spare->next;
 
@@ -122,12 +122,12 @@ void operations_clear(void)
 
 static void trace_end(const struct gpubind_operation *operation)
 {
-    trace(TRACE_P2P, "%s %u: %s%s", operation->kind == OPERATION_SEND ? "send" : "receive",
+    trace(TRACE_P2P, "%s %u: %s%s", operation->kind == REQUEST_SEND ? "send" : "receive",
           operation->number, operation->result == MPI_SUCCESS ? "complete" : "failed: ",
           operation->result == MPI_SUCCESS ? "" : operation->error.text);
 }
 
-void operation_end(struct gpubind_operation *operation, int result, const char *format, ...)
+void request_complete(struct gpubind_operation *operation, int result, const char *format, ...)
 {
     va_list args;
 
@@ -136,28 +136,28 @@ void operation_end(struct gpubind_operation *operation, int result, const char *
     va_end(args);
     operation->result = result;
     operation->done = true;
-    operation_moved();
+    progress_made();
     trace_end(operation);
 }
 
-void operation_failed(struct gpubind_operation *operation)
+void request_fail(struct gpubind_operation *operation)
 {
     if (!operation->error.text[0])
         error_set(&operation->error, "the data could not be copied");
     operation->result = MPI_ERR_OTHER;
     operation->done = true;
-    operation_moved();
+    progress_made();
     trace_end(operation);
 }
 
-void operation_good(struct gpubind_operation *operation)
+void request_succeed(struct gpubind_operation *operation)
 {
     operation->done = true;
-    operation_moved();
+    progress_made();
     trace_end(operation);
 }
 
-void operation_order(struct gpubind_operation *operation)
+void request_order(struct gpubind_operation *operation)
 {
     const int idle = flight_of_earlier(operation->memory.gpu, &operation->before,
                                        &operation->error);
@@ -165,14 +165,14 @@ void operation_order(struct gpubind_operation *operation)
     operation->order = idle == 1 ? ORDER_DONE : ORDER_OPEN;
 }
 
-int operation_ordered(struct gpubind_operation *operation)
+int request_check_order(struct gpubind_operation *operation)
 {
     struct gpubind_error err;
     int landed;
 
     if (operation->order != ORDER_OPEN)
         return operation->order == ORDER_DONE;
-    if (operation->order_until > 0 && operation_clock() > operation->order_until) {
+    if (operation->order_until > 0 && clock_seconds() > operation->order_until) {
         flight_drop(&operation->before);
         operation->order = ORDER_DONE;
         return 1;
@@ -180,7 +180,7 @@ int operation_ordered(struct gpubind_operation *operation)
     err = operation->error; /* no flight: it could not be asked for */
     landed = operation->before.gpu ? flight_landed(&operation->before, &err) : -1;
     if (landed < 0)
-        operation_end(operation, MPI_ERR_OTHER, "%s", err.text);
+        request_complete(operation, MPI_ERR_OTHER, "%s", err.text);
     if (landed != 0)
         operation->order = ORDER_DONE;
     return landed;

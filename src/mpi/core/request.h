@@ -6,7 +6,7 @@
 #include "gpu/core/ipc_cache.h"
 #include "mpi/core/comm.h"
 
-enum operation_kind { OPERATION_SEND, OPERATION_RECEIVE };
+enum request_kind { REQUEST_SEND, REQUEST_RECEIVE };
 
 /* Earlier work in the legacy stream of the buffer's context, or in the stream that the
  * call was given. */
@@ -22,7 +22,7 @@ struct channel;
 struct release;
 
 /* What modules above do for an operation: a message, or a persistent request. */
-struct operation_ops {
+struct request_ops {
     /* Somebody waits for it, or tests it: what only then is done. */
     void (*nudge)(struct gpubind_operation *operation);
     /* The same from time to time: its peer may be gone, or nobody comes. */
@@ -33,9 +33,9 @@ struct operation_ops {
 
 struct gpubind_operation {
     struct gpubind_operation *next; /* in the one list it is in: posted, ready, queued */
-    enum operation_kind kind;
+    enum request_kind kind;
     uint32_t number; /* by which GPUBIND_LOG tells it from others of this process */
-    const struct operation_ops *ops;
+    const struct request_ops *ops;
     bool done;
     bool held;      /* in use by the progress engine, maybe after it is done */
     bool forgotten; /* the application has no more to do with it */
@@ -58,10 +58,10 @@ struct gpubind_operation {
     uint64_t nbytes;   /* to send; room to receive */
     uint32_t type;
     enum order order;
-    double order_until;  /* ORDER_OPEN: no longer than until then, seconds; 0: as long as it takes */
+    double order_until;  /* ORDER_OPEN: wait no longer than this, seconds; 0: without limit */
     struct flight before; /* ORDER_OPEN: that work */
     bool on_stream;    /* may be served by a thread that may not call MPI */
-    struct arrival *early; /* a receive: its message, until both are ready */
+    struct incoming_msg *early; /* a receive: its message, until both are ready */
     struct pack *pack; /* strided data: see pack.h for whose the buffer above is */
 
     /* what a receive got */
@@ -82,40 +82,40 @@ struct gpubind_operation {
     struct descriptor *from;
     struct mapping *mapping;
     struct staging *staging;   /* a send through a bounce buffer */
-    struct offer *offer;       /* mine, open */
-    struct channel *channel;         /* it is a persistent request, which others move; see channel.h */
+    struct rtr *rtr;       /* mine, open */
+    struct channel *channel; /* of a persistent request; see channel.h */
 };
 
 /* The ops of operations that get no others. */
-void operations_have(const struct operation_ops *ops);
-struct gpubind_operation *operation_make(enum operation_kind kind);
+void request_default_ops(const struct request_ops *ops);
+struct gpubind_operation *request_make(enum request_kind kind);
 /* It is one of the communicator's. */
-void operation_join(struct gpubind_operation *operation, struct comm *comm);
+void request_attach(struct gpubind_operation *operation, struct comm *comm);
 /* The application has heard of its end, or never will. */
-void operation_forget(struct gpubind_operation *operation);
+void request_free(struct gpubind_operation *operation);
 /* The progress engine needs it no more. */
-void operation_let_go(struct gpubind_operation *operation);
+void request_release(struct gpubind_operation *operation);
 /* Ends it: with MPI_SUCCESS, or an error class and a sentence. */
-void operation_end(struct gpubind_operation *operation, int result, const char *format, ...)
+void request_complete(struct gpubind_operation *operation, int result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* With MPI_ERR_OTHER and the sentence that is in its error already. */
-void operation_failed(struct gpubind_operation *operation);
-void operation_good(struct gpubind_operation *operation);
+void request_fail(struct gpubind_operation *operation);
+void request_succeed(struct gpubind_operation *operation);
 /* It comes after what is in the legacy stream now. What goes wrong is its error when its
  * message is known, so that the other side hears of it. */
-void operation_order(struct gpubind_operation *operation);
+void request_order(struct gpubind_operation *operation);
 /* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
-int operation_ordered(struct gpubind_operation *operation);
-void operations_clear(void);
+int request_check_order(struct gpubind_operation *operation);
+void requests_clear(void);
 /* Operations that somebody will hear of or the progress engine needs; persistent ones count while
  * they are active: the n that are added. */
-void operations_count(int n);
-int operations_live(void);
+void requests_count(int n);
+int requests_live(void);
 /* There has been one since the library started. */
-extern bool operations_used;
+extern bool requests_used;
 /* Something has happened to one of them; how often it did. */
-void operation_moved(void);
-unsigned operations_moved(void);
-double operation_clock(void);
+void progress_made(void);
+unsigned progress_count(void);
+double clock_seconds(void);
 
 #endif

@@ -3,7 +3,7 @@
 #include "mpi/shm/futex_wait.h"
 
 /* An entry is never 0, which a place without one has. */
-static uint64_t entry_of(int descriptor, enum inbox_word word)
+static uint64_t entry_of(int descriptor, enum inbox_event word)
 {
     return (uint64_t)(descriptor + 1) << 1 | (uint64_t)word;
 }
@@ -22,7 +22,7 @@ bool inbox_has_room(const struct domain *domain, const struct peer *peer)
                                 memory_order_acquire) == 0;
 }
 
-void inbox_put(struct domain *domain, struct peer *peer, int descriptor, enum inbox_word word)
+void inbox_put(struct domain *domain, struct peer *peer, int descriptor, enum inbox_event word)
 {
     const struct segment *segment = &domain->segment;
     _Atomic uint64_t *at = place(segment, peer->local, segment->me, peer->put);
@@ -53,7 +53,7 @@ static void find_senders(struct domain *domain)
 /* At most as many entries as there are places: a sender that is faster than this rank must not
  * keep it from the others. */
 static void read_ring(struct domain *domain, struct peer *peer,
-                      void (*take)(struct domain *, struct peer *, int, enum inbox_word))
+                      void (*take)(struct domain *, struct peer *, int, enum inbox_event))
 {
     const struct segment *segment = &domain->segment;
 
@@ -65,7 +65,7 @@ static void read_ring(struct domain *domain, struct peer *peer,
             return;
         atomic_store_explicit(at, 0, memory_order_release);
         peer->got++;
-        take(domain, peer, (int)(entry >> 1) - 1, (enum inbox_word)(entry & 1));
+        take(domain, peer, (int)(entry >> 1) - 1, (enum inbox_event)(entry & 1));
     }
 }
 
@@ -86,7 +86,7 @@ bool inbox_waits(const struct domain *domain)
 }
 
 void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *, int,
-                                                    enum inbox_word))
+                                                    enum inbox_event))
 {
     const struct segment *segment = &domain->segment;
 
@@ -119,7 +119,7 @@ void inbox_ring(const struct domain *domain, const struct peer *peer, enum wake_
         futex_waiter_wake(waiter);
 }
 
-void inbox_tell_peers(struct domain *domain)
+void inbox_notify_peers(struct domain *domain)
 {
     while (domain->unacked) {
         struct peer *peer = domain->unacked;

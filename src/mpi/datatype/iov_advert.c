@@ -15,21 +15,21 @@ static struct known {
     struct gather *gather;
 } *known;
 
-bool iov_advert_publish(struct gpubind_operation *receive, struct offer *offer)
+bool iov_advert_publish(struct gpubind_operation *receive, struct rtr *rtr)
 {
     struct domain *domain = receive->domain;
     struct iov_advert *pieces = segment_iov_advert(&domain->segment, domain->segment.me);
-    const uint64_t name = pack_type_name(receive->pack, &offer->niov, &offer->extent);
+    const uint64_t name = pack_type_name(receive->pack, &rtr->niov, &rtr->extent);
 
-    if (domain->iov_advert_user || offer->niov > IOV_ADVERT_MAX)
+    if (domain->iov_advert_user || rtr->niov > IOV_ADVERT_MAX)
         return false;
     if (pieces->name != name) { /* no sender reads it now */
-        if (!segment_allocate_iov_advert(&domain->segment, offer->niov))
+        if (!segment_allocate_iov_advert(&domain->segment, rtr->niov))
             return false;
         pack_iov(receive->pack, pieces->piece);
         pieces->name = name;
     }
-    offer->iov_name = name;
+    rtr->iov_name = name;
     domain->iov_advert_user = receive;
     return true;
 }
@@ -74,21 +74,21 @@ static void forget_beyond(int most)
 }
 
 struct gather *iov_advert_read(const struct domain *domain, const struct peer *peer,
-                               const struct offer *offer)
+                               const struct rtr *rtr)
 {
     const struct iov_advert *pieces = segment_iov_advert(&domain->segment, peer->local);
-    struct gather *gather = find(peer, offer->iov_name);
+    struct gather *gather = find(peer, rtr->iov_name);
     struct known *made;
 
-    if (gather || pieces->name != offer->iov_name)
+    if (gather || pieces->name != rtr->iov_name)
         return gather;
     made = malloc(sizeof *made);
-    gather = made ? gather_make(pieces->piece, offer->niov, offer->extent) : NULL;
+    gather = made ? gather_make(pieces->piece, rtr->niov, rtr->extent) : NULL;
     if (!gather) {
         free(made);
         return NULL;
     }
-    *made = (struct known){known, domain, peer, offer->iov_name, gather};
+    *made = (struct known){known, domain, peer, rtr->iov_name, gather};
     known = made;
     forget_beyond(TABLES_MAX);
     return gather;

@@ -85,7 +85,7 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
     pack->buffer = operation->buffer;
     pack->memory = operation->memory;
     operation->pack = pack;
-    if (operation->kind == OPERATION_SEND && operation->order == ORDER_DEFERRED)
+    if (operation->kind == REQUEST_SEND && operation->order == ORDER_DEFERRED)
         return take_dense(operation, err);
     return 0;
 }
@@ -102,7 +102,7 @@ void pack_prepare(const struct gpubind_operation *operation)
     gather = pack_layout(pack, &layout) ? NULL : flat_type_gather(pack->flat);
     if (gather)
         gather_prepare(gather, pack->memory.gpu);
-    if (operation->kind == OPERATION_RECEIVE && !pack->reserve)
+    if (operation->kind == REQUEST_RECEIVE && !pack->reserve)
         pack->reserve = pack_pool_take(pack->memory.gpu, operation->nbytes, &unheard);
 }
 
@@ -293,6 +293,6 @@ int pack_finish(struct gpubind_operation *operation, struct gpubind_error *err)
 {
     if (!operation->pack)
         return 0;
-    return operation->kind == OPERATION_RECEIVE ? finish_receive(operation, err)
+    return operation->kind == REQUEST_RECEIVE ? finish_receive(operation, err)
                                                 : finish_send(operation);
 }

@@ -30,8 +30,8 @@ static size_t round_up(uint64_t nbytes)
 
 static void destroy(struct pack_buffer *buffer)
 {
-    struct release *release = shares_release(buffer->memory.id, buffer->memory.start,
-                                             buffer->memory.gpu);
+    struct release *release = ipc_refs_release(buffer->memory.id, buffer->memory.start,
+                                               buffer->memory.gpu);
 
     if (release)
         release_forget(release);

@@ -148,10 +148,10 @@ static int agree(struct gpubind_halo_plan *halo, const struct rank_grid *mine,
 /* ---- the messages */
 
 static int make_message(const struct gpubind_halo_plan *halo, const struct halo_neighbor *neighbor,
-                        enum operation_kind kind, void *array, MPI_Datatype element,
+                        enum request_kind kind, void *array, MPI_Datatype element,
                         gpubind_request *request, struct gpubind_error *err)
 {
-    const bool send = kind == OPERATION_SEND;
+    const bool send = kind == REQUEST_SEND;
     struct arguments arguments = {.rank = neighbor->rank, .comm = halo->comm};
     struct halo_buffer buffer;
     int result = halo_box_buffer(&halo->grid, send ? &neighbor->send : &neighbor->receive, array,
@@ -198,7 +198,7 @@ static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[],
 
         for (int i = 0; i < all && result == MPI_SUCCESS; i++)
             result = make_message(halo, &halo->neighbors[i % n],
-                                  i < n ? OPERATION_RECEIVE : OPERATION_SEND, arrays[array],
+                                  i < n ? REQUEST_RECEIVE : REQUEST_SEND, arrays[array],
                                   element, &requests[i], err);
     }
     return result;

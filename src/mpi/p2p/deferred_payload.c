@@ -25,21 +25,22 @@ void deferred_payload_withdraw(struct gpubind_operation *receive)
     receive->early = NULL;
 }
 
-static void attach(struct arrival *arrival, const struct wire_header *header, char *data)
+static void attach(struct incoming_msg *incoming, const struct wire_header *header, char *data)
 {
-    arrival->header.flags &= (uint8_t)~WIRE_PAYLOAD_DEFERRED;
-    arrival->header.flags |= header->flags;
-    free(arrival->data);
-    arrival->data = data;
+    incoming->header.flags &= (uint8_t)~WIRE_PAYLOAD_DEFERRED;
+    incoming->header.flags |= header->flags;
+    free(incoming->data);
+    incoming->data = data;
 }
 
-static bool is_of(const struct arrival *arrival, const struct peer *peer, uint64_t operation)
+static bool is_of(const struct incoming_msg *incoming, const struct peer *peer, uint64_t operation)
 {
-    return arrival->peer == peer && arrival->header.operation == operation &&
-           arrival->header.flags & WIRE_PAYLOAD_DEFERRED;
+    return incoming->peer == peer && incoming->header.operation == operation &&
+           incoming->header.flags & WIRE_PAYLOAD_DEFERRED;
 }
 
-static struct arrival *find(struct arrival *first, const struct peer *peer, uint64_t operation)
+static struct incoming_msg *find(struct incoming_msg *first, const struct peer *peer,
+                                 uint64_t operation)
 {
     while (first && !is_of(first, peer, operation))
         first = first->next;
@@ -49,7 +50,7 @@ static struct arrival *find(struct arrival *first, const struct peer *peer, uint
 void deferred_payload_take(const struct peer *peer, const struct wire_header *header, char *data)
 {
     struct gpubind_operation **link = &expecting, *receive;
-    struct arrival *arrival;
+    struct incoming_msg *incoming;
 
     while (*link && !is_of((*link)->early, peer, header->operation))
         link = &(*link)->next;
@@ -60,11 +61,11 @@ void deferred_payload_take(const struct peer *peer, const struct wire_header *he
         receive_again(receive);
         return;
     }
-    arrival = find(match_kept(header->context), peer, header->operation);
-    if (!arrival)
-        arrival = find(match_taken(), peer, header->operation);
-    if (arrival)
-        attach(arrival, header, data);
+    incoming = find(match_unexpected(header->context), peer, header->operation);
+    if (!incoming)
+        incoming = find(match_extracted(), peer, header->operation);
+    if (incoming)
+        attach(incoming, header, data);
     else
         free(data);
 }

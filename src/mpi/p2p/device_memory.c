@@ -30,7 +30,7 @@ int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubin
     status = gpu_mem_alloc(&address, nbytes);
     if (status == GPU_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
         pack_pool_free();
-        shares_sweep();
+        ipc_refs_sweep();
         progress_wait_for(nothing_waits, NULL, MEMORY_PATIENCE);
         status = gpu_mem_alloc(&address, nbytes);
     }
@@ -72,7 +72,7 @@ int memory_free_later(void *buf, struct gpubind_error *err)
     }
     if (memory_check_unpaired(buf, &memory, err) != MPI_SUCCESS)
         return MPI_ERR_BUFFER;
-    release = shares_release(memory.id, memory.start, memory.gpu);
+    release = ipc_refs_release(memory.id, memory.start, memory.gpu);
     if (release)
         release_forget(release);
     return MPI_SUCCESS;

@@ -23,7 +23,7 @@ static bool closed(const struct closing *closing)
     mappings_drop(closing->peer, id);
     if (mappings_hold(closing->peer, id))
         return false;
-    inbox_acknowledge(closing->domain, closing->peer, closing->descriptor, DESCRIPTOR_DONE);
+    inbox_acknowledge(closing->domain, closing->peer, closing->descriptor, DESCRIPTOR_FIN);
     return true;
 }
 
@@ -39,7 +39,7 @@ static void close_mapping(struct domain *domain, struct peer *peer, struct descr
         return;
     }
     closings = closing;
-    operations_count(1);
+    requests_count(1);
 }
 
 bool incoming_closes_for(const struct domain *domain)
@@ -63,28 +63,28 @@ void incoming_close_mappings(void)
         }
         *link = closing->next;
         free(closing);
-        operations_count(-1);
+        requests_count(-1);
     }
 }
 
-static void arrive(struct domain *domain, struct peer *peer, int number, enum inbox_word word)
+static void arrive(struct domain *domain, struct peer *peer, int number, enum inbox_event word)
 {
     struct descriptor *descriptor = segment_descriptor(&domain->segment, peer->local, number);
-    struct arrival arrival = {.domain = domain, .peer = peer, .from = descriptor};
+    struct incoming_msg incoming = {.domain = domain, .peer = peer, .from = descriptor};
 
-    operation_moved();
-    if (word == INBOX_STASHED) {
-        unexpected_stashed(peer, number);
+    progress_made();
+    if (word == INBOX_EAGER_READY) {
+        unexpected_eager_ready(peer, number);
         return;
     }
     if (wire_kind(&descriptor->header) == WIRE_RELEASE) {
         close_mapping(domain, peer, descriptor);
         return;
     }
-    arrival.header = descriptor->header;
-    offer_before(peer, arrival.header.sequence);
+    incoming.header = descriptor->header;
+    rtr_settle_before(peer, incoming.header.sequence);
     peer->received++;
-    match_arrival(&arrival);
+    match_incoming(&incoming);
 }
 
 void incoming_read(struct domain *domain)

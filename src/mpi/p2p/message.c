@@ -17,9 +17,9 @@
 #include "mpi/p2p/transports.h"
 
 static int check(const struct arguments *arguments, const struct comm *comm,
-                 enum operation_kind kind, struct gpubind_error *err)
+                 enum request_kind kind, struct gpubind_error *err)
 {
-    const bool receive = kind == OPERATION_RECEIVE;
+    const bool receive = kind == REQUEST_RECEIVE;
     const int rank = arguments->rank, tag = arguments->tag;
 
     if (arguments->count < 0) {
@@ -68,7 +68,7 @@ static int come_after(struct gpubind_operation *operation, struct gpubind_error 
         return error_set(err, "a blocking stream is being captured: blocking calls, which come "
                          "after its work, are not possible");
     }
-    operation_order(operation);
+    request_order(operation);
     return 0;
 }
 
@@ -85,7 +85,7 @@ static void come_after_copies(struct gpubind_operation *operation, enum call_kin
         return;
     }
     operation->order = ORDER_OPEN;
-    operation->order_until = operation_clock() + COPIES_END_WITHIN;
+    operation->order_until = clock_seconds() + COPIES_END_WITHIN;
 }
 
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
@@ -108,7 +108,7 @@ static enum order order_of(const struct gpubind_operation *operation, enum call_
 }
 
 struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
-                                           enum operation_kind kind, struct type_shape *shape,
+                                           enum request_kind kind, struct type_shape *shape,
                                            int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *operation;
@@ -131,12 +131,12 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
         return NULL;
     }
     *result = MPI_ERR_OTHER;
-    operation = operation_make(kind);
+    operation = request_make(kind);
     if (!operation) {
         error_set(err, "out of memory");
         return NULL;
     }
-    operation_join(operation, comm);
+    request_attach(operation, comm);
     operation->rank = arguments->rank;
     operation->tag = arguments->tag;
     operation->type = shape->number;
@@ -146,7 +146,7 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
         operation->peer = &comm->domain->peers[comm->domain_ranks[arguments->rank]];
     if (arguments->rank != MPI_PROC_NULL) {
         if (memory_of(first, &operation->memory, err) < 0) {
-            operation_forget(operation);
+            request_free(operation);
             return NULL;
         }
         operation->memory.address -= (gpu_address)(first - (const char *)arguments->buf);
@@ -156,7 +156,7 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
 }
 
 struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
-                                          enum operation_kind kind, enum call_kind call,
+                                          enum request_kind kind, enum call_kind call,
                                           int *result, struct gpubind_error *err)
 {
     struct type_shape shape;
@@ -180,7 +180,7 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
         (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
         return operation;
     *result = MPI_ERR_OTHER;
-    operation_forget(operation);
+    request_free(operation);
     return NULL;
 }
 
@@ -191,7 +191,7 @@ static bool is_for_nobody(struct gpubind_operation *operation)
         return false;
     operation->source = MPI_PROC_NULL;
     operation->got_tag = MPI_ANY_TAG;
-    operation_good(operation);
+    request_succeed(operation);
     return true;
 }
 
@@ -202,20 +202,20 @@ void message_sweep(void)
     flat_type_sweep();
     pack_pool_trim();
     if (memory_shared_anew())
-        shares_sweep();
+        ipc_refs_sweep();
 }
 
 static bool is_ordered(const void *send)
 {
-    return operation_ordered((struct gpubind_operation *)(uintptr_t)send) != 0; /* the caller's */
+    return request_check_order((struct gpubind_operation *)(uintptr_t)send) != 0; /* the caller's */
 }
 
 /* Its data may go with the announcement. */
-static void start_remote_send(struct gpubind_operation *send)
+static void start_send_net(struct gpubind_operation *send)
 {
     while (send->order == ORDER_OPEN)
         progress_wait_for(is_ordered, send, 3600);
-    remote_send(send);
+    send_net(send);
 }
 
 static void start_send(struct gpubind_operation *send, bool blocking)
@@ -229,11 +229,11 @@ static void start_send(struct gpubind_operation *send, bool blocking)
     /* Strided data that no waiting receive took. A message whose packing failed is sent as
      * one that failed: its receiver waits for it. */
     if (send->pack && !packed && deferred_send_pack(send, &send->error) < 0)
-        operation_failed(send);
+        request_fail(send);
     if (send->peer->local >= 0)
-        local_send(send);
+        send_shm(send);
     else
-        start_remote_send(send);
+        start_send_net(send);
     if (!blocking)
         deferred_send_serve(send);
     message_sweep();
@@ -245,7 +245,7 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
         return;
     match_receive(receive);
     if (blocking && !receive->done)
-        offer_make(receive);
+        rtr_post(receive);
     message_sweep();
 }
 
@@ -254,7 +254,7 @@ static void trace_start_of(const struct gpubind_operation *operation)
     const char *memory = operation->memory.gpu ? "GPU" : "host";
     const char *strided = operation->pack ? ", strided" : "";
 
-    if (operation->kind == OPERATION_SEND)
+    if (operation->kind == REQUEST_SEND)
         trace(TRACE_P2P, "send %u: to rank %d, tag %d, %llu bytes of %s memory%s",
               operation->number, operation->rank, operation->tag,
               (unsigned long long)operation->nbytes, memory, strided);
@@ -267,7 +267,7 @@ static void trace_start_of(const struct gpubind_operation *operation)
 void message_start(struct gpubind_operation *operation, bool blocking)
 {
     trace_start_of(operation);
-    if (operation->kind == OPERATION_SEND)
+    if (operation->kind == REQUEST_SEND)
         start_send(operation, blocking);
     else
         start_receive(operation, blocking);
@@ -294,7 +294,7 @@ void request_empty_status(MPI_Status *status)
 
 static void tell_status(const struct gpubind_operation *operation, MPI_Status *status)
 {
-    if (operation->kind == OPERATION_RECEIVE && !operation->cancelled)
+    if (operation->kind == REQUEST_RECEIVE && !operation->cancelled)
         fill_status(status, operation->source, operation->got_tag, operation->got_bytes, false);
     else
         fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, operation->cancelled);
@@ -306,7 +306,7 @@ static void settle(struct gpubind_operation *operation)
 {
     if (pack_finish(operation, &operation->error) < 0)
         operation->result = MPI_ERR_OTHER;
-    if (operation->kind == OPERATION_SEND)
+    if (operation->kind == REQUEST_SEND)
         return;
     pack_free(operation->pack);
     operation->pack = NULL;
@@ -328,8 +328,8 @@ int request_finish(struct gpubind_operation *operation, MPI_Status *status,
     *err = operation->error;
     operation->inactive = operation->channel;
     if (operation->channel)
-        operations_count(-1);
+        requests_count(-1);
     if (!operation->channel)
-        operation_forget(operation);
+        request_free(operation);
     return result;
 }

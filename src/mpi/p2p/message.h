@@ -18,12 +18,12 @@ enum call_kind { CALL_BLOCKING, CALL_NONBLOCKING, CALL_ON_STREAM };
 /* An operation whose arguments are good, with its buffer as it is, and the shape of the
  * type; NULL with *result and a sentence. */
 struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
-                                           enum operation_kind kind, struct type_shape *shape,
+                                           enum request_kind kind, struct type_shape *shape,
                                            int *result, struct gpubind_error *err);
 /* The same, ready for message_start: strided data are packed; gated when it is on a
  * stream. */
 struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
-                                          enum operation_kind kind, enum call_kind call,
+                                          enum request_kind kind, enum call_kind call,
                                           int *result, struct gpubind_error *err);
 /* Announces a send, posts a receive; what is gated waits from then on. */
 void message_start(struct gpubind_operation *operation, bool blocking);

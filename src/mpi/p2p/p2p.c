@@ -22,10 +22,10 @@
 
 static void nudge(struct gpubind_operation *operation)
 {
-    if (operation->kind == OPERATION_SEND)
-        local_send_nudge(operation);
+    if (operation->kind == REQUEST_SEND)
+        send_shm_nudge(operation);
     else
-        offer_nudge(operation);
+        rtr_progress(operation);
 }
 
 /* Its peer is gone, which may have sent a message before. */
@@ -34,35 +34,35 @@ static void abandon(struct gpubind_operation *operation)
     incoming_read_all();
     if (operation->done || operation->packing) /* packing: its buffer is being read */
         return;
-    if (operation->kind == OPERATION_RECEIVE)
+    if (operation->kind == REQUEST_RECEIVE)
         receive_abandon(operation);
     else if (operation->peer->local >= 0)
-        local_sends_progress(operation->domain);
+        send_shm_progress(operation->domain);
     else
-        remote_abandon(operation);
+        send_net_abandon(operation);
 }
 
 /* A receive from any rank: each rank that is gone ends one, on each communicator, since nobody
  * knows whether it would have sent. */
 static void look_after_any(struct gpubind_operation *receive)
 {
-    const int lost = receive->comm ? life_lost_rank(receive->comm) : -1;
+    const int lost = receive->comm ? comm_lost_rank(receive->comm) : -1;
 
     if (lost < 0)
         return;
     incoming_read_all();
     if (receive->done || !match_withdraw(receive))
         return;
-    life_told(receive->comm, lost);
-    operation_end(receive, MPI_ERR_OTHER, "rank %d is gone, while a message from any rank was "
-                  "waited for", lost);
+    comm_lost_told(receive->comm, lost);
+    request_complete(receive, MPI_ERR_OTHER, "rank %d is gone, while a message from any rank was "
+                     "waited for", lost);
 }
 
 static void look_after(struct gpubind_operation *operation)
 {
     if (request_peer_is_gone(operation))
         abandon(operation);
-    else if (!operation->peer && operation->kind == OPERATION_RECEIVE)
+    else if (!operation->peer && operation->kind == REQUEST_RECEIVE)
         look_after_any(operation);
     if (!operation->done)
         wait_notice_check(operation);
@@ -73,14 +73,14 @@ static void clear(struct gpubind_operation *operation)
     pack_free(operation->pack);
 }
 
-static const struct operation_ops message_ops = {nudge, look_after, clear};
+static const struct request_ops message_ops = {nudge, look_after, clear};
 
 /* ---- all of them */
 
 static void start(void)
 {
-    operations_have(&message_ops);
-    shares_ask_by(local_send);
+    request_default_ops(&message_ops);
+    ipc_refs_send_by(send_shm);
     transports_have(transports);
 }
 
@@ -89,9 +89,9 @@ static void progress(bool mpi)
     deferred_sends_progress(mpi);
     for (struct domain *domain = domain_first(); domain; domain = domain->next) {
         incoming_read(domain);
-        local_sends_progress(domain);
-        if (mpi && (domain->nremote > 0 || remote_busy()))
-            remote_progress(domain);
+        send_shm_progress(domain);
+        if (mpi && (domain->nremote > 0 || net_busy()))
+            net_progress(domain);
     }
     receives_progress();
     transports_progress(mpi);
@@ -106,7 +106,7 @@ static void comm_removed(struct comm *comm)
 
 static bool domain_busy(const struct domain *domain)
 {
-    return incoming_closes_for(domain) || stage_busy(domain);
+    return incoming_closes_for(domain) || staged_busy(domain);
 }
 
 static void domain_removed(struct domain *domain)

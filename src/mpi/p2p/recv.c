@@ -70,15 +70,15 @@ static bool advance(struct gpubind_operation *receive)
     const struct gpubind_error failed = {"the sender's copy failed"};
     uint32_t state = atomic_load_explicit(&from->state, memory_order_acquire);
 
-    if (state == DESCRIPTOR_SENT)
-        atomic_compare_exchange_strong(&from->state, &state, DESCRIPTOR_TAKEN);
+    if (state == DESCRIPTOR_RTS)
+        atomic_compare_exchange_strong(&from->state, &state, DESCRIPTOR_MATCHED);
     state = atomic_load_explicit(&from->state, memory_order_acquire);
-    if (state == DESCRIPTOR_STASHING ||
-        (state == DESCRIPTOR_TAKEN && !atomic_load_explicit(&from->ready, memory_order_acquire)))
+    if (state == DESCRIPTOR_EAGER_COPY ||
+        (state == DESCRIPTOR_MATCHED && !atomic_load_explicit(&from->ready, memory_order_acquire)))
         return false;
     if (atomic_load_explicit(&from->failed, memory_order_relaxed))
         receive_finish(receive, -1, &failed);
-    else if (state == DESCRIPTOR_STASHED)
+    else if (state == DESCRIPTOR_EAGER_READY)
         take_eager_buffer(receive);
     else
         take(receive);
@@ -94,46 +94,46 @@ static void local_receive(struct gpubind_operation *receive)
     waiting = receive;
 }
 
-void receive_drop(const struct arrival *arrival)
+void receive_drop(const struct incoming_msg *incoming)
 {
-    uint32_t state = DESCRIPTOR_SENT;
+    uint32_t state = DESCRIPTOR_RTS;
 
-    if (arrival->from) {
+    if (incoming->from) {
         /* A sender that stashes it at this moment writes its state after ours. */
-        if (!atomic_compare_exchange_strong(&arrival->from->state, &state, DESCRIPTOR_TAKEN))
-            while (atomic_load(&arrival->from->state) == DESCRIPTOR_STASHING &&
-                   !life_is_over(arrival->domain, arrival->peer))
+        if (!atomic_compare_exchange_strong(&incoming->from->state, &state, DESCRIPTOR_MATCHED))
+            while (atomic_load(&incoming->from->state) == DESCRIPTOR_EAGER_COPY &&
+                   !peer_look(incoming->domain, incoming->peer))
                 sched_yield();
-        inbox_acknowledge(arrival->domain, arrival->peer, arrival->from, DESCRIPTOR_DONE);
+        inbox_acknowledge(incoming->domain, incoming->peer, incoming->from, DESCRIPTOR_FIN);
     } else {
-        remote_refuse(arrival);
+        recv_net_refuse(incoming);
     }
 }
 
 /* The buffer is too small: the message is consumed, the sender none the wiser. */
-static void truncate_it(struct gpubind_operation *receive, const struct arrival *arrival)
+static void truncate_receive(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
-    receive_drop(arrival);
-    operation_end(receive, MPI_ERR_TRUNCATE,
-                  "%llu bytes from rank %d with tag %d do not fit the buffer of %llu bytes",
-                  (unsigned long long)arrival->header.nbytes, arrival->header.source,
-                  arrival->header.tag, (unsigned long long)receive->nbytes);
+    receive_drop(incoming);
+    request_complete(receive, MPI_ERR_TRUNCATE,
+                     "%llu bytes from rank %d with tag %d do not fit the buffer of %llu bytes",
+                     (unsigned long long)incoming->header.nbytes, incoming->header.source,
+                     incoming->header.tag, (unsigned long long)receive->nbytes);
 }
 
-static void keep_early(struct gpubind_operation *receive, const struct arrival *arrival)
+static void keep_early(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
     if (!receive->early)
         receive->early = malloc(sizeof *receive->early);
     if (!receive->early)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    *receive->early = *arrival;
-    if (arrival->header.flags & WIRE_PAYLOAD_DEFERRED)
+    *receive->early = *incoming;
+    if (incoming->header.flags & WIRE_PAYLOAD_DEFERRED)
         deferred_payload_expect(receive);
 }
 
 void receive_again(struct gpubind_operation *receive)
 {
-    struct arrival *early = receive->early;
+    struct incoming_msg *early = receive->early;
 
     if (!early || receive->order == ORDER_DEFERRED || early->header.flags & WIRE_PAYLOAD_DEFERRED)
         return;
@@ -149,9 +149,9 @@ static void append_late(struct gpubind_operation *receive)
     late_end = &receive->next;
 }
 
-static void keep_late(struct gpubind_operation *receive, const struct arrival *arrival)
+static void keep_late(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
-    keep_early(receive, arrival);
+    keep_early(receive, incoming);
     receive->held = true;
     append_late(receive);
 }
@@ -161,7 +161,7 @@ static void drop_early(struct gpubind_operation *receive)
     receive_drop(receive->early);
     free(receive->early);
     receive->early = NULL;
-    operation_let_go(receive);
+    request_release(receive);
 }
 
 static void start_late(void)
@@ -174,7 +174,7 @@ static void start_late(void)
         struct gpubind_operation *receive = all;
 
         all = receive->next;
-        if (!receive->done && operation_ordered(receive) == 0) {
+        if (!receive->done && request_check_order(receive) == 0) {
             append_late(receive);
         } else if (receive->done) { /* its peer is gone, or that work has failed */
             drop_early(receive);
@@ -185,16 +185,16 @@ static void start_late(void)
     }
 }
 
-void receive_start(struct gpubind_operation *receive, const struct arrival *arrival)
+void receive_start(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
-    const struct wire_header *header = &arrival->header;
+    const struct wire_header *header = &incoming->header;
 
     if (receive->order == ORDER_DEFERRED ||
         (header->flags & WIRE_PAYLOAD_DEFERRED && header->nbytes <= receive->nbytes)) {
-        keep_early(receive, arrival);
+        keep_early(receive, incoming);
         return;
     }
-    offer_withdraw(receive);
+    rtr_withdraw(receive);
     trace(TRACE_P2P, "receive %u: matches message %llu of rank %d, tag %d, %llu bytes",
           receive->number, (unsigned long long)header->sequence, header->source, header->tag,
           (unsigned long long)header->nbytes);
@@ -203,16 +203,16 @@ void receive_start(struct gpubind_operation *receive, const struct arrival *arri
     receive->got_bytes = header->nbytes;
     receive->got_type = header->type;
     receive->got_on_gpu = header->flags & WIRE_ON_GPU;
-    receive->peer = arrival->peer;
-    receive->from = arrival->from;
+    receive->peer = incoming->peer;
+    receive->from = incoming->from;
     if (header->nbytes > receive->nbytes)
-        truncate_it(receive, arrival);
+        truncate_receive(receive, incoming);
     else if (receive->order == ORDER_OPEN)
-        keep_late(receive, arrival);
-    else if (arrival->from)
+        keep_late(receive, incoming);
+    else if (incoming->from)
         local_receive(receive);
     else
-        remote_receive(receive, arrival);
+        recv_net(receive, incoming);
 }
 
 /* false: its data are on their way already. */
@@ -235,19 +235,19 @@ void receive_abandon(struct gpubind_operation *receive)
 
     error_set(&gone, "rank %d is gone", receive->rank < 0 ? receive->source : receive->rank);
     if (match_withdraw(receive)) {
-        offer_withdraw(receive);
-        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+        rtr_withdraw(receive);
+        request_complete(receive, MPI_ERR_OTHER, "%s", gone.text);
     } else if (receive->from && stop_waiting(receive)) {
         receive_finish(receive, -1, &gone);
     } else if (receive->early) { /* without LATER it has come, and waits for a stream here */
         if (!(receive->early->header.flags & WIRE_PAYLOAD_DEFERRED))
             return;
         deferred_payload_withdraw(receive);
-        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+        request_complete(receive, MPI_ERR_OTHER, "%s", gone.text);
     } else if (!receive->from) {
-        operation_end(receive, MPI_ERR_OTHER, "%s", gone.text);
+        request_complete(receive, MPI_ERR_OTHER, "%s", gone.text);
     } else {
-        stage_receive_abandon(receive);
+        staged_receive_abandon(receive);
     }
 }
 

@@ -27,66 +27,66 @@ static bool may_copy(const struct gpubind_operation *operation)
 
 /* ---- the receiver */
 
-void offer_make(struct gpubind_operation *receive)
+void rtr_post(struct gpubind_operation *receive)
 {
     const struct segment *segment = &receive->domain->segment;
     struct memory_export shared;
     struct layout layout = {.run = 0};
-    struct offer *offer;
+    struct rtr *rtr;
 
     /* Nobody else may want the peer's next message. */
-    if (!may_copy(receive) || receive->peer->offering || receive->comm->posted != receive ||
+    if (!may_copy(receive) || receive->peer->rtr_receive || receive->comm->posted != receive ||
         receive->next || !memory_share(&receive->memory, &shared))
         return;
-    offer = segment_offer(segment, segment->me, receive->peer->local);
-    offer->iov_name = 0;
+    rtr = segment_rtr(segment, segment->me, receive->peer->local);
+    rtr->iov_name = 0;
     if (receive->pack && !pack_layout(receive->pack, &layout) &&
-        !iov_advert_publish(receive, offer))
+        !iov_advert_publish(receive, rtr))
         return;
-    offer->context = receive->comm->context;
-    offer->tag = receive->tag;
-    offer->sequence = receive->peer->received;
-    offer->capacity = receive->nbytes;
-    offer->strided = receive->pack != NULL;
-    offer->layout = layout;
-    offer->address = receive->memory.address;
-    offer->id = shared.id;
-    offer->start = shared.start;
-    offer->size = shared.size;
-    memcpy(offer->handle, &shared.handle, sizeof offer->handle);
-    offer->mapped = 0;
-    atomic_store_explicit(&offer->ready, receive->order == ORDER_DONE, memory_order_relaxed);
-    atomic_store_explicit(&offer->state, OFFER_OPEN, memory_order_release);
+    rtr->context = receive->comm->context;
+    rtr->tag = receive->tag;
+    rtr->sequence = receive->peer->received;
+    rtr->capacity = receive->nbytes;
+    rtr->strided = receive->pack != NULL;
+    rtr->layout = layout;
+    rtr->address = receive->memory.address;
+    rtr->id = shared.id;
+    rtr->start = shared.start;
+    rtr->size = shared.size;
+    memcpy(rtr->handle, &shared.handle, sizeof rtr->handle);
+    rtr->mapped = 0;
+    atomic_store_explicit(&rtr->ready, receive->order == ORDER_DONE, memory_order_relaxed);
+    atomic_store_explicit(&rtr->state, RTR_OPEN, memory_order_release);
     trace(TRACE_P2P, "receive %u: its buffer is advertised to rank %d", receive->number,
           receive->rank);
-    receive->offer = offer;
-    receive->peer->offering = receive;
-    offer_nudge(receive);
+    receive->rtr = rtr;
+    receive->peer->rtr_receive = receive;
+    rtr_progress(receive);
 }
 
 static void close_offer(struct gpubind_operation *receive)
 {
-    if (receive->offer->mapped)
-        shares_note(receive->domain, receive->offer->id, receive->peer->local);
-    atomic_store_explicit(&receive->offer->state, OFFER_NONE, memory_order_release);
+    if (receive->rtr->mapped)
+        ipc_refs_note(receive->domain, receive->rtr->id, receive->peer->local);
+    atomic_store_explicit(&receive->rtr->state, RTR_NONE, memory_order_release);
     iov_advert_withdraw(receive);
-    receive->offer = NULL;
-    receive->peer->offering = NULL;
+    receive->rtr = NULL;
+    receive->peer->rtr_receive = NULL;
 }
 
-void offer_withdraw(struct gpubind_operation *receive)
+void rtr_withdraw(struct gpubind_operation *receive)
 {
-    if (receive->offer)
+    if (receive->rtr)
         close_offer(receive);
 }
 
-bool offer_take_back(struct gpubind_operation *receive)
+bool rtr_cancel(struct gpubind_operation *receive)
 {
-    uint32_t open = OFFER_OPEN;
+    uint32_t open = RTR_OPEN;
 
-    if (!receive->offer)
+    if (!receive->rtr)
         return true;
-    if (!atomic_compare_exchange_strong(&receive->offer->state, &open, OFFER_NONE))
+    if (!atomic_compare_exchange_strong(&receive->rtr->state, &open, RTR_NONE))
         return false;
     close_offer(receive);
     return true;
@@ -95,59 +95,59 @@ bool offer_take_back(struct gpubind_operation *receive)
 /* The sender has put a message into the buffer, or failed to. */
 static void take_message(struct gpubind_operation *receive, bool good)
 {
-    const struct offer *offer = receive->offer;
+    const struct rtr *rtr = receive->rtr;
 
     receive->source = receive->rank;
-    receive->got_tag = offer->got_tag;
-    receive->got_bytes = offer->nbytes;
-    receive->got_type = offer->got_type;
+    receive->got_tag = rtr->got_tag;
+    receive->got_bytes = rtr->nbytes;
+    receive->got_type = rtr->got_type;
     receive->got_on_gpu = true;
     receive->peer->received++;
     match_withdraw(receive);
     close_offer(receive);
     if (good)
-        operation_good(receive);
+        request_succeed(receive);
     else
-        operation_end(receive, MPI_ERR_OTHER, "the sender's copy failed");
+        request_complete(receive, MPI_ERR_OTHER, "the sender's copy failed");
 }
 
-void offer_nudge(struct gpubind_operation *receive)
+void rtr_progress(struct gpubind_operation *receive)
 {
     uint32_t state;
 
-    if (!receive->offer)
+    if (!receive->rtr)
         return;
-    state = atomic_load_explicit(&receive->offer->state, memory_order_acquire);
-    if (state == OFFER_DONE || state == OFFER_FAILED) {
-        take_message(receive, state == OFFER_DONE);
+    state = atomic_load_explicit(&receive->rtr->state, memory_order_acquire);
+    if (state == RTR_DONE || state == RTR_FAILED) {
+        take_message(receive, state == RTR_DONE);
         return;
     }
     if (receive->order == ORDER_DONE)
         return;
-    if (operation_ordered(receive) < 0) { /* nobody may write to the buffer */
+    if (request_check_order(receive) < 0) { /* nobody may write to the buffer */
         receive->done = false;
-        state = OFFER_OPEN;
-        if (atomic_compare_exchange_strong(&receive->offer->state, &state, OFFER_NONE)) {
+        state = RTR_OPEN;
+        if (atomic_compare_exchange_strong(&receive->rtr->state, &state, RTR_NONE)) {
             receive->order = ORDER_OPEN; /* it ends with its message, whose sender waits */
-            offer_withdraw(receive);
+            rtr_withdraw(receive);
             return;
         }
         receive->order = ORDER_DONE; /* taken: the sender waits for us to be ready */
     }
     if (receive->order == ORDER_DONE)
-        atomic_store_explicit(&receive->offer->ready, 1, memory_order_release);
+        atomic_store_explicit(&receive->rtr->ready, 1, memory_order_release);
 }
 
-void offer_before(struct peer *peer, uint64_t sequence)
+void rtr_settle_before(struct peer *peer, uint64_t sequence)
 {
-    struct gpubind_operation *receive = peer->offering;
+    struct gpubind_operation *receive = peer->rtr_receive;
     unsigned looks = 0;
 
     /* The number says that the offer was taken; its copy ends soon. */
-    while (receive && peer->offering == receive && sequence > peer->received) {
-        offer_nudge(receive);
-        if (peer->offering == receive && ++looks % LOOKS_AT_LIFE == 0 &&
-            life_is_over(receive->domain, peer))
+    while (receive && peer->rtr_receive == receive && sequence > peer->received) {
+        rtr_progress(receive);
+        if (peer->rtr_receive == receive && ++looks % LOOKS_AT_LIFE == 0 &&
+            peer_look(receive->domain, peer))
             receive_abandon(receive);
     }
 }
@@ -165,39 +165,39 @@ static bool can_place(const struct gpubind_operation *send)
     return n <= IOV_ADVERT_MAX && gather_has_kernel(send->memory.gpu);
 }
 
-static bool fits(const struct gpubind_operation *send, const struct offer *offer)
+static bool fits(const struct gpubind_operation *send, const struct rtr *rtr)
 {
     struct layout layout;
 
-    return offer->sequence == send->peer->sent && offer->context == send->comm->context &&
-           (offer->tag == MPI_ANY_TAG || offer->tag == send->tag) &&
-           offer->capacity >= send->nbytes &&
-           (offer->iov_name ? can_place(send)
-                          : !offer->strided || !send->pack || pack_layout(send->pack, &layout));
+    return rtr->sequence == send->peer->sent && rtr->context == send->comm->context &&
+           (rtr->tag == MPI_ANY_TAG || rtr->tag == send->tag) &&
+           rtr->capacity >= send->nbytes &&
+           (rtr->iov_name ? can_place(send)
+                          : !rtr->strided || !send->pack || pack_layout(send->pack, &layout));
 }
 
 /* What is read before it is taken may be half of one offer and half of the next. */
-static bool take(const struct gpubind_operation *send, struct offer *offer)
+static bool take(const struct gpubind_operation *send, struct rtr *rtr)
 {
-    uint32_t open = OFFER_OPEN;
+    uint32_t open = RTR_OPEN;
 
-    if (atomic_load_explicit(&offer->state, memory_order_acquire) != OFFER_OPEN ||
-        !fits(send, offer) ||
-        !atomic_compare_exchange_strong(&offer->state, &open, OFFER_TAKEN))
+    if (atomic_load_explicit(&rtr->state, memory_order_acquire) != RTR_OPEN ||
+        !fits(send, rtr) ||
+        !atomic_compare_exchange_strong(&rtr->state, &open, RTR_MATCHED))
         return false;
-    if (fits(send, offer))
+    if (fits(send, rtr))
         return true;
-    atomic_store_explicit(&offer->state, OFFER_OPEN, memory_order_release);
+    atomic_store_explicit(&rtr->state, RTR_OPEN, memory_order_release);
     return false;
 }
 
-static struct mapping *map_offer(const struct gpubind_operation *send, const struct offer *offer)
+static struct mapping *map_offer(const struct gpubind_operation *send, const struct rtr *rtr)
 {
-    struct memory_export shared = {offer->id, offer->start, offer->size, {{0}}};
+    struct memory_export shared = {rtr->id, rtr->start, rtr->size, {{0}}};
     struct gpubind_error err;
     struct mapping *mapping;
 
-    memcpy(&shared.handle, offer->handle, sizeof shared.handle);
+    memcpy(&shared.handle, rtr->handle, sizeof shared.handle);
     if (!mapping_possible(send->peer, &shared, send->memory.gpu))
         return NULL;
     mapping = mapping_open(send->peer, &shared, send->memory.gpu, &err);
@@ -212,21 +212,21 @@ static struct mapping *map_offer(const struct gpubind_operation *send, const str
 }
 
 /* Strided data at either end, or both. */
-static int copy_strided(struct gpubind_operation *send, const struct offer *offer,
+static int copy_strided(struct gpubind_operation *send, const struct rtr *rtr,
                         const struct mapping *mapping, struct gather *pieces,
                         struct gpubind_error *err)
 {
-    const struct gather_end there = {pieces, mapping_address(mapping, offer->address)};
+    const struct gather_end there = {pieces, mapping_address(mapping, rtr->address)};
     struct layout from = {.address = send->memory.address, .run = send->nbytes,
                           .count = {1, 1, 1}};
-    struct layout to = offer->layout;
+    struct layout to = rtr->layout;
     struct gpu *gpu = send->memory.gpu;
     int status;
 
     to.address = mapping_address(mapping, to.address);
     if (pieces)
         status = pack_gather_to(send, &there, err);
-    else if (offer->strided && (!send->pack || pack_layout(send->pack, &from)))
+    else if (rtr->strided && (!send->pack || pack_layout(send->pack, &from)))
         status = layout_copy(gpu, gpu->streams[GPU_OUT], &to, &from, send->nbytes, err);
     else
         status = pack_gather(send, there.address, err);
@@ -235,22 +235,23 @@ static int copy_strided(struct gpubind_operation *send, const struct offer *offe
     return status;
 }
 
-static bool is_ready(const void *offer)
+static bool is_ready(const void *rtr)
 {
-    return atomic_load_explicit(&((const struct offer *)offer)->ready, memory_order_acquire);
+    return atomic_load_explicit(&((const struct rtr *)rtr)->ready, memory_order_acquire);
 }
 
-static int copy_to(struct gpubind_operation *send, struct offer *offer,
+static int copy_to(struct gpubind_operation *send, struct rtr *rtr,
                    const struct mapping *mapping, bool in_pieces, struct gpubind_error *err)
 {
     struct gather *pieces = NULL;
-    struct copy copy = {mapping_address(mapping, offer->address), send->memory.address,
+    struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address,
                         send->nbytes, true};
 
-    while (!is_ready(offer) && !progress_wait_for(is_ready, offer, 0.1)) /* work that may need another message */
-        if (life_is_over(send->domain, send->peer))
+    /* The GPU's work may need another message. */
+    while (!is_ready(rtr) && !progress_wait_for(is_ready, rtr, 0.1))
+        if (peer_look(send->domain, send->peer))
             return error_set(err, "rank %d is gone", send->rank);
-    while (operation_ordered(send) == 0) {
+    while (request_check_order(send) == 0) {
         progress_step();
         library_breathe(false);
     }
@@ -259,61 +260,61 @@ static int copy_to(struct gpubind_operation *send, struct offer *offer,
         return -1;
     }
     if (in_pieces) { /* others may have had theirs in place of these meanwhile */
-        pieces = iov_advert_read(send->domain, send->peer, offer);
+        pieces = iov_advert_read(send->domain, send->peer, rtr);
         if (!pieces)
             return error_set(err, "there is no memory for the receiver's datatype");
     }
-    if (offer->strided || send->pack)
-        return copy_strided(send, offer, mapping, pieces, err);
+    if (rtr->strided || send->pack)
+        return copy_strided(send, rtr, mapping, pieces, err);
     return copy_now(send->memory.gpu, GPU_OUT, &copy, err);
 }
 
 /* The offer is ours: the message is its. */
-static void push(struct gpubind_operation *send, struct offer *offer, struct mapping *mapping)
+static void push(struct gpubind_operation *send, struct rtr *rtr, struct mapping *mapping)
 {
     struct gpubind_error err;
     int status;
 
     send->peer->sent++;
-    status = copy_to(send, offer, mapping, offer->iov_name != 0, &err);
-    offer->nbytes = send->nbytes;
-    offer->got_tag = send->tag;
-    offer->got_type = send->type;
-    atomic_store_explicit(&offer->state, status < 0 ? OFFER_FAILED : OFFER_DONE,
+    status = copy_to(send, rtr, mapping, rtr->iov_name != 0, &err);
+    rtr->nbytes = send->nbytes;
+    rtr->got_tag = send->tag;
+    rtr->got_type = send->type;
+    atomic_store_explicit(&rtr->state, status < 0 ? RTR_FAILED : RTR_DONE,
                           memory_order_release);
     mapping_done(mapping);
     if (status < 0)
-        operation_end(send, MPI_ERR_OTHER, "%s", err.text);
+        request_complete(send, MPI_ERR_OTHER, "%s", err.text);
     else
-        operation_good(send);
+        request_succeed(send);
 }
 
-bool offer_use(struct gpubind_operation *send)
+bool rndv_put(struct gpubind_operation *send)
 {
     const struct segment *segment = &send->domain->segment;
     struct mapping *mapping;
-    struct offer *offer;
+    struct rtr *rtr;
     double until;
 
     if (!may_copy(send) || send->nbytes == 0 || send->peer->queued)
         return false;
-    offer = segment_offer(segment, send->peer->local, segment->me);
-    until = operation_clock() + LOOK_FOR;
-    while (!take(send, offer))
-        if (operation_clock() > until)
+    rtr = segment_rtr(segment, send->peer->local, segment->me);
+    until = clock_seconds() + LOOK_FOR;
+    while (!take(send, rtr))
+        if (clock_seconds() > until)
             return false;
-    mapping = map_offer(send, offer);
-    offer->mapped = mapping != NULL;
-    if (mapping && offer->iov_name && !iov_advert_read(send->domain, send->peer, offer)) {
+    mapping = map_offer(send, rtr);
+    rtr->mapped = mapping != NULL;
+    if (mapping && rtr->iov_name && !iov_advert_read(send->domain, send->peer, rtr)) {
         mapping_done(mapping);
         mapping = NULL;
     }
     if (mapping) {
         trace(TRACE_P2P, "send %u: copies to the buffer that rank %d advertised", send->number,
               send->rank);
-        push(send, offer, mapping);
+        push(send, rtr, mapping);
     } else { /* as if it had never been seen; the other way says what is wrong */
-        atomic_store_explicit(&offer->state, OFFER_OPEN, memory_order_release);
+        atomic_store_explicit(&rtr->state, RTR_OPEN, memory_order_release);
     }
     return mapping;
 }

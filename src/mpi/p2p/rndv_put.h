@@ -7,19 +7,19 @@
 #include "mpi/core/request.h"
 
 /* A posted receive that a thread waits for, offered if it can be. */
-void offer_make(struct gpubind_operation *receive);
+void rtr_post(struct gpubind_operation *receive);
 /* While waiting: says when earlier GPU work is done, sees whether it was taken. */
-void offer_nudge(struct gpubind_operation *receive);
+void rtr_progress(struct gpubind_operation *receive);
 /* Another message has come for it; the sender that it was offered to cannot take it
  * any more, since it has sent another message since. */
-void offer_withdraw(struct gpubind_operation *receive);
+void rtr_withdraw(struct gpubind_operation *receive);
 /* Ends the offer, if there is one. false: the sender has taken it, and fills the buffer. */
-bool offer_take_back(struct gpubind_operation *receive);
+bool rtr_cancel(struct gpubind_operation *receive);
 /* The offer to this peer, before a message of its with that number is looked at: the
  * one before it may have gone into the offered buffer. */
-void offer_before(struct peer *peer, uint64_t sequence);
+void rtr_settle_before(struct peer *peer, uint64_t sequence);
 
 /* Sends into an offered buffer and ends the send: true. false: there is none. */
-bool offer_use(struct gpubind_operation *send);
+bool rndv_put(struct gpubind_operation *send);
 
 #endif

@@ -41,9 +41,9 @@ int deferred_send_pack(struct gpubind_operation *send, struct gpubind_error *err
 void deferred_send_release(struct gpubind_operation *send, bool good)
 {
     if (send->peer->local >= 0)
-        local_send_ready(send, good);
+        send_shm_ready(send, good);
     else
-        remote_send_ready(send, good);
+        send_net_ready(send, good);
 }
 
 static void end(struct gpubind_operation *send, bool good, const struct gpubind_error *err)
@@ -52,7 +52,7 @@ static void end(struct gpubind_operation *send, bool good, const struct gpubind_
     npacking--;
     send->order = ORDER_DONE;
     if (!good && !send->done)
-        operation_end(send, MPI_ERR_OTHER, "%s", err->text);
+        request_complete(send, MPI_ERR_OTHER, "%s", err->text);
     deferred_send_release(send, good);
 }
 

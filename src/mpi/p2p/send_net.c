@@ -16,7 +16,7 @@
 static struct gpubind_operation *unanswered; /* sends that wait for a reply */
 static int nqueued; /* peers to which sends are queued */
 
-bool remote_busy(void)
+bool net_busy(void)
 {
     return net_msgs_busy() || unanswered || nqueued > 0;
 }
@@ -36,7 +36,7 @@ static int copy_data(struct gpubind_operation *send, char *to)
 
 static void fill(const struct gpubind_operation *send, struct wire_header *header, bool eager)
 {
-    wire_sign(header, WIRE_MESSAGE);
+    wire_sign(header, WIRE_RTS);
     header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (eager ? WIRE_EAGER : 0));
     header->context = send->comm->context;
     header->source = send->comm->rank;
@@ -71,15 +71,15 @@ static void announce(struct gpubind_operation *send)
           eager && !failed ? ", with its data" : payload_deferred ? ", its data follow" : "");
     memcpy(net_msg_bytes(msg), &header, sizeof header);
     if (net_msg_send(msg, nbytes, send->domain, send->peer) < 0) {
-        operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+        request_complete(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
         send->held = send->unwanted = send->packing;
     } else if (payload_deferred) {
         send->payload_deferred = true;
         send->held = true;
     } else if (failed) {
-        operation_failed(send);
+        request_fail(send);
     } else if (eager) {
-        operation_good(send);
+        request_succeed(send);
     } else {
         send->held = true;
         send->next = unanswered;
@@ -87,7 +87,7 @@ static void announce(struct gpubind_operation *send)
     }
 }
 
-void remote_send(struct gpubind_operation *send)
+void send_net(struct gpubind_operation *send)
 {
     struct peer *peer = send->peer;
 
@@ -116,17 +116,17 @@ static void announce_queued(struct peer *peer)
         send->held = false;
         announce(send);
         if (!send->held)
-            operation_let_go(send);
+            request_release(send);
     }
 }
 
 static void end_unwanted(struct gpubind_operation *send)
 {
-    operation_good(send);
-    operation_let_go(send);
+    request_succeed(send);
+    request_release(send);
 }
 
-void remote_send_ready(struct gpubind_operation *send, bool good)
+void send_net_ready(struct gpubind_operation *send, bool good)
 {
     struct wire_header header = {.context = send->comm->context, .nbytes = send->nbytes,
                                  .operation = (uint64_t)(uintptr_t)send};
@@ -144,13 +144,14 @@ void remote_send_ready(struct gpubind_operation *send, bool good)
     wire_sign(&header, WIRE_DATA);
     header.flags = failed ? WIRE_FAILED : WIRE_EAGER;
     memcpy(net_msg_bytes(msg), &header, sizeof header);
-    if (net_msg_send(msg, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) < 0)
-        operation_end(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
+    if (net_msg_send(msg, sizeof header + (failed ? 0 : send->nbytes), send->domain,
+                     send->peer) < 0)
+        request_complete(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
     else if (failed)
-        operation_failed(send);
+        request_fail(send);
     else
-        operation_good(send);
-    operation_let_go(send);
+        request_succeed(send);
+    request_release(send);
 }
 
 static bool unlink_from(struct gpubind_operation **link, const struct gpubind_operation *send)
@@ -163,11 +164,11 @@ static bool unlink_from(struct gpubind_operation **link, const struct gpubind_op
     return true;
 }
 
-void remote_abandon(struct gpubind_operation *send)
+void send_net_abandon(struct gpubind_operation *send)
 {
     struct peer *peer = send->peer;
 
-    operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    request_complete(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
     if (peer->queued && unlink_from(&peer->queued, send)) {
         nqueued -= !peer->queued;
         peer->queued_end = &peer->queued;
@@ -176,10 +177,10 @@ void remote_abandon(struct gpubind_operation *send)
     } else if (!unlink_from(&unanswered, send)) {
         return; /* MPI has its data, or they wait for a stream here */
     }
-    operation_let_go(send);
+    request_release(send);
 }
 
-static void answered(const struct wire_reply *reply)
+static void answered(const struct wire_cts *reply)
 {
     struct gpubind_operation **link = &unanswered, *send;
 
@@ -206,7 +207,7 @@ static void answered(const struct wire_reply *reply)
  * let those that follow wait for their receives, as large ones do. */
 static void tell_sender(struct domain *domain, struct peer *peer, bool stop)
 {
-    struct wire_reply reply = {.chunk = !stop};
+    struct wire_cts reply = {.chunk = !stop};
     struct net_msg *msg = net_msg_make(sizeof reply);
 
     wire_sign(&reply, WIRE_CREDIT);
@@ -223,58 +224,58 @@ static void tell_senders_to_go_on(struct domain *domain)
             tell_sender(domain, &domain->peers[i], false);
 }
 
-void remote_refuse(const struct arrival *arrival)
+void recv_net_refuse(const struct incoming_msg *incoming)
 {
-    if (!(arrival->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_PAYLOAD_DEFERRED)))
-        net_msg_reply(arrival->domain, arrival->peer, arrival->header.operation, 0, 0, false);
-    free(arrival->data);
+    if (!(incoming->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_PAYLOAD_DEFERRED)))
+        net_msg_reply(incoming->domain, incoming->peer, incoming->header.operation, 0, 0, false);
+    free(incoming->data);
 }
 
-static void take_data(struct gpubind_operation *receive, const struct arrival *arrival)
+static void take_data(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
-    struct copy copy = {receive->memory.address, (gpu_address)(uintptr_t)arrival->data,
+    struct copy copy = {receive->memory.address, (gpu_address)(uintptr_t)incoming->data,
                         receive->got_bytes, false};
     struct gpubind_error err;
     int status = 0;
 
     if (receive->got_bytes > 0 && receive->pack) {
-        status = pack_scatter_host(receive, arrival->data, &err);
+        status = pack_scatter_host(receive, incoming->data, &err);
     } else if (receive->got_bytes > 0 && !receive->memory.gpu) {
-        memcpy(receive->buffer, arrival->data, receive->got_bytes);
+        memcpy(receive->buffer, incoming->data, receive->got_bytes);
     } else if (receive->got_bytes > 0) {
         status = copy_now(receive->memory.gpu, GPU_IN, &copy, &err);
     }
-    free(arrival->data);
+    free(incoming->data);
     if (status < 0)
-        operation_end(receive, MPI_ERR_OTHER, "%s", err.text);
+        request_complete(receive, MPI_ERR_OTHER, "%s", err.text);
     else
-        operation_good(receive);
+        request_succeed(receive);
 }
 
-void remote_receive(struct gpubind_operation *receive, const struct arrival *arrival)
+void recv_net(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
-    if (arrival->header.flags & WIRE_EAGER) {
+    if (incoming->header.flags & WIRE_EAGER) {
         trace(TRACE_P2P, "receive %u: its data came with the announcement", receive->number);
-        take_data(receive, arrival);
+        take_data(receive, incoming);
         return;
     }
-    if (receive->got_bytes == 0 && !(arrival->header.flags & WIRE_FAILED)) {
-        remote_refuse(arrival); /* its sender waits for an answer, and there are no data */
-        operation_good(receive);
+    if (receive->got_bytes == 0 && !(incoming->header.flags & WIRE_FAILED)) {
+        recv_net_refuse(incoming); /* its sender waits for an answer, and there are no data */
+        request_succeed(receive);
         return;
     }
-    if (receive->pack && !(arrival->header.flags & WIRE_FAILED) &&
+    if (receive->pack && !(incoming->header.flags & WIRE_FAILED) &&
         pack_dense(receive, &receive->error) < 0) {
-        remote_refuse(arrival);
-        operation_failed(receive);
+        recv_net_refuse(incoming);
+        request_fail(receive);
         return;
     }
-    free(arrival->data);
-    if (arrival->header.flags & WIRE_FAILED) {
-        operation_end(receive, MPI_ERR_OTHER, "the sender's copy failed");
+    free(incoming->data);
+    if (incoming->header.flags & WIRE_FAILED) {
+        request_complete(receive, MPI_ERR_OTHER, "the sender's copy failed");
         return;
     }
-    transports_get(receive, &arrival->header);
+    transports_get(receive, &incoming->header);
 }
 
 /* ---- both */
@@ -283,7 +284,7 @@ static void read_net_msg(struct domain *domain, const MPI_Status *status)
 {
     int nbytes, good;
     char *bytes;
-    struct arrival arrival = {.domain = domain, .peer = &domain->peers[status->MPI_SOURCE]};
+    struct incoming_msg incoming = {.domain = domain, .peer = &domain->peers[status->MPI_SOURCE]};
     struct gpubind_error err;
 
     PMPI_Get_count(status, MPI_BYTE, &nbytes);
@@ -296,31 +297,31 @@ static void read_net_msg(struct domain *domain, const MPI_Status *status)
         fprintf(stderr, "gpubind: %s\n", good ? err.text : "MPI could not receive");
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
     }
-    if (wire_kind(bytes) == WIRE_REPLY || wire_kind(bytes) == WIRE_CREDIT) {
-        struct wire_reply reply;
+    if (wire_kind(bytes) == WIRE_CTS || wire_kind(bytes) == WIRE_CREDIT) {
+        struct wire_cts reply;
 
         memcpy(&reply, bytes, sizeof reply);
         if (wire_kind(bytes) == WIRE_CREDIT)
-            arrival.peer->stopped = reply.chunk == 0;
+            incoming.peer->stopped = reply.chunk == 0;
         else
             answered(&reply);
         free(bytes);
         return;
     }
-    memcpy(&arrival.header, bytes, sizeof arrival.header);
-    memmove(bytes, bytes + sizeof arrival.header, (size_t)nbytes - sizeof arrival.header);
-    if (wire_kind(&arrival.header) == WIRE_DATA) {
-        deferred_payload_take(arrival.peer, &arrival.header, bytes);
+    memcpy(&incoming.header, bytes, sizeof incoming.header);
+    memmove(bytes, bytes + sizeof incoming.header, (size_t)nbytes - sizeof incoming.header);
+    if (wire_kind(&incoming.header) == WIRE_DATA) {
+        deferred_payload_take(incoming.peer, &incoming.header, bytes);
         return;
     }
-    arrival.data = bytes;
-    arrival.peer->received++;
-    match_arrival(&arrival);
-    if (!arrival.peer->stopping && !unexpected_has_room())
-        tell_sender(domain, arrival.peer, true);
+    incoming.data = bytes;
+    incoming.peer->received++;
+    match_incoming(&incoming);
+    if (!incoming.peer->stopping && !unexpected_has_room())
+        tell_sender(domain, incoming.peer, true);
 }
 
-void remote_progress(struct domain *domain)
+void net_progress(struct domain *domain)
 {
     MPI_Status status;
     int there = 1;

@@ -5,17 +5,17 @@
 #include "mpi/p2p/tag_match.h"
 
 /* Small messages go with their announcement; others wait for the receiver's reply. */
-void remote_send(struct gpubind_operation *send);
+void send_net(struct gpubind_operation *send);
 /* It is gated no more: a small message that was announced gets its data. not good: they
  * cannot be had. */
-void remote_send_ready(struct gpubind_operation *send, bool good);
+void send_net_ready(struct gpubind_operation *send, bool good);
 /* Its receiver is gone, as far as MPI has let this rank know. */
-void remote_abandon(struct gpubind_operation *send);
-void remote_receive(struct gpubind_operation *receive, const struct arrival *arrival);
+void send_net_abandon(struct gpubind_operation *send);
+void recv_net(struct gpubind_operation *receive, const struct incoming_msg *incoming);
 /* The receiver has no room for it. */
-void remote_refuse(const struct arrival *arrival);
-void remote_progress(struct domain *domain);
+void recv_net_refuse(const struct incoming_msg *incoming);
+void net_progress(struct domain *domain);
 /* Announcements that MPI has not taken yet. */
-bool remote_busy(void);
+bool net_busy(void);
 
 #endif

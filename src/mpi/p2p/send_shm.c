@@ -11,7 +11,7 @@
 
 /* How long a small message waits for a receiver that copies it in one go, rather
  * than through the eager buffer: two copies' time. */
-#define STASH_AFTER 20e-6
+#define EAGER_COPY_AFTER 20e-6
 
 static struct descriptor *descriptor_of(const struct gpubind_operation *send)
 {
@@ -32,7 +32,7 @@ static void fill_header(const struct gpubind_operation *send, struct wire_header
     struct memory_export shared;
     const bool self = send->peer->domain_rank == send->domain->rank;
 
-    wire_sign(header, WIRE_MESSAGE);
+    wire_sign(header, WIRE_RTS);
     header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (self ? WIRE_SELF : 0) |
                               (send->on_stream ? WIRE_ON_STREAM : 0));
     header->context = send->comm->context;
@@ -72,7 +72,7 @@ static bool take_eager_buffer(struct gpubind_operation *send)
     return send->eager_buffer >= 0;
 }
 
-static bool may_be_stashed(const struct gpubind_operation *send)
+static bool may_be_eager(const struct gpubind_operation *send)
 {
     return !send->release && !send->synchronous &&
            send->nbytes <= (send->memory.gpu ? (uint64_t)library_settings()->eager : EAGER_BYTES);
@@ -123,7 +123,7 @@ static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
     atomic_store_explicit(&descriptor->failed, failed, memory_order_relaxed);
     descriptor->mapped = 0;
     descriptor->eager_buffer = send->eager_buffer < 0 ? 0 : send->eager_buffer;
-    atomic_store_explicit(&descriptor->state, at_once ? DESCRIPTOR_STASHED : DESCRIPTOR_SENT,
+    atomic_store_explicit(&descriptor->state, at_once ? DESCRIPTOR_EAGER_READY : DESCRIPTOR_RTS,
                           memory_order_release);
 }
 
@@ -131,7 +131,7 @@ static void fill_descriptor(const struct gpubind_operation *send, bool at_once)
 static bool has_no_eager_buffer(const struct gpubind_operation *send)
 {
     return send->domain->nfree_eager == 0 && send->eager_buffer < 0 && send->nbytes > 0 &&
-           may_be_stashed(send);
+           may_be_eager(send);
 }
 
 /* A rank that has messages under way looks from time to time; one that has none sleeps
@@ -155,7 +155,7 @@ static bool publish(struct gpubind_operation *send)
 
     if (!inbox_has_room(domain, send->peer))
         return false;
-    send->descriptor = take_descriptor(domain, send->peer, may_be_stashed(send));
+    send->descriptor = take_descriptor(domain, send->peer, may_be_eager(send));
     if (send->descriptor < 0)
         return false;
     at_once = goes_at_once(send);
@@ -178,20 +178,20 @@ static bool publish(struct gpubind_operation *send)
     trace(TRACE_P2P, "send %u: announced in descriptor %d%s", send->number, send->descriptor,
           at_once ? ", with its data" : "");
     if (at_once)
-        operation_good(send);
+        request_succeed(send);
     return true;
 }
 
 /* Its receiver is gone. true, as follow: nothing of it is under way any more. */
 static bool abandon(struct gpubind_operation *send)
 {
-    if (send->packing || (send->staging && !stage_send_rests(send))) {
+    if (send->packing || (send->staging && !staged_send_rests(send))) {
         send->domain->look_again = true;
         return false;
     }
     if (!send->done)
-        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
-    stage_send_end(send);
+        request_complete(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+    staged_send_end(send);
     return true;
 }
 
@@ -203,23 +203,23 @@ static bool follow(struct gpubind_operation *send)
     if (send->peer->gone)
         return abandon(send);
     switch (atomic_load_explicit(&descriptor->state, memory_order_acquire)) {
-    case DESCRIPTOR_DONE:
+    case DESCRIPTOR_FIN:
         if (send->packing) { /* the buffer is read until then */
             send->domain->look_again = true;
             return false;
         }
-        stage_send_end(send);
+        staged_send_end(send);
         if (descriptor->mapped)
-            shares_note(send->domain, descriptor->header.id, send->peer->local);
+            ipc_refs_note(send->domain, descriptor->header.id, send->peer->local);
         if (!send->done && atomic_load(&descriptor->failed))
-            operation_failed(send);
+            request_fail(send);
         else if (!send->done)
-            operation_good(send);
+            request_succeed(send);
         return true;
-    case DESCRIPTOR_STAGE:
+    case DESCRIPTOR_CTS:
         if (!send->staging) {
             trace(TRACE_P2P, "send %u: to be staged through shared memory", send->number);
-            stage_send_start(send, descriptor);
+            staged_send_start(send, descriptor);
         }
         return false;
     default: /* a receiver that has left has closed its mappings, and takes nothing more */
@@ -247,7 +247,7 @@ static void follow_all(struct domain *domain)
         give_descriptor(send);
         if (send->release)
             release_answered(send->release);
-        operation_let_go(send);
+        request_release(send);
     }
     busy = false;
 }
@@ -286,13 +286,13 @@ static void queue(struct gpubind_operation *send)
 static void refuse(struct gpubind_operation *send)
 {
     if (!send->done)
-        operation_end(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
+        request_complete(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
     if (send->release)
         release_answered(send->release);
-    operation_let_go(send);
+    request_release(send);
 }
 
-void local_send(struct gpubind_operation *send)
+void send_shm(struct gpubind_operation *send)
 {
     struct domain *domain = send->domain;
 
@@ -301,7 +301,7 @@ void local_send(struct gpubind_operation *send)
         refuse(send);
         return;
     }
-    if (domain->nfree_eager == 0 && may_be_stashed(send))
+    if (domain->nfree_eager == 0 && may_be_eager(send))
         reclaim(domain);
     if (send->peer->queued || !publish(send))
         queue(send);
@@ -320,7 +320,7 @@ static bool is_refused(struct gpubind_operation *send)
 static bool come_in_order(struct gpubind_operation *send)
 {
     struct descriptor *descriptor = descriptor_of(send);
-    const int ordered = operation_ordered(send);
+    const int ordered = request_check_order(send);
 
     if (ordered < 0)
         atomic_store(&descriptor->failed, 1);
@@ -358,7 +358,7 @@ static void publish_queued(struct domain *domain)
     }
 }
 
-void local_sends_progress(struct domain *domain)
+void send_shm_progress(struct domain *domain)
 {
     if (!domain->segment.base)
         return;
@@ -373,10 +373,10 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
 {
     const struct copy copy = {.to = (gpu_address)(uintptr_t)slot_of(send),
                               .from = send->memory.address, .nbytes = send->nbytes};
-    uint32_t sent = DESCRIPTOR_SENT;
+    uint32_t sent = DESCRIPTOR_RTS;
     struct gpubind_error err;
 
-    if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_STASHING))
+    if (!atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_EAGER_COPY))
         return;
     descriptor->eager_buffer = send->eager_buffer;
     if (send->memory.gpu && send->nbytes > 0)
@@ -385,17 +385,17 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
         memcpy(slot_of(send), send->buffer, send->nbytes);
     } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {
         /* The receiver still can take it, or fails itself. */
-        operation_end(send, MPI_ERR_OTHER, "%s", err.text);
+        request_complete(send, MPI_ERR_OTHER, "%s", err.text);
         atomic_store(&descriptor->failed, 1);
     }
-    atomic_store_explicit(&descriptor->state, DESCRIPTOR_STASHED, memory_order_release);
-    inbox_put(send->domain, send->peer, send->descriptor, INBOX_STASHED);
+    atomic_store_explicit(&descriptor->state, DESCRIPTOR_EAGER_READY, memory_order_release);
+    inbox_put(send->domain, send->peer, send->descriptor, INBOX_EAGER_READY);
     trace(TRACE_P2P, "send %u: not taken yet, its data are in eager buffer %d", send->number,
           send->eager_buffer);
-    operation_good(send);
+    request_succeed(send);
 }
 
-void local_send_ready(struct gpubind_operation *send, bool good)
+void send_shm_ready(struct gpubind_operation *send, bool good)
 {
     struct descriptor *descriptor;
 
@@ -407,7 +407,7 @@ void local_send_ready(struct gpubind_operation *send, bool good)
     atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
 }
 
-void local_send_nudge(struct gpubind_operation *send)
+void send_shm_nudge(struct gpubind_operation *send)
 {
     struct descriptor *descriptor;
 
@@ -416,9 +416,9 @@ void local_send_nudge(struct gpubind_operation *send)
     descriptor = descriptor_of(send);
     if (send->order != ORDER_DONE && (!come_in_order(send) || send->done))
         return;
-    if (may_be_stashed(send) &&
-        atomic_load_explicit(&descriptor->state, memory_order_relaxed) == DESCRIPTOR_SENT &&
-        operation_clock() - send->started > STASH_AFTER &&
+    if (may_be_eager(send) &&
+        atomic_load_explicit(&descriptor->state, memory_order_relaxed) == DESCRIPTOR_RTS &&
+        clock_seconds() - send->started > EAGER_COPY_AFTER &&
         inbox_has_room(send->domain, send->peer) && take_eager_buffer(send))
         stash(send, descriptor);
 }

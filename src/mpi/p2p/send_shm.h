@@ -5,13 +5,13 @@
 #include "mpi/core/request.h"
 
 /* Announces the message, or queues it until a descriptor is free. */
-void local_send(struct gpubind_operation *send);
+void send_shm(struct gpubind_operation *send);
 /* What receivers did to our descriptors. */
-void local_sends_progress(struct domain *domain);
+void send_shm_progress(struct domain *domain);
 /* Somebody waits for it: makes the data ready; a small message that nobody takes is
  * stashed, so that the wait ends. */
-void local_send_nudge(struct gpubind_operation *send);
+void send_shm_nudge(struct gpubind_operation *send);
 /* It is gated no more. not good: its data cannot be had. */
-void local_send_ready(struct gpubind_operation *send, bool good);
+void send_shm_ready(struct gpubind_operation *send, bool good);
 
 #endif

@@ -20,7 +20,7 @@ static void start_send(struct gpubind_operation *send)
         return;
     good = !send->pack || deferred_send_pack(send, &err) == 0;
     if (!good)
-        operation_end(send, MPI_ERR_OTHER, "%s", err.text);
+        request_complete(send, MPI_ERR_OTHER, "%s", err.text);
     if (!send->packing)
         deferred_send_release(send, good);
 }
@@ -30,8 +30,8 @@ void stream_message_start(void *what)
     struct gpubind_operation *operation = what;
 
     operation->order = ORDER_DONE;
-    operation->started = operation_clock();
-    if (operation->kind == OPERATION_SEND)
+    operation->started = clock_seconds();
+    if (operation->kind == REQUEST_SEND)
         start_send(operation);
     else
         receive_again(operation);
@@ -43,12 +43,12 @@ void stream_message_fail(void *what)
     struct gpubind_operation *operation = what;
 
     operation->order = ORDER_DONE;
-    if (operation->kind == OPERATION_SEND && !operation->done) {
-        operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
+    if (operation->kind == REQUEST_SEND && !operation->done) {
+        request_complete(operation, MPI_ERR_OTHER, "the stream cannot be used");
         deferred_send_release(operation, false);
-    } else if (operation->kind == OPERATION_RECEIVE && match_withdraw(operation)) {
-        operation_end(operation, MPI_ERR_OTHER, "the stream cannot be used");
-    } else if (operation->kind == OPERATION_RECEIVE) {
+    } else if (operation->kind == REQUEST_RECEIVE && match_withdraw(operation)) {
+        request_complete(operation, MPI_ERR_OTHER, "the stream cannot be used");
+    } else if (operation->kind == REQUEST_RECEIVE) {
         receive_again(operation);
     }
 }
@@ -57,15 +57,15 @@ bool stream_message_is_over(void *what, int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *operation = what;
 
-    if (!operation->done && operation->kind == OPERATION_SEND)
-        local_send_nudge(operation);
+    if (!operation->done && operation->kind == REQUEST_SEND)
+        send_shm_nudge(operation);
     if (!operation->done || operation->packing) /* its buffer is being read */
         return false;
     *result = operation->result;
     *err = operation->error;
     if (pack_finish(operation, err) < 0)
         *result = MPI_ERR_OTHER;
-    operation_forget(operation);
+    request_free(operation);
     return true;
 }
 
@@ -80,11 +80,11 @@ static void look_after(void *what)
 /* Nobody will send what was not announced by now. */
 void stream_message_give_up(struct gpubind_operation *operation, int tag)
 {
-    if (operation->kind != OPERATION_RECEIVE || operation->done || operation->early ||
+    if (operation->kind != REQUEST_RECEIVE || operation->done || operation->early ||
         operation->held || !match_withdraw(operation))
         return;
-    operation_end(operation, MPI_ERR_OTHER, "nobody sent a message for a receive from rank %d "
-                  "with tag %d before the end of the library", operation->rank, tag);
+    request_complete(operation, MPI_ERR_OTHER, "nobody sent a message for a receive from rank %d "
+                     "with tag %d before the end of the library", operation->rank, tag);
 }
 
 static void give_up(void *what)

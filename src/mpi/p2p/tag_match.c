@@ -8,8 +8,8 @@
 #include "mpi/p2p/wait_notice.h"
 
 static bool closed;
-static struct arrival *orphans, **orphans_end = &orphans;
-static struct arrival *taken;
+static struct incoming_msg *unknown_context, **unknown_context_end = &unknown_context;
+static struct incoming_msg *extracted;
 
 static bool fits(const struct wire_header *header, int source, int tag)
 {
@@ -27,36 +27,37 @@ static void unlink_posted(struct comm *comm, struct gpubind_operation **link)
     receive->next = NULL;
 }
 
-static void keep(struct arrival ***end, const struct arrival *arrival, bool window)
+static void keep(struct incoming_msg ***end, const struct incoming_msg *incoming, bool window)
 {
-    struct arrival *kept;
+    struct incoming_msg *unexpected;
 
     if (closed && !window) {
-        receive_drop(arrival);
+        receive_drop(incoming);
         return;
     }
-    kept = malloc(sizeof *kept);
-    if (!kept) /* a message that was promised cannot be dropped */
+    unexpected = malloc(sizeof *unexpected);
+    if (!unexpected) /* a message that was promised cannot be dropped */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    *kept = *arrival;
-    kept->next = NULL;
-    **end = kept;
-    *end = &kept->next;
+    *unexpected = *incoming;
+    unexpected->next = NULL;
+    **end = unexpected;
+    *end = &unexpected->next;
     trace(TRACE_P2P, "message %llu of rank %d, tag %d, %llu bytes: unexpected",
-          (unsigned long long)arrival->header.sequence, arrival->header.source,
-          arrival->header.tag, (unsigned long long)arrival->header.nbytes);
-    unexpected_add(kept);
+          (unsigned long long)incoming->header.sequence, incoming->header.source,
+          incoming->header.tag, (unsigned long long)incoming->header.nbytes);
+    unexpected_add(unexpected);
 }
 
 /* Messages of the library's own that no receive is posted for. Their tags are negative, as
  * no application's are. */
 static struct handler {
     int tag;
-    void (*take)(struct comm *comm, const struct arrival *arrival);
+    void (*take)(struct comm *comm, const struct incoming_msg *incoming);
 } handlers[2];
 static int nhandlers;
 
-void match_hand_to(int tag, void (*take)(struct comm *comm, const struct arrival *arrival))
+void match_set_handler(int tag,
+                       void (*take)(struct comm *comm, const struct incoming_msg *incoming))
 {
     for (int i = 0; i < nhandlers; i++)
         if (handlers[i].tag == tag)
@@ -64,178 +65,178 @@ void match_hand_to(int tag, void (*take)(struct comm *comm, const struct arrival
     handlers[nhandlers++] = (struct handler){tag, take};
 }
 
-static bool is_handled(struct comm *comm, const struct arrival *arrival)
+static bool is_handled(struct comm *comm, const struct incoming_msg *incoming)
 {
     for (int i = 0; i < nhandlers; i++)
-        if (handlers[i].tag == arrival->header.tag) {
-            handlers[i].take(comm, arrival);
+        if (handlers[i].tag == incoming->header.tag) {
+            handlers[i].take(comm, incoming);
             return true;
         }
     return false;
 }
 
-void match_arrival(const struct arrival *arrival)
+void match_incoming(const struct incoming_msg *incoming)
 {
-    struct comm *comm = comm_with(arrival->header.context);
+    struct comm *comm = comm_with(incoming->header.context);
 
     if (!comm) {
-        keep(&orphans_end, arrival, false);
+        keep(&unknown_context_end, incoming, false);
         return;
     }
-    if (arrival->header.tag < 0 && (comm->of || comm->window) && is_handled(comm, arrival))
+    if (incoming->header.tag < 0 && (comm->of || comm->window) && is_handled(comm, incoming))
         return;
     for (struct gpubind_operation **link = &comm->posted; *link; link = &(*link)->next) {
         struct gpubind_operation *receive = *link;
 
-        if (!fits(&arrival->header, receive->rank, receive->tag))
+        if (!fits(&incoming->header, receive->rank, receive->tag))
             continue;
         unlink_posted(comm, link);
-        receive_start(receive, arrival);
+        receive_start(receive, incoming);
         return;
     }
-    keep(&comm->kept_end, arrival, comm->window);
+    keep(&comm->unexpected_end, incoming, comm->window);
 }
 
-static struct arrival **find(const struct comm *comm, int source, int tag)
+static struct incoming_msg **find(const struct comm *comm, int source, int tag)
 {
     /* The list's first link is the communicator's own, which is not const. */
-    struct arrival **link = (struct arrival **)&comm->kept;
+    struct incoming_msg **link = (struct incoming_msg **)&comm->unexpected;
 
     while (*link && !fits(&(*link)->header, source, tag))
         link = &(*link)->next;
     return link;
 }
 
-const struct arrival *match_look(const struct comm *comm, int source, int tag)
+const struct incoming_msg *match_peek(const struct comm *comm, int source, int tag)
 {
     return *find(comm, source, tag);
 }
 
-struct arrival *match_kept(uint64_t context)
+struct incoming_msg *match_unexpected(uint64_t context)
 {
     const struct comm *comm = comm_with(context);
 
-    return comm ? comm->kept : orphans;
+    return comm ? comm->unexpected : unknown_context;
 }
 
-static void drop(struct arrival **first, struct arrival ***end)
+static void drop(struct incoming_msg **first, struct incoming_msg ***end)
 {
     while (*first) {
-        struct arrival *arrival = *first;
+        struct incoming_msg *incoming = *first;
 
-        *first = arrival->next;
-        unexpected_remove(arrival);
-        receive_drop(arrival);
-        free(arrival);
+        *first = incoming->next;
+        unexpected_remove(incoming);
+        receive_drop(incoming);
+        free(incoming);
     }
     *end = first;
 }
 
 void match_forget(const struct domain *domain)
 {
-    struct arrival **link = &orphans;
+    struct incoming_msg **link = &unknown_context;
 
     while (*link) {
-        struct arrival *arrival = *link;
+        struct incoming_msg *incoming = *link;
 
-        if (arrival->domain != domain) {
-            link = &arrival->next;
+        if (incoming->domain != domain) {
+            link = &incoming->next;
             continue;
         }
-        *link = arrival->next;
-        unexpected_remove(arrival);
-        receive_drop(arrival);
-        free(arrival);
+        *link = incoming->next;
+        unexpected_remove(incoming);
+        receive_drop(incoming);
+        free(incoming);
     }
-    orphans_end = link;
+    unknown_context_end = link;
 }
 
 static void tell(const struct comm *comm)
 {
     int n = 0;
 
-    for (const struct arrival *arrival = comm->kept; arrival; arrival = arrival->next)
+    for (const struct incoming_msg *msg = comm->unexpected; msg; msg = msg->next)
         n++;
     if (n > 0)
-        wait_notice_left(comm, n, comm->kept->header.source, comm->kept->header.tag);
+        wait_notice_left(comm, n, comm->unexpected->header.source, comm->unexpected->header.tag);
 }
 
 void match_close(void)
 {
-    struct arrival **unused;
+    struct incoming_msg **unused;
 
     closed = true;
     for (struct comm *comm = comm_first(); comm; comm = comm->next)
         if (!comm->window) {
             tell(comm);
-            drop(&comm->kept, &comm->kept_end);
+            drop(&comm->unexpected, &comm->unexpected_end);
         }
-    drop(&orphans, &orphans_end);
-    drop(&taken, &unused);
+    drop(&unknown_context, &unknown_context_end);
+    drop(&extracted, &unused);
 }
 
 /* The oldest that fits; NULL: none. */
-static struct arrival *unlink_kept(struct comm *comm, int source, int tag)
+static struct incoming_msg *unlink_unexpected(struct comm *comm, int source, int tag)
 {
-    struct arrival **link = find(comm, source, tag), *arrival = *link;
+    struct incoming_msg **link = find(comm, source, tag), *incoming = *link;
 
-    if (!arrival)
+    if (!incoming)
         return NULL;
-    *link = arrival->next;
-    if (comm->kept_end == &arrival->next)
-        comm->kept_end = link;
-    unexpected_remove(arrival);
-    return arrival;
+    *link = incoming->next;
+    if (comm->unexpected_end == &incoming->next)
+        comm->unexpected_end = link;
+    unexpected_remove(incoming);
+    return incoming;
 }
 
 void match_receive(struct gpubind_operation *receive)
 {
     struct comm *comm = receive->comm;
-    struct arrival *arrival = unlink_kept(comm, receive->rank, receive->tag);
+    struct incoming_msg *incoming = unlink_unexpected(comm, receive->rank, receive->tag);
 
-    if (!arrival) {
+    if (!incoming) {
         *comm->posted_end = receive;
         comm->posted_end = &receive->next;
         return;
     }
-    receive_start(receive, arrival);
-    free(arrival);
+    receive_start(receive, incoming);
+    free(incoming);
 }
 
-struct arrival *match_take(const struct comm *comm, int source, int tag)
+struct incoming_msg *match_extract(const struct comm *comm, int source, int tag)
 {
-    struct arrival *arrival = unlink_kept(comm_with(comm->context), source, tag);
+    struct incoming_msg *incoming = unlink_unexpected(comm_with(comm->context), source, tag);
 
-    if (arrival) {
-        arrival->next = taken;
-        taken = arrival;
+    if (incoming) {
+        incoming->next = extracted;
+        extracted = incoming;
     }
-    return arrival;
+    return incoming;
 }
 
-struct arrival *match_taken(void)
+struct incoming_msg *match_extracted(void)
 {
-    return taken;
+    return extracted;
 }
 
-bool match_is_taken(const struct arrival *arrival)
+bool match_is_extracted(const struct incoming_msg *incoming)
 {
-    const struct arrival *other = taken;
+    const struct incoming_msg *other = extracted;
 
-    while (other && other != arrival)
+    while (other && other != incoming)
         other = other->next;
     return other;
 }
 
-void match_receive_taken(struct gpubind_operation *receive, struct arrival *arrival)
+void match_receive_extracted(struct gpubind_operation *receive, struct incoming_msg *incoming)
 {
-    struct arrival **link = &taken;
+    struct incoming_msg **link = &extracted;
 
-    while (*link != arrival)
+    while (*link != incoming)
         link = &(*link)->next;
-    *link = arrival->next;
-    receive_start(receive, arrival);
-    free(arrival);
+    *link = incoming->next;
+    receive_start(receive, incoming);
+    free(incoming);
 }
 
 bool match_withdraw(struct gpubind_operation *receive)
@@ -250,29 +251,29 @@ bool match_withdraw(struct gpubind_operation *receive)
 
 void match_adopt(void)
 {
-    struct arrival *all = orphans;
+    struct incoming_msg *all = unknown_context;
 
-    orphans = NULL;
-    orphans_end = &orphans;
+    unknown_context = NULL;
+    unknown_context_end = &unknown_context;
     while (all) {
-        struct arrival *arrival = all;
+        struct incoming_msg *incoming = all;
 
-        all = arrival->next;
-        unexpected_remove(arrival);
-        match_arrival(arrival);
-        free(arrival);
+        all = incoming->next;
+        unexpected_remove(incoming);
+        match_incoming(incoming);
+        free(incoming);
     }
 }
 
 void match_clear(struct comm *comm)
 {
-    while (comm->kept) {
-        struct arrival *arrival = comm->kept;
+    while (comm->unexpected) {
+        struct incoming_msg *incoming = comm->unexpected;
 
-        comm->kept = arrival->next;
-        unexpected_remove(arrival);
-        free(arrival->data);
-        free(arrival);
+        comm->unexpected = incoming->next;
+        unexpected_remove(incoming);
+        free(incoming->data);
+        free(incoming);
     }
-    comm->kept_end = &comm->kept;
+    comm->unexpected_end = &comm->unexpected;
 }

@@ -1,6 +1,6 @@
-/* All ways in which the data of a message go from one rank to another. A message itself is announced
- * by send_shm.c on a node and by send_net.c between nodes, where small data go with it; then
- * the receiver chooses the first transport that can get them. */
+/* All ways in which the data of a message go from one rank to another. The message itself is
+ * announced by send_shm.c on a node and by send_net.c between nodes, where small data go with it;
+ * then the receiver chooses the first transport that can get them. */
 #include "mpi/p2p/transports.h"
 
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ static bool mpi_takes_pointers(const struct domain *domain, const struct peer *p
 
 const struct transport transports[TRANSPORTS] = {
     [TRANSPORT_SELF] = {"self", is_self, .get = rndv_get_self},
-    [TRANSPORT_IPC] = {"ipc", maps_gpu_memory, .get = rndv_get_ipc, .put = offer_use,
+    [TRANSPORT_IPC] = {"ipc", maps_gpu_memory, .get = rndv_get_ipc, .put = rndv_put,
                        .progress = rndv_gets_progress},
     [TRANSPORT_CMA] = {"cma", .get = rndv_get_host, .progress = rndv_gets_host_progress},
     [TRANSPORT_SHM] = {"shared", is_on_node, .get = rndv_staged_shm_get,

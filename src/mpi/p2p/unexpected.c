@@ -24,11 +24,11 @@ bool unexpected_has_much_room(void)
     return nbytes_kept <= limit() / 2;
 }
 
-static int number_of(const struct arrival *arrival)
+static int number_of(const struct incoming_msg *incoming)
 {
-    const struct segment *segment = &arrival->domain->segment;
+    const struct segment *segment = &incoming->domain->segment;
 
-    return (int)(arrival->from - segment_descriptor(segment, arrival->peer->local, 0));
+    return (int)(incoming->from - segment_descriptor(segment, incoming->peer->local, 0));
 }
 
 /* All receivers of a rank together leave it half of its eager buffers. */
@@ -37,21 +37,21 @@ static int left_with_sender(const struct domain *domain)
     return domain->segment.neager / (2 * domain->segment.n);
 }
 
-static void count(struct arrival *arrival)
+static void count(struct incoming_msg *incoming)
 {
-    arrival->kept_nbytes = sizeof *arrival;
-    if (arrival->data && arrival->header.flags & WIRE_EAGER)
-        arrival->kept_nbytes += arrival->header.nbytes;
-    nbytes_kept += arrival->kept_nbytes;
+    incoming->copied_nbytes = sizeof *incoming;
+    if (incoming->data && incoming->header.flags & WIRE_EAGER)
+        incoming->copied_nbytes += incoming->header.nbytes;
+    nbytes_kept += incoming->copied_nbytes;
 }
 
 /* false: there is no memory. */
-static bool fetch(struct arrival *arrival)
+static bool fetch(struct incoming_msg *incoming)
 {
-    const struct segment *segment = &arrival->domain->segment;
-    struct peer *peer = arrival->peer;
-    struct descriptor *from = arrival->from;
-    const uint64_t nbytes = arrival->header.nbytes;
+    const struct segment *segment = &incoming->domain->segment;
+    struct peer *peer = incoming->peer;
+    struct descriptor *from = incoming->from;
+    const uint64_t nbytes = incoming->header.nbytes;
     const bool failed = atomic_load_explicit(&from->failed, memory_order_relaxed);
     char *data = malloc((size_t)nbytes + 1);
 
@@ -59,65 +59,66 @@ static bool fetch(struct arrival *arrival)
         return false;
     if (!failed)
         memcpy(data, segment_eager(segment, peer->local, from->eager_buffer), (size_t)nbytes);
-    peer->unexpected[number_of(arrival)] = NULL;
-    arrival->data = data;
-    arrival->header.flags |= failed ? WIRE_FAILED : WIRE_EAGER;
-    arrival->from = NULL;
-    count(arrival);
-    inbox_acknowledge(arrival->domain, peer, from, DESCRIPTOR_DONE);
+    peer->unexpected[number_of(incoming)] = NULL;
+    incoming->data = data;
+    incoming->header.flags |= failed ? WIRE_FAILED : WIRE_EAGER;
+    incoming->from = NULL;
+    count(incoming);
+    inbox_acknowledge(incoming->domain, peer, from, DESCRIPTOR_FIN);
     return true;
 }
 
 /* Its data are in an eager buffer, which the sender may need. */
-static void look(struct arrival *arrival)
+static void look(struct incoming_msg *incoming)
 {
-    struct peer *peer = arrival->peer;
+    struct peer *peer = incoming->peer;
 
-    if (arrival->in_eager_buffer ||
-        atomic_load_explicit(&arrival->from->state, memory_order_acquire) != DESCRIPTOR_STASHED)
+    if (incoming->in_eager_buffer ||
+        atomic_load_explicit(&incoming->from->state,
+                             memory_order_acquire) != DESCRIPTOR_EAGER_READY)
         return;
-    if (peer->in_eager_buffers >= left_with_sender(arrival->domain) && unexpected_has_room() &&
-        fetch(arrival))
+    if (peer->in_eager_buffers >= left_with_sender(incoming->domain) && unexpected_has_room() &&
+        fetch(incoming))
         return;
-    arrival->in_eager_buffer = true;
+    incoming->in_eager_buffer = true;
     peer->in_eager_buffers++;
 }
 
-void unexpected_add(struct arrival *arrival)
+void unexpected_add(struct incoming_msg *incoming)
 {
-    struct peer *peer = arrival->peer;
+    struct peer *peer = incoming->peer;
 
-    arrival->in_eager_buffer = false;
-    arrival->kept_nbytes = 0;
-    if (!arrival->from) {
-        count(arrival);
+    incoming->in_eager_buffer = false;
+    incoming->copied_nbytes = 0;
+    if (!incoming->from) {
+        count(incoming);
         return;
     }
     if (!peer->unexpected)
-        peer->unexpected = calloc((size_t)arrival->domain->segment.ndescriptors,
+        peer->unexpected = calloc((size_t)incoming->domain->segment.ndescriptors,
                                   sizeof *peer->unexpected);
     if (!peer->unexpected) /* then they stay where they are */
         return;
-    peer->unexpected[number_of(arrival)] = arrival;
-    look(arrival);
+    peer->unexpected[number_of(incoming)] = incoming;
+    look(incoming);
 }
 
-void unexpected_remove(struct arrival *arrival)
+void unexpected_remove(struct incoming_msg *incoming)
 {
-    nbytes_kept -= arrival->kept_nbytes;
-    arrival->kept_nbytes = 0;
-    if (!arrival->from)
+    nbytes_kept -= incoming->copied_nbytes;
+    incoming->copied_nbytes = 0;
+    if (!incoming->from)
         return;
-    if (arrival->peer->unexpected)
-        arrival->peer->unexpected[number_of(arrival)] = NULL;
-    arrival->peer->in_eager_buffers -= arrival->in_eager_buffer;
-    arrival->in_eager_buffer = false;
+    if (incoming->peer->unexpected)
+        incoming->peer->unexpected[number_of(incoming)] = NULL;
+    incoming->peer->in_eager_buffers -= incoming->in_eager_buffer;
+    incoming->in_eager_buffer = false;
 }
 
-void unexpected_stashed(const struct peer *peer, int descriptor)
+void unexpected_eager_ready(const struct peer *peer, int descriptor)
 {
-    struct arrival *arrival = peer->unexpected ? peer->unexpected[descriptor] : NULL;
+    struct incoming_msg *incoming = peer->unexpected ? peer->unexpected[descriptor] : NULL;
 
-    if (arrival)
-        look(arrival);
+    if (incoming)
+        look(incoming);
 }

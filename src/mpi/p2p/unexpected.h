@@ -11,11 +11,11 @@
 #include "mpi/p2p/tag_match.h"
 
 /* It was put into an unexpected queue, */
-void unexpected_add(struct arrival *arrival);
+void unexpected_add(struct incoming_msg *incoming);
 /* or is about to leave it. */
-void unexpected_remove(struct arrival *arrival);
+void unexpected_remove(struct incoming_msg *incoming);
 /* The data of a message that was announced before are in an eager buffer now. */
-void unexpected_stashed(const struct peer *peer, int descriptor);
+void unexpected_eager_ready(const struct peer *peer, int descriptor);
 /* Below the limit; well below it. */
 bool unexpected_has_room(void);
 bool unexpected_has_much_room(void);

@@ -13,7 +13,7 @@ static double limit(void)
 
 static bool is_long(double since)
 {
-    return limit() > 0 && operation_clock() - since > limit();
+    return limit() > 0 && clock_seconds() - since > limit();
 }
 
 /* Not one of the library's own. */
@@ -56,11 +56,11 @@ void wait_notice_check(const struct gpubind_operation *operation)
 {
     if (!is_of_application(operation->comm, operation->tag))
         return;
-    if (operation->kind == OPERATION_RECEIVE && !operation->held && !operation->early &&
+    if (operation->kind == REQUEST_RECEIVE && !operation->held && !operation->early &&
         !operation->channel)
         wait_notice_check_probe(operation->comm, operation->rank, operation->tag,
                                 operation->started);
-    else if (operation->kind == OPERATION_SEND && is_long(operation->started))
+    else if (operation->kind == REQUEST_SEND && is_long(operation->started))
         warn_once(WARN_WAITING, "a message to rank %d with tag %d waits since %.0f s for "
                   "MPI_GPURecv or another receive of gpubind", operation->rank, operation->tag,
                   limit());
@@ -69,7 +69,7 @@ void wait_notice_check(const struct gpubind_operation *operation)
 static void look_at(struct gpubind_operation *sent)
 {
     if (sent->started == 0) /* it was sent a moment ago */
-        sent->started = operation_clock();
+        sent->started = clock_seconds();
     else if (is_long(sent->started))
         warn_once(WARN_SENT, "a message to rank %d with tag %d was sent %.0f s ago, and nobody "
                   "has received it by MPI_GPURecv or another receive of gpubind", sent->rank,

@@ -39,8 +39,8 @@ static void destroy(struct channel *channel)
     if (channel->owns_type)
         PMPI_Type_free(&channel->type);
     channel->request->channel = NULL;
-    operations_count(1);
-    operation_forget(channel->request);
+    requests_count(1);
+    request_free(channel->request);
     free(channel);
 }
 
@@ -81,7 +81,7 @@ void channel_fail(struct channel *channel, const char *why)
     /* A request that is not done returns the error when it is waited for. */
     channel->error_pending = channel->in_stream && channel->request->done;
     if (!channel->request->done)
-        operation_end(channel->request, MPI_ERR_OTHER, "%s", text.text);
+        request_complete(channel->request, MPI_ERR_OTHER, "%s", text.text);
     channel_drop_message(channel);
     close_channel(channel, text.text);
 }
@@ -93,7 +93,7 @@ void channel_fail(struct channel *channel, const char *why)
 static void destroy_detached(void)
 {
     static double looked;
-    const double now = operation_clock();
+    const double now = clock_seconds();
     struct channel *channel, *next;
 
     if (now - looked < PEER_CHECK_INTERVAL)
@@ -150,7 +150,7 @@ static void watch_peer(struct channel *channel, bool held)
 void channels_watch_peers(void)
 {
     static double looked;
-    const double now = operation_clock();
+    const double now = clock_seconds();
     bool held;
 
     if (now - looked < PEER_CHECK_INTERVAL)
@@ -179,7 +179,7 @@ struct channel *channel_make(struct gpubind_operation *request, const struct lay
     request->channel = channel;
     request->ops = &persistent_ops;
     request->inactive = true;
-    operations_count(-1);
+    requests_count(-1);
     request->done = true;
     *channels_end = channel;
     channels_end = &channel->next;
@@ -232,7 +232,7 @@ void channels_stop(void)
         channel->peer_detached = true;
         channel_drop_message(channel);
         if (!request->done)
-            operation_end(request, MPI_ERR_OTHER, "the library has ended");
+            request_complete(request, MPI_ERR_OTHER, "the library has ended");
         if (request->comm)
             comm_leave(request->comm);
         request->comm = NULL;

@@ -195,7 +195,7 @@ void connection_break_local(struct channel *channel);
 
 static inline bool channel_sends(const struct channel *channel)
 {
-    return channel->request->kind == OPERATION_SEND;
+    return channel->request->kind == REQUEST_SEND;
 }
 
 /* The peer has freed its request: `more` further starts here exceed those that it matches. */

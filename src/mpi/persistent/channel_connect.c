@@ -112,9 +112,9 @@ bool connection_open(struct channel *channel, const struct channel_endpoint *oth
 
     /* The peer maps these, and is asked to unmap them before they are freed. */
     if (!is_self(channel))
-        shares_note(request->domain, channel->local.flags_memory.id, request->peer->local);
+        ipc_refs_note(request->domain, channel->local.flags_memory.id, request->peer->local);
     if (!is_self(channel) && !channel_sends(channel))
-        shares_note(request->domain, request->memory.id, request->peer->local);
+        ipc_refs_note(request->domain, request->memory.id, request->peer->local);
     channel->no_handshake &= other->no_handshake;
     open = channel_sends(channel) ? open_send(channel, other) : open_receive(channel, other);
     if (!open)

@@ -47,7 +47,7 @@ static bool has_message(const struct channel *channel)
 {
     const struct gpubind_operation *request = channel->request;
 
-    return !channel_sends(channel) && match_look(request->comm, request->rank, request->tag);
+    return !channel_sends(channel) && match_peek(request->comm, request->rank, request->tag);
 }
 
 bool channel_awaits_peer(const struct channel *channel)
@@ -173,9 +173,9 @@ void channel_drop_message(struct channel *channel)
     channel->message = NULL;
     if (!message)
         return;
-    if (!message->done && message->kind == OPERATION_RECEIVE)
+    if (!message->done && message->kind == REQUEST_RECEIVE)
         match_withdraw(message);
-    operation_forget(message);
+    request_free(message);
 }
 
 void channel_release_waits(struct channel *channel)
@@ -186,7 +186,7 @@ void channel_release_waits(struct channel *channel)
     connection_break_local(channel);
     channel->error_pending = channel->in_stream && request->done; /* else a wait returns it */
     if (!request->done && !channel->message)
-        operation_end(request, MPI_ERR_OTHER, "%s", channel->error.text);
+        request_complete(request, MPI_ERR_OTHER, "%s", channel->error.text);
 }
 
 static void take_failure(struct channel *channel)

@@ -46,7 +46,7 @@ static uint32_t count(const struct comm *comm, int rank, int tag, bool send)
 
 static uint32_t next_index(const struct gpubind_operation *request)
 {
-    const bool send = request->kind == OPERATION_SEND;
+    const bool send = request->kind == REQUEST_SEND;
     struct envelope **link = envelope_at(request->comm, request->rank, request->tag, send);
 
     if (!*link) {

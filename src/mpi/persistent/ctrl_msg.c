@@ -23,14 +23,14 @@ static struct transfer *sending, *receiving, **receiving_end = &receiving;
 static struct transfer *unsent, **unsent_end = &unsent; /* until a thread that may call MPI comes */
 static double announced; /* when the latest of `receiving` was */
 
-static struct transfer *make(enum operation_kind kind, struct comm *companion, int rank)
+static struct transfer *make(enum request_kind kind, struct comm *companion, int rank)
 {
     struct transfer *transfer = calloc(1, sizeof *transfer);
-    struct gpubind_operation *operation = operation_make(kind);
+    struct gpubind_operation *operation = request_make(kind);
 
     if (!transfer || !operation) /* the peer waits for the message */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    operation_join(operation, companion);
+    request_attach(operation, companion);
     operation->rank = rank;
     operation->peer = &companion->domain->peers[companion->domain_ranks[rank]];
     operation->tag = CTRL_TAG;
@@ -44,16 +44,16 @@ static struct transfer *make(enum operation_kind kind, struct comm *companion, i
 static void send(struct transfer *transfer)
 {
     if (transfer->operation->peer->local >= 0)
-        local_send(transfer->operation);
+        send_shm(transfer->operation);
     else
-        remote_send(transfer->operation);
+        send_net(transfer->operation);
     transfer->next = sending;
     sending = transfer;
 }
 
 void ctrl_msg_send(struct comm *comm, int rank, const struct ctrl_msg *msg)
 {
-    struct transfer *transfer = make(OPERATION_SEND, comm->companion, rank);
+    struct transfer *transfer = make(REQUEST_SEND, comm->companion, rank);
 
     transfer->msg = *msg;
     if (transfer->operation->peer->local >= 0 || (library_may_call_mpi() && !unsent)) {
@@ -76,15 +76,15 @@ static void send_unsent(void)
         unsent_end = &unsent;
 }
 
-void ctrl_msg_arrived(struct comm *companion, const struct arrival *arrival)
+void ctrl_msg_arrived(struct comm *companion, const struct incoming_msg *incoming)
 {
-    struct transfer *transfer = make(OPERATION_RECEIVE, companion, arrival->header.source);
+    struct transfer *transfer = make(REQUEST_RECEIVE, companion, incoming->header.source);
 
-    announced = operation_clock();
-    transfer->sequence = arrival->header.sequence;
+    announced = clock_seconds();
+    transfer->sequence = incoming->header.sequence;
     *receiving_end = transfer;
     receiving_end = &transfer->next;
-    receive_start(transfer->operation, arrival);
+    receive_start(transfer->operation, incoming);
 }
 
 static void free_sent(void)
@@ -99,7 +99,7 @@ static void free_sent(void)
             continue;
         }
         *link = transfer->next;
-        operation_forget(transfer->operation);
+        request_free(transfer->operation);
         free(transfer);
     }
 }
@@ -118,7 +118,7 @@ void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg 
             receiving_end = &receiving;
         transfer->msg.sequence = transfer->sequence;
         take(transfer->operation->comm->of, transfer->operation->rank, &transfer->msg);
-        operation_forget(transfer->operation); /* this may free the communicator */
+        request_free(transfer->operation); /* this may free the communicator */
         free(transfer);
     }
 }
@@ -130,5 +130,5 @@ bool ctrl_msgs_busy(void)
 
 bool ctrl_msgs_coming(void)
 {
-    return receiving && operation_clock() - announced < ARRIVAL_SECONDS;
+    return receiving && clock_seconds() - announced < ARRIVAL_SECONDS;
 }

@@ -35,14 +35,14 @@ struct ctrl_msg {
     uint32_t index;    /* and its number among those with that peer and tag, from 1 */
     int32_t counted;   /* DISCONNECT, not bad: `starts` has all starts, none was captured */
     uint64_t starts;
-    uint64_t sequence; /* among the sender's messages; set on arrival */
+    uint64_t sequence; /* among the sender's messages; set on incoming_msg */
     struct channel_endpoint endpoint; /* CONNECT */
 };
 
 /* Sends a copy of msg; where this thread may not call MPI, as soon as one does. */
 void ctrl_msg_send(struct comm *comm, int rank, const struct ctrl_msg *msg);
 /* A control message was announced on the companion: receives it. */
-void ctrl_msg_arrived(struct comm *companion, const struct arrival *arrival);
+void ctrl_msg_arrived(struct comm *companion, const struct incoming_msg *incoming);
 /* Passes the messages that were received to take, in the order of each sender. */
 void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg *));
 /* Some are being sent or received. */

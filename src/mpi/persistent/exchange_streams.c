@@ -110,7 +110,7 @@ static void end(struct channel *channels)
 
         channels = channel->list_next;
         if (!channel->request->done)
-            operation_good(channel->request);
+            request_succeed(channel->request);
         channel->place = CHANNEL_IDLE;
         channel_settle(channel); /* may destroy it */
     }

@@ -28,7 +28,7 @@ static int keep_type(struct channel *channel, MPI_Datatype type)
 }
 
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
-                                          enum operation_kind kind, bool internal,
+                                          enum request_kind kind, bool internal,
                                           bool no_handshake, int *result,
                                           struct gpubind_error *err)
 {
@@ -57,7 +57,7 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
     }
     error_set(err, "out of memory");
     *result = MPI_ERR_OTHER;
-    operation_forget(request);
+    request_free(request);
     return NULL;
 }
 
@@ -65,7 +65,7 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
 
 static void begin(struct gpubind_operation *request)
 {
-    operations_count(1);
+    requests_count(1);
     request->inactive = false;
     request->done = false;
     request->waited = false;
@@ -88,13 +88,13 @@ static void begin_on_channel(struct channel *channel)
 bool persistent_has_channel(struct channel *channel)
 {
     const struct gpubind_operation *request = channel->request;
-    const struct arrival *older;
+    const struct incoming_msg *older;
 
     if (channel->state != CHANNEL_CONNECTED || channel_is_spent(channel, 1))
         return false;
     if (channel_sends(channel) || channel->internal || channel->older_matched)
         return true;
-    older = match_look(request->comm, request->rank, request->tag);
+    older = match_peek(request->comm, request->rank, request->tag);
     channel->older_matched = !older || older->header.sequence >= channel->ready_sequence;
     return channel->older_matched;
 }
@@ -104,7 +104,7 @@ static bool start_channel(struct channel *channel)
 {
     channel->started = true;
     if (channel->state == CHANNEL_FAILED) {
-        operation_end(channel->request, MPI_ERR_OTHER, "%s", channel->error.text);
+        request_complete(channel->request, MPI_ERR_OTHER, "%s", channel->error.text);
         channel->error_pending = false;
         channel_settle(channel);
         return false;
@@ -143,10 +143,10 @@ void persistent_move_to_channel(struct channel *channel)
 {
     struct gpubind_operation *message = channel->message;
 
-    if (message->offer || !match_withdraw(message))
+    if (message->rtr || !match_withdraw(message))
         return;
     channel->message = NULL;
-    operation_forget(message);
+    request_free(message);
     begin_on_channel(channel);
     channel->place = CHANNEL_DEFERRED;
     channel->list_next = NULL;
@@ -190,7 +190,7 @@ static int check_inactive(const struct gpubind_operation *request, int i, int n,
                   "gpubind_recv_init", i, n);
     else
         error_set(err, "request %d of %d, %s rank %d with tag %d, is active: wait for it first",
-                  i, n, request->kind == OPERATION_SEND ? "to" : "from", request->rank,
+                  i, n, request->kind == REQUEST_SEND ? "to" : "from", request->rank,
                   request->tag);
     return MPI_ERR_REQUEST;
 }
@@ -370,11 +370,11 @@ static void clear(struct gpubind_operation *request)
     pack_free(request->pack);
 }
 
-const struct operation_ops persistent_ops = {nudge, look_after, clear};
+const struct request_ops persistent_ops = {nudge, look_after, clear};
 
 static void start(void)
 {
-    match_hand_to(CTRL_TAG, ctrl_msg_arrived);
+    match_set_handler(CTRL_TAG, ctrl_msg_arrived);
 }
 
 static void comm_removed(struct comm *comm)

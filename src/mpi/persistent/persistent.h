@@ -12,7 +12,7 @@
  * guarantee that the receive buffer is free at every start but the first; messages do not
  * need it. NULL with *result and a sentence. */
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
-                                          enum operation_kind kind, bool internal,
+                                          enum request_kind kind, bool internal,
                                           bool no_handshake, int *result,
                                           struct gpubind_error *err);
 /* Waits until each internal request is connected, or will not be, and the peers need no
@@ -51,6 +51,6 @@ void persistent_start_message(struct channel *channel);
 void persistent_move_to_channel(struct channel *channel);
 
 extern const struct module persistent_module;
-extern const struct operation_ops persistent_ops;
+extern const struct request_ops persistent_ops;
 
 #endif

@@ -9,13 +9,13 @@ static struct gpubind_operation *copy(const struct channel *channel, enum call_k
                                       struct gpubind_error *err)
 {
     const struct gpubind_operation *request = channel->request;
-    struct gpubind_operation *message = operation_make(request->kind);
+    struct gpubind_operation *message = request_make(request->kind);
 
     if (!message) {
         error_set(err, "out of memory");
         return NULL;
     }
-    operation_join(message, channel->internal ? request->comm->companion : request->comm);
+    request_attach(message, channel->internal ? request->comm->companion : request->comm);
     message->rank = request->rank;
     message->tag = request->tag;
     message->peer = request->peer;
@@ -74,7 +74,7 @@ void persistent_start_message(struct channel *channel)
     if (channel->message)
         message_start(channel->message, false);
     else
-        operation_end(request, result, "%s", err.text);
+        request_complete(request, result, "%s", err.text);
     channel->starting--;
     channel_answer(channel);
     if (channel->message && channel->message->done && !channel->message->packing)

@@ -93,7 +93,7 @@ int persistent_queue_add(struct persistent_queue *queue, struct channel *channel
 
 static void drop(struct start *start)
 {
-    operation_forget(start->message);
+    request_free(start->message);
     free(start);
 }
 

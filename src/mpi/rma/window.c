@@ -77,7 +77,7 @@ static void note_shares(const struct gpubind_window *win)
         const struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
 
         if (rank != win->rank && peer->local >= 0)
-            shares_note(comm->domain, memory.id, peer->local);
+            ipc_refs_note(comm->domain, memory.id, peer->local);
     }
 }
 
@@ -213,9 +213,9 @@ static bool all_are_there(const void *argument)
     const struct comm *comm = barrier->win->comm;
     const bool over = is_over(barrier);
 
-    if (over || operation_clock() - barrier->looked < 0.1)
+    if (over || clock_seconds() - barrier->looked < 0.1)
         return over;
-    barrier->looked = operation_clock();
+    barrier->looked = clock_seconds();
     for (int rank = 0; rank < comm->size; rank++) {
         const struct peer *peer = &comm->domain->peers[comm->domain_ranks[rank]];
 
@@ -228,7 +228,7 @@ static bool all_are_there(const void *argument)
 static int wait_for_all(struct gpubind_window *win, struct gpubind_error *err)
 {
     struct barrier barrier = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
-                              .looked = operation_clock()};
+                              .looked = clock_seconds()};
 
     if (progress_wait_for(all_are_there, &barrier, 3600) && barrier.gone < 0 && !barrier.failed)
         return MPI_SUCCESS;

@@ -11,15 +11,15 @@
 /* ---- messages */
 
 struct gpubind_operation *window_message(const struct gpubind_window *win,
-                                         enum operation_kind kind, int rank, int tag,
+                                         enum request_kind kind, int rank, int tag,
                                          const struct memory *memory, uint64_t nbytes)
 {
     struct comm *comm = win->remote->comm;
-    struct gpubind_operation *operation = operation_make(kind);
+    struct gpubind_operation *operation = request_make(kind);
 
     if (!operation) /* the peer waits for the message */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    operation_join(operation, comm);
+    request_attach(operation, comm);
     operation->rank = rank;
     operation->peer = &comm->domain->peers[comm->domain_ranks[rank]];
     operation->tag = tag;
@@ -27,12 +27,12 @@ struct gpubind_operation *window_message(const struct gpubind_window *win,
     operation->buffer = (void *)(uintptr_t)memory->address;
     operation->nbytes = nbytes;
     operation->on_stream = true;
-    operation->started = operation_clock();
+    operation->started = clock_seconds();
     return operation;
 }
 
 struct gpubind_operation *window_host_message(const struct gpubind_window *win,
-                                              enum operation_kind kind, int rank, int tag, void *at,
+                                              enum request_kind kind, int rank, int tag, void *at,
                                               uint64_t nbytes)
 {
     const struct memory memory = {.address = (gpu_address)(uintptr_t)at};
@@ -43,9 +43,9 @@ struct gpubind_operation *window_host_message(const struct gpubind_window *win,
 void window_send(struct gpubind_operation *send)
 {
     if (send->peer->local >= 0)
-        local_send(send);
+        send_shm(send);
     else
-        remote_send(send);
+        send_net(send);
 }
 
 void window_look_after(struct gpubind_operation *operation)

@@ -76,11 +76,11 @@ extern const struct module window_module;
 /* ---- messages of the window, for both */
 
 struct gpubind_operation *window_message(const struct gpubind_window *win,
-                                         enum operation_kind kind, int rank, int tag,
+                                         enum request_kind kind, int rank, int tag,
                                          const struct memory *memory, uint64_t nbytes);
 /* The same with host memory of the library. */
 struct gpubind_operation *window_host_message(const struct gpubind_window *win,
-                                              enum operation_kind kind, int rank, int tag,
+                                              enum request_kind kind, int rank, int tag,
                                               void *at, uint64_t nbytes);
 void window_send(struct gpubind_operation *send);
 /* Ends the message if its rank is gone. operation may be NULL. */

@@ -32,10 +32,10 @@ static void start(void *what)
     const int target = op->target, tag = window_reply_tag(command);
 
     if (command->op_flags & WINDOW_OP_GET)
-        op->reply_receive = window_message(win, OPERATION_RECEIVE, target, tag, &op->memory,
+        op->reply_receive = window_message(win, REQUEST_RECEIVE, target, tag, &op->memory,
                                            command->nbytes);
     else
-        op->reply_receive = window_host_message(win, OPERATION_RECEIVE, target, tag, &op->reply,
+        op->reply_receive = window_host_message(win, REQUEST_RECEIVE, target, tag, &op->reply,
                                                 sizeof op->reply);
     trace(TRACE_RMA, "command %u to rank %d:%s%s%s, %llu bytes at %llu", command->number, target,
           command->op_flags & WINDOW_OP_PUT ? " put" : "",
@@ -43,12 +43,12 @@ static void start(void *what)
           command->op_flags & WINDOW_OP_SIGNAL ? " signal" : "",
           (unsigned long long)command->nbytes, (unsigned long long)command->offset);
     match_receive(op->reply_receive);
-    op->command_send = window_host_message(win, OPERATION_SEND, target, WINDOW_TAG, command,
+    op->command_send = window_host_message(win, REQUEST_SEND, target, WINDOW_TAG, command,
                                            sizeof *command);
     window_send(op->command_send);
     if (!(command->op_flags & WINDOW_OP_PUT))
         return;
-    op->data = window_message(win, OPERATION_SEND, target, window_data_tag(command),
+    op->data = window_message(win, REQUEST_SEND, target, window_data_tag(command),
                               &op->memory, command->nbytes);
     window_send(op->data);
 }
@@ -62,8 +62,8 @@ static void fail(void *what)
 
 static bool is_done(struct gpubind_operation *operation)
 {
-    if (operation && !operation->done && operation->kind == OPERATION_SEND)
-        local_send_nudge(operation);
+    if (operation && !operation->done && operation->kind == REQUEST_SEND)
+        send_shm_nudge(operation);
     return !operation || operation->done;
 }
 
@@ -83,7 +83,7 @@ static void discard(struct origin_op *op)
 
     for (int i = 0; i < 3; i++)
         if (operations[i])
-            operation_forget(operations[i]);
+            request_free(operations[i]);
     op->win->remote->origin_pending--;
     free(op);
 }
@@ -103,7 +103,7 @@ static bool is_over(void *what, int *result, struct gpubind_error *err)
     /* A command that could not be sent gets no reply. */
     if (is_done(command_send) && command_send->result != MPI_SUCCESS && !reply_receive->done &&
         match_withdraw(reply_receive))
-        operation_end(reply_receive, command_send->result, "%s", command_send->error.text);
+        request_complete(reply_receive, command_send->result, "%s", command_send->error.text);
     if (!is_done(command_send) || !is_done(op->data) || !is_done(reply_receive))
         return false;
     take_result(command_send, result, err);
@@ -173,7 +173,7 @@ static int queue(struct gpubind_window *win, int target, const struct window_com
         return MPI_ERR_OTHER;
     win->remote->origin_pending++;
     if (memory_shared_anew()) /* peers may map memory that was at its address before */
-        shares_sweep();
+        ipc_refs_sweep();
     return stream_queue_add(stream, &commands, &what, 1, STREAM_WAIT_NOW, err);
 }
 

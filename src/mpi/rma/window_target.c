@@ -55,23 +55,23 @@ void window_target_stop(void)
     windows--;
 }
 
-static void command_arrived(struct comm *comm, const struct arrival *arrival)
+static void command_arrived(struct comm *comm, const struct incoming_msg *incoming)
 {
     struct target_op *op = calloc(1, sizeof *op);
 
     if (!op) /* the origin waits for the reply */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     op->win = comm->window;
-    op->origin = arrival->header.source;
+    op->origin = incoming->header.source;
     op->win->remote->target_pending++;
-    op->operation = window_host_message(op->win, OPERATION_RECEIVE, op->origin,
+    op->operation = window_host_message(op->win, REQUEST_RECEIVE, op->origin,
                                         WINDOW_TAG,
                                         &op->command, sizeof op->command);
     *all_end = op;
     all_end = &op->next;
     events++;
     trace(TRACE_RMA, "a command of rank %d has come", op->origin);
-    receive_start(op->operation, arrival);
+    receive_start(op->operation, incoming);
 }
 
 /* ---- steps: each begins the next */
@@ -83,7 +83,7 @@ static void reply(struct target_op *op, int result, const char *why)
     op->step = REPLYING;
     trace(TRACE_RMA, "command %u of rank %d is complete%s%s", op->command.number,
           op->origin, result == MPI_SUCCESS ? "" : ": ", result == MPI_SUCCESS ? "" : why);
-    op->operation = window_host_message(op->win, OPERATION_SEND, op->origin,
+    op->operation = window_host_message(op->win, REQUEST_SEND, op->origin,
                                         window_reply_tag(&op->command), &op->reply,
                                         sizeof op->reply);
     window_send(op->operation);
@@ -130,7 +130,7 @@ static void move(struct target_op *op)
     if (memory_of((const void *)(uintptr_t)at, &memory, &err) < 0)
         memory = (struct memory){.address = at, .gpu = win->gpu};
     op->step = put ? RECEIVING : SENDING;
-    op->operation = window_message(win, put ? OPERATION_RECEIVE : OPERATION_SEND,
+    op->operation = window_message(win, put ? REQUEST_RECEIVE : REQUEST_SEND,
                                    op->origin,
                                    put ? window_data_tag(command)
                                        : window_reply_tag(command),
@@ -195,22 +195,22 @@ static bool advance(struct target_op *op)
         end_signal(op);
         return false;
     }
-    if (!operation->done && operation->kind == OPERATION_SEND)
-        local_send_nudge(operation);
+    if (!operation->done && operation->kind == REQUEST_SEND)
+        send_shm_nudge(operation);
     if (!operation->done)
         return false;
     result = operation->result;
     err = operation->error;
     gone = result != MPI_SUCCESS && request_peer_is_gone(operation);
     op->operation = NULL;
-    operation_forget(operation);
+    request_free(operation);
     return gone || go_on(op, result, &err);
 }
 
 static void look_after(void)
 {
     static double looked;
-    const double now = operation_clock();
+    const double now = clock_seconds();
 
     if (now - looked < LOOK_AFTER)
         return;
@@ -243,7 +243,7 @@ static void progress(bool mpi)
 
 static void start_module(void)
 {
-    match_hand_to(WINDOW_TAG, command_arrived);
+    match_set_handler(WINDOW_TAG, command_arrived);
 }
 
 const struct module window_module = {

@@ -20,7 +20,7 @@ static size_t rings_at(void)
     return whole_pages(sizeof(struct rank_ctrl));
 }
 
-static size_t offers_at(const struct segment *segment)
+static size_t rtrs_at(const struct segment *segment)
 {
     return rings_at() +
            whole_pages((size_t)segment->n * segment->ring_entries * sizeof(uint64_t));
@@ -28,7 +28,7 @@ static size_t offers_at(const struct segment *segment)
 
 static size_t descriptors_at(const struct segment *segment)
 {
-    return offers_at(segment) + whole_pages((size_t)segment->n * sizeof(struct offer));
+    return rtrs_at(segment) + whole_pages((size_t)segment->n * sizeof(struct rtr));
 }
 
 static size_t eager_at(const struct segment *segment)
@@ -70,9 +70,9 @@ _Atomic uint64_t *segment_ring(const struct segment *segment, int receiver, int 
            segment->ring_entries * (size_t)sender;
 }
 
-struct offer *segment_offer(const struct segment *segment, int receiver, int sender)
+struct rtr *segment_rtr(const struct segment *segment, int receiver, int sender)
 {
-    return (struct offer *)(void *)(part(segment, receiver) + offers_at(segment)) + sender;
+    return (struct rtr *)(void *)(part(segment, receiver) + rtrs_at(segment)) + sender;
 }
 
 struct descriptor *segment_descriptor(const struct segment *segment, int rank, int number)

@@ -34,12 +34,12 @@
 
 enum descriptor_state {
     DESCRIPTOR_FREE,
-    DESCRIPTOR_SENT,     /* sender: in the ring */
-    DESCRIPTOR_TAKEN,    /* receiver: it copies */
-    DESCRIPTOR_STAGE,    /* receiver: the sender shall move the data through a bounce buffer */
-    DESCRIPTOR_STASHING, /* sender: it copies the data to the eager buffer */
-    DESCRIPTOR_STASHED,  /* sender: the data are in the eager buffer */
-    DESCRIPTOR_DONE      /* receiver: the sender may forget it */
+    DESCRIPTOR_RTS,     /* sender: in the ring */
+    DESCRIPTOR_MATCHED,    /* receiver: it copies */
+    DESCRIPTOR_CTS,    /* receiver: the sender shall move the data through a bounce buffer */
+    DESCRIPTOR_EAGER_COPY, /* sender: it copies the data to the eager buffer */
+    DESCRIPTOR_EAGER_READY,  /* sender: the data are in the eager buffer */
+    DESCRIPTOR_FIN      /* receiver: the sender may forget it */
 };
 
 struct descriptor {
@@ -58,10 +58,10 @@ struct descriptor {
     int32_t eager_buffer;     /* STASHED: where the data are */
 };
 
-enum offer_state { OFFER_NONE, OFFER_OPEN, OFFER_TAKEN, OFFER_DONE, OFFER_FAILED };
+enum rtr_state { RTR_NONE, RTR_OPEN, RTR_MATCHED, RTR_DONE, RTR_FAILED };
 
 /* A receive that waits for one sender tells it where the data may go. */
-struct offer {
+struct rtr {
     _Atomic uint32_t state;
     _Atomic uint32_t ready;  /* earlier GPU work on the buffer is done */
     uint64_t context;
@@ -125,7 +125,7 @@ struct rank_ctrl *segment_rank_ctrl(const struct segment *segment, int rank);
 _Atomic uint64_t *segment_ring(const struct segment *segment, int receiver, int sender);
 struct descriptor *segment_descriptor(const struct segment *segment, int rank, int number);
 char *segment_eager(const struct segment *segment, int rank, int number);
-struct offer *segment_offer(const struct segment *segment, int receiver, int sender);
+struct rtr *segment_rtr(const struct segment *segment, int receiver, int sender);
 struct iov_advert *segment_iov_advert(const struct segment *segment, int rank);
 char *segment_bounce(const struct segment *segment, int rank);
 /* The areas of a rank's part that are page-locked, each when it is first used. */

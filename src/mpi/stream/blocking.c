@@ -16,7 +16,7 @@ static _Thread_local int depth; /* of intercepted functions */
 
 bool blocking_begin(void)
 {
-    if (!operations_used)
+    if (!requests_used)
         return false;
     if (depth++ > 0)
         return true;
@@ -44,7 +44,7 @@ void blocking_nest(int n)
 
 bool blocking_loops(void)
 {
-    return operations_used && depth == 0 && progress_busy();
+    return requests_used && depth == 0 && progress_busy();
 }
 
 static void step(void)

@@ -178,7 +178,7 @@ static void progress_end(void)
         look_at(stream, &stream->unawaited, UNAWAITED_MAX);
         end_quiets(stream);
     }
-    now = operation_clock();
+    now = clock_seconds();
     if (now - looked < LOOK_AFTER_INTERVAL)
         return;
     looked = now;

@@ -18,12 +18,12 @@ void receive_finish(struct gpubind_operation *receive, int status,
     if (receive->mapping)
         mapping_done(receive->mapping);
     receive->mapping = NULL;
-    inbox_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_DONE);
+    inbox_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_FIN);
     if (status < 0 && err != &receive->error)
         receive->error = *err;
     if (status < 0)
-        operation_failed(receive);
+        request_fail(receive);
     else
-        operation_good(receive);
-    operation_let_go(receive);
+        request_succeed(receive);
+    request_release(receive);
 }

@@ -22,8 +22,8 @@
 #define QUIET 0.7e-6
 #define FLIGHTS 4
 
-struct pull {
-    struct pull *next;
+struct get {
+    struct get *next;
     struct gpubind_operation *receive;
     struct copy copy;
     struct gpu *gpu;
@@ -32,10 +32,10 @@ struct pull {
 
 struct batch {
     struct flight flight; /* gpu NULL: unused */
-    struct pull *pulls;
+    struct get *gets;
 };
 
-static struct pull *pending, **pending_end = &pending, *spare;
+static struct get *pending, **pending_end = &pending, *spare;
 static int npending;
 static double latest; /* when the last one came */
 static size_t pending_nbytes;
@@ -44,28 +44,28 @@ static int oldest, flying;
 
 static void add(struct gpubind_operation *receive, gpu_address from, bool device)
 {
-    struct pull *pull = spare;
+    struct get *get = spare;
     struct memory source;
 
-    if (pull)
-        spare = pull->next;
+    if (get)
+        spare = get->next;
     else
-        pull = malloc(sizeof *pull);
-    if (!pull)
+        get = malloc(sizeof *get);
+    if (!get)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     /* One end is GPU memory; to the host it is the GPU that the data come from. */
-    *pull = (struct pull){.receive = receive, .gpu = receive->memory.gpu,
-                          .strided = receive->pack && device,
-                          .copy = {receive->memory.address, from, receive->got_bytes, device}};
-    if (!pull->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
-        pull->gpu = source.gpu;
-    if (!pull->gpu)
-        pull->gpu = gpu_current(NULL);
-    *pending_end = pull;
-    pending_end = &pull->next;
+    *get = (struct get){.receive = receive, .gpu = receive->memory.gpu,
+                        .strided = receive->pack && device,
+                        .copy = {receive->memory.address, from, receive->got_bytes, device}};
+    if (!get->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
+        get->gpu = source.gpu;
+    if (!get->gpu)
+        get->gpu = gpu_current(NULL);
+    *pending_end = get;
+    pending_end = &get->next;
     npending++;
-    latest = operation_clock();
-    pending_nbytes += pull->copy.nbytes;
+    latest = clock_seconds();
+    pending_nbytes += get->copy.nbytes;
 }
 
 bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *header)
@@ -131,26 +131,26 @@ bool rndv_get_ipc(struct gpubind_operation *receive, const struct wire_header *h
     return true;
 }
 
-static void finish(struct pull *pull, int status, const struct gpubind_error *err)
+static void finish(struct get *get, int status, const struct gpubind_error *err)
 {
-    receive_finish(pull->receive, status, err);
-    pull->next = spare;
-    spare = pull;
+    receive_finish(get->receive, status, err);
+    get->next = spare;
+    spare = get;
 }
 
-static void run_alone(struct pull *pull)
+static void run_alone(struct get *get)
 {
     struct gpubind_error err;
     int status;
 
-    if (!pull->strided) {
-        status = copy_now(pull->gpu, GPU_IN, &pull->copy, &err);
+    if (!get->strided) {
+        status = copy_now(get->gpu, GPU_IN, &get->copy, &err);
     } else {
-        status = pack_scatter(pull->receive, pull->copy.from, &err);
-        if (copies_wait(pull->gpu, GPU_IN, status == 0 ? &err : NULL) < 0)
+        status = pack_scatter(get->receive, get->copy.from, &err);
+        if (copies_wait(get->gpu, GPU_IN, status == 0 ? &err : NULL) < 0)
             status = -1;
     }
-    finish(pull, status, &err);
+    finish(get, status, &err);
 }
 
 /* false: it is still under way. */
@@ -161,11 +161,11 @@ static bool land(struct batch *batch)
 
     if (landed == 0)
         return false;
-    while (batch->pulls) {
-        struct pull *pull = batch->pulls;
+    while (batch->gets) {
+        struct get *get = batch->gets;
 
-        batch->pulls = pull->next;
-        finish(pull, landed < 0 ? -1 : 0, &err);
+        batch->gets = get->next;
+        finish(get, landed < 0 ? -1 : 0, &err);
     }
     return true;
 }
@@ -175,28 +175,28 @@ static void start(struct batch *batch)
 {
     struct gpu *gpu = pending->gpu;
     struct copy copies[COPIES_MOST];
-    struct pull **link = &pending, **end = &batch->pulls;
+    struct get **link = &pending, **end = &batch->gets;
     struct gpubind_error err;
     int n = 0, taken = 0, status = 0;
 
     while (*link && taken < COPIES_MOST) {
-        struct pull *pull = *link;
+        struct get *get = *link;
 
-        if (pull->gpu != gpu) {
-            link = &pull->next;
+        if (get->gpu != gpu) {
+            link = &get->next;
             continue;
         }
-        *link = pull->next;
-        pull->next = NULL;
-        if (status == 0 && pull->strided)
-            status = pack_scatter(pull->receive, pull->copy.from, &err);
+        *link = get->next;
+        get->next = NULL;
+        if (status == 0 && get->strided)
+            status = pack_scatter(get->receive, get->copy.from, &err);
         else if (status == 0)
-            copies[n++] = pull->copy;
+            copies[n++] = get->copy;
         taken++;
         npending--;
-        pending_nbytes -= pull->copy.nbytes;
-        *end = pull;
-        end = &pull->next;
+        pending_nbytes -= get->copy.nbytes;
+        *end = get;
+        end = &get->next;
     }
     pending_end = &pending;
     while (*pending_end)
@@ -208,11 +208,11 @@ static void start(struct batch *batch)
         return;
     }
     copies_wait(gpu, GPU_IN, NULL); /* for what was queued all the same */
-    while (batch->pulls) {
-        struct pull *pull = batch->pulls;
+    while (batch->gets) {
+        struct get *get = batch->gets;
 
-        batch->pulls = pull->next;
-        finish(pull, status, &err);
+        batch->gets = get->next;
+        finish(get, status, &err);
     }
 }
 
@@ -226,7 +226,7 @@ static bool is_alone(void)
 /* Receives are posted that the burst may bring messages for. */
 static bool more_may_come(void)
 {
-    return pending->receive->comm->posted && operation_clock() - latest < QUIET;
+    return pending->receive->comm->posted && clock_seconds() - latest < QUIET;
 }
 
 static bool is_enough(void)
@@ -241,13 +241,13 @@ void rndv_gets_progress(void)
         flying--;
     }
     if (is_alone()) {
-        struct pull *pull = pending;
+        struct get *get = pending;
 
         pending = NULL;
         pending_end = &pending;
         npending = 0;
         pending_nbytes = 0;
-        run_alone(pull);
+        run_alone(get);
         return;
     }
     while (npending > 0 && flying < FLIGHTS &&

@@ -57,7 +57,7 @@ static int advance(struct host_read *read)
 
     if (n <= 0)
         return n < 0 && errno == EINTR ? 0 : -1;
-    operation_moved();
+    progress_made();
     read->done += (uint64_t)n;
     return read->done == receive->got_bytes;
 }

@@ -120,7 +120,8 @@ static void begin_message(struct transfer *transfer, uint64_t chunk)
     void *at = (void *)(uintptr_t)(transfer->straight
                                             ? chunk_ring_in_message(&transfer->ring, chunk)
                                             : chunk_ring_in_bounce(&transfer->ring, chunk));
-    int n = transfer->sending && transfer->failed ? 0 : (int)chunk_ring_nbytes(&transfer->ring, chunk);
+    int n = transfer->sending && transfer->failed ? 0 : (int)chunk_ring_nbytes(&transfer->ring,
+                                                                               chunk);
     int rank = operation->peer->domain_rank, status;
     MPI_Request *request = &transfer->requests[chunk % CHUNKS_AHEAD_MOST];
 
@@ -158,7 +159,7 @@ static bool message_is_over(struct transfer *transfer, uint64_t chunk)
     if (!over || !awaited)
         return over;
     PMPI_Get_count(&status, MPI_BYTE, &n);
-    if ((size_t)n != chunk_ring_nbytes(&transfer->ring, chunk)) { /* so a sender says that it failed */
+    if ((size_t)n != chunk_ring_nbytes(&transfer->ring, chunk)) { /* a sender that failed */
         error_set(&transfer->operation->error, "the sender's copy failed");
         transfer->failed = true;
     }
@@ -209,7 +210,7 @@ static void move_through_bounce(struct transfer *transfer)
                               : !copy_is_over(transfer, transfer->over))
             break;
         transfer->over++;
-        moved = operation_clock();
+        moved = clock_seconds();
     }
 }
 
@@ -220,10 +221,10 @@ static void end(struct transfer *transfer)
     if (transfer->bounce)
         bounce_give(transfer->bounce);
     if (transfer->failed)
-        operation_failed(operation);
+        request_fail(operation);
     else if (!operation->done)
-        operation_good(operation);
-    operation_let_go(operation);
+        request_succeed(operation);
+    request_release(operation);
     free(transfer);
 }
 
@@ -234,7 +235,7 @@ static void end(struct transfer *transfer)
 static void take_bounce(struct transfer *transfer)
 {
     const struct gpubind_operation *operation = transfer->operation;
-    const double now = operation_clock();
+    const double now = clock_seconds();
     bool more;
 
     if (transfer->since == 0)
@@ -242,13 +243,15 @@ static void take_bounce(struct transfer *transfer)
     more = now - transfer->since > PATIENCE && now - moved > PATIENCE;
     if (more) /* one at a time */
         moved = now;
-    transfer->bounce = bounce_take_private(transfer->sending ? BOUNCE_OF_SENDS : BOUNCE_OF_RECEIVES, more);
+    transfer->bounce = bounce_take_private(transfer->sending ? BOUNCE_OF_SENDS : BOUNCE_OF_RECEIVES,
+                                           more);
     if (transfer->bounce)
         transfer->ring.address = transfer->bounce->address;
     if (!transfer->bounce || !transfer->unanswered)
         return;
     transfer->unanswered = false;
-    net_msg_reply(operation->domain, operation->peer, transfer->asked_by, transfer->ring.chunk_bytes,
+    net_msg_reply(operation->domain, operation->peer, transfer->asked_by,
+                  transfer->ring.chunk_bytes,
                   transfer->tag, false);
 }
 

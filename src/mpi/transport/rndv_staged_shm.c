@@ -47,7 +47,7 @@ static struct staging *add(struct staging **list, struct gpubind_operation *oper
 
 static void start_chunk(struct staging *staging, bool out)
 {
-    operation_moved();
+    progress_made();
     if (chunk_ring_copy(&staging->ring, staging->started++, out, &staging->operation->error) < 0)
         staging->failed = true;
 }
@@ -73,7 +73,7 @@ static void land(struct staging *staging)
 
 /* ---- the sender */
 
-void stage_send_start(struct gpubind_operation *send, struct descriptor *descriptor)
+void staged_send_start(struct gpubind_operation *send, struct descriptor *descriptor)
 {
     send->staging = add(&sends, send, descriptor, send->nbytes);
 }
@@ -97,8 +97,8 @@ static void take_spare(struct staging *staging)
     struct descriptor *descriptor = staging->descriptor;
 
     if (staging->since == 0)
-        staging->since = operation_clock();
-    if (operation_clock() - staging->since < PATIENCE ||
+        staging->since = clock_seconds();
+    if (clock_seconds() - staging->since < PATIENCE ||
         !segment_allocate_reserve_bounce(segment, send->peer->local, &descriptor->bounce_offset))
         return;
     staging->reserve = true;
@@ -196,18 +196,18 @@ static bool has_any(const struct staging *staging, const struct domain *domain)
     return false;
 }
 
-bool stage_busy(const struct domain *domain)
+bool staged_busy(const struct domain *domain)
 {
     return has_any(sends, domain) || has_any(receives, domain);
 }
 
-bool stage_send_rests(const struct gpubind_operation *send)
+bool staged_send_rests(const struct gpubind_operation *send)
 {
     return send->staging->ended == send->staging->started;
 }
 
 /* Copies that a failed receiver no longer wants may still be under way. */
-void stage_send_end(struct gpubind_operation *send)
+void staged_send_end(struct gpubind_operation *send)
 {
     if (send->staging)
         send->staging->over = true;
@@ -232,7 +232,7 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
     from->bounce_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu &&
                         receive->peer->ipc_works &&
                         transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer);
-    inbox_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_STAGE);
+    inbox_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_CTS);
     return true;
 }
 
@@ -280,7 +280,7 @@ static void drain(struct staging *staging)
     atomic_store_explicit(&from->drained, staging->ended, memory_order_release);
 }
 
-bool stage_receive_abandon(const struct gpubind_operation *receive)
+bool staged_receive_abandon(const struct gpubind_operation *receive)
 {
     for (struct staging *staging = receives; staging; staging = staging->next)
         if (staging->operation == receive) {

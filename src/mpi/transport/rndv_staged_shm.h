@@ -11,15 +11,15 @@
 bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_header *header);
 void rndv_staged_shm_progress(void);
 /* Its sender is gone: it ends with an error once its copies have. false: it is none. */
-bool stage_receive_abandon(const struct gpubind_operation *receive);
+bool staged_receive_abandon(const struct gpubind_operation *receive);
 
 /* The receiver has asked. Waits for a bounce buffer if need be. */
-void stage_send_start(struct gpubind_operation *send, struct descriptor *descriptor);
+void staged_send_start(struct gpubind_operation *send, struct descriptor *descriptor);
 /* Copies of its messages are under way. */
-bool stage_busy(const struct domain *domain);
+bool staged_busy(const struct domain *domain);
 /* No copy of it is under way. */
-bool stage_send_rests(const struct gpubind_operation *send);
+bool staged_send_rests(const struct gpubind_operation *send);
 /* The receiver has all of it. */
-void stage_send_end(struct gpubind_operation *send);
+void staged_send_end(struct gpubind_operation *send);
 
 #endif
