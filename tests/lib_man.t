@@ -111,8 +111,7 @@ is "the table of variables has those of the library" \
            grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/base/variables.c" || echo "$name"
        done)" ""
 is "gpubind(7) has all values of GPUBIND_PATH" \
-    "$(sed -nE '/^static const char \*const names\[PATHS\]/s/.*\{(.*)\}.*/\1/p' \
-           "$top_srcdir/src/mpi/core/config.c" | tr -d '",' | tr ' ' '\n' |
+    "$(sed -nE '/^} paths\[\] = /,/^};/s/^    \{"([a-z]+)",.*/\1/p' "$top_srcdir/src/mpi/core/config.c" |
        while read -r name; do grep -qE "^\.BR? $name( |$)" "$tmp/library" || echo "$name"; done)" ""
 
 # define FILE NAME
