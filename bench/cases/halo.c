@@ -24,7 +24,7 @@ static const struct {
     {"cube, corners", 3, {128, 128, 128}, {1, 1, 1}, 1, 1},
 };
 
-static const char *const ways[HALO_WAYS] = {"start, wait", "stream", "graph"};
+static const char *const method_words[HALO_METHODS] = {"start, wait", "stream", "graph"};
 
 struct run {
     const struct bench_options *options;
@@ -34,15 +34,21 @@ struct run {
     int rank, n;
 };
 
-static int add_row(struct run *run, struct halo_case *one, int grid, enum halo_way way,
+static int add_row(struct run *run, struct halo_case *one, int grid, enum halo_method way,
                    const struct halo_result *result, struct gpubind_error *err)
 {
     double bytes = halo_case_bytes(one), most;
     int places[3] = {0}, wrong = halo_case_check(one, err), any;
-    struct halo_row row = {.grid = grids[grid].name, .way = ways[way],
-                           .meets = grids[grid].periodic, .in_turn = one->grid.flags != 0,
-                           .ndims = one->grid.ndims, .cells = one->grid.cells, .places = places,
-                           .nranks = run->n, .times = result->times, .us = result->us};
+    struct halo_row row = {.grid = grids[grid].name,
+                           .way = method_words[way],
+                           .meets = grids[grid].periodic,
+                           .in_turn = one->grid.flags != 0,
+                           .ndims = one->grid.ndims,
+                           .cells = one->grid.cells,
+                           .places = places,
+                           .nranks = run->n,
+                           .times = result->times,
+                           .us = result->us};
 
     if (wrong < 0)
         return -1;
@@ -56,11 +62,11 @@ static int add_row(struct run *run, struct halo_case *one, int grid, enum halo_w
 }
 
 /* Notes once, not for each grid, that a method is not possible. */
-static void note(struct run *run, enum halo_way way, const struct gpubind_error *err)
+static void note(struct run *run, enum halo_method way, const struct gpubind_error *err)
 {
     char begin[64];
 
-    snprintf(begin, sizeof begin, "%s is left out", ways[way]);
+    snprintf(begin, sizeof begin, "%s is left out", method_words[way]);
     if (!run->table->notes.bytes || !strstr(run->table->notes.bytes, begin))
         text_add(&run->table->notes, "%s where it is not possible: %s\n", begin, err->text);
 }
@@ -68,19 +74,20 @@ static void note(struct run *run, enum halo_way way, const struct gpubind_error 
 static int measure_ways(struct run *run, struct halo_case *one, int grid,
                         struct gpubind_error *err)
 {
-    for (int way = 0; way < HALO_WAYS; way++) {
+    for (int way = 0; way < HALO_METHODS; way++) {
         struct halo_result result;
         int status;
 
         if (run->rank == 0)
             output_progress(run->options, "%d rank%s, %s, %s%s", run->n, run->n == 1 ? "" : "s",
-                            grids[grid].name, ways[way], one->grid.flags ? ", in turn" : "");
-        status = halo_case_run(one, (enum halo_way)way, &result, err);
+                            grids[grid].name, method_words[way],
+                            one->grid.flags ? ", in turn" : "");
+        status = halo_case_run(one, (enum halo_method)way, &result, err);
         if (status < 0)
             return -1;
         if (status > 0)
-            note(run, (enum halo_way)way, err);
-        else if (add_row(run, one, grid, (enum halo_way)way, &result, err) < 0)
+            note(run, (enum halo_method)way, err);
+        else if (add_row(run, one, grid, (enum halo_method)way, &result, err) < 0)
             return -1;
     }
     return 0;

@@ -8,7 +8,7 @@
 #include "bench/lib/gpu.h"
 #include "mpi/gpubind.h"
 
-enum halo_way { HALO_HOST, HALO_STREAM, HALO_GRAPH, HALO_WAYS };
+enum halo_method { HALO_HOST, HALO_STREAM, HALO_GRAPH, HALO_METHODS };
 
 #define HALO_BATCH 20 /* exchanges that are timed together: half of them for each array */
 
@@ -35,7 +35,7 @@ int halo_case_make(struct halo_case *one, struct gpubind_error *err);
 void halo_case_clear(struct halo_case *one);
 /* Returns 0; 1, the same on all ranks, if the method is not possible, for the reason in err; -1 if
  * a call failed. */
-int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *result,
+int halo_case_run(struct halo_case *one, enum halo_method method, struct halo_result *result,
                   struct gpubind_error *err);
 /* Returns 0 if every ghost cell holds the number of the rank it came from, 1 if not, or -1. */
 int halo_case_check(struct halo_case *one, struct gpubind_error *err);

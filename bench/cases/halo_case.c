@@ -54,10 +54,10 @@ void halo_case_clear(struct halo_case *one)
 
 /* ---- the ways */
 
-static int exchange(const struct halo_case *one, enum halo_way way, int array,
+static int exchange(const struct halo_case *one, enum halo_method method, int array,
                     struct gpubind_error *err)
 {
-    if (way == HALO_HOST) {
+    if (method == HALO_HOST) {
         if (failed(gpubind_halo_start(one->halo, array), err) < 0)
             return -1;
         return failed(gpubind_halo_wait(one->halo), err);
@@ -81,13 +81,13 @@ static int some_failed(const struct halo_case *one, int status)
 
 /* Exchanges each array once. A rank that cannot use the requested method exchanges on the host, so
  * that the others do not wait for it. */
-static int try(const struct halo_case *one, enum halo_way way, struct gpubind_error *err)
+static int try(const struct halo_case *one, enum halo_method method, struct gpubind_error *err)
 {
     struct gpubind_error ignored;
     int status = 0;
 
     for (int array = 0; array < 2; array++)
-        if (exchange(one, way, array, err) < 0) {
+        if (exchange(one, method, array, err) < 0) {
             status = -1;
             exchange(one, HALO_HOST, array, &ignored);
         }
@@ -122,20 +122,20 @@ static gpu_graph_exec capture(const struct halo_case *one, struct gpubind_error 
     return exec;
 }
 
-static int batch(const struct halo_case *one, enum halo_way way, gpu_graph_exec graph,
+static int batch(const struct halo_case *one, enum halo_method method, gpu_graph_exec graph,
                  struct gpubind_error *err)
 {
-    if (way == HALO_GRAPH &&
+    if (method == HALO_GRAPH &&
         gpu_check(one->gpu, one->gpu->driver.cuGraphLaunch(graph, one->gpu->stream[0]),
                   "cuGraphLaunch", err) < 0)
         return -1;
-    for (int i = 0; way != HALO_GRAPH && i < HALO_BATCH; i++)
-        if (exchange(one, way, i % 2, err) < 0)
+    for (int i = 0; method != HALO_GRAPH && i < HALO_BATCH; i++)
+        if (exchange(one, method, i % 2, err) < 0)
             return -1;
     return synchronize(one, err);
 }
 
-static int run(const struct halo_case *one, enum halo_way way, gpu_graph_exec graph,
+static int run(const struct halo_case *one, enum halo_method method, gpu_graph_exec graph,
                struct halo_result *result, struct gpubind_error *err)
 {
     struct samples samples = {0};
@@ -148,7 +148,7 @@ static int run(const struct halo_case *one, enum halo_way way, gpu_graph_exec gr
 
         MPI_Barrier(one->comm);
         from = seconds_now();
-        status = batch(one, way, graph, err);
+        status = batch(one, method, graph, err);
         took = seconds_now() - from;
         if (status < 0)
             break; /* the caller ends the job */
@@ -162,15 +162,15 @@ static int run(const struct halo_case *one, enum halo_way way, gpu_graph_exec gr
     return status;
 }
 
-int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *result,
+int halo_case_run(struct halo_case *one, enum halo_method method, struct halo_result *result,
                   struct gpubind_error *err)
 {
     gpu_graph_exec graph = NULL;
     int status = 0;
 
-    if (way != HALO_GRAPH) {
+    if (method != HALO_GRAPH) {
         error_set(err, "it is not possible on another rank");
-        status = try(one, way, err);
+        status = try(one, method, err);
     } else {
         error_set(err, "another rank cannot capture it");
         graph = capture(one, err);
@@ -179,7 +179,7 @@ int halo_case_run(struct halo_case *one, enum halo_way way, struct halo_result *
     if (some_failed(one, status))
         status = 1;
     else
-        status = run(one, way, graph, result, err);
+        status = run(one, method, graph, result, err);
     if (graph)
         one->gpu->driver.cuGraphExecDestroy(graph);
     return status;

@@ -6,14 +6,14 @@
 #include "bench/lib/machine.h"
 #include "bench/lib/ranks.h"
 
-void host_add(struct host *host, const char *measure, enum host_way way,
+void host_add(struct host *host, const char *measure, enum host_direction direction,
               const struct host_result *result)
 {
     struct table *table = host->table;
 
     table_add_row(table);
     table_set_word(table, HOST_MEASURE, measure);
-    table_set_word(table, HOST_WAY, host_way_word(way));
+    table_set_word(table, HOST_WAY, host_direction_word(direction));
     table_set_number(table, HOST_BYTES, (double)host->options->size);
     if (result->times)
         table_set_number(table, HOST_REPEATS, result->times);

@@ -8,8 +8,8 @@
 /* In the order in which they are measured. */
 enum host_measure { HOST_COPIES, HOST_CHUNKS, HOST_NUMA, HOST_TOGETHER };
 
-enum host_way { HOST_UP, HOST_DOWN, HOST_BOTH };
-const char *host_way_word(enum host_way way);
+enum host_direction { HOST_UP, HOST_DOWN, HOST_BOTH };
+const char *host_direction_word(enum host_direction direction);
 
 struct host {
     const struct bench_options *options;
@@ -40,13 +40,13 @@ struct host_result {
 
 /* Copies options->size bytes up from one, down to the other, `times` times, and stores the
  * duration. Contents are not checked. A memory that the direction does not need may be NULL. */
-int host_copy(const struct host *host, enum host_way way, const struct host_memory *up,
+int host_copy(const struct host *host, enum host_direction direction, const struct host_memory *up,
               const struct host_memory *down, int times, double *seconds,
               struct gpubind_error *err);
 /* Copies new contents once and compares them. */
-int host_check(struct host *host, enum host_way way, const struct host_memory *up,
+int host_check(struct host *host, enum host_direction direction, const struct host_memory *up,
                const struct host_memory *down, bool *wrong, struct gpubind_error *err);
-int host_measure(struct host *host, enum host_way way, const struct host_memory *up,
+int host_measure(struct host *host, enum host_direction direction, const struct host_memory *up,
                  const struct host_memory *down, struct host_result *result,
                  struct gpubind_error *err);
 
@@ -70,7 +70,7 @@ enum host_column {
     HOST_COLUMNS
 };
 /* Adds a row with the cells that all rows have; the caller sets the others. */
-void host_add(struct host *host, const char *measure, enum host_way way,
+void host_add(struct host *host, const char *measure, enum host_direction direction,
               const struct host_result *result);
 
 /* The measurements. Rank 0 alone: */

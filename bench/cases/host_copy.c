@@ -11,11 +11,11 @@
 
 #define BIND 2 /* MPOL_BIND of mbind(2), whose header is libnuma's */
 
-const char *host_way_word(enum host_way way)
+const char *host_direction_word(enum host_direction direction)
 {
     static const char *const words[] = {"up", "down", "both"};
 
-    return words[way];
+    return words[direction];
 }
 
 /* Memory touched from now on is allocated on that node. */
@@ -63,25 +63,24 @@ void host_memory_clear(const struct host *host, struct host_memory *memory)
     memory->locked = false;
 }
 
-static int begin_copy(const struct host *host, enum host_way way, const struct host_memory *up,
-                      const struct host_memory *down)
+static int begin_copy(const struct host *host, enum host_direction direction,
+                      const struct host_memory *up, const struct host_memory *down)
 {
     const struct gpu_driver *driver = &host->gpu.driver;
     size_t nbytes = host->options->size;
     int status = GPU_OK;
 
-    if (way != HOST_DOWN)
+    if (direction != HOST_DOWN)
         status = driver->cuMemcpyHtoDAsync_v2(address_of(host->in.at), up->buffer.at, nbytes,
                                               host->gpu.stream[0]);
-    if (way != HOST_UP && status == GPU_OK)
+    if (direction != HOST_UP && status == GPU_OK)
         status = driver->cuMemcpyDtoHAsync_v2(down->buffer.at, address_of(host->out.at), nbytes,
                                               host->gpu.stream[1]);
     return status;
 }
 
-int host_copy(const struct host *host, enum host_way way, const struct host_memory *up,
-              const struct host_memory *down, int times, double *seconds,
-              struct gpubind_error *err)
+int host_copy(const struct host *host, enum host_direction direction, const struct host_memory *up,
+              const struct host_memory *down, int times, double *seconds, struct gpubind_error *err)
 {
     static const char *const failures[] = {"a copy to the GPU failed", "a copy from the GPU failed",
                                            "a copy to or from the GPU failed"};
@@ -89,11 +88,11 @@ int host_copy(const struct host *host, enum host_way way, const struct host_memo
     int status = GPU_OK;
 
     for (int i = 0; i < times && status == GPU_OK; i++)
-        status = begin_copy(host, way, up, down);
+        status = begin_copy(host, direction, up, down);
     for (int i = 0; i < 2 && status == GPU_OK; i++)
         status = host->gpu.driver.cuStreamSynchronize(host->gpu.stream[i]);
     *seconds = seconds_now() - from;
-    return gpu_check(&host->gpu, status, failures[way], err);
+    return gpu_check(&host->gpu, status, failures[direction], err);
 }
 
 /* Sets *wrong if the buffer does not hold the pattern. */
@@ -106,41 +105,41 @@ static int compare(const struct buffer *buffer, uint64_t seed, bool *wrong,
     return status < 0 ? -1 : 0;
 }
 
-int host_check(struct host *host, enum host_way way, const struct host_memory *up,
+int host_check(struct host *host, enum host_direction direction, const struct host_memory *up,
                const struct host_memory *down, bool *wrong, struct gpubind_error *err)
 {
     uint64_t above = pattern_seed(++host->round, host->rank, HOST_UP);
     uint64_t below = pattern_seed(host->round, host->rank, HOST_DOWN);
     double seconds;
 
-    if (way != HOST_DOWN && buffer_fill(&up->buffer, 0, up->buffer.nbytes, above, err) < 0)
+    if (direction != HOST_DOWN && buffer_fill(&up->buffer, 0, up->buffer.nbytes, above, err) < 0)
         return -1;
-    if (way != HOST_UP && buffer_fill(&host->out, 0, host->out.nbytes, below, err) < 0)
+    if (direction != HOST_UP && buffer_fill(&host->out, 0, host->out.nbytes, below, err) < 0)
         return -1;
-    if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
+    if (host_copy(host, direction, up, down, 1, &seconds, err) < 0)
         return -1;
-    if (way != HOST_DOWN && compare(&host->in, above, wrong, err) < 0)
+    if (direction != HOST_DOWN && compare(&host->in, above, wrong, err) < 0)
         return -1;
-    return way != HOST_UP ? compare(&down->buffer, below, wrong, err) : 0;
+    return direction != HOST_UP ? compare(&down->buffer, below, wrong, err) : 0;
 }
 
-int host_measure(struct host *host, enum host_way way, const struct host_memory *up,
+int host_measure(struct host *host, enum host_direction direction, const struct host_memory *up,
                  const struct host_memory *down, struct host_result *result,
                  struct gpubind_error *err)
 {
-    double seconds, ways = way == HOST_BOTH ? 2 : 1;
+    double seconds, directions = direction == HOST_BOTH ? 2 : 1;
 
     memset(result, 0, sizeof *result);
     /* The first copy sets up page tables, the second estimates the time of one. */
     for (int i = 0; i < 2; i++)
-        if (host_copy(host, way, up, down, 1, &seconds, err) < 0)
+        if (host_copy(host, direction, up, down, 1, &seconds, err) < 0)
             return -1;
     result->times = repeats_that_fit(host->options->repeats, seconds);
-    if (host_copy(host, way, up, down, result->times, &seconds, err) < 0)
+    if (host_copy(host, direction, up, down, result->times, &seconds, err) < 0)
         return -1;
     result->ms = 1e3 * seconds / result->times;
-    result->bytes_per_s = ways * (double)host->options->size * result->times / seconds;
-    return host_check(host, way, up, down, &result->wrong, err);
+    result->bytes_per_s = directions * (double)host->options->size * result->times / seconds;
+    return host_check(host, direction, up, down, &result->wrong, err);
 }
 
 int host_measure_copies(struct host *host, struct gpubind_error *err)
@@ -156,13 +155,14 @@ int host_measure_copies(struct host *host, struct gpubind_error *err)
         status = host_memory_make(host, -1, locked, &down, err);
         /* A copy of pageable memory is complete when its call returns, so both directions cannot
          * overlap. */
-        for (int way = 0; status == 0 && way <= (locked ? HOST_BOTH : HOST_DOWN); way++) {
-            output_progress(host->options, "copies %s, %s memory", host_way_word(way),
+        for (int direction = 0; status == 0 && direction <= (locked ? HOST_BOTH : HOST_DOWN);
+             direction++) {
+            output_progress(host->options, "copies %s, %s memory", host_direction_word(direction),
                             words[locked]);
-            status = host_measure(host, (enum host_way)way, &up, &down, &result, err);
+            status = host_measure(host, (enum host_direction)direction, &up, &down, &result, err);
             if (status < 0)
                 break;
-            host_add(host, "copies", (enum host_way)way, &result);
+            host_add(host, "copies", (enum host_direction)direction, &result);
             table_set_word(host->table, HOST_MEMORY, words[locked]);
         }
         host_memory_clear(host, &up);

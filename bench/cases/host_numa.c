@@ -26,13 +26,15 @@ static int measure_node(struct host *host, int node, struct gpubind_error *err)
         text_add(&host->table->notes, "NUMA node %d was left out: %s\n", node, why.text);
         return 0;
     }
-    for (int way = 0; way <= HOST_DOWN; way++) {
-        output_progress(host->options, "copies %s, NUMA node %d", host_way_word(way), node);
-        if (host_measure(host, (enum host_way)way, &memory, &memory, &result, err) < 0) {
+    for (int direction = 0; direction <= HOST_DOWN; direction++) {
+        output_progress(host->options, "copies %s, NUMA node %d", host_direction_word(direction),
+                        node);
+        if (host_measure(host, (enum host_direction)direction, &memory, &memory, &result, err) <
+            0) {
             host_memory_clear(host, &memory);
             return -1;
         }
-        host_add(host, "numa", (enum host_way)way, &result);
+        host_add(host, "numa", (enum host_direction)direction, &result);
         table_set_word(host->table, HOST_MEMORY, "page-locked");
         table_set_number(host->table, HOST_NODE, node);
         if (near >= 0)

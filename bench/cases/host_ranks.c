@@ -22,29 +22,30 @@ static int agree(const struct host *host, int status, struct gpubind_error *err)
 }
 
 /* One rank measures per turn while the others wait; in the last turn all do. */
-static int measure_turn(struct host *host, enum host_way way, const struct host_memory *memory,
-                        int turn, struct host_result *result, struct gpubind_error *err)
+static int measure_turn(struct host *host, enum host_direction direction,
+                        const struct host_memory *memory, int turn, struct host_result *result,
+                        struct gpubind_error *err)
 {
     int status = 0, times = result->times;
     double seconds;
 
     MPI_Barrier(MPI_COMM_WORLD);
     if (turn == host->rank) {
-        status = host_measure(host, way, memory, memory, result, err);
+        status = host_measure(host, direction, memory, memory, result, err);
     } else if (turn == host->n) {
         /* Repeats as often as alone: ranks that are not slowed down finish first. */
-        status = host_copy(host, way, memory, memory, times, &seconds, err);
+        status = host_copy(host, direction, memory, memory, times, &seconds, err);
         if (status == 0) {
             result->ms = 1e3 * seconds / times;
             result->bytes_per_s = (double)host->options->size * times / seconds;
-            status = host_check(host, way, memory, memory, &result->wrong, err);
+            status = host_check(host, direction, memory, memory, &result->wrong, err);
         }
     }
     return agree(host, status, err);
 }
 
 /* What each rank measured, and the sum. */
-static int add_rows(struct host *host, enum host_way way, const char *when,
+static int add_rows(struct host *host, enum host_direction direction, const char *when,
                     const char *sum_word, const struct host_result *mine, struct gpubind_error *err)
 {
     struct host_result *all = calloc((size_t)host->n, sizeof *all), sum;
@@ -54,34 +55,34 @@ static int add_rows(struct host *host, enum host_way way, const char *when,
     if (status == 0)
         MPI_Gather(mine, sizeof *mine, MPI_BYTE, all, sizeof *mine, MPI_BYTE, 0, MPI_COMM_WORLD);
     for (int i = 0; i < host->n && status == 0 && host->rank == 0; i++) {
-        host_add(host, "together", way, &all[i]);
+        host_add(host, "together", direction, &all[i]);
         table_set_number(host->table, HOST_RANK, i);
         table_set_word(host->table, HOST_WHEN, when);
         sum.bytes_per_s += all[i].bytes_per_s;
         sum.wrong |= all[i].wrong;
     }
     if (status == 0 && host->rank == 0) {
-        host_add(host, "together", way, &sum);
+        host_add(host, "together", direction, &sum);
         table_set_word(host->table, HOST_WHEN, sum_word);
     }
     free(all);
     return status;
 }
 
-static int measure_way(struct host *host, enum host_way way, const struct host_memory *memory,
-                       struct gpubind_error *err)
+static int measure_way(struct host *host, enum host_direction direction,
+                       const struct host_memory *memory, struct gpubind_error *err)
 {
     struct host_result result;
 
     memset(&result, 0, sizeof result);
     for (int turn = 0; turn <= host->n; turn++) {
         if (host->rank == 0)
-            output_progress(host->options, "copies %s, %s", host_way_word(way),
+            output_progress(host->options, "copies %s, %s", host_direction_word(direction),
                             turn < host->n ? "each rank alone" : "all ranks at once");
-        if (measure_turn(host, way, memory, turn, &result, err) < 0)
+        if (measure_turn(host, direction, memory, turn, &result, err) < 0)
             return -1;
         if (turn >= host->n - 1 &&
-            add_rows(host, way, turn < host->n ? "alone" : "all at once",
+            add_rows(host, direction, turn < host->n ? "alone" : "all at once",
                      turn < host->n ? "alone, sum" : "all at once, sum", &result, err) < 0)
             return -1;
     }
@@ -134,8 +135,8 @@ int host_measure_together(struct host *host, struct gpubind_error *err)
     note_ports(host);
     status = host_memory_make(host, -1, true, &memory, err);
     status = agree(host, status, err);
-    for (int way = 0; way <= HOST_DOWN && status == 0; way++)
-        status = measure_way(host, (enum host_way)way, &memory, err);
+    for (int direction = 0; direction <= HOST_DOWN && status == 0; direction++)
+        status = measure_way(host, (enum host_direction)direction, &memory, err);
     host_memory_clear(host, &memory);
     return status;
 }

@@ -80,15 +80,15 @@ void copier_open(struct pt2pt *pt2pt)
     if (options->ceiling == CEILING_NONE || options->buffers == BUFFERS_HH)
         return;
     if (!wants_staged(options) && on_all(pt2pt, open_remote(pt2pt))) {
-        copier->way = COPY_PEER;
+        copier->kind = COPY_PEER;
         return;
     }
     copier_close(pt2pt);
     if (options->ceiling != CEILING_PEER && on_all(pt2pt, open_host(pt2pt)))
-        copier->way = COPY_STAGED;
+        copier->kind = COPY_STAGED;
     else
         copier_close(pt2pt);
-    if (copier->way == COPY_NONE && options->ceiling != CEILING_AUTO && pt2pt->ranks.rank == 0)
+    if (copier->kind == COPY_NONE && options->ceiling != CEILING_AUTO && pt2pt->ranks.rank == 0)
         ranks_die("--ceiling: this copy cannot be made here");
 }
 
@@ -188,7 +188,7 @@ static bool copy_staged(struct pt2pt *pt2pt, const struct task *task, int iterat
 
 bool copy_once(struct pt2pt *pt2pt, const struct task *task, int iteration)
 {
-    if (pt2pt->copier.way == COPY_PEER)
+    if (pt2pt->copier.kind == COPY_PEER)
         return copy_to_peer(pt2pt, task, iteration);
     return copy_staged(pt2pt, task, iteration);
 }

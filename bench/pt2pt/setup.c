@@ -16,7 +16,7 @@ const char *pt2pt_method_word(const struct pt2pt *pt2pt, enum method method)
 
     if (method != METHOD_COPY)
         return words[method];
-    return pt2pt->copier.way == COPY_STAGED ? "staged" : "copy";
+    return pt2pt->copier.kind == COPY_STAGED ? "staged" : "copy";
 }
 
 void pt2pt_find_methods(struct pt2pt *pt2pt)
@@ -25,7 +25,7 @@ void pt2pt_find_methods(struct pt2pt *pt2pt)
 
     pt2pt->use[METHOD_GPUBIND] = options->compare || options->api == API_GPUBIND;
     pt2pt->use[METHOD_MPI] = options->compare || options->api == API_MPI;
-    pt2pt->use[METHOD_COPY] = pt2pt->copier.way != COPY_NONE;
+    pt2pt->use[METHOD_COPY] = pt2pt->copier.kind != COPY_NONE;
 }
 
 /* An eighth of the memory of the GPU, or of the rank's share of the host's, 8 GiB at most. */

@@ -30,10 +30,10 @@ struct result {
 };
 
 /* The bare copy: into the peer's memory, or to and from page-locked host memory. */
-enum copy_way { COPY_NONE, COPY_PEER, COPY_STAGED };
+enum copy_kind { COPY_NONE, COPY_PEER, COPY_STAGED };
 
 struct copier {
-    enum copy_way way;
+    enum copy_kind kind;
     unsigned char *remote; /* COPY_PEER: the peer's pt2pt.in, as it is seen here */
     unsigned char *host[2]; /* COPY_STAGED: for either direction; NULL without a GPU */
     size_t host_nbytes;
