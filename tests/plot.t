@@ -77,11 +77,13 @@ if [ -z "$quick" ]; then
     for json in '[]' '3' '{}' '{"results": []}' '{"subcommand": "p2q", "results": []}' \
                 '{"subcommand": "p2p"}' '{"subcommand": "p2p", "results": {}}' \
                 '{"subcommand": ["p2p"], "results": []}' '{"subcommand": "p2p", "results": [1]}' \
-                '{"nodes": [], "ranks": 2}'; do
+                '{"nodes": [], "ranks": 2}' \
+                '{"subcommand": "report", "results": [], "sections": [{"results": []}]}'; do
         written "$json"
         refuses "JSON of another program: $json" "$bad: this JSON was not written by gpubind-bench" -o "$svg" "$bad"
     done
     for json in '{"subcommand": "p2p", "results": []}' \
+                '{"subcommand": "p2p", "machine": 3, "notes": {}, "sections": 4, "results": [{}]}' \
                 '{"subcommand": "pt2pt", "results": [{"measure": "latency", "bytes": 8, "us": 0}]}' \
                 '{"subcommand": "pt2pt", "results": [{"measure": "latency", "bytes": 8, "us": "8"}]}' \
                 '{"subcommand": "pt2pt", "results": [{"measure": "latency", "bytes": 8, "us": NaN}]}' \

@@ -67,7 +67,7 @@ struct table {
     struct text notes;   /* what a reader must know: sentences, a line each */
     double start_ms;     /* MPI_Init, of the slowest rank */
     /* Of pt2pt, NULL otherwise: a line on the start, for tables and CSV; JSON members that stand
-     * in place of the subcommand and the notes. */
+     * in place of the notes. */
     struct text start, properties;
     bool wrong;          /* data arrived wrong, in the rows that say so */
     bool failed;         /* memory ran out: what it holds is not all */
