@@ -103,6 +103,7 @@ test_cases = tests/cases.c tests/cases.h tests/tap.h
 check_PROGRAMS += \
 	tests/unit_complete \
 	tests/unit_apart \
+	tests/unit_base \
 	tests/unit_bench_roofline \
 	tests/unit_bench_table \
 	tests/unit_doctor \
@@ -137,6 +138,7 @@ tests_unit_pci_tree_SOURCES = tests/unit_pci_tree.c tests/tap.h \
 	src/host/discover/hwloc_pci.c src/host/discover/hwloc_pci.h src/host/sys/sysroot.c src/host/sys/sysroot.h
 tests_unit_pci_tree_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
+tests_unit_base_SOURCES = tests/unit_base.c tests/tap.h
 tests_unit_apart_SOURCES = tests/unit_apart.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.
 tests_unit_bench_roofline_SOURCES = tests/unit_bench_roofline.c tests/tap.h \

@@ -113,6 +113,8 @@ static void make_tables(const struct option_table *table, unsigned modes, struct
                                    NULL, 256 + i};
         if (row->letter)
             *letters++ = row->letter;
+        if (row->letter && row->argument)
+            *letters++ = ':';
     }
 }
 
@@ -123,7 +125,7 @@ int options_read_arguments(const struct option_table *table, unsigned modes, int
                            void *context, struct gpubind_error *err)
 {
     struct option longs[OPTIONS_MAX + 1] = {{0}};
-    char letters[OPTIONS_MAX + 3] = "";
+    char letters[2 * OPTIONS_MAX + 3] = "";
     int code;
 
     make_tables(table, modes, longs, letters);
