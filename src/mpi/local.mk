@@ -14,14 +14,13 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/gpubind_device.cuh \
 	src/mpi/api/freed_requests.c src/mpi/api/freed_requests.h \
 	src/mpi/api/mem_api.c \
-	src/mpi/api/mprobe_api.c \
 	src/mpi/api/p2p_api.c \
 	src/mpi/api/peer_access_api.c \
 	src/mpi/api/persistent_api.c \
 	src/mpi/api/pmpi.c src/mpi/api/pmpi.h \
 	src/mpi/api/pmpi_blocking.c \
 	src/mpi/api/pmpi_counts.h \
-	src/mpi/api/probe_api.c src/mpi/api/probe_api.h \
+	src/mpi/api/probe_api.c \
 	src/mpi/api/request_api.c \
 	src/mpi/api/sendrecv_replace_api.c \
 	src/mpi/api/start.c src/mpi/api/start.h \

@@ -1,4 +1,4 @@
-/* The calls that send and receive. */
+/* MPI_GPUSend, MPI_GPURecv, and the other calls that send or receive one message or two. */
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/gpubind.h"
@@ -6,22 +6,11 @@
 
 enum verb { SEND, SYNCHRONOUS_SEND, RECEIVE };
 
-static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
-                                         enum verb verb, enum call_kind call, int *result,
-                                         struct gpubind_error *err)
+/* Starts a message. The caller takes the request, or waits for the message (request NULL). */
+static int transfer(const struct arguments *arguments, enum verb verb, gpubind_request *request,
+                    MPI_Status *status, const char *call)
 {
     const enum request_kind kind = verb == RECEIVE ? REQUEST_RECEIVE : REQUEST_SEND;
-    struct gpubind_operation *operation = message_prepare(arguments, comm, kind, call, result,
-                                                          err);
-
-    if (operation)
-        operation->synchronous = verb == SYNCHRONOUS_SEND;
-    return operation;
-}
-
-static int start_and_wait(const struct arguments *arguments, enum verb verb, MPI_Status *status,
-                          const char *call)
-{
     struct gpubind_operation *operation = NULL;
     struct gpubind_error err;
     struct comm *comm;
@@ -30,32 +19,19 @@ static int start_and_wait(const struct arguments *arguments, enum verb verb, MPI
     library_enter();
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        operation = prepare(arguments, comm, verb, CALL_BLOCKING, &result, &err);
+        operation = message_prepare(arguments, comm, kind,
+                                    request ? CALL_NONBLOCKING : CALL_BLOCKING, &result, &err);
     if (operation) {
-        message_start(operation, true);
+        operation->synchronous = verb == SYNCHRONOUS_SEND;
+        message_start(operation, !request);
+    }
+    if (request) {
+        *request = operation;
+    } else if (operation) {
         if (!operation->done)
             progress_wait(&operation, 1, false);
         result = request_finish(operation, status, &err);
     }
-    return library_leave(arguments->comm, result, call, &err);
-}
-
-static int start_only(const struct arguments *arguments, enum verb verb, gpubind_request *request,
-                      const char *call)
-{
-    struct gpubind_operation *operation = NULL;
-    struct gpubind_error err;
-    struct comm *comm;
-    int result;
-
-    library_enter();
-    *request = GPUBIND_REQUEST_NULL;
-    comm = library_comm(arguments->comm, &result, &err);
-    if (comm)
-        operation = prepare(arguments, comm, verb, CALL_NONBLOCKING, &result, &err);
-    if (operation)
-        message_start(operation, false);
-    *request = operation;
     return library_leave(arguments->comm, result, call, &err);
 }
 
@@ -95,8 +71,8 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
 int MPI_GPUSend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                   MPI_Comm comm)
 {
-    return start_and_wait(&(struct arguments){buf, count, type, dest, tag, comm}, SEND,
-                          MPI_STATUS_IGNORE, "MPI_GPUSend");
+    return transfer(&(struct arguments){buf, count, type, dest, tag, comm}, SEND, NULL,
+                    MPI_STATUS_IGNORE, "MPI_GPUSend");
 }
 
 int MPI_GPUSend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
@@ -107,8 +83,8 @@ int MPI_GPUSend(const void *buf, int count, MPI_Datatype type, int dest, int tag
 int MPI_GPURecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
                   MPI_Comm comm, MPI_Status *status)
 {
-    return start_and_wait(&(struct arguments){buf, count, type, source, tag, comm},
-                          RECEIVE, status, "MPI_GPURecv");
+    return transfer(&(struct arguments){buf, count, type, source, tag, comm}, RECEIVE, NULL,
+                    status, "MPI_GPURecv");
 }
 
 int MPI_GPURecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -120,8 +96,8 @@ int MPI_GPURecv(void *buf, int count, MPI_Datatype type, int source, int tag, MP
 int gpubind_ssend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                     MPI_Comm comm)
 {
-    return start_and_wait(&(struct arguments){buf, count, type, dest, tag, comm}, SYNCHRONOUS_SEND,
-                          MPI_STATUS_IGNORE, "gpubind_ssend");
+    return transfer(&(struct arguments){buf, count, type, dest, tag, comm}, SYNCHRONOUS_SEND, NULL,
+                    MPI_STATUS_IGNORE, "gpubind_ssend");
 }
 
 int gpubind_ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
@@ -132,8 +108,8 @@ int gpubind_ssend(const void *buf, int count, MPI_Datatype type, int dest, int t
 int gpubind_isend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                     MPI_Comm comm, gpubind_request *request)
 {
-    return start_only(&(struct arguments){buf, count, type, dest, tag, comm}, SEND,
-                      request, "gpubind_isend");
+    return transfer(&(struct arguments){buf, count, type, dest, tag, comm}, SEND, request,
+                    MPI_STATUS_IGNORE, "gpubind_isend");
 }
 
 int gpubind_isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
@@ -145,8 +121,8 @@ int gpubind_isend(const void *buf, int count, MPI_Datatype type, int dest, int t
 int gpubind_issend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag,
                      MPI_Comm comm, gpubind_request *request)
 {
-    return start_only(&(struct arguments){buf, count, type, dest, tag, comm}, SYNCHRONOUS_SEND,
-                      request, "gpubind_issend");
+    return transfer(&(struct arguments){buf, count, type, dest, tag, comm}, SYNCHRONOUS_SEND,
+                    request, MPI_STATUS_IGNORE, "gpubind_issend");
 }
 
 int gpubind_issend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
@@ -158,8 +134,8 @@ int gpubind_issend(const void *buf, int count, MPI_Datatype type, int dest, int 
 int gpubind_irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
                     MPI_Comm comm, gpubind_request *request)
 {
-    return start_only(&(struct arguments){buf, count, type, source, tag, comm}, RECEIVE,
-                      request, "gpubind_irecv");
+    return transfer(&(struct arguments){buf, count, type, source, tag, comm}, RECEIVE, request,
+                    MPI_STATUS_IGNORE, "gpubind_irecv");
 }
 
 int gpubind_irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,

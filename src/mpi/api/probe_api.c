@@ -1,16 +1,20 @@
-/* The calls that look at messages before they are received, and the one that receives
- * what it saw into new memory. */
-#include "mpi/api/probe_api.h"
-
+/* The calls that look at messages before they are received: probes, matched probes and their
+ * receives, and a receive into new memory. */
 #include "mpi/core/context.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"
 #include "mpi/datatype/type_cache.h"
+#include "mpi/gpubind.h"
 #include "mpi/p2p/device_memory.h"
 #include "mpi/p2p/incoming.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/wait_notice.h"
+
+struct looking {
+    struct comm *comm;
+    int source, tag;
+};
 
 static bool is_there(const void *argument)
 {
@@ -50,7 +54,7 @@ static int check(const struct looking *looking, struct gpubind_error *err)
     return MPI_SUCCESS;
 }
 
-/* The rank that a message is waited for from, or one of any, is gone. */
+/* The rank from which a message is awaited, or one of any source, is gone. */
 static bool is_lost(const struct looking *looking, struct gpubind_error *err)
 {
     const struct comm *comm = looking->comm;
@@ -81,8 +85,10 @@ static int await(const struct looking *looking, struct gpubind_error *err)
     return MPI_SUCCESS;
 }
 
-int probe_look(const struct looking *looking, bool wait, int *flag,
-               struct gpubind_message *message, struct gpubind_error *err)
+/* Describes the message that a receive would take. wait: until there is one. *flag: message was
+ * filled. An MPI error class, with a sentence. */
+static int look(const struct looking *looking, bool wait, int *flag,
+                struct gpubind_message *message, struct gpubind_error *err)
 {
     int result = check(looking, err);
 
@@ -104,17 +110,42 @@ int probe_look(const struct looking *looking, bool wait, int *flag,
     return result;
 }
 
-static int look_in(MPI_Comm user, int source, int tag, bool wait, int *flag,
-                   struct gpubind_message *message, const char *call)
+static struct incoming_msg *incoming_of(gpubind_matched matched)
 {
+    return (struct incoming_msg *)matched;
+}
+
+/* Takes the message that was found. Its communicator stays until it is received. */
+static gpubind_matched take(struct comm *comm, const struct gpubind_message *message)
+{
+    if (message->source == MPI_PROC_NULL)
+        return GPUBIND_MATCHED_NO_PROC;
+    comm->operations++;
+    return (gpubind_matched)match_extract(comm, message->source, message->tag);
+}
+
+/* matched: takes the message. NULL: only describes it. */
+static int look_in(MPI_Comm user, int source, int tag, bool wait, int *flag,
+                   gpubind_matched *matched, struct gpubind_message *message, const char *call)
+{
+    struct gpubind_message here;
     struct gpubind_error err;
     struct looking looking;
     int result;
 
     library_enter();
+    *flag = 0;
+    if (matched)
+        *matched = GPUBIND_MATCHED_NULL;
     looking = (struct looking){library_comm(user, &result, &err), source, tag};
     if (looking.comm)
-        result = probe_look(&looking, wait, flag, message, &err);
+        result = look(&looking, wait, flag, &here, &err);
+    if (result == MPI_SUCCESS && *flag) {
+        if (matched)
+            *matched = take(looking.comm, &here);
+        if (message)
+            *message = here;
+    }
     return library_leave(user, result, call, &err);
 }
 
@@ -122,16 +153,131 @@ int gpubind_probe(int source, int tag, MPI_Comm comm, struct gpubind_message *me
 {
     int flag;
 
-    return look_in(comm, source, tag, true, &flag, message, "gpubind_probe");
+    return look_in(comm, source, tag, true, &flag, NULL, message, "gpubind_probe");
 }
 
 int gpubind_iprobe(int source, int tag, MPI_Comm comm, int *flag, struct gpubind_message *message)
 {
-    return look_in(comm, source, tag, false, flag, message, "gpubind_iprobe");
+    return look_in(comm, source, tag, false, flag, NULL, message, "gpubind_iprobe");
 }
 
-/* Receives the message that was seen: nobody else can, since the lock is not let go
- * between the two. */
+int gpubind_mprobe(int source, int tag, MPI_Comm comm, gpubind_matched *matched,
+                   struct gpubind_message *message)
+{
+    int flag;
+
+    return look_in(comm, source, tag, true, &flag, matched, message, "gpubind_mprobe");
+}
+
+int gpubind_improbe(int source, int tag, MPI_Comm comm, int *flag, gpubind_matched *matched,
+                    struct gpubind_message *message)
+{
+    return look_in(comm, source, tag, false, flag, matched, message, "gpubind_improbe");
+}
+
+/* ---- receives of matched messages */
+
+/* The communicator of the message, any for one from MPI_PROC_NULL. NULL with a sentence. */
+static struct comm *comm_of_matched(gpubind_matched matched, int *result,
+                                    struct gpubind_error *err)
+{
+    struct comm *world = library_comm(MPI_COMM_WORLD, result, err);
+
+    if (!world || matched == GPUBIND_MATCHED_NO_PROC)
+        return world;
+    if (matched != GPUBIND_MATCHED_NULL && match_is_extracted(incoming_of(matched)))
+        return comm_with(incoming_of(matched)->header.context);
+    *result = MPI_ERR_REQUEST;
+    error_set(err, matched == GPUBIND_MATCHED_NULL
+                       ? "the message is GPUBIND_MATCHED_NULL"
+                       : "the message was received already, or is of no gpubind_mprobe");
+    return NULL;
+}
+
+/* Starts to receive the message. NULL with *result and a sentence: the message stays. */
+static struct gpubind_operation *start(void *buf, MPI_Count count, MPI_Datatype type,
+                                       gpubind_matched *matched, struct comm *comm, bool blocking,
+                                       int *result, struct gpubind_error *err)
+{
+    const bool no_proc = *matched == GPUBIND_MATCHED_NO_PROC;
+    struct incoming_msg *incoming = no_proc ? NULL : incoming_of(*matched);
+    const struct arguments arguments = {buf, count, type,
+                                        no_proc ? MPI_PROC_NULL : incoming->header.source,
+                                        no_proc ? 0 : incoming->header.tag, comm->user};
+    struct gpubind_operation *receive = message_prepare(
+        &arguments, comm, REQUEST_RECEIVE, blocking ? CALL_BLOCKING : CALL_NONBLOCKING, result,
+        err);
+
+    if (!receive)
+        return NULL;
+    *matched = GPUBIND_MATCHED_NULL;
+    if (no_proc) {
+        message_start(receive, blocking);
+        return receive;
+    }
+    match_receive_extracted(receive, incoming);
+    comm_leave(comm); /* the receive is one of its operations now */
+    return receive;
+}
+
+int gpubind_mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, gpubind_matched *matched,
+                    MPI_Status *status)
+{
+    struct gpubind_operation *receive = NULL;
+    MPI_Comm user = MPI_COMM_WORLD;
+    struct gpubind_error err;
+    struct comm *comm;
+    int result;
+
+    library_enter();
+    comm = comm_of_matched(*matched, &result, &err);
+    if (comm) {
+        user = comm->user;
+        receive = start(buf, count, type, matched, comm, true, &result, &err);
+    }
+    if (receive) {
+        if (!receive->done)
+            progress_wait(&receive, 1, false);
+        result = request_finish(receive, status, &err);
+        message_sweep();
+    }
+    return library_leave(user, result, "gpubind_mrecv", &err);
+}
+
+int gpubind_mrecv(void *buf, int count, MPI_Datatype type, gpubind_matched *matched,
+                  MPI_Status *status)
+{
+    return gpubind_mrecv_c(buf, count, type, matched, status);
+}
+
+int gpubind_imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, gpubind_matched *matched,
+                     gpubind_request *request)
+{
+    MPI_Comm user = MPI_COMM_WORLD;
+    struct gpubind_error err;
+    struct comm *comm;
+    int result;
+
+    library_enter();
+    *request = GPUBIND_REQUEST_NULL;
+    comm = comm_of_matched(*matched, &result, &err);
+    if (comm) {
+        user = comm->user;
+        *request = start(buf, count, type, matched, comm, false, &result, &err);
+    }
+    return library_leave(user, result, "gpubind_imrecv", &err);
+}
+
+int gpubind_imrecv(void *buf, int count, MPI_Datatype type, gpubind_matched *matched,
+                   gpubind_request *request)
+{
+    return gpubind_imrecv_c(buf, count, type, matched, request);
+}
+
+/* ---- a receive into new memory */
+
+/* Receives the message that was found: no other thread can, since the lock is held from the look
+ * to the match. */
 static int receive_seen(struct comm *comm, const struct gpubind_message *message, void *buf,
                         struct gpubind_error *err)
 {
@@ -159,7 +305,7 @@ static int receive_seen(struct comm *comm, const struct gpubind_message *message
 static int receive_new(const struct looking *looking, struct comm *comm, void **buf,
                        struct gpubind_message *message, struct gpubind_error *err)
 {
-    int flag, result = probe_look(looking, true, &flag, message, err);
+    int flag, result = look(looking, true, &flag, message, err);
 
     if (result != MPI_SUCCESS || message->source == MPI_PROC_NULL)
         return result;

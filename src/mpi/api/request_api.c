@@ -1,6 +1,4 @@
-/* The calls that end operations. */
-#include "mpi/p2p/message.h"
-
+/* The calls that complete requests, or cancel them. */
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/datatype/pack.h"
@@ -10,13 +8,13 @@
 #include "mpi/p2p/tag_match.h"
 #include "mpi/persistent/persistent.h"
 
-/* There is nothing to wait for. */
+/* NULL or inactive: there is nothing to wait for. */
 static bool is_idle(const struct gpubind_operation *operation)
 {
     return !operation || operation->inactive;
 }
 
-/* A persistent one stays. */
+/* Completes a request. A persistent one stays. */
 static int end(gpubind_request *request, MPI_Status *status, struct gpubind_error *err)
 {
     struct gpubind_operation *operation = *request;
@@ -31,7 +29,16 @@ static MPI_Comm comm_of_request(const struct gpubind_operation *operation)
     return operation && operation->comm ? operation->comm->user : MPI_COMM_WORLD;
 }
 
-int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
+/* A receive that a thread waits for advertises its buffer to the sender. */
+static void advertise(struct gpubind_operation *operation)
+{
+    if (!operation->done && operation->kind == REQUEST_RECEIVE && !operation->from &&
+        !operation->channel)
+        rtr_post(operation);
+}
+
+static int end_one(gpubind_request *request, bool wait, int *flag, MPI_Status *status,
+                   const char *call)
 {
     struct gpubind_error err;
     MPI_Comm comm;
@@ -43,44 +50,37 @@ int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
     if (is_idle(*request)) {
         request_empty_status(status);
         result = persistent_take_error(*request, &err);
-    } else {
-        if (!(*request)->done)
-            progress_test(request, 1);
-        *flag = (*request)->done;
-        if (*flag)
-            result = end(request, status, &err);
+        return library_leave(comm, result, call, &err);
     }
-    return library_leave(comm, result, "gpubind_test", &err);
+    if (wait)
+        advertise(*request);
+    if (!(*request)->done && wait)
+        progress_wait(request, 1, false);
+    else if (!(*request)->done)
+        progress_test(request, 1);
+    *flag = wait || (*request)->done;
+    if (*flag)
+        result = end(request, status, &err);
+    if (wait)
+        message_sweep();
+    return library_leave(comm, result, call, &err);
+}
+
+int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status)
+{
+    return end_one(request, false, flag, status, "gpubind_test");
 }
 
 int gpubind_wait(gpubind_request *request, MPI_Status *status)
 {
-    struct gpubind_error err;
-    MPI_Comm comm;
-    int result = MPI_SUCCESS;
+    int flag;
 
-    library_enter();
-    comm = comm_of_request(*request);
-    if (is_idle(*request)) {
-        request_empty_status(status);
-        result = persistent_take_error(*request, &err);
-    } else {
-        struct gpubind_operation *operation = *request;
-
-        if (!operation->done && operation->kind == REQUEST_RECEIVE && !operation->from &&
-            !operation->channel)
-            rtr_post(operation);
-        if (!operation->done)
-            progress_wait(request, 1, false);
-        result = end(request, status, &err);
-        message_sweep();
-    }
-    return library_leave(comm, result, "gpubind_wait", &err);
+    return end_one(request, true, &flag, status, "gpubind_wait");
 }
 
 /* ---- lists of requests */
 
-struct ends { /* what a call returns that ends several */
+struct ends { /* what a call that completes several requests returns */
     int n, result;
     MPI_Comm comm; /* of the first that failed */
     struct gpubind_error err;
@@ -102,7 +102,7 @@ static MPI_Status *status_at(MPI_Status *statuses, int i)
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/* Ends request i, which is complete, or nothing. */
+/* Completes request i, which is done or idle. */
 static void end_listed(gpubind_request requests[], int i, MPI_Status *status, struct ends *ends)
 {
     const MPI_Comm comm = comm_of_request(requests[i]);
@@ -179,7 +179,7 @@ static bool are_all_idle(int n, gpubind_request requests[])
     return true;
 }
 
-/* *index: which one has ended; *flag: one has, or there is none that could. */
+/* *index: the request that has completed; *flag: one has, or all are idle. */
 static int end_any(int n, gpubind_request requests[], bool wait, int *index, int *flag,
                    MPI_Status *status, const char *call)
 {
@@ -273,7 +273,7 @@ int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *s
     return library_leave(comm, MPI_SUCCESS, "gpubind_request_get_status", NULL);
 }
 
-/* A receive that no message was given to is over. Whatever was matched goes on. */
+/* Cancels a receive that no message was matched to. A matched one completes as usual. */
 static void take_back(struct gpubind_operation *receive)
 {
     if (receive->done || !rtr_cancel(receive) || !match_withdraw(receive))
@@ -296,7 +296,7 @@ int gpubind_cancel(gpubind_request *request)
                                   : "the request is GPUBIND_REQUEST_NULL");
         result = MPI_ERR_REQUEST;
     } else if (operation->kind == REQUEST_RECEIVE && operation->rank != MPI_PROC_NULL) {
-        progress_step(); /* a message that is there already is received */
+        progress_step(); /* a message that has come already is matched */
         take_back(operation);
     }
     return library_leave(comm, result, "gpubind_cancel", &err);
