@@ -27,7 +27,7 @@ quick='--size 100000 --repeats 1 --sizes 8,64K --time 1'
 # shellcheck disable=SC2086 # words
 run mpi 2 gpubind-bench report $quick --json --output "$tmp/all.json"
 is 'two ranks: succeeds' "$status" 0
-holds 'two ranks: verdicts' '
+holds 'two ranks: the roofline' '
 assert [r["subcommand"] for r in rows] == ["p2p"] * 4 + ["host"] * 4 + ["pt2pt"] * 2 + ["halo"]
 assert all(r["GB_per_s"] > 0 for r in rows)
 assert all(abs(100 * r["GB_per_s"] / r["ceiling_GB_per_s"] / r["percent"] - 1) < 1e-2

@@ -1,4 +1,4 @@
-/* What a reader sees of what host measured. */
+/* The table of the subcommand host. */
 #include "bench/cases/host.h"
 
 static const struct table_column columns[] = {

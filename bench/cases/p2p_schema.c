@@ -1,4 +1,4 @@
-/* What a reader sees of what p2p measured. */
+/* The table of the subcommand p2p. */
 #include "bench/cases/p2p.h"
 
 static const struct table_column columns[] = {

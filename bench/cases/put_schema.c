@@ -19,7 +19,7 @@ static const struct table_column columns[PUT_COLUMNS] = {
 static const char *const by_words[BY_KINDS] = {"thread", "warp", "block", "bulk"};
 static const char *const ping_words[PINGS] = {"signal", "put_signal", "relaxed"};
 
-/* Warps of a block downwards, blocks to the right. */
+/* Rows by warps of a block, columns by blocks. */
 #define MOVES(what_word, by_word, title_text)                                                      \
     {                                                                                              \
         .title = title_text, .unit = "GB/s", .where = {{PUT_WHAT, what_word}, {PUT_BY, by_word}},  \
@@ -75,7 +75,7 @@ void put_add_ping(struct table *table, int how, double us, bool wrong)
     table_set_word(table, PUT_DATA, wrong ? "wrong" : how == PING_PUT_SIGNAL ? "right" : "none");
 }
 
-/* A row of these moves, or not. */
+/* Whether the row is of these moves. */
 static bool is_of(const struct table *table, int row, bool put, int by)
 {
     return strcmp(table_cell(table, row, PUT_WHAT)->word, put ? "put" : "get") == 0 &&
@@ -91,7 +91,7 @@ void put_note_enough(struct table *table, bool put, int by)
     for (int row = 0; row < table->nrows; row++)
         if (is_of(table, row, put, by) && table_cell(table, row, PUT_GB_PER_S)->number > best)
             best = table_cell(table, row, PUT_GB_PER_S)->number;
-    /* Rows come with growing numbers of blocks. */
+    /* Rows are in ascending order of blocks. */
     for (int row = 0; row < table->nrows; row++) {
         const double speed = table_cell(table, row, PUT_GB_PER_S)->number;
 

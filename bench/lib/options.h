@@ -1,4 +1,4 @@
-/* What the command line of gpubind-bench says. */
+/* The options of gpubind-bench. */
 #ifndef GPUBIND_BENCH_LIB_OPTIONS_H
 #define GPUBIND_BENCH_LIB_OPTIONS_H
 
@@ -27,8 +27,7 @@ enum bench_buffers { BUFFERS_DD, BUFFERS_DH, BUFFERS_HD, BUFFERS_HH };
 /* The bare copy that messages are compared with. */
 enum bench_ceiling { CEILING_AUTO, CEILING_PEER, CEILING_STAGED, CEILING_NONE };
 
-/* What pt2pt measures: in the order of MEASURE_WORDS, in which they are measured; MEASURE_RENEWED comes with
- * MEASURE_FIRST. */
+/* What pt2pt measures, in the order of MEASURE_WORDS. MEASURE_RENEWED comes with MEASURE_FIRST. */
 #define MEASURE_WORDS "first|latency|bandwidth|bidirectional|rate"
 enum measure {
     MEASURE_FIRST,
@@ -47,7 +46,7 @@ enum measure {
 #define BENCH_MAX_SIZE ((size_t)1 << 30)
 #define BENCH_MAX_WINDOW 1024
 
-/* Of all subcommands; what one does not take is 0. */
+/* Of all subcommands; options that a subcommand does not take are 0. */
 struct bench_options {
     enum subcommand_id subcommand;
     enum bench_action action;

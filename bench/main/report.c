@@ -12,7 +12,7 @@
 #include "bench/main/subcommands.h"
 #include "bench/output/output.h"
 
-/* A section is a row. Those that need the library come last, in one go: it starts once. */
+/* One row a section. Those that need the library come last, because it can start only once. */
 static const struct section {
     enum subcommand_id subcommand;
     const char *title, *about;
@@ -37,13 +37,13 @@ struct report_run {
     int rank, n;
     struct table tables[SECTIONS], roofline;
     struct gpubind_error absent[SECTIONS]; /* "" where it was measured */
-    bool failed[SECTIONS];                 /* of those that could have been measured */
-    bool started;                          /* the library has been, for a section */
+    bool failed[SECTIONS];                 /* of sections that could have been measured */
+    bool started;                          /* a section has started the library */
     FILE *file;                            /* of --output */
 };
 
-/* The subcommand's own, with what report was told. Kernels keep their number of bytes,
- * with which caches do not help, and need less time. */
+/* The defaults of the subcommand, overridden by the options of report. Kernels keep their number of
+ * bytes, which exceeds caches, and get less time. */
 static int read_options(const struct section *section, const struct bench_options *given,
                         struct bench_options *options, struct gpubind_error *err)
 {
@@ -63,7 +63,7 @@ static int read_options(const struct section *section, const struct bench_option
     return 0;
 }
 
-/* What fill returns, or why it is not called. */
+/* Returns what the benchmark's fill returns, or BENCH_CANNOT with the reason it is not called. */
 static int fill(struct report_run *run, const struct section *section, struct table *table,
                 struct gpubind_error *err)
 {
@@ -83,7 +83,7 @@ static int fill(struct report_run *run, const struct section *section, struct ta
     return benchmark->fill(&options, table, err);
 }
 
-/* Collective, with the same answer on all ranks. */
+/* Collective; returns the same on all ranks. */
 static void run_section(struct report_run *run, int i)
 {
     struct gpubind_error *err = &run->absent[i];
@@ -101,7 +101,7 @@ static void run_section(struct report_run *run, int i)
     run->failed[i] = status < 0;
 }
 
-/* The ceilings, on rank 0: who computes where is asked of all. */
+/* Reads the peaks on rank 0, which gathers the locations of all ranks. */
 static int read_peaks(struct report_run *run, struct peaks *peaks, struct gpubind_error *err)
 {
     int status = 0, local = ranks_local();
@@ -146,7 +146,7 @@ static int measure_all(struct report_run *run, struct gpubind_error *err)
     if (!peaks)
         ranks_die("out of memory");
     run->roofline.schema = &roofline_schema;
-    /* Before: without a GPU the rest need not be tried. */
+    /* First, as nothing can be measured without a GPU. */
     status = read_peaks(run, peaks, err);
     for (int i = 0; i < SECTIONS && status == 0; i++) {
         run_section(run, i);
@@ -154,7 +154,7 @@ static int measure_all(struct report_run *run, struct gpubind_error *err)
     }
     if (status == 0 && !measured)
         status = error_set(err, "%s", run->absent[0].text);
-    /* Once more, as the links may have slept before. */
+    /* Once more, as idle links may have reported lower speeds before. */
     if (status == 0)
         status = read_peaks(run, peaks, err);
     if (status == 0 && run->rank == 0)
@@ -219,7 +219,7 @@ static int print_results(const struct report_run *run)
     return bench_print(&text);
 }
 
-/* A part that failed is no reason to lose the others, but is said. */
+/* A failed section does not discard the others, but sets the exit status. */
 static int finish(struct report_run *run)
 {
     struct gpubind_error err;

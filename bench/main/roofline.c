@@ -27,22 +27,22 @@ static const struct table_view views[] = {
 
 const struct table_schema roofline_schema = {"report", columns, ROOFLINE_COLUMNS, views, 1};
 
-/* Where the ceiling of a row comes from: a pair of GPUs, one GPU's memory or bus, a way
- * between ranks, another row. */
+/* Where the ceiling of a row comes from: a pair of GPUs, one GPU's memory or bus, a path between
+ * ranks, another row. */
 enum source { OF_PAIR, OF_MEMORY, OF_BUS, OF_NEXT, OF_PARTNER, OF_ALL, OF_ROW };
 
-/* Of the rows that a part would show, the one that is furthest below its ceiling, or for
- * best that with the largest value. */
+/* Of the rows of a view, selects the one furthest below its ceiling or, with best, the largest
+ * value. */
 struct rule {
     const char *subcommand, *what;
     struct table_view rows;
     enum source source;
-    double times;      /* the value counts as often */
-    double ceilings;   /* as many ceilings at once: 2 for both ways */
+    double times;      /* factor of the value: 2 if a copy reads and writes the memory */
+    double ceilings;   /* factor of the ceiling: 2 for both directions */
     int from, to;      /* columns that name the GPUs: two of OF_PAIR, one of OF_MEMORY */
     bool best;
-    int most;          /* a column of which only rows with the largest number count; or 0 */
-    /* OF_ROW: another row of the table, with the same contents of the column same. */
+    int most;          /* only rows with the largest number in this column count; 0: all */
+    /* OF_ROW: the row of this view with the same value in the column `same`. */
     struct table_view other;
     int same;
     const char *why;
@@ -116,7 +116,7 @@ static const struct rule rules[] = {
      .best = true},
 };
 
-/* GB/s of the row; every form has a column of that name. */
+/* GB/s of the row; every schema has a column of that name. */
 static int value_column(const struct table *table)
 {
     int column = 0;
@@ -198,7 +198,7 @@ static void add_result(const struct rule *rule, const char *name, double value, 
     }
 }
 
-/* Whether the rule is for the row at all. */
+/* Whether the rule applies to the row. */
 static bool counts(const struct rule *rule, const struct table *table, int row)
 {
     const double number = table_cell(table, row, rule->most)->number;

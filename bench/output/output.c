@@ -29,7 +29,7 @@ int output_close(const char *option, const char *path, FILE *file, struct text *
     return bench_fail(&err);
 }
 
-/* Never a device that somebody named. */
+/* Removes regular files only, never a device. */
 void output_discard(const char *path, FILE *file)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* A table as tables for people, as comma-separated values and as JSON. */
+/* Prints a table as text, comma-separated values and JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #define MAX_KEYS   64
 #define MAX_NUMBER 320
 
-/* Each line of the text, behind begin. */
+/* Adds each line of lines, after begin. */
 static void add_lines(struct text *text, const char *begin, const char *lines)
 {
     for (const char *at = lines ? lines : ""; *at; at += strcspn(at, "\n"), at += *at == '\n')
@@ -22,7 +22,7 @@ static void add_padded(struct text *text, const char *word, int width, bool righ
     text_add(text, right ? "%*s" : "%-*s", width, word);
 }
 
-/* Every cell goes through here twice: for the width of its column, and to be printed. */
+/* Called twice for each cell: for the width of its column, and to print it. */
 static void show(const struct table *table, int row, int column, struct text *shown)
 {
     text_clear(shown);
@@ -46,7 +46,7 @@ static int find_width(const struct table *table, const struct table_view *view, 
     return width;
 }
 
-/* Row -1 is that of the headings. No blanks at the end of a line. */
+/* Row -1 is the headings. Lines have no trailing blanks. */
 static void add_row(const struct table *table, const struct table_view *view, int row,
                     const int *widths, struct text *text)
 {
@@ -136,7 +136,7 @@ void table_print_text(const struct table *table, struct text *text)
     text->failed |= table->failed;
 }
 
-/* ---- comma-separated values; what is behind '#' is for people */
+/* ---- comma-separated values; lines with '#' are for people */
 
 /* A cell's number as CSV and JSON have it. */
 static const char *format_number(enum column_kind kind, double number, char text[MAX_NUMBER])
