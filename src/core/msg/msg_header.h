@@ -1,6 +1,6 @@
-/* What ranks tell each other about messages: through shared memory on a node, else
- * at the front of an MPI message. Ranks of one job run one build on one kind of
- * machine, so fields travel as they lie in memory; wire_check refuses another. */
+/* Headers of messages between ranks: in a shared-memory descriptor on a node, else at the front of
+ * an MPI message. All ranks of a job run the same build on the same kind of machine, so fields
+ * travel in memory order; wire_check refuses any other. */
 #ifndef GPUBIND_CORE_MSG_MSG_HEADER_H
 #define GPUBIND_CORE_MSG_MSG_HEADER_H
 
@@ -14,11 +14,11 @@
 #define WIRE_VERSION 1u
 
 enum wire_kind {
-    WIRE_RTS = 1, /* wire_header, and the data behind it when it is WIRE_EAGER */
-    WIRE_CTS,       /* wire_cts: the receiver says how it wants the data */
-    WIRE_RELEASE,     /* wire_header: whoever maps allocation id closes it */
-    WIRE_DATA,        /* wire_header and data: those of a WIRE_PAYLOAD_DEFERRED message */
-    WIRE_CREDIT,      /* wire_cts: small messages may come with their data (chunk 1) or not */
+    WIRE_RTS = 1, /* wire_header, followed by the data when WIRE_EAGER is set */
+    WIRE_CTS,       /* wire_cts: how the sender shall send the data */
+    WIRE_RELEASE,     /* wire_header: the receiver closes its mapping of allocation id */
+    WIRE_DATA,        /* wire_header and the data of a WIRE_PAYLOAD_DEFERRED message */
+    WIRE_CREDIT,      /* wire_cts: eager messages are allowed (chunk 1) or not (0) */
 };
 
 enum wire_flag {
@@ -26,9 +26,9 @@ enum wire_flag {
     WIRE_SHAREABLE = 2, /* the fields about the allocation are filled */
     WIRE_EAGER = 4,     /* the data are with the header */
     WIRE_SELF = 8,      /* sender and receiver are one process */
-    WIRE_FAILED = 16,   /* the data could not be had; the message counts all the same */
+    WIRE_FAILED = 16,   /* the sender's copy failed: no data follow; the message is matched in its order */
     WIRE_ON_STREAM = 32, /* sent by a call that a thread without MPI may have to serve */
-    WIRE_PAYLOAD_DEFERRED = 64,    /* the data follow in a WIRE_DATA, once the sender's stream is there */
+    WIRE_PAYLOAD_DEFERRED = 64, /* a WIRE_DATA follows when the sender's stream gets there */
 };
 
 struct wire_header {
@@ -51,7 +51,7 @@ struct wire_cts {
     uint32_t magic;
     uint8_t version, kind, spare[2];
     uint64_t operation; /* the sender's */
-    uint64_t chunk;     /* bytes of each MPI message that carries data; 0: no data wanted */
+    uint64_t chunk;     /* bytes of each MPI message with data; 0 (NACK): send none */
     int32_t tag;        /* of those messages */
     uint32_t direct;    /* GPU pointers are handed to MPI */
 };

@@ -1,4 +1,5 @@
-/* Who may have mapped which of our allocations, and how they are told to close them. */
+/* References to IPC handles: which ranks may have mapped which allocation of this process, and how
+ * they are asked to close the mapping before the memory is freed. */
 #ifndef GPUBIND_MPI_CORE_IPC_REFS_H
 #define GPUBIND_MPI_CORE_IPC_REFS_H
 
@@ -8,27 +9,27 @@ struct gpu;
 struct gpubind_operation;
 struct release;
 
-/* What sends a request to close a mapping: an operation whose release is set. */
+/* Sets the function that sends a request to close a mapping: a request whose release is set. */
 void ipc_refs_send_by(void (*sends)(struct gpubind_operation *release));
 
-/* Local rank local was told the handle of allocation id. */
+/* The handle of allocation id was sent to local rank local. */
 void ipc_refs_note(struct domain *domain, uint64_t id, int local);
-/* Asks all that were told of it to close their mapping. memory, when not 0, is freed
- * in gpu when all have. NULL when nobody was told (memory is then freed already), or
- * what release_pending and release_forget take. */
+/* Asks all ranks that have the handle to close their mapping. memory, when not 0, is freed in gpu
+ * when all have. Returns NULL when no rank has the handle (memory is freed already), else what
+ * release_pending and release_forget take. */
 struct release *ipc_refs_release(uint64_t id, unsigned long long memory, struct gpu *gpu);
 int release_pending(const struct release *release);
 void release_forget(struct release *release);
-/* Releases what the application freed meanwhile. To be called when a new allocation
- * was seen: the memory of a freed one lives until its mappings are closed. */
+/* Releases allocations that the application has freed. To be called when a new allocation is
+ * seen: the memory of a freed one stays in use until all mappings of it are closed. */
 void ipc_refs_sweep(void);
-/* Memory that still waits to be freed. */
+/* Number of allocations that still wait for mappings to be closed. */
 int releases_pending(void);
 
 /* For send_shm. */
 void release_fill(const struct release *release, struct wire_header *header);
 void release_answered(struct release *release);
-/* Its ranks have closed what they had mapped, or do so when they leave it. */
+/* The domain ends: its ranks have closed what they had mapped, or do so when they leave it. */
 void ipc_refs_forget(const struct domain *domain);
 void ipc_refs_clear(void);
 

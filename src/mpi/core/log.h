@@ -1,4 +1,4 @@
-/* Sentences on stderr that are no errors. */
+/* Warnings on stderr, each kind once on a node. */
 #ifndef GPUBIND_MPI_CORE_LOG_H
 #define GPUBIND_MPI_CORE_LOG_H
 
@@ -7,14 +7,13 @@ enum warning { WARN_SEGMENT, WARN_PINNING, WARN_IPC, WARN_WAITING, WARN_STREAM,
                WARN_VARIABLE,
                WARNINGS };
 
-/* MPI is there. */
+/* MPI is initialised. */
 void warn_start(void);
-/* The first time on this node that this kind of notice comes (in this process, where
- * the node shares no memory): "gpubind: rank R: SENTENCE", R the rank in
- * MPI_COMM_WORLD. */
+/* The first time on this node (in this process, where the node shares no memory) that this kind of
+ * warning occurs, prints "gpubind: rank R: SENTENCE", R the rank in MPI_COMM_WORLD. */
 void warn_once(enum warning kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Of misspelt ones, which nobody would obey. After the first domain is there. */
+/* Warns of environment variables GPUBIND_... that do not exist. Needs the first domain. */
 void warn_unknown_variables(void);
 
 #endif

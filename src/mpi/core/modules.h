@@ -1,5 +1,5 @@
-/* What modules above the core add to it. The core names none of them: the library's start gives
- * it their table. A module leaves out what it has nothing for. */
+/* Hooks that modules above the core register with it, so that the core calls none of them by name:
+ * api/start.c passes the table. A module leaves NULL what it does not need. */
 #ifndef GPUBIND_MPI_CORE_MODULES_H
 #define GPUBIND_MPI_CORE_MODULES_H
 
@@ -11,42 +11,42 @@ struct domain;
 
 struct module {
     const char *name;
-    /* The library starts: what the core is to know besides this table. */
+    /* The library starts. */
     void (*start)(void);
-    /* One step of what it has under way; mpi: MPI may be called. In the table's order. */
+    /* One step of progress; mpi: MPI may be called. In the table's order. */
     void (*progress)(bool mpi);
-    /* The last of a step, when copies that had ended were completed. */
+    /* At the end of a step, after completed copies were handled. */
     void (*progress_end)(void);
-    /* Now and then: at what waits for long. */
+    /* Now and then during waits: checks what has waited for long. */
     void (*look_around)(void);
 
-    /* Of the progress thread, asked without the lock: work that only the thread moves; how
-     * often something happened; whether it must look now and then at processes that may end. */
+    /* For the progress thread, called without the lock: there is work that only this thread moves;
+     * a count of events; whether it must check now and then for processes that have died. */
     bool (*has_work)(void);
     unsigned (*events)(void);
     bool (*watches)(void);
-    /* The thread is to end, which it does when has_work says no: what takes long is given up. */
+    /* The thread is to end, as soon as has_work returns false: gives up what would take long. */
     void (*give_up)(void);
     /* The thread has ended. */
     void (*thread_ended)(void);
 
-    /* Others may write to this GPU memory without being asked. */
+    /* Peers may write to this GPU memory at any time. */
     bool (*holds_memory)(uint64_t id);
 
-    /* A communicator was attached; one is about to go, and has no operations any more. */
+    /* A communicator was attached; one without requests is about to be freed. */
     void (*comm_added)(void);
     void (*comm_removed)(struct comm *comm);
 
-    /* Of a domain that no communicator uses: it is given up; something of it is still under
-     * way; it goes. The last also of others, at the end. */
+    /* For a domain that no communicator uses: it is given up; something of it is still under way;
+     * it is about to be freed. The last also for other domains, at the end. */
     void (*domain_given_up)(const struct domain *domain);
     bool (*domain_busy)(const struct domain *domain);
     void (*domain_removed)(struct domain *domain);
 };
 
-/* The table ends with NULL and stays. */
+/* Registers the table, which ends with NULL and stays valid. */
 void modules_are(const struct module *const *modules);
-/* The first; the table's end before modules_are. */
+/* The first row; before modules_are the end of the table. */
 const struct module *const *modules_first(void);
 
 #define for_each_module(at) \

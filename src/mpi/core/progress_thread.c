@@ -40,7 +40,7 @@ static enum { NOT_YET, RUNNING, FAILED } state;
 static atomic_bool stopping;
 static pthread_t thread;
 static struct futex_waiter own_waiter;
-static struct futex_waiter *waiter = &own_waiter; /* in shared memory, if ranks of a node share it */
+static struct futex_waiter *waiter = &own_waiter; /* or one in shared memory */
 static bool one_bell; /* all ranks of the node have it */
 static int level;
 static bool always;        /* it helps wherever the application is */

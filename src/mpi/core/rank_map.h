@@ -1,4 +1,4 @@
-/* Which node and GPU each rank of a communicator has. */
+/* The node and GPU of each rank of a communicator. */
 #ifndef GPUBIND_MPI_CORE_RANK_MAP_H
 #define GPUBIND_MPI_CORE_RANK_MAP_H
 

@@ -1,4 +1,5 @@
-/* One send or receive, from the call until the application has heard of its end. */
+/* A request: one send or receive, from the call until the application has been told that it is
+ * complete. */
 #ifndef GPUBIND_MPI_CORE_REQUEST_H
 #define GPUBIND_MPI_CORE_REQUEST_H
 
@@ -8,12 +9,12 @@
 
 enum request_kind { REQUEST_SEND, REQUEST_RECEIVE };
 
-/* Earlier work in the legacy stream of the buffer's context, or in the stream that the
- * call was given. */
+/* State of the GPU work that comes before the request: in the legacy stream of the buffer's
+ * context, or in the stream that the call was given. */
 enum order {
-    ORDER_DONE,   /* or asked for by nobody: the call is nonblocking */
-    ORDER_OPEN,   /* must be waited for before the buffer is touched: `before` */
-    ORDER_DEFERRED   /* the call's stream has not got there yet, or a send's data are not packed */
+    ORDER_DONE,    /* complete, or not waited for: a nonblocking call does not order */
+    ORDER_OPEN,    /* under way (`before`): the buffer must not be touched yet */
+    ORDER_DEFERRED /* the stream has not reached the call, or the data of a send are not packed */
 };
 
 struct staging;
@@ -21,33 +22,35 @@ struct pack;
 struct channel;
 struct release;
 
-/* What modules above do for an operation: a message, or a persistent request. */
+/* Operations of a request that the modules above implement: for messages, and for persistent
+ * requests. */
 struct request_ops {
-    /* Somebody waits for it, or tests it: what only then is done. */
+    /* A call waits for the request or tests it: does what is only done then. */
     void (*nudge)(struct gpubind_operation *operation);
-    /* The same from time to time: its peer may be gone, or nobody comes. */
+    /* Called from time to time meanwhile: checks whether the peer still lives, and prints the
+     * notice about long waits. */
     void (*look_after)(struct gpubind_operation *operation);
-    /* It goes, with what belongs to it. */
+    /* Frees what the request owns. */
     void (*clear)(struct gpubind_operation *operation);
 };
 
 struct gpubind_operation {
-    struct gpubind_operation *next; /* in the one list it is in: posted, ready, queued */
+    struct gpubind_operation *next; /* in the one list that it is in: posted, ready, queued */
     enum request_kind kind;
     uint32_t number; /* by which GPUBIND_LOG tells it from others of this process */
     const struct request_ops *ops;
     bool done;
-    bool held;      /* in use by the progress engine, maybe after it is done */
-    bool forgotten; /* the application has no more to do with it */
+    bool held;      /* the progress engine uses it, perhaps after it is done */
+    bool forgotten; /* the application has freed it, or has been told of its end */
     bool waited;    /* a thread waits in the library */
     bool inactive;  /* persistent, and not started */
-    bool synchronous; /* a send: it ends when its receive has begun, not before */
-    bool cancelled; /* a receive: it was taken back before a message came */
+    bool synchronous; /* a send that completes only when its receive has been matched */
+    bool cancelled; /* a receive that was cancelled before a message matched */
     struct gpubind_operation *next_freed; /* see freed_requests.h */
     int result;     /* MPI error class */
     struct gpubind_error error;
-    double started; /* when somebody began to wait for it, seconds; 0: not yet */
-    double looked;  /* when a test last looked after it */
+    double started; /* when a call first waited for it, seconds; 0: none has */
+    double looked;  /* when a test last called look_after */
 
     struct domain *domain;
     struct comm *comm;
@@ -60,11 +63,11 @@ struct gpubind_operation {
     enum order order;
     double order_until;  /* ORDER_OPEN: wait no longer than this, seconds; 0: without limit */
     struct flight before; /* ORDER_OPEN: that work */
-    bool on_stream;    /* may be served by a thread that may not call MPI */
+    bool on_stream;    /* a progress thread that must not call MPI may have to serve it */
     struct incoming_msg *early; /* a receive: its message, until both are ready */
     struct pack *pack; /* strided data: see pack.h for whose the buffer above is */
 
-    /* what a receive got */
+    /* the message that a receive has matched */
     int source, got_tag;
     uint64_t got_bytes;
     uint32_t got_type;
@@ -76,9 +79,9 @@ struct gpubind_operation {
     struct gpubind_operation *next_packing; /* see send_deferred.h */
     bool packing;
     bool payload_deferred;    /* to another node: announced, the data follow */
-    bool unwanted; /* the receiver had no room, but it is not packed yet */
-    struct release *release; /* it is no message, but asks to close a mapping */
-    /* a receive from one: the sender's */
+    bool unwanted; /* the receiver wants no data (NACK), but packing is still under way */
+    struct release *release; /* not NULL: no message, but the request to close a mapping */
+    /* a receive from a rank of this node: the sender's descriptor */
     struct descriptor *from;
     struct mapping *mapping;
     struct staging *staging;   /* a send through a bounce buffer */
@@ -86,34 +89,34 @@ struct gpubind_operation {
     struct channel *channel; /* of a persistent request; see channel.h */
 };
 
-/* The ops of operations that get no others. */
+/* The operations of requests that are given no others. */
 void request_default_ops(const struct request_ops *ops);
 struct gpubind_operation *request_make(enum request_kind kind);
-/* It is one of the communicator's. */
+/* The request belongs to the communicator from now on. */
 void request_attach(struct gpubind_operation *operation, struct comm *comm);
-/* The application has heard of its end, or never will. */
+/* The application has been told of its end, or has freed it: frees it when it is not held. */
 void request_free(struct gpubind_operation *operation);
-/* The progress engine needs it no more. */
+/* The progress engine no longer uses it (held). */
 void request_release(struct gpubind_operation *operation);
-/* Ends it: with MPI_SUCCESS, or an error class and a sentence. */
+/* Completes the request with MPI_SUCCESS, or with an error class and a sentence. */
 void request_complete(struct gpubind_operation *operation, int result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* With MPI_ERR_OTHER and the sentence that is in its error already. */
+/* Completes it with MPI_ERR_OTHER; the sentence is in its error already. */
 void request_fail(struct gpubind_operation *operation);
 void request_succeed(struct gpubind_operation *operation);
-/* It comes after what is in the legacy stream now. What goes wrong is its error when its
- * message is known, so that the other side hears of it. */
+/* Orders the request after the work that is in the legacy stream now. A failure of that work
+ * becomes the request's error when its message is known, so that the other side is told. */
 void request_order(struct gpubind_operation *operation);
-/* 1: the buffer may be touched; 0: not yet; -1: the operation has ended with an error. */
+/* 1: the buffer may be touched; 0: not yet; -1: the request has completed with an error. */
 int request_check_order(struct gpubind_operation *operation);
 void requests_clear(void);
-/* Operations that somebody will hear of or the progress engine needs; persistent ones count while
- * they are active: the n that are added. */
+/* Counts n more (or less) live requests: those that the application will be told of, or that the
+ * progress engine uses. A persistent request counts while it is active. */
 void requests_count(int n);
 int requests_live(void);
-/* There has been one since the library started. */
+/* There has been a request since the library started. */
 extern bool requests_used;
-/* Something has happened to one of them; how often it did. */
+/* A request has moved on; how often that was so. A wait that sees no change may sleep. */
 void progress_made(void);
 unsigned progress_count(void);
 double clock_seconds(void);

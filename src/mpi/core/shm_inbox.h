@@ -1,6 +1,6 @@
-/* How the ranks of a node announce messages to each other: a ring in shared memory for each pair,
- * written by its sender alone and read by its receiver alone. A process that dies leaves nothing
- * half done that another one waits for. */
+/* How ranks of a node announce messages: one single-producer, single-consumer ring in shared
+ * memory for each ordered pair of ranks. A process that dies leaves no entry half written that
+ * another rank would wait for. */
 #ifndef GPUBIND_MPI_CORE_SHM_INBOX_H
 #define GPUBIND_MPI_CORE_SHM_INBOX_H
 
@@ -13,11 +13,12 @@ enum inbox_event {
 
 /* Room for one more entry to that rank. */
 bool inbox_has_room(const struct domain *domain, const struct peer *peer);
-/* There is room. What was written to shared memory before is seen by whoever reads the entry. */
+/* The caller has checked the room. A release: the reader of the entry sees all earlier writes to
+ * shared memory. */
 void inbox_put(struct domain *domain, struct peer *peer, int descriptor, enum inbox_event word);
-/* Others have put something in. */
+/* There are entries to read. */
 bool inbox_waits(const struct domain *domain);
-/* Hands over what others have put in so far, in the order of each. */
+/* Calls take for each entry that is there, in order per sender. */
 void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *,
                                                     int descriptor, enum inbox_event word));
 /* Wakes that rank's progress thread, if it sleeps and wants to be woken for that. */

@@ -1,16 +1,17 @@
-/* Small messages to other nodes that are announced before their data are ready: receives
- * that have such an announcement, and the data when they come. */
+/* Receiver's side of small messages from other nodes that were announced before their data were
+ * ready (WIRE_PAYLOAD_DEFERRED): receives that wait for the data. */
 #ifndef GPUBIND_MPI_P2P_DEFERRED_PAYLOAD_H
 #define GPUBIND_MPI_P2P_DEFERRED_PAYLOAD_H
 
 #include "mpi/p2p/tag_match.h"
 
-/* The receive's early message has no data yet. */
+/* The receive has matched such a message. */
 void deferred_payload_expect(struct gpubind_operation *receive);
-/* They are here, malloc'ed, and change hands; the message may be consumed already. */
+/* The data have arrived: malloc'ed, owned by this module from now on. The message may have been
+ * received (truncated) before. */
 void deferred_payload_take(const struct peer *peer, const struct wire_header *header, char *data);
 
-/* It is expected no more: its sender is gone. */
+/* The sender has died: the receive waits no longer. */
 void deferred_payload_withdraw(struct gpubind_operation *receive);
 
 #endif

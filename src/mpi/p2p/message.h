@@ -1,4 +1,5 @@
-/* Messages, as the calls that send and receive make them. */
+/* A message from a call's arguments to the started request, and the end of a request as the
+ * application is told of it. */
 #ifndef GPUBIND_MPI_P2P_MESSAGE_H
 #define GPUBIND_MPI_P2P_MESSAGE_H
 
@@ -15,31 +16,29 @@ struct arguments {
 
 enum call_kind { CALL_BLOCKING, CALL_NONBLOCKING, CALL_ON_STREAM };
 
-/* An operation whose arguments are good, with its buffer as it is, and the shape of the
- * type; NULL with *result and a sentence. */
+/* Checks the arguments and makes a request; its buffer is the caller's. *shape: of the datatype.
+ * NULL with an error class in *result and a sentence. */
 struct gpubind_operation *message_describe(const struct arguments *arguments, struct comm *comm,
                                            enum request_kind kind, struct type_shape *shape,
                                            int *result, struct gpubind_error *err);
-/* The same, ready for message_start: strided data are packed; gated when it is on a
- * stream. */
+/* The same, ready for message_start: strided data are prepared for packing, the request is ordered
+ * after the GPU's work, or deferred when it is on a stream. */
 struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
                                           enum request_kind kind, enum call_kind call,
                                           int *result, struct gpubind_error *err);
-/* Announces a send, posts a receive; what is gated waits from then on. */
+/* Announces a send, posts a receive. A deferred one has its place in MPI's order from now on. */
 void message_start(struct gpubind_operation *operation, bool blocking);
-/* Frees what is not needed any more. */
+/* Frees cached buffers and types beyond their limits, and memory whose mappings are to be
+ * closed. */
 void message_sweep(void);
 
-/* The end of a request, as the application hears of it. */
-
-/* What a finished operation returns: an MPI error class, with its sentence in err.
- * Fills the status (unless ignored) and forgets the operation; a persistent one is
- * inactive. */
+/* A complete request: returns its MPI error class, with the sentence in err, fills the status
+ * (unless ignored) and frees the request; a persistent one becomes inactive. */
 int request_finish(struct gpubind_operation *operation, MPI_Status *status,
                    struct gpubind_error *err);
-/* The status of a finished operation, which stays as it is. */
+/* Fills the status of a complete request, which stays as it is. */
 void request_status(struct gpubind_operation *operation, MPI_Status *status);
-/* The status of a request that there is none of. */
+/* The empty status of MPI_REQUEST_NULL and inactive requests. */
 void request_empty_status(MPI_Status *status);
 
 #endif

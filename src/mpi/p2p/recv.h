@@ -1,16 +1,17 @@
-/* What a receive does once its message is known: which path, and the copies on it. */
+/* A receive from the moment its message is known: waits until the sender and the GPU are ready,
+ * then has a transport get the data. */
 #ifndef GPUBIND_MPI_P2P_RECV_H
 #define GPUBIND_MPI_P2P_RECV_H
 
 #include "mpi/p2p/tag_match.h"
 
-/* The receive gets that message. The incoming_msg's data change hands. */
+/* The message matches the receive, which owns its data from now on. */
 void receive_start(struct gpubind_operation *receive, const struct incoming_msg *incoming);
-/* The same, for one that got its message too early for one of the two. */
+/* Continues a receive whose message matched before one of the two was ready. */
 void receive_again(struct gpubind_operation *receive);
-/* Its sender is gone: ends it with an error, unless it can go on alone. */
+/* The sender has died: completes the receive with an error, unless the rest needs no sender. */
 void receive_abandon(struct gpubind_operation *receive);
-/* Nobody gets it; the sender does not notice. */
+/* Drops a message that no receive gets; its sender completes as usual. */
 void receive_drop(const struct incoming_msg *incoming);
 /* Starts receives that wait for their sender, or for earlier work of the GPU. */
 void receives_progress(void);

@@ -1,25 +1,27 @@
-/* A receive that waits offers its buffer to the sender, who then copies into it: a push
- * takes 0.5 us less than a pull, and the receiver has had time to see that its GPU is
- * idle. See struct offer. */
+/* Rendezvous put: a receive that a call waits for advertises its buffer (RTR, ready to receive) to
+ * the one sender that it can come from; the sender copies into it. A put takes 0.5 us less than a
+ * get, and the receiver has had time to see that its GPU is idle. See struct rtr. */
 #ifndef GPUBIND_MPI_P2P_RNDV_PUT_H
 #define GPUBIND_MPI_P2P_RNDV_PUT_H
 
 #include "mpi/core/request.h"
 
-/* A posted receive that a thread waits for, offered if it can be. */
+/* Advertises the buffer of a posted receive that a call waits for, if it can be. */
 void rtr_post(struct gpubind_operation *receive);
-/* While waiting: says when earlier GPU work is done, sees whether it was taken. */
+/* While waiting: publishes that earlier GPU work on the buffer is done, and checks whether the
+ * sender has copied. */
 void rtr_progress(struct gpubind_operation *receive);
-/* Another message has come for it; the sender that it was offered to cannot take it
- * any more, since it has sent another message since. */
+/* Another message matches the receive. The sender cannot use the RTR any more: it names the
+ * sequence number of the next message, and that one has been sent. */
 void rtr_withdraw(struct gpubind_operation *receive);
-/* Ends the offer, if there is one. false: the sender has taken it, and fills the buffer. */
+/* Withdraws the RTR, if there is one. false: the sender has matched it, and is copying. */
 bool rtr_cancel(struct gpubind_operation *receive);
-/* The offer to this peer, before a message of its with that number is looked at: the
- * one before it may have gone into the offered buffer. */
+/* To be called before the message with that sequence number is matched: the one before it may have
+ * been put into the advertised buffer, and completes that receive first. */
 void rtr_settle_before(struct peer *peer, uint64_t sequence);
 
-/* Sends into an offered buffer and ends the send: true. false: there is none. */
+/* struct transport's put: copies to the advertised buffer and completes the send. false: there is
+ * none that matches. */
 bool rndv_put(struct gpubind_operation *send);
 
 #endif

@@ -1,21 +1,22 @@
-/* Sends that are announced before their data can be had: strided data that a GPU packs, and
- * calls that a stream has not got to. They have taken their place in the order of messages;
- * ORDER_DEFERRED says that their data are still to come. */
+/* Sends that are announced before their data are ready: strided data that a GPU is packing, and
+ * calls that a stream has not reached. They have their place in MPI's order; ORDER_DEFERRED says
+ * that the data are not ready. */
 #ifndef GPUBIND_MPI_P2P_SEND_DEFERRED_H
 #define GPUBIND_MPI_P2P_SEND_DEFERRED_H
 
 #include "mpi/core/request.h"
 
-/* Queues the packing of a send's strided data; the send is gated until they are packed, if
- * a GPU does it. -1 with a sentence: they cannot be; it is not gated. */
+/* Starts packing a send's strided data. The send is deferred until the GPU has packed them. -1 with
+ * a sentence: they cannot be packed; the send is not deferred. */
 int deferred_send_pack(struct gpubind_operation *send, struct gpubind_error *err);
-/* It is packed, and opened, also while this rank makes no call, if MPI is not needed. */
+/* Lets the progress thread finish the packing while this rank makes no call, if that needs no
+ * MPI. */
 void deferred_send_serve(const struct gpubind_operation *send);
-/* Some are being packed; without the lock. */
+/* Sends are being packed; may be called without the lock. */
 bool deferred_sends_pending(void);
-/* The data are there, or (not good) cannot be had: says so to the receiver. */
+/* The data are ready, or (good false) packing has failed: tells the receiver. */
 void deferred_send_release(struct gpubind_operation *send, bool good);
-/* Opens those that are packed; mpi: also those to other nodes. */
+/* Releases those that are packed; mpi: also those to other nodes. */
 void deferred_sends_progress(bool mpi);
 
 #endif

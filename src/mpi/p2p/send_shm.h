@@ -4,14 +4,14 @@
 
 #include "mpi/core/request.h"
 
-/* Announces the message, or queues it until a descriptor is free. */
+/* Announces the message (RTS), or queues it until a descriptor is free. */
 void send_shm(struct gpubind_operation *send);
-/* What receivers did to our descriptors. */
+/* Handles the states that receivers have set in this rank's descriptors. */
 void send_shm_progress(struct domain *domain);
-/* Somebody waits for it: makes the data ready; a small message that nobody takes is
- * stashed, so that the wait ends. */
+/* A call waits for the send: makes the data ready; a small message that no receive has matched is
+ * copied to an eager buffer, so that the wait ends. */
 void send_shm_nudge(struct gpubind_operation *send);
-/* It is gated no more. not good: its data cannot be had. */
+/* The stream has reached a deferred send, or its data are packed. good false: packing failed. */
 void send_shm_ready(struct gpubind_operation *send, bool good);
 
 #endif

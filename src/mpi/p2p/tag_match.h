@@ -1,50 +1,53 @@
-/* Which receive takes which message: MPI's rules, by communicator. */
+/* Tag matching: per communicator one list of posted receives and one of unexpected messages, both
+ * in order. */
 #ifndef GPUBIND_MPI_P2P_TAG_MATCH_H
 #define GPUBIND_MPI_P2P_TAG_MATCH_H
 
 #include "mpi/core/request.h"
 
-/* A message that was announced to this rank. */
+/* A message whose header has reached this rank. */
 struct incoming_msg {
     struct incoming_msg *next;
     struct wire_header header;
     struct domain *domain;
     struct peer *peer;
-    struct descriptor *from; /* it came through shared memory; else */
-    char *data;              /* what came with it by MPI, malloc'ed; NULL: nothing */
-    uint64_t copied_nbytes;    /* see unexpected.h: counted for it, */
-    bool in_eager_buffer;            /* or its data lie in the sender's eager buffer */
+    struct descriptor *from; /* the sender's, on a node; NULL: the header came by MPI */
+    char *data;              /* data that came behind the header, malloc'ed; NULL: none */
+    uint64_t copied_nbytes;  /* what unexpected.c has counted for it */
+    bool in_eager_buffer;    /* its data lie in the sender's eager buffer */
 };
 
-/* Messages with this tag, which is negative, on communicators of the library's own go to take
- * when they arrive. One for each tag. */
+/* Active messages: those with this tag (negative) on the library's own communicators are passed to
+ * take when they arrive, without a receive. One handler for each tag. */
 void match_set_handler(int tag,
                        void (*take)(struct comm *comm, const struct incoming_msg *incoming));
-/* Gives a new message to the oldest receive that fits, or keeps it. The incoming_msg is
- * copied; its data change hands. */
+/* Starts the oldest posted receive that matches, or appends the message to the unexpected queue.
+ * The struct is copied; this module owns its data from now on. */
 void match_incoming(const struct incoming_msg *incoming);
-/* Gives the oldest kept message that fits to the receive, or posts the receive. */
+/* Starts the receive with the oldest unexpected message that matches, or posts it. */
 void match_receive(struct gpubind_operation *receive);
-/* The oldest kept message that a receive would take; NULL: none. */
+/* Probe: the oldest unexpected message that a receive would match; NULL: none. */
 const struct incoming_msg *match_peek(const struct comm *comm, int source, int tag);
-/* Takes that message out of the kept ones: no other receive gets it. NULL: there is none. */
+/* Matched probe: takes that message out of the queue, so that no receive matches it. NULL: none. */
 struct incoming_msg *match_extract(const struct comm *comm, int source, int tag);
-/* It is one that was taken, and not received since. */
+/* Whether it came from match_extract and has not been received. */
 bool match_is_extracted(const struct incoming_msg *incoming);
-/* Gives a taken message to the receive; it is freed. */
+/* Starts the receive with an extracted message, which is freed. */
 void match_receive_extracted(struct gpubind_operation *receive, struct incoming_msg *incoming);
-struct incoming_msg *match_extracted(void); /* all of these */
-/* The kept messages of that communicator, oldest first. */
+/* The list of extracted messages. */
+struct incoming_msg *match_extracted(void);
+/* The unexpected messages of the communicator with this context, oldest first; of all unknown
+ * contexts when no communicator has it. */
 struct incoming_msg *match_unexpected(uint64_t context);
-/* From now on nobody receives any more: messages that nobody took are dropped, so that
- * their senders' ends come. */
+/* At the end: drops all unexpected messages, now and later, so that their senders complete. */
 void match_close(void);
-/* Takes a posted receive off its list; false: it is in none. */
+/* Removes a posted receive from its list; false: it is not posted. */
 bool match_withdraw(struct gpubind_operation *receive);
-/* Messages that came before their communicator was attached here: now it may be. */
+/* A communicator was attached: matches messages that arrived before with an unknown context. */
 void match_adopt(void);
-/* The domain ends, and all its communicators are gone. */
+/* The domain ends: drops its messages with unknown contexts. */
 void match_forget(const struct domain *domain);
+/* The communicator ends: frees its unexpected messages. */
 void match_clear(struct comm *comm);
 
 #endif

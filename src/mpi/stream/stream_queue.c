@@ -54,7 +54,8 @@ static bool is_idle(const struct stream_queue *stream)
 {
     return !stream->open && !stream->wanted && !stream->queued.first &&
            !stream->awaited.first && !stream->unawaited.first && !stream->quiets &&
-           stream->result == MPI_SUCCESS && stream_flag_has(stream->reached, stream->reached->value);
+           stream->result == MPI_SUCCESS &&
+           stream_flag_has(stream->reached, stream->reached->value);
 }
 
 /* Drops an idle queue, whose stream the application may have destroyed since. */

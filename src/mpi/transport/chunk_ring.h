@@ -1,5 +1,5 @@
-/* A message that goes in chunks through a bounce buffer, which is used as a ring: chunk i lies at place
- * i modulo depth. Sizes, addresses and copies of chunks; who may fill or drain which chunk is
+/* A message that goes in chunks through a bounce buffer, which is used as a ring: chunk i lies at
+ * place i modulo depth. Sizes, addresses and copies of chunks; who may fill or drain which chunk is
  * agreed upon by the protocols (rndv_staged_shm.c, rndv_staged_mpi.c). */
 #ifndef GPUBIND_MPI_TRANSPORT_CHUNK_RING_H
 #define GPUBIND_MPI_TRANSPORT_CHUNK_RING_H
@@ -25,7 +25,8 @@ void chunk_ring_init(struct chunk_ring *ring, const struct gpubind_operation *op
 size_t chunk_ring_nbytes(const struct chunk_ring *ring, uint64_t chunk);
 gpu_address chunk_ring_in_bounce(const struct chunk_ring *ring, uint64_t chunk);
 gpu_address chunk_ring_in_message(const struct chunk_ring *ring, uint64_t chunk);
-/* Starts the copy of that chunk, to the bounce buffer (out) or from it. 0, or -1 with a sentence. */
+/* Starts the copy of that chunk, to the bounce buffer (out) or from it. 0, or -1 with a
+ * sentence. */
 int chunk_ring_copy(struct chunk_ring *ring, uint64_t chunk, bool out, struct gpubind_error *err);
 /* 1: the copy of that chunk has ended; 0: not yet; -1: it failed. err may be NULL. */
 int chunk_ring_copied(struct chunk_ring *ring, uint64_t chunk, struct gpubind_error *err);

@@ -1,7 +1,7 @@
-/* Messages between ranks of a node whose GPUs cannot reach each other, or between a
- * GPU and host memory: in chunks through the sender's bounce buffer. The sender copies into
- * the bounce buffer while the receiver copies out of it. The bounce buffer is page-locked shared memory;
- * or, for GPU memory that has no IPC handle, memory of the sender's GPU that has. */
+/* Messages between ranks of a node whose GPUs cannot reach each other, or between a GPU and host
+ * memory: in chunks through the sender's bounce buffer. The sender copies into the bounce buffer
+ * while the receiver copies out of it. The bounce buffer is page-locked shared memory; or, for GPU
+ * memory that has no IPC handle, memory of the sender's GPU that has. */
 #ifndef GPUBIND_MPI_TRANSPORT_RNDV_STAGED_SHM_H
 #define GPUBIND_MPI_TRANSPORT_RNDV_STAGED_SHM_H
 
