@@ -46,7 +46,7 @@ static size_t bytes_of_shape(uint64_t count, int64_t *bytes)
     return n;
 }
 
-static size_t bytes_of_layout(const struct layout *l, int64_t *bytes)
+static size_t bytes_of_layout(const struct strided_buffer *l, int64_t *bytes)
 {
     size_t n = 0;
 
@@ -60,7 +60,7 @@ static size_t bytes_of_layout(const struct layout *l, int64_t *bytes)
     return n;
 }
 
-static bool is_right(uint64_t count, const struct layout *layout)
+static bool is_right(uint64_t count, const struct strided_buffer *layout)
 {
     static int64_t wanted[BYTES_MOST], got[BYTES_MOST];
     size_t n = bytes_of_shape(count, wanted);
@@ -95,7 +95,7 @@ static void random_regular(void)
     for (int i = 0; i < 20000; i++) {
         const int nlevels = any(0, 3);
         const uint64_t count = nlevels < 3 ? (uint64_t)any(1, 4) : 1;
-        struct layout layout;
+        struct strided_buffer layout;
 
         nest(nlevels, (size_t)any(1, 8));
         if (!layout_of(&shape, count, &layout))
@@ -118,7 +118,7 @@ static void random_irregular(void)
         const uint64_t count = (uint64_t)any(1, 3);
         const int n = any(1, 6);
         MPI_Aint at = 0;
-        struct layout layout;
+        struct strided_buffer layout;
 
         begin();
         for (int b = 0; b < n; b++) {
@@ -138,7 +138,7 @@ static void random_irregular(void)
 static void is_layout(uint64_t count, uint64_t run, uint32_t x, uint32_t y, uint32_t z,
                       const char *what)
 {
-    struct layout layout;
+    struct strided_buffer layout;
 
     if (!tap_ok(layout_of(&shape, count, &layout) && layout.run == run && layout.count[0] == x &&
                     layout.count[1] == y && layout.count[2] == z,
@@ -149,7 +149,7 @@ static void is_layout(uint64_t count, uint64_t run, uint32_t x, uint32_t y, uint
 
 static void refuses(uint64_t count, const char *what)
 {
-    struct layout layout;
+    struct strided_buffer layout;
 
     tap_ok(!layout_of(&shape, count, &layout), "%s: refused", what);
 }

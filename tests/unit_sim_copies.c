@@ -131,10 +131,10 @@ static int launch(struct CUfunc_st *kernel, struct copy_kernel_job *job, struct 
 {
     void *parameters[] = {job};
 
-    job->pieces_before[0] = 0;
+    job->chunks_before[0] = 0;
     for (unsigned i = 0; i < job->n; i++)
-        job->pieces_before[i + 1] = job->pieces_before[i] +
-            (unsigned)((job->nbytes[i] + COPY_KERNEL_PIECE - 1) / COPY_KERNEL_PIECE);
+        job->chunks_before[i + 1] = job->chunks_before[i] +
+            (unsigned)((job->nbytes[i] + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
     return cu.cuLaunchKernel(kernel, 8, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0, stream, parameters,
                              NULL);
 }
@@ -202,13 +202,13 @@ static void exchanges(void)
     streams[0] = new_stream(CUDA_STREAM_NON_BLOCKING);
     streams[1] = new_stream(CUDA_STREAM_NON_BLOCKING);
     a = allocate(512);
-    words = allocate(4 * EXCHANGE_WORD);
-    WANT(cu.cuMemsetD8Async(words, 0, 4 * EXCHANGE_WORD, streams[0]), CUDA_OK);
+    words = allocate(4 * EXCHANGE_FLAG);
+    WANT(cu.cuMemsetD8Async(words, 0, 4 * EXCHANGE_FLAG, streams[0]), CUDA_OK);
     WANT(cu.cuMemsetD8Async(a, 7, 256, streams[0]), CUDA_OK);
     send.sends[0] = (struct kernel_send){
         .copy = {a + 256, a, 256, 2, KERNEL_CONTIGUOUS, KERNEL_CONTIGUOUS, 1},
-        .ready = words, .done = words + 2 * EXCHANGE_WORD};
-    receive.receives[0] = (struct kernel_receive){words, words + 2 * EXCHANGE_WORD, 2};
+        .ready = words, .done = words + 2 * EXCHANGE_FLAG};
+    receive.receives[0] = (struct kernel_receive){words, words + 2 * EXCHANGE_FLAG, 2};
     WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
     WANT(cu.cuStreamQuery(streams[0]), CUDA_NOT_READY);
     WANT(start_exchange(kernel, &receive, streams[1]), CUDA_OK);
@@ -216,11 +216,11 @@ static void exchanges(void)
     WANT(cu.cuStreamSynchronize(streams[0]), CUDA_OK);
     WANT(byte_at(a + 511), 7);
     WANT(byte_at(words), 0);
-    WANT(byte_at(words + 3 * EXCHANGE_WORD), 0);
-    send.sends[0].done = words + 3 * EXCHANGE_WORD; /* the second part's lies behind the memory */
+    WANT(byte_at(words + 3 * EXCHANGE_FLAG), 0);
+    send.sends[0].done = words + 3 * EXCHANGE_FLAG; /* the second part's lies behind the memory */
     WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
     WANT(cu.cuStreamSynchronize(streams[0]), 700);
-    send.sends[0].done = words + 2 * EXCHANGE_WORD;
+    send.sends[0].done = words + 2 * EXCHANGE_FLAG;
     send.sends[0].copy.to = a + 257;
     WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
     WANT(cu.cuStreamSynchronize(streams[0]), 700);

@@ -75,7 +75,8 @@ static void step(const struct side *side, const struct way *way, size_t nbytes, 
         const int message = i + 2 * (number % 2);
         const cuda_address skip = (unsigned)message * nbytes;
         const unsigned parts = way->kernel ? exchange_parts(nbytes) : 1;
-        struct layout from = {side->own.out + skip, nbytes, {1, 1, 1}, {0, 0, 0}}, to = from;
+        struct strided_buffer from = {side->own.out + skip, nbytes, {1, 1, 1}, {0, 0, 0}};
+        struct strided_buffer to = from;
 
         to.address = side->other.in + skip;
         sends[i] = (struct exchange_send){
@@ -214,14 +215,16 @@ static void exchanges(const struct side *side, int steps)
 
 /* ---- strided copies within the GPU */
 
-struct strided {
+struct stride_case {
     const char *name;
     bool to, from; /* is it strided? else packed */
 };
 
-static struct layout rows_of(cuda_address address, uint32_t rows, uint64_t run, bool strided)
+static struct strided_buffer rows_of(cuda_address address, uint32_t rows, uint64_t run,
+                                     bool strided)
 {
-    return (struct layout){address, run, {rows, 1, 1}, {strided ? STRIDE : (int64_t)run, 0, 0}};
+    return (struct strided_buffer){
+        address, run, {rows, 1, 1}, {strided ? STRIDE : (int64_t)run, 0, 0}};
 }
 
 /* Only the rows' bytes, and all of them, were written: each with its number's low byte. */
@@ -259,8 +262,8 @@ static void fill_rows(const struct side *side, cuda_address from, uint32_t rows,
     free(bytes);
 }
 
-static double copy_rows(const struct side *side, const struct layout *to,
-                        const struct layout *from, uint64_t nbytes, int steps)
+static double copy_rows(const struct side *side, const struct strided_buffer *to,
+                        const struct strided_buffer *from, uint64_t nbytes, int steps)
 {
     struct gpubind_error err;
     double start = 0;
@@ -270,7 +273,7 @@ static double copy_rows(const struct side *side, const struct layout *to,
             wait_for(side);
             start = now_us();
         }
-        if (layout_copy(side->gpu, side->stream, to, from, nbytes, &err) < 0) {
+        if (strided_copy(side->gpu, side->stream, to, from, nbytes, &err) < 0) {
             fprintf(stderr, "%s\n", err.text);
             abort();
         }
@@ -281,7 +284,7 @@ static double copy_rows(const struct side *side, const struct layout *to,
 
 static void copies(const struct side *side, uint32_t most, int steps)
 {
-    static const struct strided kinds[] = {
+    static const struct stride_case kinds[] = {
         {"strided to strided", true, true}, {"strided to packed", false, true},
         {"packed to strided", true, false},
     };
@@ -295,11 +298,11 @@ static void copies(const struct side *side, uint32_t most, int steps)
     printf("\n%-20s %10s %10s %10s %10s %10s\n", "us a copy", "rows", "bytes", "kernel", "driver",
            "GB/s");
     for (size_t k = 0; k < 9; k++) {
-        const struct strided *kind = &kinds[k % 3];
+        const struct stride_case *kind = &kinds[k % 3];
         const uint64_t run = runs[k / 3];
         const uint32_t rows = most * 8 / (uint32_t)run;
-        const struct layout there = rows_of(to, rows, run, kind->to);
-        const struct layout here = rows_of(from, rows, run, kind->from);
+        const struct strided_buffer there = rows_of(to, rows, run, kind->to);
+        const struct strided_buffer here = rows_of(from, rows, run, kind->from);
         double us[2];
         bool good = true;
 

@@ -195,7 +195,7 @@ static void write_words(const struct side *side, uint64_t value)
 {
     struct gpubind_error err;
 
-    must(words_write(side->gpu, side->own.words, SIDE_WORDS, value, &err), "words_write");
+    must(gpu_flags_write(side->gpu, side->own.words, SIDE_WORDS, value, &err), "gpu_flags_write");
 }
 
 /* Rank 0 queues exchanges that rank 1 never begins, and breaks them. */
@@ -213,7 +213,7 @@ static void broken(const struct side *side, uint64_t seed)
     if (side->rank == 0) {
         for (unsigned i = 0; i < BROKEN; i++)
             side_exchange(side, &scene);
-        write_words(side, EXCHANGE_BROKEN);
+        write_words(side, EXCHANGE_FLAG_BROKEN);
         good = gpu_driver()->cuStreamSynchronize(side->stream) == CUDA_OK;
     }
     side_meet(side);

@@ -22,7 +22,7 @@ static uint64_t some(struct random *random, unsigned bits)
 }
 
 /* Counts whose product, times run, is n bytes or a little more. */
-static void split(struct random *random, uint64_t n, struct layout *layout)
+static void split(struct random *random, uint64_t n, struct strided_buffer *layout)
 {
     uint64_t rows = (n + layout->run - 1) / layout->run;
 
@@ -34,7 +34,7 @@ static void split(struct random *random, uint64_t n, struct layout *layout)
 }
 
 /* Strides with gaps, in units; a level may run backwards. The extent, in bytes. */
-static uint64_t spread(struct random *random, uint64_t unit, struct layout *layout)
+static uint64_t spread(struct random *random, uint64_t unit, struct strided_buffer *layout)
 {
     uint64_t extent = layout->run;
 
@@ -58,7 +58,7 @@ static uint64_t spread(struct random *random, uint64_t unit, struct layout *layo
 }
 
 static void make_layout(struct random *random, uint64_t n, uint64_t unit, size_t slot,
-                        struct layout *layout)
+                        struct strided_buffer *layout)
 {
     do {
         layout->run = happens(random, 3) ? n : unit * some(random, 8);
@@ -97,7 +97,7 @@ void scene_make(struct random *random, struct scene *scene)
     }
 }
 
-uint64_t layout_place(const struct layout *layout, uint64_t byte)
+uint64_t layout_place(const struct strided_buffer *layout, uint64_t byte)
 {
     const uint64_t row = byte / layout->run, plane = row / layout->count[0];
 
@@ -107,7 +107,7 @@ uint64_t layout_place(const struct layout *layout, uint64_t byte)
            (uint64_t)layout->stride[2] * (plane / layout->count[1]);
 }
 
-static void print_layout(const struct layout *layout)
+static void print_layout(const struct strided_buffer *layout)
 {
     fprintf(stderr, "%llu + %llu", layout->address, (unsigned long long)layout->run);
     for (int i = 0; i < 3; i++)

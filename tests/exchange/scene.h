@@ -9,7 +9,7 @@
 #define SCENE_PARTS 32                /* at most */
 
 struct message {
-    struct layout from, to; /* addresses: bytes from the start of the slot */
+    struct strided_buffer from, to; /* addresses: bytes from the start of the slot */
     uint64_t nbytes;
     unsigned parts;
     bool sure;
@@ -29,7 +29,7 @@ uint64_t random_below(struct random *random, uint64_t limit);
 /* A few messages, or a crowd of short ones. */
 void scene_make(struct random *random, struct scene *scene);
 /* Where the message's byte lies in its slot, as the header says it: by counting. */
-uint64_t layout_place(const struct layout *layout, uint64_t byte);
+uint64_t layout_place(const struct strided_buffer *layout, uint64_t byte);
 /* One line. */
 void message_print(const struct message *message);
 

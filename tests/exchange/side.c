@@ -77,7 +77,7 @@ int side_start(struct side *side, size_t nbytes)
     must(gpu_driver()->cuStreamCreate(&side->stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
     side->own.out = share(side, nbytes, &side->other.out);
     side->own.in = share(side, nbytes, &side->other.in);
-    side->own.words = share(side, SIDE_WORDS * EXCHANGE_WORD, &side->other.words);
+    side->own.words = share(side, SIDE_WORDS * EXCHANGE_FLAG, &side->other.words);
     return 0;
 }
 
@@ -99,7 +99,7 @@ void side_end(struct side *side)
 
 cuda_address ready_words(const struct arena *arena, int message)
 {
-    return arena->words + (unsigned)message * SCENE_PARTS * EXCHANGE_WORD;
+    return arena->words + (unsigned)message * SCENE_PARTS * EXCHANGE_FLAG;
 }
 
 cuda_address done_words(const struct arena *arena, int message)
@@ -107,8 +107,8 @@ cuda_address done_words(const struct arena *arena, int message)
     return ready_words(arena, SCENE_MESSAGES + message);
 }
 
-static struct layout at(cuda_address arena, const struct scene *scene, int message,
-                        struct layout layout)
+static struct strided_buffer at(cuda_address arena, const struct scene *scene, int message,
+                                struct strided_buffer layout)
 {
     layout.address += arena + (unsigned)message * scene->slot;
     return layout;
@@ -144,11 +144,11 @@ void side_copy(const struct side *side, const struct scene *scene)
     const struct message *messages = scene->messages[side->rank];
 
     for (int i = 0; i < scene->n[side->rank]; i++) {
-        const struct layout to = at(side->own.in, scene, i, messages[i].to);
-        const struct layout from = at(side->own.out, scene, i, messages[i].from);
+        const struct strided_buffer to = at(side->own.in, scene, i, messages[i].to);
+        const struct strided_buffer from = at(side->own.out, scene, i, messages[i].from);
         struct gpubind_error err;
 
-        if (layout_copy(side->gpu, side->stream, &to, &from, messages[i].nbytes, &err) == 0)
+        if (strided_copy(side->gpu, side->stream, &to, &from, messages[i].nbytes, &err) == 0)
             continue;
         fprintf(stderr, "%s\n", err.text);
         abort();

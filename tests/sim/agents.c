@@ -18,8 +18,8 @@ static struct operation *make_one(const struct agent_copy *copy, struct CUstream
     job.to[0] = copy->to;
     job.from[0] = copy->from;
     job.nbytes[0] = copy->nbytes;
-    job.pieces_before[1] =
-        (unsigned)((copy->nbytes + COPY_KERNEL_PIECE - 1) / COPY_KERNEL_PIECE);
+    job.chunks_before[1] =
+        (unsigned)((copy->nbytes + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
     return make_copies(&job, 1, stream);
 }
 
@@ -31,9 +31,9 @@ static struct operation *make_job(const struct agent_command *command,
         return make_one(&command->job.one, stream);
     case AGENT_COPY:
         return make_copies(&command->job.copy, 1, stream);
-    case AGENT_LAYOUT:
+    case AGENT_STRIDED:
         return make_layout(&command->job.layout, command->job.layout.copy.parts, stream);
-    case AGENT_GATHER:
+    case AGENT_IOV:
         return make_gather(&command->job.gather, 1, stream);
     default:
         sim_die("a copy agent's command of kind %u", command->kind);

@@ -26,7 +26,7 @@ enum { TO, FROM, READY, DONE, OF_SEND };
 enum { RECEIVE_READY, RECEIVE_DONE, OF_RECEIVE };
 
 /* How far the units lie from the first one, in bytes. */
-static void find_extent(const struct kernel_shape *shape, uint64_t units, int64_t *low,
+static void find_extent(const struct kernel_levels *shape, uint64_t units, int64_t *low,
                         int64_t *high)
 {
     uint64_t left = units;
@@ -51,7 +51,7 @@ static bool find_bytes(const struct CUctx_st *context, cuda_address start, uint6
 }
 
 static bool find_end(const struct CUctx_st *context, const struct kernel_copy *copy,
-                     const struct kernel_shape *shape, cuda_address start, struct place *place,
+                     const struct kernel_levels *shape, cuda_address start, struct place *place,
                      uint64_t *first)
 {
     int64_t low = 0, high = (int64_t)copy->nbytes - copy->unit;
@@ -63,23 +63,23 @@ static bool find_end(const struct CUctx_st *context, const struct kernel_copy *c
 }
 
 static bool find_ends(const struct CUctx_st *context, const struct kernel_copy *copy,
-                      const struct kernel_shape *shapes, struct place *places, struct ends *ends)
+                      const struct kernel_levels *shapes, struct place *places, struct ends *ends)
 {
-    const bool shaped = copy->to_shape != KERNEL_CONTIGUOUS;
+    const bool shaped = copy->to_levels != KERNEL_CONTIGUOUS;
 
     if (!copy->parts || !copy->unit || copy->nbytes % copy->unit ||
         copy->nbytes / copy->unit > KERNEL_UNITS_MOST || (copy->to | copy->from) % copy->unit)
         sim_die("a kernel's copy of %llu bytes in units of %u", copy->nbytes, copy->unit);
     if (!copy->nbytes)
         return true;
-    return find_end(context, copy, shaped ? &shapes[copy->to_shape] : NULL, copy->to, &places[TO],
+    return find_end(context, copy, shaped ? &shapes[copy->to_levels] : NULL, copy->to, &places[TO],
                     &ends->to) &&
-           find_end(context, copy, shaped ? &shapes[copy->from_shape] : NULL, copy->from,
+           find_end(context, copy, shaped ? &shapes[copy->from_levels] : NULL, copy->from,
                     &places[FROM], &ends->from);
 }
 
 static void copy_part(const struct operation *op, const struct kernel_copy *copy,
-                      const struct kernel_shape *shapes, const struct place *places,
+                      const struct kernel_levels *shapes, const struct place *places,
                       const struct ends *ends, unsigned part)
 {
     unsigned long long begin;
@@ -90,18 +90,18 @@ static void copy_part(const struct operation *op, const struct kernel_copy *copy
         return;
     to = operation_touch(op, &places[TO], "writes") + ends->to;
     from = operation_touch(op, &places[FROM], "reads") + ends->from;
-    if (copy->to_shape == KERNEL_CONTIGUOUS)
+    if (copy->to_levels == KERNEL_CONTIGUOUS)
         memmove(to + begin, from + begin, end - begin);
     else
         for (unsigned i = (unsigned)(begin / copy->unit); i < end / copy->unit; i++)
-            memmove(to + kernel_offset(&shapes[copy->to_shape], i),
-                    from + kernel_offset(&shapes[copy->from_shape], i), copy->unit);
+            memmove(to + kernel_offset(&shapes[copy->to_levels], i),
+                    from + kernel_offset(&shapes[copy->from_levels], i), copy->unit);
 }
 
 /* ---- one copy, without words */
 
 struct layout_state {
-    struct layout_kernel_job job;
+    struct strided_kernel_job job;
     struct ends ends;
 };
 
@@ -136,7 +136,7 @@ struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_
 static uint32_t *word_of(const struct operation *op, const struct place *place, unsigned part,
                          const char *what)
 {
-    return (uint32_t *)(operation_touch(op, place, what) + EXCHANGE_WORD * part);
+    return (uint32_t *)(operation_touch(op, place, what) + EXCHANGE_FLAG * part);
 }
 
 static void set(uint32_t *word, uint32_t value)
@@ -217,8 +217,8 @@ static enum step do_exchange(struct operation *op)
 static bool find_words(const struct CUctx_st *context, unsigned long long words, unsigned parts,
                        struct place *place)
 {
-    return words % EXCHANGE_WORD == 0 &&
-           find_bytes(context, words, (uint64_t)EXCHANGE_WORD * parts, place);
+    return words % EXCHANGE_FLAG == 0 &&
+           find_bytes(context, words, (uint64_t)EXCHANGE_FLAG * parts, place);
 }
 
 static bool find_places(const struct CUctx_st *context, struct operation *op,

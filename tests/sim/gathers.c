@@ -6,29 +6,29 @@
 #include "tests/sim/kernels.h"
 
 struct end {
-    const struct gather_kernel_end *told;
+    const struct iov_kernel_end *told;
     const uint64_t *position, *first; /* NULL: it is dense */
     const int64_t *at;
 };
 
 struct gathering {
-    const struct gather_kernel_job *job;
+    const struct iov_kernel_job *job;
     const struct CUctx_st *context;
     struct end to, from;
 };
 
 /* The table in the device's memory; its size follows from what is told. */
-static bool read_table(struct end *end, const struct gather_kernel_end *told,
+static bool read_table(struct end *end, const struct iov_kernel_end *told,
                        const struct CUctx_st *context)
 {
-    const uint64_t tiles = (told->nbytes + GATHER_KERNEL_TILE - 1) / GATHER_KERNEL_TILE;
+    const uint64_t tiles = (told->nbytes + IOV_KERNEL_TILE - 1) / IOV_KERNEL_TILE;
     const uint64_t nbytes = 8 * (2 * told->n + 1 + tiles + 1);
     struct place place;
 
     *end = (struct end){.told = told};
     if (!told->table)
         return true;
-    if (told->nbytes < GATHER_KERNEL_ELEMENT ||
+    if (told->nbytes < IOV_KERNEL_ELEMENT ||
         place_find(CALL_cuLaunchKernel, told->table, nbytes, &place) != CUDA_OK ||
         !place_reached(context, &place))
         return false;
@@ -40,7 +40,7 @@ static bool read_table(struct end *end, const struct gather_kernel_end *told,
 
 static uint64_t find_piece(const struct end *end, uint64_t in)
 {
-    const uint64_t tile = in / GATHER_KERNEL_TILE, high = end->first[tile + 1];
+    const uint64_t tile = in / IOV_KERNEL_TILE, high = end->first[tile + 1];
     uint64_t low = end->first[tile];
 
     for (unsigned step = (unsigned)end->told->steps; step-- > 0;)
@@ -53,7 +53,7 @@ static uint64_t find_piece(const struct end *end, uint64_t in)
  * the table is wrong. */
 static bool find_byte(const struct end *end, uint64_t byte, uint64_t *address, uint64_t *length)
 {
-    const struct gather_kernel_end *told = end->told;
+    const struct iov_kernel_end *told = end->told;
     uint64_t in, piece;
 
     *address = told->address + byte;

@@ -90,13 +90,13 @@ int cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module, co
 static bool read_copy(const struct CUctx_st *context, const struct copy_kernel_job *job, unsigned i,
                       struct copy *copy)
 {
-    uint64_t pieces = job->pieces_before[i + 1] - job->pieces_before[i];
+    uint64_t pieces = job->chunks_before[i + 1] - job->chunks_before[i];
 
     copy->rows = 1;
     copy->width = job->nbytes[i];
-    if (pieces * COPY_KERNEL_PIECE < job->nbytes[i])
-        copy->width = pieces * COPY_KERNEL_PIECE;
-    if (pieces && (pieces - 1) * COPY_KERNEL_PIECE >= job->nbytes[i])
+    if (pieces * COPY_KERNEL_CHUNK < job->nbytes[i])
+        copy->width = pieces * COPY_KERNEL_CHUNK;
+    if (pieces && (pieces - 1) * COPY_KERNEL_CHUNK >= job->nbytes[i])
         return false; /* the last piece would be of nearly 2^64 bytes */
     if (!copy->width)
         return true;
@@ -126,8 +126,8 @@ struct operation *make_copies(const void *parameter, unsigned blocks, struct CUs
 static const struct kernel kernels[] = {
     {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, make_copies},
     {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_exchange},
-    {LAYOUT_KERNEL_NAME, LAYOUT_KERNEL_THREADS, make_layout},
-    {GATHER_KERNEL_NAME, GATHER_KERNEL_THREADS, make_gather},
+    {STRIDED_KERNEL_NAME, STRIDED_KERNEL_THREADS, make_layout},
+    {IOV_KERNEL_NAME, IOV_KERNEL_THREADS, make_gather},
     {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent},
 };
 

@@ -232,7 +232,7 @@ static void agent_stop(struct gpu *gpu)
 
 static const struct gpu_agent_ops ops = {.rests = agent_rests, .stop = agent_stop};
 
-void agent_hold(struct gpu *gpu, int more)
+void agent_expect(struct gpu *gpu, int more)
 {
     struct agent *agent = gpu->agent;
 

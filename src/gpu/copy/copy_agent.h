@@ -1,4 +1,5 @@
-/* The copy agent: copies without a call of the driver.
+/* The copy agent: a persistent kernel that copies while streams wait, without a call of the
+ * driver.
  *
  * While a stream of the application waits for the library, the application may sit in a
  * call of the driver that waits for that stream: a synchronous copy, cudaFree, the first
@@ -6,9 +7,9 @@
  * event of other threads waits for it; so the library's thread could not move the data that
  * the stream waits for (driver 580, two H200; see README.md for which calls these are).
  *
- * Therefore a kernel is launched before the stream is made to wait. It lies in a stream of
- * the library, behind a wait for a word of page-locked memory, the doorbell. What is to be
- * copied is posted as a command in page-locked memory; the first command rings the
+ * Therefore a kernel is launched before the stream is made to wait. It is queued in a
+ * stream of the library, behind a wait for a flag in page-locked memory, the doorbell. What is to
+ * be copied is posted as a command in page-locked memory; the first command rings the
  * doorbell. The instance exits when nothing is to do and one lies ready for each stream that
  * waits, or none does any more: between messages no multiprocessor is taken, and a call that
  * waits for the whole context is not kept waiting.
@@ -22,7 +23,7 @@
 #include "gpu/core/gpu_context.h"
 
 /* Before a stream of the GPU's context is made to wait (1), and when it goes on (-1). */
-void agent_hold(struct gpu *gpu, int more);
+void agent_expect(struct gpu *gpu, int more);
 /* What would go into that stream is to be posted. Not what waits for the application's work in
  * GPU_PACK. */
 bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream);

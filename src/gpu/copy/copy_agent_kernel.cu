@@ -143,7 +143,7 @@ static __device__ void execute(const struct agent_command &command)
     case AGENT_COPY:
         copy_job(command.job.copy);
         break;
-    case AGENT_LAYOUT:
+    case AGENT_STRIDED:
         for (unsigned part = blockIdx.x; part < command.job.layout.copy.parts; part += gridDim.x)
             copy_part<8>(command.job.layout.copy, command.job.layout.shapes, part);
         break;

@@ -13,7 +13,7 @@
 #define AGENT_INSTANCES 64u /* launched and not known to have exited */
 #define AGENT_LINE 64       /* bytes: words that different sides write lie apart */
 
-enum agent_kind { AGENT_ONE, AGENT_COPY, AGENT_LAYOUT, AGENT_GATHER };
+enum agent_kind { AGENT_ONE, AGENT_COPY, AGENT_STRIDED, AGENT_IOV };
 
 #define AGENT_ALONE 32768u /* bytes of one copy that one block does, without the others */
 
@@ -29,8 +29,8 @@ struct __attribute__((aligned(16))) agent_command {
     union {
         struct agent_copy one;
         struct copy_kernel_job copy;
-        struct layout_kernel_job layout;
-        struct gather_kernel_job gather;
+        struct strided_kernel_job layout;
+        struct iov_kernel_job gather;
     } job;
 };
 

@@ -27,10 +27,10 @@ static void fill_job(struct copy_kernel_job *job, const struct copy *copies, int
         job->to[i] = copies[i].to;
         job->from[i] = copies[i].from;
         job->nbytes[i] = copies[i].nbytes;
-        job->pieces_before[i] = pieces;
-        pieces += (unsigned)((copies[i].nbytes + COPY_KERNEL_PIECE - 1) / COPY_KERNEL_PIECE);
+        job->chunks_before[i] = pieces;
+        pieces += (unsigned)((copies[i].nbytes + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
     }
-    job->pieces_before[n] = pieces;
+    job->chunks_before[n] = pieces;
     job->n = (unsigned)n;
 }
 
@@ -42,7 +42,7 @@ static int launch(gpu_function kernel, gpu_stream stream,
     void *parameters[] = {&job};
 
     fill_job(&job, copies, n);
-    grid = blocks < job.pieces_before[n] ? blocks : job.pieces_before[n];
+    grid = blocks < job.chunks_before[n] ? blocks : job.chunks_before[n];
     return gpu_driver()->cuLaunchKernel(kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0,
                                         stream, parameters, NULL);
 }

@@ -1,4 +1,4 @@
-/* Many copies in one launch: each warp takes pieces of COPY_KERNEL_PIECE bytes, so
+/* Many copies in one launch: each warp takes pieces of COPY_KERNEL_CHUNK bytes, so
  * that a few blocks keep the link busy whatever the sizes. */
 #include "gpu/copy/copy_kernel.h"
 
@@ -61,19 +61,19 @@ static __device__ void copy_job(const struct copy_kernel_job &job)
 {
     const unsigned lane = threadIdx.x % 32;
     const unsigned warps = gridDim.x * (blockDim.x / 32);
-    const unsigned pieces = job.pieces_before[job.n];
+    const unsigned pieces = job.chunks_before[job.n];
     unsigned at = 0;
 
     /* Neighbouring pieces go to different blocks. */
     for (unsigned piece = threadIdx.x / 32 * gridDim.x + blockIdx.x; piece < pieces; piece += warps) {
-        while (job.pieces_before[at + 1] <= piece)
+        while (job.chunks_before[at + 1] <= piece)
             at++;
         const unsigned long long skip =
-            (unsigned long long)(piece - job.pieces_before[at]) * COPY_KERNEL_PIECE;
+            (unsigned long long)(piece - job.chunks_before[at]) * COPY_KERNEL_CHUNK;
         const unsigned long long left = job.nbytes[at] - skip;
 
         copy_piece(job.to[at] + skip, job.from[at] + skip,
-                   left < COPY_KERNEL_PIECE ? (unsigned)left : COPY_KERNEL_PIECE, lane);
+                   left < COPY_KERNEL_CHUNK ? (unsigned)left : COPY_KERNEL_CHUNK, lane);
     }
 }
 

@@ -8,8 +8,8 @@
 #include "gpu/copy/iov_copy_kernel.h"
 #include "gpu/core/kernels.h"
 
-enum { PART = GATHER_KERNEL_PART, TILE = GATHER_KERNEL_TILE, LEAST = GATHER_KERNEL_ELEMENT,
-       WORD = 16, BLOCKS = 32 /* as layout_copy has */ };
+enum { PART = IOV_KERNEL_PART, TILE = IOV_KERNEL_TILE, LEAST = IOV_KERNEL_ELEMENT,
+       WORD = 16, BLOCKS = 32 /* as strided_copy has */ };
 
 struct table {
     struct table *next;
@@ -17,7 +17,7 @@ struct table {
     gpu_address address;
 };
 
-struct gather {
+struct iov_table {
     uint64_t n;
     int64_t extent;
     int64_t *at;
@@ -33,7 +33,7 @@ static uint64_t elements_at_once(uint64_t nbytes)
     return nbytes < LEAST ? (LEAST + nbytes - 1) / nbytes : 1;
 }
 
-static void fill(struct gather *gather, const struct gather_piece *pieces, uint64_t n,
+static void fill(struct iov_table *gather, const struct iov_block *pieces, uint64_t n,
                  int64_t extent, uint64_t times)
 {
     uint64_t dense = 0, to = 0;
@@ -51,9 +51,9 @@ static void fill(struct gather *gather, const struct gather_piece *pieces, uint6
     gather->common |= (uint64_t)gather->extent;
 }
 
-struct gather *gather_make(const struct gather_piece *pieces, uint64_t n, int64_t extent)
+struct iov_table *iov_table_make(const struct iov_block *pieces, uint64_t n, int64_t extent)
 {
-    struct gather *gather = calloc(1, sizeof *gather);
+    struct iov_table *gather = calloc(1, sizeof *gather);
     uint64_t nbytes = 0, times;
 
     if (!gather)
@@ -64,14 +64,14 @@ struct gather *gather_make(const struct gather_piece *pieces, uint64_t n, int64_
     gather->at = malloc(n * times * sizeof *gather->at);
     gather->position = malloc((n * times + 1) * sizeof *gather->position);
     if (!gather->at || !gather->position) {
-        gather_free(gather);
+        iov_table_free(gather);
         return NULL;
     }
     fill(gather, pieces, n, extent, times);
     return gather;
 }
 
-void gather_free(struct gather *gather)
+void iov_table_free(struct iov_table *gather)
 {
     struct table *table;
 
@@ -87,7 +87,7 @@ void gather_free(struct gather *gather)
 }
 
 /* The piece that each tile's first byte lies in. */
-static void index_tiles(struct gather *gather, uint64_t *first, uint64_t tiles)
+static void index_tiles(struct iov_table *gather, uint64_t *first, uint64_t tiles)
 {
     uint64_t piece = 0, most = 0;
 
@@ -106,7 +106,7 @@ static void index_tiles(struct gather *gather, uint64_t *first, uint64_t tiles)
 }
 
 /* As the kernel wants it; the call returns when it is there. */
-static int upload(struct gather *gather, struct gpu *gpu, gpu_address to, uint64_t *words,
+static int upload(struct iov_table *gather, struct gpu *gpu, gpu_address to, uint64_t *words,
                   uint64_t nwords, uint64_t tiles)
 {
     const struct cuda_driver *cuda = gpu_driver();
@@ -120,7 +120,7 @@ static int upload(struct gather *gather, struct gpu *gpu, gpu_address to, uint64
 }
 
 /* The context is current. */
-static gpu_address make_table(struct gather *gather, struct gpu *gpu)
+static gpu_address make_table(struct iov_table *gather, struct gpu *gpu)
 {
     const uint64_t tiles = (gather->position[gather->n] + TILE - 1) / TILE;
     const uint64_t nwords = 2 * gather->n + 1 + tiles + 1;
@@ -138,7 +138,7 @@ static gpu_address make_table(struct gather *gather, struct gpu *gpu)
 }
 
 /* 0: none, this time. */
-static gpu_address table_of(struct gather *gather, struct gpu *gpu)
+static gpu_address table_of(struct iov_table *gather, struct gpu *gpu)
 {
     struct table *table = gather->tables;
     gpu_address address;
@@ -160,11 +160,11 @@ static gpu_address table_of(struct gather *gather, struct gpu *gpu)
     return address;
 }
 
-void gather_prepare(struct gather *gather, struct gpu *gpu)
+void iov_table_prepare(struct iov_table *gather, struct gpu *gpu)
 {
     bool entered = gpu_enter(gpu);
 
-    if (kernel_of(gpu, GPU_GATHER_KERNEL))
+    if (kernel_of(gpu, GPU_IOV_KERNEL))
         table_of(gather, gpu);
     gpu_leave(entered);
 }
@@ -180,7 +180,7 @@ static unsigned word_of(uint64_t bits)
 
 /* Few warps go to as many blocks as there may be. */
 static int launch(struct gpu *gpu, gpu_function kernel, enum gpu_own_stream stream,
-                  struct gather_kernel_job *job)
+                  struct iov_kernel_job *job)
 {
     const uint64_t parts = (job->nbytes + PART - 1) / PART;
     const unsigned blocks = parts < BLOCKS ? (unsigned)parts : BLOCKS;
@@ -188,12 +188,12 @@ static int launch(struct gpu *gpu, gpu_function kernel, enum gpu_own_stream stre
     void *parameters[] = {job};
 
     if (agent_serves(gpu, stream)) {
-        agent_post(gpu, AGENT_GATHER, job, sizeof *job);
+        agent_post(gpu, AGENT_IOV, job, sizeof *job);
         return GPU_OK;
     }
     return gpu_driver()->cuLaunchKernel(
         kernel, blocks, 1, 1,
-        threads < GATHER_KERNEL_THREADS ? (unsigned)threads : GATHER_KERNEL_THREADS, 1, 1, 0,
+        threads < IOV_KERNEL_THREADS ? (unsigned)threads : IOV_KERNEL_THREADS, 1, 1, 0,
         gpu->streams[stream], parameters, NULL);
 }
 
@@ -204,10 +204,10 @@ struct run {
 };
 
 /* byte grows from call to call, and *piece with it. */
-static struct run run_at(const struct gather_end *end, uint64_t byte, uint64_t *piece,
+static struct run run_at(const struct iov_end *end, uint64_t byte, uint64_t *piece,
                          uint64_t nbytes)
 {
-    const struct gather *gather = end->gather;
+    const struct iov_table *gather = end->gather;
     uint64_t size, element, in, p;
 
     if (!gather)
@@ -228,8 +228,8 @@ static struct run run_at(const struct gather_end *end, uint64_t byte, uint64_t *
 }
 
 /* Without the kernel: piece by piece, many to a call where the driver can. */
-static int copy_pieces(struct gpu *gpu, enum gpu_own_stream stream, const struct gather_end *to,
-                       const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err)
+static int copy_pieces(struct gpu *gpu, enum gpu_own_stream stream, const struct iov_end *to,
+                       const struct iov_end *from, uint64_t nbytes, struct gpubind_error *err)
 {
     struct copy copies[COPIES_MOST];
     uint64_t to_piece = 0, from_piece = 0;
@@ -251,12 +251,12 @@ static int copy_pieces(struct gpu *gpu, enum gpu_own_stream stream, const struct
 }
 
 /* false: its table cannot be had, this time. */
-static bool fill_end(const struct gather_end *end, struct gpu *gpu, struct gather_kernel_end *made,
+static bool fill_end(const struct iov_end *end, struct gpu *gpu, struct iov_kernel_end *made,
                      uint64_t *all)
 {
-    struct gather *gather = end->gather;
+    struct iov_table *gather = end->gather;
 
-    *made = (struct gather_kernel_end){.address = end->address};
+    *made = (struct iov_kernel_end){.address = end->address};
     *all |= end->address;
     if (!gather)
         return true;
@@ -269,21 +269,21 @@ static bool fill_end(const struct gather_end *end, struct gpu *gpu, struct gathe
     return made->table;
 }
 
-bool gather_has_kernel(struct gpu *gpu)
+bool iov_copy_has_kernel(struct gpu *gpu)
 {
     bool entered = gpu_enter(gpu);
-    gpu_function kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
+    gpu_function kernel = kernel_of(gpu, GPU_IOV_KERNEL);
 
     gpu_leave(entered);
     return kernel;
 }
 
-int gather_copy(struct gpu *gpu, enum gpu_own_stream stream, const struct gather_end *to,
-                const struct gather_end *from, uint64_t nbytes, struct gpubind_error *err)
+int iov_copy(struct gpu *gpu, enum gpu_own_stream stream, const struct iov_end *to,
+             const struct iov_end *from, uint64_t nbytes, struct gpubind_error *err)
 {
-    struct gather_kernel_job job = {.nbytes = nbytes};
+    struct iov_kernel_job job = {.nbytes = nbytes};
     bool entered = gpu_enter(gpu);
-    gpu_function kernel = kernel_of(gpu, GPU_GATHER_KERNEL);
+    gpu_function kernel = kernel_of(gpu, GPU_IOV_KERNEL);
     uint64_t all = nbytes;
     int status = GPU_OK;
 

@@ -12,7 +12,7 @@ struct gather_start {
 };
 
 static __device__ __forceinline__ struct gather_start
-gather_start_of(const struct gather_kernel_end &end, unsigned long long begin)
+gather_start_of(const struct iov_kernel_end &end, unsigned long long begin)
 {
     struct gather_start start = {0, begin};
 
@@ -26,7 +26,7 @@ gather_start_of(const struct gather_kernel_end &end, unsigned long long begin)
 /* Where the words lie, which are skip[k] bytes behind the part's first. Every search of a
  * warp takes the same steps, and those of a thread's words go side by side. */
 static __device__ __forceinline__ void
-gather_find(const struct gather_kernel_end &end, const struct gather_start &start,
+gather_find(const struct iov_kernel_end &end, const struct gather_start &start,
             const unsigned *skip, unsigned long long *addresses)
 {
     const unsigned long long *position = reinterpret_cast<const unsigned long long *>(end.table);
@@ -51,8 +51,8 @@ gather_find(const struct gather_kernel_end &end, const struct gather_start &star
     }
 #pragma unroll
     for (unsigned k = 0; k < GATHER_AT_ONCE; k++) {
-        low[k] = (unsigned)first[in[k] / GATHER_KERNEL_TILE];
-        high[k] = (unsigned)first[in[k] / GATHER_KERNEL_TILE + 1];
+        low[k] = (unsigned)first[in[k] / IOV_KERNEL_TILE];
+        high[k] = (unsigned)first[in[k] / IOV_KERNEL_TILE + 1];
     }
     for (unsigned step = (unsigned)end.steps; step-- > 0;)
 #pragma unroll
@@ -68,7 +68,7 @@ gather_find(const struct gather_kernel_end &end, const struct gather_start &star
 }
 
 template <typename word>
-static __device__ void gather_part(const struct gather_kernel_job &job, unsigned long long begin,
+static __device__ void gather_part(const struct iov_kernel_job &job, unsigned long long begin,
                                    unsigned nbytes, unsigned lane)
 {
     const struct gather_start to = gather_start_of(job.to, begin);
@@ -95,16 +95,16 @@ static __device__ void gather_part(const struct gather_kernel_job &job, unsigned
     }
 }
 
-static __device__ void gather_job(const struct gather_kernel_job &job)
+static __device__ void gather_job(const struct iov_kernel_job &job)
 {
     const unsigned lane = threadIdx.x % 32;
     const unsigned long long warps = (unsigned long long)gridDim.x * (blockDim.x / 32);
-    const unsigned long long parts = (job.nbytes + GATHER_KERNEL_PART - 1) / GATHER_KERNEL_PART;
+    const unsigned long long parts = (job.nbytes + IOV_KERNEL_PART - 1) / IOV_KERNEL_PART;
 
     for (unsigned long long part = (unsigned long long)(threadIdx.x / 32) * gridDim.x + blockIdx.x;
          part < parts; part += warps) {
-        const unsigned long long begin = part * GATHER_KERNEL_PART, left = job.nbytes - begin;
-        const unsigned nbytes = left < GATHER_KERNEL_PART ? (unsigned)left : GATHER_KERNEL_PART;
+        const unsigned long long begin = part * IOV_KERNEL_PART, left = job.nbytes - begin;
+        const unsigned nbytes = left < IOV_KERNEL_PART ? (unsigned)left : IOV_KERNEL_PART;
 
         if (job.word == 16)
             gather_part<int4>(job, begin, nbytes, lane);
@@ -119,8 +119,8 @@ static __device__ void gather_job(const struct gather_kernel_job &job)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(GATHER_KERNEL_THREADS, 1)
-gpubind_gather(const __grid_constant__ struct gather_kernel_job job)
+extern "C" __global__ void __launch_bounds__(IOV_KERNEL_THREADS, 1)
+gpubind_gather(const __grid_constant__ struct iov_kernel_job job)
 {
     gather_job(job);
 }

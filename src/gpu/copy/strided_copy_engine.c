@@ -18,7 +18,7 @@ static bool is_pitch(int64_t stride, uint64_t width)
 }
 
 /* The inner levels are rows that one call copies. */
-static bool has_rows(const struct joint_shape *joint)
+static bool has_rows(const struct strided_pair *joint)
 {
     return joint->levels > 1 && is_pitch(joint->to_stride[1], joint->size[1]) &&
            is_pitch(joint->from_stride[1], joint->size[1]);
@@ -30,7 +30,7 @@ static bool are_planes(int64_t stride, int64_t row, uint64_t rows)
     return stride > 0 && stride % row == 0 && (uint64_t)(stride / row) >= rows;
 }
 
-static bool has_planes(const struct joint_shape *joint)
+static bool has_planes(const struct strided_pair *joint)
 {
     const uint64_t rows = joint->levels > 2 ? joint->size[2] / joint->size[1] : 0;
 
@@ -39,7 +39,7 @@ static bool has_planes(const struct joint_shape *joint)
            are_planes(joint->from_stride[2], joint->from_stride[1], rows);
 }
 
-static int copy_rows(gpu_stream stream, const struct joint_shape *joint, gpu_address to,
+static int copy_rows(gpu_stream stream, const struct strided_pair *joint, gpu_address to,
                      gpu_address from, uint64_t rows)
 {
     const struct cuda_copy_2d shape = {
@@ -51,7 +51,7 @@ static int copy_rows(gpu_stream stream, const struct joint_shape *joint, gpu_add
     return gpu_driver()->cuMemcpy2DAsync_v2(&shape, stream);
 }
 
-static int copy_planes(gpu_stream stream, const struct joint_shape *joint,
+static int copy_planes(gpu_stream stream, const struct strided_pair *joint,
                        gpu_address to, gpu_address from, uint64_t planes)
 {
     const struct cuda_copy_3d shape = {
@@ -66,7 +66,7 @@ static int copy_planes(gpu_stream stream, const struct joint_shape *joint,
 }
 
 /* The first nbytes of those levels. */
-static int copy_levels(gpu_stream stream, const struct joint_shape *joint,
+static int copy_levels(gpu_stream stream, const struct strided_pair *joint,
                        unsigned levels, gpu_address to, gpu_address from, uint64_t nbytes)
 {
     const unsigned last = levels - 1;
@@ -93,15 +93,15 @@ static int copy_levels(gpu_stream stream, const struct joint_shape *joint,
                        nbytes - whole * size);
 }
 
-static uint64_t run_behind(const struct shape *shape, uint64_t byte, uint64_t nbytes)
+static uint64_t run_behind(const struct strided *shape, uint64_t byte, uint64_t nbytes)
 {
     const uint64_t run = shape->n[0] - byte % shape->n[0];
 
     return shape->levels == 1 || run > nbytes - byte ? nbytes - byte : run;
 }
 
-static int copy_pieces(gpu_stream stream, const struct shape *to,
-                       const struct shape *from, uint64_t nbytes)
+static int copy_pieces(gpu_stream stream, const struct strided *to,
+                       const struct strided *from, uint64_t nbytes)
 {
     int status = GPU_OK;
 
@@ -109,26 +109,27 @@ static int copy_pieces(gpu_stream stream, const struct shape *to,
         const uint64_t there = run_behind(to, byte, nbytes), here = run_behind(from, byte, nbytes);
 
         n = there < here ? there : here;
-        status = copy_bytes(stream, shape_address(to, byte), shape_address(from, byte), n);
+        status = copy_bytes(stream, strided_address(to, byte), strided_address(from, byte), n);
     }
     return status;
 }
 
-int shape_copy(gpu_stream stream, const struct shape *to, const struct shape *from,
-               uint64_t nbytes)
+int copy_engine_strided(gpu_stream stream, const struct strided *to, const struct strided *from,
+                        uint64_t nbytes)
 {
-    struct joint_shape joint;
+    struct strided_pair joint;
 
-    if (!shape_join(to, from, nbytes, &joint))
+    if (!strided_join(to, from, nbytes, &joint))
         return copy_pieces(stream, to, from, nbytes);
     return copy_levels(stream, &joint, joint.levels, joint.to, joint.from, nbytes);
 }
 
-bool shape_copy_is_quick(const struct shape *to, const struct shape *from, uint64_t nbytes)
+bool copy_engine_strided_is_quick(const struct strided *to, const struct strided *from,
+                                  uint64_t nbytes)
 {
-    struct joint_shape joint;
+    struct strided_pair joint;
 
-    if (!shape_join(to, from, nbytes, &joint))
+    if (!strided_join(to, from, nbytes, &joint))
         return false;
     if (joint.levels == 1)
         return true;

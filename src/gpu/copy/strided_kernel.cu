@@ -53,8 +53,8 @@ static __device__ __forceinline__ void copy_bytes(unsigned long long to, unsigne
 /* Units from begin to end. */
 template <typename word, unsigned at_once>
 static __device__ __forceinline__ void
-copy_units(const struct kernel_copy &copy, const struct kernel_shape &to,
-           const struct kernel_shape &from, unsigned begin, unsigned end)
+copy_units(const struct kernel_copy &copy, const struct kernel_levels &to,
+           const struct kernel_levels &from, unsigned begin, unsigned end)
 {
     word held[at_once];
 
@@ -74,16 +74,16 @@ copy_units(const struct kernel_copy &copy, const struct kernel_shape &to,
 
 template <unsigned at_once>
 static __device__ __forceinline__ void copy_part(const struct kernel_copy &copy,
-                                                 const struct kernel_shape *shapes, unsigned part)
+                                                 const struct kernel_levels *shapes, unsigned part)
 {
     unsigned long long begin;
     const unsigned long long end = kernel_part(&copy, part, &begin);
 
-    if (copy.to_shape == KERNEL_CONTIGUOUS) {
+    if (copy.to_levels == KERNEL_CONTIGUOUS) {
         copy_bytes<at_once>(copy.to + begin, copy.from + begin, end - begin);
         return;
     }
-    const struct kernel_shape &to = shapes[copy.to_shape], &from = shapes[copy.from_shape];
+    const struct kernel_levels &to = shapes[copy.to_levels], &from = shapes[copy.from_levels];
     const unsigned first = (unsigned)(begin / copy.unit), last = (unsigned)(end / copy.unit);
     switch (copy.unit) {
     case 16:
@@ -100,8 +100,8 @@ static __device__ __forceinline__ void copy_part(const struct kernel_copy &copy,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(LAYOUT_KERNEL_THREADS, 1)
-gpubind_layout_copy(const __grid_constant__ struct layout_kernel_job job)
+extern "C" __global__ void __launch_bounds__(STRIDED_KERNEL_THREADS, 1)
+gpubind_layout_copy(const __grid_constant__ struct strided_kernel_job job)
 {
     copy_part<8>(job.copy, job.shapes, blockIdx.x);
 }

@@ -3,8 +3,8 @@
 #ifndef GPUBIND_GPU_COPY_STRIDED_KERNEL_H
 #define GPUBIND_GPU_COPY_STRIDED_KERNEL_H
 
-#define LAYOUT_KERNEL_NAME "gpubind_layout_copy"
-#define LAYOUT_KERNEL_THREADS 1024
+#define STRIDED_KERNEL_NAME "gpubind_layout_copy"
+#define STRIDED_KERNEL_THREADS 1024
 #define KERNEL_LEVELS 4
 #define KERNEL_CONTIGUOUS 255           /* in place of shapes' numbers: both ends are */
 #define KERNEL_UNITS_MOST 0x7fffffffull /* in a copy that has a shape */
@@ -12,7 +12,7 @@
 
 /* Where a message's units lie. Level 0 is n[0] units stride[0] bytes apart; n[k] elements
  * of level k - 1 are one of level k; the last level has as many as there are. */
-struct kernel_shape {
+struct kernel_levels {
     unsigned levels;
     unsigned n[KERNEL_LEVELS - 1];
     unsigned magic[KERNEL_LEVELS - 1], shift[KERNEL_LEVELS - 1]; /* i / n, without dividing */
@@ -22,13 +22,13 @@ struct kernel_shape {
 struct kernel_copy {
     unsigned long long to, from, nbytes;
     unsigned parts;                /* so many blocks share it */
-    unsigned char to_shape, from_shape; /* both KERNEL_CONTIGUOUS, or both numbers */
+    unsigned char to_levels, from_levels; /* both KERNEL_CONTIGUOUS, or both numbers */
     unsigned char unit;            /* bytes; where there are shapes */
 };
 
-struct layout_kernel_job {
+struct strided_kernel_job {
     struct kernel_copy copy; /* parts: the blocks of the launch */
-    struct kernel_shape shapes[2];
+    struct kernel_levels shapes[2];
 };
 
 #ifdef __CUDACC__
@@ -40,7 +40,7 @@ struct layout_kernel_job {
 #endif
 
 /* Where the ith unit lies, in bytes from the first; i is at most KERNEL_UNITS_MOST. */
-KERNEL_FUNCTION long long kernel_offset(const struct kernel_shape *shape, unsigned i)
+KERNEL_FUNCTION long long kernel_offset(const struct kernel_levels *shape, unsigned i)
 {
     long long at = 0;
     unsigned level;

@@ -4,16 +4,16 @@
 
 /* A column of 1 Mi x 8 bytes, two H200: from 32 blocks on more of them gain little (to
  * packed memory 32 us, by 8 blocks 90; to a peer's column 104 and 223). */
-#define LAYOUT_BLOCKS 32u
+#define STRIDED_BLOCKS 32u
 
-bool kernel_can_copy(const struct shape *to, const struct shape *from, uint64_t nbytes)
+bool kernel_can_copy(const struct strided *to, const struct strided *from, uint64_t nbytes)
 {
     return (to->levels == 1 && from->levels == 1) ||
-           nbytes / shape_unit(to, from, nbytes) <= KERNEL_UNITS_MOST;
+           nbytes / strided_unit(to, from, nbytes) <= KERNEL_UNITS_MOST;
 }
 
 /* i / n is i * magic / 2^(32 + shift) for every i below 2^31; n is 2 or more. */
-static void divide_by(struct kernel_shape *made, unsigned level, unsigned n)
+static void divide_by(struct kernel_levels *made, unsigned level, unsigned n)
 {
     unsigned bits = 1;
 
@@ -24,7 +24,7 @@ static void divide_by(struct kernel_shape *made, unsigned level, unsigned n)
     made->magic[level] = (unsigned)((((uint64_t)1 << (31 + bits)) + n - 1) / n);
 }
 
-void kernel_shape_of(const struct shape *shape, unsigned unit, struct kernel_shape *made)
+void kernel_levels_of(const struct strided *shape, unsigned unit, struct kernel_levels *made)
 {
     const bool single = shape->levels > 1 && shape->n[0] == unit; /* a run is a unit */
 
@@ -38,36 +38,36 @@ void kernel_shape_of(const struct shape *shape, unsigned unit, struct kernel_sha
     }
 }
 
-struct kernel_copy kernel_copy_of(const struct shape *to, const struct shape *from,
+struct kernel_copy kernel_copy_of(const struct strided *to, const struct strided *from,
                                   uint64_t nbytes, unsigned parts)
 {
     return (struct kernel_copy){
         .to = to->address, .from = from->address, .nbytes = nbytes, .parts = parts,
-        .to_shape = KERNEL_CONTIGUOUS, .from_shape = KERNEL_CONTIGUOUS, .unit = 1};
+        .to_levels = KERNEL_CONTIGUOUS, .from_levels = KERNEL_CONTIGUOUS, .unit = 1};
 }
 
-void layout_job(struct layout_kernel_job *job, const struct shape *to, const struct shape *from,
-                uint64_t nbytes)
+void strided_job(struct strided_kernel_job *job, const struct strided *to,
+                 const struct strided *from, uint64_t nbytes)
 {
-    const unsigned unit = shape_unit(to, from, nbytes);
-    const uint64_t blocks = (nbytes / unit + LAYOUT_KERNEL_THREADS - 1) / LAYOUT_KERNEL_THREADS;
+    const unsigned unit = strided_unit(to, from, nbytes);
+    const uint64_t blocks = (nbytes / unit + STRIDED_KERNEL_THREADS - 1) / STRIDED_KERNEL_THREADS;
 
-    job->copy = kernel_copy_of(to, from, nbytes, blocks < LAYOUT_BLOCKS ? (unsigned)blocks
-                                                                : LAYOUT_BLOCKS);
+    job->copy = kernel_copy_of(to, from, nbytes, blocks < STRIDED_BLOCKS ? (unsigned)blocks
+                                                                : STRIDED_BLOCKS);
     job->copy.unit = (unsigned char)unit;
-    job->copy.to_shape = 0;
-    job->copy.from_shape = 1;
-    kernel_shape_of(to, unit, &job->shapes[0]);
-    kernel_shape_of(from, unit, &job->shapes[1]);
+    job->copy.to_levels = 0;
+    job->copy.from_levels = 1;
+    kernel_levels_of(to, unit, &job->shapes[0]);
+    kernel_levels_of(from, unit, &job->shapes[1]);
 }
 
-int layout_launch(gpu_function kernel, gpu_stream stream, const struct shape *to,
-                  const struct shape *from, uint64_t nbytes)
+int strided_launch(gpu_function kernel, gpu_stream stream, const struct strided *to,
+                   const struct strided *from, uint64_t nbytes)
 {
-    struct layout_kernel_job job;
+    struct strided_kernel_job job;
     void *parameters[] = {&job};
 
-    layout_job(&job, to, from, nbytes);
-    return gpu_driver()->cuLaunchKernel(kernel, job.copy.parts, 1, 1, LAYOUT_KERNEL_THREADS, 1, 1,
+    strided_job(&job, to, from, nbytes);
+    return gpu_driver()->cuLaunchKernel(kernel, job.copy.parts, 1, 1, STRIDED_KERNEL_THREADS, 1, 1,
                                         0, stream, parameters, NULL);
 }

@@ -11,11 +11,11 @@ static uint64_t elements(uint64_t nbytes, uint64_t size)
     return (nbytes - 1) / size + 1;
 }
 
-bool shape_of(const struct layout *layout, uint64_t nbytes, struct shape *shape)
+bool strided_of(const struct strided_buffer *layout, uint64_t nbytes, struct strided *shape)
 {
     uint64_t size = least(layout->run, nbytes); /* of an element of the last level */
 
-    *shape = (struct shape){.address = layout->address, .levels = 1, .n = {size}, .stride = {1}};
+    *shape = (struct strided){.address = layout->address, .levels = 1, .n = {size}, .stride = {1}};
     for (int i = 0; i < 3 && size && size < nbytes; i++) {
         const unsigned last = shape->levels - 1;
         const uint64_t n = least(layout->count[i], elements(nbytes, size));
@@ -36,7 +36,7 @@ bool shape_of(const struct layout *layout, uint64_t nbytes, struct shape *shape)
     return size >= nbytes;
 }
 
-gpu_address shape_address(const struct shape *shape, uint64_t byte)
+gpu_address strided_address(const struct strided *shape, uint64_t byte)
 {
     gpu_address at = shape->address;
 
@@ -47,7 +47,7 @@ gpu_address shape_address(const struct shape *shape, uint64_t byte)
     return at + (gpu_address)shape->stride[shape->levels - 1] * byte;
 }
 
-static uint64_t all_of(const struct shape *shape)
+static uint64_t all_of(const struct strided *shape)
 {
     uint64_t all = shape->address;
 
@@ -58,7 +58,7 @@ static uint64_t all_of(const struct shape *shape)
     return all;
 }
 
-unsigned shape_unit(const struct shape *to, const struct shape *from, uint64_t nbytes)
+unsigned strided_unit(const struct strided *to, const struct strided *from, uint64_t nbytes)
 {
     const uint64_t all = all_of(to) | all_of(from) | nbytes;
 
@@ -67,7 +67,7 @@ unsigned shape_unit(const struct shape *to, const struct shape *from, uint64_t n
 
 /* A shape that is taken apart, from its innermost level. */
 struct walk {
-    const struct shape *shape;
+    const struct strided *shape;
     unsigned level;
     uint64_t left;  /* elements of the level, */
     int64_t stride; /* and bytes from one to the next; */
@@ -92,13 +92,13 @@ static void take(struct walk *walk, uint64_t n)
         enter(walk, walk->level + 1);
 }
 
-bool shape_join(const struct shape *to, const struct shape *from, uint64_t nbytes,
-                struct joint_shape *joint)
+bool strided_join(const struct strided *to, const struct strided *from, uint64_t nbytes,
+                  struct strided_pair *joint)
 {
     struct walk a = {.shape = to}, b = {.shape = from};
     uint64_t size = 1;
 
-    *joint = (struct joint_shape){.to = to->address, .from = from->address, .nbytes = nbytes};
+    *joint = (struct strided_pair){.to = to->address, .from = from->address, .nbytes = nbytes};
     enter(&a, 0);
     enter(&b, 0);
     for (;;) {

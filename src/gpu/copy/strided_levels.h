@@ -1,42 +1,42 @@
-/* A layout without what a copy does not need: levels of one element are gone, adjacent
- * ones are joined, and what lies behind the message's last byte is cut off. */
+/* Normal form of a strided buffer: levels of one element are removed, adjacent levels are merged,
+ * and the end of the message is the end of the last level. */
 #ifndef GPUBIND_GPU_COPY_STRIDED_LEVELS_H
 #define GPUBIND_GPU_COPY_STRIDED_LEVELS_H
 
 #include "gpu/copy/strided_copy.h"
 
-#define SHAPE_LEVELS 4
+#define STRIDED_LEVELS 4
 
 /* Level 0 is n[0] bytes that lie together; n[k] elements of level k - 1, stride[k] bytes
  * apart, are one of level k. The message may end within an element of the last level. */
-struct shape {
+struct strided {
     gpu_address address;
     unsigned levels; /* 1: the message lies together */
-    uint64_t n[SHAPE_LEVELS];
-    int64_t stride[SHAPE_LEVELS]; /* stride[0]: 1 */
+    uint64_t n[STRIDED_LEVELS];
+    int64_t stride[STRIDED_LEVELS]; /* stride[0]: 1 */
 };
 
-/* Of the first nbytes (1 or more). false: the layout has less. */
-bool shape_of(const struct layout *layout, uint64_t nbytes, struct shape *shape);
+/* Normalizes the first nbytes (1 or more). false: the buffer has less. */
+bool strided_of(const struct strided_buffer *layout, uint64_t nbytes, struct strided *shape);
 /* Where that byte of the message lies. */
-gpu_address shape_address(const struct shape *shape, uint64_t byte);
+gpu_address strided_address(const struct strided *shape, uint64_t byte);
 /* The most bytes, of 16, 8, 4 and 1, that every copy between both may move at a time. */
-unsigned shape_unit(const struct shape *to, const struct shape *from, uint64_t nbytes);
+unsigned strided_unit(const struct strided *to, const struct strided *from, uint64_t nbytes);
 
-#define JOINT_LEVELS (2 * SHAPE_LEVELS)
+#define STRIDED_PAIR_LEVELS (2 * STRIDED_LEVELS)
 
 /* Both ends of a copy with the same levels. */
-struct joint_shape {
+struct strided_pair {
     gpu_address to, from;
     unsigned levels;
-    uint64_t size[JOINT_LEVELS]; /* bytes of the message in one element of the level below;
+    uint64_t size[STRIDED_PAIR_LEVELS]; /* bytes of the message in one element of the level below;
                                     size[0]: 1 */
-    int64_t to_stride[JOINT_LEVELS], from_stride[JOINT_LEVELS];
+    int64_t to_stride[STRIDED_PAIR_LEVELS], from_stride[STRIDED_PAIR_LEVELS];
     uint64_t nbytes;
 };
 
 /* false: their runs do not divide each other. */
-bool shape_join(const struct shape *to, const struct shape *from, uint64_t nbytes,
-                struct joint_shape *joint);
+bool strided_join(const struct strided *to, const struct strided *from, uint64_t nbytes,
+                  struct strided_pair *joint);
 
 #endif

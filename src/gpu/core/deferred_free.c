@@ -8,19 +8,19 @@
 
 #define MOMENT_MS 500
 
-struct hold {
-    struct hold *next;
+struct free_guard {
+    struct free_guard *next;
     struct gpu *gpu;
     gpu_stream stream; /* the latest; it may be no more */
     gpu_event event;
-    bool busy;     /* between hold_begin and hold_end */
+    bool busy;     /* between free_guard_begin and free_guard_end */
     bool recorded; /* well, the last time */
     bool pending;  /* the event was not seen yet */
 };
 
 static int held; /* streams, or how often */
 static bool ending;
-static struct hold *holds;
+static struct free_guard *holds;
 
 static struct later {
     struct later *next;
@@ -28,7 +28,7 @@ static struct later {
     gpu_address memory;
 } *laters;
 
-static bool is_over(struct hold *hold)
+static bool is_over(struct free_guard *hold)
 {
     bool entered;
 
@@ -41,11 +41,11 @@ static bool is_over(struct hold *hold)
     return !hold->pending;
 }
 
-bool gpu_is_held(void)
+bool gpu_is_guarded(void)
 {
     if (held > 0)
         return true;
-    for (struct hold *hold = holds; hold; hold = hold->next)
+    for (struct free_guard *hold = holds; hold; hold = hold->next)
         if (hold->pending && !is_over(hold))
             return true;
     return false;
@@ -53,7 +53,7 @@ bool gpu_is_held(void)
 
 bool gpu_may_wait(void)
 {
-    return !gpu_is_held() && (ending || gpus_are_idle()) && gpus_copy_nothing(ending);
+    return !gpu_is_guarded() && (ending || gpus_are_idle()) && gpus_copy_nothing(ending);
 }
 
 void gpu_wait_from_now_on(void)
@@ -61,7 +61,7 @@ void gpu_wait_from_now_on(void)
     ending = true;
 }
 
-void gpu_hold(int more)
+void gpu_guard(int more)
 {
     held += more;
     gpu_free_retry();
@@ -87,7 +87,7 @@ void gpu_free_now(const struct gpu *gpu, gpu_address memory)
     if (gpu_is_dead(gpu))
         return;
     entered = gpu_enter(gpu);
-    if (!shareable_close(memory))
+    if (!vmm_close(memory))
         gpu_driver()->cuMemFree_v2(memory);
     gpu_leave(entered);
 }
@@ -112,7 +112,7 @@ static bool free_in_stream(struct gpu *gpu, gpu_address memory)
     bool entered;
     int status;
 
-    if (!cuda->cuMemFreeAsync || shareable_gpu(memory) || gpu_is_capturing(gpu))
+    if (!cuda->cuMemFreeAsync || vmm_gpu(memory) || gpu_is_capturing(gpu))
         return false;
     entered = gpu_enter(gpu);
     status = follow_legacy(gpu);
@@ -130,7 +130,7 @@ void gpu_free_deferred(struct gpu *gpu, gpu_address memory)
         return;
     /* Held by us, a thread of the application may sit in a call of the driver that keeps
      * ours from being made. */
-    if (!gpu_is_held() && free_in_stream(gpu, memory))
+    if (!gpu_is_guarded() && free_in_stream(gpu, memory))
         return;
     later = malloc(sizeof *later);
     if (!later) /* it is lost */
@@ -142,7 +142,7 @@ void gpu_free_deferred(struct gpu *gpu, gpu_address memory)
 
 void gpu_free_retry(void)
 {
-    while (laters && !gpu_is_held()) {
+    while (laters && !gpu_is_guarded()) {
         struct later *later = laters;
 
         if (!gpu_is_dead(later->gpu) && !free_in_stream(later->gpu, later->memory)) {
@@ -177,9 +177,9 @@ void gpu_await_frees(void)
 
 /* ---- streams */
 
-static struct hold *make(struct gpu *gpu)
+static struct free_guard *make(struct gpu *gpu)
 {
-    struct hold *hold = calloc(1, sizeof *hold);
+    struct free_guard *hold = calloc(1, sizeof *hold);
     bool entered = gpu_enter(gpu);
     int status = hold ? gpu_driver()->cuEventCreate(&hold->event, GPU_EVENT_NO_TIMING)
                       : GPU_OUT_OF_MEMORY;
@@ -196,11 +196,11 @@ static struct hold *make(struct gpu *gpu)
 }
 
 /* The stream's own, whose event then says more; else one whose event has come. */
-static struct hold *find(const struct gpu *gpu, gpu_stream stream)
+static struct free_guard *find(const struct gpu *gpu, gpu_stream stream)
 {
-    struct hold *other = NULL;
+    struct free_guard *other = NULL;
 
-    for (struct hold *hold = holds; hold; hold = hold->next) {
+    for (struct free_guard *hold = holds; hold; hold = hold->next) {
         if (hold->gpu != gpu || hold->busy)
             continue;
         if (hold->stream == stream)
@@ -211,9 +211,9 @@ static struct hold *find(const struct gpu *gpu, gpu_stream stream)
     return other;
 }
 
-struct hold *hold_begin(struct gpu *gpu, gpu_stream stream)
+struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream)
 {
-    struct hold *hold = find(gpu, stream);
+    struct free_guard *hold = find(gpu, stream);
 
     if (!hold)
         hold = make(gpu);
@@ -221,11 +221,11 @@ struct hold *hold_begin(struct gpu *gpu, gpu_stream stream)
         return NULL;
     hold->stream = stream;
     hold->busy = true;
-    gpu_hold(1);
+    gpu_guard(1);
     return hold;
 }
 
-void hold_record(struct hold *hold)
+void free_guard_record(struct free_guard *hold)
 {
     bool entered = gpu_enter(hold->gpu);
 
@@ -233,17 +233,17 @@ void hold_record(struct hold *hold)
     gpu_leave(entered);
 }
 
-void hold_end(struct hold *hold)
+void free_guard_end(struct free_guard *hold)
 {
     hold->busy = false;
     hold->pending |= hold->recorded;
-    gpu_hold(-1);
+    gpu_guard(-1);
 }
 
-void holds_stop(void)
+void free_guards_stop(void)
 {
     while (holds) {
-        struct hold *hold = holds;
+        struct free_guard *hold = holds;
 
         if (!gpu_is_dead(hold->gpu)) {
             bool entered = gpu_enter(hold->gpu);

@@ -1,21 +1,21 @@
-/* Streams of the application that wait for other ranks without the host's knowing when they
- * go on. They count as held, see gpu_hold, until an event behind what waits has come. */
+/* Guards against driver calls that synchronize: while a stream of the application waits for
+ * another rank, memory is freed later. A guard ends with an event behind the wait. */
 #ifndef GPUBIND_GPU_CORE_DEFERRED_FREE_H
 #define GPUBIND_GPU_CORE_DEFERRED_FREE_H
 
 #include "gpu/core/gpu_context.h"
 
-struct hold;
+struct free_guard;
 
-/* What is put into a stream from here on counts. NULL: no event can be had, and it does
- * not. */
-struct hold *hold_begin(struct gpu *gpu, gpu_stream stream);
+/* Guards what is put into the stream from here on. NULL: no event can be had, and there is no
+ * guard. */
+struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream);
 /* The event, after the work; may be called without the library's lock, since the driver
  * may wait for room in the stream. The GPU's context need not be current. */
-void hold_record(struct hold *hold);
+void free_guard_record(struct free_guard *hold);
 /* With the lock again. */
-void hold_end(struct hold *hold);
-/* Nothing counts any more. */
-void holds_stop(void);
+void free_guard_end(struct free_guard *hold);
+/* Ends all guards. */
+void free_guards_stop(void);
 
 #endif

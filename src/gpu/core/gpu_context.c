@@ -238,7 +238,7 @@ static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
     }
     gpu->next = gpus;
     gpus = gpu;
-    if (!gpu_is_held())
+    if (!gpu_is_guarded())
         kernels_load(gpu);
     return gpu;
 }

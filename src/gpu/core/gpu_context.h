@@ -11,7 +11,7 @@
 /* What arrives and what leaves must not queue behind each other. GPU_PACK alone may wait for
  * work of the application: what is packed, and freed, after that. GPU_AGENT: see copy_agent.h. */
 enum gpu_own_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_AGENT, GPU_STREAMS };
-enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_LAYOUT_KERNEL, GPU_GATHER_KERNEL,
+enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_STRIDED_KERNEL, GPU_IOV_KERNEL,
                   GPU_AGENT_KERNEL,
                   GPU_KERNELS };
 
@@ -96,11 +96,10 @@ void gpu_resume_capture(int mode);
 /* Some calls of the driver (README in this folder) wait until all streams of a context are
  * idle. Streams of the application may wait for us: such calls are made when none does. */
 
-/* So many streams more are held until the library, here or in another process, has done
- * something. */
-void gpu_hold(int more);
-bool gpu_is_held(void);
-/* No stream is held, and none of the legacy and blocking ones has work, which might wait for
+/* That many streams more (or less) wait for the library, of this or of another process. */
+void gpu_guard(int more);
+bool gpu_is_guarded(void);
+/* No stream is guarded, and none of the legacy and blocking ones has work, which might wait for
  * us without our knowing. */
 bool gpu_may_wait(void);
 /* From now on gpu_may_wait leaves work out: the library ends, and nothing waits for us. */

@@ -30,7 +30,7 @@ static void close_mapping(struct mapping *mapping)
     if (!gpu_is_dead(mapping->gpu)) {
         bool entered = gpu_enter(mapping->gpu);
 
-        if (!shareable_close(mapping->start))
+        if (!vmm_close(mapping->start))
             gpu_driver()->cuIpcCloseMemHandle(mapping->start);
         gpu_leave(entered);
     }

@@ -14,7 +14,7 @@ void mappings_limit(int n, uint64_t nbytes);
  * when the driver refuses. */
 struct mapping *mapping_open(const void *owner, const struct memory_export *shared,
                              struct gpu *gpu, struct gpubind_error *err);
-/* The same of memory that shareable_open has put at start, which closes with the mapping.
+/* The same of memory that vmm_open has put at start, which closes with the mapping.
  * NULL: out of memory; then nothing is closed. */
 struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
                               struct gpu *gpu, gpu_address start);

@@ -53,7 +53,7 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
     memory->capable = capable && !managed;
     memory->shareable = (capable || is_kept(id)) && !managed;
     /* Memory without a context may lie on a device that this process does not use. */
-    memory->gpu = capable ? NULL : shareable_gpu(memory->address);
+    memory->gpu = capable ? NULL : vmm_gpu(memory->address);
     if (!memory->gpu)
         memory->gpu = gpu_of_memory(context, ordinal, id, err);
     if (!memory->gpu)
@@ -107,7 +107,7 @@ static bool keep(struct memory_export **place, const struct memory_export *share
     return true;
 }
 
-bool memory_share(const struct memory *memory, struct memory_export *shared)
+bool memory_export_of(const struct memory *memory, struct memory_export *shared)
 {
     struct memory_export **place;
 

@@ -33,16 +33,16 @@ struct memory_export {
 };
 
 bool memory_has_handle(const struct memory_export *shared);
-/* Others have mapped the allocation already: from now on memory_share gives this of it. */
+/* Others have mapped the allocation already: from now on memory_export_of gives this of it. */
 void memory_show(const struct memory_export *shared);
 
 /* The export of the allocation that memory lies in, kept for the next time. false:
  * the driver gives no handle for it. */
-bool memory_share(const struct memory *memory, struct memory_export *shared);
+bool memory_export_of(const struct memory *memory, struct memory_export *shared);
 /* Takes an allocation that no longer exists out of the kept exports: its id in *id.
  * false when there is none. To be asked after new allocations were seen. */
 bool memory_next_stale(uint64_t *id);
-/* memory_share made a new export since this was asked last. */
+/* memory_export_of made a new export since this was asked last. */
 bool memory_shared_anew(void);
 /* Forgets the export. */
 void memory_forget(uint64_t id);

@@ -30,7 +30,7 @@ static void make_context(struct gpu *gpu)
     gpu_leave(entered);
 }
 
-bool synchronous_make(const struct memory *memory)
+bool sync_memops_enable(const struct memory *memory)
 {
     if (!memory->gpu || memory->synchronous)
         return false;
@@ -47,9 +47,9 @@ static double clock_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void synchronous_settle(const struct memory *memory)
+void sync_memops_settle(const struct memory *memory)
 {
-    const double until = clock_now() + (gpu_is_held() ? SETTLED_WHILE_HELD : SETTLED_WITHIN);
+    const double until = clock_now() + (gpu_is_guarded() ? SETTLED_WHILE_HELD : SETTLED_WITHIN);
 
     while (!gpu_is_idle(memory->gpu) && !gpu_is_capturing(memory->gpu) && clock_now() < until)
         ;

@@ -14,8 +14,8 @@
 
 /* From now on such calls for the allocation are done when they return. true: it was not so
  * before, and earlier ones may be under way in the legacy stream. */
-bool synchronous_make(const struct memory *memory);
+bool sync_memops_enable(const struct memory *memory);
 /* Waits for those, if that is not long; where the stream waits for us it cannot be. */
-void synchronous_settle(const struct memory *memory);
+void sync_memops_settle(const struct memory *memory);
 
 #endif

@@ -17,7 +17,7 @@ static bool has(const struct gpu *gpu, int attribute)
     return gpu_driver()->cuDeviceGetAttribute(&value, attribute, gpu->ordinal) == GPU_OK && value;
 }
 
-bool shareable_possible(const struct gpu *gpu)
+bool vmm_is_possible(const struct gpu *gpu)
 {
     const struct cuda_driver *cuda = gpu_driver();
 
@@ -87,8 +87,8 @@ static int make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *siz
     return status;
 }
 
-int shareable_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, int *fd,
-                   struct gpubind_error *err)
+int vmm_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, int *fd,
+             struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
     int status = make(gpu, nbytes, at, size, fd);
@@ -97,8 +97,8 @@ int shareable_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *
     return status == GPU_OK ? 0 : gpu_error(status, "exportable GPU memory cannot be made", err);
 }
 
-int shareable_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
-                   struct gpubind_error *err)
+int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
+             struct gpubind_error *err)
 {
     const struct cuda_driver *cuda = gpu_driver();
     unsigned long long handle;
@@ -117,7 +117,7 @@ int shareable_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
                                          "mapped", err);
 }
 
-bool shareable_close(gpu_address at)
+bool vmm_close(gpu_address at)
 {
     struct shareable **link = &all, *shareable;
     bool entered;
@@ -136,7 +136,7 @@ bool shareable_close(gpu_address at)
     return true;
 }
 
-struct gpu *shareable_gpu(gpu_address address)
+struct gpu *vmm_gpu(gpu_address address)
 {
     for (const struct shareable *shareable = all; shareable; shareable = shareable->next)
         if (address >= shareable->at && address - shareable->at < shareable->size)

@@ -6,19 +6,19 @@
 #include "gpu/core/gpu_context.h"
 
 /* The driver and the GPU have it. Asks the driver. */
-bool shareable_possible(const struct gpu *gpu);
+bool vmm_is_possible(const struct gpu *gpu);
 /* nbytes or more: *size, at *at, for work of the GPU's device alone. *fd is the caller's to
  * close, and keeps the memory while it is open. 0, or -1 with a sentence. */
-int shareable_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, int *fd,
-                   struct gpubind_error *err);
+int vmm_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, int *fd,
+             struct gpubind_error *err);
 /* Another process's, size as it was said there, for work of this gpu's device. fd stays
  * open. 0, or -1 with a sentence. */
-int shareable_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
-                   struct gpubind_error *err);
+int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
+             struct gpubind_error *err);
 /* What either has given, by its first address; the memory is free when nobody has it any
  * more. false: it is none. The caller takes care that no work uses it. */
-bool shareable_close(gpu_address at);
+bool vmm_close(gpu_address at);
 /* The GPU that memory made or opened here was meant for; NULL: address is in none. */
-struct gpu *shareable_gpu(gpu_address address);
+struct gpu *vmm_gpu(gpu_address address);
 
 #endif

@@ -14,7 +14,7 @@
 #define BLOCK_BYTE_PS 73u
 #define ENGINE_BYTE_PS 3u
 #define BLOCK_UNIT_PS 7000u
-#define LAYOUT_UNIT_PS 100u
+#define STRIDED_UNIT_PS 100u
 
 static unsigned at_most(uint64_t parts, unsigned most)
 {
@@ -47,16 +47,16 @@ struct outlook {
     uint64_t kernel, operations; /* ps that the copies take: side by side, one by one */
 };
 
-static void look_at(const struct shape *to, const struct shape *from,
+static void look_at(const struct strided *to, const struct strided *from,
                     const struct exchange_send *send, struct outlook *outlook)
 {
     const bool strided = to->levels > 1 || from->levels > 1;
-    const uint64_t n = strided ? send->nbytes / shape_unit(to, from, send->nbytes) : send->nbytes;
+    const uint64_t n = strided ? send->nbytes / strided_unit(to, from, send->nbytes) : send->nbytes;
     const uint64_t kernel = n / send->parts * (strided ? BLOCK_UNIT_PS : BLOCK_BYTE_PS);
 
     outlook->countable &= kernel_can_copy(to, from, send->nbytes);
     outlook->kernel = kernel > outlook->kernel ? kernel : outlook->kernel;
-    outlook->operations += n * (strided ? LAYOUT_UNIT_PS : ENGINE_BYTE_PS);
+    outlook->operations += n * (strided ? STRIDED_UNIT_PS : ENGINE_BYTE_PS);
 }
 
 static int look(const struct exchange *exchange, struct outlook *outlook,
@@ -65,10 +65,10 @@ static int look(const struct exchange *exchange, struct outlook *outlook,
     *outlook = (struct outlook){.countable = true, .operations = OPERATIONS_PS};
     for (int i = 0; i < exchange->nsends; i++) {
         const struct exchange_send *send = &exchange->sends[i];
-        struct shape to, from;
+        struct strided to, from;
 
-        if (!send->parts || !shape_of(&send->to, send->nbytes, &to) ||
-            !shape_of(&send->from, send->nbytes, &from))
+        if (!send->parts || !strided_of(&send->to, send->nbytes, &to) ||
+            !strided_of(&send->from, send->nbytes, &from))
             return error_set(err, "%llu bytes in %u parts: a layout has less",
                              (unsigned long long)send->nbytes, send->parts);
         look_at(&to, &from, send, outlook);
@@ -95,7 +95,7 @@ int exchange_start(struct gpu *gpu, gpu_stream stream,
     if (kernel && (!operations || outlook.kernel <= outlook.operations))
         status = exchange_by_kernel(&exchange, kernel);
     else
-        status = operations ? exchange_by_operations(&exchange) : GPU_NOT_SUPPORTED;
+        status = operations ? exchange_by_memops(&exchange) : GPU_NOT_SUPPORTED;
     gpu_leave(entered);
     return status == GPU_OK ? 0 : gpu_error(status, "messages cannot be queued", err);
 }

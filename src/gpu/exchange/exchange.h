@@ -1,16 +1,16 @@
-/* Messages between GPUs that no CPU takes part in: both sides' streams do it, and see
- * from words in GPU memory when it is their turn.
+/* Messages between GPUs without the CPU: the streams of both sides copy and synchronize by GPU
+ * sync flags, which lie in GPU memory.
  *
- * A pair of a send and a receive has `parts` words on either side (see exchange_flag.h), all
+ * A channel (a send and its receive) has `parts` flags on either side (see exchange_flag.h), all
  * 0 at first:
  *
  *   ready[p], in memory of the sender's GPU:   the receiver sets it to 1, the buffer is free
  *   done[p],  in memory of the receiver's GPU: the sender sets it to 1, the data are there
  *
  * The receive sets ready to 1, waits until done is 1 and sets that to 0; the send waits
- * until ready is 1, sets that to 0, copies, and sets done to 1. Nothing counts, so that
- * the same work can be captured once and replayed. A sure pair leaves ready out: its
- * user knows that the buffer is free, and that the last message was taken. */
+ * until ready is 1, sets that to 0, copies, and sets done to 1. There is no
+ * counter, so that the same work can be captured once and replayed. A channel that is `sure` has
+ * no handshake: the caller guarantees that the buffer is free and the last message was taken. */
 #ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_H
 #define GPUBIND_GPU_EXCHANGE_EXCHANGE_H
 
@@ -18,7 +18,7 @@
 #include "gpu/exchange/exchange_flag.h"
 
 struct exchange_send {
-    struct layout from, to; /* to: a buffer of the receiver's, as mapped here */
+    struct strided_buffer from, to; /* to: a buffer of the receiver's, as mapped here */
     uint64_t nbytes;        /* at most what either layout has; their first bytes */
     gpu_address ready, done; /* as mapped here */
     unsigned parts;
@@ -31,7 +31,7 @@ struct exchange_receive {
     bool sure;
 };
 
-/* Words of a pair that carries nbytes, when both sides have the kernel; else 1. */
+/* Flags of a channel for nbytes, when both sides have the kernel; else 1. */
 unsigned exchange_parts(uint64_t nbytes);
 /* The kernel is there: parts may be more than 1. */
 bool exchange_has_kernel(struct gpu *gpu);

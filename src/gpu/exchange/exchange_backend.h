@@ -1,5 +1,5 @@
-/* How an exchange is done. Both return the driver's result, with the GPU's context
- * current; every send's bytes are in its layouts. */
+/* The backends of an exchange: a kernel, or stream memory operations. They return the driver's
+ * result, with the GPU's context current; the bytes of each send are in its buffers. */
 #ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_BACKEND_H
 #define GPUBIND_GPU_EXCHANGE_EXCHANGE_BACKEND_H
 
@@ -16,6 +16,6 @@ struct exchange {
 };
 
 /* Stream memory operations, and copies between them. */
-int exchange_by_operations(const struct exchange *exchange);
+int exchange_by_memops(const struct exchange *exchange);
 
 #endif

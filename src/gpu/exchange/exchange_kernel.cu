@@ -42,29 +42,29 @@ static __device__ __forceinline__ void post_ready(const struct exchange_kernel_j
     for (unsigned i = blockIdx.x; i < job.nreceives; i += gridDim.x)
         if (job.receives[i].ready)
             for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
-                store_release(job.receives[i].ready + EXCHANGE_WORD * p, 1);
+                store_release(job.receives[i].ready + EXCHANGE_FLAG * p, 1);
 }
 
 static __device__ __forceinline__ void wait_done(const struct exchange_kernel_job &job)
 {
     for (unsigned i = blockIdx.x; i < job.nreceives; i += gridDim.x)
         for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
-            take(job.receives[i].done + EXCHANGE_WORD * p);
+            take(job.receives[i].done + EXCHANGE_FLAG * p);
 }
 
 /* The barriers order thread 0's words before and behind what the whole block copies. */
 static __device__ __forceinline__ void send_part(const struct kernel_send &send,
-                                                 const struct kernel_shape *shapes, unsigned part)
+                                                 const struct kernel_levels *shapes, unsigned part)
 {
     const bool broken =
-        threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_WORD * part);
+        threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_FLAG * part);
 
     if (__syncthreads_or(broken))
         return;
     copy_part<4>(send.copy, shapes, part);
     __syncthreads();
     if (threadIdx.x == 0)
-        store_release(send.done + EXCHANGE_WORD * part, 1);
+        store_release(send.done + EXCHANGE_FLAG * part, 1);
 }
 
 extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 4)

@@ -11,7 +11,7 @@
 
 #define KERNEL_SENDS 30 /* in a launch */
 #define KERNEL_RECEIVES 30
-#define KERNEL_SHAPES 24
+#define KERNEL_STRIDED 24
 
 struct kernel_send {
     struct kernel_copy copy;
@@ -28,7 +28,7 @@ struct exchange_kernel_job {
     unsigned posts, waits; /* what is done for the receives: 0 or 1 */
     struct kernel_send sends[KERNEL_SENDS];
     struct kernel_receive receives[KERNEL_RECEIVES];
-    struct kernel_shape shapes[KERNEL_SHAPES];
+    struct kernel_levels shapes[KERNEL_STRIDED];
 };
 
 #endif

@@ -20,12 +20,12 @@ static void empty(struct filling *filling)
 }
 
 /* The shape's number; messages to several peers often have the same one. */
-static unsigned char number_of(struct filling *filling, const struct shape *shape, unsigned unit)
+static unsigned char number_of(struct filling *filling, const struct strided *shape, unsigned unit)
 {
-    struct kernel_shape made;
+    struct kernel_levels made;
     unsigned i = 0;
 
-    kernel_shape_of(shape, unit, &made);
+    kernel_levels_of(shape, unit, &made);
     while (i < filling->nshapes && memcmp(&filling->job.shapes[i], &made, sizeof made) != 0)
         i++;
     if (i == filling->nshapes)
@@ -36,18 +36,18 @@ static unsigned char number_of(struct filling *filling, const struct shape *shap
 /* false: there is no room for it. */
 static bool add_send(struct filling *filling, const struct exchange_send *send)
 {
-    struct shape to, from;
+    struct strided to, from;
     struct kernel_copy copy;
 
-    if (filling->job.nsends == KERNEL_SENDS || filling->nshapes + 2 > KERNEL_SHAPES)
+    if (filling->job.nsends == KERNEL_SENDS || filling->nshapes + 2 > KERNEL_STRIDED)
         return false;
-    shape_of(&send->to, send->nbytes, &to);
-    shape_of(&send->from, send->nbytes, &from);
+    strided_of(&send->to, send->nbytes, &to);
+    strided_of(&send->from, send->nbytes, &from);
     copy = kernel_copy_of(&to, &from, send->nbytes, send->parts);
     if (to.levels > 1 || from.levels > 1) {
-        copy.unit = (unsigned char)shape_unit(&to, &from, send->nbytes);
-        copy.to_shape = number_of(filling, &to, copy.unit);
-        copy.from_shape = number_of(filling, &from, copy.unit);
+        copy.unit = (unsigned char)strided_unit(&to, &from, send->nbytes);
+        copy.to_levels = number_of(filling, &to, copy.unit);
+        copy.from_levels = number_of(filling, &from, copy.unit);
     }
     filling->job.sends[filling->job.nsends++] = (struct kernel_send){
         .copy = copy, .ready = send->sure ? 0 : send->ready, .done = send->done};

@@ -33,32 +33,32 @@ static void add(struct batch *batch, int operation, gpu_address address, uint32_
 static void set(struct batch *batch, gpu_address words, unsigned n, uint32_t value)
 {
     for (unsigned i = 0; i < n; i++)
-        add(batch, CUDA_OPERATION_WRITE, words + i * EXCHANGE_WORD, value, 0);
+        add(batch, CUDA_OPERATION_WRITE, words + i * EXCHANGE_FLAG, value, 0);
 }
 
 static void await(struct batch *batch, gpu_address words, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        add(batch, batch->wait, words + i * EXCHANGE_WORD, 1, batch->wait_flags);
+        add(batch, batch->wait, words + i * EXCHANGE_FLAG, 1, batch->wait_flags);
     set(batch, words, n, 0);
 }
 
 static int copy(const struct exchange *exchange, const struct exchange_send *send)
 {
-    struct shape to, from;
+    struct strided to, from;
 
-    shape_of(&send->to, send->nbytes, &to);
-    shape_of(&send->from, send->nbytes, &from);
-    return layout_copy_shapes(exchange->gpu, exchange->stream, &to, &from, send->nbytes);
+    strided_of(&send->to, send->nbytes, &to);
+    strided_of(&send->from, send->nbytes, &from);
+    return strided_copy_normal(exchange->gpu, exchange->stream, &to, &from, send->nbytes);
 }
 
-int exchange_by_operations(const struct exchange *exchange)
+int exchange_by_memops(const struct exchange *exchange)
 {
     const struct gpu *gpu = exchange->gpu;
     /* A whole word is more than 1 when the pair is broken. */
     struct batch batch = {.stream = exchange->stream,
                           .wait = gpu->waits_for_64 ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT,
-                          .wait_flags = GPU_WAIT_GEQ | words_wait_flush(gpu)};
+                          .wait_flags = GPU_WAIT_GEQ | gpu_flags_wait_flush(gpu)};
     const struct exchange_send *sends = exchange->sends;
     const struct exchange_receive *receives = exchange->receives;
 

@@ -6,21 +6,21 @@
 #include "gpu/copy/copy_batch.h"
 #include "gpu/exchange/exchange_flag.h"
 
-#define ARENA_WORDS 8192u
+#define ARENA_FLAGS 8192u
 #define AT_ONCE 256u
 
-struct words_arena {
-    struct words_arena *next;
+struct gpu_flag_arena {
+    struct gpu_flag_arena *next;
     struct memory memory;
     unsigned top; /* no word from here on was ever taken */
-    bool taken[ARENA_WORDS];
-    uint64_t read[ARENA_WORDS]; /* as words_read found them */
+    bool taken[ARENA_FLAGS];
+    uint64_t read[ARENA_FLAGS]; /* as gpu_flags_read found them */
 };
 
-static struct words_arena *arenas;
+static struct gpu_flag_arena *arenas;
 
-int words_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
-                struct gpubind_error *err)
+int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
+                    struct gpubind_error *err)
 {
     uint64_t values[AT_ONCE];
     int status = 0;
@@ -39,12 +39,12 @@ int words_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
     return status;
 }
 
-int words_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err)
+int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err)
 {
     uint32_t ones[AT_ONCE];
     struct cuda_copy_2d halves = {
         .from_type = CUDA_MEMORY_HOST, .from_host = ones, .from_pitch = sizeof *ones,
-        .to_type = CUDA_MEMORY_DEVICE, .to_pitch = EXCHANGE_WORD, .width = sizeof *ones};
+        .to_type = CUDA_MEMORY_DEVICE, .to_pitch = EXCHANGE_FLAG, .width = sizeof *ones};
     bool entered = gpu_enter(gpu);
     int status = GPU_OK;
 
@@ -54,7 +54,7 @@ int words_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error 
         halves.to_device = at;
         halves.height = n < AT_ONCE ? n : AT_ONCE;
         status = gpu_driver()->cuMemcpy2DAsync_v2(&halves, gpu->streams[GPU_IN]);
-        at += halves.height * EXCHANGE_WORD;
+        at += halves.height * EXCHANGE_FLAG;
         n -= (unsigned)halves.height;
     }
     if (status == GPU_OK)
@@ -63,12 +63,12 @@ int words_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error 
     return status == GPU_OK ? 0 : gpu_error(status, "words of GPU memory", err);
 }
 
-static struct words_arena *make(struct gpu *gpu, struct gpubind_error *err)
+static struct gpu_flag_arena *make(struct gpu *gpu, struct gpubind_error *err)
 {
-    struct words_arena *arena = calloc(1, sizeof *arena);
+    struct gpu_flag_arena *arena = calloc(1, sizeof *arena);
     gpu_address at = 0;
     bool entered = gpu_enter(gpu);
-    int status = arena ? gpu_driver()->cuMemAlloc_v2(&at, ARENA_WORDS * EXCHANGE_WORD)
+    int status = arena ? gpu_driver()->cuMemAlloc_v2(&at, ARENA_FLAGS * EXCHANGE_FLAG)
                        : GPU_OUT_OF_MEMORY;
 
     gpu_leave(entered);
@@ -82,37 +82,37 @@ static struct words_arena *make(struct gpu *gpu, struct gpubind_error *err)
     return NULL;
 }
 
-/* Where n words are free; ARENA_WORDS: nowhere. */
-static unsigned find(const struct words_arena *arena, unsigned n)
+/* Where n words are free; ARENA_FLAGS: nowhere. */
+static unsigned find(const struct gpu_flag_arena *arena, unsigned n)
 {
     unsigned free_ones = 0;
 
-    for (unsigned i = 0; i < ARENA_WORDS; i++) {
+    for (unsigned i = 0; i < ARENA_FLAGS; i++) {
         free_ones = arena->taken[i] ? 0 : free_ones + 1;
         if (free_ones == n)
             return i + 1 - n;
     }
-    return ARENA_WORDS;
+    return ARENA_FLAGS;
 }
 
-int words_take(struct gpu *gpu, unsigned n, struct words *words, struct gpubind_error *err)
+int gpu_flags_take(struct gpu *gpu, unsigned n, struct gpu_flags *flags, struct gpubind_error *err)
 {
-    struct words_arena *arena = arenas;
+    struct gpu_flag_arena *arena = arenas;
     unsigned first;
 
-    *words = (struct words){0};
-    if (n == 0 || n > ARENA_WORDS)
+    *flags = (struct gpu_flags){0};
+    if (n == 0 || n > ARENA_FLAGS)
         return error_set(err, "%u words are not possible", n);
-    while (arena && (arena->memory.gpu != gpu || find(arena, n) == ARENA_WORDS))
+    while (arena && (arena->memory.gpu != gpu || find(arena, n) == ARENA_FLAGS))
         arena = arena->next;
     if (!arena)
         arena = make(gpu, err);
     if (!arena)
         return -1;
     first = find(arena, n);
-    *words = (struct words){arena, arena->memory.address + first * EXCHANGE_WORD, n};
-    if (words_write(gpu, words->at, n, 0, err) < 0) {
-        words->arena = NULL;
+    *flags = (struct gpu_flags){arena, arena->memory.address + first * EXCHANGE_FLAG, n};
+    if (gpu_flags_write(gpu, flags->at, n, 0, err) < 0) {
+        flags->arena = NULL;
         return -1;
     }
     memset(arena->taken + first, true, n * sizeof *arena->taken);
@@ -121,31 +121,31 @@ int words_take(struct gpu *gpu, unsigned n, struct words *words, struct gpubind_
     return 0;
 }
 
-static unsigned first_of(const struct words *words)
+static unsigned first_of(const struct gpu_flags *flags)
 {
-    return (unsigned)((words->at - words->arena->memory.address) / EXCHANGE_WORD);
+    return (unsigned)((flags->at - flags->arena->memory.address) / EXCHANGE_FLAG);
 }
 
-void words_give(struct words *words)
+void gpu_flags_give(struct gpu_flags *flags)
 {
-    if (words->arena)
-        memset(words->arena->taken + first_of(words), false,
-               words->n * sizeof *words->arena->taken);
-    words->arena = NULL;
+    if (flags->arena)
+        memset(flags->arena->taken + first_of(flags), false,
+               flags->n * sizeof *flags->arena->taken);
+    flags->arena = NULL;
 }
 
-bool words_share(const struct words *words, struct memory_export *shared)
+bool gpu_flags_export(const struct gpu_flags *flags, struct memory_export *shared)
 {
-    return memory_share(&words->arena->memory, shared);
+    return memory_export_of(&flags->arena->memory, shared);
 }
 
-int words_read(struct gpu *gpu, struct gpubind_error *err)
+int gpu_flags_read(struct gpu *gpu, struct gpubind_error *err)
 {
     int status = 0;
 
-    for (struct words_arena *arena = arenas; arena && status == 0; arena = arena->next) {
+    for (struct gpu_flag_arena *arena = arenas; arena && status == 0; arena = arena->next) {
         const struct copy copy = {(gpu_address)(uintptr_t)arena->read, arena->memory.address,
-                                  arena->top * EXCHANGE_WORD, false};
+                                  arena->top * EXCHANGE_FLAG, false};
 
         if (arena->memory.gpu == gpu && arena->top > 0)
             status = copy_now(gpu, GPU_OUT, &copy, err);
@@ -153,23 +153,23 @@ int words_read(struct gpu *gpu, struct gpubind_error *err)
     return status;
 }
 
-bool words_are_set(const struct words *words)
+bool gpu_flags_are_set(const struct gpu_flags *flags)
 {
-    for (unsigned i = 0; i < words->n; i++)
-        if (!(uint32_t)words->arena->read[first_of(words) + i])
+    for (unsigned i = 0; i < flags->n; i++)
+        if (!(uint32_t)flags->arena->read[first_of(flags) + i])
             return false;
     return true;
 }
 
-unsigned words_wait_flush(const struct gpu *gpu)
+unsigned gpu_flags_wait_flush(const struct gpu *gpu)
 {
     return gpu->flushes ? GPU_WAIT_FLUSH : 0;
 }
 
-void words_stop(void)
+void gpu_flags_stop(void)
 {
     while (arenas) {
-        struct words_arena *arena = arenas;
+        struct gpu_flag_arena *arena = arenas;
 
         gpu_free_now(arena->memory.gpu, arena->memory.address);
         arenas = arena->next;

@@ -1,37 +1,37 @@
-/* Words of exchanges (exchange_flag.h) in GPU memory that other processes can map: many in
- * one allocation, which a peer opens once. */
+/* Allocates GPU sync flags (exchange_flag.h) in GPU memory that other processes can map: many
+ * flags share one allocation, which a peer opens once. */
 #ifndef GPUBIND_GPU_EXCHANGE_GPU_FLAGS_H
 #define GPUBIND_GPU_EXCHANGE_GPU_FLAGS_H
 
 #include "gpu/core/mem_query.h"
 
-struct words_arena;
+struct gpu_flag_arena;
 
-struct words {
-    struct words_arena *arena; /* NULL: none */
+struct gpu_flags {
+    struct gpu_flag_arena *arena; /* NULL: none */
     gpu_address at;
     unsigned n;
 };
 
-/* n words of the GPU that follow each other, all 0. 0, or -1 with a sentence. */
-int words_take(struct gpu *gpu, unsigned n, struct words *words, struct gpubind_error *err);
-void words_give(struct words *words);
+/* n adjacent flags of the GPU, all 0. 0, or -1 with a sentence. */
+int gpu_flags_take(struct gpu *gpu, unsigned n, struct gpu_flags *flags, struct gpubind_error *err);
+void gpu_flags_give(struct gpu_flags *flags);
 /* The allocation that they lie in; false: it cannot be exported. */
-bool words_share(const struct words *words, struct memory_export *shared);
-/* Both write to n words, also those of a mapping, and return when that is done. They wait
- * for no exchange. The one gives whole words a value, */
-int words_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
-                struct gpubind_error *err);
-/* the other makes their low halves 1. */
-int words_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err);
-/* Reads all words of the GPU, for words_are_set. */
-int words_read(struct gpu *gpu, struct gpubind_error *err);
+bool gpu_flags_export(const struct gpu_flags *flags, struct memory_export *shared);
+/* Both write n flags, also those of a mapped allocation, and return when that is done. They wait
+ * for no exchange. The first writes whole flags, */
+int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
+                    struct gpubind_error *err);
+/* the second sets the low halves to 1. */
+int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err);
+/* Reads all flags of the GPU, for gpu_flags_are_set. */
+int gpu_flags_read(struct gpu *gpu, struct gpubind_error *err);
 /* The low halves of all of them were 1 when they were read last. */
-bool words_are_set(const struct words *words);
-/* A flag for a stream that waits for a word which others set when their data are there:
- * writes of other devices may have to be flushed for the stream to see them. */
-unsigned words_wait_flush(const struct gpu *gpu);
+bool gpu_flags_are_set(const struct gpu_flags *flags);
+/* The option of a stream's wait for a flag that peers set behind their data: their writes may
+ * have to be flushed for the stream to see them. */
+unsigned gpu_flags_wait_flush(const struct gpu *gpu);
 /* Frees all; no peer maps them. */
-void words_stop(void);
+void gpu_flags_stop(void);
 
 #endif

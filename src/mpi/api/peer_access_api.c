@@ -26,7 +26,7 @@ static int make_sample(struct sample *sample, struct gpubind_error *err)
         return -1;
     if (memory_of(buffer, &memory, err) < 0)
         return -1;
-    if (!memory_share(&memory, &sample->shared))
+    if (!memory_export_of(&memory, &sample->shared))
         sample->shared.size = 0;
     return 0;
 }

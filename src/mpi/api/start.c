@@ -127,7 +127,7 @@ void library_stop(void)
     requests_clear();
     if (!gpu_driver())
         return;
-    words_stop();
+    gpu_flags_stop();
     pack_pool_clear();
     flat_type_stop();
     memory_forget_all();

@@ -17,8 +17,8 @@ struct flat_type {
     MPI_Aint extent;
     uint64_t name;
     enum { UNKNOWN, REGULAR, IRREGULAR } order;
-    struct layout layout;   /* of one element, when REGULAR */
-    struct gather *gather;
+    struct strided_buffer layout;   /* of one element, when REGULAR */
+    struct iov_table *gather;
 };
 
 static struct flat_type *gathered;          /* those with a gather */
@@ -41,7 +41,7 @@ struct flat_type *flat_type_make(struct type_block *blocks, int nblocks, size_t 
     return flat;
 }
 
-struct flat_type *flat_type_make_regular(const struct layout *element, size_t nbytes,
+struct flat_type *flat_type_make_regular(const struct strided_buffer *element, size_t nbytes,
                                          MPI_Aint extent)
 {
     struct flat_type *flat = flat_type_make(NULL, 0, nbytes, extent);
@@ -86,7 +86,7 @@ static void forget_gather(struct flat_type *flat)
     while (*link != flat)
         link = &(*link)->next;
     *link = flat->next;
-    gather_free(flat->gather);
+    iov_table_free(flat->gather);
     flat->gather = NULL;
 }
 
@@ -114,7 +114,7 @@ void flat_type_stop(void)
 }
 
 /* Makes the layout of an element that of count elements. */
-static bool repeat(struct layout *layout, uint64_t count, int64_t extent)
+static bool repeat(struct strided_buffer *layout, uint64_t count, int64_t extent)
 {
     int level = 0;
 
@@ -138,7 +138,7 @@ static bool repeat(struct layout *layout, uint64_t count, int64_t extent)
     return true;
 }
 
-bool flat_type_layout(struct flat_type *flat, uint64_t count, struct layout *layout)
+bool flat_type_layout(struct flat_type *flat, uint64_t count, struct strided_buffer *layout)
 {
     if (flat->order == UNKNOWN) {
         const struct type_blocks element = {flat->nbytes, flat->extent,
@@ -150,9 +150,9 @@ bool flat_type_layout(struct flat_type *flat, uint64_t count, struct layout *lay
     return flat->order == REGULAR && repeat(layout, count, flat->extent);
 }
 
-bool type_layout(const struct type_shape *shape, uint64_t count, struct layout *layout)
+bool type_layout(const struct type_shape *shape, uint64_t count, struct strided_buffer *layout)
 {
-    *layout = (struct layout){.run = count * shape->nbytes, .count = {1, 1, 1}};
+    *layout = (struct strided_buffer){.run = count * shape->nbytes, .count = {1, 1, 1}};
     return layout->run == 0 || shape->dense || flat_type_layout(shape->flat, count, layout);
 }
 
@@ -165,7 +165,7 @@ uint64_t flat_type_name(const struct flat_type *flat, uint64_t *n, int64_t *exte
 
 /* The runs of a layout, in their order. */
 struct runs {
-    const struct layout *layout;
+    const struct strided_buffer *layout;
     int64_t at; /* of the next one, from the buffer */
     uint32_t index[3];
 };
@@ -184,19 +184,19 @@ static int64_t next_run(struct runs *runs)
     return at;
 }
 
-void flat_type_iov(const struct flat_type *flat, struct gather_piece *pieces)
+void flat_type_iov(const struct flat_type *flat, struct iov_block *pieces)
 {
     struct runs runs = {&flat->layout, (int64_t)flat->layout.address, {0}};
 
     for (uint64_t b = 0; b < flat->nblocks; b++)
-        pieces[b] = flat->blocks ? (struct gather_piece){flat->blocks[b].at,
-                                                         flat->blocks[b].nbytes}
-                                    : (struct gather_piece){next_run(&runs), flat->layout.run};
+        pieces[b] = flat->blocks ? (struct iov_block){flat->blocks[b].at,
+                                                      flat->blocks[b].nbytes}
+                                    : (struct iov_block){next_run(&runs), flat->layout.run};
 }
 
-struct gather *flat_type_gather(struct flat_type *flat)
+struct iov_table *flat_type_gather(struct flat_type *flat)
 {
-    struct gather_piece *pieces;
+    struct iov_block *pieces;
 
     if (flat->gather)
         return flat->gather;
@@ -204,7 +204,7 @@ struct gather *flat_type_gather(struct flat_type *flat)
     if (!pieces)
         return NULL;
     flat_type_iov(flat, pieces);
-    flat->gather = gather_make(pieces, flat->nblocks, flat->extent);
+    flat->gather = iov_table_make(pieces, flat->nblocks, flat->extent);
     free(pieces);
     if (!flat->gather)
         return NULL;

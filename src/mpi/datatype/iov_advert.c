@@ -12,7 +12,7 @@ static struct known {
     const struct domain *domain;
     const struct peer *peer;
     uint64_t name; /* the peer gives no other type the same one */
-    struct gather *gather;
+    struct iov_table *gather;
 } *known;
 
 bool iov_advert_publish(struct gpubind_operation *receive, struct rtr *rtr)
@@ -40,7 +40,7 @@ void iov_advert_withdraw(const struct gpubind_operation *receive)
         receive->domain->iov_advert_user = NULL;
 }
 
-static struct gather *find(const struct peer *peer, uint64_t name)
+static struct iov_table *find(const struct peer *peer, uint64_t name)
 {
     for (struct known **link = &known; *link; link = &(*link)->next)
         if ((*link)->peer == peer && (*link)->name == name) {
@@ -59,7 +59,7 @@ static void forget(struct known **link)
     struct known *gone = *link;
 
     *link = gone->next;
-    gather_free(gone->gather);
+    iov_table_free(gone->gather);
     free(gone);
 }
 
@@ -73,17 +73,17 @@ static void forget_beyond(int most)
         forget(link);
 }
 
-struct gather *iov_advert_read(const struct domain *domain, const struct peer *peer,
-                               const struct rtr *rtr)
+struct iov_table *iov_advert_read(const struct domain *domain, const struct peer *peer,
+                                  const struct rtr *rtr)
 {
     const struct iov_advert *pieces = segment_iov_advert(&domain->segment, peer->local);
-    struct gather *gather = find(peer, rtr->iov_name);
+    struct iov_table *gather = find(peer, rtr->iov_name);
     struct known *made;
 
     if (gather || pieces->name != rtr->iov_name)
         return gather;
     made = malloc(sizeof *made);
-    gather = made ? gather_make(pieces->piece, rtr->niov, rtr->extent) : NULL;
+    gather = made ? iov_table_make(pieces->piece, rtr->niov, rtr->extent) : NULL;
     if (!gather) {
         free(made);
         return NULL;

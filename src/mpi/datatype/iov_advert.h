@@ -15,8 +15,8 @@ void iov_advert_withdraw(const struct gpubind_operation *receive);
 
 /* The sender, which has taken the advertisement: the table for the published iov. It stays the
  * library's. NULL: out of memory, or the iov was replaced. */
-struct gather *iov_advert_read(const struct domain *domain, const struct peer *peer,
-                               const struct rtr *rtr);
+struct iov_table *iov_advert_read(const struct domain *domain, const struct peer *peer,
+                                  const struct rtr *rtr);
 /* Frees the tables of a domain that ends, or (NULL) all. */
 void iov_advert_forget(const struct domain *domain);
 

@@ -93,15 +93,15 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
 void pack_prepare(const struct gpubind_operation *operation)
 {
     struct pack *pack = operation->pack;
-    struct gather *gather;
-    struct layout layout;
+    struct iov_table *gather;
+    struct strided_buffer layout;
     struct gpubind_error unheard;
 
     if (!pack || !pack->memory.gpu)
         return;
     gather = pack_layout(pack, &layout) ? NULL : flat_type_gather(pack->flat);
     if (gather)
-        gather_prepare(gather, pack->memory.gpu);
+        iov_table_prepare(gather, pack->memory.gpu);
     if (operation->kind == REQUEST_RECEIVE && !pack->reserve)
         pack->reserve = pack_pool_take(pack->memory.gpu, operation->nbytes, &unheard);
 }
@@ -111,7 +111,7 @@ bool pack_is_dense(const struct pack *pack)
     return pack->dense || pack->on_host;
 }
 
-bool pack_layout(const struct pack *pack, struct layout *layout)
+bool pack_layout(const struct pack *pack, struct strided_buffer *layout)
 {
     if (!flat_type_layout(pack->flat, pack->count, layout))
         return false;
@@ -124,7 +124,7 @@ uint64_t pack_type_name(const struct pack *pack, uint64_t *n, int64_t *extent)
     return flat_type_name(pack->flat, n, extent);
 }
 
-void pack_iov(const struct pack *pack, struct gather_piece *pieces)
+void pack_iov(const struct pack *pack, struct iov_block *pieces)
 {
     flat_type_iov(pack->flat, pieces);
 }
@@ -133,20 +133,20 @@ void pack_iov(const struct pack *pack, struct gather_piece *pieces)
 static int move(const struct pack *pack, enum gpu_own_stream stream, gpu_address dense,
                 uint64_t nbytes, bool scatter, struct gpubind_error *err)
 {
-    const struct layout run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
+    const struct strided_buffer run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
     struct gpu *gpu = pack->memory.gpu;
-    struct layout layout;
-    struct gather_end pieces = {NULL, pack->memory.address};
-    const struct gather_end whole = {NULL, dense};
+    struct strided_buffer layout;
+    struct iov_end pieces = {NULL, pack->memory.address};
+    const struct iov_end whole = {NULL, dense};
 
     if (pack_layout(pack, &layout))
-        return layout_copy(gpu, gpu->streams[stream], scatter ? &layout : &run,
-                           scatter ? &run : &layout, nbytes, err);
+        return strided_copy(gpu, gpu->streams[stream], scatter ? &layout : &run,
+                            scatter ? &run : &layout, nbytes, err);
     pieces.gather = flat_type_gather(pack->flat);
     if (!pieces.gather)
         return error_set(err, "out of memory");
-    return gather_copy(gpu, stream, scatter ? &pieces : &whole, scatter ? &whole : &pieces, nbytes,
-                       err);
+    return iov_copy(gpu, stream, scatter ? &pieces : &whole, scatter ? &whole : &pieces, nbytes,
+                    err);
 }
 
 int pack_gather(struct gpubind_operation *send, gpu_address dense, struct gpubind_error *err)
@@ -154,16 +154,16 @@ int pack_gather(struct gpubind_operation *send, gpu_address dense, struct gpubin
     return move(send->pack, GPU_OUT, dense, send->nbytes, false, err);
 }
 
-int pack_gather_to(struct gpubind_operation *send, const struct gather_end *to,
+int pack_gather_to(struct gpubind_operation *send, const struct iov_end *to,
                    struct gpubind_error *err)
 {
-    struct gather_end from = {NULL, send->memory.address};
+    struct iov_end from = {NULL, send->memory.address};
 
     if (send->pack)
         from.gather = flat_type_gather(send->pack->flat);
     if (send->pack && !from.gather)
         return error_set(err, "out of memory");
-    return gather_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
+    return iov_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
 }
 
 gpu_stream pack_stream(const struct pack *pack)

@@ -22,18 +22,18 @@ void pack_prepare(const struct gpubind_operation *operation);
 bool pack_is_dense(const struct pack *pack);
 
 /* The layout of the buffer. false: it is irregular. */
-bool pack_layout(const struct pack *pack, struct layout *layout);
+bool pack_layout(const struct pack *pack, struct strided_buffer *layout);
 
 /* As flat_type_name and flat_type_iov, for its type. */
 uint64_t pack_type_name(const struct pack *pack, uint64_t *n, int64_t *extent);
-void pack_iov(const struct pack *pack, struct gather_piece *pieces);
+void pack_iov(const struct pack *pack, struct iov_block *pieces);
 
 /* ---- a send */
 
 /* Queues in GPU_OUT the packing to dense memory that the GPU can address. */
 int pack_gather(struct gpubind_operation *send, gpu_address dense, struct gpubind_error *err);
 /* Queues in GPU_OUT the copies to the pieces of another table. The send may be dense. */
-int pack_gather_to(struct gpubind_operation *send, const struct gather_end *to,
+int pack_gather_to(struct gpubind_operation *send, const struct iov_end *to,
                    struct gpubind_error *err);
 /* Starts to pack into a dense buffer of the library, which is the operation's buffer from now on:
  * in a GPU stream, ordered as send->order says, or for host memory at once. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define LEVELS 3      /* of a struct layout */
+#define LEVELS 3      /* of a struct strided_buffer */
 #define LEVELS_MAX 6  /* before contiguous levels are merged */
 #define SPLITS_MAX 8  /* pieces per block, on average */
 
@@ -106,7 +106,7 @@ static int find_levels(const struct pieces *pieces, struct level *levels)
 }
 
 /* Fills the layout, merging levels that are contiguous with the level below. */
-static bool fill(struct layout *layout, size_t nbytes, const struct level *levels, int n)
+static bool fill(struct strided_buffer *layout, size_t nbytes, const struct level *levels, int n)
 {
     struct level kept[LEVELS_MAX];
     int nkept = 0;
@@ -135,14 +135,14 @@ static bool fill(struct layout *layout, size_t nbytes, const struct level *level
     return true;
 }
 
-bool layout_of(const struct type_blocks *element, uint64_t count, struct layout *layout)
+bool layout_of(const struct type_blocks *element, uint64_t count, struct strided_buffer *layout)
 {
     struct level levels[LEVELS_MAX];
     struct pieces pieces;
     int n = 0;
     bool regular;
 
-    *layout = (struct layout){.run = count * element->nbytes, .count = {1, 1, 1}};
+    *layout = (struct strided_buffer){.run = count * element->nbytes, .count = {1, 1, 1}};
     if (layout->run == 0)
         return true;
     layout->address = (gpu_address)element->blocks[0].at;

@@ -17,6 +17,6 @@ struct type_blocks {
 /* The layout of count elements. Its address is the offset of the first byte from the buffer's
  * address, which the caller adds. Without data run is 0. false: the blocks are irregular. Takes
  * time in the number of blocks: callers keep the result. */
-bool layout_of(const struct type_blocks *element, uint64_t count, struct layout *layout);
+bool layout_of(const struct type_blocks *element, uint64_t count, struct strided_buffer *layout);
 
 #endif

@@ -9,7 +9,7 @@
 struct type_regular {
     uint32_t number; /* of the predefined type that it is made of */
     size_t nbytes;   /* of data in an element; 0: the layout says nothing */
-    struct layout layout; /* of one element, in the order of the type map; address: the
+    struct strided_buffer layout; /* of one element, in the order of the type map; address: the
                              first byte's distance from the buffer */
 };
 

@@ -80,8 +80,8 @@ static void come_after_copies(struct gpubind_operation *operation, enum call_kin
 {
     if (operation->order == ORDER_OPEN)
         return;
-    if (call == CALL_ON_STREAM || gpu_is_held() || gpu_is_capturing(operation->memory.gpu)) {
-        synchronous_settle(&operation->memory);
+    if (call == CALL_ON_STREAM || gpu_is_guarded() || gpu_is_capturing(operation->memory.gpu)) {
+        sync_memops_settle(&operation->memory);
         return;
     }
     operation->order = ORDER_OPEN;
@@ -174,7 +174,7 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     }
     operation->on_stream = call == CALL_ON_STREAM;
     operation->order = order_of(operation, call, strided);
-    if (operation->nbytes > 0 && synchronous_make(&operation->memory))
+    if (operation->nbytes > 0 && sync_memops_enable(&operation->memory))
         come_after_copies(operation, call);
     if (come_after(operation, err) == 0 &&
         (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))

@@ -31,12 +31,12 @@ void rtr_post(struct gpubind_operation *receive)
 {
     const struct segment *segment = &receive->domain->segment;
     struct memory_export shared;
-    struct layout layout = {.run = 0};
+    struct strided_buffer layout = {.run = 0};
     struct rtr *rtr;
 
     /* Nobody else may want the peer's next message. */
     if (!may_copy(receive) || receive->peer->rtr_receive || receive->comm->posted != receive ||
-        receive->next || !memory_share(&receive->memory, &shared))
+        receive->next || !memory_export_of(&receive->memory, &shared))
         return;
     rtr = segment_rtr(segment, segment->me, receive->peer->local);
     rtr->iov_name = 0;
@@ -162,12 +162,12 @@ static bool can_place(const struct gpubind_operation *send)
 
     if (send->pack)
         pack_type_name(send->pack, &n, &extent);
-    return n <= IOV_ADVERT_MAX && gather_has_kernel(send->memory.gpu);
+    return n <= IOV_ADVERT_MAX && iov_copy_has_kernel(send->memory.gpu);
 }
 
 static bool fits(const struct gpubind_operation *send, const struct rtr *rtr)
 {
-    struct layout layout;
+    struct strided_buffer layout;
 
     return rtr->sequence == send->peer->sent && rtr->context == send->comm->context &&
            (rtr->tag == MPI_ANY_TAG || rtr->tag == send->tag) &&
@@ -213,13 +213,13 @@ static struct mapping *map_offer(const struct gpubind_operation *send, const str
 
 /* Strided data at either end, or both. */
 static int copy_strided(struct gpubind_operation *send, const struct rtr *rtr,
-                        const struct mapping *mapping, struct gather *pieces,
+                        const struct mapping *mapping, struct iov_table *pieces,
                         struct gpubind_error *err)
 {
-    const struct gather_end there = {pieces, mapping_address(mapping, rtr->address)};
-    struct layout from = {.address = send->memory.address, .run = send->nbytes,
-                          .count = {1, 1, 1}};
-    struct layout to = rtr->layout;
+    const struct iov_end there = {pieces, mapping_address(mapping, rtr->address)};
+    struct strided_buffer from = {.address = send->memory.address, .run = send->nbytes,
+                                  .count = {1, 1, 1}};
+    struct strided_buffer to = rtr->layout;
     struct gpu *gpu = send->memory.gpu;
     int status;
 
@@ -227,7 +227,7 @@ static int copy_strided(struct gpubind_operation *send, const struct rtr *rtr,
     if (pieces)
         status = pack_gather_to(send, &there, err);
     else if (rtr->strided && (!send->pack || pack_layout(send->pack, &from)))
-        status = layout_copy(gpu, gpu->streams[GPU_OUT], &to, &from, send->nbytes, err);
+        status = strided_copy(gpu, gpu->streams[GPU_OUT], &to, &from, send->nbytes, err);
     else
         status = pack_gather(send, there.address, err);
     if (copies_wait(gpu, GPU_OUT, status == 0 ? err : NULL) < 0)
@@ -243,7 +243,7 @@ static bool is_ready(const void *rtr)
 static int copy_to(struct gpubind_operation *send, struct rtr *rtr,
                    const struct mapping *mapping, bool in_pieces, struct gpubind_error *err)
 {
-    struct gather *pieces = NULL;
+    struct iov_table *pieces = NULL;
     struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address,
                         send->nbytes, true};
 

@@ -42,7 +42,7 @@ static void fill_header(const struct gpubind_operation *send, struct wire_header
     header->nbytes = send->nbytes;
     header->sequence = send->peer->sent++;
     header->address = send->memory.address;
-    if (send->memory.gpu && !self && memory_share(&send->memory, &shared)) {
+    if (send->memory.gpu && !self && memory_export_of(&send->memory, &shared)) {
         header->flags |= WIRE_SHAREABLE;
         header->id = shared.id;
         header->start = shared.start;

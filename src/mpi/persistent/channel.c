@@ -35,7 +35,7 @@ static void destroy(struct channel *channel)
     unlink_channel(channel);
     connection_close(channel);
     if (!channel->flags_stuck)
-        words_give(&channel->flags);
+        gpu_flags_give(&channel->flags);
     if (channel->owns_type)
         PMPI_Type_free(&channel->type);
     channel->request->channel = NULL;
@@ -156,7 +156,7 @@ void channels_watch_peers(void)
     if (now - looked < PEER_CHECK_INTERVAL)
         return;
     looked = now;
-    held = gpu_is_held();
+    held = gpu_is_guarded();
     for (struct channel *channel = channels, *next; channel; channel = next) {
         next = channel->next;
         watch_peer(channel, held);
@@ -165,7 +165,7 @@ void channels_watch_peers(void)
 
 /* ---- set-up and end */
 
-struct channel *channel_make(struct gpubind_operation *request, const struct layout *layout,
+struct channel *channel_make(struct gpubind_operation *request, const struct strided_buffer *layout,
                              bool internal, bool no_handshake)
 {
     struct channel *channel = calloc(1, sizeof *channel);
@@ -236,7 +236,7 @@ void channels_stop(void)
         if (request->comm)
             comm_leave(request->comm);
         request->comm = NULL;
-        words_give(&channel->flags);
+        gpu_flags_give(&channel->flags);
         if (channel->owns_type) /* the request may be freed after MPI_Finalize */
             PMPI_Type_free(&channel->type);
         channel->owns_type = false;

@@ -101,7 +101,7 @@ struct channel {
     bool owns_type;     /* it is a duplicate */
     MPI_Count count;
     bool in_stream;     /* application streams may wait for the peer */
-    struct words flags; /* in this GPU's memory; the peer sets them */
+    struct gpu_flags flags; /* in this GPU's memory; the peer sets them */
     union {
         struct exchange_send send;
         struct exchange_receive receive;
@@ -121,7 +121,7 @@ struct channel {
 
 /* Makes the channel of a new request. layout: of the buffer; NULL: irregular. NULL: out of
  * memory. */
-struct channel *channel_make(struct gpubind_operation *request, const struct layout *layout,
+struct channel *channel_make(struct gpubind_operation *request, const struct strided_buffer *layout,
                              bool internal, bool no_handshake);
 /* The application frees the request, which is not active. */
 void channel_free(struct channel *channel);
@@ -182,13 +182,13 @@ void channel_drop_message(struct channel *channel);
 /* ---- channel_connect.c */
 
 /* Fills channel->local, which CONNECT carries. */
-void connection_describe(struct channel *channel, const struct layout *layout);
+void connection_describe(struct channel *channel, const struct strided_buffer *layout);
 /* Both sides could connect by what they have told; both compute the same answer. */
 bool connection_possible(const struct channel *channel, const struct channel_endpoint *other);
 /* Maps the peer's memory. false: the driver refuses. */
 bool connection_open(struct channel *channel, const struct channel_endpoint *other);
 void connection_close(struct channel *channel);
-/* Writes EXCHANGE_BROKEN to the flags, so that streams that wait for them go on: on both
+/* Writes EXCHANGE_FLAG_BROKEN to the flags, so that streams that wait for them go on: on both
  * sides, or on this one alone. */
 void connection_break(struct channel *channel);
 void connection_break_local(struct channel *channel);

@@ -20,7 +20,7 @@ static bool may_exchange(struct gpu *gpu)
     return exchange_has_kernel(gpu) || gpu_has_batched_memops();
 }
 
-void connection_describe(struct channel *channel, const struct layout *layout)
+void connection_describe(struct channel *channel, const struct strided_buffer *layout)
 {
     const struct gpubind_operation *request = channel->request;
     struct channel_endpoint *local = &channel->local;
@@ -34,15 +34,16 @@ void connection_describe(struct channel *channel, const struct layout *layout)
         !may_exchange(gpu))
         return;
     local->kernel = exchange_has_kernel(gpu);
-    if (words_take(gpu, local->kernel ? exchange_parts(request->nbytes) : 1, &channel->flags,
-                   NULL) < 0)
+    if (gpu_flags_take(gpu, local->kernel ? exchange_parts(request->nbytes) : 1, &channel->flags,
+                       NULL) < 0)
         return;
     local->layout = *layout;
     local->layout.address += request->memory.address;
     local->flags = channel->flags.at;
     local->nflags = channel->flags.n;
-    local->connectable = is_self(channel) || (memory_share(&request->memory, &local->memory) &&
-                                              words_share(&channel->flags, &local->flags_memory));
+    local->connectable = is_self(channel) ||
+                         (memory_export_of(&request->memory, &local->memory) &&
+                          gpu_flags_export(&channel->flags, &local->flags_memory));
 }
 
 bool connection_possible(const struct channel *channel, const struct channel_endpoint *other)
@@ -125,9 +126,9 @@ bool connection_open(struct channel *channel, const struct channel_endpoint *oth
 void connection_break_local(struct channel *channel)
 {
     if (channel->was_connected &&
-        words_write(channel->request->memory.gpu, channel->flags.at, channel_parts(channel),
-                    EXCHANGE_BROKEN,
-                    NULL) < 0)
+        gpu_flags_write(channel->request->memory.gpu, channel->flags.at, channel_parts(channel),
+                        EXCHANGE_FLAG_BROKEN,
+                        NULL) < 0)
         channel->flags_stuck = true;
 }
 
@@ -139,8 +140,8 @@ void connection_break(struct channel *channel)
 
     if (channel->state == CHANNEL_CONNECTED && channel->starts + channel->captured > 0 &&
         !channel->peer_detached)
-        words_write(channel->request->memory.gpu, peer_flags, channel_parts(channel),
-                    EXCHANGE_BROKEN, NULL);
+        gpu_flags_write(channel->request->memory.gpu, peer_flags, channel_parts(channel),
+                        EXCHANGE_FLAG_BROKEN, NULL);
     connection_break_local(channel);
 }
 

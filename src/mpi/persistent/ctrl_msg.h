@@ -15,7 +15,7 @@ struct channel_endpoint {
     uint32_t kernel;       /* the GPU has the exchange kernel */
     uint32_t no_handshake, nflags;
     uint64_t gpu;          /* identifies the GPU within the owner's process */
-    struct layout layout;  /* at the owner's address */
+    struct strided_buffer layout;  /* at the owner's address */
     gpu_address flags;    /* the same */
     struct memory_export memory, flags_memory;
 };

@@ -90,16 +90,16 @@ static int start(struct gpu *gpu, gpu_stream stream, const struct batch *batch,
 static int start_unlocked(struct gpu *gpu, gpu_stream stream, bool capturing,
                           const struct batch *batch, struct gpubind_error *err)
 {
-    struct hold *hold = capturing ? NULL : hold_begin(gpu, stream);
+    struct free_guard *hold = capturing ? NULL : free_guard_begin(gpu, stream);
     int status;
 
     library_unlock();
     status = start(gpu, stream, batch, err);
     if (hold)
-        hold_record(hold);
+        free_guard_record(hold);
     library_lock();
     if (hold)
-        hold_end(hold);
+        free_guard_end(hold);
     return status;
 }
 

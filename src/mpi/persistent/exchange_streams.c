@@ -149,7 +149,7 @@ static void launch(struct exchange_streams *streams, struct exchange_stream *str
         return;
     }
     stream->channels = channels;
-    gpu_hold(1);
+    gpu_guard(1);
 }
 
 static void check_stream(const struct exchange_streams *streams, struct exchange_stream *stream)
@@ -171,7 +171,7 @@ static void check_stream(const struct exchange_streams *streams, struct exchange
     if (status == GPU_OK && !channels_poll_ctrl())
         return;
     stream->channels = NULL;
-    gpu_hold(-1);
+    gpu_guard(-1);
     if (status == GPU_OK) {
         end(channels);
         return;
@@ -211,7 +211,7 @@ static void defer_until_ready(struct exchange_streams *streams, struct channel *
         channels = channel->list_next;
         channel->list_next = NULL;
         if (!channel_sends(channel) && !receive->sure &&
-            words_set(streams->gpu, receive->ready, receive->parts, &err) < 0) {
+            gpu_flags_set(streams->gpu, receive->ready, receive->parts, &err) < 0) {
             fail(streams->gpu, NULL, channel, &err);
             continue;
         }
@@ -240,10 +240,10 @@ void exchange_streams_start(struct gpu *gpu, struct channel *channels)
 
 static bool is_ready(const struct channel *channel)
 {
-    struct words flags = channel->flags;
+    struct gpu_flags flags = channel->flags;
 
     flags.n = channel_parts(channel);
-    return (channel_sends(channel) && skips_handshake(channel)) || words_are_set(&flags);
+    return (channel_sends(channel) && skips_handshake(channel)) || gpu_flags_are_set(&flags);
 }
 
 /* Takes the waiting channels whose peer has done its part off the list. */
@@ -272,7 +272,7 @@ static void start_ready_channels(struct exchange_streams *streams)
     struct gpubind_error err;
     struct channel *channels;
 
-    if (words_read(streams->gpu, &err) < 0) {
+    if (gpu_flags_read(streams->gpu, &err) < 0) {
         channels = streams->waiting;
         streams->waiting = NULL;
         streams->waiting_end = &streams->waiting;
@@ -339,7 +339,7 @@ void exchange_streams_drop(struct channel *channel)
 void exchange_streams_stop(void)
 {
     exchange_batch_stop();
-    holds_stop();
+    free_guards_stop();
     while (all_streams) {
         struct exchange_streams *streams = all_streams;
         const bool dead = gpu_is_dead(streams->gpu);
@@ -349,7 +349,7 @@ void exchange_streams_stop(void)
             gpu_stream_synchronize(streams->streams[i].handle);
         gpu_leave(entered);
         for (int i = 0; i < EXCHANGE_STREAMS; i++)
-            gpu_hold(streams->streams[i].channels ? -1 : 0);
+            gpu_guard(streams->streams[i].channels ? -1 : 0);
         all_streams = streams->next;
         clear(streams);
     }

@@ -34,13 +34,13 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
 {
     struct gpubind_operation *request;
     struct type_shape shape;
-    struct layout layout;
+    struct strided_buffer layout;
     struct channel *channel;
     bool regular;
 
     request = message_describe(arguments, comm, kind, &shape, result, err);
-    if (request && synchronous_make(&request->memory))
-        synchronous_settle(&request->memory);
+    if (request && sync_memops_enable(&request->memory))
+        sync_memops_settle(&request->memory);
     if (!request)
         return NULL;
     regular = type_layout(&shape, (uint64_t)arguments->count, &layout);

@@ -111,7 +111,7 @@ static void fill_part(const struct gpubind_window *win, int result,
         memcpy(rank_part->why, err->text, sizeof rank_part->why - 1);
     else if (win->memory)
         rank_part->shared = memory_of((const void *)(uintptr_t)win->memory, &memory, NULL) == 0 &&
-                       memory_share(&memory, &rank_part->memory);
+                       memory_export_of(&memory, &rank_part->memory);
     rank_part->memory.start = win->memory;
 }
 

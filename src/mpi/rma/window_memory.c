@@ -69,7 +69,7 @@ static int prepare(struct making *making, bool willing, struct gpubind_error *er
         return error_set(err, "the settings say so");
     if (fallback_reason[0])
         return error_set(err, "before, %.140s", fallback_reason);
-    if (!shareable_possible(win->gpu))
+    if (!vmm_is_possible(win->gpu))
         return error_set(err, "the GPU or its driver gives no descriptors");
     making->mine.network = network_space();
     making->socket = fd_exchange_open(&making->mine.address, err);
@@ -83,7 +83,7 @@ static int make(struct making *making, uint64_t nbytes, struct gpubind_error *er
 
     if (nbytes == 0)
         return 0;
-    if (shareable_make(win->gpu, nbytes, &win->memory, &making->mine.size, &making->fd, err) < 0)
+    if (vmm_make(win->gpu, nbytes, &win->memory, &making->mine.size, &making->fd, err) < 0)
         return -1;
     making->mine.start = win->memory;
     if (memory_of((const void *)(uintptr_t)win->memory, &memory, err) < 0)
@@ -100,12 +100,12 @@ static int map(struct making *making, int rank, struct gpubind_error *err)
     struct gpubind_window *win = making->win;
     gpu_address at = 0;
 
-    if (shareable_open(win->gpu, making->others[rank].fd, rank_offer->size, &at, err) < 0)
+    if (vmm_open(win->gpu, making->others[rank].fd, rank_offer->size, &at, err) < 0)
         return -1;
     win->parts[rank].mapping = mapping_adopt(peer_of(win, rank), &shared, win->gpu, at);
     if (win->parts[rank].mapping)
         return 0;
-    shareable_close(at);
+    vmm_close(at);
     return error_set(err, "out of memory");
 }
 
@@ -182,7 +182,7 @@ static void undo(struct gpubind_window *win)
 {
     window_detach(win);
     if (win->memory)
-        shareable_close(win->memory);
+        vmm_close(win->memory);
     win->memory = 0;
 }
 

@@ -218,16 +218,17 @@ static int queue_wait(const struct gpubind_window *win, gpu_address signal, uint
                        gpu_stream stream, struct gpubind_error *err)
 {
     int capturing = 0, status = gpu_stream_is_capturing(stream, &capturing);
-    struct hold *hold = status != GPU_OK || capturing ? NULL : hold_begin(win->gpu, stream);
+    struct free_guard *guard = status != GPU_OK || capturing ? NULL
+                                                             : free_guard_begin(win->gpu, stream);
 
     library_unlock(); /* the driver may wait for the stream, which may wait for a message */
     status = gpu_stream_wait64(stream, signal, value,
-                               GPU_WAIT_GEQ | words_wait_flush(win->gpu));
-    if (hold)
-        hold_record(hold);
+                               GPU_WAIT_GEQ | gpu_flags_wait_flush(win->gpu));
+    if (guard)
+        free_guard_record(guard);
     library_lock();
-    if (hold)
-        hold_end(hold);
+    if (guard)
+        free_guard_end(guard);
     if (status == GPU_OK)
         return MPI_SUCCESS;
     gpu_error(status, "the work cannot be queued in the stream", err);

@@ -39,7 +39,7 @@ static size_t eager_at(const struct segment *segment)
 
 static size_t iov_advert_bytes(uint64_t n)
 {
-    return whole_pages(sizeof(struct iov_advert) + n * sizeof(struct gather_piece));
+    return whole_pages(sizeof(struct iov_advert) + n * sizeof(struct iov_block));
 }
 
 static void measure(struct segment *segment)

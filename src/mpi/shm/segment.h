@@ -71,7 +71,7 @@ struct rtr {
     uint64_t capacity;       /* bytes */
     uint64_t address, id, start, size;
     char handle[64];
-    struct layout layout;
+    struct strided_buffer layout;
     uint64_t iov_name;       /* or to the pieces of that name; 0: to layout */
     uint64_t niov;
     int64_t extent;
@@ -83,7 +83,7 @@ struct rtr {
 
 struct iov_advert {
     uint64_t name; /* 0: none yet */
-    struct gather_piece piece[];
+    struct iov_block piece[];
 };
 
 /* A thread sleeps here until another thread or another rank of the node wakes it. */

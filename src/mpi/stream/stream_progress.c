@@ -52,8 +52,8 @@ void stream_queue_count_waits(struct stream_queue *stream, int more)
 {
     stream->waits += more;
     if (stream->gpu)
-        agent_hold(stream->gpu, more);
-    gpu_hold(more);
+        agent_expect(stream->gpu, more);
+    gpu_guard(more);
 }
 
 struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,

@@ -159,7 +159,7 @@ bool bounce_share(const struct bounce_buffer *bounce, struct memory_export *shar
     struct memory memory;
 
     return memory_of((const void *)(uintptr_t)bounce->whole, &memory, NULL) == 0 &&
-           memory_share(&memory, shared);
+           memory_export_of(&memory, shared);
 }
 
 void bounce_pool_forget(const struct domain *domain)
