@@ -1,4 +1,4 @@
-# Programs of the library. tests/lib_examples.t runs them; tests/lib_fortran.t compiles
+# Programs of the library. tests/mpi/lib_examples.t runs them; tests/mpi/lib_fortran.t compiles
 # and runs those in Fortran.
 if HAVE_MPI
 noinst_PROGRAMS += \
@@ -78,10 +78,10 @@ examples_window_LDADD = $(example_libs)
 examples_window_SOURCES = examples/window.c examples/device.h
 EXTRA_DIST += examples/device_put.cu
 
-TESTS += tests/lib_examples.t
+TESTS += tests/mpi/lib_examples.t
 EXTRA_DIST += \
 	examples/device.f90 \
 	examples/halo.f90 \
 	examples/legacy_after.f90 \
 	examples/legacy_before.f90 \
-	tests/lib_examples.t
+	tests/mpi/lib_examples.t

@@ -1,11 +1,15 @@
-# For shell tests: `. "${top_srcdir:-.}/tests/lib.sh"` as their first line, done_testing
+# For shell tests: `. "${top_srcdir:-...}/tests/lib.sh"` as their first line, done_testing
 # as their last. TAP on stdout; a test that dies before done_testing has no plan
-# and so fails. By hand, from the build folder: sh ../tests/NAME.t
+# and so fails. By hand, from the build folder: sh ../tests/FOLDER/NAME.t
 #
 # Sets top_srcdir, top_builddir, and tmp: a folder of the test's own.
 
 top_builddir=${top_builddir:-$PWD}
-top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+case $0 in
+*tests/*/*) up=../.. ;;
+*) up=.. ;;
+esac
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/$up" && pwd)}
 PATH=$top_builddir/bin:$PATH
 tests_run=0
 # No dash: PRRTE 3.0 takes one in a rankfile's path for an option.

@@ -44,13 +44,13 @@ examples/jacobi/kernels_built.c: examples/jacobi/kernels.cu examples/jacobi/kern
 CLEANFILES += examples/jacobi/kernels_built.c examples/jacobi/kernels_built.c.new \
 	examples/jacobi/kernels.fatbin
 
-TESTS += tests/jacobi.t
+TESTS += tests/mpi/jacobi.t
 EXTRA_DIST += \
 	examples/jacobi/Makefile \
 	examples/jacobi/README \
 	examples/jacobi/kernels.cu \
 	examples/jacobi/kernels_none.c \
 	examples/jacobi/plot.py \
-	tests/jacobi.t \
+	tests/mpi/jacobi.t \
 	tests/jacobi/results.csv \
 	tests/jacobi/timeline.csv

@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpubind-bench: what --help and the manual page say, and pt2pt: what it refuses and what
 # it prints, on the simulated driver and on host memory. No time is looked at.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -z "$SANITIZED" ] || export ASAN_OPTIONS=detect_leaks=0 # those of MPI
 
 [ -n "$MPIRUN" ] || skip_all 'no MPI'

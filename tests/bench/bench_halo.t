@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpubind-bench halo on the simulated driver: every
 # grid in every way, right data, a path on which some are not possible. No time is looked at.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/bench.sh"
 
 # The first 1, 2, 4 and so on ranks, and all of them.

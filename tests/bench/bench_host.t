@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpubind-bench host on the simulated driver: one rank and several, failures. No time is
 # looked at.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/bench.sh"
 
 small='--size 100000 --repeats 5 --chunks 32K-256K'

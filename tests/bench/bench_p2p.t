@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpubind-bench p2p on the simulated driver: pairs with and without peer access, one GPU,
 # none, and copies that fail. No time is looked at.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/bench.sh"
 
 # on DEVICES PEERS OPTION...

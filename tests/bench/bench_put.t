@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpubind-bench put and peer-kernel: what they refuse, without a GPU; and on real GPUs, where
 # GPUBIND_TEST_GPU=1, that their data are right. No time is looked at.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 real_gpu=$(tr '\0' '\n' <"/proc/$$/environ" | sed -n 's/^GPUBIND_TEST_GPU=//p')
 real_libraries=${LD_LIBRARY_PATH-}
 . "$top_srcdir/tests/bench.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # gpubind-bench report on the simulated driver: its file and its roofline. No time is looked at.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/bench.sh"
 
 # file DESCRIPTION FILE PYTHON: the file is JSON, of which as "report" with "sections", by their

@@ -2,7 +2,7 @@
 # gpubind-plot: pictures of recorded results in each format, what --help and the manual page
 # say, and what it refuses. A quick run refuses little and draws once.
 quick=$(tr '\0' '\n' <"/proc/$$/environ" | sed -n 's/^GPUBIND_TEST_QUICK=//p')
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 program=$top_builddir/bench/plot/gpubind-plot
 recorded=$top_srcdir/tests/plot

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Recorded machines, maps and their files that are no such thing.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 

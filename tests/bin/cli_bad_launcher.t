@@ -1,6 +1,6 @@
 #!/bin/sh
 # A launcher's environment that contradicts itself.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 export GPUBIND_TIMEOUT=1 # where a rank that is not there is waited for

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A machine on which little works, and one whose GPUs are not all ours.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 nogpu=$top_srcdir/tests/machines/nogpu-2p8c.xml

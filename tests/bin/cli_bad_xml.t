@@ -1,6 +1,6 @@
 #!/bin/sh
 # Recorded machines that hwloc dies of, that have no end, or that come another way.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 kept=$top_srcdir/tests/fuzz/corpus/xml

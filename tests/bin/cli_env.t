@@ -1,6 +1,6 @@
 #!/bin/sh
 # What every rank finds in its environment: under mpirun, on recorded machines.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 
 machines=$top_srcdir/tests/machines

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The program's environment is the caller's, but for what gpubind(1) lists.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 documented='^\(GPUBIND_\(ROLE\|GPU_UUID\|GPU_PCI\|LOCAL_RANK\|CPUS\|NUMA\|NIC\|PLAN\|VERSION\|VISIBLE_DEVICES\|RECORDED\)\|CUDA_VISIBLE_DEVICES\|OMP_NUM_THREADS\|OMP_PLACES\)='

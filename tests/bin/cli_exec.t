@@ -1,6 +1,6 @@
 #!/bin/sh
 # gpubind becomes the program: nothing else changes, and nothing stays behind.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 topology=$top_srcdir/tests/machines/demo-2p4g.xml
 gpubind="gpubind --quiet --topology $topology" # words; the folder has no blanks

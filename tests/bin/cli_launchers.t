@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every launcher is told by its environment: rank 5 of 8, alone on its node, is a master.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 # shellcheck disable=SC2016 # the program expands it

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The command line, and its twin in the environment.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 small=$top_srcdir/tests/machines/small-4c2g.xml

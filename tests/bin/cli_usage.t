@@ -1,6 +1,6 @@
 #!/bin/sh
 # Wrong options and values: one sentence that names the culprit, and status 125.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bash completes the command lines of gpubind and gpubind-bench: typed into a real one,
 # with and without the package bash-completion.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 command -v bash >/dev/null || skip_all 'no bash'
 command -v python3 >/dev/null || skip_all 'no python3'

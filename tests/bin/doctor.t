@@ -2,7 +2,7 @@
 # --doctor on this machine, whatever it is: shape, JSON, exit status, wrong usage; and
 # gpubind-doctor(7) has the checks of the code. What the checks find is tested in
 # unit_doctor.c, unit_doctor_read.c and unit_doctor_ask.c.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 page=$top_srcdir/man/gpubind-doctor.7
 limit=120 # NVML and two MPIs may each use up their time

@@ -1,6 +1,6 @@
 #!/bin/sh
 # gpubind --list: golden outputs, in tests/list, and what they cannot hold.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/goldens.sh"
 
 machines=$top_srcdir/tests/machines

@@ -1,6 +1,6 @@
 #!/bin/sh
 # --mps with NVIDIA's own program and this machine's GPUs.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -e /dev/nvidiactl ] || skip_all 'no NVIDIA driver'
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 command -v nvidia-cuda-mps-control >/dev/null || skip_all 'no nvidia-cuda-mps-control'

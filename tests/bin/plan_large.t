@@ -1,7 +1,7 @@
 #!/bin/sh
 # Plans of large jobs: every rank is there once, every node's part is what a plan of
 # that node alone would be, and neighbours follow. No time is looked at.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 machines=$top_srcdir/tests/machines
 eight=$machines/islands-8g.xml

@@ -1,6 +1,6 @@
 #!/bin/sh
 # gpubind --plan --xml FILE: a machine like the one that was planned for, and a picture.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 machines=$top_srcdir/tests/machines
 demo=$machines/demo-2p4g.xml

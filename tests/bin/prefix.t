@@ -1,7 +1,7 @@
 #!/bin/sh
 # What README says of a program that uses the library: it runs, also where gpubind is
 # installed to a prefix of one's own.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] && [ -n "$MPICC" ] || skip_all 'no MPI'
 [ -z "$SANITIZED" ] || skip_all 'the program is built without the sanitizers'
 command -v pkg-config >/dev/null || skip_all 'no pkg-config'

@@ -2,7 +2,7 @@
 # gpubind-recipes(7): every command in it is run, on pretended GPUs, and prints what is
 # shown below it. What is not installed here is stood in for, or skipped by name.
 # shellcheck disable=SC2016,SC2034 # the ranks expand it; lib.sh's
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/slurm.sh"
 . "$top_srcdir/tests/launch/multinode.sh"
 trap 'slurm_stop; rm -rf "$tmp"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/sh
 # mpirun's default binding is nobody's wish and is replaced; what the user asked for is
 # kept to.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 "${MPIRUN:-false}" --version 2>&1 | grep -q 'Open MPI\|OpenRTE' || skip_all 'no mpirun of Open MPI'
 version=$("$MPIRUN" --version | sed -n 's/.* \([0-9]*\)[.].*/\1/p' | sed 1q)
 [ "$version" = 4 ] || skip_all "the default binding of Open MPI $version is not told from the user's"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main cases under MPICH's Hydra.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/nodes.sh"
 . "$launch_dir/hydra.sh"
 hydra_usable || skip_all "$launch_why"

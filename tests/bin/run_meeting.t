@@ -1,7 +1,7 @@
 #!/bin/sh
 # A node's launcher processes meet, whatever becomes of some of them. They are
 # started by hand, with the environment that Open MPI would give them.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 . "$top_srcdir/tests/ranks.sh"
 

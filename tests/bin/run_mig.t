@@ -2,7 +2,7 @@
 # MIG under mpirun: on a pretended driver, whose NVML names the instances. Of the demo
 # machine's four GPUs, the first has three instances and the third has two; the second
 # and the fourth are whole.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/nodes.sh"
 . "$launch_dir/multinode.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main job: `mpirun gpubind program`, on one node.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 
 machines=$top_srcdir/tests/machines

@@ -1,7 +1,7 @@
 #!/bin/sh
 # --mps: one MPS server for the ranks of a node that share GPUs, which ends with them.
 # NVIDIA's program is a stand-in (tests/mps).
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 . "$top_srcdir/tests/mps.sh"
 

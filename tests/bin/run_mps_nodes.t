@@ -1,6 +1,6 @@
 #!/bin/sh
 # --mps over several pretended nodes: a server each, under Open MPI.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/nodes.sh"
 . "$launch_dir/multinode.sh"
 # shellcheck disable=SC2154 # of the launch helpers

@@ -1,6 +1,6 @@
 #!/bin/sh
 # --mps under Slurm's srun, in a private cluster: the step ends, or is cancelled.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/nodes.sh"
 . "$top_srcdir/tests/slurm.sh"
 . "$top_srcdir/tests/mps.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Jobs over several nodes, under Open MPI: masters with block, cyclic and rankfile
 # distribution; the ranks that are not the master learn of it.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/nodes.sh"
 . "$launch_dir/multinode.sh"
 multinode_usable || skip_all "$launch_why"

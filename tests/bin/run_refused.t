@@ -1,7 +1,7 @@
 #!/bin/sh
 # Where a job of several ranks cannot go on: one sentence over all of them, the status,
 # and nothing left behind.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 
 machines=$top_srcdir/tests/machines

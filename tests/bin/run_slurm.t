@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main cases under Slurm's srun, in a private cluster.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/nodes.sh"
 . "$top_srcdir/tests/slurm.sh"
 trap 'slurm_stop; rm -rf "$tmp"' EXIT

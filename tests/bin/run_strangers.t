@@ -1,7 +1,7 @@
 #!/bin/sh
 # Other users can take the name under which a node's launcher processes meet, and can
 # knock there. It costs them, not us.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/ranks.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'to be another user takes root'

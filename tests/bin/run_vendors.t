@@ -1,6 +1,6 @@
 #!/bin/sh
 # AMD's and Intel's GPUs under mpirun, on recorded machines: what is in their variables.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 
 machines=$top_srcdir/tests/machines

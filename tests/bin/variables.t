@@ -1,6 +1,6 @@
 #!/bin/sh
 # A misspelt variable is named once, whoever reads the environment.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 
 demo=$top_srcdir/tests/machines/demo-2p4g.xml

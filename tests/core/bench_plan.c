@@ -1,5 +1,5 @@
 /* How long plan_make takes: 256 ranks, 256 cores, 16 GPUs. Not a test: nothing is
- * asserted. By hand: make tests/bench_plan && tests/bench_plan [RUNS] */
+ * asserted. By hand: make tests/core/bench_plan && tests/core/bench_plan [RUNS] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

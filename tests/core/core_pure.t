@@ -1,7 +1,7 @@
 #!/bin/sh
 # The core asks nobody and tells nobody: no environment, no printing, no files, no
 # exit, and no variable that outlives a call.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 library=$top_builddir/src/core/.libs/libgpubind-core.a
 [ -z "$SANITIZED" ] || skip_all 'the sanitizers add symbols of their own'

@@ -1,5 +1,5 @@
 # Exchanges between two processes, with the library's src/gpu linked in. It is no
-# check_PROGRAM: tests/exchange.t runs it on the simulated driver and on GPUs.
+# check_PROGRAM: tests/gpu/exchange.t runs it on the simulated driver and on GPUs.
 EXTRA_PROGRAMS += tests/exchange/exchange
 check_DATA += tests/exchange/exchange
 CLEANFILES += tests/exchange/exchange
@@ -12,7 +12,7 @@ if !HAVE_NVCC
 tests_exchange_exchange_SOURCES += tests/exchange/image.c
 endif
 tests_exchange_exchange_LDADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
-shell_tests += tests/exchange.t
+shell_tests += tests/gpu/exchange.t
 
 # By hand, on a machine with two GPUs: make tests/bench/exchange && tests/bench/exchange
 EXTRA_PROGRAMS += tests/bench/exchange

@@ -1,10 +1,10 @@
-# Programs that tests/lib_fortran.t compiles.
-TESTS += tests/lib_fortran.t
+# Programs that tests/mpi/lib_fortran.t compiles.
+TESTS += tests/mpi/lib_fortran.t
 AM_TESTS_ENVIRONMENT += \
 	MPIFORT='$(MPIFORT)'; MPI_F08='$(FORTRAN_DEFS)'; \
 	export MPIFORT MPI_F08;
 EXTRA_DIST += \
-	tests/lib_fortran.t \
+	tests/mpi/lib_fortran.t \
 	tests/fortran/bare.f90 \
 	tests/fortran/calls.F90 \
 	tests/fortran/checks.f90 \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Exchanges between two processes: tests/exchange/exchange on the simulated driver, and
 # on GPUs where GPUBIND_TEST_GPU=1 says that there are some.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 mkdir "$tmp/cuda"
 ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"

@@ -81,7 +81,7 @@ static const struct doctor_result *result_of(const char *check)
 }
 
 /* What the files alone cannot tell, since nobody asked NVML or MPI; the namespaces and
- * visible GPUs are judged in tests/unit_doctor.c. */
+ * visible GPUs are judged in tests/core/unit_doctor.c. */
 static bool needs_more(const char *check)
 {
     static const char *const names[] = {"all-visible", "persistence", "compute-mode", "mig",

@@ -3,7 +3,7 @@
 # on the simulated driver with the host's arithmetic, on real GPUs (GPUBIND_TEST_GPU=1) with
 # the kernels.
 # shellcheck disable=SC2016 # an inner shell expands it
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 jacobi=$top_builddir/examples/jacobi/jacobi
 source=$top_srcdir/examples/jacobi
 data=$top_srcdir/tests/jacobi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Communicators do not meet, nor do we meet the application.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 on simulated 3 comms

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A rank is killed: what waits for it ends with an error that names it.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 "$MPIRUN" --version 2>&1 | grep -q 'Open MPI) 4' ||

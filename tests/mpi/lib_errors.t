@@ -1,6 +1,6 @@
 #!/bin/sh
 # Errors: what a call returns, what it says, and what is left after it.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 for setting in simulated 'no peers' 'network path' 'no driver' GPU; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The library's examples do what they say, on the simulated driver, and show every call.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 examples=$top_builddir/examples
 [ -x "$examples/neighbors" ] || skip_all 'configured without MPI'
 

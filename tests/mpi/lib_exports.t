@@ -1,7 +1,7 @@
 #!/bin/sh
 # libgpubind.so exports what gpubind.h promises, what stands in for MPI's functions, and
 # nothing else.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 library=$top_builddir/src/mpi/.libs/libgpubind.so
 [ -r "$library" ] || skip_all 'configured without MPI'
 command -v nm >/dev/null || skip_all 'no nm'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Calls of the driver that fail, ranks that die, receives that come late.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 # failing SETTING WHAT LIST [some]: `ranks failures` while these calls fail, as

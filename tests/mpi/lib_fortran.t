@@ -1,7 +1,7 @@
 #!/bin/sh
 # The Fortran module, compiled and run as a user does it, on the simulated driver; where
 # GPUBIND_TEST_GPU=1 says that there are some, on GPUs too.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIFORT" ] && [ -e "$top_builddir/src/mpi/gpubind.mod" ] ||
     skip_all 'configured without Fortran'
 

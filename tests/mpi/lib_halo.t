@@ -1,6 +1,6 @@
 #!/bin/sh
 # Halo exchanges: ghost cells as a serial program has them, late ranks, what is refused.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 everywhere 2 halo 1

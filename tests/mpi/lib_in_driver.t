@@ -2,7 +2,7 @@
 # The application sits in a call of the driver that waits for a stream, which waits for the
 # library: each kind of stream, each kind of wait, the first ever and later ones. By kernels:
 # without them the library has to call the driver, too.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 for what in messages strided persistent window; do

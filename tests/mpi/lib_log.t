@@ -1,6 +1,6 @@
 #!/bin/sh
 # GPUBIND_LOG and GPUBIND_LOG_FILE: what is said of each message, and where.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 # logged SETTING N TEST: the ranks' lines are $tmp/log.0, $tmp/log.1, ...

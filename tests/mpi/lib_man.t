@@ -2,7 +2,7 @@
 # The library's manual: every public function has a page that shows its prototype, and
 # an example uses it; gpubind(7) has all variables with their defaults, the limits, and
 # the messages as they lie on the wire.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 header=$top_srcdir/src/mpi/gpubind.h
 

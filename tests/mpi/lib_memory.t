@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every kind of memory; memory that is freed, allocated again, or written to as soon as
 # a call returns; mappings that are given back.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 for setting in simulated 'slow copies' 'no peers' 'no IPC' 'one device' kernels 'network path' \

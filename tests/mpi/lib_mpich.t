@@ -1,6 +1,6 @@
 #!/bin/sh
 # The same library from the same sources over MPICH, where Open MPI was configured.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no MPI'
 [ -z "$SANITIZED" ] || skip_all 'what it builds has no sanitizers'
 "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE' || skip_all 'configured with another MPI'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Order with the GPU's streams; the state of the calling thread.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 for setting in simulated 'slow copies' 'slower copies' 'no peers' 'one device' kernels \

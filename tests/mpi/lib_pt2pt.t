@@ -1,6 +1,6 @@
 #!/bin/sh
 # One message between two ranks: sizes, kinds of memory, verbs.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 for setting in simulated 'no peers' 'network path' GPU 'GPU shared' 'GPU network'; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Nonblocking verbs: test, wait, thousands of messages under way; synchronous sends.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 everywhere 2 requests

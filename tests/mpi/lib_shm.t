@@ -1,6 +1,6 @@
 #!/bin/sh
 # Shared memory of a node: what it lies in, and what happens where there is little of it.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 unshare --mount true 2>/dev/null || skip_all 'no right to mount'

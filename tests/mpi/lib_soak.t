@@ -1,7 +1,7 @@
 #!/bin/sh
 # All kinds of calls mixed, with contents checked. GPUBIND_SOAK_SECONDS: for each setting
 # (2), with another seed each day; tests/bench/soak runs it for hours.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 asked_seconds=$(asked GPUBIND_SOAK_SECONDS)

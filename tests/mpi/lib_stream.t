@@ -1,6 +1,6 @@
 #!/bin/sh
 # Messages in the order of streams.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 if [ -n "$quick" ]; then

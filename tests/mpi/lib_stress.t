@@ -1,6 +1,6 @@
 #!/bin/sh
 # Random exchanges, each byte looked at. GPUBIND_STRESS_SECONDS: for each setting (1).
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 asked_seconds=$(asked GPUBIND_STRESS_SECONDS)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Strided data: random types in all settings, and failures on their way.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 everywhere 2 strided

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Nothing of the library waits for a stream that may wait for it.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 for setting in simulated 'slow copies' 'one device' kernels 'nothing kept' threads GPU; do

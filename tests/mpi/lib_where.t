@@ -1,6 +1,6 @@
 #!/bin/sh
 # Who is where: peers, neighbours, ranks with GPUs among ranks without.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 # placed SETTING ROLES [MATRIX]: one rank for each letter: g has a GPU (the devices in

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Windows, and streams that put to them, get from them, signal and wait; also where these
 # do not reach each other.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 for setting in simulated 'slow copies' 'slower copies' 'one device' GPU; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The memory of windows: shown by file descriptors where that is possible, else by IPC
 # handles; whatever of it fails.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 # under WHAT N WAY [VARIABLE=VALUE...]: `ranks windows_memory WAY` on the simulated driver.

@@ -129,33 +129,33 @@ tests_mpi_librefuse_memfd_la_SOURCES = tests/mpi/refuse_memfd.c
 tests_mpi_librefuse_memfd_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 mpi_tests = \
-	tests/lib_comms.t \
-	tests/lib_deaths.t \
-	tests/lib_errors.t \
-	tests/lib_failures.t \
-	tests/lib_halo.t \
-	tests/lib_in_driver.t \
-	tests/lib_matching.t \
-	tests/lib_memory.t \
-	tests/lib_mpich.t \
-	tests/lib_order.t \
-	tests/lib_persistent.t \
-	tests/lib_probe.t \
-	tests/lib_progress.t \
-	tests/lib_pt2pt.t \
-	tests/lib_requests.t \
-	tests/lib_shm.t \
-	tests/lib_soak.t \
-	tests/lib_stream.t \
-	tests/lib_stress.t \
-	tests/lib_strided.t \
-	tests/lib_threads.t \
-	tests/lib_types.t \
-	tests/lib_waits.t \
-	tests/lib_where.t \
-	tests/lib_windows.t \
-	tests/lib_windows_memory.t \
-	tests/windows_gpu.t
+	tests/mpi/lib_comms.t \
+	tests/mpi/lib_deaths.t \
+	tests/mpi/lib_errors.t \
+	tests/mpi/lib_failures.t \
+	tests/mpi/lib_halo.t \
+	tests/mpi/lib_in_driver.t \
+	tests/mpi/lib_matching.t \
+	tests/mpi/lib_memory.t \
+	tests/mpi/lib_mpich.t \
+	tests/mpi/lib_order.t \
+	tests/mpi/lib_persistent.t \
+	tests/mpi/lib_probe.t \
+	tests/mpi/lib_progress.t \
+	tests/mpi/lib_pt2pt.t \
+	tests/mpi/lib_requests.t \
+	tests/mpi/lib_shm.t \
+	tests/mpi/lib_soak.t \
+	tests/mpi/lib_stream.t \
+	tests/mpi/lib_stress.t \
+	tests/mpi/lib_strided.t \
+	tests/mpi/lib_threads.t \
+	tests/mpi/lib_types.t \
+	tests/mpi/lib_waits.t \
+	tests/mpi/lib_where.t \
+	tests/mpi/lib_windows.t \
+	tests/mpi/lib_windows_memory.t \
+	tests/mpi/windows_gpu.t
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh
 

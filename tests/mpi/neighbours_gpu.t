@@ -1,8 +1,8 @@
 #!/bin/sh
 # NCCL's and NVSHMEM's programs beside gpubind, on this machine's GPUs: in every --visible
 # mode each rank uses the GPU that was given to it. By hand, from the build folder:
-#     GPUBIND_TEST_GPU=1 sh ../tests/neighbours_gpu.t
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+#     GPUBIND_TEST_GPU=1 sh ../tests/mpi/neighbours_gpu.t
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no MPI'
 [ -z "$SANITIZED" ] || export ASAN_OPTIONS=detect_leaks=0 # those of MPI
 [ -n "${NVCC-}" ] || NVCC=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # gpubind_device.cuh, on real GPUs. By hand, from the build folder:
-#     GPUBIND_TEST_GPU=1 sh ../tests/windows_gpu.t
+#     GPUBIND_TEST_GPU=1 sh ../tests/mpi/windows_gpu.t
 # and with compute-sanitizer --target-processes all in front of sh.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
 # built FILE FLAG: the kernels, with that flag.

@@ -1,5 +1,5 @@
 /* Kernels that call everything of gpubind_device.cuh; windows_gpu.c launches them.
- * Compiled by tests/windows_gpu.t. */
+ * Compiled by tests/mpi/windows_gpu.t. */
 #include <stdio.h>
 
 #include "gpubind_device.cuh"

@@ -1,5 +1,5 @@
 /* An NVSHMEM program under gpubind: each rank's kernel puts a number to the next rank.
- * tests/neighbours_gpu.t compiles and runs it. Says which GPU the rank uses. */
+ * tests/mpi/neighbours_gpu.t compiles and runs it. Says which GPU the rank uses. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -2,7 +2,7 @@
 # pmdl_gpubind_exclusive: the jobs of one daemon keep off each other's GPUs while there are
 # free ones; in the real libpmix without a launcher, and in PRRTE's persistent daemon.
 # shellcheck disable=SC2016 # the ranks expand it
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/plugin.sh"
 TMPDIR=$tmp # the server's own files
 export TMPDIR

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The plugin on this machine's own GPUs: what the CUDA driver shows each rank.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/plugin.sh"
 [ -e /dev/nvidiactl ] || skip_all 'no NVIDIA driver'
 case $("$MPIRUN" --version 2>&1) in *'(Open MPI) '[45]*) ;; *) skip_all 'mpirun is not of Open MPI 4 or 5' ;; esac

@@ -1,6 +1,6 @@
 #!/bin/sh
 # --plugin-info: does the plugin work, where does PMIx look for it, and why not?
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 file=pmix_mca_pmdl_gpubind.so
 built=$top_builddir/plugin/.libs/$file

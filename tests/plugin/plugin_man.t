@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpubind-plugin(7) says what the sources say: settings that the plugin takes and those
 # that it does not, variables, words, files, options of configure and of gpubind.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 
 page=$top_srcdir/man/gpubind-plugin.7
 rows=$top_srcdir/src/host/launch/option_table.c

@@ -1,6 +1,6 @@
 #!/bin/sh
 # mpirun without a wrapper: the plugin in real daemons.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/plugin.sh"
 launch_dir=$top_srcdir/tests/launch
 . "$launch_dir/multinode.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # gpubind --mps in ranks that the plugin planned: its plan stands, a server is added.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/plugin.sh"
 case $("$MPIRUN" --version 2>&1) in *'(Open MPI) '[45]*) ;; *) skip_all 'mpirun is not of Open MPI 4 or 5' ;; esac
 [ -z "$SANITIZED" ] || skip_all 'daemons without the sanitizers cannot load a plugin with them'

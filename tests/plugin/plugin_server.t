@@ -1,7 +1,7 @@
 #!/bin/sh
 # The plugin in the real libpmix without a launcher: equal plans on every recorded
 # machine, jobs that come and go, wrong job data, no memory.
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/plugin.sh"
 TMPDIR=$tmp # the server's own files
 export TMPDIR

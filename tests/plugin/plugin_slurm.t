@@ -2,7 +2,7 @@
 # srun without a wrapper: the plugin in slurmstepd, with and without the relay, where
 # Slurm deals out GPUs and where it does not.
 # shellcheck disable=SC2016,SC2034,SC2086 # the ranks expand it; words
-. "${top_srcdir:-$(dirname "$0")/..}/tests/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -z "$SANITIZED" ] || skip_all 'slurmstepd cannot load what was built with the sanitizers'
 . "$top_srcdir/tests/plugin.sh"
 . "$top_srcdir/tests/slurm.sh"

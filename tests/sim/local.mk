@@ -39,28 +39,28 @@ tests_sim_libcudasim_la_LDFLAGS = -module -avoid-version -rpath /nowhere -pthrea
 	-Wl,-z,nodelete
 
 sim_check = tests/sim/check.h tests/sim/sim_api.h tests/tap.h
-check_PROGRAMS += tests/unit_sim_vmm
-tests_unit_sim_vmm_SOURCES = tests/unit_sim_vmm.c tests/sim/pair.h $(sim_check)
-tests_unit_sim_vmm_LDADD =
+check_PROGRAMS += tests/sim/unit_sim_vmm
+tests_sim_unit_sim_vmm_SOURCES = tests/sim/unit_sim_vmm.c tests/sim/pair.h $(sim_check)
+tests_sim_unit_sim_vmm_LDADD =
 EXTRA_tests_unit_sim_vmm_DEPENDENCIES = tests/sim/libcudasim.la
 check_PROGRAMS += \
-	tests/unit_sim \
-	tests/unit_sim_copies \
-	tests/unit_sim_ipc \
-	tests/unit_sim_streams \
-	tests/unit_sim_words
-tests_unit_sim_SOURCES = tests/unit_sim.c $(sim_check)
-tests_unit_sim_copies_SOURCES = tests/unit_sim_copies.c src/gpu/copy/copy_kernel.h \
+	tests/sim/unit_sim \
+	tests/sim/unit_sim_copies \
+	tests/sim/unit_sim_ipc \
+	tests/sim/unit_sim_streams \
+	tests/sim/unit_sim_words
+tests_sim_unit_sim_SOURCES = tests/sim/unit_sim.c $(sim_check)
+tests_sim_unit_sim_copies_SOURCES = tests/sim/unit_sim_copies.c src/gpu/copy/copy_kernel.h \
 	src/gpu/exchange/exchange_kernel.h src/gpu/exchange/exchange_flag.h $(sim_check)
-tests_unit_sim_ipc_SOURCES = tests/unit_sim_ipc.c tests/sim/pair.h $(sim_check)
-tests_unit_sim_streams_SOURCES = tests/unit_sim_streams.c $(sim_check)
-tests_unit_sim_words_SOURCES = tests/unit_sim_words.c tests/sim/pair.h $(sim_check)
+tests_sim_unit_sim_ipc_SOURCES = tests/sim/unit_sim_ipc.c tests/sim/pair.h $(sim_check)
+tests_sim_unit_sim_streams_SOURCES = tests/sim/unit_sim_streams.c $(sim_check)
+tests_sim_unit_sim_words_SOURCES = tests/sim/unit_sim_words.c tests/sim/pair.h $(sim_check)
 # They open the module by its path, and link nothing of gpubind's.
-tests_unit_sim_LDADD =
-tests_unit_sim_copies_LDADD =
-tests_unit_sim_ipc_LDADD =
-tests_unit_sim_streams_LDADD = -lpthread
-tests_unit_sim_words_LDADD =
+tests_sim_unit_sim_LDADD =
+tests_sim_unit_sim_copies_LDADD =
+tests_sim_unit_sim_ipc_LDADD =
+tests_sim_unit_sim_streams_LDADD = -lpthread
+tests_sim_unit_sim_words_LDADD =
 EXTRA_tests_unit_sim_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_unit_sim_copies_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_unit_sim_ipc_DEPENDENCIES = tests/sim/libcudasim.la

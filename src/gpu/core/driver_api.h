@@ -1,6 +1,6 @@
 /* The part of the driver API that gpubind calls, declared here because the
  * toolkit's header is not needed to build. Versions are explicit (_v2), as the
- * library exports them. tests/abi_cuda.c compares it with cuda.h where that is
+ * library exports them. tests/gpu/abi_cuda.c compares it with cuda.h where that is
  * installed. */
 #ifndef GPUBIND_GPU_CORE_DRIVER_API_H
 #define GPUBIND_GPU_CORE_DRIVER_API_H

@@ -1,5 +1,5 @@
 /* The part of NVML's interface that gpubind calls, declared here because the
- * toolkit's header is not needed to build. tests/abi_nvml.c compares it with
+ * toolkit's header is not needed to build. tests/host/abi_nvml.c compares it with
  * nvml.h where that is installed. */
 #ifndef GPUBIND_HOST_DISCOVER_NVML_API_H
 #define GPUBIND_HOST_DISCOVER_NVML_API_H
