@@ -42,7 +42,7 @@ sim_check = tests/sim/check.h tests/sim/sim_api.h tests/tap.h
 check_PROGRAMS += tests/sim/unit_sim_vmm
 tests_sim_unit_sim_vmm_SOURCES = tests/sim/unit_sim_vmm.c tests/sim/pair.h $(sim_check)
 tests_sim_unit_sim_vmm_LDADD =
-EXTRA_tests_unit_sim_vmm_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_vmm_DEPENDENCIES = tests/sim/libcudasim.la
 check_PROGRAMS += \
 	tests/sim/unit_sim \
 	tests/sim/unit_sim_copies \
@@ -61,8 +61,8 @@ tests_sim_unit_sim_copies_LDADD =
 tests_sim_unit_sim_ipc_LDADD =
 tests_sim_unit_sim_streams_LDADD = -lpthread
 tests_sim_unit_sim_words_LDADD =
-EXTRA_tests_unit_sim_DEPENDENCIES = tests/sim/libcudasim.la
-EXTRA_tests_unit_sim_copies_DEPENDENCIES = tests/sim/libcudasim.la
-EXTRA_tests_unit_sim_ipc_DEPENDENCIES = tests/sim/libcudasim.la
-EXTRA_tests_unit_sim_streams_DEPENDENCIES = tests/sim/libcudasim.la
-EXTRA_tests_unit_sim_words_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_copies_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_ipc_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_streams_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_words_DEPENDENCIES = tests/sim/libcudasim.la

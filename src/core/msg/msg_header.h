@@ -51,7 +51,7 @@ struct wire_cts {
     uint32_t magic;
     uint8_t version, kind, spare[2];
     uint64_t operation; /* the sender's */
-    uint64_t chunk;     /* bytes of each MPI message with data; 0 (NACK): send none */
+    uint64_t chunk;     /* bytes of each MPI message with data; 0: send none */
     int32_t tag;        /* of those messages */
     uint32_t direct;    /* GPU pointers are handed to MPI */
 };

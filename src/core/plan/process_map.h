@@ -50,8 +50,8 @@ int layout_named(struct layout *layout, const char *name, struct gpubind_error *
  * shares where none are said; cyclic goes round. */
 int layout_spread(struct layout *layout, int nranks, bool cyclic, struct gpubind_error *err);
 
-/* Reads the lines "rank N=HOST [slot=CPUS]" of an Open MPI rankfile, or a host a
- * line in order of rank; '#' begins a comment. Hosts become nodes in order of appearance, unless nodes were given:
+/* Reads the lines "rank N=HOST [slot=CPUS]" of an Open MPI rankfile, or a host a line in order of
+ * rank; '#' begins a comment. Hosts become nodes in order of appearance, unless nodes were given:
  * then each must be one of them. what names the file in sentences. */
 int layout_rankfile(struct layout *layout, const char *text, const char *what,
                     struct gpubind_error *err);

@@ -33,13 +33,14 @@ static void own_folder(char folder[PATH_MAX])
  * and where the whole installation was moved. */
 static void *open_discover(struct gpubind_error *err)
 {
-    static const char *const beside[] = {"/../src/host/.libs/discover.so", NULL,
-                                         "/../lib/gpubind/discover.so"};
+    static const char *const beside[] = {"/../src/host/.libs/discover.so",    /* of bin */
+                                         "/../../src/host/.libs/discover.so", /* of tests */
+                                         NULL, "/../lib/gpubind/discover.so"};
     char folder[PATH_MAX], path[PATH_MAX + 64];
     void *library = NULL;
 
     own_folder(folder);
-    for (int i = 0; i < 3 && !library; i++) {
+    for (int i = 0; i < 4 && !library; i++) {
         if (beside[i])
             snprintf(path, sizeof path, "%s%s", folder, beside[i]);
         else

@@ -17,7 +17,7 @@ struct peer {
     int pid;           /* of its process, where that can be seen; else 0 */
     bool gone;         /* its process was seen to have ended */
     uint64_t sent;     /* messages to it so far */
-    int net_msgs;      /* control messages to it, since the last synchronous one; */
+    int net_msgs;      /* network messages to it, since the last synchronous one; */
     int awaited;       /* synchronous ones under way: see net_msg.h */
     bool stopped, stopping; /* by MPI: eager messages to it, or from it, are not allowed now */
     uint64_t received; /* messages from it so far, matched or unexpected */

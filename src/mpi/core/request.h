@@ -79,7 +79,7 @@ struct gpubind_operation {
     struct gpubind_operation *next_packing; /* see send_deferred.h */
     bool packing;
     bool payload_deferred;    /* to another node: announced, the data follow */
-    bool unwanted; /* the receiver wants no data (NACK), but packing is still under way */
+    bool unwanted; /* the receiver wants no data (CTS with chunk 0), but packing is still under way */
     struct release *release; /* not NULL: no message, but the request to close a mapping */
     /* a receive from a rank of this node: the sender's descriptor */
     struct descriptor *from;

@@ -18,7 +18,7 @@ struct transport {
      * first message. NULL: the transport is for host memory alone. */
     bool (*reaches)(const struct domain *domain, const struct peer *peer);
     /* Receiver: starts to fetch the data of a receive whose message has come, and ends the receive.
-     * false: not by this transport, nothing was begun. */
+     * false: not by this transport, nothing was begun. The last row declines nothing. */
     bool (*get)(struct gpubind_operation *receive, const struct wire_header *header);
     /* Sender: writes the data where a waiting receive has advertised its buffer, and ends the send.
      * false: there is none. NULL: the transport has no such way. */

@@ -99,7 +99,7 @@ void receive_drop(const struct incoming_msg *incoming)
     uint32_t state = DESCRIPTOR_RTS;
 
     if (incoming->from) {
-        /* A sender that stashes it at this moment writes its state after ours. */
+        /* A sender that copies it to an eager buffer at this moment sets its state after ours. */
         if (!atomic_compare_exchange_strong(&incoming->from->state, &state, DESCRIPTOR_MATCHED))
             while (atomic_load(&incoming->from->state) == DESCRIPTOR_EAGER_COPY &&
                    !peer_look(incoming->domain, incoming->peer))
@@ -239,7 +239,7 @@ void receive_abandon(struct gpubind_operation *receive)
         request_complete(receive, MPI_ERR_OTHER, "%s", gone.text);
     } else if (receive->from && stop_waiting(receive)) {
         receive_finish(receive, -1, &gone);
-    } else if (receive->early) { /* without LATER it has come, and waits for a stream here */
+    } else if (receive->early) { /* without WIRE_PAYLOAD_DEFERRED it has come, and waits for a stream here */
         if (!(receive->early->header.flags & WIRE_PAYLOAD_DEFERRED))
             return;
         deferred_payload_withdraw(receive);

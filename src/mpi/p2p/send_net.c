@@ -95,6 +95,7 @@ void send_net(struct gpubind_operation *send)
         announce(send);
         return;
     }
+    trace(TRACE_P2P, "send %u: waits until the rank has received earlier messages", send->number);
     send->held = true;
     if (!peer->queued) {
         nqueued++;
@@ -192,7 +193,7 @@ static void answered(const struct wire_cts *reply)
     *link = send->next;
     trace(TRACE_P2P, "send %u: the receiver wants messages of %llu bytes by MPI", send->number,
           (unsigned long long)reply->chunk);
-    if (reply->chunk == 0) { /* no data wanted: the receiver had no room */
+    if (reply->chunk == 0) { /* no data wanted: truncated, empty, or the receive has failed */
         send->unwanted = true;
         if (!send->packing)
             end_unwanted(send);

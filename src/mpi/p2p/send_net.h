@@ -12,7 +12,7 @@ void send_net_ready(struct gpubind_operation *send, bool good);
 /* The receiver has died: completes the send with an error, unless MPI has its data. */
 void send_net_abandon(struct gpubind_operation *send);
 void recv_net(struct gpubind_operation *receive, const struct incoming_msg *incoming);
-/* The receive has no room for the message: tells the sender to send no data (NACK). */
+/* The receive has no room for the message: or needs no data: tells the sender to send none. */
 void recv_net_refuse(const struct incoming_msg *incoming);
 void net_progress(struct domain *domain);
 /* Control messages, or sends without a CTS, are under way. */

@@ -20,7 +20,7 @@ static struct descriptor *descriptor_of(const struct gpubind_operation *send)
     return segment_descriptor(segment, segment->me, send->descriptor);
 }
 
-static char *slot_of(const struct gpubind_operation *send)
+static char *eager_buffer_of(const struct gpubind_operation *send)
 {
     const struct segment *segment = &send->domain->segment;
 
@@ -167,7 +167,7 @@ static bool publish(struct gpubind_operation *send)
         header.flags |= WIRE_EAGER;
     descriptor_of(send)->header = header;
     if (at_once && send->nbytes > 0)
-        memcpy(slot_of(send), send->buffer, send->nbytes);
+        memcpy(eager_buffer_of(send), send->buffer, send->nbytes);
     fill_descriptor(send, at_once);
     inbox_put(domain, send->peer, send->descriptor, INBOX_MESSAGE);
     tell_of(send);
@@ -276,7 +276,7 @@ static void queue(struct gpubind_operation *send)
         peer->next_queued = domain->queued;
         domain->queued = peer;
     }
-    trace(TRACE_P2P, "send %u: waits for a descriptor", send->number);
+    trace(TRACE_P2P, "send %u: waits for a descriptor, or room in the ring", send->number);
     send->next = NULL;
     *peer->queued_end = send;
     peer->queued_end = &send->next;
@@ -369,9 +369,9 @@ void send_shm_progress(struct domain *domain)
         order_sends(domain);
 }
 
-static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
+static void copy_to_eager(struct gpubind_operation *send, struct descriptor *descriptor)
 {
-    const struct copy copy = {.to = (gpu_address)(uintptr_t)slot_of(send),
+    const struct copy copy = {.to = (gpu_address)(uintptr_t)eager_buffer_of(send),
                               .from = send->memory.address, .nbytes = send->nbytes};
     uint32_t sent = DESCRIPTOR_RTS;
     struct gpubind_error err;
@@ -382,7 +382,7 @@ static void stash(struct gpubind_operation *send, struct descriptor *descriptor)
     if (send->memory.gpu && send->nbytes > 0)
         domain_pin(send->domain, send->domain->segment.me, SEGMENT_EAGER);
     if (!send->memory.gpu) {
-        memcpy(slot_of(send), send->buffer, send->nbytes);
+        memcpy(eager_buffer_of(send), send->buffer, send->nbytes);
     } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {
         /* The receiver still can take it, or fails itself. */
         request_complete(send, MPI_ERR_OTHER, "%s", err.text);
@@ -420,5 +420,5 @@ void send_shm_nudge(struct gpubind_operation *send)
         atomic_load_explicit(&descriptor->state, memory_order_relaxed) == DESCRIPTOR_RTS &&
         clock_seconds() - send->started > EAGER_COPY_AFTER &&
         inbox_has_room(send->domain, send->peer) && take_eager_buffer(send))
-        stash(send, descriptor);
+        copy_to_eager(send, descriptor);
 }

@@ -46,7 +46,7 @@ struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct wire_header header;
-    uint32_t bounce_on_gpu;   /* STAGE: these are set by the sender before the first chunk */
+    uint32_t bounce_on_gpu;   /* CTS: set, with what follows, before the first chunk */
     uint64_t bounce_offset;   /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
     uint64_t bounce_id, bounce_start, bounce_size;
@@ -54,8 +54,8 @@ struct descriptor {
     _Atomic uint64_t filled;  /* sender: chunks in the bounce buffer so far */
     _Atomic uint64_t drained; /* receiver: chunks taken out so far */
     _Atomic uint32_t failed;  /* the sender's copies failed */
-    uint32_t mapped;          /* receiver, before DONE: it maps the allocation now */
-    int32_t eager_buffer;     /* STASHED: where the data are */
+    uint32_t mapped;          /* receiver, before FIN: it maps the allocation now */
+    int32_t eager_buffer;     /* EAGER_READY: where the data are */
 };
 
 enum rtr_state { RTR_NONE, RTR_OPEN, RTR_MATCHED, RTR_DONE, RTR_FAILED };

@@ -8,7 +8,7 @@
 enum { WHOLE = BOUNCE_BUFFERS * BOUNCE_BYTES,
       PRIVATE_WHOLE = BOUNCE_BUFFERS * PRIVATE_BOUNCE_BYTES };
 
-/* Lanes of one kind lie side by side in one allocation. */
+/* The bounce buffers of one kind lie side by side in one allocation. */
 struct pool {
     struct pool *next;
     struct gpu *gpu;

@@ -1,6 +1,5 @@
-/* Control messages between ranks that share no memory: MPI messages on the domain's
- * communicator, which announce messages (with their data behind the header, if these are small) and
- * answer announcements. */
+/* Network messages: MPI messages on the domain's communicator between ranks that share no memory.
+ * They announce messages (small data follow the header) and answer announcements. */
 #ifndef GPUBIND_MPI_TRANSPORT_NET_MSG_H
 #define GPUBIND_MPI_TRANSPORT_NET_MSG_H
 

@@ -228,9 +228,9 @@ static void end(struct transfer *transfer)
     free(transfer);
 }
 
-/* Lanes whose other sides stay away from the library must not stop the others: when
- * nothing has moved for so long there is another one. */
-#define PATIENCE 10e-3
+/* When all bounce buffers wait for peers that make no call of the library, and no chunk has moved
+ * for this time, seconds, another buffer is allocated. */
+#define BOUNCE_TIMEOUT 10e-3
 
 static void take_bounce(struct transfer *transfer)
 {
@@ -240,7 +240,7 @@ static void take_bounce(struct transfer *transfer)
 
     if (transfer->since == 0)
         transfer->since = now;
-    more = now - transfer->since > PATIENCE && now - moved > PATIENCE;
+    more = now - transfer->since > BOUNCE_TIMEOUT && now - moved > BOUNCE_TIMEOUT;
     if (more) /* one at a time */
         moved = now;
     transfer->bounce = bounce_take_private(transfer->sending ? BOUNCE_OF_SENDS : BOUNCE_OF_RECEIVES,

@@ -87,10 +87,11 @@ static bool peer_has_bounce(const struct staging *staging)
     return false;
 }
 
-/* Lanes whose receivers stay away from the library must not stop the others. */
-#define PATIENCE 10e-3
+/* When all bounce buffers wait for receivers that make no call of the library, a message gets the
+ * reserve one of its receiver after this time, seconds. */
+#define BOUNCE_TIMEOUT 10e-3
 
-static void take_spare(struct staging *staging)
+static void take_reserve(struct staging *staging)
 {
     struct gpubind_operation *send = staging->operation;
     const struct segment *segment = &send->domain->segment;
@@ -98,7 +99,7 @@ static void take_spare(struct staging *staging)
 
     if (staging->since == 0)
         staging->since = clock_seconds();
-    if (clock_seconds() - staging->since < PATIENCE ||
+    if (clock_seconds() - staging->since < BOUNCE_TIMEOUT ||
         !segment_allocate_reserve_bounce(segment, send->peer->local, &descriptor->bounce_offset))
         return;
     staging->reserve = true;
@@ -137,7 +138,7 @@ static void take_bounce(struct staging *staging)
     }
     if (!bounce) {
         if (!none)
-            take_spare(staging);
+            take_reserve(staging);
         return;
     }
     staging->bounce = bounce;
