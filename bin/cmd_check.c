@@ -15,8 +15,8 @@
 #define EXIT_MISMATCH 1
 
 struct checking {
-    struct text found;  /* the observed binding, for the line that is printed */
-    struct text wrong;  /* sentences */
+    struct text found; /* the observed binding, for the line that is printed */
+    struct text wrong; /* sentences */
 };
 
 static const char *planned(const char *name)
@@ -110,7 +110,8 @@ static int find_seen(const struct cuda_seen *seen, int i)
 {
     for (int s = 0; s < seen->n; s++)
         if (entry_is(planned("GPUBIND_GPU_UUID"), i, seen->uuid[s]) ||
-            (!*planned("GPUBIND_GPU_UUID") && entry_is(planned("GPUBIND_GPU_PCI"), i, seen->pci[s])))
+            (!*planned("GPUBIND_GPU_UUID") &&
+             entry_is(planned("GPUBIND_GPU_PCI"), i, seen->pci[s])))
             return s;
     return -1;
 }

@@ -17,8 +17,8 @@ struct planning {
     struct layout layout;
     struct machines machines;
     struct shapes shapes;
-    struct facts here; /* what this process sees and may use */
-    bool *has_gpu;     /* of each rank */
+    struct facts here;  /* what this process sees and may use */
+    bool *has_gpu;      /* of each rank */
     int *peers, npeers; /* the job's ranks with a GPU */
 };
 
@@ -162,8 +162,8 @@ static int make(struct planning *planning, struct gpubind_error *err)
     return find_peers(planning, err);
 }
 
-static void render(const struct planning *planning, const struct placement *at,
-                   struct text *text, struct text *why)
+static void render(const struct planning *planning, const struct placement *at, struct text *text,
+                   struct text *why)
 {
     const struct gpu_ranks peers = {planning->npeers, planning->peers};
 
@@ -211,11 +211,12 @@ int cmd_plan(const struct options *options)
     struct gpubind_error err;
     int status;
 
-    planning.shapes = (struct shapes){.options = options, .layout = &planning.layout,
-                                      .machines = &planning.machines, .here = &planning.here};
-    status = make(&planning, &err) < 0 || draw_plans(&planning, &err) < 0
-                 ? fail(&err)
-                 : print_plans(&planning);
+    planning.shapes = (struct shapes){.options = options,
+                                      .layout = &planning.layout,
+                                      .machines = &planning.machines,
+                                      .here = &planning.here};
+    status = make(&planning, &err) < 0 || draw_plans(&planning, &err) < 0 ? fail(&err)
+                                                                          : print_plans(&planning);
     shapes_clear(&planning.shapes);
     machines_clear(&planning.machines);
     free(planning.has_gpu);

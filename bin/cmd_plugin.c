@@ -86,8 +86,9 @@ static void add_setting(struct text *text, const char *name, const struct mca_pa
         text_add(text, "set: %s=%s (%s)\n", name, setting->value, setting->from);
     if (too_late)
         text_add(text, "set: PMIX_MCA_%s=%s for this rank only: the daemon was started without\n",
-                 name, plugin_variable(strcmp(name, "pmdl") == 0 ? "PMIX_MCA_pmdl"
-                                                          : "PMIX_MCA_mca_base_component_path"));
+                 name,
+                 plugin_variable(strcmp(name, "pmdl") == 0 ? "PMIX_MCA_pmdl"
+                                                           : "PMIX_MCA_mca_base_component_path"));
 }
 
 static void add_place(struct text *text, const char *what, const struct plugin_dir *place)
@@ -140,8 +141,10 @@ static void add_rank(struct text *text, const struct plugin_view *view)
         text_add(text, "this rank: has another's plan of the plugin in its environment (%s)\n",
                  plugin_variable("GPUBIND_MADE_FOR"));
     else if (*plugin_variable("GPUBIND_PLAN"))
-        text_add(text, "this rank: has the plan of another gpubind, which started it or its "
-                       "launcher (%s)\n", plugin_variable("GPUBIND_PLAN"));
+        text_add(text,
+                 "this rank: has the plan of another gpubind, which started it or its "
+                 "launcher (%s)\n",
+                 plugin_variable("GPUBIND_PLAN"));
 }
 
 static void add_details(struct text *text, const struct plugin_view *view)

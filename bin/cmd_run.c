@@ -58,8 +58,9 @@ static enum rendezvous_outcome decide_alone(struct run *run, struct rendezvous_m
     return RENDEZVOUS_FAILED;
 }
 
-static enum rendezvous_outcome
-get_directives(struct run *run, struct rendezvous_message *directives, struct gpubind_error *err)
+static enum rendezvous_outcome get_directives(struct run *run,
+                                              struct rendezvous_message *directives,
+                                              struct gpubind_error *err)
 {
     char key[1024], host[256] = "";
     struct rendezvous_call call = {.key = key,

@@ -108,7 +108,8 @@ void options_help(struct text *text)
                    "Give every MPI rank the right GPU, then run COMMAND as that rank:\n"
                    "       mpirun -np 8 gpubind ./app\n");
     options_describe(&option_table, ~0u, text);
-    text_add(text, "\nEvery option but the last seven is also an environment variable: GPUBIND_ and "
-                   "its\nname in capitals with _ for -, as in GPUBIND_OVERFLOW=idle; flags take 1 "
-                   "or 0.\nAn option wins over the environment. See gpubind(1) and gpubind(7).\n");
+    text_add(text,
+             "\nEvery option but the last seven is also an environment variable: GPUBIND_ and "
+             "its\nname in capitals with _ for -, as in GPUBIND_OVERFLOW=idle; flags take 1 "
+             "or 0.\nAn option wins over the environment. See gpubind(1) and gpubind(7).\n");
 }

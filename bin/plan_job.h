@@ -11,13 +11,13 @@ struct machines {
     struct machine {
         const char *file; /* of the layout or the options; NULL: this machine */
         struct node node;
-    } *machine;
+    } * machine;
     int *of_node;
 };
 
 /* Loads the topologies of the layout's nodes; the layout outlives machines. */
-int machines_load(struct machines *machines, const struct layout *layout,
-                  const struct rules *rules, struct gpubind_error *err);
+int machines_load(struct machines *machines, const struct layout *layout, const struct rules *rules,
+                  struct gpubind_error *err);
 void machines_clear(struct machines *machines);
 
 /* Nodes that are alike in all but the numbers of their ranks have one plan. As many

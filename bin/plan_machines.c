@@ -21,8 +21,7 @@ static int find(const struct machines *machines, const char *file)
 static int load(struct machines *machines, const char *file, const struct rules *rules,
                 struct gpubind_error *err)
 {
-    struct machine *wider =
-        realloc(machines->machine, ((size_t)machines->n + 1) * sizeof *wider);
+    struct machine *wider = realloc(machines->machine, ((size_t)machines->n + 1) * sizeof *wider);
     struct placement placement;
 
     if (!wider)
@@ -34,8 +33,8 @@ static int load(struct machines *machines, const char *file, const struct rules 
     return machines->n++;
 }
 
-int machines_load(struct machines *machines, const struct layout *layout,
-                  const struct rules *rules, struct gpubind_error *err)
+int machines_load(struct machines *machines, const struct layout *layout, const struct rules *rules,
+                  struct gpubind_error *err)
 {
     machines->of_node = malloc((size_t)layout->nnodes * sizeof *machines->of_node);
     if (!machines->of_node)

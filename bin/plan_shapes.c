@@ -31,8 +31,7 @@ static bool alike(const struct shapes *shapes, int a, int b)
     for (int r = 0; r < layout->nodes[a].nranks; r++) {
         const struct layout_rank *left = &layout->ranks[x[r]], *right = &layout->ranks[y[r]];
 
-        if (left->bound != right->bound ||
-            (left->bound && !idset_equal(left->cpus, right->cpus)) ||
+        if (left->bound != right->bound || (left->bound && !idset_equal(left->cpus, right->cpus)) ||
             is_master(shapes, x[r]) != is_master(shapes, y[r]))
             return false;
     }

@@ -45,7 +45,7 @@ static bool is_mismatch(const struct plugin_view *view, const struct plugin_file
 }
 
 /* Why a daemon does not load the plugin file that it finds first. */
-static bool judge_file(struct plugin_view *view, const struct plugin_dir *first, const char *not)
+static bool judge_file(struct plugin_view *view, const struct plugin_dir *first, const char * not )
 {
     const struct plugin_file *file = &first->file;
 
@@ -89,7 +89,7 @@ static bool diagnose_dirs(struct plugin_view *view)
         return true;
     }
     if (first)
-        return judge_file(view, first, not);
+        return judge_file(view, first, not );
     text_add(&view->verdict, "not found: none of %s has %s",
              all_dirs_known(places) ? "these places" : "the places that are known", PLUGIN_FILE);
     advise_install(view);

@@ -56,7 +56,9 @@ static int search_path(const char *command)
 
 int program_find(const char *command, struct gpubind_error *err)
 {
-    int error = !*command ? ENOENT : strchr(command, '/') ? try_path(command) : search_path(command);
+    int error = !*command              ? ENOENT
+                : strchr(command, '/') ? try_path(command)
+                                       : search_path(command);
 
     return error ? program_refusal(command, error, err) : 0;
 }

@@ -17,8 +17,8 @@ int run_prepare(void *context, struct gpubind_error *err)
 
     if (run->failure)
         return 0;
-    if (placement_load(&run->placement, &run->options->rules, run->options->rules.topology,
-                       err) < 0)
+    if (placement_load(&run->placement, &run->options->rules, run->options->rules.topology, err) <
+        0)
         return -1;
     /* A recorded machine stands for the node that this rank is on. */
     gethostname(run->placement.node.name, sizeof run->placement.node.name - 1);
@@ -140,8 +140,8 @@ static void note_missing(struct run *run, const struct rendezvous_message *messa
     }
     list = idlist_text(&missing);
     text_add(&run->notes, "%d of the %d ranks on this node came here; not counted: %srank%s %s\n",
-             came, world->local_size, whole ? "" : "local ",
-             idset_count(&missing) == 1 ? "" : "s", list ? list : "");
+             came, world->local_size, whole ? "" : "local ", idset_count(&missing) == 1 ? "" : "s",
+             list ? list : "");
     free(list);
 }
 
@@ -155,8 +155,9 @@ static int note_absence(struct run *run, const struct rendezvous_message *messag
         if (run->options->mps)
             return error_set(err, "the ranks of this node cannot meet, so that --mps cannot "
                                   "start one server for all");
-        text_add(&run->notes, "no other of the %d ranks on this node came here; planned as if all "
-                              "were like this one\n",
+        text_add(&run->notes,
+                 "no other of the %d ranks on this node came here; planned as if all "
+                 "were like this one\n",
                  run->world.local_size);
     } else if (came < run->world.local_size) {
         note_missing(run, messages, came);

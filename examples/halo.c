@@ -37,9 +37,11 @@ static int count_wrong(gpubind_halo halo, const double *array, int step)
         const int row = offsets[side][0], column = offsets[side][1];
 
         gpubind_halo_neighbor(halo, offsets[side], &rank);
-        wrong += host[row < 0 ? 0 : row > 0 ? ROWS + 1 : ROWS / 2]
-                     [column < 0 ? 0 : column > 0 ? COLUMNS + 1 : COLUMNS / 2] !=
-                 100 * rank + step;
+        wrong += host[row < 0   ? 0
+                      : row > 0 ? ROWS + 1
+                                : ROWS / 2][column < 0   ? 0
+                                            : column > 0 ? COLUMNS + 1
+                                                         : COLUMNS / 2] != 100 * rank + step;
     }
     return wrong;
 }
@@ -47,8 +49,12 @@ static int count_wrong(gpubind_halo halo, const double *array, int step)
 int main(int argc, char **argv)
 {
     struct gpubind_halo_grid grid = {
-        .ndims = 2, .periodic = {1, 1}, .cells = {ROWS, COLUMNS}, .width = {1, 1},
-        .element = MPI_DOUBLE, .flags = GPUBIND_HALO_IN_TURN,
+        .ndims = 2,
+        .periodic = {1, 1},
+        .cells = {ROWS, COLUMNS},
+        .width = {1, 1},
+        .element = MPI_DOUBLE,
+        .flags = GPUBIND_HALO_IN_TURN,
     };
     int rank, size, ranks[2], wrong = 0, all_wrong;
     gpubind_halo halo;

@@ -35,9 +35,10 @@ int main(int argc, char **argv)
         MPI_Comm_free(&with_gpu);
     }
 
-    snprintf(line, sizeof line, "rank %d of %d on %s: role %s, GPU %s, CPUs %s, %d ranks with a GPU",
-             rank, size, host, variable("GPUBIND_ROLE"), variable("GPUBIND_GPU_PCI"),
-             variable("GPUBIND_CPUS"), workers);
+    snprintf(line, sizeof line,
+             "rank %d of %d on %s: role %s, GPU %s, CPUs %s, %d ranks with a GPU", rank, size, host,
+             variable("GPUBIND_ROLE"), variable("GPUBIND_GPU_PCI"), variable("GPUBIND_CPUS"),
+             workers);
     if (rank == 0)
         puts(line);
     for (int from = 1; from < size; from++) {

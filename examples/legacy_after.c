@@ -109,8 +109,8 @@ int main(int argc, char **argv)
     error = error_of(plate, rank, size);
     MPI_Allreduce(&error, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%d ranks, %d x %d elements, %d steps: the largest error is %g\n", size,
-               ROWS * size, COLUMNS, STEPS, largest);
+        printf("%d ranks, %d x %d elements, %d steps: the largest error is %g\n", size, ROWS * size,
+               COLUMNS, STEPS, largest);
     gpubind_release(plate); /* before memory that was sent from is freed */
     device_free(plate);
     MPI_Finalize();

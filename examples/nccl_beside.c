@@ -60,8 +60,8 @@ static int work(MPI_Comm gpus)
 
     /* In the default stream, which the next call comes after. */
     must(ncclAllReduce(sum, sum, COUNT, ncclDouble, ncclSum, nccl, NULL));
-    gpubind_sendrecv(sum, COUNT, MPI_DOUBLE, south, 0, north_sum, COUNT, MPI_DOUBLE, north, 0,
-                     gpus, MPI_STATUS_IGNORE);
+    gpubind_sendrecv(sum, COUNT, MPI_DOUBLE, south, 0, north_sum, COUNT, MPI_DOUBLE, north, 0, gpus,
+                     MPI_STATUS_IGNORE);
 
     device_read(host, north_sum, sizeof host);
     for (int i = 0; i < COUNT; i++)

@@ -19,8 +19,7 @@ static int shift(MPI_Comm ring, int rank, int north, int south)
     gpubind_alloc(&out, sizeof number);
     gpubind_alloc(&in, sizeof number);
     device_write(out, &rank, sizeof rank);
-    gpubind_sendrecv(out, 1, MPI_INT, south, 0, in, 1, MPI_INT, north, 0, ring,
-                     MPI_STATUS_IGNORE);
+    gpubind_sendrecv(out, 1, MPI_INT, south, 0, in, 1, MPI_INT, north, 0, ring, MPI_STATUS_IGNORE);
     device_read(&number, in, sizeof number);
     gpubind_free(in);
     gpubind_free(out);

@@ -40,8 +40,7 @@ static int exchange(const double *mine, double *halo[SIDES])
     for (int side = 0; side < SIDES; side++) {
         gpubind_irecv(halo[side], WIDTH, MPI_DOUBLE, to[side], side, MPI_COMM_WORLD,
                       &receives[side]);
-        gpubind_isend(mine, WIDTH, MPI_DOUBLE, to[side], 1 - side, MPI_COMM_WORLD,
-                      &sends[side]);
+        gpubind_isend(mine, WIDTH, MPI_DOUBLE, to[side], 1 - side, MPI_COMM_WORLD, &sends[side]);
     }
     for (int i = 0; i < 10; i++) {
         compute_a_piece();
@@ -73,8 +72,8 @@ static int exchange_large(const double *mine, double *halo)
     gpubind_wait(&send, MPI_STATUS_IGNORE);
     wrong = wrong_row(halo, status.MPI_SOURCE);
 
-    gpubind_sendrecv_c(mine, count, MPI_DOUBLE, to[NORTH], 3, halo, count, MPI_DOUBLE, to[SOUTH],
-                       3, MPI_COMM_WORLD, &status);
+    gpubind_sendrecv_c(mine, count, MPI_DOUBLE, to[NORTH], 3, halo, count, MPI_DOUBLE, to[SOUTH], 3,
+                       MPI_COMM_WORLD, &status);
     wrong += wrong_row(halo, to[SOUTH]);
 
     if (rank == 0)

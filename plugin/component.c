@@ -6,44 +6,44 @@
 #include <pmix_server.h>
 #include <src/util/pmix_output.h>
 
-#include "plugin/settings.h"
 #include "plugin/jobs.h"
+#include "plugin/settings.h"
 
 static int register_parameters(void);
 static int query(pmix_mca_base_module_t **module, int *priority);
 
 #ifndef PMIX_PMDL_BASE_VERSION_1_0_0
-#    define PMIX_PMDL_BASE_VERSION_1_0_0 PMIX_MCA_BASE_VERSION(pmdl)
+#define PMIX_PMDL_BASE_VERSION_1_0_0 PMIX_MCA_BASE_VERSION(pmdl)
 #endif
 
-#define COMPONENT                                                                  \
-    {                                                                              \
-        PMIX_PMDL_BASE_VERSION_1_0_0,                                              \
-        .pmix_mca_component_name = "gpubind",                                      \
-        PMIX_MCA_BASE_MAKE_VERSION(component, PMIX_VERSION_MAJOR,                  \
-                                   PMIX_VERSION_MINOR, PMIX_VERSION_RELEASE),      \
-        .pmix_mca_query_component = query,                                         \
-        .pmix_mca_register_component_params = register_parameters,                 \
+#define COMPONENT                                                                         \
+    {                                                                                     \
+        PMIX_PMDL_BASE_VERSION_1_0_0,                                                     \
+            .pmix_mca_component_name = "gpubind",                                         \
+            PMIX_MCA_BASE_MAKE_VERSION(component, PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR, \
+                                       PMIX_VERSION_RELEASE),                             \
+            .pmix_mca_query_component = query,                                            \
+            .pmix_mca_register_component_params = register_parameters,                    \
     }
 
 /* The one symbol that is looked up. Before PMIx 5 a component is wrapped. */
 #ifdef HAVE_PMIX_PMDL_BASE_COMPONENT_T_BASE
 PMIX_EXPORT pmix_pmdl_base_component_t pmix_mca_pmdl_gpubind_component = {.base = COMPONENT};
-#    define OWN_COMPONENT (&pmix_mca_pmdl_gpubind_component.base)
+#define OWN_COMPONENT (&pmix_mca_pmdl_gpubind_component.base)
 #else
 PMIX_EXPORT pmix_pmdl_base_component_t pmix_mca_pmdl_gpubind_component = COMPONENT;
-#    define OWN_COMPONENT (&pmix_mca_pmdl_gpubind_component)
+#define OWN_COMPONENT (&pmix_mca_pmdl_gpubind_component)
 #endif
 
 void gpubind_say_verbose(const char *nspace, const char *text)
 {
-    pmix_output_verbose(2, pmix_pmdl_base_framework.framework_output, "pmdl:gpubind %s: %s",
-                        nspace, text);
+    pmix_output_verbose(2, pmix_pmdl_base_framework.framework_output, "pmdl:gpubind %s: %s", nspace,
+                        text);
 }
 
 /* `gpubind --plugin-info` searches the file for this text. */
-__attribute__((used)) static const char identity[] =
-    "@gpubind-plugin " GPUBIND_VERSION " for PMIx " GPUBIND_PMIX_VERSION;
+__attribute__((used)) static const char identity[] = "@gpubind-plugin " GPUBIND_VERSION
+                                                     " for PMIx " GPUBIND_PMIX_VERSION;
 
 /* PMIx's own structures, which we look into, are the same within one release only;
  * the component system compares less. */
@@ -76,8 +76,7 @@ static int register_parameters(void)
         register_parameter(name, option_table.rows[i].help, &settings_parameter[i]);
     }
     for (int i = 0; i < SITE_SETTINGS; i++)
-        register_parameter(site_settings[i].name, site_settings[i].help,
-                           &site_settings[i].value);
+        register_parameter(site_settings[i].name, site_settings[i].help, &site_settings[i].value);
     return PMIX_SUCCESS;
 }
 

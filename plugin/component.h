@@ -9,8 +9,8 @@
 extern pmix_pmdl_module_t gpubind_module;
 
 /* The upcalls; see PMIx's pmdl.h. */
-pmix_status_t gpubind_harvest_envars(pmix_namespace_t *nptr, const pmix_info_t info[],
-                                     size_t ninfo, pmix_list_t *ilist, char ***priors);
+pmix_status_t gpubind_harvest_envars(pmix_namespace_t *nptr, const pmix_info_t info[], size_t ninfo,
+                                     pmix_list_t *ilist, char ***priors);
 pmix_status_t gpubind_register_nspace(pmix_namespace_t *nptr);
 pmix_status_t gpubind_setup_fork(const pmix_proc_t *peer, char ***env, char ***priors);
 void gpubind_deregister_nspace(pmix_namespace_t *nptr);

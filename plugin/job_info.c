@@ -112,8 +112,7 @@ static pmix_status_t read_ranks(const char *nspace, const char *peers, struct jo
 
         rank->rank = (int)strtol(at, NULL, 10);
         rank->local = info->nranks++;
-        (void)fetch(nspace, (pmix_rank_t)rank->rank, PMIX_LOCAL_RANK, read_number,
-                    &rank->local);
+        (void)fetch(nspace, (pmix_rank_t)rank->rank, PMIX_LOCAL_RANK, read_number, &rank->local);
         /* Unbound ranks have none. */
         (void)fetch(nspace, (pmix_rank_t)rank->rank, PMIX_CPUSET, read_cpus, &rank->cpus);
         /* Open MPI 4 does not say who is spawned, but counts on on the node. */
@@ -146,8 +145,7 @@ pmix_status_t job_info_read(const char *nspace, struct job_info *info)
     if (fetch(nspace, PMIX_RANK_WILDCARD, PMIX_PARENT_ID, read_nspace, info->parent))
         info->spawned = true;
     if (status == PMIX_SUCCESS)
-        (void)fetch(nspace, (pmix_rank_t)info->ranks[0].rank, PMIX_HOSTNAME, read_host,
-                    info->host);
+        (void)fetch(nspace, (pmix_rank_t)info->ranks[0].rank, PMIX_HOSTNAME, read_host, info->host);
     return status;
 }
 
@@ -189,9 +187,9 @@ static void publish_shifted(int fd, short flags, void *context)
 
     (void)fd;
     (void)flags;
-    PMIX_LIST_FOREACH (nptr, &pmix_globals.nspaces, pmix_namespace_t)
-        if (PMIX_CHECK_NSPACE(nptr->nspace, cb->key))
-            job_info_publish(nptr);
+    PMIX_LIST_FOREACH(nptr, &pmix_globals.nspaces, pmix_namespace_t)
+    if (PMIX_CHECK_NSPACE(nptr->nspace, cb->key))
+        job_info_publish(nptr);
     free(cb->key);
     cb->key = NULL;
     PMIX_RELEASE(cb);

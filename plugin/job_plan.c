@@ -177,8 +177,7 @@ static int add_maker(const struct job_info *info, const struct placement *placem
                      const struct job_view *view, const struct plan_rank *rank, char *const *env,
                      struct env_list *list)
 {
-    enum gpu_vendor vendor =
-        placement->node.ngpus ? placement->node.gpus[0].vendor : GPU_NVIDIA;
+    enum gpu_vendor vendor = placement->node.ngpus ? placement->node.gpus[0].vendor : GPU_NVIDIA;
     const char *before = env_array_get(env, visible_variable(vendor));
     /* No GPU, both of them, but to Level Zero. */
     const char *outer = before && !*before && vendor != GPU_INTEL ? "-1" : before;
@@ -208,8 +207,8 @@ int job_plan_render(const struct job_info *info, const struct placement *placeme
                     const struct job_view *view, const struct plan_rank *rank, char *const *env,
                     struct env_list *list, struct gpubind_error *err)
 {
-    if (render_env(&placement->node, &placement->plan, rank, &view->options.prefs,
-                   PACKAGE_VERSION, list) < 0 ||
+    if (render_env(&placement->node, &placement->plan, rank, &view->options.prefs, PACKAGE_VERSION,
+                   list) < 0 ||
         add_maker(info, placement, view, rank, env, list) < 0)
         return error_set(err, "out of memory");
     return 0;

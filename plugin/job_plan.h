@@ -8,8 +8,8 @@
 
 /* The job's settings, from its environment and the site's parameters. */
 struct job_view {
-    struct options options; /* texts are not to be looked at once planned */
-    struct options limits;  /* as settings_read_limits has them */
+    struct options options;                /* texts are not to be looked at once planned */
+    struct options limits;                 /* as settings_read_limits has them */
     char visible[VISIBLE_VARIABLES][1024]; /* as in struct facts */
     bool has_visible[VISIBLE_VARIABLES];
     bool exclusive; /* the site's setting */

@@ -73,8 +73,7 @@ static void add_planned(const struct node *node, const struct placement *other,
 
         for (int g = 0; g < node->ngpus; g++)
             taken[g].ranks += strcmp(taken[g].pci, gpu->pci) == 0 &&
-                              strcmp(taken[g].uuid, gpu->uuid) == 0 &&
-                              taken[g].part == gpu->part;
+                              strcmp(taken[g].uuid, gpu->uuid) == 0 && taken[g].part == gpu->part;
     }
 }
 

@@ -116,8 +116,8 @@ static int plan(struct plugin_job *job, char *const *env)
     if (!job->planned && job->required &&
         job->view.options.rules_digest != job->view.limits.rules_digest)
         plan_by_limits(job, env);
-    job->changed |=
-        job->planned != was_planned || (was_planned && job->placement.plan.hash != before);
+    job->changed |= job->planned != was_planned ||
+                    (was_planned && job->placement.plan.hash != before);
     return job->planned ? 0 : -1;
 }
 

@@ -23,11 +23,11 @@ struct local_rank {
 struct job_info {
     char name[JOB_NAME_SIZE];
     char host[256];
-    int size;                /* ranks of the job, on all nodes */
-    bool spawned;            /* by another job, whose ranks keep their GPUs ... */
+    int size;                   /* ranks of the job, on all nodes */
+    bool spawned;               /* by another job, whose ranks keep their GPUs ... */
     char parent[JOB_NAME_SIZE]; /* ... namely this one; "": not known, so all others' do */
-    int nranks;              /* on this node */
-    struct local_rank *ranks; /* malloc'ed */
+    int nranks;                 /* on this node */
+    struct local_rank *ranks;   /* malloc'ed */
 };
 
 /* Plans for a new job and takes over info->ranks, also after a failure. The

@@ -14,7 +14,8 @@ char *settings_parameter[OPTIONS_MAX];
 struct site_setting site_settings[SITE_SETTINGS] = {
     [SITE_EXCLUSIVE] = {"exclusive",
                         "each job takes GPUs that the daemon's other jobs have not, as long as "
-                        "there are any (0)", NULL},
+                        "there are any (0)",
+                        NULL},
 };
 
 void settings_parameter_name(const struct option_row *row, char *name, size_t size)

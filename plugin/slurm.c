@@ -109,10 +109,11 @@ static int show_step_gpus(char ***env)
     int status;
 
     for (int vendor = 0; vendor < 3; vendor++)
-        list.item[list.n++] = (struct env_item){
-            ENV_SET, visible_variable((enum gpu_vendor)vendor), strdup(gpus ? gpus : "")};
+        list.item[list.n++] = (struct env_item){ENV_SET, visible_variable((enum gpu_vendor)vendor),
+                                                strdup(gpus ? gpus : "")};
     status = list.item[0].value && list.item[1].value && list.item[2].value
-                 ? env_array_apply(env, &list) : -1;
+                 ? env_array_apply(env, &list)
+                 : -1;
     env_list_clear(&list);
     return status;
 }

@@ -52,11 +52,17 @@ static bool names_gpus(const char *value)
 
 static bool concerns_gpubind(const char *entry)
 {
-    static const char *const others[] = {
-        "GPUBIND",            "CUDA_DEVICE_ORDER",         "CUDA_VISIBLE_DEVICES",
-        "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",     "ZE_AFFINITY_MASK",
-        "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_PCI_ID_DEVICE_ORDER",
-        "UCX_NET_DEVICES",    "FI_CXI_DEVICE_NAME",        "FI_VERBS_DEVICE_NAME"};
+    static const char *const others[] = {"GPUBIND",
+                                         "CUDA_DEVICE_ORDER",
+                                         "CUDA_VISIBLE_DEVICES",
+                                         "HIP_VISIBLE_DEVICES",
+                                         "ROCR_VISIBLE_DEVICES",
+                                         "ZE_AFFINITY_MASK",
+                                         "ZE_FLAT_DEVICE_HIERARCHY",
+                                         "ZE_ENABLE_PCI_ID_DEVICE_ORDER",
+                                         "UCX_NET_DEVICES",
+                                         "FI_CXI_DEVICE_NAME",
+                                         "FI_VERBS_DEVICE_NAME"};
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (value_of(entry, others[i]))
@@ -95,8 +101,7 @@ static bool slurm_chooses(char *const *env)
     static const char *const words[] = {"SLURM_GPU_BIND", "SLURM_GPUS_PER_TASK",
                                         "SLURM_NTASKS_PER_TRES", "SLURM_SHARDS_ON_NODE"};
 
-    if (names_gpus(find(env, "SLURM_TRES_BIND")) ||
-        names_gpus(find(env, "SLURM_TRES_PER_TASK")))
+    if (names_gpus(find(env, "SLURM_TRES_BIND")) || names_gpus(find(env, "SLURM_TRES_PER_TASK")))
         return true;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (find(env, words[i]))
@@ -152,8 +157,7 @@ static bool restore_one(spank_t spank)
     for (; *env; env++) {
         const char *before;
 
-        if (strncmp(*env, "GPUBIND_", 8) != 0 || !strchr(*env, '=') ||
-            !relayed_name(*env, name))
+        if (strncmp(*env, "GPUBIND_", 8) != 0 || !strchr(*env, '=') || !relayed_name(*env, name))
             continue;
         before = getenv(name);
         if (!before)

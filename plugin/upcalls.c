@@ -13,8 +13,8 @@
 
 /* What the user exported for gpubind goes with the job, so that it need not be named on the
  * command line. */
-pmix_status_t gpubind_harvest_envars(pmix_namespace_t *nptr, const pmix_info_t info[],
-                                     size_t ninfo, pmix_list_t *ilist, char ***priors)
+pmix_status_t gpubind_harvest_envars(pmix_namespace_t *nptr, const pmix_info_t info[], size_t ninfo,
+                                     pmix_list_t *ilist, char ***priors)
 {
     char all[] = "GPUBIND*", *include[] = {all, NULL};
 

@@ -125,18 +125,18 @@ static void measure(struct node *node)
     node_locate(node);
     for (int a = 0; a < node->ngpus; a++) {
         for (int b = 0; b < node->ngpus; b++)
-            node->gpu_hops[a * node->ngpus + b] =
-                a == b ? 0 : 64 + (unsigned)common_distance(node, a, &node->gpus[b].cores);
+            node->gpu_hops[a * node->ngpus + b] = a == b ? 0
+                                                         : 64 + (unsigned)common_distance(
+                                                                    node, a, &node->gpus[b].cores);
         for (int n = 0; n < node->nnics; n++)
-            node->nic_hops[a * node->nnics + n] =
-                64 + (unsigned)common_distance(node, a, &node->nics[n].cores);
+            node->nic_hops[a * node->nnics + n] = 64 + (unsigned)common_distance(
+                                                           node, a, &node->nics[n].cores);
     }
 }
 
 /* level: 0 a NUMA node, 1 its package, 2 the machine, 3 every other core of the
  * NUMA node. */
-static void put_near(const struct node *node, int numa, int package, int level,
-                     struct idset *near)
+static void put_near(const struct node *node, int numa, int package, int level, struct idset *near)
 {
     int first = 0;
 
@@ -197,8 +197,10 @@ static void link_islands(struct dice *dice, struct node *node)
 
 void node_random(struct dice *dice, struct node *node)
 {
-    struct drawing d = {.npackages = 1 + dice_below(dice, 3), .numas = 1 + dice_below(dice, 3),
-                        .cores = 1 + dice_below(dice, 5), .smt = 1 + dice_below(dice, 2)};
+    struct drawing d = {.npackages = 1 + dice_below(dice, 3),
+                        .numas = 1 + dice_below(dice, 3),
+                        .cores = 1 + dice_below(dice, 5),
+                        .smt = 1 + dice_below(dice, 2)};
     int nnumas = d.npackages * d.numas, level = dice_below(dice, 5);
     struct gpubind_error err;
 
@@ -235,10 +237,9 @@ void job_unbound(const struct node *node, int nranks, struct job *job)
 
 const char *binding_name(enum binding how)
 {
-    static const char *const names[] = {"not bound",        "bound to cores",
-                                        "bound in reverse", "bound to NUMA nodes",
-                                        "bound to packages", "all in one place",
-                                        "bound at random"};
+    static const char *const names[] = {
+        "not bound",         "bound to cores",   "bound in reverse", "bound to NUMA nodes",
+        "bound to packages", "all in one place", "bound at random"};
 
     return names[how];
 }

@@ -50,9 +50,9 @@ void job_unbound(const struct node *node, int nranks, struct job *job);
 /* How a launcher bound the ranks. */
 enum binding {
     BOUND_NOT,
-    BOUND_CORES,     /* rank r to core r, round the machine */
-    BOUND_REVERSED,  /* the same from the last core on */
-    BOUND_NUMAS,     /* rank r to NUMA node r, round */
+    BOUND_CORES,    /* rank r to core r, round the machine */
+    BOUND_REVERSED, /* the same from the last core on */
+    BOUND_NUMAS,    /* rank r to NUMA node r, round */
     BOUND_PACKAGES,
     BOUND_ONE_PLACE, /* all to the last NUMA node */
     BOUND_RANDOM,    /* each to a random core, NUMA node or package, some not */

@@ -20,8 +20,7 @@ __attribute__((format(printf, 1, 2), unused)) static void tap_diag(const char *f
     printf("\n");
 }
 
-__attribute__((format(printf, 2, 3), unused)) static bool tap_ok(bool good, const char *format,
-                                                                 ...)
+__attribute__((format(printf, 2, 3), unused)) static bool tap_ok(bool good, const char *format, ...)
 {
     va_list args;
 

@@ -71,8 +71,7 @@ static void note(struct run *run, enum halo_method way, const struct gpubind_err
         text_add(&run->table->notes, "%s where it is not possible: %s\n", begin, err->text);
 }
 
-static int measure_ways(struct run *run, struct halo_case *one, int grid,
-                        struct gpubind_error *err)
+static int measure_ways(struct run *run, struct halo_case *one, int grid, struct gpubind_error *err)
 {
     for (int way = 0; way < HALO_METHODS; way++) {
         struct halo_result result;
@@ -95,12 +94,13 @@ static int measure_ways(struct run *run, struct halo_case *one, int grid,
 
 static void measure_grid(struct run *run, int grid, int flags, struct gpubind_error *err)
 {
-    struct halo_case one = {.comm = run->comm, .gpu = &run->gpu,
-                            .batches = run->options->repeats};
+    struct halo_case one = {.comm = run->comm, .gpu = &run->gpu, .batches = run->options->repeats};
     int status;
 
-    one.grid = (struct gpubind_halo_grid){.ndims = grids[grid].ndims, .element = MPI_DOUBLE,
-                                          .corners = grids[grid].corners, .flags = flags};
+    one.grid = (struct gpubind_halo_grid){.ndims = grids[grid].ndims,
+                                          .element = MPI_DOUBLE,
+                                          .corners = grids[grid].corners,
+                                          .flags = flags};
     for (int d = 0; d < one.grid.ndims; d++) {
         one.grid.cells[d] = grids[grid].cells[d];
         one.grid.width[d] = grids[grid].width[d];
@@ -120,8 +120,8 @@ static void measure_ranks(struct run *run, int n)
     struct gpubind_error err;
 
     run->n = n;
-    if (MPI_Comm_split(MPI_COMM_WORLD, run->rank < n ? 0 : MPI_UNDEFINED, run->rank,
-                       &run->comm) != MPI_SUCCESS)
+    if (MPI_Comm_split(MPI_COMM_WORLD, run->rank < n ? 0 : MPI_UNDEFINED, run->rank, &run->comm) !=
+        MPI_SUCCESS)
         ranks_die("MPI_Comm_split failed");
     if (run->rank >= n)
         return;

@@ -41,8 +41,7 @@ int halo_case_make(struct halo_case *one, struct gpubind_error *err)
             return -1;
     if (fill(one, err) < 0)
         return -1;
-    return failed(gpubind_halo_create(one->comm, &one->grid, 2, one->arrays, &one->halo),
-                  err);
+    return failed(gpubind_halo_create(one->comm, &one->grid, 2, one->arrays, &one->halo), err);
 }
 
 void halo_case_clear(struct halo_case *one)
@@ -249,9 +248,11 @@ static bool box_is(const struct gpubind_halo_grid *grid, const double *array, co
         for (int j = first_of(grid, 1, offset[1]); j < end_of(grid, 1, offset[1]); j++)
             for (int k = first_of(grid, 2, offset[2]); k < end_of(grid, 2, offset[2]); k++)
                 if (array[((size_t)i * (size_t)length(grid, 1) + (size_t)j) *
-                              (size_t)length(grid, 2) + (size_t)k] < number ||
+                              (size_t)length(grid, 2) +
+                          (size_t)k] < number ||
                     array[((size_t)i * (size_t)length(grid, 1) + (size_t)j) *
-                              (size_t)length(grid, 2) + (size_t)k] > number)
+                              (size_t)length(grid, 2) +
+                          (size_t)k] > number)
                     return false;
     return true;
 }

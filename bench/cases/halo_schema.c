@@ -18,12 +18,12 @@ static const struct table_column columns[] = {
     [HALO_DATA] = {COLUMN_WORD, "data", "data"},
 };
 
-#define WAY_PART(way_word, title_text)                                                             \
-    {                                                                                              \
-        .title = title_text, .unit = "us", .where = {{HALO_WAY, way_word}},                        \
-        .columns = 1u << HALO_CASE | 1u << HALO_RANKS | 1u << HALO_PLACES | 1u << HALO_CELLS |     \
-                   1u << HALO_BYTES | 1u << HALO_TIMES | 1u << HALO_US | 1u << HALO_GB_PER_S |     \
-                   1u << HALO_DATA                                                                 \
+#define WAY_PART(way_word, title_text)                                                         \
+    {                                                                                          \
+        .title = title_text, .unit = "us", .where = {{HALO_WAY, way_word}},                    \
+        .columns = 1u << HALO_CASE | 1u << HALO_RANKS | 1u << HALO_PLACES | 1u << HALO_CELLS | \
+                   1u << HALO_BYTES | 1u << HALO_TIMES | 1u << HALO_US | 1u << HALO_GB_PER_S | \
+                   1u << HALO_DATA                                                             \
     }
 
 static const struct table_view views[] = {
@@ -39,8 +39,8 @@ const struct table_schema halo_schema = {"halo", columns, HALO_COLUMNS, views,
 static void say_numbers(char word[TABLE_MAX_WORD], const int *numbers, int n)
 {
     for (int i = 0, end = 0; i < n; i++)
-        end +=
-            snprintf(word + end, TABLE_MAX_WORD - (size_t)end, "%s%d", i ? " x " : "", numbers[i]);
+        end += snprintf(word + end, TABLE_MAX_WORD - (size_t)end, "%s%d", i ? " x " : "",
+                        numbers[i]);
 }
 
 void halo_add_row(struct table *table, const struct halo_row *row)

@@ -20,10 +20,10 @@ static const struct table_column columns[] = {
 
 #define SHOWN (1u << HOST_MS | 1u << HOST_GB_PER_S | 1u << HOST_DATA)
 
-#define TOGETHER(way, text)                                                                        \
-    {                                                                                              \
-        .title = text, .unit = "GB/s", .where = {{HOST_MEASURE, "together"}, {HOST_WAY, way}},     \
-        .filled = 1u << HOST_RANK, .columns = 1u << HOST_RANK | 1u << HOST_WHEN | SHOWN            \
+#define TOGETHER(way, text)                                                                    \
+    {                                                                                          \
+        .title = text, .unit = "GB/s", .where = {{HOST_MEASURE, "together"}, {HOST_WAY, way}}, \
+        .filled = 1u << HOST_RANK, .columns = 1u << HOST_RANK | 1u << HOST_WHEN | SHOWN        \
     }
 
 static const struct table_view views[] = {
@@ -34,8 +34,8 @@ static const struct table_view views[] = {
     {.title = "in chunks: up, a copy there, down; in one stream or two",
      .unit = "GB/s",
      .where = {{HOST_MEASURE, "chunks"}},
-     .columns =
-         1u << HOST_ORDER | 1u << HOST_CHUNK | 1u << HOST_BYTES | 1u << HOST_REPEATS | SHOWN},
+     .columns = 1u << HOST_ORDER | 1u << HOST_CHUNK | 1u << HOST_BYTES | 1u << HOST_REPEATS |
+                SHOWN},
     {.title = "memory of each NUMA node",
      .unit = "GB/s",
      .where = {{HOST_MEASURE, "numa"}},

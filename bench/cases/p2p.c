@@ -56,8 +56,10 @@ static void add_pairs(struct p2p *p2p, int from)
 static int add_result(struct p2p *p2p, enum p2p_kind kind, int from, int to, const char *access,
                       struct gpubind_error *err)
 {
-    static const char *const words[] = {[P2P_LATENCY] = "latency", [P2P_PING_PONG] = "ping-pong",
-                                        [P2P_ONE_WAY] = "one-way", [P2P_BOTH] = "both-ways",
+    static const char *const words[] = {[P2P_LATENCY] = "latency",
+                                        [P2P_PING_PONG] = "ping-pong",
+                                        [P2P_ONE_WAY] = "one-way",
+                                        [P2P_BOTH] = "both-ways",
                                         [P2P_LOCAL] = "local"};
     struct table *table = p2p->table;
     struct p2p_result result;
@@ -109,8 +111,7 @@ static int measure_all(struct p2p *p2p, struct gpubind_error *err)
         add_pairs(p2p, i);
     for (int on = 0; on < 2; on++)
         for (int i = 0; i < pairs; i++)
-            if (i / p2p->n != i % p2p->n &&
-                measure_pair(p2p, i / p2p->n, i % p2p->n, on, err) < 0)
+            if (i / p2p->n != i % p2p->n && measure_pair(p2p, i / p2p->n, i % p2p->n, on, err) < 0)
                 return -1;
     for (int i = 0; i < p2p->n; i++)
         if (add_result(p2p, P2P_LOCAL, i, i, NULL, err) < 0)
@@ -128,8 +129,9 @@ static int fill_here(const struct bench_options *options, struct table *table,
     if (status == 0 && !p2p.n)
         status = error_set(err, "no GPU is visible: there is nothing to measure");
     if (status == 0) {
-        p2p_describe(&p2p, "p2p", "one GPU is visible, and pairs need two: what is measured is "
-                                  "copies within its memory");
+        p2p_describe(&p2p, "p2p",
+                     "one GPU is visible, and pairs need two: what is measured is "
+                     "copies within its memory");
         status = measure_all(&p2p, err);
     }
     p2p_close(&p2p);

@@ -44,8 +44,8 @@ bool p2p_reaches(const struct p2p *p2p, int from, int to);
 int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err);
 
 /* Copies from one GPU to the other, or for P2P_LOCAL within one. */
-int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
-                struct p2p_result *result, struct gpubind_error *err);
+int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to, struct p2p_result *result,
+                struct gpubind_error *err);
 
 /* The schema of the table. */
 extern const struct table_schema p2p_schema;

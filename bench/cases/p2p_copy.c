@@ -32,8 +32,8 @@ static int copy(const struct pair *pair, const struct p2p_gpu *on, const struct 
     const struct gpu_driver *driver = &on->gpu.driver;
 
     if (to == from)
-        return driver->cuMemcpyDtoDAsync_v2(address_of(in->at), address_of(out->at),
-                                            pair->nbytes, on->gpu.stream[0]);
+        return driver->cuMemcpyDtoDAsync_v2(address_of(in->at), address_of(out->at), pair->nbytes,
+                                            on->gpu.stream[0]);
     return driver->cuMemcpyPeerAsync(address_of(in->at), to->gpu.context, address_of(out->at),
                                      from->gpu.context, pair->nbytes, on->gpu.stream[0]);
 }
@@ -145,8 +145,8 @@ static int compare(const struct pair *pair, int number, int sender, bool *wrong,
 
     if (gpu_use(&one->gpu, err) < 0)
         return -1;
-    status =
-        buffer_check(&one->in, 0, pair->nbytes, pattern_seed(pair->p2p->round, sender, 0), err);
+    status = buffer_check(&one->in, 0, pair->nbytes, pattern_seed(pair->p2p->round, sender, 0),
+                          err);
     *wrong |= status > 0;
     return status < 0 ? -1 : 0;
 }
@@ -166,8 +166,8 @@ static int check_contents(const struct pair *pair, bool *wrong, struct gpubind_e
     return pair->kind == P2P_BOTH ? compare(pair, pair->from, pair->to, wrong, err) : 0;
 }
 
-int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to,
-                struct p2p_result *result, struct gpubind_error *err)
+int p2p_measure(struct p2p *p2p, enum p2p_kind kind, int from, int to, struct p2p_result *result,
+                struct gpubind_error *err)
 {
     struct pair pair = {p2p, kind, from, to, p2p->options->size};
     double seconds, copies = kind == P2P_LATENCY || kind == P2P_PING_PONG ? 2 : 1;

@@ -17,11 +17,11 @@ static const struct table_column columns[] = {
     [P2P_UNIFIED] = {COLUMN_WORD, "unified_addressing", "unified addressing"},
 };
 
-#define MATRIX(what, text, of, column, access)                                                     \
-    {                                                                                              \
-        .title = text ", peer access " access, .unit = of,                                         \
-        .where = {{P2P_MEASURE, what}, {P2P_ACCESS, access}}, .layout = VIEW_MATRIX,               \
-        .value = column, .down = P2P_FROM, .across = P2P_TO                                        \
+#define MATRIX(what, text, of, column, access)                                       \
+    {                                                                                \
+        .title = text ", peer access " access, .unit = of,                           \
+        .where = {{P2P_MEASURE, what}, {P2P_ACCESS, access}}, .layout = VIEW_MATRIX, \
+        .value = column, .down = P2P_FROM, .across = P2P_TO                          \
     }
 
 static const struct table_view views[] = {

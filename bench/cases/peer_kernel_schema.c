@@ -14,12 +14,12 @@ static const struct table_column columns[] = {
 
 static const char *const patterns[PATTERNS] = {"together", "strided", "random", "chain"};
 
-#define ROWS(word, text, of)                                                                       \
-    {                                                                                              \
-        .title = text, .where = {{PEER_PATTERN, word}}, .layout = VIEW_ROWS,                       \
-        .columns = 1u << PEER_KERNEL | 1u << PEER_MEMORY | 1u << PEER_GB_PER_S | 1u << PEER_NS |   \
-                   1u << PEER_DATA,                                                                \
-        .unit = of                                                                                 \
+#define ROWS(word, text, of)                                                                     \
+    {                                                                                            \
+        .title = text, .where = {{PEER_PATTERN, word}}, .layout = VIEW_ROWS,                     \
+        .columns = 1u << PEER_KERNEL | 1u << PEER_MEMORY | 1u << PEER_GB_PER_S | 1u << PEER_NS | \
+                   1u << PEER_DATA,                                                              \
+        .unit = of                                                                               \
     }
 
 static const struct table_view views[] = {

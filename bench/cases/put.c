@@ -48,8 +48,7 @@ static double move(const struct run *run, bool put, int by, unsigned blocks, uns
     void *to = put ? run->theirs : run->here, *from = put ? run->here : run->theirs;
     void *words[] = {(void *)&run->device, (void *)&run->other, (void *)&run->here, &nbytes};
     void *bulk[] = {&to, &from, &nbytes};
-    const struct launch launch = {names[put][by], blocks, 32 * warps,
-                                  by == BY_BULK ? bulk : words};
+    const struct launch launch = {names[put][by], blocks, 32 * warps, by == BY_BULK ? bulk : words};
     struct gpubind_error err;
     double seconds = 0;
 

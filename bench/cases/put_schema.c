@@ -20,11 +20,10 @@ static const char *const by_words[BY_KINDS] = {"thread", "warp", "block", "bulk"
 static const char *const ping_words[PINGS] = {"signal", "put_signal", "relaxed"};
 
 /* Rows by warps of a block, columns by blocks. */
-#define MOVES(what_word, by_word, title_text)                                                      \
-    {                                                                                              \
-        .title = title_text, .unit = "GB/s", .where = {{PUT_WHAT, what_word}, {PUT_BY, by_word}},  \
-        .layout = VIEW_MATRIX, .value = PUT_GB_PER_S, .down = PUT_WARPS,                           \
-        .across = PUT_BLOCKS                                                                       \
+#define MOVES(what_word, by_word, title_text)                                                     \
+    {                                                                                             \
+        .title = title_text, .unit = "GB/s", .where = {{PUT_WHAT, what_word}, {PUT_BY, by_word}}, \
+        .layout = VIEW_MATRIX, .value = PUT_GB_PER_S, .down = PUT_WARPS, .across = PUT_BLOCKS     \
     }
 
 static const struct table_view views[] = {

@@ -13,9 +13,9 @@ static int open_driver(struct gpu_driver *driver, struct gpubind_error *err)
     if (!driver->library)
         return error_set(err, "no CUDA driver (libcuda.so.1) is there");
 /* POSIX lets dlsym's result stand for a function. */
-#define X(name, arguments)                                                                  \
-    *(void **)&driver->name = dlsym(driver->library, #name);                                \
-    if (!driver->name)                                                                      \
+#define X(name, arguments)                                   \
+    *(void **)&driver->name = dlsym(driver->library, #name); \
+    if (!driver->name)                                       \
         return error_set(err, "the CUDA driver is too old: it has no %s", #name);
     GPU_DRIVER_FUNCTIONS(X)
     GPU_DRIVER_MEASURE_FUNCTIONS(X)
@@ -28,8 +28,7 @@ static int open_driver(struct gpu_driver *driver, struct gpubind_error *err)
     return 0;
 }
 
-int gpu_check(const struct bench_gpu *gpu, int status, const char *text,
-              struct gpubind_error *err)
+int gpu_check(const struct bench_gpu *gpu, int status, const char *text, struct gpubind_error *err)
 {
     const char *name = NULL;
 
@@ -188,8 +187,7 @@ void gpu_free(const struct bench_gpu *gpu, void *at)
         gpu->driver.cuMemFree_v2(address_of(at));
 }
 
-int gpu_alloc_host(const struct bench_gpu *gpu, size_t nbytes, void **at,
-                   struct gpubind_error *err)
+int gpu_alloc_host(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpubind_error *err)
 {
     int status;
 
@@ -217,8 +215,7 @@ void gpu_free_host(const struct bench_gpu *gpu, void *at, size_t nbytes)
 int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
                struct gpubind_error *err)
 {
-    int status =
-        gpu->driver.cuMemcpyHtoDAsync_v2(address_of(to), from, nbytes, gpu->stream[0]);
+    int status = gpu->driver.cuMemcpyHtoDAsync_v2(address_of(to), from, nbytes, gpu->stream[0]);
 
     if (status == GPU_OK)
         status = gpu->driver.cuStreamSynchronize(gpu->stream[0]);
@@ -228,8 +225,7 @@ int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t n
 int gpu_download(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
                  struct gpubind_error *err)
 {
-    int status =
-        gpu->driver.cuMemcpyDtoHAsync_v2(to, address_of(from), nbytes, gpu->stream[0]);
+    int status = gpu->driver.cuMemcpyDtoHAsync_v2(to, address_of(from), nbytes, gpu->stream[0]);
 
     if (status == GPU_OK)
         status = gpu->driver.cuStreamSynchronize(gpu->stream[0]);

@@ -28,7 +28,7 @@ struct bench_gpu {
     struct gpu_driver driver;
     int device;
     gpu_context context;
-    bool entered;                  /* it is on the thread's context stack */
+    bool entered;         /* it is on the thread's context stack */
     gpu_stream stream[2]; /* non-blocking: one for each direction */
     size_t memory;
     char name[96], pci[24];
@@ -59,8 +59,7 @@ int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t n
 int gpu_download(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
                  struct gpubind_error *err);
 /* "TEXT: error 2 (CUDA_ERROR_OUT_OF_MEMORY)" unless status is GPU_OK. */
-int gpu_check(const struct bench_gpu *gpu, int status, const char *text,
-              struct gpubind_error *err);
+int gpu_check(const struct bench_gpu *gpu, int status, const char *text, struct gpubind_error *err);
 
 static inline gpu_address address_of(const void *at)
 {

@@ -38,8 +38,8 @@ void kernels_close(struct kernels *kernels)
     memset(kernels, 0, sizeof *kernels);
 }
 
-int kernels_run(const struct kernels *kernels, const struct launch *launch, int n,
-                double *seconds, struct gpubind_error *err)
+int kernels_run(const struct kernels *kernels, const struct launch *launch, int n, double *seconds,
+                struct gpubind_error *err)
 {
     const struct gpu_driver *driver = &kernels->gpu->driver;
     gpu_stream stream = kernels->gpu->stream[0];
@@ -72,8 +72,10 @@ int kernels_time(const struct kernels *kernels, const struct launch *launch, int
     if (kernels_run(kernels, launch, 1, NULL, err) < 0 ||
         kernels_run(kernels, launch, 1, &once, err) < 0)
         return -1;
-    return kernels_run(kernels, launch, once > wanted ? 1 : wanted / once > 1000 ? 1000
-                                                           : (int)(wanted / once) + 1,
+    return kernels_run(kernels, launch,
+                       once > wanted          ? 1
+                       : wanted / once > 1000 ? 1000
+                                              : (int)(wanted / once) + 1,
                        seconds, err);
 }
 

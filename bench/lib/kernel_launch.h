@@ -12,7 +12,7 @@ extern const void *const bench_kernel_image;
 struct kernels {
     const struct bench_gpu *gpu; /* its context is current, here and below */
     gpu_module module;
-    void *count; /* a word of 64 bits on the GPU */
+    void *count;           /* a word of 64 bits on the GPU */
     int processors, major; /* of the GPU: multiprocessors, compute capability */
 };
 
@@ -26,8 +26,8 @@ struct launch {
 int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gpubind_error *err);
 void kernels_close(struct kernels *kernels);
 /* Launches n times and waits. *seconds is the time of one launch; may be NULL. */
-int kernels_run(const struct kernels *kernels, const struct launch *launch, int n,
-                double *seconds, struct gpubind_error *err);
+int kernels_run(const struct kernels *kernels, const struct launch *launch, int n, double *seconds,
+                struct gpubind_error *err);
 /* Launches for about time_ms, after one warm-up launch. */
 int kernels_time(const struct kernels *kernels, const struct launch *launch, int time_ms,
                  double *seconds, struct gpubind_error *err);

@@ -14,7 +14,7 @@ enum bench_ping { PING_SIGNAL, PING_PUT_SIGNAL, PING_RELAXED, PINGS };
 
 /* The access pattern of bench_double. */
 enum bench_pattern { PATTERN_TOGETHER, PATTERN_STRIDED, PATTERN_RANDOM, PATTERN_CHAIN, PATTERNS };
-#define PATTERN_STRIDE 16 /* elements of 8 bytes */
+#define PATTERN_STRIDE 16        /* elements of 8 bytes */
 #define CHAIN_STRIDE 0x9e3779b1u /* odd, so that the chain visits all elements */
 
 #endif

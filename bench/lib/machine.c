@@ -18,7 +18,8 @@ static void read_line(const char *path, const char *key, char value[MACHINE_LINE
     *value = '\0';
     while (file && !*value && fgets(line, sizeof line, file))
         if (strncmp(line, key, strlen(key)) == 0)
-            snprintf(value, MACHINE_LINE, "%s", line + strlen(key) + strspn(line + strlen(key), "\t :"));
+            snprintf(value, MACHINE_LINE, "%s",
+                     line + strlen(key) + strspn(line + strlen(key), "\t :"));
     value[strcspn(value, "\n")] = '\0';
     if (file)
         fclose(file);

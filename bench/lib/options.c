@@ -26,8 +26,8 @@ static int parse_size(const char *text, size_t length, const char *from, size_t 
         at++;
     }
     if (at < length || !value)
-        return error_set(err, "%s: '%.*s' is no size, as 8, 64K, 256M or 1G is", from,
-                         (int)length, text);
+        return error_set(err, "%s: '%.*s' is no size, as 8, 64K, 256M or 1G is", from, (int)length,
+                         text);
     *nbytes = value;
     return 0;
 }
@@ -125,6 +125,7 @@ enum {
 
 enum { GROUP_WHAT, GROUP_HOW, GROUP_OUTPUT, GROUP_ACTIONS, GROUPS };
 
+/* clang-format off */
 static const struct option_row rows[] = {
     {PT2PT, GROUP_WHAT, OPTION_READ, 0, "measure", "NAME[,NAME...]", NULL,
      "which of " MEASURE_WORDS " (all)",
@@ -188,6 +189,7 @@ static const struct option_row rows[] = {
     {ALL, GROUP_ACTIONS, OPTION_ACTION, 'V', "version", NULL, NULL,
      "print the version", AT(action), .low = BENCH_VERSION},
 };
+/* clang-format on */
 
 static const char *const group_titles[GROUPS] = {"What is measured", "How", "Output",
                                                  "Instead of measuring"};
@@ -234,8 +236,10 @@ static int refuse_pictures(int argc, char **argv, struct gpubind_error *err)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--svg") == 0 || strncmp(argv[i], "--svg=", 6) == 0)
-            return error_set(err, "--svg: gpubind-plot draws the pictures: gpubind-bench %s --json "
-                                  ">FILE.json, then gpubind-plot FILE.json -o FILE.svg", argv[0]);
+            return error_set(err,
+                             "--svg: gpubind-plot draws the pictures: gpubind-bench %s --json "
+                             ">FILE.json, then gpubind-plot FILE.json -o FILE.svg",
+                             argv[0]);
     return 0;
 }
 
@@ -256,8 +260,9 @@ static bool names_picture(const char *path)
 static int check_options(const struct bench_options *options, struct gpubind_error *err)
 {
     if (options->output && names_picture(options->output))
-        return error_set(err, "--output: %s would hold JSON: gpubind-plot draws (--output FILE.json, "
-                              "then gpubind-plot FILE.json -o FILE.svg, .png or .pdf)",
+        return error_set(err,
+                         "--output: %s would hold JSON: gpubind-plot draws (--output FILE.json, "
+                         "then gpubind-plot FILE.json -o FILE.svg, .png or .pdf)",
                          options->output);
     if (options->csv && options->json)
         return error_set(err, "--csv and --json exclude each other");
@@ -277,8 +282,7 @@ int bench_options_read(enum subcommand_id subcommand, int argc, char **argv,
     int end;
 
     snprintf(help, sizeof help, "gpubind-bench %s --help", argv[0]);
-    if (bench_options_default(subcommand, options, err) < 0 ||
-        refuse_pictures(argc, argv, err) < 0)
+    if (bench_options_default(subcommand, options, err) < 0 || refuse_pictures(argc, argv, err) < 0)
         return -1;
     end = options_read_arguments(&table, 1u << subcommand, argc, argv, help, take, options, err);
     if (end < 0)

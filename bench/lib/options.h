@@ -50,7 +50,7 @@ enum measure {
 struct bench_options {
     enum subcommand_id subcommand;
     enum bench_action action;
-    unsigned measures; /* bit 1 << enum measure */
+    unsigned measures;      /* bit 1 << enum measure */
     unsigned host_measures; /* bit 1 << position in HOST_WORDS */
     size_t sizes[BENCH_MAX_SIZES];
     int nsizes;
@@ -59,7 +59,7 @@ struct bench_options {
     bool compare, force, pairs;
     int window, iterations, warmup; /* 0: by size; 0: by time */
     int time_ms;
-    size_t size;   /* bytes of a copy, or that are copied in all */
+    size_t size; /* bytes of a copy, or that are copied in all */
     int repeats;
     size_t memory; /* bytes a rank; 0: chosen by what there is */
     bool csv, json, progress;

@@ -69,8 +69,10 @@ int ranks_pair(bool all, struct ranks *ranks, struct gpubind_error *err)
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks->n);
     if (ranks->n % 2)
-        return error_set(err, "pt2pt needs an even number of ranks, 2 at least; it has %d "
-                              "(mpirun -np 2 gpubind-bench pt2pt)", ranks->n);
+        return error_set(err,
+                         "pt2pt needs an even number of ranks, 2 at least; it has %d "
+                         "(mpirun -np 2 gpubind-bench pt2pt)",
+                         ranks->n);
     half = ranks->n / 2;
     ranks->npairs = all ? half : 1;
     ranks->lower = ranks->rank < half;

@@ -12,8 +12,8 @@ static const struct generation {
     const char *name;
     double share;
 } generations[] = {
-    {2.5, "1.0", 0.8},          {5, "2.0", 0.8},           {8, "3.0", 128.0 / 130},
-    {16, "4.0", 128.0 / 130},   {32, "5.0", 128.0 / 130},  {64, "6.0", 242.0 / 256},
+    {2.5, "1.0", 0.8},        {5, "2.0", 0.8},          {8, "3.0", 128.0 / 130},
+    {16, "4.0", 128.0 / 130}, {32, "5.0", 128.0 / 130}, {64, "6.0", 242.0 / 256},
 };
 
 void peak_of_bus(const char *speed, const char *width, struct peak *peak)

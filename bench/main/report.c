@@ -71,8 +71,10 @@ static int fill(struct report_run *run, const struct section *section, struct ta
     struct bench_options options;
 
     if (section->subcommand == SUBCOMMAND_PT2PT && run->n % 2) {
-        error_set(err, "it needs an even number of ranks; this was one of %d (mpirun -np 2 "
-                       "gpubind-bench report)", run->n);
+        error_set(err,
+                  "it needs an even number of ranks; this was one of %d (mpirun -np 2 "
+                  "gpubind-bench report)",
+                  run->n);
         return BENCH_CANNOT;
     }
     if (read_options(section, run->options, &options, err) < 0)

@@ -37,22 +37,23 @@ struct rule {
     const char *subcommand, *what;
     struct table_view rows;
     enum source source;
-    double times;      /* factor of the value: 2 if a copy reads and writes the memory */
-    double ceilings;   /* factor of the ceiling: 2 for both directions */
-    int from, to;      /* columns that name the GPUs: two of OF_PAIR, one of OF_MEMORY */
+    double times;    /* factor of the value: 2 if a copy reads and writes the memory */
+    double ceilings; /* factor of the ceiling: 2 for both directions */
+    int from, to;    /* columns that name the GPUs: two of OF_PAIR, one of OF_MEMORY */
     bool best;
-    int most;          /* only rows with the largest number in this column count; 0: all */
+    int most; /* only rows with the largest number in this column count; 0: all */
     /* OF_ROW: the row of this view with the same value in the column `same`. */
     struct table_view other;
     int same;
     const char *why;
 };
 
-#define ROWS(column1, word1, column2, word2)                     \
-    {                                                            \
-        .where = {{column1, word1}, {column2, word2}}            \
+#define ROWS(column1, word1, column2, word2)            \
+    {                                                   \
+        .where = { {column1, word1}, {column2, word2} } \
     }
 
+/* clang-format off */
 static const struct rule rules[] = {
     {.subcommand = "p2p", .what = "copies one way, fastest pair",
      .rows = ROWS(P2P_MEASURE, "one-way", P2P_ACCESS, "on"), .source = OF_PAIR, .times = 1,
@@ -115,6 +116,7 @@ static const struct rule rules[] = {
      .rows = ROWS(PUT_WHAT, "get", 0, NULL), .source = OF_NEXT, .times = 1, .ceilings = 1,
      .best = true},
 };
+/* clang-format on */
 
 /* GB/s of the row; every schema has a column of that name. */
 static int value_column(const struct table *table)

@@ -6,8 +6,8 @@
 #include "bench/output/runner.h"
 
 struct subcommand {
-    const char *word, *help;      /* a line of gpubind-bench --help */
-    const char *synopsis, *about; /* of its own --help */
+    const char *word, *help;           /* a line of gpubind-bench --help */
+    const char *synopsis, *about;      /* of its own --help */
     const struct benchmark *benchmark; /* for benchmark_run */
     /* Called instead of benchmark_run. Returns the exit status, after an error message. */
     int (*run)(const struct bench_options *options);

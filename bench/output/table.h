@@ -37,7 +37,7 @@ struct table_view {
     } where[2];
     unsigned filled, empty; /* and a value, or no value, in these: bit 1 << column */
     enum view_layout layout;
-    unsigned columns; /* VIEW_ROWS: the columns shown, bit 1 << column */
+    unsigned columns;        /* VIEW_ROWS: the columns shown, bit 1 << column */
     int value, down, across; /* VIEW_MATRIX: value by down and across */
 };
 
@@ -49,7 +49,7 @@ struct table_schema {
     int nviews;
 };
 
-#define TABLE_MAX_WORD    64
+#define TABLE_MAX_WORD 64
 #define TABLE_MAX_COLUMNS 32 /* bits of struct table_view */
 
 struct table_cell {

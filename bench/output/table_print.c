@@ -5,7 +5,7 @@
 #include "bench/output/table.h"
 #include "core/base/json.h"
 
-#define MAX_KEYS   64
+#define MAX_KEYS 64
 #define MAX_NUMBER 320
 
 /* Adds each line of lines, after begin. */

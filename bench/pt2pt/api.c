@@ -14,30 +14,28 @@ static void check_gpubind(int status, const char *call)
 
 static void gpubind_send(const void *buf, size_t nbytes, int peer)
 {
-    check_gpubind(MPI_GPUSend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG,
-                                MPI_COMM_WORLD),
+    check_gpubind(MPI_GPUSend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD),
                   "MPI_GPUSend");
 }
 
 static void gpubind_recv(void *buf, size_t nbytes, int peer)
 {
-    check_gpubind(MPI_GPURecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG,
-                                MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+    check_gpubind(MPI_GPURecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
+                                MPI_STATUS_IGNORE),
                   "MPI_GPURecv");
 }
 
-static void gpubind_start_send(const void *buf, size_t nbytes, int peer,
-                               struct requests *requests)
+static void gpubind_start_send(const void *buf, size_t nbytes, int peer, struct requests *requests)
 {
-    check_gpubind(gpubind_isend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG,
-                                  MPI_COMM_WORLD, &requests->gpubind[requests->n++]),
+    check_gpubind(gpubind_isend_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
+                                  &requests->gpubind[requests->n++]),
                   "gpubind_isend");
 }
 
 static void gpubind_start_recv(void *buf, size_t nbytes, int peer, struct requests *requests)
 {
-    check_gpubind(gpubind_irecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG,
-                                  MPI_COMM_WORLD, &requests->gpubind[requests->n++]),
+    check_gpubind(gpubind_irecv_c(buf, (MPI_Count)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
+                                  &requests->gpubind[requests->n++]),
                   "gpubind_irecv");
 }
 
@@ -48,8 +46,8 @@ static void gpubind_end_all(struct requests *requests)
     requests->n = 0;
 }
 
-const struct api api_gpubind = {gpubind_send, gpubind_recv, gpubind_start_send,
-                                gpubind_start_recv, gpubind_end_all};
+const struct api api_gpubind = {gpubind_send, gpubind_recv, gpubind_start_send, gpubind_start_recv,
+                                gpubind_end_all};
 
 /* ---- plain MPI; BENCH_MAX_SIZE fits into its int */
 
@@ -71,9 +69,9 @@ static void mpi_send(const void *buf, size_t nbytes, int peer)
 
 static void mpi_recv(void *buf, size_t nbytes, int peer)
 {
-    check_mpi(MPI_Recv(buf, (int)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD,
-                       MPI_STATUS_IGNORE),
-              "MPI_Recv");
+    check_mpi(
+        MPI_Recv(buf, (int)nbytes, MPI_BYTE, peer, BENCH_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        "MPI_Recv");
 }
 
 static void mpi_start_send(const void *buf, size_t nbytes, int peer, struct requests *requests)

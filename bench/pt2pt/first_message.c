@@ -4,7 +4,7 @@
 #include "bench/pt2pt/task.h"
 
 #define ALLOCATIONS 8
-#define ALLOCATED   ((size_t)4 << 20) /* larger than what the driver suballocates */
+#define ALLOCATED ((size_t)4 << 20) /* larger than what the driver suballocates */
 #define NBYTES 8
 
 static const struct api *api_of(enum method method)

@@ -20,9 +20,9 @@ static const struct table_column columns[] = {
 };
 
 /* Columns with the same word for all rows of a run or a view are left out. */
-#define SHOWN                                                                                      \
-    (((1u << PT2PT_COLUMNS) - 1) &                                                                 \
-     ~(1u << PT2PT_MEASURE | 1u << PT2PT_BUFFERS | 1u << PT2PT_PAIRS | 1u << PT2PT_GB_PER_S |      \
+#define SHOWN                                                                                 \
+    (((1u << PT2PT_COLUMNS) - 1) &                                                            \
+     ~(1u << PT2PT_MEASURE | 1u << PT2PT_BUFFERS | 1u << PT2PT_PAIRS | 1u << PT2PT_GB_PER_S | \
        1u << PT2PT_MESSAGES))
 
 static const struct table_view views[] = {

@@ -34,7 +34,7 @@ enum copy_kind { COPY_NONE, COPY_PEER, COPY_STAGED };
 
 struct copier {
     enum copy_kind kind;
-    unsigned char *remote; /* COPY_PEER: the peer's pt2pt.in, as it is seen here */
+    unsigned char *remote;  /* COPY_PEER: the peer's pt2pt.in, as it is seen here */
     unsigned char *host[2]; /* COPY_STAGED: for either direction; NULL without a GPU */
     size_t host_nbytes;
 };

@@ -41,8 +41,7 @@ static double relax_all(const struct strip *strip, char *from, char *to)
                                      strip->columns);
         else
             squares += relax_floats((const float *)(here - width), (const float *)here,
-                                    (const float *)(here + width), (float *)target,
-                                    strip->columns);
+                                    (const float *)(here + width), (float *)target, strip->columns);
     }
     return squares;
 }

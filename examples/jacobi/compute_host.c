@@ -14,7 +14,7 @@ struct work {
 };
 
 static const struct strip *strip;
-static char *old_rows[STREAMS], *new_rows[STREAMS]; /* each stream has a strip of both */
+static char *old_rows[STREAMS], *new_rows[STREAMS];      /* each stream has a strip of both */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the next two */
 static double sums[CHANGES], copied[CHANGES];
 
@@ -43,8 +43,8 @@ static double relax(const char *above, const char *here, const char *below, char
     if (strip->element == sizeof(double))
         return relax_doubles((const double *)above + 1, (const double *)here + 1,
                              (const double *)below + 1, (double *)to + 1, strip->columns);
-    return relax_floats((const float *)above + 1, (const float *)here + 1,
-                        (const float *)below + 1, (float *)to + 1, strip->columns);
+    return relax_floats((const float *)above + 1, (const float *)here + 1, (const float *)below + 1,
+                        (float *)to + 1, strip->columns);
 }
 
 static void do_rows(void *data)

@@ -209,15 +209,16 @@ void gpu_launch(gpu_function function, int blocks_x, int blocks_y, int threads, 
                 void *argument)
 {
     must(cuda.launch(function, (unsigned)blocks_x, (unsigned)blocks_y, 1, (unsigned)threads, 1, 1,
-                     0, stream, &argument, NULL), "cuLaunchKernel");
+                     0, stream, &argument, NULL),
+         "cuLaunchKernel");
 }
 
 /* ---- graphs */
 
 bool gpu_has_graphs(void)
 {
-    return cuda.capture && cuda.end_capture && cuda.instantiate && cuda.graph_free &&
-           cuda.replay && cuda.replayed_free;
+    return cuda.capture && cuda.end_capture && cuda.instantiate && cuda.graph_free && cuda.replay &&
+           cuda.replayed_free;
 }
 
 void gpu_capture(gpu_stream stream)

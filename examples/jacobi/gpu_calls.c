@@ -5,6 +5,7 @@
 
 struct gpu_calls cuda;
 
+/* clang-format off */
 static const struct {
     const char *name;
     size_t at;
@@ -50,6 +51,7 @@ static const struct {
     CALL(replayed_free, "cuGraphExecDestroy", false),
 #undef CALL
 };
+/* clang-format on */
 
 bool gpu_find(void)
 {

@@ -43,8 +43,7 @@ static const struct row {
     {"csv", NULL, "the results as CSV", FLAG, offsetof(struct options, csv), 0, 0, NULL},
     {"timeline", "FILE", "when kernels and exchanges ran, as CSV", FILE_NAME,
      offsetof(struct options, timeline), 0, 0, NULL},
-    {"quiet", NULL, "no lines on how far it is", FLAG, offsetof(struct options, quiet), 0, 0,
-     NULL},
+    {"quiet", NULL, "no lines on how far it is", FLAG, offsetof(struct options, quiet), 0, 0, NULL},
     {"help", NULL, "this", FLAG, offsetof(struct options, help), 0, 0, NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -197,8 +196,12 @@ int options_read(struct options *options, int argc, char **argv, char *text, siz
     const char *wrong;
     int found = 0;
 
-    *options = (struct options){.version = -1, .rows = 4096, .columns = 4096, .steps = 1000,
-                                .warmup = 20, .compute = "auto"};
+    *options = (struct options){.version = -1,
+                                .rows = 4096,
+                                .columns = 4096,
+                                .steps = 1000,
+                                .warmup = 20,
+                                .compute = "auto"};
     for (int i = 0; i < ROWS; i++)
         longs[i] = (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument,
                                    NULL, 0};

@@ -4,8 +4,8 @@
 
 enum { STRETCH = 32 }; /* steps; at most two stretches are queued */
 
-void progress_start(struct progress *progress, const struct job *job,
-                    const struct version *version, const struct options *options)
+void progress_start(struct progress *progress, const struct job *job, const struct version *version,
+                    const struct options *options)
 {
     *progress = (struct progress){
         .name = version->name,

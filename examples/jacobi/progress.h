@@ -14,8 +14,8 @@ struct progress {
     gpu_event done[2];
 };
 
-void progress_start(struct progress *progress, const struct job *job,
-                    const struct version *version, const struct options *options);
+void progress_start(struct progress *progress, const struct job *job, const struct version *version,
+                    const struct options *options);
 /* After the step was queued: waits for older ones, and says each second how far it is. */
 void progress_step(struct progress *progress, const struct job *job, int step);
 void progress_end(struct progress *progress);

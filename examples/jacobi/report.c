@@ -66,12 +66,12 @@ void report_print(const struct job *job, const struct options *options,
         print_csv(job, options, results, n);
         return;
     }
-    printf("%d x %d cells of type %s%s, %d %s, %d steps on %s, kernels by the %s%s%s\n", s->all_rows,
-           s->columns, type_name(s), s->periodic ? ", periodic" : "", job->n,
+    printf("%d x %d cells of type %s%s, %d %s, %d steps on %s, kernels by the %s%s%s\n",
+           s->all_rows, s->columns, type_name(s), s->periodic ? ", periodic" : "", job->n,
            job->n > 1 ? "ranks" : "rank", options->steps, gpu_name(), job->compute->name,
            options->graph ? ", in a graph" : "", options->no_exchange ? ", no messages" : "");
-    printf("%-12s %10s %7s %12s %9s %12s\n", "version", "us a step", "ratio", "exposed us",
-           "GB/s", "norm");
+    printf("%-12s %10s %7s %12s %9s %12s\n", "version", "us a step", "ratio", "exposed us", "GB/s",
+           "norm");
     for (int i = 0; i < n; i++)
         print_result(job, options, &results[0], &results[i]);
     printf("ratio: to the first. exposed: what the messages add. GB/s: of each GPU's memory.\n");

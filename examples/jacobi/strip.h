@@ -16,7 +16,7 @@ struct strip {
     bool periodic;  /* the grid's first and last row are neighbours */
     size_t element; /* bytes: float or double */
     MPI_Datatype type;
-    long pitch;     /* elements from one row to the next */
+    long pitch; /* elements from one row to the next */
     void *memory[2];
     char *cells[2]; /* row 0, column 0 of each array; a row begins at a multiple of 128 bytes */
 };

@@ -63,8 +63,8 @@ void timeline_end(struct timeline *timeline, gpu_stream stream)
 }
 
 /* Appends a line; returns its length. */
-static int write_span(const struct timeline *timeline, const struct span *span,
-                      const char *version, int rank, char *text)
+static int write_span(const struct timeline *timeline, const struct span *span, const char *version,
+                      int rank, char *text)
 {
     double begin = 1e6 * (span->host_begin - timeline->host_zero);
     double end = 1e6 * (span->host_end - timeline->host_zero);

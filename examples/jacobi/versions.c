@@ -225,6 +225,7 @@ static void end_halo(struct job *job)
     gpubind_halo_free(&job->halo);
 }
 
+/* clang-format off */
 const struct version versions[VERSIONS] = {
     {.name = "blocking", .what = "exchange, then compute; each message is waited for",
      .streams = 1U << INNER, .step = step_blocking},
@@ -238,3 +239,4 @@ const struct version versions[VERSIONS] = {
      .streams = 1U << NORTH | 1U << INNER, .can_be_graph = true, .start = start_halo,
      .step = step_halo, .end = end_halo},
 };
+/* clang-format on */

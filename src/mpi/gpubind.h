@@ -47,8 +47,8 @@ GPUBIND_PUBLIC int MPI_GPURecv(void *buf, int count, MPI_Datatype type, int sour
                                MPI_Comm comm, MPI_Status *status);
 GPUBIND_PUBLIC int MPI_GPUSend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                  int tag, MPI_Comm comm);
-GPUBIND_PUBLIC int MPI_GPURecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source,
-                                 int tag, MPI_Comm comm, MPI_Status *status);
+GPUBIND_PUBLIC int MPI_GPURecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
+                                 MPI_Comm comm, MPI_Status *status);
 
 /* Returns when its receive has begun. */
 GPUBIND_PUBLIC int gpubind_ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag,
@@ -59,13 +59,12 @@ GPUBIND_PUBLIC int gpubind_ssend_c(const void *buf, MPI_Count count, MPI_Datatyp
 /* Both at once, whatever the other ranks do first. The two buffers must not overlap. */
 GPUBIND_PUBLIC int gpubind_sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                                     int dest, int sendtag, void *recvbuf, int recvcount,
-                                    MPI_Datatype recvtype, int source, int recvtag,
-                                    MPI_Comm comm, MPI_Status *status);
+                                    MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                                    MPI_Status *status);
 GPUBIND_PUBLIC int gpubind_sendrecv_c(const void *sendbuf, MPI_Count sendcount,
-                                      MPI_Datatype sendtype, int dest, int sendtag,
-                                      void *recvbuf, MPI_Count recvcount,
-                                      MPI_Datatype recvtype, int source, int recvtag,
-                                      MPI_Comm comm, MPI_Status *status);
+                                      MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                                      MPI_Count recvcount, MPI_Datatype recvtype, int source,
+                                      int recvtag, MPI_Comm comm, MPI_Status *status);
 
 /* Both from one buffer: what comes takes the place of what was sent. */
 GPUBIND_PUBLIC int gpubind_sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest,
@@ -105,8 +104,8 @@ GPUBIND_PUBLIC int gpubind_mprobe(int source, int tag, MPI_Comm comm, gpubind_ma
 GPUBIND_PUBLIC int gpubind_improbe(int source, int tag, MPI_Comm comm, int *flag,
                                    gpubind_matched *matched, struct gpubind_message *message);
 /* Receives a message that was taken; *matched is GPUBIND_MATCHED_NULL then. */
-GPUBIND_PUBLIC int gpubind_mrecv(void *buf, int count, MPI_Datatype type,
-                                 gpubind_matched *matched, MPI_Status *status);
+GPUBIND_PUBLIC int gpubind_mrecv(void *buf, int count, MPI_Datatype type, gpubind_matched *matched,
+                                 MPI_Status *status);
 GPUBIND_PUBLIC int gpubind_mrecv_c(void *buf, MPI_Count count, MPI_Datatype type,
                                    gpubind_matched *matched, MPI_Status *status);
 
@@ -137,8 +136,8 @@ GPUBIND_PUBLIC int gpubind_issend(const void *buf, int count, MPI_Datatype type,
 GPUBIND_PUBLIC int gpubind_issend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                     int tag, MPI_Comm comm, gpubind_request *request);
 /* Of a message that was taken; *matched is GPUBIND_MATCHED_NULL then. */
-GPUBIND_PUBLIC int gpubind_imrecv(void *buf, int count, MPI_Datatype type,
-                                  gpubind_matched *matched, gpubind_request *request);
+GPUBIND_PUBLIC int gpubind_imrecv(void *buf, int count, MPI_Datatype type, gpubind_matched *matched,
+                                  gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_imrecv_c(void *buf, MPI_Count count, MPI_Datatype type,
                                     gpubind_matched *matched, gpubind_request *request);
 GPUBIND_PUBLIC int gpubind_test(gpubind_request *request, int *flag, MPI_Status *status);
@@ -228,15 +227,15 @@ typedef struct gpubind_halo_plan *gpubind_halo;
 enum { GPUBIND_HALO_IN_TURN = 1 };
 
 struct gpubind_halo_grid {
-    int ndims;        /* 1 to 3; the last dimension lies together in memory */
-    int ranks[3];     /* that the grid is spread over, along each dimension; 0: chosen */
-    int periodic[3];  /* the first and the last are neighbours */
-    int cells[3];     /* of this rank, without ghost cells */
-    int width[3];     /* ghost cells on either side; 0: none, and nothing is exchanged */
-    int pitch;        /* elements from one row to the next; 0: rows lie together */
-    int corners;      /* edges and corners are exchanged too */
+    int ndims;            /* 1 to 3; the last dimension lies together in memory */
+    int ranks[3];         /* that the grid is spread over, along each dimension; 0: chosen */
+    int periodic[3];      /* the first and the last are neighbours */
+    int cells[3];         /* of this rank, without ghost cells */
+    int width[3];         /* ghost cells on either side; 0: none, and nothing is exchanged */
+    int pitch;            /* elements from one row to the next; 0: rows lie together */
+    int corners;          /* edges and corners are exchanged too */
     MPI_Datatype element; /* predefined, or dense */
-    int flags;        /* 0 or GPUBIND_HALO_IN_TURN: the arrays are exchanged in turn, and
+    int flags;            /* 0 or GPUBIND_HALO_IN_TURN: the arrays are exchanged in turn, and
                        * nobody reads or writes an array's ghost cells any more when the
                        * exchange of the next one starts; saves the ranks from asking each
                        * other */
@@ -277,8 +276,8 @@ GPUBIND_PUBLIC int gpubind_release(const void *ptr);
 
 /* The matrix of GPU pairs. */
 struct gpubind_peers {
-    int n;              /* ranks of the communicator */
-    char *access;       /* n * n: access[i * n + j] is one of GPUBIND_PEER_... */
+    int n;        /* ranks of the communicator */
+    char *access; /* n * n: access[i * n + j] is one of GPUBIND_PEER_... */
 };
 enum {
     GPUBIND_PEER_NONE = 0,   /* on one node, but neither can reach the other */
@@ -346,8 +345,8 @@ GPUBIND_PUBLIC int gpubind_win_free(gpubind_win *win);
  * the data, and the stream waits for it: to other nodes with MPI_THREAD_MULTIPLE alone, and
  * not in a capture (MPI_ERR_OTHER); what fails then is returned by a later call with the
  * stream. */
-GPUBIND_PUBLIC int gpubind_put_on_stream(const void *buf, size_t nbytes, int target,
-                                         size_t offset, gpubind_win win, gpubind_stream stream);
+GPUBIND_PUBLIC int gpubind_put_on_stream(const void *buf, size_t nbytes, int target, size_t offset,
+                                         gpubind_win win, gpubind_stream stream);
 GPUBIND_PUBLIC int gpubind_get_on_stream(void *buf, size_t nbytes, int target, size_t offset,
                                          gpubind_win win, gpubind_stream stream);
 /* Sets a signal word of the target, after all that was put on this stream before. */
@@ -355,9 +354,8 @@ GPUBIND_PUBLIC int gpubind_signal_on_stream(int signal, unsigned long long value
                                             gpubind_win win, gpubind_stream stream);
 /* Both: the data, then the signal. */
 GPUBIND_PUBLIC int gpubind_put_signal_on_stream(const void *buf, size_t nbytes, int signal,
-                                                unsigned long long value, int target,
-                                                size_t offset, gpubind_win win,
-                                                gpubind_stream stream);
+                                                unsigned long long value, int target, size_t offset,
+                                                gpubind_win win, gpubind_stream stream);
 /* Later work in the stream waits until that signal word of this rank is value or more,
  * and then sees what was put before it. */
 GPUBIND_PUBLIC int gpubind_wait_signal_on_stream(int signal, unsigned long long value,

@@ -79,13 +79,17 @@ static void step(const struct side *side, const struct way *way, size_t nbytes, 
         struct strided_buffer to = from;
 
         to.address = side->other.in + skip;
-        sends[i] = (struct exchange_send){
-            .from = from, .to = to, .nbytes = nbytes, .parts = parts, .sure = way->sure,
-            .ready = ready_words(&side->own, message),
-            .done = done_words(&side->other, message)};
-        receives[i] = (struct exchange_receive){
-            .ready = ready_words(&side->other, message),
-            .done = done_words(&side->own, message), .parts = parts, .sure = way->sure};
+        sends[i] = (struct exchange_send){.from = from,
+                                          .to = to,
+                                          .nbytes = nbytes,
+                                          .parts = parts,
+                                          .sure = way->sure,
+                                          .ready = ready_words(&side->own, message),
+                                          .done = done_words(&side->other, message)};
+        receives[i] = (struct exchange_receive){.ready = ready_words(&side->other, message),
+                                                .done = done_words(&side->own, message),
+                                                .parts = parts,
+                                                .sure = way->sure};
     }
     if (exchange_start(side->gpu, side->stream, sends, 2, receives, 2, &err) == 0)
         return;
@@ -146,7 +150,8 @@ static void prepare(const struct side *side, size_t nbytes, unsigned char value)
     const struct cuda_driver *cuda = gpu_driver();
 
     must(cuda->cuMemsetD8Async(side->own.out, (unsigned char)(value + side->rank), nbytes,
-                               side->stream), "cuMemsetD8Async");
+                               side->stream),
+         "cuMemsetD8Async");
     must(cuda->cuMemsetD8Async(side->own.in, 0, nbytes, side->stream), "cuMemsetD8Async");
     wait_for(side);
     side_meet(side);
@@ -187,8 +192,10 @@ static double measure(const struct side *side, const struct way *way, size_t nby
 static void exchanges(const struct side *side, int steps)
 {
     static const struct way ways[] = {
-        {"kernel", true, false}, {"kernel, sure", true, true},
-        {"operations", false, false}, {"operations, sure", false, true},
+        {"kernel", true, false},
+        {"kernel, sure", true, true},
+        {"operations", false, false},
+        {"operations, sure", false, true},
     };
     static const size_t sizes[] = {8, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
 
@@ -237,8 +244,7 @@ static bool rows_came(const struct side *side, cuda_address to, uint32_t rows, u
 
     if (!bytes)
         abort();
-    must(gpu_driver()->cuMemcpyDtoHAsync_v2(bytes, to, nbytes, side->stream),
-         "cuMemcpyDtoHAsync");
+    must(gpu_driver()->cuMemcpyDtoHAsync_v2(bytes, to, nbytes, side->stream), "cuMemcpyDtoHAsync");
     wait_for(side);
     for (size_t i = 0; i < nbytes; i++)
         good &= bytes[i] == (i % step < run ? (unsigned char)(i / step * 7 + i % step) : 0xEE);
@@ -285,7 +291,8 @@ static double copy_rows(const struct side *side, const struct strided_buffer *to
 static void copies(const struct side *side, uint32_t most, int steps)
 {
     static const struct stride_case kinds[] = {
-        {"strided to strided", true, true}, {"strided to packed", false, true},
+        {"strided to strided", true, true},
+        {"strided to packed", false, true},
         {"packed to strided", true, false},
     };
     static const uint64_t runs[] = {8, 64, 256};
@@ -337,7 +344,8 @@ int main(int argc, char **argv)
     }
     find_graphs();
     must(gpu_driver()->cuDeviceGetAttribute(&flush, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES,
-                                            side.gpu->ordinal), "cuDeviceGetAttribute");
+                                            side.gpu->ordinal),
+         "cuDeviceGetAttribute");
     if (!side.rank)
         printf("waits flush remote writes: %s\n", flush ? "yes" : "no");
     exchanges(&side, steps);

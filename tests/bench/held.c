@@ -103,21 +103,49 @@ static int copy_to_host(void)
     return status ? status : cuda.cuStreamSynchronize(other);
 }
 
-static int allocate(void) { return cuda.cuMemAlloc_v2(&made, 64 << 20); }
-static int free_it(void) { return cuda.cuMemFree_v2(made); }
-static int lock_pages(void) { return cuda.cuMemHostRegister_v2((char *)page + PAGE, PAGE, 1); }
-static int unlock_pages(void) { return cuda.cuMemHostUnregister((char *)page + PAGE); }
-static int make_event(void) { struct CUevent_st *event; return cuda.cuEventCreate(&event, 2); }
-static int ask_legacy(void) { return cuda.cuStreamQuery(CUDA_LEGACY_STREAM); }
-static int export_it(void) { return cuda.cuIpcGetMemHandle(&handle, memory[1]); }
-static int map(void) { return cuda.cuIpcOpenMemHandle_v2(&foreign, handle, CUDA_IPC_LAZY_PEER); }
-static int unmap(void) { return cuda.cuIpcCloseMemHandle(foreign); }
+static int allocate(void)
+{
+    return cuda.cuMemAlloc_v2(&made, 64 << 20);
+}
+static int free_it(void)
+{
+    return cuda.cuMemFree_v2(made);
+}
+static int lock_pages(void)
+{
+    return cuda.cuMemHostRegister_v2((char *)page + PAGE, PAGE, 1);
+}
+static int unlock_pages(void)
+{
+    return cuda.cuMemHostUnregister((char *)page + PAGE);
+}
+static int make_event(void)
+{
+    struct CUevent_st *event;
+    return cuda.cuEventCreate(&event, 2);
+}
+static int ask_legacy(void)
+{
+    return cuda.cuStreamQuery(CUDA_LEGACY_STREAM);
+}
+static int export_it(void)
+{
+    return cuda.cuIpcGetMemHandle(&handle, memory[1]);
+}
+static int map(void)
+{
+    return cuda.cuIpcOpenMemHandle_v2(&foreign, handle, CUDA_IPC_LAZY_PEER);
+}
+static int unmap(void)
+{
+    return cuda.cuIpcCloseMemHandle(foreign);
+}
 
 /* ---- memory of cuMemCreate, one piece */
 
-static struct cuda_memory_properties properties = {
-    .type = CUDA_PINNED, .handle_types = CUDA_FILE_DESCRIPTOR,
-    .location = {CUDA_LOCATION_DEVICE, 0}};
+static struct cuda_memory_properties properties = {.type = CUDA_PINNED,
+                                                   .handle_types = CUDA_FILE_DESCRIPTOR,
+                                                   .location = {CUDA_LOCATION_DEVICE, 0}};
 static unsigned long long created, imported;
 static cuda_address placed;
 static size_t piece;
@@ -162,9 +190,16 @@ static int release(void)
     return status ? status : cuda.cuMemRelease(created);
 }
 
-static int unplace(void) { return cuda.cuMemUnmap(placed, piece); }
-static int free_address(void) { return cuda.cuMemAddressFree(placed, piece); }
+static int unplace(void)
+{
+    return cuda.cuMemUnmap(placed, piece);
+}
+static int free_address(void)
+{
+    return cuda.cuMemAddressFree(placed, piece);
+}
 
+/* clang-format off */
 static const struct {
     const char *name;
     int (*call)(void);
@@ -180,6 +215,7 @@ static const struct {
     {"cuMemSetAccess", give_access}, {"cuMemRelease", release}, {"cuMemUnmap", unplace},
     {"cuMemAddressFree", free_address},
 };
+/* clang-format on */
 
 /* A stream that is never let go in time takes so many pairs of a write and a wait. */
 static _Atomic int queued;

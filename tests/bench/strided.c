@@ -136,8 +136,7 @@ static bool is_right(const struct message *message, enum shape shape, size_t n, 
     return right;
 }
 
-static void measure_shape(const char *name, enum shape shape, size_t n, size_t block,
-                          size_t stride)
+static void measure_shape(const char *name, enum shape shape, size_t n, size_t block, size_t stride)
 {
     const size_t nbytes = n * block;
     const struct message dense = {MPI_BYTE, (int)nbytes, false};
@@ -192,8 +191,8 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     if (rank == 0)
-        printf("%-8s %5s %9s %9s %9s %9s %9s %9s %6s\n", "shape", "block", "bytes", "dense",
-               "both", "send", "receive", "isend", "share");
+        printf("%-8s %5s %9s %9s %9s %9s %9s %9s %6s\n", "shape", "block", "bytes", "dense", "both",
+               "send", "receive", "isend", "share");
     if (wants(argc, argv, "column")) {
         measure_shape("column", VECTOR, 1000, 8, 512);
         measure_shape("column", VECTOR, 1 << 20, 8, 512);

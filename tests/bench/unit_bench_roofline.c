@@ -102,9 +102,17 @@ static void record_peer(void)
 static void add_halo(const char *grid, const char *way, int nranks, double bytes, double us)
 {
     const int cells[] = {16, 131072}, places[] = {nranks, 1};
-    const struct halo_row row = {.grid = grid, .way = way, .meets = true, .in_turn = us < 20,
-                                 .ndims = 2, .cells = cells, .places = places, .nranks = nranks,
-                                 .times = 1000, .bytes = bytes, .us = us};
+    const struct halo_row row = {.grid = grid,
+                                 .way = way,
+                                 .meets = true,
+                                 .in_turn = us < 20,
+                                 .ndims = 2,
+                                 .cells = cells,
+                                 .places = places,
+                                 .nranks = nranks,
+                                 .times = 1000,
+                                 .bytes = bytes,
+                                 .us = us};
 
     halo_add_row(&halo, &row);
 }

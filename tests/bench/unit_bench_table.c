@@ -61,13 +61,13 @@ static const char *const csv_rows = "what,pairs,bytes,times,us,GB_per_s\n"
                                     "one,2,65536,123456789,1.235,12.3457\n"
                                     "\"two, both\",2,1000,123456789,1234.500,\n"
                                     "one,2,1000,123456789,0.500,1e-07\n";
-#define JSON_ROWS                                                                                  \
-    "\"results\": [\n"                                                                             \
-    "  {\"what\": \"one\", \"bytes\": 65536, \"times\": 123456789, \"us\": 1.235, "                \
-    "\"GB_per_s\": 12.3457},\n"                                                                    \
-    "  {\"what\": \"two, both\", \"bytes\": 1000, \"times\": 123456789, \"us\": 1234.500, "        \
-    "\"GB_per_s\": null},\n"                                                                       \
-    "  {\"what\": \"one\", \"bytes\": 1000, \"times\": 123456789, \"us\": 0.500, "                 \
+#define JSON_ROWS                                                                           \
+    "\"results\": [\n"                                                                      \
+    "  {\"what\": \"one\", \"bytes\": 65536, \"times\": 123456789, \"us\": 1.235, "         \
+    "\"GB_per_s\": 12.3457},\n"                                                             \
+    "  {\"what\": \"two, both\", \"bytes\": 1000, \"times\": 123456789, \"us\": 1234.500, " \
+    "\"GB_per_s\": null},\n"                                                                \
+    "  {\"what\": \"one\", \"bytes\": 1000, \"times\": 123456789, \"us\": 0.500, "          \
     "\"GB_per_s\": 1e-07}\n ]}\n"
 
 static void check_notes(void)

@@ -1,4 +1,5 @@
-/* The small parts of core/base: numbers, switches, the hash, the JSON writer, options by a table. */
+/* The small parts of core/base: numbers, switches, the hash, the JSON writer, options by a
+ * table. */
 #include <getopt.h>
 #include <limits.h>
 #include <stddef.h>
@@ -105,8 +106,9 @@ static int take(void *context, const struct option_row *row, const char *value,
 
 static void options(void)
 {
-    char *argv[] = {(char *)"x", (char *)"--word=two", (char *)"-f", (char *)"-n3",
-                    (char *)"--name", (char *)"one", (char *)"rest", (char *)"-f", NULL};
+    char *argv[] = {(char *)"x",    (char *)"--word=two", (char *)"-f",
+                    (char *)"-n3",  (char *)"--name",     (char *)"one",
+                    (char *)"rest", (char *)"-f",         NULL};
     char *other[] = {(char *)"x", (char *)"--file", (char *)"f", NULL};
     struct settings settings = {0};
     struct gpubind_error err = {""};

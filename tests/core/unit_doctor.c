@@ -75,6 +75,7 @@ static void set_variable(struct doctor_variable *variable, const char *value)
 
 #define CHANGE(name) static void name(struct doctor_facts *f)
 
+/* clang-format off */
 CHANGE(drop_driver)
 {
     f->driver_loaded = f->lists_gpus = false;
@@ -154,7 +155,9 @@ CHANGE(add_opencl)
 CHANGE(add_opencl_to_list) { add_opencl(f); set_variable(&f->hwloc_components, "-gl"); }
 CHANGE(add_cuda) { add_opencl(f); strcpy(f->plugins[0].component, "cuda"); f->icd[0] = '\0'; }
 CHANGE(lose_aware) { f->mpis[0].cuda = 0; }
+/* clang-format on */
 
+/* clang-format off */
 static const struct {
     const char *check;
     void (*change)(struct doctor_facts *facts);
@@ -222,10 +225,12 @@ static const struct {
     {"hwloc-plugins", add_cuda, "slows", "starts all GPUs", "export HWLOC_COMPONENTS=-cuda\n"},
     {"cuda-aware", lose_aware, "note", "libgpubind passes it on any MPI: Open MPI", "pkg-config"},
 };
+/* clang-format on */
 #define NFINDS (int)(sizeof finds / sizeof finds[0])
 
 /* ---- what must not be found, by one look or another */
 
+/* clang-format off */
 CHANGE(without_gpus) { f->ngpus = 0; f->driver_loaded = false; see_all(f); }
 CHANGE(without_nvml) { f->nvml = DOCTOR_NVML_FAILED; strcpy(f->nvml_why, "no library"); }
 CHANGE(never_told_modes)
@@ -279,7 +284,9 @@ CHANGE(nvml_plugin) { add_opencl(f); strcpy(f->plugins[0].component, "nvml"); }
 CHANGE(no_mpi) { f->nmpis = 0; }
 CHANGE(mpi_silent) { f->mpis[0].cuda = -1; }
 CHANGE(versions_secret) { f->driver_version[0] = '\0'; without_nvml(f); }
+/* clang-format on */
 
+/* clang-format off */
 static const struct {
     const char *check;
     void (*change)(struct doctor_facts *facts);
@@ -319,6 +326,7 @@ static const struct {
     {"hwloc-plugins", nvml_plugin, "fine"}, {"hwloc-plugins", without_gpus, "moot"},
     {"cuda-aware", no_mpi, "unknown"}, {"cuda-aware", mpi_silent, "unknown"},
 };
+/* clang-format on */
 
 static struct doctor_facts facts;
 static struct doctor_report report;
@@ -420,14 +428,18 @@ static void shows(void)
     tap_ok(note && strstr(note, "\nlooked at and fine: driver, "), "notes, then what is fine");
     text_clear(&text);
     doctor_render(&facts, &report, true, &text);
-    tap_ok(text.bytes && strstr(text.bytes, "\nfine: uvm: /dev/nvidia-uvm\n    seen  /dev/nvidia-uvm "
-                                            "can be opened\n"), "all checks with their evidence");
+    tap_ok(text.bytes &&
+               strstr(text.bytes, "\nfine: uvm: /dev/nvidia-uvm\n    seen  /dev/nvidia-uvm "
+                                  "can be opened\n"),
+           "all checks with their evidence");
     text_clear(&text);
     doctor_render_json(&facts, &report, &text);
     tap_ok(text.bytes && strstr(text.bytes, "\"found\":1,") &&
-               strstr(text.bytes, "{\"check\":\"shm\",\"result\":\"breaks\",\"text\":\"/dev/shm holds") &&
+               strstr(text.bytes,
+                      "{\"check\":\"shm\",\"result\":\"breaks\",\"text\":\"/dev/shm holds") &&
                strstr(text.bytes, "\"evidence\":[\"mounts say \\\"64 MiB\\\"\"") &&
-               strstr(text.bytes, "\"set\":[\"mount -o remount,size=50% /dev/shm\"]}"), "JSON");
+               strstr(text.bytes, "\"set\":[\"mount -o remount,size=50% /dev/shm\"]}"),
+           "JSON");
     text_clear(&text);
     doctor_clear(&report);
 }
@@ -439,7 +451,8 @@ static void keeps_order(void)
     doctor_facts_gpu(&facts, "0000:17:00.0")->minor = 0;
     doctor_facts_gpu(&facts, "0000:9A:00.0")->numa = 5;
     tap_ok(facts.ngpus == 2 && facts.gpus[0].minor == 0 && facts.gpus[1].minor == 1 &&
-               facts.gpus[1].numa == 5, "GPUs stand in order of address, each once");
+               facts.gpus[1].numa == 5,
+           "GPUs stand in order of address, each once");
     for (int g = 0; g < 2 * DOCTOR_MAX_GPUS; g++) {
         char pci[24];
 

@@ -52,7 +52,7 @@ static const char *item(const struct env_list *list, const char *name)
     for (int i = 0; i < list->n; i++)
         if (strcmp(list->item[i].name, name) == 0) {
             snprintf(text, sizeof text, "%c%s", "=?-"[list->item[i].how],
-                     list->item[i].value ? list->item[i].value : "");
+                     list -> item[i].value ? list->item[i].value : "");
             return text;
         }
     return NULL;

@@ -66,10 +66,10 @@ static void test_apply(void)
     make_list(&list);
     tap_is_int(env_array_apply(&array, &list), 0, "a list is applied");
     tap_is(joined(array), "SETTER=x|SET=new|KEPT=user|GO=2|EMPTY=|ABSENT=ours|",
-                  "set, set by default, unset");
+           "set, set by default, unset");
     tap_is_int(env_array_apply(&array, &list), 0, "... twice");
     tap_is(joined(array), "SETTER=x|SET=new|KEPT=user|GO=2|EMPTY=|ABSENT=ours|",
-                  "... changes nothing more");
+           "... changes nothing more");
     tap_is_int(env_array_apply(&none, &list), 0, "to no environment");
     tap_is(joined(none), "SET=new|EMPTY=|KEPT=ours|ABSENT=ours|", "... which then is one");
     env_array_free(array);

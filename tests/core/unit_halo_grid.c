@@ -170,8 +170,8 @@ static bool exchange(struct world *world)
 
 static struct halo_grid any_grid(void)
 {
-    struct halo_grid grid = {.ndims = 1 + below(3), .corners = below(2) * 7, .nbytes = 4,
-                             .base = below(2)};
+    struct halo_grid grid = {
+        .ndims = 1 + below(3), .corners = below(2) * 7, .nbytes = 4, .base = below(2)};
 
     for (int d = 0; d < HALO_DIMS; d++) {
         grid.periodic[d] = below(2) * 3;
@@ -350,11 +350,10 @@ static void disagreement(void)
     for (int i = 0; i < 4; i++)
         grids[i].ranks[0] = 3;
     disagrees(grids, "a grid of 3 x 0 x 1 ranks, where 0 is any number, cannot be made of the 4 "
-              "that have a GPU");
+                     "that have a GPU");
     again(grids, &good);
     grids[0].cells[1] = grids[2].cells[1] = 9;
-    tap_is_int(halo_grid_agree(grids, (int[4]){0, 1, 2, 3}, 4, NULL), 0,
-               "an uneven split is none");
+    tap_is_int(halo_grid_agree(grids, (int[4]){0, 1, 2, 3}, 4, NULL), 0, "an uneven split is none");
 }
 
 /* A grid of 2 x 3 ranks in Fortran, whose dimensions are the other way round here. */
@@ -383,7 +382,7 @@ static void fortran(void)
     for (int i = 0; i < 4; i++)
         grids[i].ranks[0] = 3;
     disagrees(grids, "a grid of 0 x 3 x 1 ranks, where 0 is any number, cannot be made of the 4 "
-              "that have a GPU");
+                     "that have a GPU");
 }
 
 int main(void)

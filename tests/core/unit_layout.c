@@ -16,8 +16,7 @@ static const char *show(const struct layout *layout, int status, const struct gp
     text[0] = '\0';
     for (int r = 0; r < layout->nranks && used < sizeof text; r++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s:%d", r ? " " : "",
-                                 layout->nodes[layout->ranks[r].node].name,
-                                 layout->ranks[r].local);
+                                 layout->nodes[layout->ranks[r].node].name, layout->ranks[r].local);
     return text;
 }
 

@@ -11,8 +11,8 @@ struct item {
     char name;
 };
 
-static struct item items[5] = {{.name = 'a'}, {.name = 'b'}, {.name = 'c'}, {.name = 'd'},
-                               {.name = 'e'}};
+static struct item items[5] = {
+    {.name = 'a'}, {.name = 'b'}, {.name = 'c'}, {.name = 'd'}, {.name = 'e'}};
 static QUEUE_OF(struct item) queue;
 static DLIST_OF(struct item) list;
 
@@ -22,8 +22,8 @@ static const char *queue_text(void)
     struct item *item;
     int n = 0;
 
-    QUEUE_FOREACH (item, &queue, next)
-        text[n++] = item->name;
+    QUEUE_FOREACH(item, &queue, next)
+    text[n++] = item->name;
     text[n] = 0;
     return text;
 }
@@ -35,8 +35,8 @@ static const char *list_text(void)
     struct item *item;
     int n = 0;
 
-    DLIST_FOREACH (item, &list, link)
-        text[n++] = item->name;
+    DLIST_FOREACH(item, &list, link)
+    text[n++] = item->name;
     text[n++] = '|';
     for (item = list.last; item; item = item->link.previous)
         text[n++] = item->name;
@@ -91,7 +91,8 @@ static void lists(void)
     DLIST_REMOVE(&list, &items[4], link);
     DLIST_REMOVE(&list, &items[3], link);
     tap_is(list_text(), "ac|ca", "the first and the last are removed");
-    DLIST_FOREACH_SAFE (item, next, &list, link) {
+    DLIST_FOREACH_SAFE(item, next, &list, link)
+    {
         DLIST_REMOVE(&list, item, link);
         memset(&item->link, 0xff, sizeof item->link);
     }

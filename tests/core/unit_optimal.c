@@ -245,8 +245,8 @@ static void check_binding(struct dice *dice, const struct node *node, const char
                 tap_diag("... with %d ranks", nranks);
             job_clear(&job);
         }
-    tap_ok(failed == 0, "%s, %s: 1 to %d ranks %s", title, spread ? "spread" : "closest",
-           MAX_RANKS, binding_name(how));
+    tap_ok(failed == 0, "%s, %s: 1 to %d ranks %s", title, spread ? "spread" : "closest", MAX_RANKS,
+           binding_name(how));
 }
 
 static void check_random(struct dice *dice, int wanted)

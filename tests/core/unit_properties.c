@@ -326,8 +326,9 @@ static const char *after_others(struct trial *t)
     struct plan plan;
     struct gpubind_error err;
     int load[NODE_MAX_GPUS], high = 0, low = JOB_MAX_LOCAL, used = 0, nsets = usable_sets(t);
-    int cap = t->policy.ranks_per_gpu ? t->policy.ranks_per_gpu
-              : t->policy.overflow == OVERFLOW_IDLE ? 1 : JOB_MAX_LOCAL;
+    int cap = t->policy.ranks_per_gpu               ? t->policy.ranks_per_gpu
+              : t->policy.overflow == OVERFLOW_IDLE ? 1
+                                                    : JOB_MAX_LOCAL;
 
     if (!nsets || t->policy.gpus == POLICY_PACK)
         return NULL;
@@ -430,8 +431,8 @@ static void roll(struct dice *dice, struct trial *t)
     if (t->node.ngpus && dice_once_in(dice, 4))
         roll_map(dice, t);
     if (t->node.ngpus && dice_once_in(dice, 3))
-        t->policy.gpus_per_rank =
-            1 + dice_below(dice, t->policy.nmap ? t->policy.nmap : t->node.ngpus);
+        t->policy.gpus_per_rank = 1 +
+                                  dice_below(dice, t->policy.nmap ? t->policy.nmap : t->node.ngpus);
 }
 
 static void show(const struct trial *t, int number, const char *what)
@@ -485,8 +486,7 @@ int main(void)
     }
     tap_is_int(unplanned, 0, "every case has a plan");
     for (size_t p = 0; p < NPROPERTIES; p++)
-        tap_ok(failed[p] == 0, "%s (%d of %d cases fail)", properties[p].title, failed[p],
-               wanted);
+        tap_ok(failed[p] == 0, "%s (%d of %d cases fail)", properties[p].title, failed[p], wanted);
     tap_ok(failed[NPROPERTIES] == 0, "one more master never lowers the number of used GPUs");
     tap_ok(failed[NPROPERTIES + 1] == 0, "a second job takes the GPUs that others leave first");
     return tap_done();

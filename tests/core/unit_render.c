@@ -126,8 +126,9 @@ static void json_of_a_plan(void)
     render_json(&node, &plan, &peers, &text);
     tap_ok(strncmp(text.bytes, "{\"node\":\"a\\\"b\",\"plan\":\"", 23) == 0, "a node's odd name");
     tap_ok(strchr(text.bytes, '\n') == text.bytes + text.length - 1, "one node, one line");
-    tap_ok(strstr(text.bytes, "{\"rank\":0,\"local\":0,\"role\":\"master\",\"gpus\":[],\"cpus\":\""),
-           "a master has an empty list of GPUs");
+    tap_ok(
+        strstr(text.bytes, "{\"rank\":0,\"local\":0,\"role\":\"master\",\"gpus\":[],\"cpus\":\""),
+        "a master has an empty list of GPUs");
     tap_ok(strstr(text.bytes, "{\"index\":2,\"pci\":\"0000:12:00.0\",\"uuid\":null}"),
            "a UUID that is not known is null");
     tap_ok(strstr(text.bytes, "\"nic\":null,\"north\":null,\"south\":3}"), "first neighbour");

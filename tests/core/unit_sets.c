@@ -108,8 +108,8 @@ static void try_without_links(void)
     policy_default(&policy);
     policy.gpus_per_rank = 2;
     tap_is_int(plan_make(&node, &job, &policy, &plan, &err), 0, "two ranks of two GPUs");
-    tap_ok(plan.ranks[0].gpus[0] == 0 && plan.ranks[0].gpus[1] == 2 &&
-               plan.ranks[1].gpus[0] == 1 && plan.ranks[1].gpus[1] == 3,
+    tap_ok(plan.ranks[0].gpus[0] == 0 && plan.ranks[0].gpus[1] == 2 && plan.ranks[1].gpus[0] == 1 &&
+               plan.ranks[1].gpus[1] == 3,
            "a set lies in one package");
     plan_clear(&plan);
     job_clear(&job);
@@ -161,8 +161,10 @@ static void try_busy(struct dice *dice, int wanted)
         }
         failed += size <= ngpus && plan_beside(ngpus, island, busy, size) > 0;
     }
-    tap_ok(failed == 0, "no set has a GPU of other jobs where that can be avoided (%d of %d "
-           "cases fail)", failed, wanted);
+    tap_ok(failed == 0,
+           "no set has a GPU of other jobs where that can be avoided (%d of %d "
+           "cases fail)",
+           failed, wanted);
 }
 
 int main(void)

@@ -30,9 +30,10 @@ static void said_of(const char *entry, const char *similar)
 
 static void test_table(void)
 {
-    static const char *const others[] = {
-        "GPUBIND_ROLE", "GPUBIND_OUTER_HIP_VISIBLE_DEVICES", "GPUBIND_RELAY",
-        "GPUBIND_RELAY_ENV_GPUBIND_MAP", "GPUBIND_SIM_JOB", "GPUBIND_TEST_GPU", "GPUBIND_ROOT"};
+    static const char *const others[] = {"GPUBIND_ROLE",    "GPUBIND_OUTER_HIP_VISIBLE_DEVICES",
+                                         "GPUBIND_RELAY",   "GPUBIND_RELAY_ENV_GPUBIND_MAP",
+                                         "GPUBIND_SIM_JOB", "GPUBIND_TEST_GPU",
+                                         "GPUBIND_ROOT"};
 
     for (int i = 0; i < option_table.nrows; i++) {
         char name[64];
@@ -64,16 +65,18 @@ static void test_nearest(void)
 
 static void test_environment(void)
 {
-    const char *env[] = {"PATH=/bin", "GPUBIND=off",        "GPUBINDING=1", "GPUBIND_EMPTY=",
-                         "NOTHING",   "GPUBIND_ROLE=queen", "GPUBIND_MAPP=0", "GPUBIND_MAQ=1", NULL};
+    const char *env[] = {"PATH=/bin",      "GPUBIND=off",   "GPUBINDING=1",
+                         "GPUBIND_EMPTY=", "NOTHING",       "GPUBIND_ROLE=queen",
+                         "GPUBIND_MAPP=0", "GPUBIND_MAQ=1", NULL};
     const char *const placed[] = {"GPUBIND_MAPP=0", "GPUBIND_PLAN=0123", NULL};
     const char *const lines[] = {"GPUBIND_A\nB=1", NULL};
     const char *long_one[2] = {NULL, NULL};
     char longest[5000] = "GPUBIND_";
     struct text text = {0};
 
-    said(env, "GPUBIND_MAPP is no variable of gpubind; the nearest one is GPUBIND_MAP|"
-              "GPUBIND_MAQ is no variable of gpubind; the nearest one is GPUBIND_MAP|",
+    said(env,
+         "GPUBIND_MAPP is no variable of gpubind; the nearest one is GPUBIND_MAP|"
+         "GPUBIND_MAQ is no variable of gpubind; the nearest one is GPUBIND_MAP|",
          "each once; none that is empty, known, or of somebody else");
     said(placed, "", "a launcher or plugin above has said it");
     said(NULL, "", "no environment at all");

@@ -20,15 +20,14 @@ static void is_read(const char *value, const struct visible_list *list, const ch
 
     shows(list, got);
     if (!tap_ok(strcmp(got, wanted) == 0 && same_end, "'%s' is read", value))
-        tap_diag("got %s, ended by %s; wanted %s, ended by %s", got,
-                 got_bad ? got_bad : "nothing", wanted, bad ? bad : "nothing");
+        tap_diag("got %s, ended by %s; wanted %s, ended by %s", got, got_bad ? got_bad : "nothing",
+                 wanted, bad ? bad : "nothing");
 }
 
 static struct ze_order ze;
 
 /* Wanted: the positions seen; bad: the entry that ends the list, NULL for none. */
-static void reads(const struct node *node, const char *value, const char *wanted,
-                  const char *bad)
+static void reads(const struct node *node, const char *value, const char *wanted, const char *bad)
 {
     struct visible_list list;
     const char *got_bad = visible_parse(node, value, &ze, &list);

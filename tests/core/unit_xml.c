@@ -108,8 +108,9 @@ static size_t some_value(struct dice *dice, const char *text, size_t length)
 
 static void mutate(struct dice *dice, const char *text, struct text *into)
 {
-    static const char *const values[] = {"", "-1", "0", "99999999", "18446744073709551616",
-                                         "0x0", "0xffffffff", "xyz", "PCIDev", "Core", "&#1;"};
+    static const char *const values[] = {
+        "",    "-1",     "0",    "99999999", "18446744073709551616", "0x0", "0xffffffff",
+        "xyz", "PCIDev", "Core", "&#1;"};
     size_t length = strlen(text), at = some_value(dice, text, length), end;
     size_t span = 1 + (size_t)dice_below(dice, 400);
 

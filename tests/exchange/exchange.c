@@ -54,8 +54,8 @@ static bool check(const struct side *side, const struct scene *scene, int sender
         const uint64_t slot = (unsigned)m * scene->slot;
 
         for (uint64_t i = 0; i < message->nbytes; i++)
-            wanted[slot + layout_place(&message->to, i)] =
-                pattern(salt + (unsigned)sender, slot + layout_place(&message->from, i));
+            wanted[slot + layout_place(&message->to, i)] = pattern(
+                salt + (unsigned)sender, slot + layout_place(&message->from, i));
     }
     must(gpu_driver()->cuMemcpyDtoHAsync_v2(got, side->own.in, SCENE_BYTES, side->stream),
          "cuMemcpyDtoHAsync");
@@ -173,12 +173,14 @@ static void repeated(const struct side *side, uint64_t seed)
     must(cuda->cuMemAlloc_v2(&log, REPEATS), "cuMemAlloc");
     side_meet(side);
     for (unsigned i = 0; i < REPEATS; i++) {
-        must(cuda->cuMemsetD8Async(side->own.out, (unsigned char)(i + 1), SCENE_BYTES,
-                                   side->stream), "cuMemsetD8Async");
+        must(
+            cuda->cuMemsetD8Async(side->own.out, (unsigned char)(i + 1), SCENE_BYTES, side->stream),
+            "cuMemsetD8Async");
         side_exchange(side, &scene);
         must(cuda->cuMemcpyDtoDAsync_v2(log + i,
                                         side->own.in + layout_place(&first->to, first->nbytes - 1),
-                                        1, side->stream), "cuMemcpyDtoDAsync");
+                                        1, side->stream),
+             "cuMemcpyDtoDAsync");
     }
     must(cuda->cuMemcpyDtoHAsync_v2(seen, log, REPEATS, side->stream), "cuMemcpyDtoHAsync");
     must(cuda->cuStreamSynchronize(side->stream), "cuStreamSynchronize");

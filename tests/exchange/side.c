@@ -116,22 +116,25 @@ static struct strided_buffer at(cuda_address arena, const struct scene *scene, i
 
 void side_exchange(const struct side *side, const struct scene *scene)
 {
-    const struct message *mine = scene->messages[side->rank], *theirs =
-        scene->messages[!side->rank];
+    const struct message *mine = scene->messages[side->rank],
+                         *theirs = scene->messages[!side->rank];
     struct exchange_send sends[SCENE_MESSAGES];
     struct exchange_receive receives[SCENE_MESSAGES];
     struct gpubind_error err;
 
     for (int i = 0; i < scene->n[side->rank]; i++)
-        sends[i] = (struct exchange_send){
-            .from = at(side->own.out, scene, i, mine[i].from),
-            .to = at(side->other.in, scene, i, mine[i].to),
-            .nbytes = mine[i].nbytes, .parts = mine[i].parts, .sure = mine[i].sure,
-            .ready = ready_words(&side->own, i), .done = done_words(&side->other, i)};
+        sends[i] = (struct exchange_send){.from = at(side->own.out, scene, i, mine[i].from),
+                                          .to = at(side->other.in, scene, i, mine[i].to),
+                                          .nbytes = mine[i].nbytes,
+                                          .parts = mine[i].parts,
+                                          .sure = mine[i].sure,
+                                          .ready = ready_words(&side->own, i),
+                                          .done = done_words(&side->other, i)};
     for (int i = 0; i < scene->n[!side->rank]; i++)
-        receives[i] = (struct exchange_receive){
-            .ready = ready_words(&side->other, i), .done = done_words(&side->own, i),
-            .parts = theirs[i].parts, .sure = theirs[i].sure};
+        receives[i] = (struct exchange_receive){.ready = ready_words(&side->other, i),
+                                                .done = done_words(&side->own, i),
+                                                .parts = theirs[i].parts,
+                                                .sure = theirs[i].sure};
     if (exchange_start(side->gpu, side->stream, sends, scene->n[side->rank], receives,
                        scene->n[!side->rank], &err) == 0)
         return;

@@ -12,7 +12,7 @@ struct arena {
 };
 
 struct side {
-    int rank; /* 0 or 1 */
+    int rank;    /* 0 or 1 */
     int in, out; /* pipes from the other and to it */
     struct gpu *gpu;
     struct CUstream_st *stream;

@@ -23,9 +23,9 @@ extern const int fuzz_ntargets;
 const struct fuzz_target *fuzz_find(const char *name);
 
 /* Ends the process unless condition holds. */
-#define FUZZ_CHECK(condition) \
-    do { \
-        if (!(condition)) \
+#define FUZZ_CHECK(condition)                          \
+    do {                                               \
+        if (!(condition))                              \
             fuzz_fail(__FILE__, __LINE__, #condition); \
     } while (0)
 _Noreturn void fuzz_fail(const char *file, int line, const char *condition);

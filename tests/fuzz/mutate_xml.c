@@ -41,12 +41,40 @@ static size_t replace(char *bytes, size_t size, size_t room, struct span span, c
 /* Values are between quotation marks, elements between angle brackets. */
 static size_t change(struct dice *dice, char *bytes, size_t size, size_t room)
 {
-    static const char *const values[] = {
-        "",  "0",   "1",       "-1",   "31",     "70000", "4294967295", "18446744073709551616",
-        "0x0", "0x1", "0x3", "0xf...f", "0x1,0x0,0x0", "xyz", "&#10;", "Machine", "Package",
-        "PU",  "Core",    "NUMANode", "Group", "L3Cache", "Bridge", "PCIDev", "OSDev", "Misc",
-        "MemCache", "0000:01:00.0", "0302 [10de:2330] [10de:16c1] a1", "nvml0", "cuda0",
-        "NVIDIAUUID", "MIGUUID", "NVLinkBandwidth"};
+    static const char *const values[] = {"",
+                                         "0",
+                                         "1",
+                                         "-1",
+                                         "31",
+                                         "70000",
+                                         "4294967295",
+                                         "18446744073709551616",
+                                         "0x0",
+                                         "0x1",
+                                         "0x3",
+                                         "0xf...f",
+                                         "0x1,0x0,0x0",
+                                         "xyz",
+                                         "&#10;",
+                                         "Machine",
+                                         "Package",
+                                         "PU",
+                                         "Core",
+                                         "NUMANode",
+                                         "Group",
+                                         "L3Cache",
+                                         "Bridge",
+                                         "PCIDev",
+                                         "OSDev",
+                                         "Misc",
+                                         "MemCache",
+                                         "0000:01:00.0",
+                                         "0302 [10de:2330] [10de:16c1] a1",
+                                         "nvml0",
+                                         "cuda0",
+                                         "NVIDIAUUID",
+                                         "MIGUUID",
+                                         "NVLinkBandwidth"};
     struct span value = some_span(dice, bytes, size, '"', '"'), other;
     const char *word = values[dice_below(dice, sizeof values / sizeof values[0])];
 

@@ -27,7 +27,7 @@ static struct attempt {
     char name[64];
     size_t size;
     char bytes[LONGEST];
-} *attempt;
+} * attempt;
 
 static int choose(const struct dirent *entry)
 {

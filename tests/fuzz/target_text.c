@@ -107,9 +107,11 @@ void fuzz_map(const char *bytes, size_t size)
 static int sequence(const unsigned char *at)
 {
     unsigned low = 0x80, high = 0xbf;
-    int length = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3
-                 : *at >= 0xf0 && *at < 0xf5                                           ? 4
-                                                                                       : 0;
+    int length = *at < 0x80                  ? 1
+                 : *at >= 0xc2 && *at < 0xe0 ? 2
+                 : (*at & 0xf0) == 0xe0      ? 3
+                 : *at >= 0xf0 && *at < 0xf5 ? 4
+                                             : 0;
 
     low = *at == 0xe0 ? 0xa0 : *at == 0xf0 ? 0x90 : low;
     high = *at == 0xed ? 0x9f : *at == 0xf4 ? 0x8f : high;

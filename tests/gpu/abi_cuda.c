@@ -18,16 +18,13 @@ SAME("CUDA_NOT_READY", CUDA_NOT_READY, CUDA_ERROR_NOT_READY);
 SAME("CUDA_PEER_ALREADY_ENABLED", CUDA_PEER_ALREADY_ENABLED,
      CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 SAME("CUDA_PEER_NOT_ENABLED", CUDA_PEER_NOT_ENABLED, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-SAME("CUDA_ALREADY_REGISTERED", CUDA_ALREADY_REGISTERED,
-     CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+SAME("CUDA_ALREADY_REGISTERED", CUDA_ALREADY_REGISTERED, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 SAME("CUDA_NOT_SUPPORTED", CUDA_NOT_SUPPORTED, CUDA_ERROR_NOT_SUPPORTED);
-SAME("CUDA_CAPTURE_UNSUPPORTED", CUDA_CAPTURE_UNSUPPORTED,
-     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+SAME("CUDA_CAPTURE_UNSUPPORTED", CUDA_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 SAME("CUDA_CAPTURE_IMPLICIT", CUDA_CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 
 SAME("CUDA_POINTER_CONTEXT", CUDA_POINTER_CONTEXT, CU_POINTER_ATTRIBUTE_CONTEXT);
-SAME("CUDA_POINTER_SYNC_MEMOPS", CUDA_POINTER_SYNC_MEMOPS,
-     CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+SAME("CUDA_POINTER_SYNC_MEMOPS", CUDA_POINTER_SYNC_MEMOPS, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
 SAME("CUDA_CONTEXT_SYNC_MEMOPS", CUDA_CONTEXT_SYNC_MEMOPS, CU_CTX_SYNC_MEMOPS);
 SAME("CUDA_POINTER_MEMORY_TYPE", CUDA_POINTER_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 SAME("CUDA_POINTER_BUFFER_ID", CUDA_POINTER_BUFFER_ID, CU_POINTER_ATTRIBUTE_BUFFER_ID);
@@ -84,14 +81,13 @@ SAME("CUDA_FILE_DESCRIPTOR", CUDA_FILE_DESCRIPTOR, CU_MEM_HANDLE_TYPE_POSIX_FILE
 SAME("CUDA_READ_AND_WRITE", CUDA_READ_AND_WRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 SAME("CUDA_GRANULARITY_MINIMUM", CUDA_GRANULARITY_MINIMUM, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 #if CUDA_VERSION >= 12080
-SAME("CUDA_COPY_IN_STREAM_ORDER", CUDA_COPY_IN_STREAM_ORDER,
-     CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
+SAME("CUDA_COPY_IN_STREAM_ORDER", CUDA_COPY_IN_STREAM_ORDER, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
 #endif
 
 #define SIZE(ours, theirs) SAME(#ours, sizeof(ours), sizeof(theirs))
-#define PLACE(ours, our_member, theirs, their_member)                                    \
+#define PLACE(ours, our_member, theirs, their_member)                                        \
     SAME(#ours "." #our_member, offsetof(ours, our_member), offsetof(theirs, their_member)); \
-    SAME(#ours "." #our_member, sizeof(((ours *)0)->our_member),                         \
+    SAME(#ours "." #our_member, sizeof(((ours *)0)->our_member),                             \
          sizeof(((theirs *)0)->their_member))
 
 SIZE(cuda_address, CUdeviceptr);
@@ -173,8 +169,7 @@ PLACE(struct cuda_memory_properties, type, CUmemAllocationProp, type);
 PLACE(struct cuda_memory_properties, handle_types, CUmemAllocationProp, requestedHandleTypes);
 PLACE(struct cuda_memory_properties, location, CUmemAllocationProp, location);
 PLACE(struct cuda_memory_properties, metadata, CUmemAllocationProp, win32HandleMetaData);
-PLACE(struct cuda_memory_properties, compression, CUmemAllocationProp,
-      allocFlags.compressionType);
+PLACE(struct cuda_memory_properties, compression, CUmemAllocationProp, allocFlags.compressionType);
 PLACE(struct cuda_memory_properties, rdma, CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
 PLACE(struct cuda_memory_properties, usage, CUmemAllocationProp, allocFlags.usage);
 SIZE(struct cuda_memory_access, CUmemAccessDesc);
@@ -183,7 +178,7 @@ PLACE(struct cuda_memory_access, flags, CUmemAccessDesc, flags);
 
 /* ---- functions: the whole type of each, as cuda.h declares it. */
 
-#define FUNCTION(name, arguments)                                                       \
+#define FUNCTION(name, arguments)                                                            \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&(name)), CUresult(*) arguments), \
                    #name " has the arguments " #arguments);
 

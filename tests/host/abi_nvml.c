@@ -13,7 +13,7 @@
 
 #include "host/discover/nvml_api.h"
 
-#define SAME_PLACE(ours, theirs)                                                             \
+#define SAME_PLACE(ours, theirs) \
     _Static_assert(offsetof(struct nvml_pci, ours) == offsetof(nvmlPciInfo_t, theirs), #ours)
 
 _Static_assert(sizeof(struct nvml_pci) == sizeof(nvmlPciInfo_t), "nvml_pci");

@@ -15,7 +15,7 @@
 static const int numa[] = {0, 1};
 static const struct drawing drawing = {2, 1, 2, 1, 2, numa};
 
-#define DISCOVER(name) \
+#define DISCOVER(name)                                                                         \
     static int name(const char *version, const char *file, const char *xml, struct node *node, \
                     struct gpubind_error *err)
 #define UNUSED (void)version, (void)file, (void)xml, (void)node, (void)err
@@ -67,8 +67,8 @@ DISCOVER(eat)
     size_t eaten = 0;
 
     UNUSED;
-    while (eaten < 3000 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+    while (eaten < 3000 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                                -1, 0) != MAP_FAILED)
         eaten++;
     return error_set(err, eaten < 1100 ? "no more" : "as much as I like");
 }
@@ -97,8 +97,7 @@ static const struct way {
     {"a node is found", find, true, NULL},
     {"without a file, too", find, false, NULL},
     {"a refusal is passed on, as one line", refuse, true, "no??[2Jsuch thing"},
-    {"without a file, what it is about stands before it", refuse, false,
-     "that: no??[2Jsuch thing"},
+    {"without a file, what it is about stands before it", refuse, false, "that: no??[2Jsuch thing"},
     {"a crash, without a core file", crash, true,
      "that is nothing that hwloc can read: it died (Segmentation fault)"},
     {"an exit", leave, true, "that is nothing that hwloc can read"},
@@ -112,8 +111,8 @@ static void try_way(const struct way *way, const char *path)
 {
     struct gpubind_error err = {""};
     struct node node = {.ncores = 0};
-    int status =
-        discover_in_subprocess(way->discover, way->is_file ? path : NULL, "that", &node, &err);
+    int status = discover_in_subprocess(way->discover, way->is_file ? path : NULL, "that", &node,
+                                        &err);
 
     if (way->sentence) {
         tap_is(status < 0 ? err.text : "(found)", way->sentence, way->title);

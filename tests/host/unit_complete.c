@@ -60,8 +60,7 @@ static bool same_gpus(const struct node *a, const struct node *b)
     for (int g = 0; same && g < a->ngpus; g++)
         same = strcmp(a->gpus[g].pci, b->gpus[g].pci) == 0 &&
                strcmp(a->gpus[g].uuid, b->gpus[g].uuid) == 0 &&
-               strcmp(a->gpus[g].model, b->gpus[g].model) == 0 &&
-               a->gpus[g].mig == b->gpus[g].mig;
+               strcmp(a->gpus[g].model, b->gpus[g].model) == 0 && a->gpus[g].mig == b->gpus[g].mig;
     return same;
 }
 

@@ -21,7 +21,11 @@ static void work_write(int out, void *context)
         if (write(out, "0123456789", 10) != 10)
             _exit(9);
 }
-static void work_end(int out, void *context) { (void)out; _exit(*(int *)context); }
+static void work_end(int out, void *context)
+{
+    (void)out;
+    _exit(*(int *)context);
+}
 static void work_hang(int out, void *context)
 {
     (void)context;
@@ -131,8 +135,8 @@ static const struct {
      "Open MPI", "", 1, "ompi_info --parsable --all: : built_with_cuda_support: true"},
     {"mpichversion", "echo 'MPICH Version:    \t4.0.2'; echo 'MPICH configure: --with-cuda=/x'",
      "MPICH", "4.0.2", 1, "mpichversion: 4.0.2: configured with --with-cuda"},
-    {"mpichversion", "echo 'MPICH Version: 4.0.2'; echo 'MPICH configure: --without-yaksa'", "MPICH",
-     "4.0.2", 0, "mpichversion: 4.0.2: configured with --without-yaksa"},
+    {"mpichversion", "echo 'MPICH Version: 4.0.2'; echo 'MPICH configure: --without-yaksa'",
+     "MPICH", "4.0.2", 0, "mpichversion: 4.0.2: configured with --without-yaksa"},
     {"mpichversion", "echo 'MPICH Version: 4.3'; echo 'MPICH configure: --x'", "MPICH", "4.3", -1,
      "mpichversion: 4.3: configured with neither --with-cuda nor --without-cuda"},
 };

@@ -84,8 +84,9 @@ static const struct doctor_result *result_of(const char *check)
  * visible GPUs are judged in tests/core/unit_doctor.c. */
 static bool needs_more(const char *check)
 {
-    static const char *const names[] = {"all-visible", "persistence", "compute-mode", "mig",
-                                        "ecc", "mps", "peer-access", "launcher", "cuda-aware"};
+    static const char *const names[] = {"all-visible", "persistence", "compute-mode",
+                                        "mig",         "ecc",         "mps",
+                                        "peer-access", "launcher",    "cuda-aware"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i], check) == 0)
@@ -120,6 +121,7 @@ static void reads_sound(void)
 }
 
 /* What one change makes of one check. */
+/* clang-format off */
 static const struct {
     const char *check, *command;
     enum doctor_state state;
@@ -201,6 +203,7 @@ static const struct {
     {"persistence", "mkdir run/nvidia-persistenced; touch run/nvidia-persistenced/socket",
      DOCTOR_UNKNOWN, "nvidia-persistenced is there"},
 };
+/* clang-format on */
 
 static bool says(const struct doctor_result *result, const char *part)
 {
@@ -269,7 +272,8 @@ static void meets_ruins(void)
         run(ruins[i]);
         read_and_judge();
         for (int c = 0; c < doctor_nchecks; c++)
-            unexplained += report.results[c].state != DOCTOR_FINE && !report.results[c].sentence.length;
+            unexplained += report.results[c].state != DOCTOR_FINE &&
+                           !report.results[c].sentence.length;
         tap_ok(!unexplained, "survives: %s", ruins[i]);
         doctor_clear(&report);
     }
@@ -285,7 +289,8 @@ static void heeds_variables(void)
     doctor_read_driver(root, ":/opt/none:/opt/a", &facts);
     doctor_read_hwloc(root, "/opt/a:/opt/b", &facts);
     tap_is(facts.cuda_path, "/opt/a/libcuda.so.1", "LD_LIBRARY_PATH comes first");
-    tap_is(facts.plugin_folders, "/opt/a:/opt/b", "HWLOC_PLUGINS_PATH in place of the usual folders");
+    tap_is(facts.plugin_folders, "/opt/a:/opt/b",
+           "HWLOC_PLUGINS_PATH in place of the usual folders");
     tap_ok(facts.nplugins == 1 && strcmp(facts.plugins[0].path, "/opt/b/hwloc_cuda.so") == 0,
            "a plugin there");
 }

@@ -168,8 +168,7 @@ static void meets_ruins(void)
     set_up(&node);
     run("rm proc/driver/nvidia/gpus/fffe:11:00.0/information");
     tap_is_int(refine(&node), 0, "an information file is missing");
-    tap_ok(node.ngpus == 3 && node.gpus[1].minor == -1,
-           "its GPU stays, without UUID and minor");
+    tap_ok(node.ngpus == 3 && node.gpus[1].minor == -1, "its GPU stays, without UUID and minor");
     node_clear(&node);
     set_up(&node);
     run("cd proc/driver/nvidia/gpus/fffe:11:00.0 && rm information && mkdir information");

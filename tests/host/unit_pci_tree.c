@@ -38,8 +38,8 @@ static int by_address(const void *a, const void *b)
     const struct pci_function *x = a, *y = b;
     unsigned long long left = ((unsigned long long)x->domain << 32) | x->bus << 16 | x->dev << 8 |
                               x->func;
-    unsigned long long right = ((unsigned long long)y->domain << 32) | y->bus << 16 |
-                               y->dev << 8 | y->func;
+    unsigned long long right = ((unsigned long long)y->domain << 32) | y->bus << 16 | y->dev << 8 |
+                               y->func;
 
     return (left > right) - (left < right);
 }

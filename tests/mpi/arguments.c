@@ -20,9 +20,9 @@ enum verb {
     VERBS
 };
 
-static const char *const verbs[] = {"send",  "isend",           "sendrecv's send",
-                                    "recv",  "irecv",           "sendrecv's receive",
-                                    "probe", "iprobe",          "recv_alloc"};
+static const char *const verbs[] = {"send",  "isend",  "sendrecv's send",
+                                    "recv",  "irecv",  "sendrecv's receive",
+                                    "probe", "iprobe", "recv_alloc"};
 
 /* What the verbs have in common; one of these is bad. */
 struct call {
@@ -46,22 +46,20 @@ static int make(enum verb verb, const struct call *call)
     case SEND:
         return MPI_GPUSend(call->buf, call->count, call->type, call->peer, call->tag, call->comm);
     case ISEND:
-        return gpubind_isend(call->buf, call->count, call->type, call->peer, call->tag,
-                             call->comm, &request);
+        return gpubind_isend(call->buf, call->count, call->type, call->peer, call->tag, call->comm,
+                             &request);
     case SENDRECV_SEND:
-        return gpubind_sendrecv(call->buf, call->count, call->type, call->peer, call->tag,
-                                other.at, 10, MPI_BYTE, MPI_PROC_NULL, 0, call->comm,
-                                MPI_STATUS_IGNORE);
+        return gpubind_sendrecv(call->buf, call->count, call->type, call->peer, call->tag, other.at,
+                                10, MPI_BYTE, MPI_PROC_NULL, 0, call->comm, MPI_STATUS_IGNORE);
     case RECV:
         return MPI_GPURecv(call->buf, call->count, call->type, call->peer, call->tag, call->comm,
                            MPI_STATUS_IGNORE);
     case IRECV:
-        return gpubind_irecv(call->buf, call->count, call->type, call->peer, call->tag,
-                             call->comm, &request);
+        return gpubind_irecv(call->buf, call->count, call->type, call->peer, call->tag, call->comm,
+                             &request);
     case SENDRECV_RECV:
         return gpubind_sendrecv(other.at, 10, MPI_BYTE, MPI_PROC_NULL, 0, call->buf, call->count,
-                                call->type, call->peer, call->tag, call->comm,
-                                MPI_STATUS_IGNORE);
+                                call->type, call->peer, call->tag, call->comm, MPI_STATUS_IGNORE);
     case PROBE:
         return gpubind_probe(call->peer, call->tag, call->comm, &message);
     case IPROBE:
@@ -71,8 +69,8 @@ static int make(enum verb verb, const struct call *call)
     }
 }
 
-static void all(enum verb from, enum verb to, const struct call *call, int class,
-                const char *words, const char *what)
+static void all(enum verb from, enum verb to, const struct call *call, int class, const char *words,
+                const char *what)
 {
     for (int verb = from; verb < (int)to; verb++) {
         char text[100];

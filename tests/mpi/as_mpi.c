@@ -33,8 +33,8 @@ struct message {
 };
 
 struct receive {
-    int tag;      /* or MPI_ANY_TAG */
-    int any;      /* MPI_ANY_SOURCE */
+    int tag; /* or MPI_ANY_TAG */
+    int any; /* MPI_ANY_SOURCE */
     int room, spread;
     enum receiving receiving;
 };
@@ -179,8 +179,9 @@ static void our_send(const struct message *message, void *buf, gpubind_request *
     const MPI_Datatype type = spreads[message->spread];
 
     if (message->sending == ISSEND)
-        succeeds(gpubind_issend(buf, message->count, type, 1 - partner, message->tag, pair, request),
-                 "issend");
+        succeeds(
+            gpubind_issend(buf, message->count, type, 1 - partner, message->tag, pair, request),
+            "issend");
     else
         succeeds(gpubind_isend(buf, message->count, type, 1 - partner, message->tag, pair, request),
                  "isend");
@@ -323,7 +324,8 @@ static void same(const struct round *theirs, const struct outcome *mpi, const st
         MPI_Get_elements(b, type, &elements[1]);
         expect(a->MPI_SOURCE == b->MPI_SOURCE && a->MPI_TAG == b->MPI_TAG &&
                    counts[0] == counts[1] && elements[0] == elements[1],
-               "receive %d of %d: %d from %d with tag %d by MPI, %d from %d with tag %d here", i, theirs->n, counts[0], a->MPI_SOURCE, a->MPI_TAG, counts[1], b->MPI_SOURCE,
+               "receive %d of %d: %d from %d with tag %d by MPI, %d from %d with tag %d here", i,
+               theirs->n, counts[0], a->MPI_SOURCE, a->MPI_TAG, counts[1], b->MPI_SOURCE,
                b->MPI_TAG);
         gpu_get(here, got[0][i].at, ROOM);
         gpu_get(there, got[1][i].at, ROOM);
@@ -348,8 +350,9 @@ static void do_round(uint64_t *state)
     by_the_library(&rounds[partner], &rounds[1 - partner], &ours);
     same(&rounds[1 - partner], &mpi, &ours);
     /* The other has received what was freed here. */
-    succeeds(gpubind_sendrecv(NULL, 0, MPI_INT, 1 - partner, TAGS + 1, NULL, 0, MPI_INT, 1 - partner,
-                              TAGS + 1, pair, MPI_STATUS_IGNORE), "the end of a round");
+    succeeds(gpubind_sendrecv(NULL, 0, MPI_INT, 1 - partner, TAGS + 1, NULL, 0, MPI_INT,
+                              1 - partner, TAGS + 1, pair, MPI_STATUS_IGNORE),
+             "the end of a round");
 }
 
 void test_as_mpi(void)

@@ -216,8 +216,8 @@ static void by_neighbours(void)
     MPI_Graph_create(MPI_COMM_WORLD, job.size, ends, edges, 0, &comm);
     passes(comm, 90);
     MPI_Comm_free(&comm);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, both, both, 2, both, both,
-                                   MPI_INFO_NULL, 0, &comm);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, both, both, 2, both, both, MPI_INFO_NULL, 0,
+                                   &comm);
     passes(comm, 92);
     MPI_Comm_free(&comm);
     MPI_Comm_split(MPI_COMM_WORLD, job.rank % 2, job.rank, &half);
@@ -292,8 +292,7 @@ static void not_ours(void)
         succeeds(gpubind_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message),
                  "iprobe");
         expect(!flag, "iprobe sees a message");
-        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         is_int(word, 1, "MPI_Recv");
     }
     job_result();

@@ -85,7 +85,7 @@ static void another_thread(void)
     pthread_t thread;
 
     start("calls from a thread that never had a context");
-    pthread_create(&thread, NULL, in_a_thread, (void *)(uintptr_t)"thread");
+    pthread_create(&thread, NULL, in_a_thread, (void *)(uintptr_t) "thread");
     pthread_join(thread, NULL);
     end(NULL, "thread");
 }
@@ -117,8 +117,7 @@ static void capturing(int mode, bool send, int nbytes, unsigned flags)
         if (send)
             status = MPI_GPUSend(out.at, nbytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
         else
-            status = MPI_GPURecv(in.at, 1 << 20, MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                                 MPI_STATUS_IGNORE);
+            status = MPI_GPURecv(in.at, 1 << 20, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         expect(status == MPI_SUCCESS || *gpubind_error_text(), "an error without text");
         ended = cuda.cuStreamEndCapture(stream, &graph);
         if (flags) /* is in nobody's way */

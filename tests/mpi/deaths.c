@@ -47,8 +47,7 @@ static void by_name(void)
     gpubind_request request;
     int flag = 0, status;
 
-    tell("receive", MPI_GPURecv(bytes, 8, MPI_BYTE, victim, 0, MPI_COMM_WORLD,
-                                MPI_STATUS_IGNORE));
+    tell("receive", MPI_GPURecv(bytes, 8, MPI_BYTE, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     tell("probe", gpubind_probe(victim, 0, MPI_COMM_WORLD, &message));
     tell("recv_alloc", gpubind_recv_alloc(&allocated, victim, 0, MPI_COMM_WORLD, &message));
     status = gpubind_irecv(bytes, 8, MPI_BYTE, victim, 0, MPI_COMM_WORLD, &request);
@@ -201,8 +200,7 @@ static int exchange(int tag, uint64_t *state, const struct buffer *outs, const s
         return status != MPI_SUCCESS ? status : gpubind_wait(&requests[0], MPI_STATUS_IGNORE);
     }
     status = gpubind_isend(out, nbytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &requests[1]);
-    return status != MPI_SUCCESS ? status
-                                 : gpubind_waitall(2, requests, MPI_STATUSES_IGNORE);
+    return status != MPI_SUCCESS ? status : gpubind_waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
 static void campaign(void)
@@ -230,10 +228,14 @@ void test_deaths(void)
         const char *name;
         void (*survive)(void);
         bool before; /* it is killed before that, and rank 0 alone goes on */
-    } cases[] = {{"by_name", by_name, true}, {"sends", sends, true},
-                 {"sends_before", sends_before, false}, {"any", any_source, false},
-                 {"offer", offer, false}, {"in_a_send", in_a_send, false},
-                 {"finalize", finalize, false}, {"campaign", campaign, false}};
+    } cases[] = {{"by_name", by_name, true},
+                 {"sends", sends, true},
+                 {"sends_before", sends_before, false},
+                 {"any", any_source, false},
+                 {"offer", offer, false},
+                 {"in_a_send", in_a_send, false},
+                 {"finalize", finalize, false},
+                 {"campaign", campaign, false}};
     const char *what = nargs ? arguments[0] : "by_name";
 
     victim = job.size - 1;

@@ -51,8 +51,7 @@ void test_late(void)
     if (job.rank == 0) {
         sleep(11);
         buffer_reset(&buffer);
-        succeeds(MPI_GPURecv(buffer.at, 300000, MPI_BYTE, 1, 5, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(buffer.at, 300000, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
         received(&buffer, 300000, 5, "receive");
     }
@@ -133,8 +132,7 @@ void test_alone(void)
     job_barrier();
     if (job.rank == 0) { /* comes second, so that it is the one that maps */
         buffer_reset(&buffer);
-        succeeds(MPI_GPURecv(buffer.at, 400000, MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(buffer.at, 400000, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
         received(&buffer, 400000, 3, "receive");
     }
@@ -174,8 +172,7 @@ void test_unaided(void)
                  "isend");
     if (job.rank == 0) {
         buffer_reset(&buffer);
-        succeeds(MPI_GPURecv(buffer.at, 1 << 20, MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(buffer.at, 1 << 20, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
         received(&buffer, 1 << 20, 6, "receive");
     }
@@ -202,9 +199,9 @@ void test_finalize(void)
         if (job.rank == i % 2)
             succeeds(MPI_GPUSend(buffer.at, 1 << 20, MPI_BYTE, !job.rank, 1, comm), "send");
         else if (job.rank < 2)
-            succeeds(MPI_GPURecv(buffer.at, 1 << 20, MPI_BYTE, !job.rank, 1, comm,
-                                 MPI_STATUS_IGNORE),
-                     "receive");
+            succeeds(
+                MPI_GPURecv(buffer.at, 1 << 20, MPI_BYTE, !job.rank, 1, comm, MPI_STATUS_IGNORE),
+                "receive");
     }
     received(&buffer, 1 << 20, 6, "receive");
     job_result();

@@ -87,15 +87,18 @@ static void compare(char *at, size_t nbytes, int i, MPI_Datatype type)
         received(&in, nbytes, (uint64_t)i, "a receive that succeeded");
     bytes_of_seed(wanted, nbytes, (uint64_t)i);
     put_or_get(at, dense, nbytes, type, false);
-    expect(memcmp(dense, wanted, nbytes) == 0, "a receive of %zu bytes succeeded, the data are "
-           "wrong", nbytes);
+    expect(memcmp(dense, wanted, nbytes) == 0,
+           "a receive of %zu bytes succeeded, the data are "
+           "wrong",
+           nbytes);
     free(dense);
 }
 
 /* The i-th message of a series, received into memory of either kind, by either verb. */
 static void pass(int i, int sender)
 {
-    size_t nbytes = (size_t)sizes[i % 6] / (strided && i % 6 != 4 ? 4 : 1); /* MPI's types are slow */
+    size_t nbytes = (size_t)sizes[i % 6] /
+                    (strided && i % 6 != 4 ? 4 : 1); /* MPI's types are slow */
     gpubind_request request = GPUBIND_REQUEST_NULL;
     MPI_Datatype type = make_type(nbytes, i);
     int status = MPI_SUCCESS;
@@ -145,9 +148,10 @@ static void burst(int i, int sender)
 
         if (job.rank == sender)
             fill(at, lengths[k], i + k, type);
-        started[k] = job.rank == sender
-                         ? gpubind_isend(at, 1, type, !sender, 100 + k, MPI_COMM_WORLD, &requests[k])
-                         : gpubind_irecv(at, 1, type, sender, 100 + k, MPI_COMM_WORLD, &requests[k]);
+        started[k] = job.rank == sender ? gpubind_isend(at, 1, type, !sender, 100 + k,
+                                                        MPI_COMM_WORLD, &requests[k])
+                                        : gpubind_irecv(at, 1, type, sender, 100 + k,
+                                                        MPI_COMM_WORLD, &requests[k]);
         proper(started[k], "isend or irecv");
         MPI_Type_free(&type);
     }

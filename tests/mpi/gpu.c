@@ -14,11 +14,13 @@ struct cuda_driver cuda;
 int gpu_count;
 static struct CUstream_st *copies; /* waits for no other stream */
 
+/* clang-format off */
 static const char *const names[MEMORY_KINDS] = {
     "host memory", "GPU memory", "gpubind_alloc's memory", "pool memory",
     "managed memory", "page-locked memory", "registered memory", "VMM memory",
     "exportable VMM memory",
 };
+/* clang-format on */
 
 const char *memory_name(enum memory kind)
 {
@@ -281,8 +283,9 @@ void buffer_reset(const struct buffer *buffer)
         memset(buffer->at, BUFFER_UNTOUCHED, nbytes);
         return;
     }
-    must(cuda.cuMemsetD8Async((cuda_address)(uintptr_t)buffer->at, BUFFER_UNTOUCHED, nbytes, copies),
-         "cuMemsetD8Async");
+    must(
+        cuda.cuMemsetD8Async((cuda_address)(uintptr_t)buffer->at, BUFFER_UNTOUCHED, nbytes, copies),
+        "cuMemsetD8Async");
     must(cuda.cuStreamSynchronize(copies), "cuStreamSynchronize");
 }
 

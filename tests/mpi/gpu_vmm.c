@@ -1,10 +1,10 @@
 /* Memory of cuMemCreate, mapped at addresses of cuMemAddressReserve. */
 #include "tests/mpi/gpu.h"
 
-#define PINNED_ON_DEVICE 1   /* CU_MEM_ALLOCATION_TYPE_PINNED */
-#define LOCATION_DEVICE 1    /* CU_MEM_LOCATION_TYPE_DEVICE */
-#define HANDLE_DESCRIPTOR 1  /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
-#define READ_AND_WRITE 3     /* CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+#define PINNED_ON_DEVICE 1  /* CU_MEM_ALLOCATION_TYPE_PINNED */
+#define LOCATION_DEVICE 1   /* CU_MEM_LOCATION_TYPE_DEVICE */
+#define HANDLE_DESCRIPTOR 1 /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
+#define READ_AND_WRITE 3    /* CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
 
 struct location {
     int type, id;

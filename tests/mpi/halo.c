@@ -84,8 +84,8 @@ static void run_world(struct world *world, uint64_t seed)
 
         world_fill(world, array, step);
         world_exchange(world, array, on_stream);
-        good = good && world_holds(world, world->at[array], step,
-                                   on_stream ? "on the stream" : "started");
+        good = good &&
+               world_holds(world, world->at[array], step, on_stream ? "on the stream" : "started");
     }
 }
 
@@ -102,8 +102,7 @@ static void any_grids(uint64_t seed)
                  grid->periodic[0] ? "p" : "-", grid->periodic[1] ? "p" : "-",
                  grid->periodic[2] ? "p" : "-", grid->width[0], grid->width[1], grid->width[2],
                  grid->corners ? ", corners" : "", grid->flags ? ", in turn" : "",
-                 world.uneven ? ", uneven" : "",
-                 world.kind == MEMORY_HOST ? ", host memory" : "");
+                 world.uneven ? ", uneven" : "", world.kind == MEMORY_HOST ? ", host memory" : "");
         if (gpu_count && world_make(&world, MPI_COMM_WORLD, me))
             run_world(&world, state);
         else if (!gpu_count)
@@ -169,8 +168,8 @@ static void places(void)
 /* Ranks that nobody chose: their product is right, and rows are cut first. */
 static void chosen(void)
 {
-    struct gpubind_halo_grid grid = {.ndims = 2, .cells = {4, 4}, .width = {1, 1},
-                                     .element = MPI_DOUBLE};
+    struct gpubind_halo_grid grid = {
+        .ndims = 2, .cells = {4, 4}, .width = {1, 1}, .element = MPI_DOUBLE};
     int ranks[2] = {0};
     struct buffer array;
     gpubind_halo halo;
@@ -232,13 +231,17 @@ static bool grows(const size_t used[PARTS], size_t least)
 void test_halo_long(void)
 {
     struct world world = {.narrays = 2, .base = {6, 40}, .kind = MEMORY_DEVICE};
-    const int steps = nargs ? atoi(arguments[0]) : 1000, flags = nargs > 1 ? GPUBIND_HALO_IN_TURN : 0;
+    const int steps = nargs ? atoi(arguments[0]) : 1000,
+              flags = nargs > 1 ? GPUBIND_HALO_IN_TURN : 0;
     const size_t part = (size_t)steps / PARTS;
     size_t heap[PARTS], gpu[PARTS];
 
     find_gpus();
-    world.grid = (struct gpubind_halo_grid){.ndims = 2, .ranks = {ngpus, 1}, .periodic = {1, 1},
-                                            .width = {1, 1}, .element = MPI_DOUBLE,
+    world.grid = (struct gpubind_halo_grid){.ndims = 2,
+                                            .ranks = {ngpus, 1},
+                                            .periodic = {1, 1},
+                                            .width = {1, 1},
+                                            .element = MPI_DOUBLE,
                                             .flags = flags};
     job_test("%d exchanges%s: memory stays flat", steps, flags ? ", in turn" : "");
     if (gpu_count && world_make(&world, MPI_COMM_WORLD, me)) {

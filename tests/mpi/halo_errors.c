@@ -5,8 +5,8 @@
 #include "tests/mpi/halo_world.h"
 #include "tests/mpi/tests.h"
 
-static const struct gpubind_halo_grid good = {.ndims = 2, .cells = {4, 5}, .width = {1, 2},
-                                              .element = MPI_DATATYPE_NULL};
+static const struct gpubind_halo_grid good = {
+    .ndims = 2, .cells = {4, 5}, .width = {1, 2}, .element = MPI_DATATYPE_NULL};
 static struct buffer arrays[2];
 static void *at[2];
 

@@ -13,14 +13,17 @@ static void write_cells(const struct world *world, int array, const char *image,
                         struct CUstream_st *stream)
 {
     const struct gpubind_halo_grid *grid = &world->grid;
-    const size_t element = (size_t)world->element_nbytes, pitch = element * (size_t)world->length[1];
+    const size_t element = (size_t)world->element_nbytes,
+                 pitch = element * (size_t)world->length[1];
     const size_t at = pitch * (size_t)grid->width[0] + element * (size_t)grid->width[1];
-    struct cuda_copy_2d copy = {
-        .from_type = CUDA_MEMORY_DEVICE, .to_type = CUDA_MEMORY_DEVICE,
-        .from_device = (cuda_address)(uintptr_t)image + at,
-        .to_device = (cuda_address)(uintptr_t)world->at[array] + at,
-        .from_pitch = pitch, .to_pitch = pitch,
-        .width = element * (size_t)grid->cells[1], .height = (size_t)grid->cells[0]};
+    struct cuda_copy_2d copy = {.from_type = CUDA_MEMORY_DEVICE,
+                                .to_type = CUDA_MEMORY_DEVICE,
+                                .from_device = (cuda_address)(uintptr_t)image + at,
+                                .to_device = (cuda_address)(uintptr_t)world->at[array] + at,
+                                .from_pitch = pitch,
+                                .to_pitch = pitch,
+                                .width = element * (size_t)grid->cells[1],
+                                .height = (size_t)grid->cells[0]};
 
     is_int(cuda.cuMemcpy2DAsync_v2(&copy, stream), 0, "cuMemcpy2DAsync");
 }
@@ -104,9 +107,13 @@ static void race(int narrays, int flags, bool on_stream)
 {
     struct world world = {.narrays = narrays, .base = {3, 50}, .kind = MEMORY_DEVICE};
 
-    world.grid = (struct gpubind_halo_grid){
-        .ndims = 2, .ranks = {job.size, 1}, .periodic = {1, 1}, .width = {2, 1}, .corners = 1,
-        .element = MPI_DOUBLE, .flags = flags};
+    world.grid = (struct gpubind_halo_grid){.ndims = 2,
+                                            .ranks = {job.size, 1},
+                                            .periodic = {1, 1},
+                                            .width = {2, 1},
+                                            .corners = 1,
+                                            .element = MPI_DOUBLE,
+                                            .flags = flags};
     job_test("%d arrays%s, %s: each step is seen as it was", narrays, flags ? " in turn" : "",
              on_stream ? "on a stream" : "start and wait");
     if (world_make(&world, MPI_COMM_WORLD, job.rank)) {

@@ -41,8 +41,7 @@ static int wanted(const struct world *world, const int at[3], int step)
 static bool is_own(const struct world *world, const int at[3])
 {
     for (int d = 0; d < 3; d++)
-        if (at[d] < world->grid.width[d] ||
-            at[d] >= world->grid.width[d] + world->grid.cells[d])
+        if (at[d] < world->grid.width[d] || at[d] >= world->grid.width[d] + world->grid.cells[d])
             return false;
     return true;
 }
@@ -125,8 +124,8 @@ bool world_holds(const struct world *world, const void *array, int step, const c
         memcpy(&values[0], got, sizeof(int));
         memcpy(&values[1], want, sizeof(int));
         return expect(false, "%s: element %d %d %d of %d x %d x %d is %d, not %d", what, at[0],
-                      at[1], at[2], world->length[0], world->length[1], world->length[2],
-                      values[0], values[1]);
+                      at[1], at[2], world->length[0], world->length[1], world->length[2], values[0],
+                      values[1]);
     } while (next(world, at));
     return true;
 }
@@ -161,8 +160,8 @@ bool world_make(struct world *world, MPI_Comm comm, int me)
 {
     take_place(world, me);
     MPI_Type_size(world->grid.element, &world->element_nbytes);
-    world->nbytes = (size_t)world->length[0] * (size_t)world->length[1] *
-                    (size_t)world->length[2] * (size_t)world->element_nbytes;
+    world->nbytes = (size_t)world->length[0] * (size_t)world->length[1] * (size_t)world->length[2] *
+                    (size_t)world->element_nbytes;
     for (int i = 0; i < world->narrays; i++) {
         need_buffer(&world->arrays[i], world->kind, world->nbytes);
         world->at[i] = world->arrays[i].at;
@@ -173,9 +172,9 @@ bool world_make(struct world *world, MPI_Comm comm, int me)
         blank(world, i);
     if (gpu_count)
         cuda.cuStreamCreate(&world->stream, CUDA_STREAM_NON_BLOCKING);
-    return succeeds(gpubind_halo_create(comm, &world->grid, world->narrays, world->at,
-                                        &world->halo),
-                    "halo_create") &&
+    return succeeds(
+               gpubind_halo_create(comm, &world->grid, world->narrays, world->at, &world->halo),
+               "halo_create") &&
            expect(world->halo != GPUBIND_HALO_NULL, "no halo");
 }
 

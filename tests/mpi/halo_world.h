@@ -9,8 +9,8 @@
 
 struct world {
     struct gpubind_halo_grid grid; /* of this rank; ranks are given */
-    bool uneven;      /* ranks have different cells */
-    int base[3];      /* cells of the first rank along each dimension */
+    bool uneven;                   /* ranks have different cells */
+    int base[3];                   /* cells of the first rank along each dimension */
     int narrays;
     enum memory kind;
     /* made by world_make */

@@ -21,7 +21,7 @@
 
 struct job job;
 
-static char name[NAME_BYTES]; /* of the test under way; "" for none */
+static char name[NAME_BYTES];  /* of the test under way; "" for none */
 static char place[NAME_BYTES]; /* in it */
 static int tests, failed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -158,8 +158,7 @@ void job_result(void)
     MPI_Allreduce(&faults.count, &any, 1, MPI_INT, MPI_MAX, job.plain);
     if (any) {
         MPI_Gather(&faults.count, 1, MPI_INT, counts, 1, MPI_INT, 0, job.plain);
-        MPI_Gather(faults.first, FAULT_BYTES, MPI_CHAR, texts, FAULT_BYTES, MPI_CHAR, 0,
-                   job.plain);
+        MPI_Gather(faults.first, FAULT_BYTES, MPI_CHAR, texts, FAULT_BYTES, MPI_CHAR, 0, job.plain);
         failed++;
     }
     tests++;
@@ -242,10 +241,9 @@ bool fails(int status, int class, const char *words, const char *what)
     snprintf(text, sizeof text, "%s", gpubind_error_text());
     if (status != MPI_SUCCESS)
         MPI_Error_class(status, &got);
-    return expect(got == class, "%s: error class %d instead of %d, '%s'", what, got, class,
-                  text) &&
-           expect(mentions(text, words), "%s: the text '%s' has none of the words '%s'", what,
-                  text, words ? words : "(any)");
+    return expect(got == class, "%s: error class %d instead of %d, '%s'", what, got, class, text) &&
+           expect(mentions(text, words), "%s: the text '%s' has none of the words '%s'", what, text,
+                  words ? words : "(any)");
 }
 
 bool is_int(long long got, long long wanted, const char *what)

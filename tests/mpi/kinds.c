@@ -19,8 +19,8 @@ static void around(const struct buffer *out, const struct buffer *in)
     for (int i = 0; i < 4; i++) {
         buffer_fill(out, 0, (size_t)sizes[i], seed_of(job.rank, i));
         buffer_reset(in);
-        succeeds(gpubind_sendrecv(out->at, sizes[i], MPI_BYTE, right, i, in->at, LARGEST,
-                                  MPI_BYTE, left, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        succeeds(gpubind_sendrecv(out->at, sizes[i], MPI_BYTE, right, i, in->at, LARGEST, MPI_BYTE,
+                                  left, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "%d bytes from %s", sizes[i], memory_name(out->kind));
         received(in, (size_t)sizes[i], seed_of(left, i), memory_name(out->kind));
     }
@@ -83,8 +83,7 @@ static void imported(void)
     job_test("a pointer that the application opened from an IPC handle");
     need_filled(&own, MEMORY_DEVICE, LARGEST, seed_of(job.rank, 9));
     need_buffer(&in, MEMORY_DEVICE, LARGEST);
-    works = gpu_count &&
-            cuda.cuIpcGetMemHandle(&mine, (cuda_address)(uintptr_t)own.at) == CUDA_OK;
+    works = gpu_count && cuda.cuIpcGetMemHandle(&mine, (cuda_address)(uintptr_t)own.at) == CUDA_OK;
     MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, left, 0, &theirs, sizeof theirs, MPI_BYTE, right, 0,
                  job.plain, MPI_STATUS_IGNORE);
     works = works && cuda.cuIpcOpenMemHandle_v2(&mapped, theirs, CUDA_IPC_LAZY_PEER) == CUDA_OK;

@@ -12,9 +12,9 @@ static const int sizes[] = {8, 4096, 70001, 1 << 20};
 static void receive(const struct buffer *in, int nbytes, uint64_t seed, const char *what)
 {
     buffer_reset(in);
-    succeeds(MPI_GPURecv(in->at, (int)in->nbytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE),
-             "%s", what);
+    succeeds(
+        MPI_GPURecv(in->at, (int)in->nbytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        "%s", what);
     received(in, (size_t)nbytes, seed, what);
 }
 
@@ -155,8 +155,8 @@ static void churn(enum memory kind, bool release)
 
         if (job.rank == 0)
             receive(&in, 100000, 900 + (uint64_t)i, "receive");
-        if (job.rank == 1 && expect(buffer_make(&out, kind, nbytes) == 0, "no memory in round %d",
-                                    i)) {
+        if (job.rank == 1 &&
+            expect(buffer_make(&out, kind, nbytes) == 0, "no memory in round %d", i)) {
             buffer_fill(&out, nbytes / 2, 100000, 900 + (uint64_t)i);
             succeeds(MPI_GPUSend(out.at + nbytes / 2, 100000, MPI_BYTE, 0, 1, MPI_COMM_WORLD),
                      "send");

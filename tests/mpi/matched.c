@@ -35,7 +35,8 @@ static void taken(const struct buffer *out, const struct buffer *in, int nbytes,
         buffer_fill(out, 0, (size_t)nbytes, 31);
         succeeds(gpubind_isend(out->at, nbytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[0]),
                  "isend");
-        succeeds(gpubind_issend(out->at, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[1]), "issend");
+        succeeds(gpubind_issend(out->at, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[1]),
+                 "issend");
         succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
     }
     if (job.rank != 0)
@@ -166,8 +167,9 @@ static void replaced(const struct buffer *buffer, int nbytes, bool strided)
     buffer_fill(buffer, 0, all, (uint64_t)job.rank);
     bytes_of_seed(before, all, (uint64_t)job.rank);
     bytes_of_seed(theirs, all, (uint64_t)left);
-    succeeds(gpubind_sendrecv_replace(buffer->at, 1, type, right, 4, left, 4, MPI_COMM_WORLD,
-                                      &status), "sendrecv_replace");
+    succeeds(
+        gpubind_sendrecv_replace(buffer->at, 1, type, right, 4, left, 4, MPI_COMM_WORLD, &status),
+        "sendrecv_replace");
     status_is(&status, left, 4, size, "sendrecv_replace");
     gpu_get(now, buffer->at, all);
     for (size_t i = 0; i < all; i++) {
@@ -191,12 +193,14 @@ static void replaced_at_an_end(void)
     buffer_reset(&outs[1]);
     buffer_fill(&outs[1], 0, 5000, (uint64_t)job.rank);
     succeeds(gpubind_sendrecv_replace_c(outs[1].at, 5000, MPI_BYTE, right, 1, left, 1,
-                                        MPI_COMM_WORLD, &status), "along a line");
+                                        MPI_COMM_WORLD, &status),
+             "along a line");
     status_is(&status, left, left == MPI_PROC_NULL ? MPI_ANY_TAG : 1,
               left == MPI_PROC_NULL ? 0 : 5000, "along a line");
     received(&outs[1], 5000, (uint64_t)(left == MPI_PROC_NULL ? job.rank : left), "along a line");
     succeeds(gpubind_sendrecv_replace(outs[1].at, 5000, MPI_BYTE, 0, 1, 0, MPI_ANY_TAG,
-                                      MPI_COMM_SELF, &status), "with itself");
+                                      MPI_COMM_SELF, &status),
+             "with itself");
     received(&outs[1], 5000, (uint64_t)(left == MPI_PROC_NULL ? job.rank : left), "with itself");
     succeeds(gpubind_sendrecv_replace(NULL, 0, MPI_BYTE, 0, 1, 0, 1, MPI_COMM_SELF, &status),
              "nothing");

@@ -65,8 +65,7 @@ static void any_source(void)
         MPI_Status status;
 
         buffer_reset(&in);
-        succeeds(MPI_GPURecv(in.at, LARGEST, MPI_BYTE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD,
-                             &status),
+        succeeds(MPI_GPURecv(in.at, LARGEST, MPI_BYTE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &status),
                  "receive");
         if (!expect(status.MPI_SOURCE > 0 && status.MPI_SOURCE < job.size &&
                         !seen[status.MPI_SOURCE]++,
@@ -74,8 +73,8 @@ static void any_source(void)
             continue;
         status_is(&status, status.MPI_SOURCE, 9, (MPI_Count)mixed_size(status.MPI_SOURCE),
                   "receive");
-        received(&in, mixed_size(status.MPI_SOURCE),
-                 seed_of(status.MPI_SOURCE, status.MPI_SOURCE), "receive");
+        received(&in, mixed_size(status.MPI_SOURCE), seed_of(status.MPI_SOURCE, status.MPI_SOURCE),
+                 "receive");
     }
     free(seen);
     buffer_clear(&in);
@@ -121,11 +120,11 @@ static void order_nonblocking(int receives_first)
     if (job.rank == !!receives_first)
         job_barrier();
     for (int i = 0; i < WINDOW && job.rank < 2; i++)
-        succeeds(job.rank ? gpubind_isend(buffers[i].at, (int)mixed_size(i), MPI_BYTE, 0, 4,
-                                          MPI_COMM_WORLD, &requests[i])
-                          : gpubind_irecv(buffers[i].at, LARGEST, MPI_BYTE,
-                                          i % 2 ? 1 : MPI_ANY_SOURCE, i % 3 ? 4 : MPI_ANY_TAG,
-                                          MPI_COMM_WORLD, &requests[i]),
+        succeeds(job.rank
+                     ? gpubind_isend(buffers[i].at, (int)mixed_size(i), MPI_BYTE, 0, 4,
+                                     MPI_COMM_WORLD, &requests[i])
+                     : gpubind_irecv(buffers[i].at, LARGEST, MPI_BYTE, i % 2 ? 1 : MPI_ANY_SOURCE,
+                                     i % 3 ? 4 : MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]),
                  "message %d", i);
     if (job.rank != !!receives_first)
         job_barrier();
@@ -186,8 +185,7 @@ static void past_a_large_one(void)
         succeeds(MPI_GPURecv(small.at, 100, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
         received(&small, 100, seed_of(1, 2), "small");
-        succeeds(MPI_GPURecv(large.at, nbytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(large.at, nbytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
         received(&large, (size_t)nbytes, seed_of(1, 1), "large");
     }
@@ -211,9 +209,9 @@ static void both_send_first(void)
             buffer_fill(&out, 0, (size_t)sizes[i], seed_of(job.rank, turn));
             buffer_reset(&in);
             succeeds(MPI_GPUSend(out.at, sizes[i], MPI_BYTE, partner, 1, MPI_COMM_WORLD), "send");
-            succeeds(MPI_GPURecv(in.at, 4096, MPI_BYTE, partner, 1, MPI_COMM_WORLD,
-                                 MPI_STATUS_IGNORE),
-                     "receive");
+            succeeds(
+                MPI_GPURecv(in.at, 4096, MPI_BYTE, partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                "receive");
             received(&in, (size_t)sizes[i], seed_of(partner, turn), "receive");
         }
     buffer_clear(&in);
@@ -267,15 +265,15 @@ static void storm(int each)
         MPI_Status status;
 
         buffer_reset(&in);
-        succeeds(MPI_GPURecv(in.at, LARGEST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
-                             MPI_COMM_WORLD, &status),
+        succeeds(MPI_GPURecv(in.at, LARGEST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                             &status),
                  "receive %d", i);
         if (!expect(status.MPI_SOURCE >= 0 && status.MPI_SOURCE < job.size, "from rank %d",
                     status.MPI_SOURCE))
             continue;
         is_int(status.MPI_TAG, next[status.MPI_SOURCE]++, "the next from this rank");
-        status_is(&status, status.MPI_SOURCE, status.MPI_TAG,
-                  (MPI_Count)mixed_size(status.MPI_TAG), "receive");
+        status_is(&status, status.MPI_SOURCE, status.MPI_TAG, (MPI_Count)mixed_size(status.MPI_TAG),
+                  "receive");
         received(&in, mixed_size(status.MPI_TAG), seed_of(status.MPI_SOURCE, status.MPI_TAG),
                  "receive");
     }

@@ -84,8 +84,11 @@ void test_mixed(void)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"by_mpi", by_mpi}, {"receive_first", receive_first}, {"probe_first", probe_first},
-                 {"not_received", not_received}, {"left", left}};
+    } cases[] = {{"by_mpi", by_mpi},
+                 {"receive_first", receive_first},
+                 {"probe_first", probe_first},
+                 {"not_received", not_received},
+                 {"left", left}};
 
     for (size_t i = 0; nargs && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(cases[i].name, arguments[0]) != 0)

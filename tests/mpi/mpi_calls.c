@@ -189,8 +189,9 @@ static void sendrecv(MPI_Comm comm, int rank)
     int *out = numbers(LONG, rank), *in = numbers(LONG, 0);
     MPI_Status status;
 
-    succeeds(MPI_Sendrecv(out, LONG, MPI_INT, !rank, 5 + rank, in, LONG, MPI_INT, !rank,
-                          6 - rank, comm, &status), "sendrecv");
+    succeeds(MPI_Sendrecv(out, LONG, MPI_INT, !rank, 5 + rank, in, LONG, MPI_INT, !rank, 6 - rank,
+                          comm, &status),
+             "sendrecv");
     is_int(status.MPI_TAG, 6 - rank, "sendrecv");
     are(in, LONG, !rank, "sendrecv");
     succeeds(MPI_Sendrecv_replace(out, LONG, MPI_INT, !rank, 7, !rank, 7, comm, &status),
@@ -359,13 +360,16 @@ static void files(MPI_Comm comm, int rank)
     snprintf(name, sizeof name, "%.60s/progress.%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
              pid);
     succeeds(MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
-                           MPI_INFO_NULL, &file), "file_open");
-    succeeds(MPI_File_write_at_all(file, (MPI_Offset)sizeof value * rank, &value, 1, MPI_INT,
-                                   &status), "write_at_all");
+                           MPI_INFO_NULL, &file),
+             "file_open");
+    succeeds(
+        MPI_File_write_at_all(file, (MPI_Offset)sizeof value * rank, &value, 1, MPI_INT, &status),
+        "write_at_all");
     MPI_File_sync(file);
     MPI_Barrier(comm);
-    succeeds(MPI_File_read_at_all(file, (MPI_Offset)sizeof value * !rank, &value, 1, MPI_INT,
-                                  &status), "read_at_all");
+    succeeds(
+        MPI_File_read_at_all(file, (MPI_Offset)sizeof value * !rank, &value, 1, MPI_INT, &status),
+        "read_at_all");
     is_int(value, 40 + !rank, "file");
     succeeds(MPI_File_close(&file), "file_close");
 }

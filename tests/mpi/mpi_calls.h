@@ -9,7 +9,7 @@
 struct mpi_call {
     const char *name;
     void (*run)(MPI_Comm comm, int rank);
-    bool alone; /* not by two threads at once, in some MPI */
+    bool alone;  /* not by two threads at once, in some MPI */
     bool window; /* needs mpi_makes_windows */
 };
 

@@ -91,9 +91,9 @@ static void with_others(bool sender)
                      "receive");
         } else if (job.rank == 0) {
             gpu_keep_busy(alone);
-            succeeds(gpubind_recv_on_stream(got.at, sizes[i % 4], MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                                            alone),
-                     "receive");
+            succeeds(
+                gpubind_recv_on_stream(got.at, sizes[i % 4], MPI_BYTE, 1, 1, MPI_COMM_WORLD, alone),
+                "receive");
         }
         stream_ends(alone);
         if (job.rank == 0)
@@ -112,8 +112,7 @@ static void both_send_first(void)
     for (int nbytes = 0; nbytes <= most && other < 2; nbytes += 1024) {
         buffer_fill(&sent, 0, (size_t)nbytes, (uint64_t)(300 + job.rank));
         buffer_reset(&got);
-        succeeds(gpubind_send_on_stream(sent.at, nbytes, MPI_BYTE, other, 3, MPI_COMM_WORLD,
-                                        alone),
+        succeeds(gpubind_send_on_stream(sent.at, nbytes, MPI_BYTE, other, 3, MPI_COMM_WORLD, alone),
                  "send");
         stream_ends(alone);
         succeeds(gpubind_recv_on_stream(got.at, nbytes, MPI_BYTE, other, 3, MPI_COMM_WORLD, alone),
@@ -134,8 +133,8 @@ static int put(char *at, int other, int tag, bool send, bool waits)
     if (send)
         return (waits ? gpubind_send_on_stream : gpubind_isend_on_stream)(
             at, SMALL, MPI_BYTE, other, tag, MPI_COMM_WORLD, alone);
-    return (waits ? gpubind_recv_on_stream : gpubind_irecv_on_stream)(
-        at, SMALL, MPI_BYTE, other, tag, MPI_COMM_WORLD, alone);
+    return (waits ? gpubind_recv_on_stream : gpubind_irecv_on_stream)(at, SMALL, MPI_BYTE, other,
+                                                                      tag, MPI_COMM_WORLD, alone);
 }
 
 /* Of the calls that the stream waits for, each rank sends and receives in turn. */

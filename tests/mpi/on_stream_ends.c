@@ -15,8 +15,7 @@ static void truncation(void)
     buffer_reset(&got);
     for (int nbytes = 200; nbytes <= 100000; nbytes *= 500) {
         if (job.rank == 1)
-            succeeds(gpubind_send_on_stream(sent.at, nbytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD,
-                                            alone),
+            succeeds(gpubind_send_on_stream(sent.at, nbytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, alone),
                      "send");
         if (job.rank == 0)
             succeeds(gpubind_recv_on_stream(got.at, 100, MPI_BYTE, 1, 1, MPI_COMM_WORLD, alone),
@@ -36,21 +35,21 @@ static void bad_arguments(void)
     struct CUgraph_st *graph = NULL;
 
     job_test("bad arguments, and a stream that is being captured");
-    fails(gpubind_send_on_stream(sent.at, -1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, alone),
-          MPI_ERR_COUNT, "count is -1", "count");
+    fails(gpubind_send_on_stream(sent.at, -1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, alone), MPI_ERR_COUNT,
+          "count is -1", "count");
     fails(gpubind_send_on_stream(sent.at, 1, MPI_BYTE, job.size, 1, MPI_COMM_WORLD, alone),
           MPI_ERR_RANK, "destination", "rank");
-    fails(gpubind_irecv_on_stream(got.at, 1, MPI_BYTE, 0, -7, MPI_COMM_WORLD, alone),
-          MPI_ERR_TAG, "tag is -7", "tag");
-    fails(gpubind_isend_on_stream(NULL, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, alone),
-          MPI_ERR_BUFFER, "NULL", "buffer");
+    fails(gpubind_irecv_on_stream(got.at, 1, MPI_BYTE, 0, -7, MPI_COMM_WORLD, alone), MPI_ERR_TAG,
+          "tag is -7", "tag");
+    fails(gpubind_isend_on_stream(NULL, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, alone), MPI_ERR_BUFFER,
+          "NULL", "buffer");
     fails(gpubind_recv_on_stream(got.at, 1, MPI_BYTE, 0, 1, MPI_COMM_NULL, alone), MPI_ERR_COMM,
           "MPI_COMM_NULL", "communicator");
     cuda.cuStreamBeginCapture_v2(blocking, 0);
     fails(gpubind_send_on_stream(sent.at, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, blocking),
           MPI_ERR_OTHER, "captured", "a stream under capture");
-    fails(gpubind_send_on_stream(sent.at, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, NULL),
-          MPI_ERR_OTHER, "captured", "the legacy stream while another is captured");
+    fails(gpubind_send_on_stream(sent.at, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, NULL), MPI_ERR_OTHER,
+          "captured", "the legacy stream while another is captured");
     fails(gpubind_quiet_on_stream(blocking), MPI_ERR_OTHER, "captured", "quiet");
     is_int(cuda.cuStreamEndCapture(blocking, &graph), CUDA_OK, "the capture's end");
     expect(graph, "the capture was spoilt");
@@ -79,8 +78,9 @@ static void left(void)
                  "send");
     gpu_keep_busy(blocking);
     if (job.rank < 2)
-        succeeds(gpubind_isend_on_stream(sent.at, 8, MPI_BYTE, !job.rank, 3, MPI_COMM_WORLD,
-                                         blocking), "isend");
+        succeeds(
+            gpubind_isend_on_stream(sent.at, 8, MPI_BYTE, !job.rank, 3, MPI_COMM_WORLD, blocking),
+            "isend");
     succeeds(gpubind_finalize(), "finalize");
     stream_ends(alone);
     fails(gpubind_quiet_on_stream(alone), MPI_ERR_OTHER, "ended", "quiet after the end");
@@ -121,7 +121,8 @@ static void refused(void)
           MPI_ERR_OTHER, "MPI_THREAD_MULTIPLE", "send");
     fails(gpubind_recv_on_stream(got.at, 8, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, alone),
           MPI_ERR_OTHER, "MPI_THREAD_MULTIPLE", "any source");
-    succeeds(gpubind_isend_on_stream(sent.at, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, alone), "to itself");
+    succeeds(gpubind_isend_on_stream(sent.at, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, alone),
+             "to itself");
     succeeds(gpubind_recv_on_stream(got.at, 8, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_SELF, alone),
              "from itself");
     stream_ends(alone);

@@ -7,7 +7,7 @@
 #include "tests/mpi/tests.h"
 
 #define MESSAGES 6
-#define LARGE    (1 << 20)
+#define LARGE (1 << 20)
 
 static size_t bytes_of_message(int i)
 {

@@ -16,8 +16,8 @@ enum form { BLOCKING, NONBLOCKING, ON_STREAM, I_ON_STREAM, FORMS };
 struct side {
     enum form form;
     int stream;
-    bool host; /* memory */
-    bool wild; /* a receive from anybody, of any tag */
+    bool host;          /* memory */
+    bool wild;          /* a receive from anybody, of any tag */
     bool waits, quiets; /* behind it, for all requests, for that stream */
 };
 
@@ -47,7 +47,8 @@ static struct message random_message(uint64_t *state)
 {
     struct message message = {.from = (int)(random_next(state) % (unsigned)job.size)};
 
-    message.to = (message.from + 1 + (int)(random_next(state) % (unsigned)(job.size - 1))) % job.size;
+    message.to = (message.from + 1 + (int)(random_next(state) % (unsigned)(job.size - 1))) %
+                 job.size;
     message.tag = (int)(random_next(state) % 3);
     message.nbytes = lengths[random_next(state) % (sizeof lengths / sizeof lengths[0])];
     message.send = random_side(state);
@@ -135,8 +136,8 @@ static void look(const struct message *messages, unsigned round)
         if (messages[i].to == job.rank)
             expect(buffer_holds(&ins[messages[i].receive.host], at, messages[i].nbytes,
                                 seed_of(round, i), &differs),
-                   "message %d of %zu bytes from rank %d, form %d met form %d: byte %zu is wrong", i,
-                   messages[i].nbytes, messages[i].from, messages[i].receive.form,
+                   "message %d of %zu bytes from rank %d, form %d met form %d: byte %zu is wrong",
+                   i, messages[i].nbytes, messages[i].from, messages[i].receive.form,
                    messages[i].send.form, differs);
     }
 }

@@ -32,8 +32,7 @@ static void matched_in_order(void)
                  "irecv");
         succeeds(gpubind_recv_on_stream(parts[1].at, BYTES, MPI_BYTE, 1, 1, MPI_COMM_WORLD, alone),
                  "receive on a stream");
-        succeeds(MPI_GPURecv(parts[2].at, BYTES, MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(parts[2].at, BYTES, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
         succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
     }
@@ -81,12 +80,12 @@ static void to_oneself(enum memory from, enum memory to)
     for (int nbytes = 1000; nbytes < ON_STREAM_LARGEST; nbytes *= 50) {
         need_filled(&out, from, (size_t)nbytes, 71);
         need_buffer(&in, to, (size_t)nbytes);
-        succeeds(gpubind_isend_on_stream(out.at, nbytes, MPI_BYTE, job.rank, 1, MPI_COMM_WORLD,
-                                         alone),
-                 "isend");
-        succeeds(gpubind_recv_on_stream(in.at, nbytes, MPI_BYTE, job.rank, 1, MPI_COMM_WORLD,
-                                        alone),
-                 "receive");
+        succeeds(
+            gpubind_isend_on_stream(out.at, nbytes, MPI_BYTE, job.rank, 1, MPI_COMM_WORLD, alone),
+            "isend");
+        succeeds(
+            gpubind_recv_on_stream(in.at, nbytes, MPI_BYTE, job.rank, 1, MPI_COMM_WORLD, alone),
+            "receive");
         stream_ends(alone);
         received(&in, (size_t)nbytes, 71, "receive");
         buffer_clear(&out);
@@ -140,17 +139,18 @@ static void held_meanwhile(void)
                  "receive on a stream");
         succeeds(gpubind_free(memory), "free");
         job_barrier();
-        succeeds(MPI_GPURecv(got.at + BYTES, BYTES, MPI_BYTE, 1, 2, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
-                 "receive");
+        succeeds(
+            MPI_GPURecv(got.at + BYTES, BYTES, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+            "receive");
         expect(buffer_holds(&got, 0, 2 * BYTES, 81, NULL), "not both are there");
     } else {
         succeeds(gpubind_free(memory), "free");
         job_barrier();
     }
     if (job.rank == 1) {
-        succeeds(gpubind_isend(sent.at + BYTES, BYTES, MPI_BYTE, 0, 2, MPI_COMM_WORLD,
-                               &requests[0]), "isend");
+        succeeds(
+            gpubind_isend(sent.at + BYTES, BYTES, MPI_BYTE, 0, 2, MPI_COMM_WORLD, &requests[0]),
+            "isend");
         succeeds(gpubind_isend(sent.at, BYTES, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &requests[1]),
                  "isend");
         succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
@@ -176,8 +176,8 @@ static void *play(void *argument)
         succeeds(gpubind_isend_on_stream(player->out.at, BYTES, MPI_BYTE, other, tag,
                                          MPI_COMM_WORLD, player->stream),
                  "isend");
-        succeeds(gpubind_recv_on_stream(player->in.at, BYTES, MPI_BYTE, other, tag,
-                                        MPI_COMM_WORLD, player->stream),
+        succeeds(gpubind_recv_on_stream(player->in.at, BYTES, MPI_BYTE, other, tag, MPI_COMM_WORLD,
+                                        player->stream),
                  "receive");
         succeeds(gpubind_quiet_on_stream(player->stream), "quiet");
         stream_ends(player->stream);

@@ -104,9 +104,9 @@ static void read_after(struct CUstream_st *stream)
             if (i % 2) {
                 receive(sizes[i % 4]);
             } else {
-                succeeds(gpubind_irecv(in.at, sizes[i % 4], MPI_BYTE, 1, 1, MPI_COMM_WORLD,
-                                       &request),
-                         "irecv");
+                succeeds(
+                    gpubind_irecv(in.at, sizes[i % 4], MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request),
+                    "irecv");
                 succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
             }
             cuda.cuMemcpyDtoDAsync_v2(address(&copy), address(&in), nbytes, stream);

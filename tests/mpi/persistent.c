@@ -161,9 +161,10 @@ static void in_any_order(int n, size_t nbytes)
         for (int i = 0; i < 2 * n; i++)
             succeeds(gpubind_start(&boths[order[i] / 2].requests[order[i] % 2]), "start");
         for (int i = 0; i < 2 * n; i++) /* all are started: any may be waited for */
-            succeeds(gpubind_wait(&boths[order[2 * n - 1 - i] / 2].requests[order[2 * n - 1 - i] % 2],
-                                  MPI_STATUS_IGNORE),
-                     "wait");
+            succeeds(
+                gpubind_wait(&boths[order[2 * n - 1 - i] / 2].requests[order[2 * n - 1 - i] % 2],
+                             MPI_STATUS_IGNORE),
+                "wait");
         for (int i = 0; i < n; i++)
             check(&boths[i], round, NULL);
     }

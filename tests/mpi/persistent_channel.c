@@ -47,8 +47,7 @@ static void plain(int nbytes, int tag, uint64_t seed)
     if (job.rank == 0)
         succeeds(MPI_GPUSend(other.at, nbytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD), "send");
     else
-        succeeds(MPI_GPURecv(other.at, nbytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(other.at, nbytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
     after(&other, nbytes, seed);
 }
@@ -124,8 +123,8 @@ static void without_a_channel(void)
     }
     for (uint64_t round = 0; round < 3 && job.rank == 1; round++) {
         if (round == 0) {
-            succeeds(gpubind_recv_init(buffer.at, 3000, MPI_BYTE, MPI_ANY_SOURCE, 8,
-                                       MPI_COMM_WORLD, &requests[0]),
+            succeeds(gpubind_recv_init(buffer.at, 3000, MPI_BYTE, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD,
+                                       &requests[0]),
                      "recv_init");
             succeeds(gpubind_recv_init(other.at, 10, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
                                        &requests[1]),
@@ -144,7 +143,8 @@ static void without_a_channel(void)
 
 void test_persistent_channel(void)
 {
-    uint64_t both = nargs ? (uint64_t)atoll(arguments[0]) : 1, mine = both + 77 * (uint64_t)job.rank;
+    uint64_t both = nargs ? (uint64_t)atoll(arguments[0]) : 1,
+             mine = both + 77 * (uint64_t)job.rank;
     int all_have;
 
     MPI_Allreduce(&gpu_count, &all_have, 1, MPI_INT, MPI_MIN, job.plain);

@@ -67,8 +67,8 @@ static void refused_arguments(void)
           "NULL", "no buffer");
     fails(gpubind_send_init(out.at, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_WORLD, &request),
           MPI_ERR_TYPE, NULL, "no type");
-    fails(gpubind_send_init(out.at, 1, MPI_BYTE, 0, 1, MPI_COMM_NULL, &request), MPI_ERR_COMM,
-          NULL, "no communicator");
+    fails(gpubind_send_init(out.at, 1, MPI_BYTE, 0, 1, MPI_COMM_NULL, &request), MPI_ERR_COMM, NULL,
+          "no communicator");
     fails(gpubind_startall(-1, NULL), MPI_ERR_COUNT, "-1", "fewer than no requests");
     succeeds(gpubind_startall(0, NULL), "startall of none");
     job_result();
@@ -111,12 +111,12 @@ static void for_nobody(void)
     MPI_Status statuses[2];
 
     job_test("MPI_PROC_NULL: complete at once, each time");
-    succeeds(gpubind_recv_init(in.at, BYTES, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
-                               &requests[0]),
-             "recv_init");
-    succeeds(gpubind_send_init(out.at, BYTES, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
-                               &requests[1]),
-             "send_init");
+    succeeds(
+        gpubind_recv_init(in.at, BYTES, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[0]),
+        "recv_init");
+    succeeds(
+        gpubind_send_init(out.at, BYTES, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[1]),
+        "send_init");
     for (int i = 0; i < 3; i++) {
         succeeds(gpubind_startall(2, requests), "startall");
         succeeds(gpubind_waitall(2, requests, statuses), "waitall");
@@ -137,12 +137,12 @@ static void kept_memory(void)
         return;
     }
     need_buffer(&ours, MEMORY_OURS, BYTES);
-    succeeds(gpubind_send_init(ours.at, BYTES, MPI_BYTE, next_rank, 2, MPI_COMM_WORLD,
-                               &requests[1]),
-             "send_init");
-    succeeds(gpubind_recv_init(in.at, BYTES, MPI_BYTE, previous_rank, 2, MPI_COMM_WORLD,
-                               &requests[0]),
-             "recv_init");
+    succeeds(
+        gpubind_send_init(ours.at, BYTES, MPI_BYTE, next_rank, 2, MPI_COMM_WORLD, &requests[1]),
+        "send_init");
+    succeeds(
+        gpubind_recv_init(in.at, BYTES, MPI_BYTE, previous_rank, 2, MPI_COMM_WORLD, &requests[0]),
+        "recv_init");
     fails(gpubind_release(ours.at + 5), MPI_ERR_BUFFER, "persistent", "release");
     fails(gpubind_free(ours.at), MPI_ERR_BUFFER, "persistent", "free");
     succeeds(gpubind_startall(2, requests), "startall");
@@ -185,9 +185,9 @@ static void one_side_is_freed(void)
     job_barrier();
     buffer_reset(&in);
     succeeds(gpubind_start(&requests[1]), "start");
-    succeeds(MPI_GPURecv(in.at, BYTES, MPI_BYTE, previous_rank, 4, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE),
-             "receive");
+    succeeds(
+        MPI_GPURecv(in.at, BYTES, MPI_BYTE, previous_rank, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        "receive");
     received(&in, BYTES, (uint64_t)previous_rank, "received");
     succeeds(gpubind_wait(&requests[1], MPI_STATUS_IGNORE), "wait");
     succeeds(gpubind_request_free(&requests[1]), "request_free");
@@ -206,8 +206,8 @@ static void many(int npairs)
         succeeds(gpubind_send_init(outs.at + 64 * i, 64, MPI_BYTE, next_rank, i, MPI_COMM_WORLD,
                                    &requests[2 * i]),
                  "send_init");
-        succeeds(gpubind_recv_init(ins.at + 64 * i, 64, MPI_BYTE, previous_rank, i,
-                                   MPI_COMM_WORLD, &requests[2 * i + 1]),
+        succeeds(gpubind_recv_init(ins.at + 64 * i, 64, MPI_BYTE, previous_rank, i, MPI_COMM_WORLD,
+                                   &requests[2 * i + 1]),
                  "recv_init");
     }
     for (int round = 0; round < 3; round++) {

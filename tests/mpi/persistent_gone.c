@@ -37,8 +37,7 @@ static void set_up(void)
     cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
     succeeds(gpubind_recv_init(in.at, BYTES, MPI_BYTE, !job.rank, 1, MPI_COMM_WORLD, &requests[0]),
              "recv_init");
-    succeeds(gpubind_send_init(out.at, BYTES, MPI_BYTE, !job.rank, 1, MPI_COMM_WORLD,
-                               &requests[1]),
+    succeeds(gpubind_send_init(out.at, BYTES, MPI_BYTE, !job.rank, 1, MPI_COMM_WORLD, &requests[1]),
              "send_init");
     job_barrier();
     for (int i = 0; i < 2 && !is("message"); i++)

@@ -46,8 +46,8 @@ static void free_beside(bool on_stream)
 {
     struct buffer other;
 
-    job_test("gpubind_free beside a receive that waits %s", on_stream ? "in a stream"
-                                                                      : "since gpubind_start");
+    job_test("gpubind_free beside a receive that waits %s",
+             on_stream ? "in a stream" : "since gpubind_start");
     begin();
     need_buffer(&other, MEMORY_OURS, BYTES);
     if (job.rank == 1) {

@@ -18,13 +18,13 @@ static struct buffer buffers[2];
 static void set_up(int tag, gpubind_request *request)
 {
     if (job.rank == 0)
-        succeeds(gpubind_send_init(buffers[tag].at, BYTES, MPI_BYTE, 1, tag, MPI_COMM_WORLD,
-                                   request),
-                 "send_init");
+        succeeds(
+            gpubind_send_init(buffers[tag].at, BYTES, MPI_BYTE, 1, tag, MPI_COMM_WORLD, request),
+            "send_init");
     else
-        succeeds(gpubind_recv_init(buffers[tag].at, BYTES, MPI_BYTE, 0, tag, MPI_COMM_WORLD,
-                                   request),
-                 "recv_init");
+        succeeds(
+            gpubind_recv_init(buffers[tag].at, BYTES, MPI_BYTE, 0, tag, MPI_COMM_WORLD, request),
+            "recv_init");
 }
 
 /* A first start on a stream, on both sides: from then on they have a channel. */
@@ -184,9 +184,9 @@ static void go_on_alone(int who, gpubind_request *request)
     else if (job.rank == 0)
         succeeds(MPI_GPUSend(buffers[0].at, BYTES, MPI_BYTE, 1, 0, MPI_COMM_WORLD), "send");
     else
-        succeeds(MPI_GPURecv(buffers[0].at, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
-                 "receive");
+        succeeds(
+            MPI_GPURecv(buffers[0].at, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+            "receive");
     if (job.rank != who) {
         succeeds(gpubind_wait(request, MPI_STATUS_IGNORE), "wait for a message");
         free_it(request);

@@ -14,8 +14,8 @@ static const struct {
     enum memory kind;
     size_t nbytes;
     bool irregular;
-} kinds[CHANNELS] = {{MEMORY_DEVICE, 40000, false}, {MEMORY_PINNED, 70001, false},
-                     {MEMORY_DEVICE, 48 * 500, true}};
+} kinds[CHANNELS] = {
+    {MEMORY_DEVICE, 40000, false}, {MEMORY_PINNED, 70001, false}, {MEMORY_DEVICE, 48 * 500, true}};
 
 static struct channel {
     struct buffer out, in, source, result;
@@ -138,7 +138,8 @@ static void check(int i)
 static void all_at_once(bool host)
 {
     job_test(host ? "linked and other messages in one call, some by the host"
-                  : "linked and other messages in one call, %d calls, none waited for", ROUNDS);
+                  : "linked and other messages in one call, %d calls, none waited for",
+             ROUNDS);
     make_all();
     if (job.rank == 0)
         gpu_keep_busy(stream);
@@ -203,9 +204,9 @@ static void beside(void)
     job_test("a receive of before, whose message comes after, does not hold them");
     need_buffer(&early, MEMORY_DEVICE, 1000);
     make_all();
-    succeeds(gpubind_irecv_on_stream(early.at, 1000, MPI_BYTE, previous_rank, 9, MPI_COMM_WORLD,
-                                     stream),
-             "irecv_on_stream");
+    succeeds(
+        gpubind_irecv_on_stream(early.at, 1000, MPI_BYTE, previous_rank, 9, MPI_COMM_WORLD, stream),
+        "irecv_on_stream");
     before(1, 0);
     succeeds(gpubind_startall_on_stream(2 * CHANNELS, requests, stream), "startall_on_stream");
     succeeds(gpubind_isend_on_stream(channels[1].in.at, 1000, MPI_BYTE, next_rank, 9,

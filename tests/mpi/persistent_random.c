@@ -30,13 +30,17 @@ struct got {
     int from, tag, nbytes, id, seen_tag, seen_nbytes;
 };
 
-static const struct step senders[PERSISTENT] = {
-    {0, 0, 0, 100, false}, {1, 0, 0, 0, false}, {2, 0, 1, 30000, false},
-    {3, 0, 2, 16384, false}, {4, 0, 2, LARGEST, false}};
+static const struct step senders[PERSISTENT] = {{0, 0, 0, 100, false},
+                                                {1, 0, 0, 0, false},
+                                                {2, 0, 1, 30000, false},
+                                                {3, 0, 2, 16384, false},
+                                                {4, 0, 2, LARGEST, false}};
+/* clang-format off */
 static const struct step receivers[PERSISTENT] = {
     {0, 0, 0, LARGEST, false}, {1, MPI_ANY_SOURCE, 1, LARGEST, false},
     {2, 0, MPI_ANY_TAG, LARGEST, false}, {3, 0, 2, LARGEST, false},
     {4, MPI_ANY_SOURCE, MPI_ANY_TAG, LARGEST, false}};
+/* clang-format on */
 
 static int any(uint64_t *state, int most)
 {
@@ -236,8 +240,8 @@ static void our_begin(const struct step *step, int i, uint64_t seed, gpubind_req
                                request),
                  "isend");
     else
-        succeeds(gpubind_irecv(buffer->at, LARGEST, MPI_BYTE, step->from, step->tag,
-                               MPI_COMM_WORLD, request),
+        succeeds(gpubind_irecv(buffer->at, LARGEST, MPI_BYTE, step->from, step->tag, MPI_COMM_WORLD,
+                               request),
                  "irecv");
 }
 
@@ -255,9 +259,9 @@ static void our_end(const struct step *step, int i, uint64_t seed, gpubind_reque
 {
     MPI_Status status;
 
-    succeeds(gpubind_wait(step->persistent < 0 ? request : &our_requests[step->persistent],
-                          &status),
-             "wait");
+    succeeds(
+        gpubind_wait(step->persistent < 0 ? request : &our_requests[step->persistent], &status),
+        "wait");
     if (job.rank == 0)
         return;
     status_is(&status, wanted->from, wanted->tag, wanted->nbytes, "a receive");

@@ -8,7 +8,7 @@
 #include "tests/mpi/tests.h"
 
 static struct buffer out[3], in[3];
-static int size; /* bytes of a message */
+static int size;        /* bytes of a message */
 static const char *way; /* of the data */
 
 static void set_up(int i, int tag, gpubind_request *request)
@@ -69,7 +69,8 @@ static void with_plain_ones(void)
 {
     gpubind_request request;
 
-    job_test("a persistent send to any receive, a persistent receive from any send (%d bytes, %s)", size, way);
+    job_test("a persistent send to any receive, a persistent receive from any send (%d bytes, %s)",
+             size, way);
     if (job.rank == 0)
         set_up(0, 0, &request);
     for (uint64_t round = 0; round < 2; round++) {
@@ -113,9 +114,9 @@ static void in_order(bool persistent_first)
     if (job.rank == 0) {
         if (persistent_first)
             start(&request);
-        succeeds(gpubind_isend(out[persistent_first].at, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
-                               &other),
-                 "isend");
+        succeeds(
+            gpubind_isend(out[persistent_first].at, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &other),
+            "isend");
         if (!persistent_first)
             start(&request);
         wait_for(&other);
@@ -142,7 +143,8 @@ static void seen_by_probes(void)
     struct gpubind_message message;
     void *taken = NULL;
 
-    job_test("probes see messages of persistent sends, recv_alloc takes them (%d bytes, %s)", size, way);
+    job_test("probes see messages of persistent sends, recv_alloc takes them (%d bytes, %s)", size,
+             way);
     fill(40);
     if (job.rank < 2)
         set_up(0, 0, &request);
@@ -238,7 +240,9 @@ static void freed_while_active(void)
     gpubind_request request;
     MPI_Request all;
 
-    job_test("request_free of an active request returns, and the message goes its way (%d bytes, %s)", size, way);
+    job_test(
+        "request_free of an active request returns, and the message goes its way (%d bytes, %s)",
+        size, way);
     fill(80);
     if (job.rank == 1) {
         set_up(0, 0, &request);
@@ -281,8 +285,8 @@ static void set_up_often(int n)
     gpubind_request request;
     size_t before = 0;
 
-    job_test("%d persistent sends, each set up, started once and received plainly (%d bytes, %s)", n,
-             size, way);
+    job_test("%d persistent sends, each set up, started once and received plainly (%d bytes, %s)",
+             n, size, way);
     for (int i = 0; i < n; i++) {
         if (i == n / 2)
             before = heap();

@@ -25,11 +25,10 @@ static void make_pair(void)
     need_buffer(&in, MEMORY_DEVICE, BYTES);
     need_buffer(&source, MEMORY_DEVICE, ROUNDS * BYTES);
     need_buffer(&result, MEMORY_DEVICE, ROUNDS * BYTES);
-    succeeds(gpubind_recv_init(in.at, BYTES, MPI_BYTE, previous_rank, 1, MPI_COMM_WORLD,
-                               &requests[0]),
-             "recv_init");
-    succeeds(gpubind_send_init(out.at, BYTES, MPI_BYTE, next_rank, 1, MPI_COMM_WORLD,
-                               &requests[1]),
+    succeeds(
+        gpubind_recv_init(in.at, BYTES, MPI_BYTE, previous_rank, 1, MPI_COMM_WORLD, &requests[0]),
+        "recv_init");
+    succeeds(gpubind_send_init(out.at, BYTES, MPI_BYTE, next_rank, 1, MPI_COMM_WORLD, &requests[1]),
              "send_init");
 }
 
@@ -197,20 +196,19 @@ static void nth_meets_nth(void)
         if (job.rank == 0)
             buffer_fill(&buffers[i], 0, 1000, (uint64_t)i);
         if (job.rank == 0)
-            succeeds(gpubind_send_init(buffers[i].at, 1000, MPI_BYTE, 1, 9, MPI_COMM_WORLD,
-                                       &all[i]),
-                     "send_init");
+            succeeds(
+                gpubind_send_init(buffers[i].at, 1000, MPI_BYTE, 1, 9, MPI_COMM_WORLD, &all[i]),
+                "send_init");
         else if (job.rank == 1)
-            succeeds(gpubind_recv_init(buffers[i].at, 1000, MPI_BYTE, 0, 9, MPI_COMM_WORLD,
-                                       &all[i]),
-                     "recv_init");
+            succeeds(
+                gpubind_recv_init(buffers[i].at, 1000, MPI_BYTE, 0, 9, MPI_COMM_WORLD, &all[i]),
+                "recv_init");
     }
     job_barrier(); /* they are set up, so that the first starts connect them */
     for (int i = 0; i < 3 && job.rank < 2; i++) {
         const int which = orders[job.rank][i];
 
-        succeeds(gpubind_startall_on_stream(1, &all[which], streams[which]),
-                 "startall_on_stream");
+        succeeds(gpubind_startall_on_stream(1, &all[which], streams[which]), "startall_on_stream");
     }
     for (int i = 0; i < 3; i++) {
         cuda.cuStreamSynchronize(streams[i]);

@@ -25,8 +25,8 @@ static MPI_Datatype subarray(uint64_t *state)
         parts[d] = any(state, 1, sizes[d]);
         starts[d] = any(state, 0, sizes[d] - parts[d]);
     }
-    MPI_Type_create_subarray(3, sizes, parts, starts, any(state, 0, 1) ? MPI_ORDER_C
-                                                                       : MPI_ORDER_FORTRAN,
+    MPI_Type_create_subarray(3, sizes, parts, starts,
+                             any(state, 0, 1) ? MPI_ORDER_C : MPI_ORDER_FORTRAN,
                              any(state, 0, 1) ? MPI_DOUBLE : MPI_SHORT, &type);
     return type;
 }
@@ -145,9 +145,9 @@ static void pass(const struct message *m, enum memory from, enum memory to, int 
     succeeds(gpubind_send_init(out.at, m->n, copy, next_rank, 4, MPI_COMM_WORLD, &requests[1]),
              "send_init");
     MPI_Type_free(&copy);
-    succeeds(gpubind_recv_init(in.at, m->room, m->to, previous_rank, 4, MPI_COMM_WORLD,
-                               &requests[0]),
-             "recv_init");
+    succeeds(
+        gpubind_recv_init(in.at, m->room, m->to, previous_rank, 4, MPI_COMM_WORLD, &requests[0]),
+        "recv_init");
     for (int i = 0; i < 2; i++) {
         buffer_fill(&out, 0, SPAN, (uint64_t)(job.rank + 10 * i));
         buffer_reset(&in);
@@ -203,9 +203,9 @@ static void too_long(enum memory to)
     buffer_reset(&in);
     succeeds(gpubind_send_init(out.at, 1000, MPI_BYTE, next_rank, 4, MPI_COMM_WORLD, &requests[1]),
              "send_init");
-    succeeds(gpubind_recv_init(in.at, 999, MPI_BYTE, previous_rank, 4, MPI_COMM_WORLD,
-                               &requests[0]),
-             "recv_init");
+    succeeds(
+        gpubind_recv_init(in.at, 999, MPI_BYTE, previous_rank, 4, MPI_COMM_WORLD, &requests[0]),
+        "recv_init");
     for (int i = 0; i < 3; i++) {
         succeeds(gpubind_startall(2, requests), "startall");
         fails(gpubind_wait(&requests[0], &status), MPI_ERR_TRUNCATE, "999", "wait");

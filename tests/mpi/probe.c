@@ -111,8 +111,7 @@ static void nothing_comes(void)
         is_int(message.tag, 2, "the tag that probe sees");
         is_int(message.nbytes, 20, "the size that probe sees");
         succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
-        succeeds(MPI_GPURecv(device.at, BYTES, MPI_BYTE, 1, 2, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE),
+        succeeds(MPI_GPURecv(device.at, BYTES, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "receive");
     }
     job_result();
@@ -183,9 +182,9 @@ static void allocated(void)
         void *at = &message;
 
         memset(&message, 0x55, sizeof message);
-        if (!succeeds(gpubind_recv_alloc(&at, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
-                                         &message),
-                      "recv_alloc"))
+        if (!succeeds(
+                gpubind_recv_alloc(&at, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message),
+                "recv_alloc"))
             break;
         if (!expect(message.source > 0 && message.source < job.size && message.tag >= 0 &&
                         message.tag < each,

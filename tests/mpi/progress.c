@@ -15,7 +15,6 @@
 
 enum kind { PLAIN, STRIDED, PERSISTENT, ON_STREAM, KINDS };
 
-
 /* One side of the messages of a thread. */
 struct side {
     MPI_Comm comm;
@@ -28,8 +27,8 @@ struct side {
 static const struct size {
     enum memory memory;
     size_t nbytes;
-} sizes[] = {{MEMORY_HOST, 1000},    {MEMORY_HOST, 20000},   {MEMORY_HOST, LARGEST},
-             {MEMORY_DEVICE, 1000},  {MEMORY_DEVICE, 20000}, {MEMORY_DEVICE, LARGEST}};
+} sizes[] = {{MEMORY_HOST, 1000},   {MEMORY_HOST, 20000},   {MEMORY_HOST, LARGEST},
+             {MEMORY_DEVICE, 1000}, {MEMORY_DEVICE, 20000}, {MEMORY_DEVICE, LARGEST}};
 #define SIZES ((int)(sizeof sizes / sizeof *sizes))
 #define LARGE_HOST 2
 #define LARGE_DEVICE 5
@@ -138,8 +137,8 @@ static bool is_possible(enum kind kind)
 
     if (kind != ON_STREAM)
         return true;
-    return gpu_count > 0 && (job.threads == MPI_THREAD_MULTIPLE || !path ||
-                             strcmp(path, "network") != 0);
+    return gpu_count > 0 &&
+           (job.threads == MPI_THREAD_MULTIPLE || !path || strcmp(path, "network") != 0);
 }
 
 static void all_of(struct side *side, const struct mpi_call *call, bool every)

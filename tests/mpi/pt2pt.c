@@ -33,9 +33,9 @@ static void receive_one(const struct buffer *in, size_t nbytes, int step)
     MPI_Status status;
 
     buffer_reset(in);
-    succeeds(MPI_GPURecv(in->at, (int)(nbytes + ROOM), MPI_BYTE, partner, step, MPI_COMM_WORLD,
-                         &status),
-             "receive of %zu bytes", nbytes);
+    succeeds(
+        MPI_GPURecv(in->at, (int)(nbytes + ROOM), MPI_BYTE, partner, step, MPI_COMM_WORLD, &status),
+        "receive of %zu bytes", nbytes);
     status_is(&status, partner, step, (MPI_Count)nbytes, "receive");
     received(in, nbytes, seed_of(partner, step), "receive");
 }
@@ -63,9 +63,9 @@ static void nonblocking(const struct buffer *out, const struct buffer *in, int n
         succeeds(gpubind_irecv(in->at, nbytes + ROOM, MPI_BYTE, partner, step, MPI_COMM_WORLD,
                                &requests[0]),
                  "irecv");
-        succeeds(gpubind_isend(out->at, nbytes, MPI_BYTE, partner, step, MPI_COMM_WORLD,
-                               &requests[1]),
-                 "isend");
+        succeeds(
+            gpubind_isend(out->at, nbytes, MPI_BYTE, partner, step, MPI_COMM_WORLD, &requests[1]),
+            "isend");
         succeeds(gpubind_waitall(2, requests, statuses), "waitall, %d bytes", nbytes);
         expect(!requests[0] && !requests[1], "waitall leaves a request");
         status_is(&statuses[0], partner, step, nbytes, "irecv");
@@ -130,8 +130,8 @@ static void in_the_middle(void)
         buffer_reset(&in);
         buffer_fill(&out, offsets[i], nbytes, seed_of(job.rank, i));
         succeeds(gpubind_sendrecv(out.at + offsets[i], (int)nbytes, MPI_BYTE, partner, i,
-                                  in.at + there, (int)nbytes, MPI_BYTE, partner, i,
-                                  MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                                  in.at + there, (int)nbytes, MPI_BYTE, partner, i, MPI_COMM_WORLD,
+                                  MPI_STATUS_IGNORE),
                  "sendrecv");
         expect(buffer_holds(&in, there, nbytes, seed_of(partner, i), NULL),
                "wrong bytes at offset %zu", there);
@@ -166,8 +166,8 @@ static void with_64_bit_counts(void)
     succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
     received(&in, 5000, seed_of(partner, 1), "irecv_c");
     buffer_reset(&in);
-    succeeds(gpubind_sendrecv_c(out.at, 5000, MPI_BYTE, partner, 3, in.at, 6000, MPI_BYTE,
-                                partner, 3, MPI_COMM_WORLD, &status),
+    succeeds(gpubind_sendrecv_c(out.at, 5000, MPI_BYTE, partner, 3, in.at, 6000, MPI_BYTE, partner,
+                                3, MPI_COMM_WORLD, &status),
              "sendrecv_c");
     status_is(&status, partner, 3, 5000, "sendrecv_c");
     received(&in, 5000, seed_of(partner, 1), "sendrecv_c");
@@ -256,16 +256,14 @@ void test_huge(void)
     job_test("more than 2 GiB");
     need_buffer(&one, MEMORY_DEVICE, nbytes);
     if (job.rank == 1) {
-        succeeds(MPI_GPURecv_c(one.at, (MPI_Count)nbytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
-                               &status),
+        succeeds(MPI_GPURecv_c(one.at, (MPI_Count)nbytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &status),
                  "receive");
         status_is(&status, 0, 0, (MPI_Count)nbytes, "receive");
         received(&one, nbytes, 77, "receive");
     }
     if (job.rank == 0) {
         buffer_fill(&one, 0, nbytes, 77);
-        succeeds(MPI_GPUSend_c(one.at, (MPI_Count)nbytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD),
-                 "send");
+        succeeds(MPI_GPUSend_c(one.at, (MPI_Count)nbytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD), "send");
     }
     buffer_clear(&one);
     job_result();

@@ -99,8 +99,8 @@ static MPI_Datatype subarray_of(uint64_t *state, MPI_Datatype part)
         parts[d] = any(state, 1, sizes[d]);
         starts[d] = any(state, 0, sizes[d] - parts[d]);
     }
-    MPI_Type_create_subarray(n, sizes, parts, starts, any(state, 0, 1) ? MPI_ORDER_C : MPI_ORDER_FORTRAN,
-                             part, &type);
+    MPI_Type_create_subarray(n, sizes, parts, starts,
+                             any(state, 0, 1) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, part, &type);
     return type;
 }
 
@@ -112,7 +112,8 @@ static MPI_Datatype resized(uint64_t *state, MPI_Datatype part)
     MPI_Type_get_extent(part, &lower, &extent);
     if (any(state, 0, 4) == 0) /* elements that overlap, perhaps */
         extent = extent / 2 / 8 * 8;
-    MPI_Type_create_resized(part, lower - any(state, 0, 2) * 8, extent + any(state, 0, 3) * 8, &type);
+    MPI_Type_create_resized(part, lower - any(state, 0, 2) * 8, extent + any(state, 0, 3) * 8,
+                            &type);
     return type;
 }
 

@@ -92,8 +92,8 @@ static MPI_Datatype of_lists(int n)
 static const struct {
     const char *name;
     MPI_Datatype (*make)(int n);
-} kinds[] = {{"a vector of bytes", of_vector},     {"vectors in a vector", of_vectors},
-             {"resized elements", of_resized},     {"a subarray", of_subarray},
+} kinds[] = {{"a vector of bytes", of_vector},      {"vectors in a vector", of_vectors},
+             {"resized elements", of_resized},      {"a subarray", of_subarray},
              {"a subarray of Fortran", of_columns}, {"a struct of one", of_struct},
              {"lists with one distance", of_lists}};
 

@@ -125,12 +125,13 @@ static void too_many(void)
               MPI_ERR_COUNT, NULL, "recv_c");
         fails(gpubind_isend_c(out.at, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request),
               MPI_ERR_COUNT, NULL, "isend_c");
-        fails(gpubind_ssend_c(out.at, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT,
-              NULL, "ssend_c");
+        fails(gpubind_ssend_c(out.at, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, NULL,
+              "ssend_c");
         fails(gpubind_send_init_c(out.at, count, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request),
               MPI_ERR_COUNT, NULL, "send_init_c");
         fails(gpubind_sendrecv_replace_c(out.at, count, MPI_DOUBLE, 0, 0, 0, 0, MPI_COMM_WORLD,
-                                         MPI_STATUS_IGNORE), MPI_ERR_COUNT, NULL, "replace_c");
+                                         MPI_STATUS_IGNORE),
+              MPI_ERR_COUNT, NULL, "replace_c");
     }
     MPI_Type_create_resized(MPI_BYTE, 0, (MPI_Aint)1 << 40, &wide);
     MPI_Type_commit(&wide);
@@ -143,7 +144,8 @@ static void too_many(void)
     MPI_Type_free(&type);
     MPI_Type_free(&wide);
     job_barrier();
-    succeeds(gpubind_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message), "iprobe");
+    succeeds(gpubind_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message),
+             "iprobe");
     expect(!flag, "something was sent");
     job_result();
 }
@@ -266,7 +268,8 @@ static void errors_in_status(int how)
             send_to_0(i);
     for (int i = 0; i < 3 && job.rank == 0; i++)
         succeeds(gpubind_irecv(parts[i].at, i == 1 ? 10 : BYTES, MPI_BYTE, 1, i, MPI_COMM_WORLD,
-                               &requests[i]), "irecv");
+                               &requests[i]),
+                 "irecv");
     for (int left = 3; job.rank == 0 && left > 0;) {
         if (how < 2) {
             result = how ? gpubind_testall(3, requests, &flag, statuses)
@@ -372,7 +375,8 @@ static void freed_and_left(void)
     if (job.rank == 0) /* the other rank is in the library meanwhile */
         succeeds(MPI_GPUSend(NULL, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD), "send");
     if (job.rank == 1)
-        succeeds(MPI_GPURecv(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "receive");
+        succeeds(MPI_GPURecv(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                 "receive");
     job_result();
 }
 
@@ -419,7 +423,8 @@ static void cancelled(void)
         for (int i = 0; i < 3; i++) {
             buffer_reset(&parts[i]);
             succeeds(gpubind_irecv(parts[i].at, BYTES, MPI_BYTE, i == 1 ? MPI_ANY_SOURCE : 1, 5,
-                                   MPI_COMM_WORLD, &requests[i]), "irecv");
+                                   MPI_COMM_WORLD, &requests[i]),
+                     "irecv");
         }
         /* The first two of three; what comes goes to the third. */
         succeeds(gpubind_cancel(&requests[0]), "cancel");
@@ -467,8 +472,9 @@ static void cancelled(void)
         received(&parts[0], BYTES, 6, "the message");
     }
     /* Of nobody: complete already. */
-    succeeds(gpubind_irecv(parts[0].at, BYTES, MPI_BYTE, MPI_PROC_NULL, 6, MPI_COMM_WORLD,
-                           &requests[0]), "irecv");
+    succeeds(
+        gpubind_irecv(parts[0].at, BYTES, MPI_BYTE, MPI_PROC_NULL, 6, MPI_COMM_WORLD, &requests[0]),
+        "irecv");
     succeeds(gpubind_cancel(&requests[0]), "cancel of nobody's");
     succeeds(gpubind_wait(&requests[0], &status), "wait");
     status_is(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0, "nobody's");

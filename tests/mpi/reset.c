@@ -49,9 +49,9 @@ static void pass_on_stream(void)
         buffer_reset(&in);
         succeeds(gpubind_isend(out.at, LARGE, MPI_BYTE, next, 1, MPI_COMM_WORLD, &request),
                  "isend");
-        succeeds(gpubind_recv_on_stream(in.at, LARGE, MPI_BYTE, last, 1, MPI_COMM_WORLD,
-                                        streams[s]),
-                 "recv_on_stream");
+        succeeds(
+            gpubind_recv_on_stream(in.at, LARGE, MPI_BYTE, last, 1, MPI_COMM_WORLD, streams[s]),
+            "recv_on_stream");
         succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
         cuda.cuStreamSynchronize(streams[s]);
         received(&in, LARGE, (uint64_t)last, "on a stream");

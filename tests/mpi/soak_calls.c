@@ -136,8 +136,8 @@ static int receive_probed(struct message *message, MPI_Comm comm)
 static int receive_new(struct message *message, MPI_Comm comm)
 {
     struct gpubind_message got;
-    const int status =
-        gpubind_recv_alloc(&message->made, message->source, message->wanted, comm, &got);
+    const int status = gpubind_recv_alloc(&message->made, message->source, message->wanted, comm,
+                                          &got);
 
     if (status == MPI_SUCCESS)
         is_described(message, &got);
@@ -146,9 +146,9 @@ static int receive_new(struct message *message, MPI_Comm comm)
 
 static int receive_started(struct message *message, MPI_Comm comm, struct pending *pending)
 {
-    const int status =
-        gpubind_recv_init(slot_at(&message->in), message->got.count, message->got.type,
-                          message->source, message->wanted, comm, &message->requests[1]);
+    const int status = gpubind_recv_init(slot_at(&message->in), message->got.count,
+                                         message->got.type, message->source, message->wanted, comm,
+                                         &message->requests[1]);
 
     message->waits = pending->n;
     return status == MPI_SUCCESS ? start(message->requests[1], pending) : status;

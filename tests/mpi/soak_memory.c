@@ -8,7 +8,7 @@
 #include "tests/mpi/soak.h"
 
 #define ARENA_BYTES ((size_t)6 << 20)
-#define PAGE        4096
+#define PAGE 4096
 
 static const enum memory kinds[] = {
     MEMORY_DEVICE,  MEMORY_DEVICE, MEMORY_OURS,       MEMORY_HOST, MEMORY_POOL,
@@ -66,8 +66,8 @@ static void take(struct slot *slot, int which, size_t offset, struct layout layo
 
     *slot = (struct slot){.layout = layout};
     if (arenas[which].used + nbytes <= arena->nbytes) {
-        slot->view =
-            (struct buffer){arena->at + arenas[which].used + offset, layout.room, arena->kind};
+        slot->view = (struct buffer){arena->at + arenas[which].used + offset, layout.room,
+                                     arena->kind};
         arenas[which].used += nbytes;
     } else {
         slot->alone = true;

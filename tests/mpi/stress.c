@@ -1,9 +1,9 @@
 /* `ranks stress THREADS SEED SECONDS`: random exchanges, each byte looked at. Every
  * thread has communicators and buffers of its own. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,8 +37,7 @@ static const struct buffer *arena(const struct player *player, const struct mess
 /* The message that a receive got, which was posted for `slot`; source and tag are its
  * status'. A wildcard source takes another's maybe: of those from one rank with one tag
  * the first that was posted takes the first that was sent. */
-static struct message *message_of(struct player *player, struct message *slot, int source,
-                                  int tag)
+static struct message *message_of(struct player *player, struct message *slot, int source, int tag)
 {
     if (player->round.naming >= ANY_SOURCE_OF_TAG)
         return round_find(&player->round, job.rank, slot->comm, source, tag);
@@ -96,12 +95,11 @@ static void post(struct player *player, struct message *message, bool receives)
     player->receives[player->nrequests++] = receives ? message : NULL;
     if (receives)
         succeeds(gpubind_irecv(buffer->at + message->to, STRESS_LARGEST, MPI_BYTE,
-                               source_of(player, message), tag_of(player, message), comm,
-                               request),
+                               source_of(player, message), tag_of(player, message), comm, request),
                  "irecv");
     else
-        succeeds(gpubind_isend(buffer->at + message->from, message->nbytes, MPI_BYTE,
-                               message->dest, message->tag, comm, request),
+        succeeds(gpubind_isend(buffer->at + message->from, message->nbytes, MPI_BYTE, message->dest,
+                               message->tag, comm, request),
                  "isend of %d bytes", message->nbytes);
 }
 
@@ -133,8 +131,8 @@ static void probe(struct player *player, struct message *slot)
     void *made = NULL;
 
     if (gpu_count && random_next(&player->own) % 2) {
-        if (!succeeds(gpubind_recv_alloc(&made, source_of(player, slot), tag_of(player, slot),
-                                         comm, &message),
+        if (!succeeds(gpubind_recv_alloc(&made, source_of(player, slot), tag_of(player, slot), comm,
+                                         &message),
                       "recv_alloc"))
             return;
         arrived(player, slot, message.source, message.tag, message.nbytes, made ? made : in->at);
@@ -286,8 +284,7 @@ void test_stress(void)
     struct player *players = calloc(MAX_THREADS, sizeof *players);
     pthread_t others[MAX_THREADS];
 
-    job_test("stress: %d thread%s, seed %d, %d s", threads, threads == 1 ? "" : "s", seed,
-             seconds);
+    job_test("stress: %d thread%s, seed %d, %d s", threads, threads == 1 ? "" : "s", seed, seconds);
     if (threads > 1 && job.threads < MPI_THREAD_MULTIPLE) {
         job_skip("no MPI_THREAD_MULTIPLE");
         return;

@@ -65,7 +65,8 @@ static void send(const struct side *side, int verb)
     gpubind_request request;
 
     if (verb == 0) {
-        succeeds(MPI_GPUSend(start_of(side), side->count, side->type, 1, 3, MPI_COMM_WORLD), "send");
+        succeeds(MPI_GPUSend(start_of(side), side->count, side->type, 1, 3, MPI_COMM_WORLD),
+                 "send");
         return;
     }
     succeeds(gpubind_isend(start_of(side), side->count, side->type, 1, 3, MPI_COMM_WORLD, &request),
@@ -169,8 +170,8 @@ static void compare_rows(const char *here, int rows, int nbytes, const char *wha
         char value = row < rows ? (char)row : 0x77;
 
         for (int i = 0; i < STRIDE; i++)
-            if (!expect(at[i] == (i < nbytes ? value : 0x77), "%s: row %d, byte %d is %d", what, row,
-                        i, at[i]))
+            if (!expect(at[i] == (i < nbytes ? value : 0x77), "%s: row %d, byte %d is %d", what,
+                        row, i, at[i]))
                 return;
     }
 }
@@ -238,14 +239,16 @@ static void exchange(void)
     for (int round = 0; round < 50 && job.rank < 2; round++) {
         gpubind_request requests[6];
 
-        succeeds(gpubind_sendrecv(grid.at, 1, type, !job.rank, 1, grid.at + 8, 1, type,
-                                  !job.rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        succeeds(gpubind_sendrecv(grid.at, 1, type, !job.rank, 1, grid.at + 8, 1, type, !job.rank,
+                                  1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                  "sendrecv");
         for (int i = 0; i < 3; i++) {
             succeeds(gpubind_irecv(grid.at + 16 + 8 * i, 1, type, !job.rank, i, MPI_COMM_WORLD,
-                                   &requests[i]), "irecv");
-            succeeds(gpubind_isend(grid.at, 1, type, !job.rank, i, MPI_COMM_WORLD,
-                                   &requests[3 + i]), "isend");
+                                   &requests[i]),
+                     "irecv");
+            succeeds(
+                gpubind_isend(grid.at, 1, type, !job.rank, i, MPI_COMM_WORLD, &requests[3 + i]),
+                "isend");
         }
         succeeds(gpubind_waitall(6, requests, MPI_STATUSES_IGNORE), "waitall");
     }

@@ -62,7 +62,8 @@ static void send_burst(int round, bool one_by_one)
     }
     for (int i = 0; i < BURST; i++) {
         succeeds(gpubind_isend(out[i].buffer.at + out[i].origin, out[i].count, out[i].type, 1,
-                               tag_of(i), MPI_COMM_WORLD, &requests[i]), "isend");
+                               tag_of(i), MPI_COMM_WORLD, &requests[i]),
+                 "isend");
         MPI_Type_free(&out[i].type);
     }
     if (!one_by_one)
@@ -103,10 +104,12 @@ static void receive_burst(int round, bool blocking)
 
         if (blocking)
             succeeds(MPI_GPURecv(at, into[i].count, into[i].type, 0, tag_of(i), MPI_COMM_WORLD,
-                                 MPI_STATUS_IGNORE), "receive");
+                                 MPI_STATUS_IGNORE),
+                     "receive");
         else
             succeeds(gpubind_irecv(at, into[i].count, into[i].type, 0, tag_of(i), MPI_COMM_WORLD,
-                                   &requests[k]), "irecv");
+                                   &requests[k]),
+                     "irecv");
     }
     if (!blocking)
         succeeds(gpubind_waitall(BURST, requests, MPI_STATUSES_IGNORE), "waitall");
@@ -169,8 +172,9 @@ static void awaited(void)
         } else {
             memset(got, 0x77, BYTES);
             gpu_put(into[0].buffer.at, got, BYTES);
-            succeeds(MPI_GPURecv(into[0].buffer.at, 1, type, 0, 1, MPI_COMM_WORLD,
-                                 MPI_STATUS_IGNORE), "receive");
+            succeeds(
+                MPI_GPURecv(into[0].buffer.at, 1, type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                "receive");
             compare(round, 0);
         }
         MPI_Type_free(&type);

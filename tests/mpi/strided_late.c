@@ -38,8 +38,8 @@ static void hold(uint64_t seed)
     buffer_reset(&rows);
     buffer_fill(&source, 0, AREA, seed);
     cuda.cuLaunchHostFunc(CUDA_LEGACY_STREAM, wait_for_release, NULL);
-    cuda.cuMemcpyDtoDAsync_v2((cuda_address)(uintptr_t)rows.at,
-                              (cuda_address)(uintptr_t)source.at, AREA, CUDA_LEGACY_STREAM);
+    cuda.cuMemcpyDtoDAsync_v2((cuda_address)(uintptr_t)rows.at, (cuda_address)(uintptr_t)source.at,
+                              AREA, CUDA_LEGACY_STREAM);
 }
 
 static MPI_Datatype column(int n, bool irregular)
@@ -91,10 +91,12 @@ static void pass_contiguous(void)
 {
     gpubind_request requests[2];
 
-    succeeds(gpubind_irecv(small_in.at, SMALL, MPI_BYTE, !job.rank, 2, MPI_COMM_WORLD,
-                           &requests[0]), "irecv");
-    succeeds(gpubind_isend(small_out.at, SMALL, MPI_BYTE, !job.rank, 2, MPI_COMM_WORLD,
-                           &requests[1]), "isend");
+    succeeds(
+        gpubind_irecv(small_in.at, SMALL, MPI_BYTE, !job.rank, 2, MPI_COMM_WORLD, &requests[0]),
+        "irecv");
+    succeeds(
+        gpubind_isend(small_out.at, SMALL, MPI_BYTE, !job.rank, 2, MPI_COMM_WORLD, &requests[1]),
+        "isend");
     succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
 }
 

@@ -53,7 +53,8 @@ static void message(const struct buffer *buffer, uint64_t seed, bool from_gpu, b
         succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
     if (job.rank == 1) {
         cuda.cuCtxSynchronize();
-        received(buffer, NBYTES, seed, from_gpu ? "copied from GPU memory" : "copied from the host");
+        received(buffer, NBYTES, seed,
+                 from_gpu ? "copied from GPU memory" : "copied from the host");
     }
 }
 
@@ -133,8 +134,8 @@ static void test_unwaited(enum next next)
     if (job.rank == 0)
         send_unwaited(&buffer, next);
     if (job.rank == 1) {
-        succeeds(MPI_GPURecv(buffer.at, NBYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
-                             MPI_STATUS_IGNORE), "receive");
+        succeeds(MPI_GPURecv(buffer.at, NBYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                 "receive");
         for (int i = 0; i < 5; i++)
             succeeds(MPI_GPUSend(&i, 1, MPI_INT, 0, 1, MPI_COMM_WORLD), "send");
         MPI_Barrier(MPI_COMM_WORLD);

@@ -82,7 +82,8 @@ static void blocking(const struct buffer *out, const struct buffer *in, int nbyt
     if (job.rank == 0) {
         buffer_fill(out, 0, (size_t)nbytes * (strided ? 2 : 1), 9);
         succeeds(gpubind_ssend(out->at, strided ? nbytes / 8 : nbytes, strided ? halves : MPI_BYTE,
-                               1, 4, MPI_COMM_WORLD), "ssend");
+                               1, 4, MPI_COMM_WORLD),
+                 "ssend");
         for (int i = 0; i < 200 && !there; i++)
             MPI_Iprobe(1, 5, job.plain, &there, MPI_STATUS_IGNORE);
         expect(there, "%d bytes of %s: ssend returns before the receive", nbytes,
@@ -107,7 +108,8 @@ static void other_ends(void)
     job_test("issend to itself, to nobody, into too small a buffer, into a posted receive");
     buffer_fill(&outs[1], 0, 5000, 9);
     buffer_reset(&ins[1]);
-    succeeds(gpubind_issend(outs[1].at, 5000, MPI_BYTE, 0, 1, MPI_COMM_SELF, &requests[0]), "issend");
+    succeeds(gpubind_issend(outs[1].at, 5000, MPI_BYTE, 0, 1, MPI_COMM_SELF, &requests[0]),
+             "issend");
     succeeds(gpubind_test(&requests[0], &flag, MPI_STATUS_IGNORE), "test");
     expect(!flag, "complete before its receive, to itself");
     succeeds(gpubind_irecv(ins[1].at, 5000, MPI_BYTE, 0, 1, MPI_COMM_SELF, &requests[1]), "irecv");
@@ -115,8 +117,9 @@ static void other_ends(void)
     received(&ins[1], 5000, 9, "to itself");
     succeeds(gpubind_ssend(outs[1].at, 10, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD), "nobody");
     succeeds(gpubind_ssend_c(outs[1].at, 10, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD), "nobody");
-    succeeds(gpubind_issend_c(outs[1].at, 10, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD,
-                              &requests[0]), "nobody");
+    succeeds(
+        gpubind_issend_c(outs[1].at, 10, MPI_BYTE, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[0]),
+        "nobody");
     succeeds(gpubind_wait(&requests[0], MPI_STATUS_IGNORE), "wait");
     if (job.rank == 0)
         succeeds(gpubind_ssend(outs[1].at, 5000, MPI_BYTE, 1, 1, MPI_COMM_WORLD), "too long");

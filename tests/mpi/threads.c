@@ -119,9 +119,11 @@ static void takes(struct player *player)
             continue;
         }
         buffer_reset(&player->in);
-        if (!succeeds(gpubind_mprobe(MPI_ANY_SOURCE, 3, player->comm, &matched, &message), "mprobe"))
+        if (!succeeds(gpubind_mprobe(MPI_ANY_SOURCE, 3, player->comm, &matched, &message),
+                      "mprobe"))
             return;
-        succeeds(gpubind_mrecv_c(player->in.at, message.nbytes, MPI_BYTE, &matched, &status), "mrecv");
+        succeeds(gpubind_mrecv_c(player->in.at, message.nbytes, MPI_BYTE, &matched, &status),
+                 "mrecv");
         status_is(&status, 1, 3, message.nbytes, "mrecv");
         received(&player->in, (size_t)message.nbytes, (uint64_t)message.nbytes, "mrecv");
     }

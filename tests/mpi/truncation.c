@@ -20,9 +20,9 @@ static void next_is_right(void)
     MPI_Status status;
 
     buffer_reset(&in);
-    succeeds(MPI_GPURecv(in.at, LARGE, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
-                         &status),
-             "the next receive");
+    succeeds(
+        MPI_GPURecv(in.at, LARGE, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status),
+        "the next receive");
     status_is(&status, 1, 2, 777, "the next receive");
     received(&in, 777, 5, "the next receive");
 }
@@ -55,8 +55,8 @@ static void nonblocking(void)
     if (job.rank == 0) {
         for (int i = 0; i < 3; i++) {
             need_buffer(&parts[i], MEMORY_DEVICE, 1000);
-            succeeds(gpubind_irecv(parts[i].at, i == 1 ? 10 : 1000, MPI_BYTE, 1, 1,
-                                   MPI_COMM_WORLD, &requests[i]),
+            succeeds(gpubind_irecv(parts[i].at, i == 1 ? 10 : 1000, MPI_BYTE, 1, 1, MPI_COMM_WORLD,
+                                   &requests[i]),
                      "irecv");
         }
         fails(gpubind_waitall(3, requests, statuses), MPI_ERR_IN_STATUS, NULL, "waitall");

@@ -55,10 +55,14 @@ static void predefined(void)
         int size;
         const char *name;
     } types[] = {
-        {MPI_INT, sizeof(int), "int"},          {MPI_DOUBLE, sizeof(double), "double"},
-        {MPI_FLOAT, sizeof(float), "float"},    {MPI_CHAR, 1, "char"},
-        {MPI_LONG, sizeof(long), "long"},       {MPI_SHORT, sizeof(short), "short"},
-        {MPI_UINT64_T, 8, "uint64_t"},          {MPI_C_DOUBLE_COMPLEX, 16, "double complex"},
+        {MPI_INT, sizeof(int), "int"},
+        {MPI_DOUBLE, sizeof(double), "double"},
+        {MPI_FLOAT, sizeof(float), "float"},
+        {MPI_CHAR, 1, "char"},
+        {MPI_LONG, sizeof(long), "long"},
+        {MPI_SHORT, sizeof(short), "short"},
+        {MPI_UINT64_T, 8, "uint64_t"},
+        {MPI_C_DOUBLE_COMPLEX, 16, "double complex"},
         {MPI_LONG_LONG, sizeof(long long), "long long"},
     };
 
@@ -66,8 +70,7 @@ static void predefined(void)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         counted(100, types[i].type, 100, types[i].type, 100, 100 * (size_t)types[i].size,
                 types[i].name);
-        counted(3, types[i].type, 200, types[i].type, 3, 3 * (size_t)types[i].size,
-                types[i].name);
+        counted(3, types[i].type, 200, types[i].type, 3, 3 * (size_t)types[i].size, types[i].name);
     }
     job_result();
 }

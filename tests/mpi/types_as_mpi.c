@@ -43,13 +43,13 @@ static void to_itself(const struct buffer *out, const struct buffer *in, int cou
     MPI_Status mpi, ours;
 
     memset(wanted, 0x5a, BYTES);
-    MPI_Sendrecv(pattern + LEAD, count, type, 0, 1, wanted + LEAD, count, type, 0, 1,
-                 MPI_COMM_SELF, &mpi);
+    MPI_Sendrecv(pattern + LEAD, count, type, 0, 1, wanted + LEAD, count, type, 0, 1, MPI_COMM_SELF,
+                 &mpi);
     memset(got, 0x5a, BYTES);
     gpu_put(out->at, pattern, BYTES);
     gpu_put(in->at, got, BYTES);
-    if (!succeeds(gpubind_sendrecv(out->at + LEAD, count, type, 0, 1, in->at + LEAD, count, type,
-                                   0, 1, MPI_COMM_SELF, &ours),
+    if (!succeeds(gpubind_sendrecv(out->at + LEAD, count, type, 0, 1, in->at + LEAD, count, type, 0,
+                                   1, MPI_COMM_SELF, &ours),
                   "%s, to itself", what))
         return;
     gpu_get(got, in->at, BYTES);
@@ -73,12 +73,14 @@ static void to_bytes(const struct buffer *out, const struct buffer *in, int coun
     if (job.rank == 0) {
         MPI_Send(pattern + LEAD, spread ? n : count, spread ? MPI_BYTE : type, 1, 1, job.plain);
         succeeds(MPI_GPUSend(out->at + LEAD, spread ? n : count, spread ? MPI_BYTE : type, 1, 1,
-                             MPI_COMM_WORLD), "%s, send", what);
+                             MPI_COMM_WORLD),
+                 "%s, send", what);
     } else if (job.rank == 1) {
         MPI_Recv(wanted + LEAD, spread ? count : n, spread ? type : MPI_BYTE, 0, 1, job.plain,
                  &mpi);
-        if (!succeeds(MPI_GPURecv(in->at + LEAD, spread ? count : n, spread ? type : MPI_BYTE, 0,
-                                  1, MPI_COMM_WORLD, &ours), "%s, receive", what))
+        if (!succeeds(MPI_GPURecv(in->at + LEAD, spread ? count : n, spread ? type : MPI_BYTE, 0, 1,
+                                  MPI_COMM_WORLD, &ours),
+                      "%s, receive", what))
             return;
         gpu_get(got, in->at, BYTES);
         expect(memcmp(got, wanted, BYTES) == 0, "%s, %s: not as MPI has it", what,
@@ -106,19 +108,44 @@ static void made_as_mpi(int count, MPI_Datatype *type, const char *what)
 
 static void predefined(void)
 {
-#define TYPE(type) {type, #type}
+#define TYPE(type)  \
+    {               \
+        type, #type \
+    }
     const struct {
         MPI_Datatype type;
         const char *name;
     } types[] = {
-        TYPE(MPI_SHORT_INT), TYPE(MPI_DOUBLE_INT), TYPE(MPI_LONG_DOUBLE_INT), TYPE(MPI_2INT),
-        TYPE(MPI_LONG_INT), TYPE(MPI_FLOAT_INT), TYPE(MPI_C_BOOL), TYPE(MPI_LONG_DOUBLE),
-        TYPE(MPI_C_FLOAT_COMPLEX), TYPE(MPI_C_DOUBLE_COMPLEX), TYPE(MPI_C_LONG_DOUBLE_COMPLEX),
-        TYPE(MPI_PACKED), TYPE(MPI_WCHAR), TYPE(MPI_COUNT), TYPE(MPI_AINT), TYPE(MPI_OFFSET),
-        TYPE(MPI_CXX_BOOL), TYPE(MPI_CXX_DOUBLE_COMPLEX), TYPE(MPI_DOUBLE_PRECISION),
-        TYPE(MPI_LOGICAL), TYPE(MPI_CHARACTER), TYPE(MPI_INTEGER), TYPE(MPI_REAL),
-        TYPE(MPI_COMPLEX), TYPE(MPI_INTEGER1), TYPE(MPI_INTEGER2), TYPE(MPI_2INTEGER),
-        TYPE(MPI_2REAL), TYPE(MPI_2DOUBLE_PRECISION), TYPE(MPI_SIGNED_CHAR),
+        TYPE(MPI_SHORT_INT),
+        TYPE(MPI_DOUBLE_INT),
+        TYPE(MPI_LONG_DOUBLE_INT),
+        TYPE(MPI_2INT),
+        TYPE(MPI_LONG_INT),
+        TYPE(MPI_FLOAT_INT),
+        TYPE(MPI_C_BOOL),
+        TYPE(MPI_LONG_DOUBLE),
+        TYPE(MPI_C_FLOAT_COMPLEX),
+        TYPE(MPI_C_DOUBLE_COMPLEX),
+        TYPE(MPI_C_LONG_DOUBLE_COMPLEX),
+        TYPE(MPI_PACKED),
+        TYPE(MPI_WCHAR),
+        TYPE(MPI_COUNT),
+        TYPE(MPI_AINT),
+        TYPE(MPI_OFFSET),
+        TYPE(MPI_CXX_BOOL),
+        TYPE(MPI_CXX_DOUBLE_COMPLEX),
+        TYPE(MPI_DOUBLE_PRECISION),
+        TYPE(MPI_LOGICAL),
+        TYPE(MPI_CHARACTER),
+        TYPE(MPI_INTEGER),
+        TYPE(MPI_REAL),
+        TYPE(MPI_COMPLEX),
+        TYPE(MPI_INTEGER1),
+        TYPE(MPI_INTEGER2),
+        TYPE(MPI_2INTEGER),
+        TYPE(MPI_2REAL),
+        TYPE(MPI_2DOUBLE_PRECISION),
+        TYPE(MPI_SIGNED_CHAR),
     };
 
     job_test("predefined types, pairs among them, are as MPI has them");
@@ -257,7 +284,8 @@ static void elements(void)
             continue; /* a part of a double is no message of this type */
         MPI_Sendrecv(pattern, n, MPI_BYTE, 0, 1, wanted, 2, type, 0, 1, MPI_COMM_SELF, &mpi);
         if (succeeds(gpubind_sendrecv(out->at, n, MPI_BYTE, 0, 1, in->at, 2, type, 0, 1,
-                                      MPI_COMM_SELF, &ours), "%d bytes", n))
+                                      MPI_COMM_SELF, &ours),
+                     "%d bytes", n))
             same_status(&mpi, &ours, type, "a part");
     }
     MPI_Type_free(&type);

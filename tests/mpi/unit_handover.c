@@ -16,7 +16,7 @@ enum { MOST = 40 };
 
 static struct table {
     struct fd_address address[MOST];
-} *table;
+} * table;
 
 static int descriptors(void)
 {
@@ -72,8 +72,8 @@ static int exchange(int socket, int me, int n)
     int fd = gives(me) ? file_of(me) : -1, good;
 
     for (int i = 0; i < n; i++)
-        others[i] = (struct fd_peer){table->address[i], i != me && gives(me),
-                                     i != me && gives(i), -1};
+        others[i] = (struct fd_peer){table->address[i], i != me && gives(me), i != me && gives(i),
+                                     -1};
     good = fd_exchange_all(socket, others, n, me, &table->address[me], fd, &err) == 0;
     if (!good)
         fprintf(stderr, "# process %d: %s\n", me, err.text);
@@ -123,8 +123,8 @@ static void gone(void)
     struct fd_peer other = {.takes = true, .fd = -1};
     struct fd_address mine;
     struct gpubind_error err = {{0}};
-    int socket = fd_exchange_open(&mine, &err), closed = fd_exchange_open(&other.address,
-                                                                          &err), status;
+    int socket = fd_exchange_open(&mine, &err), closed = fd_exchange_open(&other.address, &err),
+        status;
 
     close(closed);
     status = fd_exchange_all(socket, &other, 1, 0, &mine, 0, &err);

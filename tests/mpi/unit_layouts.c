@@ -55,8 +55,7 @@ static size_t bytes_of_layout(const struct strided_buffer *l, int64_t *bytes)
             for (uint32_t x = 0; x < l->count[0]; x++)
                 for (uint64_t j = 0; j < l->run && n < BYTES_MOST; j++)
                     bytes[n++] = (int64_t)l->address + (int64_t)z * l->stride[2] +
-                                 (int64_t)y * l->stride[1] + (int64_t)x * l->stride[0] +
-                                 (int64_t)j;
+                                 (int64_t)y * l->stride[1] + (int64_t)x * l->stride[0] + (int64_t)j;
     return n;
 }
 

@@ -377,8 +377,8 @@ static void make_all(void)
     MPI_Type_vector(ROWS, ROW, STRIDE, MPI_BYTE, &strided);
     MPI_Type_commit(&strided);
     MPI_Comm_split_type(job.plain, MPI_COMM_TYPE_SHARED, job.rank, MPI_INFO_NULL, &node);
-    MPI_Win_allocate_shared(job.rank == 0 ? sizeof *released : 0, 1, MPI_INFO_NULL, node,
-                            &released, &shared);
+    MPI_Win_allocate_shared(job.rank == 0 ? sizeof *released : 0, 1, MPI_INFO_NULL, node, &released,
+                            &shared);
     MPI_Win_shared_query(shared, 0, &size, &unit, &released);
     MPI_Comm_free(&node);
     if (job.rank == 0) /* the library knows the GPU from now on */

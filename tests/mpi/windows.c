@@ -179,8 +179,7 @@ static void lives(void)
     win = window_make(MPI_COMM_WORLD, WINDOW_BYTES, 1);
     gpu_put(window_pointer(win, job.rank), in.at, 0);
     succeeds(gpubind_sendrecv(window_pointer(win, job.rank), WINDOW_BYTES, MPI_BYTE, next, 1, in.at,
-                              WINDOW_BYTES, MPI_BYTE, before, 1, MPI_COMM_WORLD,
-                              MPI_STATUS_IGNORE),
+                              WINDOW_BYTES, MPI_BYTE, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
              "sendrecv");
     check_zeros(in.at, WINDOW_BYTES);
     window_discard(&win);
@@ -211,7 +210,8 @@ static void again(void)
     }
     job_barrier();
     cuda.cuMemGetInfo_v2(&after, &all);
-    expect(!gpu_is_simulated() || after + (16u << 20) > before, "%zu bytes were free, now %zu", before, after);
+    expect(!gpu_is_simulated() || after + (16u << 20) > before, "%zu bytes were free, now %zu",
+           before, after);
     job_result();
 }
 

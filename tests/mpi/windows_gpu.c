@@ -144,8 +144,7 @@ static void signals(int by)
     need_buffer(&count, MEMORY_DEVICE, sizeof wrong);
     gpu_put(count.at, &wrong, sizeof wrong);
     job_barrier();
-    run("turns", 512,
-        (void *[]){&device, &other, &from.at, &n, &nturns, &by, &count.at});
+    run("turns", 512, (void *[]){&device, &other, &from.at, &n, &nturns, &by, &count.at});
     gpu_get(&wrong, count.at, sizeof wrong);
     is_int(wrong, 0, "words that came behind their signal");
     job_barrier();
@@ -199,8 +198,8 @@ void test_windows_trap(void)
     win = make(1000, 2, &device);
     need_buffer(&here, MEMORY_DEVICE, 8);
     status = launch("leave", what == 5 ? 32 : 1, (void *[]){&device, &what, &here.at});
-    printf("1..1\n%sok 1 - case %d: CUDA error %d\n", (status != CUDA_OK) == (what < 6) ? "" : "not ",
-           what, status);
+    printf("1..1\n%sok 1 - case %d: CUDA error %d\n",
+           (status != CUDA_OK) == (what < 6) ? "" : "not ", what, status);
     fflush(stdout);
     (void)win;
     PMPI_Finalize();

@@ -161,8 +161,8 @@ static void kind(void)
         size_t nbytes = 0;
 
         gpubind_win_pointer(win, rank, NULL, &nbytes);
-        expect(nbytes == 0 || buffer_holds(&part, (size_t)rank * PIECE, PIECE, 7 + (uint64_t)rank,
-                                           NULL),
+        expect(nbytes == 0 ||
+                   buffer_holds(&part, (size_t)rank * PIECE, PIECE, 7 + (uint64_t)rank, NULL),
                "what rank %d wrote differs", rank);
     }
     job_barrier();
@@ -176,8 +176,8 @@ static void kind(void)
 /* Calls of the driver that copy, of all ranks. */
 static int copies(void)
 {
-    static const char *const names[] = {"cuMemcpyAsync",        "cuMemcpyDtoDAsync_v2",
-                                        "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2",
+    static const char *const names[] = {"cuMemcpyAsync",         "cuMemcpyDtoDAsync_v2",
+                                        "cuMemcpyDtoHAsync_v2",  "cuMemcpyHtoDAsync_v2",
                                         "cuMemcpyBatchAsync_v2", "cuLaunchKernel"};
     int (*calls)(const char *), n = 0, all = 0;
 
@@ -250,9 +250,9 @@ static void persistent(void)
     buffer_fill(&(struct buffer){mine, BYTES, MEMORY_DEVICE}, 0, PIECE, 60 + (uint64_t)job.rank);
     succeeds(gpubind_send_init(mine, PIECE, MPI_BYTE, next, 5, MPI_COMM_WORLD, &requests[0]),
              "send_init");
-    succeeds(gpubind_recv_init(mine + PIECE, PIECE, MPI_BYTE, before, 5, MPI_COMM_WORLD,
-                               &requests[1]),
-             "recv_init");
+    succeeds(
+        gpubind_recv_init(mine + PIECE, PIECE, MPI_BYTE, before, 5, MPI_COMM_WORLD, &requests[1]),
+        "recv_init");
     for (int turn = 0; turn < 3; turn++) {
         succeeds(gpubind_startall(2, requests), "startall");
         succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
@@ -284,8 +284,7 @@ static void outside(void)
     need_filled(&out, MEMORY_DEVICE, BYTES, 50 + (uint64_t)job.rank);
     need_buffer(&in, MEMORY_DEVICE, BYTES);
     plain = pass_on(out.at, in.at);
-    buffer_fill(&(struct buffer){mine, BYTES, MEMORY_DEVICE}, 0, BYTES,
-                50 + (uint64_t)job.rank);
+    buffer_fill(&(struct buffer){mine, BYTES, MEMORY_DEVICE}, 0, BYTES, 50 + (uint64_t)job.rank);
     pass_on(mine, in.at);
     must_hold(in.at, before);
     pass_on(out.at, mine);

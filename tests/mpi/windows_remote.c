@@ -62,9 +62,9 @@ static void steps_ahead(void)
         gpu_keep_busy(stream);
         cuda.cuMemsetD8Async(at(&out), (unsigned char)(step + 10 * (unsigned)job.rank), nbytes,
                              stream);
-        succeeds(gpubind_put_signal_on_stream(out.at, nbytes, CAME, step, next_rank, 8, win,
-                                              stream),
-                 "put_signal %u", step);
+        succeeds(
+            gpubind_put_signal_on_stream(out.at, nbytes, CAME, step, next_rank, 8, win, stream),
+            "put_signal %u", step);
         cuda.cuMemsetD8Async(at(&out), 0, nbytes, stream);
         succeeds(gpubind_wait_signal_on_stream(USED, step, win, stream), "wait for used");
         succeeds(gpubind_wait_signal_on_stream(CAME, step, win, waits), "wait for data");

@@ -19,9 +19,9 @@ static void free_at_once(void)
     job_test("a window is freed while puts to other ranks are in a stream");
     for (int i = 0; i < 10; i++) {
         gpu_keep_busy(stream);
-        succeeds(gpubind_put_signal_on_stream(out.at, BYTES, 0, (unsigned)i, next_rank, 0, win,
-                                              stream),
-                 "put_signal");
+        succeeds(
+            gpubind_put_signal_on_stream(out.at, BYTES, 0, (unsigned)i, next_rank, 0, win, stream),
+            "put_signal");
     }
     if (window_pointer(win, next_rank)) /* then the stream itself does it */
         sync_stream();
@@ -55,9 +55,9 @@ static void held(void)
     cuda.cuStreamCreate(&waits, CUDA_STREAM_NON_BLOCKING);
     for (int i = 0; i < WINDOWS; i++)
         wins[i] = window_make(MPI_COMM_WORLD, 8 << 20, 1);
-    succeeds(gpubind_recv_on_stream(in.at, BYTES, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD,
-                                    waits),
-             "recv_on_stream");
+    succeeds(
+        gpubind_recv_on_stream(in.at, BYTES, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, waits),
+        "recv_on_stream");
     for (int i = 0; i < WINDOWS; i++)
         window_discard(&wins[i]);
     job_barrier();

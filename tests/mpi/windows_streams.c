@@ -62,17 +62,17 @@ static void puts_and_gets(void)
     need_filled(&out[1], MEMORY_PINNED, piece, 300 + (uint64_t)job.rank);
     need_buffer(&in, MEMORY_DEVICE, piece);
     for (int rank = 0; rank < job.size; rank++)
-        succeeds(gpubind_put_on_stream(out[rank % 2].at, piece, rank,
-                                       (size_t)job.rank * piece + 3, win, stream),
+        succeeds(gpubind_put_on_stream(out[rank % 2].at, piece, rank, (size_t)job.rank * piece + 3,
+                                       win, stream),
                  "put to rank %d", rank);
     sync_stream();
     job_barrier();
     for (int rank = 0; rank < job.size; rank++)
         for (int from = 0; from < job.size; from++) {
             buffer_reset(&in);
-            succeeds(gpubind_get_on_stream(in.at, piece, rank, (size_t)from * piece + 3, win,
-                                           stream),
-                     "get from rank %d", rank);
+            succeeds(
+                gpubind_get_on_stream(in.at, piece, rank, (size_t)from * piece + 3, win, stream),
+                "get from rank %d", rank);
             sync_stream();
             received(&in, piece, 300 + (uint64_t)from, "get");
         }

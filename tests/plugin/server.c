@@ -77,8 +77,18 @@
 
 struct options options = {.first_fail = 1, .timeout = 60, .answer_timeout = 20};
 
-enum { OPT_ALL = 1, OPT_HOSTNAME, OPT_WATCH, OPT_FAIL, OPT_KEEP, OPT_FROM, OPT_TO, OPT_TIMEOUT,
-       OPT_ANSWER, OPT_VERBOSE };
+enum {
+    OPT_ALL = 1,
+    OPT_HOSTNAME,
+    OPT_WATCH,
+    OPT_FAIL,
+    OPT_KEEP,
+    OPT_FROM,
+    OPT_TO,
+    OPT_TIMEOUT,
+    OPT_ANSWER,
+    OPT_VERBOSE
+};
 
 static const struct option table[] = {
     {"all", no_argument, NULL, OPT_ALL},
@@ -176,8 +186,10 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (options.watched && !memory_interposed()) {
-        fprintf(stderr, "%s: malloc() is not ours: built with a sanitizer, or in valgrind without "
-                        "--soname-synonyms=somalloc=nouserintercepts\n", argv[0]);
+        fprintf(stderr,
+                "%s: malloc() is not ours: built with a sanitizer, or in valgrind without "
+                "--soname-synonyms=somalloc=nouserintercepts\n",
+                argv[0]);
         return EXIT_USAGE;
     }
     if (script_read(argv[optind], &script) < 0)

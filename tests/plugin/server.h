@@ -101,8 +101,7 @@ struct infos {
 };
 void infos_make(struct infos *infos, size_t room, const char *omit);
 void infos_add(struct infos *infos, const char *key, const void *data, pmix_data_type_t type);
-void infos_add_number(struct infos *infos, const char *key, uint32_t number,
-                      pmix_data_type_t type);
+void infos_add_number(struct infos *infos, const char *key, uint32_t number, pmix_data_type_t type);
 /* Takes part over. */
 void infos_add_array(struct infos *infos, const char *key, struct infos *part);
 /* The text of the key that is named PMIX_...; an unknown name is its own text. */
@@ -186,11 +185,10 @@ int campaign_run(const struct script *script);
 /* server_supervise.c: one run in a process of its own, which cannot outlive or outlast
  * its supervisor, with a folder of its own that is removed. */
 struct run {
-    int status;  /* as of waitpid() */
+    int status; /* as of waitpid() */
     bool hung;
     FILE *out, *err; /* what it wrote, when asked to collect; else NULL */
 };
-int supervise(const struct script *script, struct failure *failure, bool collect,
-              struct run *run);
+int supervise(const struct script *script, struct failure *failure, bool collect, struct run *run);
 
 #endif

@@ -39,9 +39,8 @@ static void close_run(struct run *run)
 
 static enum outcome judge(const struct run *run, const struct run *reference)
 {
-    static const enum outcome alike[] = {[LIKE_SAME] = OUTCOME_OK,
-                                         [LIKE_DECLINED] = OUTCOME_DECLINED,
-                                         [LIKE_OTHER] = OUTCOME_OTHER};
+    static const enum outcome alike[] = {
+        [LIKE_SAME] = OUTCOME_OK, [LIKE_DECLINED] = OUTCOME_DECLINED, [LIKE_OTHER] = OUTCOME_OTHER};
     char wanted[COMPARE_LINE], got[COMPARE_LINE];
 
     if (run->hung)

@@ -111,7 +111,7 @@ static void add_node(const struct nspace *nspace, struct infos *infos, uint32_t 
     char *peers = node_ranks(nspace, node);
 
     infos_add_number(infos, PMIX_NODE_SIZE, node == nspace->here ? nspace->noderank + count : count,
-               PMIX_UINT32);
+                     PMIX_UINT32);
     infos_add_number(infos, PMIX_LOCAL_SIZE, count, PMIX_UINT32);
     infos_add_number(infos, PMIX_LOCALLDR, lowest, leader_type);
     if (count)

@@ -9,10 +9,12 @@
 #include "tests/plugin/server.h"
 
 /* What a test wants to see, as beginnings; all else is PMIx's own. */
+/* clang-format off */
 static const char *const shown[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "ROCR_", "ZE_", "GPUBIND_", "UCX_NET_DEVICES",
     "OMP_",
 };
+/* clang-format on */
 
 struct request {
     const char *nspace;

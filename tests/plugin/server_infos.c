@@ -45,8 +45,7 @@ void infos_add(struct infos *infos, const char *key, const void *data, pmix_data
     infos->n++;
 }
 
-void infos_add_number(struct infos *infos, const char *key, uint32_t number,
-                      pmix_data_type_t type)
+void infos_add_number(struct infos *infos, const char *key, uint32_t number, pmix_data_type_t type)
 {
     uint16_t small = (uint16_t)number;
     int whole = (int)number;

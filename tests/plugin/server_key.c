@@ -23,7 +23,7 @@ static struct client {
     pid_t process;
     int to;
     FILE *from;
-} *clients;
+} * clients;
 
 static char **copy_environ(void)
 {

@@ -153,9 +153,8 @@ void *memalign(size_t alignment, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return watch_refuses(CALLER, "aligned_alloc", size)
-               ? NULL
-               : allocate_aligned(alignment, size, CALLER);
+    return watch_refuses(CALLER, "aligned_alloc", size) ? NULL
+                                                        : allocate_aligned(alignment, size, CALLER);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t size)
@@ -196,8 +195,9 @@ char *strndup(const char *text, size_t most)
     return watch_refuses(CALLER, "strndup", length + 1) ? NULL : copy_text(text, length, CALLER);
 }
 
-__attribute__((format(printf, 2, 0))) static int
-print_text(char **text, const char *format, va_list args, const char *function, const void *caller)
+__attribute__((format(printf, 2, 0))) static int print_text(char **text, const char *format,
+                                                            va_list args, const char *function,
+                                                            const void *caller)
 {
     va_list again;
     int length;

@@ -19,15 +19,15 @@ struct answer {
 static char hostname[256];
 
 /* What a client's coming and going asks of a daemon. Nothing here has to happen. */
-static pmix_status_t client_connected(const pmix_proc_t *proc, void *object,
-                                      pmix_op_cbfunc_t done, void *data)
+static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done,
+                                      void *data)
 {
     (void)proc, (void)object, (void)done, (void)data;
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object,
-                                      pmix_op_cbfunc_t done, void *data)
+static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done,
+                                      void *data)
 {
     (void)proc, (void)object, (void)done, (void)data;
     return PMIX_OPERATION_SUCCEEDED;

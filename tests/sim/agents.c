@@ -18,13 +18,11 @@ static struct operation *make_one(const struct agent_copy *copy, struct CUstream
     job.to[0] = copy->to;
     job.from[0] = copy->from;
     job.nbytes[0] = copy->nbytes;
-    job.chunks_before[1] =
-        (unsigned)((copy->nbytes + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
+    job.chunks_before[1] = (unsigned)((copy->nbytes + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
     return make_copies(&job, 1, stream);
 }
 
-static struct operation *make_job(const struct agent_command *command,
-                                  struct CUstream_st *stream)
+static struct operation *make_job(const struct agent_command *command, struct CUstream_st *stream)
 {
     switch (command->kind) {
     case AGENT_ONE:
@@ -89,9 +87,8 @@ static enum step do_agent(struct operation *op)
 struct operation *make_agent(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
     const struct agent_kernel_job *job = parameter;
-    struct operation *op = operation_with_step(CALL_cuLaunchKernel,
-                                               job->ring ? do_agent : do_nothing, PLACES,
-                                               sizeof(struct agent_run));
+    struct operation *op = operation_with_step(
+        CALL_cuLaunchKernel, job->ring ? do_agent : do_nothing, PLACES, sizeof(struct agent_run));
     struct agent_run *run = op->state;
 
     if (!job->ring)

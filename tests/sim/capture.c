@@ -18,10 +18,10 @@ static int this_thread(void)
 static bool is_unsafe(enum sim_call call)
 {
     static const enum sim_call unsafe[] = {
-        CALL_cuMemAlloc_v2,        CALL_cuMemFree_v2,       CALL_cuMemHostAlloc,
-        CALL_cuMemFreeHost,        CALL_cuMemAllocManaged,  CALL_cuMemHostRegister_v2,
-        CALL_cuMemHostUnregister,  CALL_cuEventQuery,       CALL_cuIpcOpenMemHandle_v2,
-        CALL_cuIpcCloseMemHandle,  CALL_cuModuleLoadData,   CALL_cuModuleUnload,
+        CALL_cuMemAlloc_v2,       CALL_cuMemFree_v2,      CALL_cuMemHostAlloc,
+        CALL_cuMemFreeHost,       CALL_cuMemAllocManaged, CALL_cuMemHostRegister_v2,
+        CALL_cuMemHostUnregister, CALL_cuEventQuery,      CALL_cuIpcOpenMemHandle_v2,
+        CALL_cuIpcCloseMemHandle, CALL_cuModuleLoadData,  CALL_cuModuleUnload,
     };
 
     for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++)

@@ -54,9 +54,9 @@ __attribute__((unused)) static void load_driver(void)
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
-#define X(name, arguments)                                  \
-    *(void **)&cu.name = dlsym(library, #name);             \
-    if (!cu.name)                                           \
+#define X(name, arguments)                      \
+    *(void **)&cu.name = dlsym(library, #name); \
+    if (!cu.name)                               \
         check_want(0, 1, #name " is exported", __LINE__);
     CUDA_FUNCTIONS(X)
     CUDA_OPTIONAL_FUNCTIONS(X)

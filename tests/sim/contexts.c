@@ -258,8 +258,7 @@ int cuCtxEnablePeerAccess(struct CUctx_st *peer, unsigned flags)
         return sim_leave(CUDA_INVALID_VALUE);
     if (!peer || !peer->alive)
         return sim_leave(SIM_INVALID_CONTEXT);
-    if (peer->physical == context->physical ||
-        !device_reaches(context->physical, peer->physical))
+    if (peer->physical == context->physical || !device_reaches(context->physical, peer->physical))
         return sim_leave(SIM_PEER_UNSUPPORTED);
     bit = 1u << peer->physical;
     if (context->peers & bit)

@@ -97,8 +97,7 @@ int cuMemcpyPeerAsync(cuda_address to, struct CUctx_st *to_context, cuda_address
 {
     if (!to_context || !to_context->alive || !from_context || !from_context->alive)
         return SIM_INVALID_CONTEXT;
-    return copy_linear(CALL_cuMemcpyPeerAsync, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes,
-                       stream);
+    return copy_linear(CALL_cuMemcpyPeerAsync, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes, stream);
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, cuda_address from, size_t nbytes, struct CUstream_st *stream)
@@ -150,14 +149,12 @@ static int copy_and_wait(enum sim_call call, cuda_address to, enum side to_side,
 
 int cuMemcpyHtoD_v2(cuda_address to, const void *from, size_t nbytes)
 {
-    return copy_and_wait(CALL_cuMemcpyHtoD_v2, to, SIDE_DEVICE, (uintptr_t)from, SIDE_ANY,
-                         nbytes);
+    return copy_and_wait(CALL_cuMemcpyHtoD_v2, to, SIDE_DEVICE, (uintptr_t)from, SIDE_ANY, nbytes);
 }
 
 int cuMemcpyDtoH_v2(void *to, cuda_address from, size_t nbytes)
 {
-    return copy_and_wait(CALL_cuMemcpyDtoH_v2, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE,
-                         nbytes);
+    return copy_and_wait(CALL_cuMemcpyDtoH_v2, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE, nbytes);
 }
 
 int cuMemcpyDtoD_v2(cuda_address to, cuda_address from, size_t nbytes)
@@ -165,8 +162,7 @@ int cuMemcpyDtoD_v2(cuda_address to, cuda_address from, size_t nbytes)
     return copy_and_wait(CALL_cuMemcpyDtoD_v2, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes);
 }
 
-int cuMemsetD8Async(cuda_address to, unsigned char value, size_t nbytes,
-                    struct CUstream_st *handle)
+int cuMemsetD8Async(cuda_address to, unsigned char value, size_t nbytes, struct CUstream_st *handle)
 {
     int result = sim_enter(CALL_cuMemsetD8Async);
     struct copy copy = {.width = nbytes, .rows = 1, .value = value};
@@ -218,18 +214,18 @@ static size_t pitch_of(size_t pitch, size_t x, size_t width)
 
 static int queue_plane(const struct cuda_copy_2d *shape, struct CUstream_st *stream)
 {
-    struct plane to = {shape->to_type,
-                       shape->to_type == CUDA_MEMORY_HOST ? (uintptr_t)shape->to_host
-                                                          : shape->to_device,
-                       shape->to_x, shape->to_y,
-                       pitch_of(shape->to_pitch, shape->to_x, shape->width)};
-    struct plane from = {shape->from_type,
-                         shape->from_type == CUDA_MEMORY_HOST ? (uintptr_t)shape->from_host
-                                                              : shape->from_device,
-                         shape->from_x, shape->from_y,
-                         pitch_of(shape->from_pitch, shape->from_x, shape->width)};
-    struct copy copy = {.width = shape->width, .rows = shape->height,
-                        .to_pitch = to.pitch, .from_pitch = from.pitch};
+    struct plane to = {
+        shape->to_type,
+        shape->to_type == CUDA_MEMORY_HOST ? (uintptr_t)shape->to_host : shape->to_device,
+        shape->to_x, shape->to_y, pitch_of(shape->to_pitch, shape->to_x, shape->width)};
+    struct plane from = {
+        shape->from_type,
+        shape->from_type == CUDA_MEMORY_HOST ? (uintptr_t)shape->from_host : shape->from_device,
+        shape->from_x, shape->from_y, pitch_of(shape->from_pitch, shape->from_x, shape->width)};
+    struct copy copy = {.width = shape->width,
+                        .rows = shape->height,
+                        .to_pitch = to.pitch,
+                        .from_pitch = from.pitch};
     struct operation *op;
     uint64_t ticket;
     int result = find_plane(&to, shape, &copy.to);
@@ -311,8 +307,8 @@ int cuMemcpyBatchAsync_v2(cuda_address *to, cuda_address *from, size_t *nbytes, 
     if (result)
         return result;
     result = stream_use(handle, &stream);
-    if (!result && (stream->legacy || !count ||
-                    !are_attributes(attributes, firsts, nattributes, count)))
+    if (!result &&
+        (stream->legacy || !count || !are_attributes(attributes, firsts, nattributes, count)))
         result = CUDA_INVALID_VALUE;
     if (!result)
         result = queue_batch(to, from, nbytes, count, stream);

@@ -33,10 +33,12 @@ static int queue_box(const struct cuda_copy_3d *shape, struct CUstream_st *strea
 {
     const struct box to = box_of(shape->to_device, shape->to_x, shape->to_y, shape->to_z,
                                  shape->to_pitch, shape->to_height);
-    const struct box from = box_of(shape->from_device, shape->from_x, shape->from_y,
-                                   shape->from_z, shape->from_pitch, shape->from_height);
-    struct copy copy = {.width = shape->width, .rows = shape->height,
-                        .to_pitch = to.pitch, .from_pitch = from.pitch};
+    const struct box from = box_of(shape->from_device, shape->from_x, shape->from_y, shape->from_z,
+                                   shape->from_pitch, shape->from_height);
+    struct copy copy = {.width = shape->width,
+                        .rows = shape->height,
+                        .to_pitch = to.pitch,
+                        .from_pitch = from.pitch};
     int result = find_box(shape, shape->to_type, &to, &copy.to);
     struct operation *op;
 

@@ -54,6 +54,7 @@
 
 #include "tests/sim/sim.h"
 
+/* clang-format off */
 static const char *const names[] = {
 #define X(name, arguments) #name,
     CUDA_FUNCTIONS(X)
@@ -61,6 +62,7 @@ static const char *const names[] = {
     SIM_DRIVER_FUNCTIONS(X)
 #undef X
 };
+/* clang-format on */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -136,7 +138,7 @@ void *sim_new(size_t nbytes)
     static struct kept {
         struct kept *next;
         max_align_t bytes[];
-    } *all;
+    } * all;
     struct kept *kept = calloc(1, sizeof *kept + nbytes);
 
     if (!kept)

@@ -126,7 +126,7 @@ struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_
     if (!state->job.copy.nbytes)
         op->step = NULL;
     else if (!find_ends(stream->context, &state->job.copy, state->job.shapes, op->places,
-                   &state->ends))
+                        &state->ends))
         op->error = SIM_ILLEGAL_ADDRESS;
     return op;
 }
@@ -261,8 +261,8 @@ struct operation *make_exchange(const void *parameter, unsigned blocks, struct C
 
     if (job->nsends > KERNEL_SENDS || job->nreceives > KERNEL_RECEIVES ||
         blocks > EXCHANGE_KERNEL_BLOCKS)
-        sim_die("an exchange of %u sends and %u receives by %u blocks", job->nsends,
-                job->nreceives, blocks);
+        sim_die("an exchange of %u sends and %u receives by %u blocks", job->nsends, job->nreceives,
+                blocks);
     for (unsigned i = 0; i < job->nsends; i++)
         nitems += job->sends[i].copy.parts;
     for (unsigned i = 0; i < job->nreceives; i++)

@@ -80,8 +80,7 @@ int fault_of(enum sim_call call, unsigned long nth, int *late)
     for (int i = 0; i < nfaults; i++) {
         const struct fault *fault = &faults[i];
 
-        if (fault->call != (int)call ||
-            (fault->onwards ? nth < fault->nth : nth != fault->nth))
+        if (fault->call != (int)call || (fault->onwards ? nth < fault->nth : nth != fault->nth))
             continue;
         if (!fault->late)
             return fault->result;

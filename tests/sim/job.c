@@ -14,7 +14,7 @@
 
 #define MAX_PROCESSES 256 /* bits of holders */
 #define MAX_ALLOCATIONS 32768
-#define HEAD ((uint64_t)1 << 28)      /* where allocations begin */
+#define HEAD ((uint64_t)1 << 28)       /* where allocations begin */
 #define FILE_BYTES ((uint64_t)1 << 45) /* it is sparse */
 
 struct process {
@@ -30,7 +30,7 @@ static struct job {
     int nallocations;     /* entries that were ever used */
     struct process processes[MAX_PROCESSES];
     struct job_allocation allocations[MAX_ALLOCATIONS];
-} *job;
+} * job;
 static int file = -1;
 static int self;
 
@@ -91,8 +91,7 @@ static void free_unheld(struct job_allocation *a)
 {
     if (!a->nbytes || a->owned || is_held(a))
         return;
-    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)a->offset,
-              (off_t)a->nbytes);
+    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)a->offset, (off_t)a->nbytes);
     a->nbytes = 0;
 }
 
@@ -309,8 +308,7 @@ bool job_owns(int entry, uint32_t generation)
 char *job_map(int entry)
 {
     const struct job_allocation *a = &job->allocations[entry];
-    void *bytes = mmap(NULL, a->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                       (off_t)a->offset);
+    void *bytes = mmap(NULL, a->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)a->offset);
 
     if (bytes == MAP_FAILED)
         sim_die("mmap: %s", strerror(errno));

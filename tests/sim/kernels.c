@@ -151,18 +151,17 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     if (result)
         return result;
     result = stream_use(handle, &stream);
-    if (!result && (!function || !is_module(function->module) ||
-                    function->module->context != stream->context))
+    if (!result &&
+        (!function || !is_module(function->module) || function->module->context != stream->context))
         result = SIM_INVALID_HANDLE;
-    if (!result && (!grid_x || !grid_y || !grid_z || !threads || threads > function->kernel->threads ||
-                    !parameters || extra))
+    if (!result && (!grid_x || !grid_y || !grid_z || !threads ||
+                    threads > function->kernel->threads || !parameters || extra))
         result = CUDA_INVALID_VALUE;
     if (result)
         return sim_leave(result);
     if (!function->launched) /* it is loaded now */
         context_wait(stream->context);
     function->launched = true;
-    stream_submit(stream,
-                  function->kernel->make(parameters[0], grid_x * grid_y * grid_z, stream));
+    stream_submit(stream, function->kernel->make(parameters[0], grid_x * grid_y * grid_z, stream));
     return sim_leave(CUDA_OK);
 }

@@ -177,8 +177,8 @@ static int allocate_host(enum range_kind kind, size_t nbytes, void **bytes)
         result = CUDA_INVALID_VALUE;
     if (result)
         return result;
-    *bytes = mmap(NULL, whole_pages(nbytes), PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    *bytes = mmap(NULL, whole_pages(nbytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                  0);
     if (*bytes == MAP_FAILED)
         return CUDA_OUT_OF_MEMORY;
     range = range_add(kind, (uintptr_t)*bytes, nbytes, context);

@@ -81,8 +81,8 @@ char *operation_touch(const struct operation *op, const struct place *place, con
                 what, ends[place->range->kind]);
     if (place->range && place->range->kind == RANGE_MAPPED &&
         !place_reached(op->stream->context, place))
-        sim_die("%s %s memory that cuMemSetAccess has not opened to its device",
-                sim_name(op->call), what);
+        sim_die("%s %s memory that cuMemSetAccess has not opened to its device", sim_name(op->call),
+                what);
     return place->bytes;
 }
 

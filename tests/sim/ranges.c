@@ -20,7 +20,7 @@ static struct freed {
     struct freed *next;
     uintptr_t page;
     size_t mapped;
-} *freed; /* the last one first */
+} * freed; /* the last one first */
 
 /* The position of the first range that ends behind the address. */
 static int find_behind(uintptr_t address)
@@ -184,7 +184,8 @@ int place_find(enum sim_call call, cuda_address address, size_t nbytes, struct p
     if (!range) {
         if (range_is_device_address(address))
             sim_die("use after free: %s of %zu bytes at %#llx, which is no device memory (any "
-                    "more)", sim_name(call), nbytes, address);
+                    "more)",
+                    sim_name(call), nbytes, address);
         return CUDA_OK;
     }
     if (nbytes > range->nbytes - (address - range->start) ||

@@ -20,11 +20,9 @@ SIM_DRIVER_FUNCTIONS(X)
 
 enum sim_call {
 #define X(name, arguments) CALL_##name,
-    CUDA_FUNCTIONS(X)
-    CUDA_OPTIONAL_FUNCTIONS(X)
-    SIM_DRIVER_FUNCTIONS(X)
+    CUDA_FUNCTIONS(X) CUDA_OPTIONAL_FUNCTIONS(X) SIM_DRIVER_FUNCTIONS(X)
 #undef X
-    SIM_CALLS
+        SIM_CALLS
 };
 
 /* Results that driver_api.h has no use for. */
@@ -115,8 +113,8 @@ struct CUctx_st {
     int device, physical;
     int retained;
     bool primary, alive;
-    unsigned long long id;      /* never given twice; the handle may be */
-    unsigned peers;             /* bit by physical device: access is enabled */
+    unsigned long long id; /* never given twice; the handle may be */
+    unsigned peers;        /* bit by physical device: access is enabled */
     struct CUstream_st *legacy;
     unsigned flags;
 };
@@ -133,11 +131,11 @@ int job_file_open(uint64_t nbytes, size_t head_bytes, uint64_t **head, void (*st
 /* ---- job.c: what all processes of the job share */
 
 struct job_allocation {
-    uint64_t offset, nbytes;   /* in the job's file; nbytes is 0 when there is none */
-    uint64_t holders[4];       /* bit by process */
+    uint64_t offset, nbytes; /* in the job's file; nbytes is 0 when there is none */
+    uint64_t holders[4];     /* bit by process */
     uint32_t generation;
     uint16_t device, owner;
-    bool owned;                /* not yet freed by its owner */
+    bool owned; /* not yet freed by its owner */
 };
 
 void job_join(void);
@@ -165,9 +163,9 @@ size_t job_used(int physical);
 
 enum range_kind {
     RANGE_DEVICE,
-    RANGE_POOL,       /* of cuMemAllocAsync: cannot be exported */
+    RANGE_POOL, /* of cuMemAllocAsync: cannot be exported */
     RANGE_IMPORTED,
-    RANGE_MAPPED,     /* of cuMemMap */
+    RANGE_MAPPED, /* of cuMemMap */
     RANGE_MANAGED,
     RANGE_HOST,       /* of cuMemHostAlloc */
     RANGE_REGISTERED, /* of cuMemHostRegister */
@@ -176,16 +174,16 @@ enum range_kind {
 struct range {
     uintptr_t start; /* as the application knows it */
     size_t nbytes;
-    size_t mapped;   /* bytes at the page that start lies in */
+    size_t mapped; /* bytes at the page that start lies in */
     enum range_kind kind;
-    char *alias;     /* start, where the CPU can read it */
+    char *alias;              /* start, where the CPU can read it */
     struct CUctx_st *context; /* RANGE_MAPPED: none */
     struct vmm *vmm;          /* RANGE_MAPPED: what is mapped, */
     unsigned access;          /* and for whom, bit by physical device */
     unsigned long long buffer_id;
-    int entry;       /* of the job's table, -1 for none */
-    int opened;      /* RANGE_IMPORTED: how often */
-    int uses;        /* by queued work */
+    int entry;  /* of the job's table, -1 for none */
+    int opened; /* RANGE_IMPORTED: how often */
+    int uses;   /* by queued work */
     bool dead;
     bool synchronous; /* CUDA_POINTER_SYNC_MEMOPS */
 };
@@ -268,25 +266,25 @@ struct operation {
     struct CUstream_st *stream;
     enum sim_call call;
     uint64_t ticket;
-    uint64_t due;              /* ns; not before */
-    int error;                 /* to be left in the stream instead of being done */
-    bool running;              /* a host function, in its thread */
+    uint64_t due; /* ns; not before */
+    int error;    /* to be left in the stream instead of being done */
+    bool running; /* a host function, in its thread */
     struct dependency *needs;
     int nneeds;
     struct copy *copies;
     size_t ncopies;
-    char *staged;              /* of pageable memory, freed with the operation */
+    char *staged; /* of pageable memory, freed with the operation */
     struct CUevent_st *event;
-    struct place freed;        /* of cuMemFreeAsync */
+    struct place freed; /* of cuMemFreeAsync */
     void (*function)(void *);
     void *data;
     /* Work that waits for what others do to memory: begins when its turn comes, and is
      * asked every SIM_POLL, as long as it is the first of its stream. */
     enum step (*step)(struct operation *op);
-    unsigned asked;            /* in vain */
-    struct place *places;      /* that step uses */
+    unsigned asked;       /* in vain */
+    struct place *places; /* that step uses */
     size_t nplaces;
-    void *state;               /* of step, freed with the operation */
+    void *state; /* of step, freed with the operation */
 };
 
 enum step { STEP_STUCK, STEP_MOVED, STEP_FINISHED };
@@ -298,8 +296,8 @@ struct CUstream_st {
     struct CUctx_st *context;
     bool blocking, legacy, destroyed;
     struct operation *head, *last;
-    uint64_t submitted, done;  /* tickets */
-    int error;                 /* left by work; the next query or wait takes it */
+    uint64_t submitted, done; /* tickets */
+    int error;                /* left by work; the next query or wait takes it */
     uint64_t error_serial;
     enum capture capture;
     int capture_mode;

@@ -232,10 +232,10 @@ struct attributes {
 static struct attributes read_all(cuda_address address)
 {
     struct attributes a;
-    int which[] = {CUDA_POINTER_CONTEXT,   CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_BUFFER_ID,
-                   CUDA_POINTER_IS_MANAGED, CUDA_POINTER_ORDINAL,    CUDA_POINTER_IPC_CAPABLE,
-                   CUDA_POINTER_START,     CUDA_POINTER_SIZE,        CUDA_POINTER_HANDLE_TYPES};
-    void *data[] = {&a.context, &a.type,  &a.id,     &a.managed, &a.ordinal,
+    int which[] = {CUDA_POINTER_CONTEXT,    CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_BUFFER_ID,
+                   CUDA_POINTER_IS_MANAGED, CUDA_POINTER_ORDINAL,     CUDA_POINTER_IPC_CAPABLE,
+                   CUDA_POINTER_START,      CUDA_POINTER_SIZE,        CUDA_POINTER_HANDLE_TYPES};
+    void *data[] = {&a.context,    &a.type,  &a.id,     &a.managed, &a.ordinal,
                     &a.exportable, &a.start, &a.nbytes, &a.handles};
 
     memset(&a, 0xaa, sizeof a);
@@ -357,7 +357,9 @@ int main(void)
         {"peers: none", peers_none, {MATRIX, "GPUBIND_SIM_PEERS=none"}, NULL},
         {"peers: rows", peers_rows, {MATRIX, "GPUBIND_SIM_PEERS=010/100/000"}, NULL},
         {"peers: not as many rows", only_starts, {"GPUBIND_SIM_PEERS=011/101/110"}, "2 rows"},
-        {.what = "no devices", .body = only_starts, .environment = {"GPUBIND_SIM_DEVICES=16"},
+        {.what = "no devices",
+         .body = only_starts,
+         .environment = {"GPUBIND_SIM_DEVICES=16"},
          .dies = "not a number up to 15"},
         {.what = "contexts", .body = contexts},
         {.what = "a child of fork has no driver", .body = forked},
@@ -365,15 +367,22 @@ int main(void)
         {.what = "the host cannot touch device memory", .body = touch},
         {.what = "attributes of pointers", .body = pointers},
         {.what = "registered host memory", .body = registered},
-        {.what = "calls fail on demand", .body = fails,
+        {.what = "calls fail on demand",
+         .body = fails,
          .environment = {"GPUBIND_SIM_FAIL=cuMemAlloc_v2:3=2,cuMemcpyDtoDAsync_v2:2+=999"}},
-        {"work fails on demand", fails_late,
+        {"work fails on demand",
+         fails_late,
          {"GPUBIND_SIM_FAIL=cuMemcpyDtoDAsync_v2:1=700late,cuMemcpyDtoDAsync_v2:2=999late",
-          "GPUBIND_SIM_RANK=3", "PMI_RANK=3"}, NULL},
-        {"another rank fails", only_starts,
-         {"GPUBIND_SIM_FAIL=cuInit:1=999", "GPUBIND_SIM_RANK=3", "PMI_RANK=2"}, NULL},
-        {.what = "a failure of an unknown function", .body = only_starts,
-         .environment = {"GPUBIND_SIM_FAIL=cuMemAlloc:1=2"}, .dies = "is not FUNCTION"},
+          "GPUBIND_SIM_RANK=3", "PMI_RANK=3"},
+         NULL},
+        {"another rank fails",
+         only_starts,
+         {"GPUBIND_SIM_FAIL=cuInit:1=999", "GPUBIND_SIM_RANK=3", "PMI_RANK=2"},
+         NULL},
+        {.what = "a failure of an unknown function",
+         .body = only_starts,
+         .environment = {"GPUBIND_SIM_FAIL=cuMemAlloc:1=2"},
+         .dies = "is not FUNCTION"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

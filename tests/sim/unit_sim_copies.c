@@ -74,8 +74,8 @@ static void batch(void)
         WANT(cu.cuMemsetD8Async(from[i], (unsigned char)i, 100, stream), CUDA_OK);
     }
     WANT(cu.cuMemcpyBatchAsync_v2(to, from, nbytes, N, &attributes, &first, 1, NULL), 1);
-    WANT(cu.cuMemcpyBatchAsync_v2(to, from, nbytes, N, &attributes, &first, 1,
-                                  CUDA_LEGACY_STREAM), 1);
+    WANT(cu.cuMemcpyBatchAsync_v2(to, from, nbytes, N, &attributes, &first, 1, CUDA_LEGACY_STREAM),
+         1);
     WANT(cu.cuMemcpyBatchAsync_v2(to, from, nbytes, N, &attributes, &first, 0, stream), 1);
     WANT(cu.cuMemcpyBatchAsync_v2(to, from, nbytes, 0, &attributes, &first, 1, stream), 1);
     WANT(cu.cuMemcpyBatchAsync_v2(to, from, nbytes, N, &attributes, &first, 1, stream), 0);
@@ -88,8 +88,12 @@ static void batch(void)
 
 static void planes(void)
 {
-    struct cuda_copy_2d shape = {.from_type = CUDA_MEMORY_DEVICE, .from_pitch = 100, .from_x = 8,
-                                 .to_type = CUDA_MEMORY_DEVICE, .to_pitch = 8, .width = 8,
+    struct cuda_copy_2d shape = {.from_type = CUDA_MEMORY_DEVICE,
+                                 .from_pitch = 100,
+                                 .from_x = 8,
+                                 .to_type = CUDA_MEMORY_DEVICE,
+                                 .to_pitch = 8,
+                                 .width = 8,
                                  .height = 10};
     char bytes[1000];
     cuda_address column;
@@ -134,7 +138,8 @@ static int launch(struct CUfunc_st *kernel, struct copy_kernel_job *job, struct 
     job->chunks_before[0] = 0;
     for (unsigned i = 0; i < job->n; i++)
         job->chunks_before[i + 1] = job->chunks_before[i] +
-            (unsigned)((job->nbytes[i] + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
+                                    (unsigned)((job->nbytes[i] + COPY_KERNEL_CHUNK - 1) /
+                                               COPY_KERNEL_CHUNK);
     return cu.cuLaunchKernel(kernel, 8, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0, stream, parameters,
                              NULL);
 }
@@ -181,15 +186,15 @@ static int start_exchange(struct CUfunc_st *kernel, struct exchange_kernel_job *
 {
     void *parameters[] = {job};
 
-    return cu.cuLaunchKernel(kernel, 2, 1, 1, EXCHANGE_KERNEL_THREADS, 1, 1, 0, stream,
-                             parameters, NULL);
+    return cu.cuLaunchKernel(kernel, 2, 1, 1, EXCHANGE_KERNEL_THREADS, 1, 1, 0, stream, parameters,
+                             NULL);
 }
 
 /* 100 bytes in two parts, from one stream to another. */
 static void exchanges(void)
 {
-    struct exchange_kernel_job send = {.nsends = 1}, receive = {.nreceives = 1, .posts = 1,
-                                                                .waits = 1};
+    struct exchange_kernel_job send = {.nsends = 1},
+                               receive = {.nreceives = 1, .posts = 1, .waits = 1};
     struct CUmod_st *module = NULL;
     struct CUfunc_st *kernel = NULL;
     struct CUstream_st *streams[2];
@@ -207,7 +212,8 @@ static void exchanges(void)
     WANT(cu.cuMemsetD8Async(a, 7, 256, streams[0]), CUDA_OK);
     send.sends[0] = (struct kernel_send){
         .copy = {a + 256, a, 256, 2, KERNEL_CONTIGUOUS, KERNEL_CONTIGUOUS, 1},
-        .ready = words, .done = words + 2 * EXCHANGE_FLAG};
+        .ready = words,
+        .done = words + 2 * EXCHANGE_FLAG};
     receive.receives[0] = (struct kernel_receive){words, words + 2 * EXCHANGE_FLAG, 2};
     WANT(start_exchange(kernel, &send, streams[0]), CUDA_OK);
     WANT(cu.cuStreamQuery(streams[0]), CUDA_NOT_READY);
@@ -267,13 +273,17 @@ int main(void)
         {.what = "batched copies", .body = batch},
         {.what = "copies of two dimensions", .body = planes},
         {.what = "the copy kernel", .body = kernels, .environment = {"GPUBIND_SIM_KERNELS=1"}},
-        {.what = "the kernel of exchanges", .body = exchanges,
+        {.what = "the kernel of exchanges",
+         .body = exchanges,
          .environment = {"GPUBIND_SIM_KERNELS=1"}},
         {.what = "no kernels", .body = no_kernels},
-        {.what = "a copy from freed memory", .body = uses_freed,
+        {.what = "a copy from freed memory",
+         .body = uses_freed,
          .dies = "use after free: cuMemcpyDtoDAsync_v2 of 100 bytes"},
-        {.what = "memory unregistered too early", .body = unregisters_early,
-         .environment = {"GPUBIND_SIM_LATENCY=20000"}, .dies = "was unregistered before"},
+        {.what = "memory unregistered too early",
+         .body = unregisters_early,
+         .environment = {"GPUBIND_SIM_LATENCY=20000"},
+         .dies = "was unregistered before"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

@@ -48,7 +48,7 @@ static void legacy(void)
     WANT(cu.cuStreamQuery(NULL), CUDA_NOT_READY);
     WANT(cu.cuStreamQuery(other), CUDA_OK);
     WANT(cu.cuStreamQuery(apart), CUDA_OK);
-    WANT(cu.cuMemsetD8Async(a, 1, 1, NULL), CUDA_OK);     /* waits for blocking, */
+    WANT(cu.cuMemsetD8Async(a, 1, 1, NULL), CUDA_OK);      /* waits for blocking, */
     WANT(cu.cuMemsetD8Async(a + 1, 1, 1, other), CUDA_OK); /* this for the legacy stream */
     WANT(cu.cuMemsetD8Async(a + 2, 1, 1, apart), CUDA_OK);
     WANT(cu.cuStreamQuery(other), CUDA_NOT_READY);
@@ -443,23 +443,25 @@ int main(void)
 {
     static const struct check_case cases[] = {
         {.what = "the legacy stream and the others", .body = legacy},
-        {.what = "the same with latency", .body = legacy,
+        {.what = "the same with latency",
+         .body = legacy,
          .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "events", .body = events},
-        {.what = "events with latency", .body = events,
-         .environment = {"GPUBIND_SIM_LATENCY=500"}},
+        {.what = "events with latency", .body = events, .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "times", .body = times},
-        {.what = "times with latency", .body = times,
-         .environment = {"GPUBIND_SIM_LATENCY=500"}},
-        {.what = "work is done by itself", .body = latency,
+        {.what = "times with latency", .body = times, .environment = {"GPUBIND_SIM_LATENCY=500"}},
+        {.what = "work is done by itself",
+         .body = latency,
          .environment = {"GPUBIND_SIM_LATENCY=5000"}},
         {.what = "capture", .body = capture},
         {.what = "a host function calls the driver", .body = callbacks},
         {.what = "freeing waits", .body = frees, .environment = {"GPUBIND_SIM_LATENCY=300"}},
-        {.what = "calls that wait for all streams", .body = waits,
+        {.what = "calls that wait for all streams",
+         .body = waits,
          .environment = {"GPUBIND_SIM_KERNELS=1"}},
         {.what = "calls that wait for none", .body = waits_not},
-        {.what = "calls that wait for a thread that waits", .body = locks,
+        {.what = "calls that wait for a thread that waits",
+         .body = locks,
          .environment = {"GPUBIND_SIM_LOCKS=1"}},
         {.what = "threads", .body = threads, .environment = {"GPUBIND_SIM_LATENCY=20"}},
     };

@@ -99,8 +99,8 @@ static void alone(void)
 
 static void pointer(void)
 {
-    int attributes[] = {CUDA_POINTER_CONTEXT, CUDA_POINTER_ORDINAL, CUDA_POINTER_MEMORY_TYPE,
-                        CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_START, CUDA_POINTER_SIZE};
+    int attributes[] = {CUDA_POINTER_CONTEXT,     CUDA_POINTER_ORDINAL, CUDA_POINTER_MEMORY_TYPE,
+                        CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_START,   CUDA_POINTER_SIZE};
     struct CUctx_st *context = (void *)1;
     unsigned type = 0, capable = 1;
     cuda_address a, start = 0;
@@ -314,19 +314,24 @@ int main(void)
         {.what = "memory is there until its last mapping goes", .body = alone},
         {.what = "what the driver says of a pointer", .body = pointer},
         {.what = "access is by device", .body = access_by_device},
-        {.what = "a device without access copies", .body = other_device,
+        {.what = "a device without access copies",
+         .body = other_device,
          .dies = "cuMemcpyHtoD_v2 writes memory that cuMemSetAccess has not opened"},
-        {.what = "no access without peer access", .body = no_peers,
+        {.what = "no access without peer access",
+         .body = no_peers,
          .environment = {"GPUBIND_SIM_PEERS=none"}},
         {.what = "what is refused", .body = refused},
         {.what = "switched off", .body = switched_off, .environment = {"GPUBIND_SIM_CUMEM=no"}},
         {.what = "memory is shared, and survives its owner's mapping", .body = shared},
         {.what = "also with latency", .body = shared, .environment = {"GPUBIND_SIM_LATENCY=300"}},
         {.what = "an owner that is killed", .body = killed},
-        {.what = "an unmapped address is used", .body = used_after_unmap,
+        {.what = "an unmapped address is used",
+         .body = used_after_unmap,
          .dies = "use after free: cuMemcpyDtoDAsync_v2 of 100 bytes"},
-        {.what = "it is unmapped under a copy", .body = unmapped_too_early,
-         .environment = {"GPUBIND_SIM_LATENCY=20000"}, .dies = "that was unmapped before"},
+        {.what = "it is unmapped under a copy",
+         .body = unmapped_too_early,
+         .environment = {"GPUBIND_SIM_LATENCY=20000"},
+         .dies = "that was unmapped before"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

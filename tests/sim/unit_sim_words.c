@@ -99,12 +99,16 @@ static void batches(void)
     for (uint32_t i = 0; i < 5; i++) {
         const bool even = i % 2 == 0;
 
-        to[i] = (struct cuda_memory_operation){
-            .operation = even ? CUDA_OPERATION_WRITE : CUDA_OPERATION_WAIT,
-            .address = a, .value = i + 1, .flags = even ? 0 : CUDA_WAIT_EQ};
-        from[i] = (struct cuda_memory_operation){
-            .operation = even ? CUDA_OPERATION_WAIT : CUDA_OPERATION_WRITE,
-            .address = a, .value = i + 1, .flags = even ? CUDA_WAIT_EQ : 0};
+        to[i] = (struct cuda_memory_operation){.operation = even ? CUDA_OPERATION_WRITE
+                                                                 : CUDA_OPERATION_WAIT,
+                                               .address = a,
+                                               .value = i + 1,
+                                               .flags = even ? 0 : CUDA_WAIT_EQ};
+        from[i] = (struct cuda_memory_operation){.operation = even ? CUDA_OPERATION_WAIT
+                                                                   : CUDA_OPERATION_WRITE,
+                                                 .address = a,
+                                                 .value = i + 1,
+                                                 .flags = even ? CUDA_WAIT_EQ : 0};
     }
     WANT(cu.cuStreamBatchMemOp_v2(streams[0], 5, to, 0), CUDA_OK);
     WANT(cu.cuStreamQuery(streams[0]), CUDA_NOT_READY);
@@ -313,10 +317,18 @@ static void contexts(void)
 /* 2 x 2 x 3 bytes of a box of 4 x 3 x 5 to one of 3 x 2 x 7. */
 static void boxes(void)
 {
-    struct cuda_copy_3d shape = {
-        .from_x = 1, .from_y = 1, .from_type = CUDA_MEMORY_DEVICE, .from_pitch = 4,
-        .from_height = 3, .to_z = 1, .to_type = CUDA_MEMORY_DEVICE, .to_pitch = 3,
-        .to_height = 2, .width = 2, .height = 2, .depth = 3};
+    struct cuda_copy_3d shape = {.from_x = 1,
+                                 .from_y = 1,
+                                 .from_type = CUDA_MEMORY_DEVICE,
+                                 .from_pitch = 4,
+                                 .from_height = 3,
+                                 .to_z = 1,
+                                 .to_type = CUDA_MEMORY_DEVICE,
+                                 .to_pitch = 3,
+                                 .to_height = 2,
+                                 .width = 2,
+                                 .height = 2,
+                                 .depth = 3};
     unsigned char from[60], to[42];
     int wrong = 0;
 
@@ -347,23 +359,28 @@ int main(void)
 {
     static const struct check_case cases[] = {
         {.what = "words are compared", .body = comparisons},
-        {.what = "the same with latency", .body = comparisons,
+        {.what = "the same with latency",
+         .body = comparisons,
          .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "words of 64 bits", .body = wide},
         {.what = "batches", .body = batches},
-        {.what = "batches with latency", .body = batches,
+        {.what = "batches with latency",
+         .body = batches,
          .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "a word in registered host memory", .body = registered},
         {.what = "what is refused", .body = refusals},
         {.what = "a word of another device", .body = peers},
         {.what = "captured", .body = captured},
-        {.what = "failures", .body = failures,
+        {.what = "failures",
+         .body = failures,
          .environment = {"GPUBIND_SIM_FAIL=cuStreamWaitValue32_v2:1=801,"
                          "cuStreamWaitValue32_v2:2=719late"}},
-        {.what = "a mapping is closed under a wait", .body = closed,
+        {.what = "a mapping is closed under a wait",
+         .body = closed,
          .dies = "cuStreamWaitValue32_v2 waits for memory that was closed"},
         {.what = "two processes", .body = processes},
-        {.what = "two processes with latency", .body = processes,
+        {.what = "two processes with latency",
+         .body = processes,
          .environment = {"GPUBIND_SIM_LATENCY=100"}},
         {.what = "a wait without an end", .body = abandoned},
         {.what = "the context of a stream", .body = contexts},

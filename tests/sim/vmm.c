@@ -40,8 +40,8 @@ static struct vmm *add(int entry, bool exportable, bool imported)
 
     if (!vmm)
         sim_die("no memory");
-    *vmm = (struct vmm){all, ++last_handle, entry, a.generation, a.device, a.nbytes, exportable,
-                        imported, 1, 0};
+    *vmm = (struct vmm){
+        all, ++last_handle, entry, a.generation, a.device, a.nbytes, exportable, imported, 1, 0};
     all = vmm;
     return vmm;
 }
@@ -175,8 +175,8 @@ static int import(int fd, struct vmm **vmm)
 {
     struct content content;
 
-    if (pread(fd, &content, sizeof content, 0) != sizeof content ||
-        content.magic != FILE_MAGIC || content.job != job_identity())
+    if (pread(fd, &content, sizeof content, 0) != sizeof content || content.magic != FILE_MAGIC ||
+        content.job != job_identity())
         return CUDA_INVALID_VALUE;
     *vmm = find(&content);
     if (*vmm) {

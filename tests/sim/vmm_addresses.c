@@ -10,7 +10,7 @@ static struct reserved {
     struct reserved *next;
     uintptr_t start;
     size_t nbytes;
-} *all;
+} * all;
 
 int cuMemAddressReserve(cuda_address *address, size_t nbytes, size_t alignment, cuda_address wanted,
                         unsigned long long flags)

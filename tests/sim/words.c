@@ -95,8 +95,7 @@ static int queue_words(enum sim_call call, struct CUstream_st *handle,
 
     if (result)
         return result;
-    op = operation_with_step(call, do_words, count,
-                             sizeof *batch + count * sizeof batch->words[0]);
+    op = operation_with_step(call, do_words, count, sizeof *batch + count * sizeof batch->words[0]);
     batch = op->state;
     for (unsigned i = 0; i < count && !result; i++) {
         batch->words[i] = (struct word){wanted[i].operation,
@@ -117,9 +116,11 @@ static int queue_word(enum sim_call call, int operation, struct CUstream_st *str
                       cuda_address address, uint64_t value, unsigned flags)
 {
     int result = sim_enter(call);
-    const struct cuda_memory_operation wanted = {
-        .operation = operation, .address = address, .value = (uint32_t)value,
-        .high_value = (uint32_t)(value >> 32), .flags = flags};
+    const struct cuda_memory_operation wanted = {.operation = operation,
+                                                 .address = address,
+                                                 .value = (uint32_t)value,
+                                                 .high_value = (uint32_t)(value >> 32),
+                                                 .flags = flags};
 
     return result ? result : sim_leave(queue_words(call, stream, &wanted, 1));
 }
@@ -148,8 +149,8 @@ int cuStreamWaitValue64_v2(struct CUstream_st *stream, cuda_address address, uin
 int cuStreamWriteValue64_v2(struct CUstream_st *stream, cuda_address address, uint64_t value,
                             unsigned flags)
 {
-    return queue_word(CALL_cuStreamWriteValue64_v2, CUDA_OPERATION_WRITE_64, stream, address,
-                      value, flags);
+    return queue_word(CALL_cuStreamWriteValue64_v2, CUDA_OPERATION_WRITE_64, stream, address, value,
+                      flags);
 }
 
 int cuStreamBatchMemOp_v2(struct CUstream_st *stream, unsigned count,

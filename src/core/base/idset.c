@@ -113,8 +113,7 @@ static const char *skip_space(const char *text)
     return text;
 }
 
-int idlist_parse(const char *text, const char *what, struct idset *set,
-                 struct gpubind_error *err)
+int idlist_parse(const char *text, const char *what, struct idset *set, struct gpubind_error *err)
 {
     struct idset result;
     const char *at = skip_space(text);
@@ -128,8 +127,8 @@ int idlist_parse(const char *text, const char *what, struct idset *set,
         if (at && *at == '-')
             at = read_id(at + 1, &last);
         if (!at || last < first)
-            return error_set(err, "%s: '%s' is not a list such as 0-3,8 of numbers below %d",
-                             what, text, IDSET_MAX);
+            return error_set(err, "%s: '%s' is not a list such as 0-3,8 of numbers below %d", what,
+                             text, IDSET_MAX);
         for (int id = first; id <= last; id++)
             idset_add(&result, id);
         if (!*skip_space(at))

@@ -33,8 +33,7 @@ int idset_next(const struct idset *set, int after);
 /* Reads "0-3,8" (white space at the ends allowed). An empty text is the empty
  * set. Fails on anything else and on ids of IDSET_MAX and above; what names the
  * list in the sentence. On failure the set is untouched. */
-int idlist_parse(const char *text, const char *what, struct idset *set,
-                 struct gpubind_error *err);
+int idlist_parse(const char *text, const char *what, struct idset *set, struct gpubind_error *err);
 
 /* Number of comma-separated entries of any list; the empty text has none. */
 int idlist_entries(const char *text);

@@ -62,9 +62,10 @@ static int utf8_length(const unsigned char *at)
 {
     unsigned char low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
     unsigned char high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
-    int length = at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
-                 : at[0] >= 0xf0 && at[0] < 0xf5                                   ? 4
-                                                                                   : 0;
+    int length = at[0] >= 0xc2 && at[0] < 0xe0   ? 2
+                 : at[0] >= 0xe0 && at[0] < 0xf0 ? 3
+                 : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+                                                 : 0;
 
     if (length && (at[1] < low || at[1] > high))
         return 0;

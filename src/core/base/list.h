@@ -34,108 +34,107 @@
 
 /* The list itself. `end` is where the next item is linked, and undefined while the queue is
  * empty. */
-#define QUEUE_OF(TYPE)                                                                             \
-    struct {                                                                                       \
-        TYPE *first, **end;                                                                        \
+#define QUEUE_OF(TYPE)      \
+    struct {                \
+        TYPE *first, **end; \
     }
 
 #define QUEUE_EMPTY(LIST) (!(LIST)->first)
 
 /* Puts ITEM behind all others. */
-#define QUEUE_PUSH(LIST, ITEM, LINK)                                                               \
-    do {                                                                                           \
-        (ITEM)->LINK = NULL;                                                                       \
-        *((LIST)->first ? (LIST)->end : &(LIST)->first) = (ITEM);                                  \
-        (LIST)->end = &(ITEM)->LINK;                                                               \
+#define QUEUE_PUSH(LIST, ITEM, LINK)                              \
+    do {                                                          \
+        (ITEM)->LINK = NULL;                                      \
+        *((LIST)->first ? (LIST)->end : &(LIST)->first) = (ITEM); \
+        (LIST)->end = &(ITEM)->LINK;                              \
     } while (0)
 
 /* Puts ITEM before all others. */
-#define QUEUE_PUSH_FRONT(LIST, ITEM, LINK)                                                         \
-    do {                                                                                           \
-        if (!((ITEM)->LINK = (LIST)->first))                                                       \
-            (LIST)->end = &(ITEM)->LINK;                                                           \
-        (LIST)->first = (ITEM);                                                                    \
+#define QUEUE_PUSH_FRONT(LIST, ITEM, LINK)   \
+    do {                                     \
+        if (!((ITEM)->LINK = (LIST)->first)) \
+            (LIST)->end = &(ITEM)->LINK;     \
+        (LIST)->first = (ITEM);              \
     } while (0)
 
 /* Takes the first item off and returns it; NULL if the queue is empty. */
-#define QUEUE_POP(LIST, LINK)                                                                      \
-    __extension__({                                                                                \
-        __typeof__((LIST)->first) queue_item_ = (LIST)->first;                                     \
-        if (queue_item_)                                                                           \
-            (LIST)->first = queue_item_->LINK;                                                     \
-        queue_item_;                                                                               \
+#define QUEUE_POP(LIST, LINK)                                  \
+    __extension__({                                            \
+        __typeof__((LIST)->first) queue_item_ = (LIST)->first; \
+        if (queue_item_)                                       \
+            (LIST)->first = queue_item_->LINK;                 \
+        queue_item_;                                           \
     })
 
 /* Takes *AT off. AT points to what points to the item: &LIST->first or another item's LINK.
  * Afterwards *AT is the item that followed. */
-#define QUEUE_UNLINK(LIST, AT, LINK)                                                               \
-    do {                                                                                           \
-        __typeof__((LIST)->end) queue_at_ = (AT);                                                  \
-        if (!(*queue_at_ = (*queue_at_)->LINK))                                                    \
-            (LIST)->end = queue_at_;                                                               \
+#define QUEUE_UNLINK(LIST, AT, LINK)              \
+    do {                                          \
+        __typeof__((LIST)->end) queue_at_ = (AT); \
+        if (!(*queue_at_ = (*queue_at_)->LINK))   \
+            (LIST)->end = queue_at_;              \
     } while (0)
 
 /* Searches for ITEM and takes it off; nothing happens where it is not on the queue. */
-#define QUEUE_REMOVE(LIST, ITEM, LINK)                                                             \
-    do {                                                                                           \
-        __typeof__((LIST)->end) queue_link_ = &(LIST)->first;                                      \
-        while (*queue_link_ && *queue_link_ != (ITEM))                                             \
-            queue_link_ = &(*queue_link_)->LINK;                                                   \
-        if (*queue_link_)                                                                          \
-            QUEUE_UNLINK(LIST, queue_link_, LINK);                                                 \
+#define QUEUE_REMOVE(LIST, ITEM, LINK)                        \
+    do {                                                      \
+        __typeof__((LIST)->end) queue_link_ = &(LIST)->first; \
+        while (*queue_link_ && *queue_link_ != (ITEM))        \
+            queue_link_ = &(*queue_link_)->LINK;              \
+        if (*queue_link_)                                     \
+            QUEUE_UNLINK(LIST, queue_link_, LINK);            \
     } while (0)
 
 /* A loop over all items; its body must not take ITEM off or free it. */
-#define QUEUE_FOREACH(ITEM, LIST, LINK)                                                            \
-    for ((ITEM) = (LIST)->first; (ITEM); (ITEM) = (ITEM)->LINK)
+#define QUEUE_FOREACH(ITEM, LIST, LINK) for ((ITEM) = (LIST)->first; (ITEM); (ITEM) = (ITEM)->LINK)
 
 /* The member of an item. */
-#define DLIST_LINK(TYPE)                                                                           \
-    struct {                                                                                       \
-        TYPE *next, *previous;                                                                     \
+#define DLIST_LINK(TYPE)       \
+    struct {                   \
+        TYPE *next, *previous; \
     }
 
 /* The list itself. */
-#define DLIST_OF(TYPE)                                                                             \
-    struct {                                                                                       \
-        TYPE *first, *last;                                                                        \
+#define DLIST_OF(TYPE)      \
+    struct {                \
+        TYPE *first, *last; \
     }
 
 #define DLIST_EMPTY(LIST) (!(LIST)->first)
 
 /* Puts ITEM behind all others. */
-#define DLIST_APPEND(LIST, ITEM, LINK)                                                             \
-    do {                                                                                           \
-        (ITEM)->LINK.next = NULL;                                                                  \
-        (ITEM)->LINK.previous = (LIST)->last;                                                      \
-        *((LIST)->last ? &(LIST)->last->LINK.next : &(LIST)->first) = (ITEM);                      \
-        (LIST)->last = (ITEM);                                                                     \
+#define DLIST_APPEND(LIST, ITEM, LINK)                                        \
+    do {                                                                      \
+        (ITEM)->LINK.next = NULL;                                             \
+        (ITEM)->LINK.previous = (LIST)->last;                                 \
+        *((LIST)->last ? &(LIST)->last->LINK.next : &(LIST)->first) = (ITEM); \
+        (LIST)->last = (ITEM);                                                \
     } while (0)
 
 /* Puts ITEM before all others. */
-#define DLIST_PREPEND(LIST, ITEM, LINK)                                                            \
-    do {                                                                                           \
-        (ITEM)->LINK.previous = NULL;                                                              \
-        (ITEM)->LINK.next = (LIST)->first;                                                         \
-        *((LIST)->first ? &(LIST)->first->LINK.previous : &(LIST)->last) = (ITEM);                 \
-        (LIST)->first = (ITEM);                                                                    \
+#define DLIST_PREPEND(LIST, ITEM, LINK)                                            \
+    do {                                                                           \
+        (ITEM)->LINK.previous = NULL;                                              \
+        (ITEM)->LINK.next = (LIST)->first;                                         \
+        *((LIST)->first ? &(LIST)->first->LINK.previous : &(LIST)->last) = (ITEM); \
+        (LIST)->first = (ITEM);                                                    \
     } while (0)
 
 /* Takes ITEM, which is on the list, off. Its links are unchanged. */
-#define DLIST_REMOVE(LIST, ITEM, LINK)                                                             \
-    do {                                                                                           \
-        *((ITEM)->LINK.previous ? &(ITEM)->LINK.previous->LINK.next : &(LIST)->first) =            \
-            (ITEM)->LINK.next;                                                                     \
-        *((ITEM)->LINK.next ? &(ITEM)->LINK.next->LINK.previous : &(LIST)->last) =                 \
-            (ITEM)->LINK.previous;                                                                 \
+#define DLIST_REMOVE(LIST, ITEM, LINK)                                 \
+    do {                                                               \
+        *((ITEM)->LINK.previous ? &(ITEM)->LINK.previous->LINK.next    \
+                                : &(LIST)->first) = (ITEM)->LINK.next; \
+        *((ITEM)->LINK.next ? &(ITEM)->LINK.next->LINK.previous        \
+                            : &(LIST)->last) = (ITEM)->LINK.previous;  \
     } while (0)
 
 /* A loop over all items; its body must not take ITEM off or free it. */
-#define DLIST_FOREACH(ITEM, LIST, LINK)                                                            \
+#define DLIST_FOREACH(ITEM, LIST, LINK) \
     for ((ITEM) = (LIST)->first; (ITEM); (ITEM) = (ITEM)->LINK.next)
 
 /* The same; the body may take ITEM off and free it. NEXT is a variable of ITEM's type. */
-#define DLIST_FOREACH_SAFE(ITEM, NEXT, LIST, LINK)                                                 \
+#define DLIST_FOREACH_SAFE(ITEM, NEXT, LIST, LINK) \
     for ((ITEM) = (LIST)->first; (ITEM) && ((NEXT) = (ITEM)->LINK.next, 1); (ITEM) = (NEXT))
 
 #endif

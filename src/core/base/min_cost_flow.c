@@ -54,8 +54,7 @@ int flow_add(struct flow *flow, int from, int to, int capacity, flow_cost cost)
 {
     int arc = flow->narcs++;
 
-    flow->arcs[arc] = (struct flow_arc){
-        .from = from, .to = to, .capacity = capacity, .cost = cost};
+    flow->arcs[arc] = (struct flow_arc){.from = from, .to = to, .capacity = capacity, .cost = cost};
     flow->next[2 * arc] = flow->first[from];
     flow->first[from] = 2 * arc;
     flow->next[2 * arc + 1] = flow->first[to];
@@ -185,8 +184,7 @@ bool flow_prefer(struct flow *flow, int a)
 
     if (arc->flow == arc->locked) {
         /* Sends a unit round a cycle of arcs whose total cost is zero. */
-        if (!on_shortest(flow, arc->from, 2 * a) ||
-            !push_from(flow, arc->to, arc->from, 1))
+        if (!on_shortest(flow, arc->from, 2 * a) || !push_from(flow, arc->to, arc->from, 1))
             return false;
         arc->flow++;
     }

@@ -109,8 +109,8 @@ static void make_tables(const struct option_table *table, unsigned modes, struct
 
         if (!(row->modes & modes))
             continue;
-        *longs++ = (struct option){row->name, row->argument ? required_argument : no_argument,
-                                   NULL, 256 + i};
+        *longs++ = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
+                                   256 + i};
         if (row->letter)
             *letters++ = row->letter;
         if (row->letter && row->argument)

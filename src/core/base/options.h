@@ -30,7 +30,7 @@ struct option_row {
     unsigned modes; /* what it goes with: bits of the program's own */
     int group;      /* of --help */
     enum option_kind kind;
-    char letter;    /* or 0 */
+    char letter;                 /* or 0 */
     const char *name, *argument; /* argument: NULL without one; the words, unless words is set */
     const char *preset;          /* the value unless one is given, and shown by --help; or NULL */
     const char *help;

@@ -10,6 +10,7 @@
 #define NAME_MAX_LENGTH 63
 
 /* What a user may set: the launcher's and the plugin's options, then the library's. */
+/* clang-format off */
 static const char *const settings[] = {
     "MASTER", "OVERFLOW", "GPUS_PER_RANK", "RANKS_PER_GPU", "MAP", "POLICY", "BIND", "SMT",
     "MEMBIND", "REQUIRE_GPU", "TOPOLOGY", "VISIBLE", "IDS", "OMP", "NIC", "LAUNCHER", "TIMEOUT",
@@ -17,14 +18,17 @@ static const char *const settings[] = {
     "CPUSET", "XML",
     "PATH", "EAGER", "COPY_BLOCKS", "MAPPINGS", "WINDOWS", "ORDER", "PACK_MEMORY",
     "PROGRESS_THREAD", "UNEXPECTED", "WAIT_NOTICE", "LOG", "LOG_FILE"};
+/* clang-format on */
 
 /* What gpubind itself sets, for programs and between its own parts; its tests; and what
  * environment modules call an installation. A '*' stands for any end. */
+/* clang-format off */
 static const char *const others[] = {
     "VERSION", "PLAN", "ROLE", "LOCAL_RANK", "GPU_UUID", "GPU_PCI", "VISIBLE_DEVICES", "CPUS",
     "NUMA", "RECORDED", "MADE_BY", "MADE_FOR", "SETTINGS", "OUTER_*", "RELAY", "RELAY_*",
     "SIM_*", "TEST_*", "STRESS_SECONDS",
     "ROOT", "HOME", "DIR", "PREFIX", "LIB", "INCLUDE"};
+/* clang-format on */
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -43,8 +43,8 @@ int doctor_count(const struct doctor_report *report, enum doctor_severity severi
 
 /* Findings, then the names of the other checks; with all, each check and its
  * evidence. */
-void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report,
-                   bool all, struct text *text);
+void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report, bool all,
+                   struct text *text);
 /* One object in one line. */
 void doctor_render_json(const struct doctor_facts *facts, const struct doctor_report *report,
                         struct text *text);

@@ -21,18 +21,20 @@ static void judge_absent(const struct doctor_facts *facts, struct doctor_result 
     }
     doctor_saw(result, "/sys/bus/pci/devices/%s is an NVIDIA GPU", gpu->pci);
     if (facts->container[0]) {
-        doctor_found(result, DOCTOR_BREAKS, "the machine has NVIDIA GPUs, but this container was "
-                                            "not given the driver");
-        doctor_set(result, "%s", doctor_in_container(facts, "apptainer") ? "apptainer exec --nv"
-                                 : doctor_in_container(facts, "kubernetes")
-                                     ? "resources: {limits: {nvidia.com/gpu: 1}}"
-                                 : doctor_in_container(facts, "podman")
-                                     ? "podman run --device nvidia.com/gpu=all"
-                                     : "docker run --gpus all");
+        doctor_found(result, DOCTOR_BREAKS,
+                     "the machine has NVIDIA GPUs, but this container was "
+                     "not given the driver");
+        doctor_set(result, "%s",
+                   doctor_in_container(facts, "apptainer") ? "apptainer exec --nv"
+                   : doctor_in_container(facts, "kubernetes")
+                       ? "resources: {limits: {nvidia.com/gpu: 1}}"
+                   : doctor_in_container(facts, "podman") ? "podman run --device nvidia.com/gpu=all"
+                                                          : "docker run --gpus all");
         return;
     }
-    doctor_found(result, DOCTOR_BREAKS, "the machine has NVIDIA GPUs, but NVIDIA's kernel driver "
-                                        "is not loaded");
+    doctor_found(result, DOCTOR_BREAKS,
+                 "the machine has NVIDIA GPUs, but NVIDIA's kernel driver "
+                 "is not loaded");
     if (strcmp(gpu->bound, "nouveau") == 0) {
         doctor_saw(result, "/sys/bus/pci/devices/%s/driver is nouveau", gpu->pci);
         doctor_set(result, "echo blacklist nouveau > /etc/modprobe.d/nouveau.conf");
@@ -59,8 +61,9 @@ static void judge_undriven(const struct doctor_facts *facts, struct doctor_resul
         doctor_saw(result, "/proc/driver/nvidia/gpus has no %s, whose driver is %s", gpu->pci,
                    gpu->bound[0] ? gpu->bound : "none");
         if (gpu->bound[0])
-            doctor_set(result, "echo %s > /sys/bus/pci/drivers/%s/unbind; "
-                               "echo %s > /sys/bus/pci/drivers/nvidia/bind",
+            doctor_set(result,
+                       "echo %s > /sys/bus/pci/drivers/%s/unbind; "
+                       "echo %s > /sys/bus/pci/drivers/nvidia/bind",
                        gpu->pci, gpu->bound, gpu->pci);
         else
             doctor_set(result, "dmesg | grep -e NVRM -e %s", gpu->pci);
@@ -79,7 +82,8 @@ void doctor_driver(const struct doctor_facts *facts, struct doctor_result *resul
         return;
     }
     doctor_saw(result, "/proc/driver/nvidia/version: %s",
-               facts->driver_version[0] ? facts->driver_version : "is not there, /dev/nvidiactl is");
+               facts->driver_version[0] ? facts->driver_version
+                                        : "is not there, /dev/nvidiactl is");
     judge_undriven(facts, result);
 }
 
@@ -132,8 +136,8 @@ void doctor_uvm(const struct doctor_facts *facts, struct doctor_result *result)
 {
     if (has_files(facts, result))
         judge_file(facts, facts->uvm, "/dev/nvidia-uvm",
-                   "CUDA does not start without the module nvidia-uvm",
-                   "nvidia-modprobe -u -c 0", result);
+                   "CUDA does not start without the module nvidia-uvm", "nvidia-modprobe -u -c 0",
+                   result);
 }
 
 void doctor_cuda_library(const struct doctor_facts *facts, struct doctor_result *result)
@@ -144,8 +148,9 @@ void doctor_cuda_library(const struct doctor_facts *facts, struct doctor_result 
         doctor_saw(result, "%s", facts->cuda_path);
         return;
     }
-    doctor_found(result, DOCTOR_BREAKS, "libcuda.so.1 is not found, and no CUDA program starts "
-                                        "without it");
+    doctor_found(result, DOCTOR_BREAKS,
+                 "libcuda.so.1 is not found, and no CUDA program starts "
+                 "without it");
     doctor_saw(result, "LD_LIBRARY_PATH, /etc/ld.so.cache and the loader's own folders have no "
                        "libcuda.so.1");
     if (doctor_in_container(facts, "docker"))
@@ -174,12 +179,13 @@ void doctor_library_version(const struct doctor_facts *facts, struct doctor_resu
     if (facts->nvml_mismatch)
         doctor_saw(result, "nvmlInit: driver and library versions differ");
     if (differ || facts->nvml_mismatch) {
-        doctor_found(result, DOCTOR_BREAKS, "the driver's libraries and its kernel module are of "
-                                            "different versions, and it refuses them");
-        doctor_set(result, "%s", facts->container[0]
-                                     ? "stop this container and start it anew"
-                                     : "rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; "
-                                       "modprobe nvidia (or reboot)");
+        doctor_found(result, DOCTOR_BREAKS,
+                     "the driver's libraries and its kernel module are of "
+                     "different versions, and it refuses them");
+        doctor_set(result, "%s",
+                   facts->container[0] ? "stop this container and start it anew"
+                                       : "rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; "
+                                         "modprobe nvidia (or reboot)");
     } else if (facts->nvml != DOCTOR_NVML_ANSWERED &&
                (!facts->driver_version[0] || !facts->nvml_version[0])) {
         doctor_unknown(result, "the version of the %s is not known",

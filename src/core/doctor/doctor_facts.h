@@ -14,8 +14,8 @@ enum doctor_file {
     DOCTOR_FILE_UNKNOWN,
     DOCTOR_FILE_USABLE,
     DOCTOR_FILE_ABSENT,
-    DOCTOR_FILE_DENIED,  /* by its mode */
-    DOCTOR_FILE_HIDDEN   /* it is there, but the device cgroup refuses it */
+    DOCTOR_FILE_DENIED, /* by its mode */
+    DOCTOR_FILE_HIDDEN  /* it is there, but the device cgroup refuses it */
 };
 
 enum doctor_nvml { DOCTOR_NVML_NOT_ASKED, DOCTOR_NVML_ANSWERED, DOCTOR_NVML_FAILED };
@@ -27,9 +27,9 @@ struct doctor_bridge {
 
 struct doctor_gpu {
     char pci[24], uuid[96], model[64]; /* "": not known */
-    bool on_bus;    /* in sysfs */
-    bool listed;    /* by the driver */
-    char bound[24]; /* the kernel driver that it is bound to */
+    bool on_bus;                       /* in sysfs */
+    bool listed;                       /* by the driver */
+    char bound[24];                    /* the kernel driver that it is bound to */
     int minor;
     enum doctor_file device; /* /dev/nvidiaMINOR */
     int numa;                /* as sysfs has it, where -1 is "none"; -2: not known */
@@ -41,8 +41,12 @@ struct doctor_gpu {
     long long ecc_errors; /* uncorrected, since the driver was loaded */
 };
 
-enum { DOCTOR_PROCESSES_ANY = 0, DOCTOR_PROCESSES_ONE_THREAD, DOCTOR_PROCESSES_NONE,
-       DOCTOR_PROCESSES_ONE }; /* compute modes, with NVML's numbers */
+enum {
+    DOCTOR_PROCESSES_ANY = 0,
+    DOCTOR_PROCESSES_ONE_THREAD,
+    DOCTOR_PROCESSES_NONE,
+    DOCTOR_PROCESSES_ONE
+}; /* compute modes, with NVML's numbers */
 
 struct doctor_mpi {
     char name[16], version[32];
@@ -73,8 +77,8 @@ struct doctor_facts {
                                       is not in sight */
 
     /* the driver */
-    bool driver_loaded, windows;  /* windows: its subsystem for Linux */
-    bool lists_gpus;              /* /proc/driver/nvidia/gpus is there */
+    bool driver_loaded, windows;               /* windows: its subsystem for Linux */
+    bool lists_gpus;                           /* /proc/driver/nvidia/gpus is there */
     char driver_version[32], nvml_version[32]; /* of the module; of the library's file */
     char cuda_path[256], nvml_path[256];       /* libraries, "": not found */
     enum doctor_file ctl, uvm;                 /* /dev/nvidiactl, /dev/nvidia-uvm */
@@ -87,8 +91,8 @@ struct doctor_facts {
     struct doctor_gpu gpus[DOCTOR_MAX_GPUS];
     int peer[DOCTOR_MAX_GPUS][DOCTOR_MAX_GPUS];   /* nvmlGpuP2PStatus_t */
     int nvlink[DOCTOR_MAX_GPUS][DOCTOR_MAX_GPUS]; /* 1, 0 */
-    struct doctor_variable visible, order; /* CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER */
-    struct doctor_variable mps_directory;  /* CUDA_MPS_PIPE_DIRECTORY */
+    struct doctor_variable visible, order;        /* CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER */
+    struct doctor_variable mps_directory;         /* CUDA_MPS_PIPE_DIRECTORY */
     bool mps_runs;
     bool persistenced; /* its runtime files are there */
 
@@ -99,7 +103,7 @@ struct doctor_facts {
     /* limits of the process and of its container */
     char container[16]; /* "docker", "podman", "apptainer", "kubernetes", "" */
     long long shm_bytes, shm_free;
-    char shm_type[24], shm_evidence[256]; /* of the file system, "": no mount of its own */
+    char shm_type[24], shm_evidence[256];    /* of the file system, "": no mount of its own */
     char memlock_soft[24], memlock_hard[24]; /* bytes or "unlimited"; "": not known */
     char rdma[64];                           /* an RDMA device, "": none */
     int ptrace_scope;                        /* -1: no Yama, -2: not known */

@@ -40,7 +40,7 @@ void doctor_set(struct doctor_result *result, const char *format, ...)
 bool doctor_has_gpus(const struct doctor_facts *facts, struct doctor_result *result);
 /* The driver's README, NVreg_DeviceFileMode: nvidia-modprobe makes the files so. */
 #define DOCTOR_OPEN_FILES                                                                    \
-    "echo options nvidia NVreg_DeviceFileMode=0666 > /etc/modprobe.d/nvidia-files.conf   # "  \
+    "echo options nvidia NVreg_DeviceFileMode=0666 > /etc/modprobe.d/nvidia-files.conf   # " \
     "and reload the driver"
 
 /* Whether the kernel driver is loaded; else the result becomes moot. */

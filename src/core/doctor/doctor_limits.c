@@ -17,7 +17,8 @@ static void advise_shm(const struct doctor_facts *facts, struct doctor_result *r
     if (doctor_in_container(facts, "docker") || doctor_in_container(facts, "podman"))
         doctor_set(result, "%s run --shm-size=1g   # or: --ipc=host", facts->container);
     else if (doctor_in_container(facts, "kubernetes"))
-        doctor_set(result, "volumes: [{name: shm, emptyDir: {medium: Memory}}], mounted at /dev/shm");
+        doctor_set(result,
+                   "volumes: [{name: shm, emptyDir: {medium: Memory}}], mounted at /dev/shm");
     else
         doctor_set(result, "mount -o remount,size=50%% /dev/shm");
 }
@@ -30,17 +31,22 @@ void doctor_shm(const struct doctor_facts *facts, struct doctor_result *result)
         doctor_saw(result, "/dev/shm: %lld MiB free", facts->shm_free / MIB);
     if (facts->shm_type[0] && strcmp(facts->shm_type, "tmpfs") != 0 &&
         strcmp(facts->shm_type, "ramfs") != 0) {
-        doctor_found(result, DOCTOR_SLOWS, "/dev/shm is a file system of type %s and may not be in "
-                                           "memory", facts->shm_type);
+        doctor_found(result, DOCTOR_SLOWS,
+                     "/dev/shm is a file system of type %s and may not be in "
+                     "memory",
+                     facts->shm_type);
         doctor_set(result, "mount -t tmpfs tmpfs /dev/shm");
     } else if (facts->shm_bytes >= 0 && facts->shm_bytes < SHM_ENOUGH) {
         doctor_found(result, DOCTOR_BREAKS,
                      "/dev/shm holds %lld MiB, and ranks of MPI and NCCL that run out of it end "
-                     "with a bus error", facts->shm_bytes / MIB);
+                     "with a bus error",
+                     facts->shm_bytes / MIB);
         advise_shm(facts, result);
     } else if (facts->shm_free >= 0 && facts->shm_free < SHM_FREE_ENOUGH) {
-        doctor_found(result, DOCTOR_BREAKS, "/dev/shm is full: %lld MiB are free, and ranks of MPI "
-                                            "end with a bus error", facts->shm_free / MIB);
+        doctor_found(result, DOCTOR_BREAKS,
+                     "/dev/shm is full: %lld MiB are free, and ranks of MPI "
+                     "end with a bus error",
+                     facts->shm_free / MIB);
         doctor_set(result, "ls -l /dev/shm   # remove what crashed jobs left");
     } else if (facts->shm_bytes < 0) {
         doctor_unknown(result, "the size of /dev/shm cannot be read");
@@ -66,7 +72,8 @@ void doctor_memlock(const struct doctor_facts *facts, struct doctor_result *resu
         return;
     doctor_found(result, atoll(facts->memlock_soft) < MEMLOCK_LITTLE ? DOCTOR_BREAKS : DOCTOR_NOTE,
                  "%lld KiB of memory may be locked, and RDMA devices (%s) need all that they send "
-                 "from locked", atoll(facts->memlock_soft) / 1024, facts->rdma);
+                 "from locked",
+                 atoll(facts->memlock_soft) / 1024, facts->rdma);
     if (strcmp(facts->memlock_hard, "unlimited") == 0)
         doctor_set(result, "ulimit -l unlimited");
     else if (doctor_in_container(facts, "docker") || doctor_in_container(facts, "podman"))
@@ -99,11 +106,13 @@ void doctor_ptrace_scope(const struct doctor_facts *facts, struct doctor_result 
     if (scope < 1 || (scope < 3 && facts->cap_ptrace))
         return;
     if (scope == 1)
-        doctor_found(result, DOCTOR_NOTE, "ranks may read each other's memory (CMA) only where "
-                                          "their MPI library allows it rank by rank");
+        doctor_found(result, DOCTOR_NOTE,
+                     "ranks may read each other's memory (CMA) only where "
+                     "their MPI library allows it rank by rank");
     else
-        doctor_found(result, DOCTOR_SLOWS, "ranks may not read each other's memory (CMA), so MPI "
-                                           "copies messages in host memory twice");
+        doctor_found(result, DOCTOR_SLOWS,
+                     "ranks may not read each other's memory (CMA), so MPI "
+                     "copies messages in host memory twice");
     if (scope == 3)
         doctor_set(result, "echo kernel.yama.ptrace_scope=0 > /etc/sysctl.d/99-ptrace.conf   # and "
                            "reboot");

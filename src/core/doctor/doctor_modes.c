@@ -34,7 +34,8 @@ void doctor_persistence(const struct doctor_facts *facts, struct doctor_result *
         if (gpu->persistence == 0)
             found_at(result, DOCTOR_SLOWS,
                      "persistence mode is off, so each job that comes first starts the GPU from "
-                     "cold", gpu);
+                     "cold",
+                     gpu);
     }
     if (result->state == DOCTOR_FOUND)
         doctor_set(result, "systemctl enable --now nvidia-persistenced   # or: nvidia-smi -pm 1");
@@ -111,8 +112,8 @@ void doctor_mig(const struct doctor_facts *facts, struct doctor_result *result)
             doctor_saw(result, "NVML: %s: MIG mode %s, %d instances", gpu->pci,
                        gpu->mig ? "on" : "off", gpu->instances);
         if (gpu->mig == 1 && gpu->instances == 0) {
-            found_at(result, DOCTOR_BREAKS, "MIG mode is on, but there is no instance to compute on",
-                     gpu);
+            found_at(result, DOCTOR_BREAKS,
+                     "MIG mode is on, but there is no instance to compute on", gpu);
             doctor_set(result, "nvidia-smi -i %s -mig 0   # or: nvidia-smi mig -i %s -cgi 0 -C",
                        gpu->pci, gpu->pci);
         }
@@ -131,8 +132,10 @@ void doctor_ecc(const struct doctor_facts *facts, struct doctor_result *result)
         if (gpu->ecc_errors < 0)
             doctor_saw(result, "NVML: %s: no ECC, or it is off", gpu->pci);
         else
-            doctor_saw(result, "NVML: %s: %lld uncorrected memory errors since the driver was "
-                               "loaded", gpu->pci, gpu->ecc_errors);
+            doctor_saw(result,
+                       "NVML: %s: %lld uncorrected memory errors since the driver was "
+                       "loaded",
+                       gpu->pci, gpu->ecc_errors);
         if (gpu->ecc_errors > 0) {
             found_at(result, DOCTOR_BREAKS, "GPU memory had errors that could not be corrected",
                      gpu);
@@ -155,22 +158,23 @@ void doctor_mps(const struct doctor_facts *facts, struct doctor_result *result)
     if (facts->mps_runs)
         return;
     if (facts->mps_directory.set) {
-        doctor_found(result, DOCTOR_NOTE, "CUDA_MPS_PIPE_DIRECTORY names a folder where no MPS "
-                                          "server answers");
+        doctor_found(result, DOCTOR_NOTE,
+                     "CUDA_MPS_PIPE_DIRECTORY names a folder where no MPS "
+                     "server answers");
         doctor_set(result, "nvidia-cuda-mps-control -d   # or: unset CUDA_MPS_PIPE_DIRECTORY");
     }
     if (are_shared(facts) && units) {
         text_clear(&result->sentence);
         text_clear(&result->set);
-        doctor_found(result, DOCTOR_SLOWS, "%d ranks of this node share %d GPU%s and no MPS server "
-                                           "runs, so they take turns", facts->local_size, units,
-                     units == 1 ? "" : "s");
+        doctor_found(result, DOCTOR_SLOWS,
+                     "%d ranks of this node share %d GPU%s and no MPS server "
+                     "runs, so they take turns",
+                     facts->local_size, units, units == 1 ? "" : "s");
         doctor_saw(result, "%s: %d ranks on this node", facts->launcher, facts->local_size);
         doctor_set(result, "nvidia-cuda-mps-control -d");
     } else if (result->state != DOCTOR_FOUND && !doctor_in_job(facts)) {
         doctor_moot(result, "whether ranks share GPUs shows in a job only");
-    } else if (result->state != DOCTOR_FOUND && some_hidden(facts) &&
-               facts->local_size > units) {
+    } else if (result->state != DOCTOR_FOUND && some_hidden(facts) && facts->local_size > units) {
         doctor_unknown(result, "other ranks may have the GPUs that are hidden from this one");
     }
 }

@@ -39,13 +39,15 @@ static void judge(const struct doctor_facts *facts, const struct kind *kind, uns
     if (number == kind->first || (doctor_in_job(facts) && facts->daemon_seen == 1))
         return;
     if (in_subprocess(facts))
-        doctor_found(result, kind->apart, "this rank is in another %s namespace than its launcher, "
-                                          "and where each rank has one of its own, %s", kind->name,
-                     kind->spoils);
+        doctor_found(result, kind->apart,
+                     "this rank is in another %s namespace than its launcher, "
+                     "and where each rank has one of its own, %s",
+                     kind->name, kind->spoils);
     else
-        doctor_found(result, DOCTOR_NOTE, "this is a container's own %s namespace; where each rank "
-                                          "is started in a container of its own, %s", kind->name,
-                     kind->spoils);
+        doctor_found(result, DOCTOR_NOTE,
+                     "this is a container's own %s namespace; where each rank "
+                     "is started in a container of its own, %s",
+                     kind->name, kind->spoils);
     if (strcmp(facts->container, "docker") == 0 || strcmp(facts->container, "podman") == 0)
         doctor_set(result, "%s run %s   # or start mpirun inside the container", facts->container,
                    kind->option);
@@ -56,8 +58,9 @@ static void judge(const struct doctor_facts *facts, const struct kind *kind, uns
 /* UCX, cuda_ipc: handles of CUDA IPC are not exchanged between process namespaces. */
 void doctor_pid_namespace(const struct doctor_facts *facts, struct doctor_result *result)
 {
-    static const struct kind kind = {"process", "pid", FIRST_PID, DOCTOR_BREAKS,
-                                     "CUDA IPC and CMA do not work between ranks", "--pid=host"};
+    static const struct kind kind = {
+        "process",   "pid", FIRST_PID, DOCTOR_BREAKS, "CUDA IPC and CMA do not work between ranks",
+        "--pid=host"};
 
     judge(facts, &kind, facts->pid_namespace, result);
 }
@@ -65,8 +68,9 @@ void doctor_pid_namespace(const struct doctor_facts *facts, struct doctor_result
 /* UCX-Py, NVLink and Docker: processes must share an IPC namespace for NVLink. */
 void doctor_ipc_namespace(const struct doctor_facts *facts, struct doctor_result *result)
 {
-    static const struct kind kind = {"IPC", "ipc", FIRST_IPC, DOCTOR_BREAKS,
-                                     "ranks share neither /dev/shm nor CUDA IPC", "--ipc=host"};
+    static const struct kind kind = {
+        "IPC",       "ipc", FIRST_IPC, DOCTOR_BREAKS, "ranks share neither /dev/shm nor CUDA IPC",
+        "--ipc=host"};
 
     judge(facts, &kind, facts->ipc_namespace, result);
 }
@@ -75,7 +79,10 @@ void doctor_ipc_namespace(const struct doctor_facts *facts, struct doctor_result
  * process_vm_readv is refused across; Open MPI then leaves CMA alone. */
 void doctor_user_namespace(const struct doctor_facts *facts, struct doctor_result *result)
 {
-    static const struct kind kind = {"user", "user", FIRST_USER, DOCTOR_SLOWS,
+    static const struct kind kind = {"user",
+                                     "user",
+                                     FIRST_USER,
+                                     DOCTOR_SLOWS,
                                      "ranks may not read each other's memory (CMA)",
                                      "--userns=host"};
 

@@ -35,8 +35,9 @@ void doctor_numa(const struct doctor_facts *facts, struct doctor_result *result)
         else
             text_add(&result->sentence, ", %s", gpu->pci);
         doctor_set(result, "echo NODE > /sys/bus/pci/devices/%s/numa_node%s", gpu->pci,
-                   facts->virtual_machine == 1 ? "   # better: on the host, a root bus for each node"
-                                               : "");
+                   facts->virtual_machine == 1
+                       ? "   # better: on the host, a root bus for each node"
+                       : "");
     }
     if (result->state != DOCTOR_FOUND && unknown)
         doctor_unknown(result, "%d GPU%s not show on the PCI bus", unknown,
@@ -45,10 +46,13 @@ void doctor_numa(const struct doctor_facts *facts, struct doctor_result *result)
 
 static const char *peer_text(int status)
 {
-    static const char *const texts[] = {"OK", "the chipset does not support it",
+    static const char *const texts[] = {"OK",
+                                        "the chipset does not support it",
                                         "a GPU does not support it",
                                         "the topology of the I/O hub does not support it",
-                                        "disabled by a registry key", "not supported", "unknown"};
+                                        "disabled by a registry key",
+                                        "not supported",
+                                        "unknown"};
 
     return status >= 0 && status < 7 ? texts[status] : "unknown";
 }
@@ -81,10 +85,13 @@ void doctor_peer_access(const struct doctor_facts *facts, struct doctor_result *
                            peer_text(status));
         }
     if (without) {
-        doctor_found(result, DOCTOR_SLOWS, "%d of %d pairs of GPUs have no peer access: what they "
-                                           "exchange goes through host memory", without, pairs);
+        doctor_found(result, DOCTOR_SLOWS,
+                     "%d of %d pairs of GPUs have no peer access: what they "
+                     "exchange goes through host memory",
+                     without, pairs);
     } else if (known < pairs) {
-        doctor_unknown(result, "NVML does not tell of %d of %d pairs of GPUs", pairs - known, pairs);
+        doctor_unknown(result, "NVML does not tell of %d of %d pairs of GPUs", pairs - known,
+                       pairs);
     } else {
         doctor_saw(result, "NVML: all %d pairs have peer access", pairs);
     }
@@ -129,7 +136,8 @@ void doctor_iommu(const struct doctor_facts *facts, struct doctor_result *result
             continue;
         doctor_found(result, needed ? DOCTOR_SLOWS : DOCTOR_NOTE,
                      "the IOMMU translates what GPUs send over PCI, which spoils peer access "
-                     "there%s", needed ? "" : " (NVLink does not mind)");
+                     "there%s",
+                     needed ? "" : " (NVLink does not mind)");
         doctor_set(result, "add iommu=pt to the kernel's command line and reboot");
     }
     if (!result->evidence.length)
@@ -158,8 +166,9 @@ static void judge_bridge(const struct doctor_bridge *bridge, int *unreadable,
     if (result->evidence.bytes && strstr(result->evidence.bytes, bridge->pci))
         return;
     if (result->state != DOCTOR_FOUND)
-        doctor_found(result, DOCTOR_SLOWS, "PCI Access Control Services send what GPUs below one "
-                                           "switch tell each other up to the CPU and back");
+        doctor_found(result, DOCTOR_SLOWS,
+                     "PCI Access Control Services send what GPUs below one "
+                     "switch tell each other up to the CPU and back");
     doctor_saw(result, "/sys/bus/pci/devices/%s/config: ACS control 0x%04x", bridge->pci,
                (unsigned)bridge->acs);
     doctor_set(result, "setpci -s %s ECAP_ACS+0x6.w=0000", bridge->pci);

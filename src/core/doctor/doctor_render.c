@@ -99,8 +99,8 @@ static void add_title(const struct doctor_facts *facts, const struct doctor_repo
     text_add(text, ")\n");
 }
 
-void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report,
-                   bool all, struct text *text)
+void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report, bool all,
+                   struct text *text)
 {
     add_title(facts, report, text);
     if (all) {

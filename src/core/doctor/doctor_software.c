@@ -108,9 +108,10 @@ void doctor_hwloc_plugins(const struct doctor_facts *facts, struct doctor_result
         doctor_saw(result, "%s: NVIDIA's OpenCL driver", facts->icd);
     if (!names[0])
         return;
-    doctor_found(result, DOCTOR_SLOWS, "mpirun starts all GPUs by a plugin of hwloc's each time it "
-                                       "is called (measured: 0.5 s on two GPUs, 3.1 s on eight; "
-                                       "0.05 s without)");
+    doctor_found(result, DOCTOR_SLOWS,
+                 "mpirun starts all GPUs by a plugin of hwloc's each time it "
+                 "is called (measured: 0.5 s on two GPUs, 3.1 s on eight; "
+                 "0.05 s without)");
     advise_components(facts, names, result);
 }
 
@@ -129,7 +130,8 @@ void doctor_cuda_aware(const struct doctor_facts *facts, struct doctor_result *r
         if (result->state != DOCTOR_FOUND)
             doctor_found(result, DOCTOR_NOTE,
                          "this MPI does not take GPU memory, and a program that passes it some "
-                         "ends; libgpubind passes it on any MPI: %s %s", mpi->name, mpi->version);
+                         "ends; libgpubind passes it on any MPI: %s %s",
+                         mpi->name, mpi->version);
         else
             text_add(&result->sentence, ", %s %s", mpi->name, mpi->version);
     }

@@ -106,8 +106,10 @@ static void judge_list(const struct doctor_facts *facts, const struct node *node
     else if (n == 0)
         doctor_found(result, DOCTOR_BREAKS, "CUDA_VISIBLE_DEVICES is empty and hides all GPUs");
     else if (n < node->ngpus && !chosen_by_launcher(facts))
-        doctor_found(result, DOCTOR_NOTE, "CUDA_VISIBLE_DEVICES leaves %d of %d GPUs to every "
-                                          "rank that inherits it", n, node->ngpus);
+        doctor_found(result, DOCTOR_NOTE,
+                     "CUDA_VISIBLE_DEVICES leaves %d of %d GPUs to every "
+                     "rank that inherits it",
+                     n, node->ngpus);
     if (result->state == DOCTOR_FOUND)
         doctor_set(result, "unset CUDA_VISIBLE_DEVICES");
 }
@@ -168,8 +170,9 @@ void doctor_device_order(const struct doctor_facts *facts, struct doctor_result 
         return;
     doctor_saw(result, "CUDA_DEVICE_ORDER%s%.100s", facts->order.set ? "=" : " is not set", order);
     if (facts->order.set && *order && !by_bus && strcmp(order, "FASTEST_FIRST") != 0) {
-        doctor_found(result, DOCTOR_NOTE, "CUDA_DEVICE_ORDER is neither PCI_BUS_ID nor "
-                                          "FASTEST_FIRST, and CUDA does not heed it");
+        doctor_found(result, DOCTOR_NOTE,
+                     "CUDA_DEVICE_ORDER is neither PCI_BUS_ID nor "
+                     "FASTEST_FIRST, and CUDA does not heed it");
         doctor_set(result, "export CUDA_DEVICE_ORDER=PCI_BUS_ID");
     } else if (models_differ(facts) && !by_bus) {
         doctor_saw(result, "models differ: %s is a %s", facts->gpus[0].pci, facts->gpus[0].model);
@@ -196,6 +199,7 @@ void doctor_all_visible(const struct doctor_facts *facts, struct doctor_result *
         return;
     doctor_found(result, DOCTOR_NOTE,
                  "each process that starts CUDA here starts all %d GPUs, where a rank needs its "
-                 "own alone (measured on H200: 2.55 s with eight, 0.35 s with one)", n);
+                 "own alone (measured on H200: 2.55 s with eight, 0.35 s with one)",
+                 n);
     doctor_set(result, "mpirun -np %d gpubind ./app", n);
 }

@@ -7,8 +7,7 @@
 const char *visible_variable(int which)
 {
     static const char *const names[VISIBLE_VARIABLES] = {
-        "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
-        "HIP_VISIBLE_DEVICES"};
+        "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "HIP_VISIBLE_DEVICES"};
 
     return names[which];
 }
@@ -65,8 +64,8 @@ static int list_ordered(const struct node *node, const struct plan *plan,
 }
 
 /* Positions in the order in which the rank is to see them. */
-static int list_gpus(const struct node *node, const struct plan *plan,
-                     const struct plan_rank *rank, enum visible_mode mode, int *list)
+static int list_gpus(const struct node *node, const struct plan *plan, const struct plan_rank *rank,
+                     enum visible_mode mode, int *list)
 {
     if (mode == VISIBLE_FIRST && visible_has_order(node, rank))
         return list_first(node, rank, list);

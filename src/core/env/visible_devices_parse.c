@@ -73,8 +73,7 @@ static void find_uuid(const struct node *node, const char *entry, struct visible
     }
 }
 
-static const char *parse_cuda(const struct node *node, const char *value,
-                              struct visible_list *list)
+static const char *parse_cuda(const struct node *node, const char *value, struct visible_list *list)
 {
     const char *entry = skip_space(value);
     bool uuids = is_uuid(entry);
@@ -141,8 +140,7 @@ static int find_rocr(const struct node *node, const char *entry)
     return found;
 }
 
-static const char *parse_rocr(const struct node *node, const char *value,
-                              struct visible_list *list)
+static const char *parse_rocr(const struct node *node, const char *value, struct visible_list *list)
 {
     for (const char *entry = skip_space(value); *value && entry; entry = next_entry(entry)) {
         int gpu = find_rocr(node, entry);
@@ -154,8 +152,7 @@ static const char *parse_rocr(const struct node *node, const char *value,
     return NULL;
 }
 
-const char *visible_parse_hip(const struct node *node, const char *value,
-                              struct visible_list *list)
+const char *visible_parse_hip(const struct node *node, const char *value, struct visible_list *list)
 {
     struct visible_list old = *list;
 

@@ -48,8 +48,10 @@ static int compare_side(const struct halo_grid *grids, const int *names, int ran
         const int mine = grids[rank].cells[d], its = grids[neighbor->rank].cells[d];
 
         if (neighbor->offset[d] == 0 && mine != its)
-            return error_set(err, "ranks %d and %d are neighbours, but have %d and %d cells along "
-                             "dimension %d", names[rank], names[neighbor->rank], mine, its,
+            return error_set(err,
+                             "ranks %d and %d are neighbours, but have %d and %d cells along "
+                             "dimension %d",
+                             names[rank], names[neighbor->rank], mine, its,
                              halo_grid_dim(&grids[rank], d) + grids[rank].base);
     }
     return 0;

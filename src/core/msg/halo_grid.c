@@ -59,7 +59,8 @@ static int check_pitch(struct halo_grid *grid, struct gpubind_error *err)
         grid->pitch = row;
     for (int d = 0; d < grid->ndims; d++)
         room /= halo_grid_length(grid, d);
-    return room > 0 ? 0 : error_set(err, "an array of this grid has more bytes than can be counted");
+    return room > 0 ? 0
+                    : error_set(err, "an array of this grid has more bytes than can be counted");
 }
 
 int halo_grid_fill(struct halo_grid *grid, struct gpubind_error *err)
@@ -140,10 +141,11 @@ int halo_grid_spread(struct halo_grid *grid, int nranks, struct gpubind_error *e
     int64_t given;
 
     if (!count_given(grid, nranks, &given, &nwide))
-        return error_set(err, "a grid of %d x %d x %d ranks, where 0 is any number, cannot be made "
-                         "of the %d that have a GPU", grid->ranks[halo_grid_dim(grid, 0)],
-                         grid->ranks[halo_grid_dim(grid, 1)], grid->ranks[halo_grid_dim(grid, 2)],
-                         nranks);
+        return error_set(err,
+                         "a grid of %d x %d x %d ranks, where 0 is any number, cannot be made "
+                         "of the %d that have a GPU",
+                         grid->ranks[halo_grid_dim(grid, 0)], grid->ranks[halo_grid_dim(grid, 1)],
+                         grid->ranks[halo_grid_dim(grid, 2)], nranks);
     for (int d = 0; d < HALO_DIMS; d++) {
         if (grid->ranks[d] == 0 && (nwide == 0 || grid->width[d] > 0))
             which[nparts++] = d;

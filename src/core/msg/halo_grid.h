@@ -21,8 +21,8 @@ struct halo_grid {
     int corners;             /* 0 or 1 */
     int in_turn;
     int narrays;
-    int nbytes;              /* of an element */
-    int base;                /* 1: the program is in Fortran, which counts from 1, and whose
+    int nbytes; /* of an element */
+    int base;   /* 1: the program is in Fortran, which counts from 1, and whose
                               * first dimension lies together in memory: it is the last here */
 };
 

@@ -15,10 +15,10 @@
 
 enum wire_kind {
     WIRE_RTS = 1, /* wire_header, followed by the data when WIRE_EAGER is set */
-    WIRE_CTS,       /* wire_cts: how the sender shall send the data */
-    WIRE_RELEASE,     /* wire_header: the receiver closes its mapping of allocation id */
-    WIRE_DATA,        /* wire_header and the data of a WIRE_PAYLOAD_DEFERRED message */
-    WIRE_CREDIT,      /* wire_cts: eager messages are allowed (chunk 1) or not (0) */
+    WIRE_CTS,     /* wire_cts: how the sender shall send the data */
+    WIRE_RELEASE, /* wire_header: the receiver closes its mapping of allocation id */
+    WIRE_DATA,    /* wire_header and the data of a WIRE_PAYLOAD_DEFERRED message */
+    WIRE_CREDIT,  /* wire_cts: eager messages are allowed (chunk 1) or not (0) */
 };
 
 enum wire_flag {
@@ -26,23 +26,24 @@ enum wire_flag {
     WIRE_SHAREABLE = 2, /* the fields about the allocation are filled */
     WIRE_EAGER = 4,     /* the data are with the header */
     WIRE_SELF = 8,      /* sender and receiver are one process */
-    WIRE_FAILED = 16,   /* the sender's copy failed: no data follow; the message is matched in its order */
-    WIRE_ON_STREAM = 32, /* sent by a call that a thread without MPI may have to serve */
+    WIRE_FAILED =
+        16, /* the sender's copy failed: no data follow; the message is matched in its order */
+    WIRE_ON_STREAM = 32,        /* sent by a call that a thread without MPI may have to serve */
     WIRE_PAYLOAD_DEFERRED = 64, /* a WIRE_DATA follows when the sender's stream gets there */
 };
 
 struct wire_header {
     uint32_t magic;
     uint8_t version, kind, flags, spare;
-    uint64_t context;  /* which communicator */
-    int32_t source;    /* the sender's rank in it */
+    uint64_t context; /* which communicator */
+    int32_t source;   /* the sender's rank in it */
     int32_t tag;
-    uint32_t type;     /* number of the predefined type, see type_cache.h */
+    uint32_t type; /* number of the predefined type, see type_cache.h */
     uint32_t spare2;
     uint64_t nbytes;
-    uint64_t sequence; /* of the sender's messages to this process, from 0 */
-    uint64_t operation; /* the sender's, for the reply */
-    uint64_t address;  /* of the data, in the sender */
+    uint64_t sequence;        /* of the sender's messages to this process, from 0 */
+    uint64_t operation;       /* the sender's, for the reply */
+    uint64_t address;         /* of the data, in the sender */
     uint64_t id, start, size; /* the allocation they lie in */
     char handle[64];
 };

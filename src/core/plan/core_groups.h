@@ -23,7 +23,7 @@ struct core_groups {
     unsigned char *distance; /* ngroups * nkinds: distance, or one of the above */
     int *count;              /* nranks * ngroups: cores of the group that a rank gets */
     int *taken;              /* of each group: the sum of its counts */
-    int *total;     /* of each rank: the sum of its counts */
+    int *total;              /* of each rank: the sum of its counts */
 };
 
 /* GPUs are assigned already; counts are zero. The caller clears, also after a

@@ -9,7 +9,7 @@
 /* The parameters of one round of assigning first cores. */
 struct round {
     bool *takes_part; /* of each kind */
-    int per_core; /* ranks that may have the same core */
+    int per_core;     /* ranks that may have the same core */
 };
 
 /* Ranks without a GPU avoid cores that are near a GPU of another rank. */

@@ -180,8 +180,10 @@ int plan_sets(struct plan_work *work, struct gpubind_error *err)
 {
     const struct node *node = work->node;
     int set_of[NODE_MAX_GPUS];
-    struct grouping groups = {.node = node, .busy = work->job->busy,
-                              .size = work->policy->gpus_per_rank, .set_of = set_of};
+    struct grouping groups = {.node = node,
+                              .busy = work->job->busy,
+                              .size = work->policy->gpus_per_rank,
+                              .set_of = set_of};
 
     work->sets = calloc((size_t)node->ngpus + 1, sizeof *work->sets);
     if (!work->sets)

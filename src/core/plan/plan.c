@@ -45,11 +45,12 @@ static int check_policy(const struct node *node, const struct policy *policy,
     /* A process can open one MIG instance, and no other GPU with it. */
     for (int i = 0; policy->gpus_per_rank > 1 && i < usable; i++)
         if (node->gpus[policy->nmap ? policy->map[i] : i].mig)
-            return error_set(err, "a process can use one MIG instance only, not %d GPUs a rank (%s)",
+            return error_set(err,
+                             "a process can use one MIG instance only, not %d GPUs a rank (%s)",
                              policy->gpus_per_rank, name);
     if (node->ngpus && policy->gpus_per_rank > usable)
-        return error_set(err, "%d GPUs a rank were asked for, but %s has %d",
-                         policy->gpus_per_rank, name, usable);
+        return error_set(err, "%d GPUs a rank were asked for, but %s has %d", policy->gpus_per_rank,
+                         name, usable);
     return 0;
 }
 

@@ -19,12 +19,12 @@ struct policy {
     enum overflow overflow;
     enum gpu_policy gpus;
     enum bind_level bind;
-    int gpus_per_rank; /* at least 1 */
-    int ranks_per_gpu; /* 0: no limit */
-    int smt;           /* hardware threads used of each core, 0: all */
-    bool membind;      /* prefer the memory next to the rank's cores */
-    bool require_gpu;  /* a node without GPU is an error */
-    int nmap;          /* entries of map; 0: none given */
+    int gpus_per_rank;      /* at least 1 */
+    int ranks_per_gpu;      /* 0: no limit */
+    int smt;                /* hardware threads used of each core, 0: all */
+    bool membind;           /* prefer the memory next to the rank's cores */
+    bool require_gpu;       /* a node without GPU is an error */
+    int nmap;               /* entries of map; 0: none given */
     int map[NODE_MAX_GPUS]; /* positions in the node, in the order of use */
 };
 
@@ -66,11 +66,11 @@ struct plan {
     int nranks;
     struct plan_rank *ranks; /* in order of local rank */
     bool bind_cpus, bind_memory;
-    int smt;                 /* hardware threads used of each core, 0: all */
-    unsigned notes;          /* enum plan_note */
-    struct idset used_gpus;  /* positions */
+    int smt;                /* hardware threads used of each core, 0: all */
+    unsigned notes;         /* enum plan_note */
+    struct idset used_gpus; /* positions */
     struct plan_cost cost;
-    uint64_t hash;           /* of what the ranks get; the node's processes compare it */
+    uint64_t hash; /* of what the ranks get; the node's processes compare it */
 };
 
 void policy_default(struct policy *policy);

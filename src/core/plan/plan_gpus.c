@@ -17,9 +17,9 @@ struct assignment {
     struct plan_work *work;
     const int *workers;
     int nworkers;
-    int level;   /* ranks that every set has at least, those of other jobs included */
+    int level; /* ranks that every set has at least, those of other jobs included */
     int nkinds;
-    int *kind_of; /* of each worker */
+    int *kind_of;              /* of each worker */
     unsigned short (*rows)[2]; /* nkinds * nsets: remote, hops */
     struct flow flow;
     int *arc; /* nkinds * nsets */
@@ -238,8 +238,7 @@ static int read_assignment(struct assignment *a, struct gpubind_error *err)
         while (set < a->work->nsets && !flow_prefer(&a->flow, arcs[set]))
             set++;
         if (set == a->work->nsets)
-            return error_set(err, "internal: local rank %d was left without a GPU",
-                             a->workers[w]);
+            return error_set(err, "internal: local rank %d was left without a GPU", a->workers[w]);
         give_set(a->work, a->workers[w], set);
     }
     return 0;

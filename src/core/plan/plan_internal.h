@@ -39,8 +39,7 @@ bool plan_is_busy(const struct plan_work *work);
 void plan_pack(struct plan_work *work, int nworkers);
 
 /* plan_gpus.c: gives sets to the ranks in workers (positions in the job). */
-int plan_gpus(struct plan_work *work, const int *workers, int nworkers,
-              struct gpubind_error *err);
+int plan_gpus(struct plan_work *work, const int *workers, int nworkers, struct gpubind_error *err);
 
 /* plan_cost.c: the cost of the assignment as it stands, and each rank's distance. */
 void plan_cost(const struct plan_work *work, struct plan_cost *cost);

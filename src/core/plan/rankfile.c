@@ -56,8 +56,7 @@ static int bind_rank(struct layout_rank *rank, const char *slots, const char *wh
 }
 
 /* The node of a host, made new while the file itself says which there are. */
-static int host_node(struct layout *layout, const char *host, bool open,
-                     struct gpubind_error *err)
+static int host_node(struct layout *layout, const char *host, bool open, struct gpubind_error *err)
 {
     int node = layout_find(layout, host);
 
@@ -70,8 +69,8 @@ static int host_node(struct layout *layout, const char *host, bool open,
     return layout_named(layout, host, err) < 0 ? -1 : layout->nnodes - 1;
 }
 
-static int add_line(struct layout *layout, struct rankfile_line *line, bool open,
-                    const char *what, struct gpubind_error *err)
+static int add_line(struct layout *layout, struct rankfile_line *line, bool open, const char *what,
+                    struct gpubind_error *err)
 {
     struct layout_rank *rank = &layout->ranks[line->rank];
     int node = host_node(layout, line->host, open, err);
@@ -127,10 +126,10 @@ int layout_rankfile(struct layout *layout, const char *text, const char *what,
 
         number++;
         if (found < 0)
-            status = error_set(err, "%s, line %d: neither 'rank N=HOST [slot=CPUS]' nor a host", what, number);
+            status = error_set(err, "%s, line %d: neither 'rank N=HOST [slot=CPUS]' nor a host",
+                               what, number);
         else if (found && words.rank >= layout->nranks)
-            status = error_set(err, "%s: rank %d is named, but not all below it", what,
-                               words.rank);
+            status = error_set(err, "%s: rank %d is named, but not all below it", what, words.rank);
         else if (found)
             status = add_line(layout, &words, open, what, err);
         next += found > 0;

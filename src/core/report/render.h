@@ -13,8 +13,8 @@ struct gpu_ranks {
 };
 
 /* A title and one aligned line a rank; neighbours when peers are known. */
-void render_table(const struct node *node, const struct plan *plan,
-                  const struct gpu_ranks *peers, struct text *text);
+void render_table(const struct node *node, const struct plan *plan, const struct gpu_ranks *peers,
+                  struct text *text);
 
 /* One line of JSON; see gpubind(1) for the keys. */
 void render_json(const struct node *node, const struct plan *plan, const struct gpu_ranks *peers,

@@ -1,7 +1,7 @@
 /* A plan as JSON: one object a node, on one line. */
 #include "core/base/json.h"
-#include "core/report/render.h"
 #include "core/plan/job.h"
+#include "core/report/render.h"
 
 static void add_neighbor(struct json *json, const char *key, int rank)
 {

@@ -139,16 +139,17 @@ static void put_connection(struct text *cell, struct connection connection, bool
 }
 
 static void put_connections(const struct grid *grid, const struct node *node, const int *at, int n,
-                      bool seen[CONNECTIONS])
+                            bool seen[CONNECTIONS])
 {
     for (int row = 0; row < n; row++) {
         put_name(grid_at(grid, row + 1, 0), node, at[row]);
         put_name(grid_at(grid, 0, row + 1), node, at[row]);
         for (int column = 0; column < n; column++)
             put_connection(grid_at(grid, row + 1, column + 1),
-                     connection_of_gpus(node, at[row], at[column]), seen);
+                           connection_of_gpus(node, at[row], at[column]), seen);
         for (int nic = 0; nic < node->nnics; nic++)
-            put_connection(grid_at(grid, row + 1, n + 1 + nic), connection_of_nic(node, at[row], nic), seen);
+            put_connection(grid_at(grid, row + 1, n + 1 + nic),
+                           connection_of_nic(node, at[row], nic), seen);
     }
     for (int nic = 0; nic < node->nnics; nic++)
         text_add(grid_at(grid, 0, n + 1 + nic), "%s", node->nics[nic].name);
@@ -179,10 +180,9 @@ static void add_matrix(const struct node *node, struct text *text)
 
 static void add_title(const struct node *node, struct text *text)
 {
-    text_add(text, "node %s: %d GPU%s, %d core%s, %d NIC%s%s\n",
-             node->name[0] ? node->name : "?", node->ngpus, node->ngpus == 1 ? "" : "s",
-             node->ncores, node->ncores == 1 ? "" : "s", node->nnics,
-             node->nnics == 1 ? "" : "s", node->recorded ? ", recorded" : "");
+    text_add(text, "node %s: %d GPU%s, %d core%s, %d NIC%s%s\n", node->name[0] ? node->name : "?",
+             node->ngpus, node->ngpus == 1 ? "" : "s", node->ncores, node->ncores == 1 ? "" : "s",
+             node->nnics, node->nnics == 1 ? "" : "s", node->recorded ? ", recorded" : "");
 }
 
 void render_list(const struct node *node, struct text *text)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/text_table.h"
-#include "core/report/render.h"
 #include "core/plan/job.h"
+#include "core/report/render.h"
 
 enum { RANK, LOCAL, ROLE, GPU, PCI, UUID, CPUS, NUMA, NIC, NORTH, SOUTH, COLUMNS };
 
@@ -73,8 +73,8 @@ static void add_title(const struct node *node, const struct plan *plan, struct t
     text_add(text, ", plan %016llx\n", (unsigned long long)plan->hash);
 }
 
-void render_table(const struct node *node, const struct plan *plan,
-                  const struct gpu_ranks *peers, struct text *text)
+void render_table(const struct node *node, const struct plan *plan, const struct gpu_ranks *peers,
+                  struct text *text)
 {
     struct grid grid;
 

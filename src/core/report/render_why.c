@@ -22,8 +22,8 @@ static int sharers(const struct plan *plan, const struct plan_rank *rank)
     return n;
 }
 
-static void say_gpu(const struct node *node, const struct plan *plan,
-                    const struct plan_rank *rank, const struct policy *policy, struct text *text)
+static void say_gpu(const struct node *node, const struct plan *plan, const struct plan_rank *rank,
+                    const struct policy *policy, struct text *text)
 {
     const char *choice = rank->kept     ? "kept as it was set for this rank"
                          : policy->nmap ? "from the map"

@@ -37,22 +37,22 @@ struct ze_number {
 
 struct gpu {
     enum gpu_vendor vendor;
-    char pci[24];       /* "0000:3b:00.0" */
-    char uuid[96];      /* "" when it cannot be read; a MIG instance's own */
-    char model[64];     /* "" when unknown */
-    int index;          /* for display and for indices in VISIBLE_DEVICES: the
+    char pci[24];           /* "0000:3b:00.0" */
+    char uuid[96];          /* "" when it cannot be read; a MIG instance's own */
+    char model[64];         /* "" when unknown */
+    int index;              /* for display and for indices in VISIBLE_DEVICES: the
                            number among the GPUs that can be opened, PCI order */
-    int minor;          /* of /dev/nvidiaN, -1 unknown */
-    int vendor_index;   /* the number in its vendor's own order, -1 unknown; not Intel's */
-    int card;           /* like index, but the parts of one card have one number */
-    int part;           /* which instance or tile of its card, -1: all of it */
-    bool mig;           /* an instance of a partitioned GPU */
+    int minor;              /* of /dev/nvidiaN, -1 unknown */
+    int vendor_index;       /* the number in its vendor's own order, -1 unknown; not Intel's */
+    int card;               /* like index, but the parts of one card have one number */
+    int part;               /* which instance or tile of its card, -1: all of it */
+    bool mig;               /* an instance of a partitioned GPU */
     struct ze_number ze[2]; /* Intel: in Level Zero's order, and by PCI address */
-    char card_uuid[96]; /* of the GPU that it is an instance of; "" unknown */
-    struct idset cores; /* positions of the nearest cores; all when unknown */
-    int numa;           /* of those cores when they share one, else -1 */
-    int domain;         /* likewise */
-    int package;        /* likewise */
+    char card_uuid[96];     /* of the GPU that it is an instance of; "" unknown */
+    struct idset cores;     /* positions of the nearest cores; all when unknown */
+    int numa;               /* of those cores when they share one, else -1 */
+    int domain;             /* likewise */
+    int package;            /* likewise */
 };
 
 struct nic {

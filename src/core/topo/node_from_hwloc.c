@@ -110,11 +110,12 @@ static void describe_devices(hwloc_topology_t topology, const struct vendor *ven
     node_locate(node);
     for (int g = 0; g < node->ngpus; g++) {
         for (int h = 0; h < node->ngpus; h++)
-            node->gpu_hops[g * node->ngpus + h] =
-                g == h ? 0 : device_hops(node, g, gpus[g], gpus[h], &node->gpus[h].cores);
+            node->gpu_hops[g * node->ngpus + h] = g == h ? 0
+                                                         : device_hops(node, g, gpus[g], gpus[h],
+                                                                       &node->gpus[h].cores);
         for (int n = 0; n < node->nnics; n++)
-            node->nic_hops[g * node->nnics + n] =
-                device_hops(node, g, gpus[g], nics[n], &node->nics[n].cores);
+            node->nic_hops[g * node->nnics + n] = device_hops(node, g, gpus[g], nics[n],
+                                                              &node->nics[n].cores);
     }
 }
 

@@ -144,8 +144,7 @@ void node_find_links(hwloc_topology_t topology, hwloc_obj_t *gpus, struct node *
         struct hwloc_distances_s *distances = NULL;
         unsigned n = 1;
 
-        if (hwloc_distances_get_by_name(topology, matrices[i].name, &n, &distances, 0) < 0 ||
-            n < 1)
+        if (hwloc_distances_get_by_name(topology, matrices[i].name, &n, &distances, 0) < 0 || n < 1)
             continue;
         read_pairs(distances, gpus, node, matrices[i].take);
         hwloc_distances_release(topology, distances);

@@ -11,14 +11,14 @@
 struct agent {
     struct agent_ring *ring; /* NULL: not started, and copies are the driver's */
     gpu_address state;
-    bool tried;         /* to start it */
-    int held;           /* streams that wait */
-    uint32_t launched;  /* instances */
-    uint32_t rung;      /* those below this number lie behind the doorbell no more */
-    bool active;        /* the latest of these takes commands */
-    uint32_t posted;    /* as in the ring */
+    bool tried;        /* to start it */
+    int held;          /* streams that wait */
+    uint32_t launched; /* instances */
+    uint32_t rung;     /* those below this number lie behind the doorbell no more */
+    bool active;       /* the latest of these takes commands */
+    uint32_t posted;   /* as in the ring */
     unsigned looks;
-    bool broken;        /* no more of it: the driver refused something */
+    bool broken; /* no more of it: the driver refused something */
 };
 
 static unsigned blocks = 8;
@@ -59,8 +59,7 @@ static int launch(struct gpu *gpu, struct agent *agent)
     void *parameters[] = {&job};
     gpu_stream stream = gpu->streams[GPU_AGENT];
     int status = gpu_driver()->cuStreamWaitValue32_v2(
-        stream, (gpu_address)(uintptr_t)&agent->ring->doorbell, agent->launched + 1,
-        GPU_WAIT_GEQ);
+        stream, (gpu_address)(uintptr_t)&agent->ring->doorbell, agent->launched + 1, GPU_WAIT_GEQ);
 
     if (status == GPU_OK)
         status = gpu_driver()->cuLaunchKernel(kernel_of(gpu, GPU_AGENT_KERNEL), blocks, 1, 1,
@@ -137,8 +136,7 @@ static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *er
     make_ready(gpu, agent);
     agent->held = 0;
     settle(agent);
-    return !agent->broken &&
-           gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == GPU_OK;
+    return !agent->broken && gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == GPU_OK;
 }
 
 static void try_start(struct gpu *gpu, struct agent *agent)
@@ -257,7 +255,8 @@ bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream)
 {
     const struct agent *agent = gpu->agent;
 
-    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK && (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
+    return agent && !gpu_is_dead(gpu) && stream != GPU_PACK &&
+           (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
 }
 
 bool agent_reaches(gpu_address address)

@@ -44,9 +44,9 @@ struct agent_ring {
     unsigned doorbell; /* instances below this number may run */
     unsigned char apart1[AGENT_LINE - 4];
     /* Written by the kernel. */
-    unsigned done;     /* commands whose data are where they belong */
+    unsigned done; /* commands whose data are where they belong */
     unsigned char apart2[AGENT_LINE - 4];
-    unsigned exited;   /* instances */
+    unsigned exited; /* instances */
     unsigned char apart3[AGENT_LINE - 4];
     struct agent_command commands[AGENT_COMMANDS];
 };

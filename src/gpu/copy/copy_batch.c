@@ -34,8 +34,7 @@ static void fill_job(struct copy_kernel_job *job, const struct copy *copies, int
     job->n = (unsigned)n;
 }
 
-static int launch(gpu_function kernel, gpu_stream stream,
-                  const struct copy *copies, int n)
+static int launch(gpu_function kernel, gpu_stream stream, const struct copy *copies, int n)
 {
     struct copy_kernel_job job;
     unsigned grid;
@@ -43,8 +42,8 @@ static int launch(gpu_function kernel, gpu_stream stream,
 
     fill_job(&job, copies, n);
     grid = blocks < job.chunks_before[n] ? blocks : job.chunks_before[n];
-    return gpu_driver()->cuLaunchKernel(kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0,
-                                        stream, parameters, NULL);
+    return gpu_driver()->cuLaunchKernel(kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0, stream,
+                                        parameters, NULL);
 }
 
 static int batch(gpu_stream stream, const struct copy *copies, int n)
@@ -58,8 +57,8 @@ static int batch(gpu_stream stream, const struct copy *copies, int n)
         from[i] = copies[i].from;
         nbytes[i] = copies[i].nbytes;
     }
-    return gpu_driver()->cuMemcpyBatchAsync_v2(to, from, nbytes, (size_t)n, &attributes, &first,
-                                               1, stream);
+    return gpu_driver()->cuMemcpyBatchAsync_v2(to, from, nbytes, (size_t)n, &attributes, &first, 1,
+                                               stream);
 }
 
 static int one_by_one(gpu_stream stream, const struct copy *copies, int n)
@@ -71,8 +70,7 @@ static int one_by_one(gpu_stream stream, const struct copy *copies, int n)
         status = copies[i].device
                      ? cuda->cuMemcpyDtoDAsync_v2(copies[i].to, copies[i].from, copies[i].nbytes,
                                                   stream)
-                     : cuda->cuMemcpyAsync(copies[i].to, copies[i].from, copies[i].nbytes,
-                                           stream);
+                     : cuda->cuMemcpyAsync(copies[i].to, copies[i].from, copies[i].nbytes, stream);
     return status;
 }
 

@@ -12,10 +12,10 @@ struct copy {
     bool device; /* both ends are GPU memory, so that a kernel may do it */
 };
 
-struct flight { /* copies under way */
+struct flight {      /* copies under way */
     struct gpu *gpu; /* NULL: none */
     gpu_event event; /* or, when it is NULL, */
-    uint32_t ticket;          /* a command of the copy agent; 0: nothing was under way */
+    uint32_t ticket; /* a command of the copy agent; 0: nothing was under way */
 };
 
 /* Blocks of the copy kernel: the SMs that it takes from the application; 0: none, and no

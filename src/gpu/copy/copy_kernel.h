@@ -4,7 +4,7 @@
 #define GPUBIND_GPU_COPY_COPY_KERNEL_H
 
 #define COPY_KERNEL_NAME "gpubind_copy"
-#define COPY_KERNEL_MOST 64    /* copies in a launch */
+#define COPY_KERNEL_MOST 64 /* copies in a launch */
 #define COPY_KERNEL_THREADS 1024
 #define COPY_KERNEL_CHUNK 4096 /* bytes that a warp takes at a time */
 

@@ -8,8 +8,13 @@
 #include "gpu/copy/iov_copy_kernel.h"
 #include "gpu/core/kernels.h"
 
-enum { PART = IOV_KERNEL_PART, TILE = IOV_KERNEL_TILE, LEAST = IOV_KERNEL_ELEMENT,
-       WORD = 16, BLOCKS = 32 /* as strided_copy has */ };
+enum {
+    PART = IOV_KERNEL_PART,
+    TILE = IOV_KERNEL_TILE,
+    LEAST = IOV_KERNEL_ELEMENT,
+    WORD = 16,
+    BLOCKS = 32 /* as strided_copy has */
+};
 
 struct table {
     struct table *next;
@@ -192,9 +197,8 @@ static int launch(struct gpu *gpu, gpu_function kernel, enum gpu_own_stream stre
         return GPU_OK;
     }
     return gpu_driver()->cuLaunchKernel(
-        kernel, blocks, 1, 1,
-        threads < IOV_KERNEL_THREADS ? (unsigned)threads : IOV_KERNEL_THREADS, 1, 1, 0,
-        gpu->streams[stream], parameters, NULL);
+        kernel, blocks, 1, 1, threads < IOV_KERNEL_THREADS ? (unsigned)threads : IOV_KERNEL_THREADS,
+        1, 1, 0, gpu->streams[stream], parameters, NULL);
 }
 
 /* What lies together from that byte of the message on, nbytes at most. */
@@ -204,8 +208,7 @@ struct run {
 };
 
 /* byte grows from call to call, and *piece with it. */
-static struct run run_at(const struct iov_end *end, uint64_t byte, uint64_t *piece,
-                         uint64_t nbytes)
+static struct run run_at(const struct iov_end *end, uint64_t byte, uint64_t *piece, uint64_t nbytes)
 {
     const struct iov_table *gather = end->gather;
     uint64_t size, element, in, p;

@@ -10,7 +10,7 @@
 struct iov_table;
 
 struct iov_block { /* of an element, in the order of the dense data */
-    int64_t at;       /* bytes from the element's start */
+    int64_t at;    /* bytes from the element's start */
     uint64_t nbytes;
 };
 
@@ -25,7 +25,7 @@ void iov_table_prepare(struct iov_table *gather, struct gpu *gpu);
 /* A kernel does it, rather than a call for each block or some of them. */
 bool iov_copy_has_kernel(struct gpu *gpu);
 
-struct iov_end { /* of a copy */
+struct iov_end {              /* of a copy */
     struct iov_table *gather; /* NULL: dense */
     gpu_address address;
 };

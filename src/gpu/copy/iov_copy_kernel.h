@@ -22,7 +22,7 @@ struct iov_kernel_end {
     unsigned long long address, table; /* table: 0 when it is dense */
     unsigned long long n, nbytes;      /* blocks of an element, and its bytes */
     long long extent;                  /* from one element to the next */
-    unsigned long long steps; /* 2^steps: more than the blocks that a tile touches */
+    unsigned long long steps;          /* 2^steps: more than the blocks that a tile touches */
 };
 
 struct iov_kernel_job {

@@ -6,8 +6,7 @@
  * nanosecond), so that shorter ones than this leave the link idle. */
 #define ROW_LEAST 256
 
-static int copy_bytes(gpu_stream stream, gpu_address to, gpu_address from,
-                      uint64_t nbytes)
+static int copy_bytes(gpu_stream stream, gpu_address to, gpu_address from, uint64_t nbytes)
 {
     return gpu_driver()->cuMemcpyDtoDAsync_v2(to, from, nbytes, stream);
 }
@@ -34,40 +33,47 @@ static bool has_planes(const struct strided_pair *joint)
 {
     const uint64_t rows = joint->levels > 2 ? joint->size[2] / joint->size[1] : 0;
 
-    return rows && has_rows(joint) &&
-           are_planes(joint->to_stride[2], joint->to_stride[1], rows) &&
+    return rows && has_rows(joint) && are_planes(joint->to_stride[2], joint->to_stride[1], rows) &&
            are_planes(joint->from_stride[2], joint->from_stride[1], rows);
 }
 
 static int copy_rows(gpu_stream stream, const struct strided_pair *joint, gpu_address to,
                      gpu_address from, uint64_t rows)
 {
-    const struct cuda_copy_2d shape = {
-        .from_type = CUDA_MEMORY_DEVICE, .from_device = from,
-        .from_pitch = (size_t)joint->from_stride[1],
-        .to_type = CUDA_MEMORY_DEVICE, .to_device = to, .to_pitch = (size_t)joint->to_stride[1],
-        .width = joint->size[1], .height = rows};
+    const struct cuda_copy_2d shape = {.from_type = CUDA_MEMORY_DEVICE,
+                                       .from_device = from,
+                                       .from_pitch = (size_t)joint->from_stride[1],
+                                       .to_type = CUDA_MEMORY_DEVICE,
+                                       .to_device = to,
+                                       .to_pitch = (size_t)joint->to_stride[1],
+                                       .width = joint->size[1],
+                                       .height = rows};
 
     return gpu_driver()->cuMemcpy2DAsync_v2(&shape, stream);
 }
 
-static int copy_planes(gpu_stream stream, const struct strided_pair *joint,
-                       gpu_address to, gpu_address from, uint64_t planes)
+static int copy_planes(gpu_stream stream, const struct strided_pair *joint, gpu_address to,
+                       gpu_address from, uint64_t planes)
 {
     const struct cuda_copy_3d shape = {
-        .from_type = CUDA_MEMORY_DEVICE, .from_device = from,
+        .from_type = CUDA_MEMORY_DEVICE,
+        .from_device = from,
         .from_pitch = (size_t)joint->from_stride[1],
         .from_height = (size_t)(joint->from_stride[2] / joint->from_stride[1]),
-        .to_type = CUDA_MEMORY_DEVICE, .to_device = to, .to_pitch = (size_t)joint->to_stride[1],
+        .to_type = CUDA_MEMORY_DEVICE,
+        .to_device = to,
+        .to_pitch = (size_t)joint->to_stride[1],
         .to_height = (size_t)(joint->to_stride[2] / joint->to_stride[1]),
-        .width = joint->size[1], .height = joint->size[2] / joint->size[1], .depth = planes};
+        .width = joint->size[1],
+        .height = joint->size[2] / joint->size[1],
+        .depth = planes};
 
     return gpu_driver()->cuMemcpy3DAsync_v2(&shape, stream);
 }
 
 /* The first nbytes of those levels. */
-static int copy_levels(gpu_stream stream, const struct strided_pair *joint,
-                       unsigned levels, gpu_address to, gpu_address from, uint64_t nbytes)
+static int copy_levels(gpu_stream stream, const struct strided_pair *joint, unsigned levels,
+                       gpu_address to, gpu_address from, uint64_t nbytes)
 {
     const unsigned last = levels - 1;
     const uint64_t size = joint->size[last], whole = nbytes / size;
@@ -83,14 +89,12 @@ static int copy_levels(gpu_stream stream, const struct strided_pair *joint,
         status = copy_planes(stream, joint, to, from, whole);
     else
         for (uint64_t i = 0; i < whole && status == GPU_OK; i++)
-            status = copy_levels(stream, joint, last,
-                                 to + i * (gpu_address)joint->to_stride[last],
+            status = copy_levels(stream, joint, last, to + i * (gpu_address)joint->to_stride[last],
                                  from + i * (gpu_address)joint->from_stride[last], size);
     if (status != GPU_OK)
         return status;
     return copy_levels(stream, joint, last, to + whole * (gpu_address)joint->to_stride[last],
-                       from + whole * (gpu_address)joint->from_stride[last],
-                       nbytes - whole * size);
+                       from + whole * (gpu_address)joint->from_stride[last], nbytes - whole * size);
 }
 
 static uint64_t run_behind(const struct strided *shape, uint64_t byte, uint64_t nbytes)
@@ -100,8 +104,8 @@ static uint64_t run_behind(const struct strided *shape, uint64_t byte, uint64_t 
     return shape->levels == 1 || run > nbytes - byte ? nbytes - byte : run;
 }
 
-static int copy_pieces(gpu_stream stream, const struct strided *to,
-                       const struct strided *from, uint64_t nbytes)
+static int copy_pieces(gpu_stream stream, const struct strided *to, const struct strided *from,
+                       uint64_t nbytes)
 {
     int status = GPU_OK;
 

@@ -21,9 +21,9 @@ struct kernel_levels {
 
 struct kernel_copy {
     unsigned long long to, from, nbytes;
-    unsigned parts;                /* so many blocks share it */
+    unsigned parts;                       /* so many blocks share it */
     unsigned char to_levels, from_levels; /* both KERNEL_CONTIGUOUS, or both numbers */
-    unsigned char unit;            /* bytes; where there are shapes */
+    unsigned char unit;                   /* bytes; where there are shapes */
 };
 
 struct strided_kernel_job {
@@ -45,9 +45,10 @@ KERNEL_FUNCTION long long kernel_offset(const struct kernel_levels *shape, unsig
     long long at = 0;
     unsigned level;
 
-    KERNEL_LOOP for (level = 0; level + 1 < shape->levels; level++) {
-        const unsigned above =
-            (unsigned)((unsigned long long)i * shape->magic[level] >> 32) >> shape->shift[level];
+    KERNEL_LOOP for (level = 0; level + 1 < shape->levels; level++)
+    {
+        const unsigned above = (unsigned)((unsigned long long)i * shape->magic[level] >> 32) >>
+                               shape->shift[level];
 
         at += (long long)(i - above * shape->n[level]) * shape->stride[level];
         i = above;
@@ -60,8 +61,8 @@ KERNEL_FUNCTION unsigned long long kernel_part(const struct kernel_copy *copy, u
                                                unsigned long long *begin)
 {
     const unsigned long long even = (copy->nbytes + copy->parts - 1) / copy->parts;
-    const unsigned long long size =
-        (even + KERNEL_PART_ALIGNED - 1) / KERNEL_PART_ALIGNED * KERNEL_PART_ALIGNED;
+    const unsigned long long size = (even + KERNEL_PART_ALIGNED - 1) / KERNEL_PART_ALIGNED *
+                                    KERNEL_PART_ALIGNED;
     const unsigned long long end = size * (part + 1);
 
     *begin = size * part < copy->nbytes ? size * part : copy->nbytes;

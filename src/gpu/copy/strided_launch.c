@@ -41,9 +41,13 @@ void kernel_levels_of(const struct strided *shape, unsigned unit, struct kernel_
 struct kernel_copy kernel_copy_of(const struct strided *to, const struct strided *from,
                                   uint64_t nbytes, unsigned parts)
 {
-    return (struct kernel_copy){
-        .to = to->address, .from = from->address, .nbytes = nbytes, .parts = parts,
-        .to_levels = KERNEL_CONTIGUOUS, .from_levels = KERNEL_CONTIGUOUS, .unit = 1};
+    return (struct kernel_copy){.to = to->address,
+                                .from = from->address,
+                                .nbytes = nbytes,
+                                .parts = parts,
+                                .to_levels = KERNEL_CONTIGUOUS,
+                                .from_levels = KERNEL_CONTIGUOUS,
+                                .unit = 1};
 }
 
 void strided_job(struct strided_kernel_job *job, const struct strided *to,
@@ -52,8 +56,8 @@ void strided_job(struct strided_kernel_job *job, const struct strided *to,
     const unsigned unit = strided_unit(to, from, nbytes);
     const uint64_t blocks = (nbytes / unit + STRIDED_KERNEL_THREADS - 1) / STRIDED_KERNEL_THREADS;
 
-    job->copy = kernel_copy_of(to, from, nbytes, blocks < STRIDED_BLOCKS ? (unsigned)blocks
-                                                                : STRIDED_BLOCKS);
+    job->copy = kernel_copy_of(to, from, nbytes,
+                               blocks < STRIDED_BLOCKS ? (unsigned)blocks : STRIDED_BLOCKS);
     job->copy.unit = (unsigned char)unit;
     job->copy.to_levels = 0;
     job->copy.from_levels = 1;

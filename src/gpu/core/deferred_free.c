@@ -26,7 +26,7 @@ static struct later {
     struct later *next;
     struct gpu *gpu;
     gpu_address memory;
-} *laters;
+} * laters;
 
 static bool is_over(struct free_guard *hold)
 {

@@ -12,10 +12,10 @@ static bool find_functions(struct cuda_driver *driver, struct gpubind_error *err
     CUDA_FUNCTIONS(X)
     CUDA_OPTIONAL_FUNCTIONS(X)
 #undef X
-#define X(name, arguments)                                                   \
-    if (!driver->name) {                                                     \
-        error_set(err, "the CUDA driver is too old: it has no %s", #name);   \
-        return false;                                                        \
+#define X(name, arguments)                                                 \
+    if (!driver->name) {                                                   \
+        error_set(err, "the CUDA driver is too old: it has no %s", #name); \
+        return false;                                                      \
     }
     CUDA_FUNCTIONS(X)
 #undef X

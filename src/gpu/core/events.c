@@ -8,7 +8,7 @@ static struct spare {
     struct spare *next;
     struct gpu *gpu;
     gpu_event event;
-} *spares;
+} * spares;
 
 int event_take(struct gpu *gpu, gpu_event *event)
 {

@@ -53,8 +53,7 @@ static inline int gpu_upload_async(gpu_address to, const void *from, size_t nbyt
     return gpu_driver()->cuMemcpyHtoDAsync_v2(to, from, nbytes, stream);
 }
 
-static inline int gpu_copy_async(gpu_address to, gpu_address from, size_t nbytes,
-                                 gpu_stream stream)
+static inline int gpu_copy_async(gpu_address to, gpu_address from, size_t nbytes, gpu_stream stream)
 {
     return gpu_driver()->cuMemcpyAsync(to, from, nbytes, stream);
 }

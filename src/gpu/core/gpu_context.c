@@ -78,8 +78,7 @@ static bool is_same(const struct gpu *gpu)
 {
     unsigned long long id = 0;
 
-    return gpu->id == 0 ||
-           (driver.cuCtxGetId(gpu->context, &id) == GPU_OK && id == gpu->id);
+    return gpu->id == 0 || (driver.cuCtxGetId(gpu->context, &id) == GPU_OK && id == gpu->id);
 }
 
 bool gpu_is_dead(const struct gpu *gpu)
@@ -299,8 +298,7 @@ struct gpu *gpu_of(gpu_context context, int ordinal, struct gpubind_error *err)
     return gpu_make(context, ordinal, false, err);
 }
 
-struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id,
-                          struct gpubind_error *err)
+struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id, struct gpubind_error *err)
 {
     struct gpu *gpu;
 

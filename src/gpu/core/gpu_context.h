@@ -11,18 +11,23 @@
 /* What arrives and what leaves must not queue behind each other. GPU_PACK alone may wait for
  * work of the application: what is packed, and freed, after that. GPU_AGENT: see copy_agent.h. */
 enum gpu_own_stream { GPU_IN, GPU_OUT, GPU_PACK, GPU_AGENT, GPU_STREAMS };
-enum gpu_kernel { GPU_COPY_KERNEL, GPU_EXCHANGE_KERNEL, GPU_STRIDED_KERNEL, GPU_IOV_KERNEL,
-                  GPU_AGENT_KERNEL,
-                  GPU_KERNELS };
+enum gpu_kernel {
+    GPU_COPY_KERNEL,
+    GPU_EXCHANGE_KERNEL,
+    GPU_STRIDED_KERNEL,
+    GPU_IOV_KERNEL,
+    GPU_AGENT_KERNEL,
+    GPU_KERNELS
+};
 
 struct gpu {
     struct gpu *next;
     gpu_context context;
     int ordinal;
-    int multiprocessors; /* 0: the driver does not say */
-    bool flushes;        /* its streams can wait for a word with GPU_WAIT_FLUSH, */
-    bool waits_for_64;   /* and for words of 64 bits */
-    bool retained; /* the primary context, on our account */
+    int multiprocessors;   /* 0: the driver does not say */
+    bool flushes;          /* its streams can wait for a word with GPU_WAIT_FLUSH, */
+    bool waits_for_64;     /* and for words of 64 bits */
+    bool retained;         /* the primary context, on our account */
     unsigned long long id; /* of the context: the address of one that was destroyed, or reset,
                               may be another's */
     uint64_t newest;       /* memory with a number up to this was seen while it was alive */
@@ -32,8 +37,8 @@ struct gpu {
     gpu_module module;
     gpu_function _Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;
-    bool synchronous; /* the context, see sync_memops.h */
-    struct agent *agent; /* see copy_agent.h; NULL: no stream was ever held, */
+    bool synchronous;                      /* the context, see sync_memops.h */
+    struct agent *agent;                   /* see copy_agent.h; NULL: no stream was ever held, */
     const struct gpu_agent_ops *agent_ops; /* and there are no operations */
 };
 
@@ -62,8 +67,7 @@ struct gpu *gpu_any(void);
 void gpus_complete(void);
 /* The same of memory with that number, never given twice in a process. Costs no call of the
  * driver for memory that is older than what was asked for before. */
-struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id,
-                          struct gpubind_error *err);
+struct gpu *gpu_of_memory(gpu_context context, int ordinal, uint64_t id, struct gpubind_error *err);
 /* The application has reset the device, or destroyed the context: its streams, events, modules,
  * memory, mappings and page locks are no more, and their handles must not be used. A struct gpu
  * is kept until the end, so that what was made with it is not taken for another's. */

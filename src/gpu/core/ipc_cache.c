@@ -40,8 +40,8 @@ static void close_mapping(struct mapping *mapping)
 }
 
 /* Closes those that are not in use and for which wanted says so. */
-static void sweep(bool (*wanted)(const struct mapping *, const void *, uint64_t),
-                  const void *owner, uint64_t id)
+static void sweep(bool (*wanted)(const struct mapping *, const void *, uint64_t), const void *owner,
+                  uint64_t id)
 {
     struct mapping **link = &mappings;
 
@@ -128,8 +128,7 @@ static struct mapping *find(const void *owner, uint64_t id, const struct gpu *gp
     for (struct mapping **link = &mappings; *link; link = &(*link)->next) {
         struct mapping *mapping = *link;
 
-        if (mapping->id != id || mapping->owner != owner || mapping->gpu != gpu ||
-            mapping->dropped)
+        if (mapping->id != id || mapping->owner != owner || mapping->gpu != gpu || mapping->dropped)
             continue;
         *link = mapping->next;
         mapping->next = mappings;
@@ -140,20 +139,24 @@ static struct mapping *find(const void *owner, uint64_t id, const struct gpu *gp
 }
 
 static struct mapping *add(struct mapping *mapping, const void *owner,
-                           const struct memory_export *shared, struct gpu *gpu,
-                           gpu_address start)
+                           const struct memory_export *shared, struct gpu *gpu, gpu_address start)
 {
-    *mapping = (struct mapping){.next = mappings, .owner = owner, .id = shared->id, .gpu = gpu,
-                                .owners_start = shared->start, .start = start,
-                                .size = shared->size, .users = 1};
+    *mapping = (struct mapping){.next = mappings,
+                                .owner = owner,
+                                .id = shared->id,
+                                .gpu = gpu,
+                                .owners_start = shared->start,
+                                .start = start,
+                                .size = shared->size,
+                                .users = 1};
     mappings = mapping;
     count++;
     bytes += shared->size;
     return mapping;
 }
 
-struct mapping *mapping_open(const void *owner, const struct memory_export *shared,
-                             struct gpu *gpu, struct gpubind_error *err)
+struct mapping *mapping_open(const void *owner, const struct memory_export *shared, struct gpu *gpu,
+                             struct gpubind_error *err)
 {
     struct mapping *mapping = find(owner, shared->id, gpu);
     gpu_address start = 0;
@@ -171,9 +174,9 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
     make_room(shared->size);
     mapping = malloc(sizeof *mapping);
     entered = gpu_enter(gpu);
-    status = mapping ? gpu_driver()->cuIpcOpenMemHandle_v2(&start, shared->handle,
-                                                           GPU_IPC_LAZY_PEER)
-                     : GPU_OUT_OF_MEMORY;
+    status = mapping
+                 ? gpu_driver()->cuIpcOpenMemHandle_v2(&start, shared->handle, GPU_IPC_LAZY_PEER)
+                 : GPU_OUT_OF_MEMORY;
     gpu_leave(entered);
     if (status != GPU_OK) {
         free(mapping);
@@ -191,8 +194,7 @@ struct mapping *mapping_adopt(const void *owner, const struct memory_export *sha
     return mapping ? add(mapping, owner, shared, gpu, start) : NULL;
 }
 
-bool mapping_possible(const void *owner, const struct memory_export *shared,
-                      const struct gpu *gpu)
+bool mapping_possible(const void *owner, const struct memory_export *shared, const struct gpu *gpu)
 {
     return memory_has_handle(shared) || find(owner, shared->id, gpu);
 }

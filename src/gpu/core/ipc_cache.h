@@ -12,16 +12,15 @@ void mappings_limit(int n, uint64_t nbytes);
 /* The mapping of an export of owner's (any address that stands for that process) for
  * copies in gpu's context. It is in use until mapping_done. NULL with a sentence
  * when the driver refuses. */
-struct mapping *mapping_open(const void *owner, const struct memory_export *shared,
-                             struct gpu *gpu, struct gpubind_error *err);
+struct mapping *mapping_open(const void *owner, const struct memory_export *shared, struct gpu *gpu,
+                             struct gpubind_error *err);
 /* The same of memory that vmm_open has put at start, which closes with the mapping.
  * NULL: out of memory; then nothing is closed. */
 struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
                               struct gpu *gpu, gpu_address start);
 /* false: it was shown by a descriptor, and this process has not mapped it so, or not for
  * this GPU. That says nothing about other memory of its owner's. */
-bool mapping_possible(const void *owner, const struct memory_export *shared,
-                      const struct gpu *gpu);
+bool mapping_possible(const void *owner, const struct memory_export *shared, const struct gpu *gpu);
 /* Where the owner's address lies here. */
 gpu_address mapping_address(const struct mapping *mapping, gpu_address owners);
 void mapping_done(struct mapping *mapping);

@@ -27,18 +27,17 @@ static bool is_kept(uint64_t id)
 
 int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *err)
 {
-    static int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_CONTEXT,
-                               CUDA_POINTER_ORDINAL,     CUDA_POINTER_BUFFER_ID,
-                               CUDA_POINTER_START,       CUDA_POINTER_SIZE,
-                               CUDA_POINTER_IS_MANAGED,  CUDA_POINTER_IPC_CAPABLE,
-                               CUDA_POINTER_SYNC_MEMOPS};
+    static int attributes[] = {
+        CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_CONTEXT,     CUDA_POINTER_ORDINAL,
+        CUDA_POINTER_BUFFER_ID,   CUDA_POINTER_START,       CUDA_POINTER_SIZE,
+        CUDA_POINTER_IS_MANAGED,  CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_SYNC_MEMOPS};
     const struct cuda_driver *cuda = gpu_driver();
     unsigned type = 0, managed = 0, capable = 0, synchronous = 0;
     gpu_context context = NULL;
     int ordinal = 0;
     unsigned long long id = 0;
-    void *values[] = {&type, &context, &ordinal, &id, &memory->start, &memory->size,
-                      &managed, &capable, &synchronous};
+    void *values[] = {&type,         &context, &ordinal, &id,         &memory->start,
+                      &memory->size, &managed, &capable, &synchronous};
 
     memset(memory, 0, sizeof *memory);
     memory->address = (gpu_address)(uintptr_t)pointer;

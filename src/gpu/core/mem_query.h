@@ -10,13 +10,13 @@
 
 struct memory {
     gpu_address address;
-    struct gpu *gpu;     /* NULL: host memory */
-    bool shareable;      /* cuIpcGetMemHandle may take it, or memory_show was told of it */
-    gpu_address start;  /* the allocation that address lies in, */
-    size_t size;         /* its bytes, */
-    uint64_t id;         /* and its number, never given twice in a process */
-    bool capable;        /* it is cuMemAlloc's, of this process */
-    bool synchronous;    /* see sync_memops.h */
+    struct gpu *gpu;   /* NULL: host memory */
+    bool shareable;    /* cuIpcGetMemHandle may take it, or memory_show was told of it */
+    gpu_address start; /* the allocation that address lies in, */
+    size_t size;       /* its bytes, */
+    uint64_t id;       /* and its number, never given twice in a process */
+    bool capable;      /* it is cuMemAlloc's, of this process */
+    bool synchronous;  /* see sync_memops.h */
 };
 
 /* Asks the driver; takes 0.1 us. Host memory (also page-locked) has gpu NULL. -1 only

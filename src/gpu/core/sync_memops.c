@@ -3,7 +3,7 @@
 #include <time.h>
 
 /* A copy of 64 KiB, the most that a call leaves behind, takes microseconds. */
-#define SETTLED_WITHIN 0.1    /* seconds */
+#define SETTLED_WITHIN 0.1 /* seconds */
 #define SETTLED_WHILE_HELD 1e-3
 
 static bool make_allocation(const struct memory *memory)

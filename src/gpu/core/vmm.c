@@ -8,7 +8,7 @@ static struct shareable {
     struct gpu *gpu;
     gpu_address at;
     uint64_t size;
-} *all;
+} * all;
 
 static bool has(const struct gpu *gpu, int attribute)
 {
@@ -60,7 +60,8 @@ static int map(struct gpu *gpu, unsigned long long handle, uint64_t size, gpu_ad
 static int make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, int *fd)
 {
     const struct cuda_memory_properties properties = {
-        .type = CUDA_PINNED, .handle_types = CUDA_FILE_DESCRIPTOR,
+        .type = CUDA_PINNED,
+        .handle_types = CUDA_FILE_DESCRIPTOR,
         .location = {CUDA_LOCATION_DEVICE, gpu->ordinal},
         .rdma = has(gpu, CUDA_ATTRIBUTE_VIRTUAL_MEMORY_RDMA)};
     const struct cuda_driver *cuda = gpu_driver();
@@ -97,8 +98,7 @@ int vmm_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, 
     return status == GPU_OK ? 0 : gpu_error(status, "exportable GPU memory cannot be made", err);
 }
 
-int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
-             struct gpubind_error *err)
+int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at, struct gpubind_error *err)
 {
     const struct cuda_driver *cuda = gpu_driver();
     unsigned long long handle;
@@ -113,8 +113,10 @@ int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
     }
     gpu_leave(entered);
     return status == GPU_OK ? 0
-                             : gpu_error(status, "another rank's exportable GPU memory cannot be "
-                                         "mapped", err);
+                            : gpu_error(status,
+                                        "another rank's exportable GPU memory cannot be "
+                                        "mapped",
+                                        err);
 }
 
 bool vmm_close(gpu_address at)

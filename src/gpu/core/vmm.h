@@ -13,8 +13,7 @@ int vmm_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, 
              struct gpubind_error *err);
 /* Another process's, size as it was said there, for work of this gpu's device. fd stays
  * open. 0, or -1 with a sentence. */
-int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at,
-             struct gpubind_error *err);
+int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at, struct gpubind_error *err);
 /* What either has given, by its first address; the memory is free when nobody has it any
  * more. false: it is none. The caller takes care that no work uses it. */
 bool vmm_close(gpu_address at);

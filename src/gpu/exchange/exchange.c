@@ -59,8 +59,7 @@ static void look_at(const struct strided *to, const struct strided *from,
     outlook->operations += n * (strided ? STRIDED_UNIT_PS : ENGINE_BYTE_PS);
 }
 
-static int look(const struct exchange *exchange, struct outlook *outlook,
-                struct gpubind_error *err)
+static int look(const struct exchange *exchange, struct outlook *outlook, struct gpubind_error *err)
 {
     *outlook = (struct outlook){.countable = true, .operations = OPERATIONS_PS};
     for (int i = 0; i < exchange->nsends; i++) {
@@ -76,9 +75,8 @@ static int look(const struct exchange *exchange, struct outlook *outlook,
     return 0;
 }
 
-int exchange_start(struct gpu *gpu, gpu_stream stream,
-                   const struct exchange_send *sends, int nsends,
-                   const struct exchange_receive *receives, int nreceives,
+int exchange_start(struct gpu *gpu, gpu_stream stream, const struct exchange_send *sends,
+                   int nsends, const struct exchange_receive *receives, int nreceives,
                    struct gpubind_error *err)
 {
     const struct exchange exchange = {gpu, stream, sends, nsends, receives, nreceives};

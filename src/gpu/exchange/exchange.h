@@ -19,8 +19,8 @@
 
 struct exchange_send {
     struct strided_buffer from, to; /* to: a buffer of the receiver's, as mapped here */
-    uint64_t nbytes;        /* at most what either layout has; their first bytes */
-    gpu_address ready, done; /* as mapped here */
+    uint64_t nbytes;                /* at most what either layout has; their first bytes */
+    gpu_address ready, done;        /* as mapped here */
     unsigned parts;
     bool sure;
 };
@@ -35,12 +35,11 @@ struct exchange_receive {
 unsigned exchange_parts(uint64_t nbytes);
 /* The kernel is there: parts may be more than 1. */
 bool exchange_has_kernel(struct gpu *gpu);
-/* Queues all of it in the stream: first every receive says that it is ready, then the
- * sends, then the receives wait, so that two sides that start in any order end. In a
- * stream that is being captured too. 0, or -1 with a sentence: nothing or a part of it is queued. */
-int exchange_start(struct gpu *gpu, gpu_stream stream,
-                   const struct exchange_send *sends, int nsends,
-                   const struct exchange_receive *receives, int nreceives,
+/* Queues all of it in the stream: first every receive says that it is ready, then the sends, then
+ * the receives wait, so that two sides that start in any order end. In a stream that is being
+ * captured too. 0, or -1 with a sentence: nothing or a part of it is queued. */
+int exchange_start(struct gpu *gpu, gpu_stream stream, const struct exchange_send *sends,
+                   int nsends, const struct exchange_receive *receives, int nreceives,
                    struct gpubind_error *err);
 
 #endif

@@ -72,19 +72,20 @@ static int add_receives(struct filling *filling, const struct exchange_receive *
     for (; added < n && added < KERNEL_RECEIVES; added++)
         filling->job.receives[added] = (struct kernel_receive){
             .ready = receives[added].sure ? 0 : receives[added].ready,
-            .done = receives[added].done, .parts = receives[added].parts};
+            .done = receives[added].done,
+            .parts = receives[added].parts};
     filling->job.nreceives = (unsigned)added;
     return added;
 }
 
-static int launch(const struct exchange *exchange, gpu_function kernel,
-                  struct filling *filling)
+static int launch(const struct exchange *exchange, gpu_function kernel, struct filling *filling)
 {
     const unsigned wanted = filling->parts > filling->job.nreceives ? filling->parts
                                                                     : filling->job.nreceives;
     const unsigned multiprocessors = (unsigned)exchange->gpu->multiprocessors;
     const unsigned most = multiprocessors > 0 && multiprocessors < EXCHANGE_KERNEL_BLOCKS
-                              ? multiprocessors : EXCHANGE_KERNEL_BLOCKS;
+                              ? multiprocessors
+                              : EXCHANGE_KERNEL_BLOCKS;
     void *parameters[] = {&filling->job};
 
     return gpu_driver()->cuLaunchKernel(kernel, wanted < most ? wanted : most, 1, 1,

@@ -29,8 +29,7 @@ int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
         values[i] = value;
     while (n > 0 && status == 0) {
         const unsigned part = n < AT_ONCE ? n : AT_ONCE;
-        const struct copy copy = {at, (gpu_address)(uintptr_t)values, part * sizeof *values,
-                                  false};
+        const struct copy copy = {at, (gpu_address)(uintptr_t)values, part * sizeof *values, false};
 
         status = copy_now(gpu, GPU_IN, &copy, err);
         at += copy.nbytes;
@@ -42,9 +41,12 @@ int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
 int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err)
 {
     uint32_t ones[AT_ONCE];
-    struct cuda_copy_2d halves = {
-        .from_type = CUDA_MEMORY_HOST, .from_host = ones, .from_pitch = sizeof *ones,
-        .to_type = CUDA_MEMORY_DEVICE, .to_pitch = EXCHANGE_FLAG, .width = sizeof *ones};
+    struct cuda_copy_2d halves = {.from_type = CUDA_MEMORY_HOST,
+                                  .from_host = ones,
+                                  .from_pitch = sizeof *ones,
+                                  .to_type = CUDA_MEMORY_DEVICE,
+                                  .to_pitch = EXCHANGE_FLAG,
+                                  .width = sizeof *ones};
     bool entered = gpu_enter(gpu);
     int status = GPU_OK;
 

@@ -85,12 +85,14 @@ int refuse_xml(const char *file, const char *xml, struct gpubind_error *err)
     int version = xml_version(xml), own = (int)(hwloc_get_api_version() >> 16);
 
     if (version > own)
-        return error_set(err, "topology file %s is XML of hwloc %d, and the hwloc here reads that "
-                              "of hwloc %d: have it written by lstopo --export-xml-flags v%d",
+        return error_set(err,
+                         "topology file %s is XML of hwloc %d, and the hwloc here reads that "
+                         "of hwloc %d: have it written by lstopo --export-xml-flags v%d",
                          file, version, own, own);
     if (version && version + 1 < own)
-        return error_set(err, "topology file %s is XML of hwloc %d, which the hwloc %d here does "
-                              "not read: lstopo of hwloc 2 rewrites it",
+        return error_set(err,
+                         "topology file %s is XML of hwloc %d, which the hwloc %d here does "
+                         "not read: lstopo of hwloc 2 rewrites it",
                          file, version, own);
     return error_set(err, "topology file %s is no hwloc XML", file);
 }
@@ -139,8 +141,8 @@ static void name_node(struct node *node, const char *file)
     text_clean(node->name);
 }
 
-int gpubind_discover(const char *version, const char *file, const char *xml,
-                     struct node *node, struct gpubind_error *err)
+int gpubind_discover(const char *version, const char *file, const char *xml, struct node *node,
+                     struct gpubind_error *err)
 {
     hwloc_topology_t topology;
     int status;

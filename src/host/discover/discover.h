@@ -9,7 +9,7 @@
  * says, without hwloc's own GPU backends. version is the caller's, and must be that
  * of discover.so. The caller clears the node; on failure it is empty and err names
  * the file. */
-int gpubind_discover(const char *version, const char *file, const char *xml,
-                     struct node *node, struct gpubind_error *err);
+int gpubind_discover(const char *version, const char *file, const char *xml, struct node *node,
+                     struct gpubind_error *err);
 
 #endif

@@ -45,8 +45,7 @@ static void add_links(hwloc_topology_t topology, const struct node *node, hwloc_
         hwloc_distances_release(topology, present);
     else if (values)
         handle = hwloc_distances_add_create(
-            topology, "NVLinkBandwidth",
-            HWLOC_DISTANCES_KIND_FROM_USER | DISTANCES_BANDWIDTH, 0);
+            topology, "NVLinkBandwidth", HWLOC_DISTANCES_KIND_FROM_USER | DISTANCES_BANDWIDTH, 0);
     for (size_t i = 0; handle && i < n * n; i++)
         values[i] = node->link[i];
     /* A failure frees the handle. */

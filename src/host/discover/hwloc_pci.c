@@ -125,10 +125,9 @@ bool pci_tree_read(const char *root, struct pci_tree *tree)
 static void insert(hwloc_topology_t topology, const struct pci_function *function,
                    hwloc_obj_t *tree)
 {
-    hwloc_obj_t object =
-        hwloc_alloc_setup_object(topology, function->is_bridge ? HWLOC_OBJ_BRIDGE
-                                                               : HWLOC_OBJ_PCI_DEVICE,
-                                 HWLOC_UNKNOWN_INDEX);
+    hwloc_obj_t object = hwloc_alloc_setup_object(
+        topology, function->is_bridge ? HWLOC_OBJ_BRIDGE : HWLOC_OBJ_PCI_DEVICE,
+        HWLOC_UNKNOWN_INDEX);
     struct hwloc_pcidev_attr_s *at;
 
     if (!object)

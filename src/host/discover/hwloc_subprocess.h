@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 
 /* A file of a large machine takes a tenth of a second of CPU time. */
-#define HWLOC_CPU_S  30
+#define HWLOC_CPU_S 30
 #define HWLOC_WALL_S 300
 /* Until there is something to read. */
 #define HWLOC_READ_S 30

@@ -20,8 +20,8 @@ static void set_style(hwloc_obj_t obj, const char *style)
 static void add_label(hwloc_topology_t topology, hwloc_obj_t parent, const struct text *label,
                       const char *style)
 {
-    hwloc_obj_t misc =
-        parent ? hwloc_topology_insert_misc_object(topology, parent, label->bytes) : NULL;
+    hwloc_obj_t misc = parent ? hwloc_topology_insert_misc_object(topology, parent, label->bytes)
+                              : NULL;
 
     if (misc && style)
         set_style(misc, style);
@@ -100,8 +100,7 @@ static void draw_gpu(hwloc_topology_t topology, const struct gpu *gpu, const str
         set_style(os, tag->style);
 }
 
-static void draw(hwloc_topology_t topology, const struct node *node,
-                 const struct picture *picture)
+static void draw(hwloc_topology_t topology, const struct node *node, const struct picture *picture)
 {
     hwloc_obj_t root = hwloc_get_root_obj(topology);
 
@@ -121,7 +120,8 @@ static int load(hwloc_topology_t topology, const char *file, const char *from,
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
     if (file && !*from)
-        return error_set(err, "topology file %s is read twice for --xml, and cannot be a pipe", file);
+        return error_set(err, "topology file %s is read twice for --xml, and cannot be a pipe",
+                         file);
     /* hwloc counts the NUL. */
     if (file && hwloc_topology_set_xmlbuffer(topology, from, (int)strlen(from) + 1) < 0)
         return refuse_xml(file, from, err);
@@ -129,8 +129,9 @@ static int load(hwloc_topology_t topology, const char *file, const char *from,
         return file ? refuse_xml(file, from, err)
                     : error_set(err, "hwloc cannot read the topology: %s", strerror(errno));
     if (hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology), plan_key))
-        return error_set(err, "%s has a plan drawn in it already: --xml wants the topology that "
-                              "it was made from",
+        return error_set(err,
+                         "%s has a plan drawn in it already: --xml wants the topology that "
+                         "it was made from",
                          file ? file : "the topology");
     return 0;
 }

@@ -11,7 +11,6 @@
 
 #include "host/discover/nvml.h"
 
-
 /* What stands behind "key:" in a line, without the white space; NULL when it is
  * another line. */
 static char *field(char *line, const char *key)
@@ -106,8 +105,7 @@ static bool has_instances(const char *root, int minor)
     return found;
 }
 
-static const struct nvml_gpu *find_listed(const struct nvml_gpu *list, int nlisted,
-                                          const char *pci)
+static const struct nvml_gpu *find_listed(const struct nvml_gpu *list, int nlisted, const char *pci)
 {
     for (int i = 0; i < nlisted; i++)
         if (strcasecmp(list[i].pci, pci) == 0)
@@ -266,8 +264,7 @@ bool nvidia_has_driver(const char *root)
            exists(root, "/dev/dxg"); /* Windows' subsystem for Linux */
 }
 
-int nvidia_refine(const char *root, enum nvml_use use, struct node *node,
-                  struct gpubind_error *err)
+int nvidia_refine(const char *root, enum nvml_use use, struct node *node, struct gpubind_error *err)
 {
     bool links = use == NVML_FOR_LINKS && node->ngpus > 1;
     const char *gap;

@@ -16,13 +16,13 @@ struct nvml_gpu {
     char model[64];
     int minor;
     bool prohibited; /* its compute mode is Prohibited */
-    bool mig;       /* nothing but its instances can be used */
+    bool mig;        /* nothing but its instances can be used */
     int ninstances;
     char instances[NVML_MAX_INSTANCES][96];
     int nlinks;
     struct {
         bool to_switch;
-        char pci[24]; /* the other end */
+        char pci[24];       /* the other end */
         unsigned bandwidth; /* MB/s */
     } link[36];
 };

@@ -13,33 +13,38 @@ struct nvml_pci {
     char bus_id[32];
 };
 
-enum { NVML_OK = 0, NVML_ENABLED = 1, NVML_LINK_TO_GPU = 0, NVML_LINK_TO_SWITCH = 2,
-       NVML_PROHIBITED = 2 };
+enum {
+    NVML_OK = 0,
+    NVML_ENABLED = 1,
+    NVML_LINK_TO_GPU = 0,
+    NVML_LINK_TO_SWITCH = 2,
+    NVML_PROHIBITED = 2
+};
 /* Statuses, and what to ask of a pair of GPUs and of a GPU's memory. */
 enum { NVML_NO_DRIVER = 9, NVML_VERSIONS_DIFFER = 18 };
 enum { NVML_PEER_READ = 0, NVML_PEER_LINK = 2 };
 enum { NVML_UNCORRECTED = 1, NVML_SINCE_LOAD = 0 };
 
 /* name, arguments; all return 0 on success */
-#define NVML_FUNCTIONS(X)                                                                   \
-    X(nvmlInit_v2, (void))                                                                  \
-    X(nvmlShutdown, (void))                                                                 \
-    X(nvmlDeviceGetCount_v2, (unsigned *))                                                  \
-    X(nvmlDeviceGetHandleByIndex_v2, (unsigned, nvml_device *))                             \
-    X(nvmlDeviceGetPciInfo_v3, (nvml_device, struct nvml_pci *))                            \
-    X(nvmlDeviceGetUUID, (nvml_device, char *, unsigned))                                   \
-    X(nvmlDeviceGetName, (nvml_device, char *, unsigned))                                   \
-    X(nvmlDeviceGetMinorNumber, (nvml_device, unsigned *))                                  \
-    X(nvmlDeviceGetComputeMode, (nvml_device, int *))                                       \
-    X(nvmlDeviceGetMigMode, (nvml_device, unsigned *, unsigned *))                          \
-    X(nvmlDeviceGetMaxMigDeviceCount, (nvml_device, unsigned *))                            \
-    X(nvmlDeviceGetMigDeviceHandleByIndex, (nvml_device, unsigned, nvml_device *))          \
-    X(nvmlDeviceGetNvLinkState, (nvml_device, unsigned, int *))                             \
-    X(nvmlDeviceGetNvLinkVersion, (nvml_device, unsigned, unsigned *))                      \
-    X(nvmlDeviceGetNvLinkRemoteDeviceType, (nvml_device, unsigned, int *))                  \
-    X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (nvml_device, unsigned, struct nvml_pci *))      \
-    X(nvmlDeviceGetPersistenceMode, (nvml_device, int *))                                   \
-    X(nvmlDeviceGetTotalEccErrors, (nvml_device, int, int, unsigned long long *))           \
+#define NVML_FUNCTIONS(X)                                                              \
+    X(nvmlInit_v2, (void))                                                             \
+    X(nvmlShutdown, (void))                                                            \
+    X(nvmlDeviceGetCount_v2, (unsigned *))                                             \
+    X(nvmlDeviceGetHandleByIndex_v2, (unsigned, nvml_device *))                        \
+    X(nvmlDeviceGetPciInfo_v3, (nvml_device, struct nvml_pci *))                       \
+    X(nvmlDeviceGetUUID, (nvml_device, char *, unsigned))                              \
+    X(nvmlDeviceGetName, (nvml_device, char *, unsigned))                              \
+    X(nvmlDeviceGetMinorNumber, (nvml_device, unsigned *))                             \
+    X(nvmlDeviceGetComputeMode, (nvml_device, int *))                                  \
+    X(nvmlDeviceGetMigMode, (nvml_device, unsigned *, unsigned *))                     \
+    X(nvmlDeviceGetMaxMigDeviceCount, (nvml_device, unsigned *))                       \
+    X(nvmlDeviceGetMigDeviceHandleByIndex, (nvml_device, unsigned, nvml_device *))     \
+    X(nvmlDeviceGetNvLinkState, (nvml_device, unsigned, int *))                        \
+    X(nvmlDeviceGetNvLinkVersion, (nvml_device, unsigned, unsigned *))                 \
+    X(nvmlDeviceGetNvLinkRemoteDeviceType, (nvml_device, unsigned, int *))             \
+    X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (nvml_device, unsigned, struct nvml_pci *)) \
+    X(nvmlDeviceGetPersistenceMode, (nvml_device, int *))                              \
+    X(nvmlDeviceGetTotalEccErrors, (nvml_device, int, int, unsigned long long *))      \
     X(nvmlDeviceGetP2PStatus, (nvml_device, nvml_device, int, int *))
 
 struct nvml_api {

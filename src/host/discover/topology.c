@@ -101,8 +101,7 @@ static bool is_here(const struct node *node)
     return !getenv("HWLOC_XMLFILE") || (node->ngpus && nvidia_has_driver(""));
 }
 
-int topology_load(const char *file, bool want_links, struct node *node,
-                  struct gpubind_error *err)
+int topology_load(const char *file, bool want_links, struct node *node, struct gpubind_error *err)
 {
     discover_function *function;
     void *library = open_discover(err);

@@ -12,8 +12,7 @@
  * NVML how the GPUs are linked. The caller clears the node; on failure it is
  * empty and err names the file. CUDA is not initialised, and neither are hwloc's
  * own GPU backends. */
-int topology_load(const char *file, bool want_links, struct node *node,
-                  struct gpubind_error *err);
+int topology_load(const char *file, bool want_links, struct node *node, struct gpubind_error *err);
 
 /* The hwloc XML of the node that was loaded from file, with the picture in it; *xml is
  * the caller's to free. */

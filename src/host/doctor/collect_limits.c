@@ -31,8 +31,8 @@ static void take_mount(const char *line, struct doctor_facts *facts)
         strcmp(folder, "/dev/shm") != 0)
         return;
     snprintf(facts->shm_type, sizeof facts->shm_type, "%s", type);
-    snprintf(facts->shm_evidence, sizeof facts->shm_evidence, "/proc/self/mounts: /dev/shm %s %.200s",
-             type, options);
+    snprintf(facts->shm_evidence, sizeof facts->shm_evidence,
+             "/proc/self/mounts: /dev/shm %s %.200s", type, options);
     size = strstr(options, "size=");
     facts->shm_bytes = size ? read_size(size + 5) : -1;
 }

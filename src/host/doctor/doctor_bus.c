@@ -78,8 +78,7 @@ static void read_bridges(const char *root, struct doctor_gpu *gpu)
     for (char *part = strtok_r(target, "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
         struct doctor_bridge *bridge = &gpu->bridge[gpu->nbridges];
 
-        if (!is_address(part) || strcmp(part, gpu->pci) == 0 ||
-            gpu->nbridges == DOCTOR_MAX_BRIDGES)
+        if (!is_address(part) || strcmp(part, gpu->pci) == 0 || gpu->nbridges == DOCTOR_MAX_BRIDGES)
             continue;
         snprintf(bridge->pci, sizeof bridge->pci, "%.15s", part);
         bridge->acs = read_acs(root, part);

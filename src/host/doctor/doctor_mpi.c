@@ -38,8 +38,7 @@ static bool find_value(const char *text, const char *key, char *value, size_t si
 static struct doctor_mpi *ask(const char *name, const char *const *tool, int seconds, char *text,
                               struct doctor_facts *facts)
 {
-    const char *argv[8] = {"env", "CUDA_VISIBLE_DEVICES=",
-                           "HWLOC_COMPONENTS=-opencl,-cuda,-nvml"};
+    const char *argv[8] = {"env", "CUDA_VISIBLE_DEVICES=", "HWLOC_COMPONENTS=-opencl,-cuda,-nvml"};
     struct gpubind_error err = {""};
     struct doctor_mpi *mpi;
 

@@ -138,7 +138,8 @@ static void take_answer(const struct answer *answer, struct doctor_facts *facts)
             snprintf(facts->nvml_why, sizeof facts->nvml_why, "nvmlInit: %s (%d)",
                      answer->status == NVML_VERSIONS_DIFFER ? "driver and library versions differ"
                      : answer->status == NVML_NO_DRIVER     ? "the driver is not loaded"
-                                                            : "error", answer->status);
+                                                            : "error",
+                     answer->status);
         return;
     }
     facts->nvml = DOCTOR_NVML_ANSWERED;

@@ -10,6 +10,7 @@
 
 /* MCA parameters of Open MPI 4 that restrict what a rank may run on.
  * mpirun passes its options on as these, in the environment of every rank. */
+/* clang-format off */
 static const char *const mca_wishes[] = {
     "hwloc_base_binding_policy", "hwloc_base_bind_to_core", "hwloc_base_bind_to_socket",
     "hwloc_base_cpu_set",        "hwloc_base_cpu_list",     "hwloc_base_slot_list",
@@ -18,6 +19,7 @@ static const char *const mca_wishes[] = {
     "opal_paffinity_alone",
     /* files whose contents are not passed on */
     "mca_base_param_file_prefix", "mca_base_envar_file_prefix", NULL};
+/* clang-format on */
 
 /* Where ranks go is not what they are bound to, unless it names a part of a node
  * or a number of CPUs. */
@@ -90,10 +92,18 @@ static enum binding_origin wish_of_openmpi4(void)
 /* One word of prterun's command line. */
 static bool word_wishes(const char *word)
 {
-    static const char *const words[] = {"--bind-to", "-bind-to", "--rankfile", "-rankfile", "-rf",
-                                        "--cpu-set", "--cpu-list", "--cpus-per-rank",
-                                        "--cpus-per-proc", "hwloc_default_binding_policy",
-                                        "hwloc_default_cpu_list", NULL};
+    static const char *const words[] = {"--bind-to",
+                                        "-bind-to",
+                                        "--rankfile",
+                                        "-rankfile",
+                                        "-rf",
+                                        "--cpu-set",
+                                        "--cpu-list",
+                                        "--cpus-per-rank",
+                                        "--cpus-per-proc",
+                                        "hwloc_default_binding_policy",
+                                        "hwloc_default_cpu_list",
+                                        NULL};
 
     for (int i = 0; words[i]; i++)
         if (strcmp(word, words[i]) == 0)
@@ -142,9 +152,9 @@ static enum binding_origin wish_of_openmpi5(const struct world *world,
 /* Intel MPI pins before exec; other Hydras bind nothing unasked. */
 static enum binding_origin wish_of_hydra(void)
 {
-    static const char *const wishes[] = {"I_MPI_PIN", "I_MPI_PIN_DOMAIN",
-                                         "I_MPI_PIN_PROCESSOR_LIST", "I_MPI_PIN_CELL",
-                                         "I_MPI_PIN_ORDER", NULL};
+    static const char *const wishes[] = {
+        "I_MPI_PIN",      "I_MPI_PIN_DOMAIN", "I_MPI_PIN_PROCESSOR_LIST",
+        "I_MPI_PIN_CELL", "I_MPI_PIN_ORDER",  NULL};
 
     if (!getenv("I_MPI_HYDRA_UUID"))
         return BINDING_ASKED;

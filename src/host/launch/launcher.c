@@ -17,6 +17,7 @@
 /* The variables in which launchers pass rank and job to a process. A job in a
  * job has those of both; then the nearest daemon above decides, then this order,
  * in which those come first whose variables others are known to set too. */
+/* clang-format off */
 static const struct launcher {
     const char *name;
     const char *sign;        /* set beside rank by this launcher only; NULL: rank will do */
@@ -60,10 +61,12 @@ static const struct launcher {
      .job = {"SLURM_JOB_ID", "SLURM_STEP_ID"}, .daemons = {"slurmstepd"},
      .parts = "SLURM_HET_SIZE"},
     {.name = "pals", .rank = "PALS_RANKID", .size = "PMI_SIZE", .local = "PALS_LOCAL_RANKID",
-     .local_size = "PALS_LOCAL_SIZE", .other_local_size = "PMI_LOCAL_SIZE", .job = {"PALS_APID"}, .daemons = {"palsd"}},
+     .local_size = "PALS_LOCAL_SIZE", .other_local_size = "PMI_LOCAL_SIZE",
+     .job = {"PALS_APID"}, .daemons = {"palsd"}},
     {.name = "pmix", .sign = "PMIX_NAMESPACE", .rank = "PMIX_RANK", .job = {"PMIX_NAMESPACE"},
      .daemons = {"prted", "prterun"}},
 };
+/* clang-format on */
 #define NLAUNCHERS (sizeof launchers / sizeof launchers[0])
 
 void launcher_names(struct text *text)
@@ -156,8 +159,7 @@ static int check_world(const struct launcher *launcher, const struct world *worl
                          launcher->size, world->size);
     if (world->local_size && world->local >= world->local_size)
         return error_set(err, "%s=%d contradicts the %d ranks on this node%s%s", launcher->local,
-                         world->local, world->local_size,
-                         launcher->local_size ? " of " : "",
+                         world->local, world->local_size, launcher->local_size ? " of " : "",
                          launcher->local_size ? launcher->local_size : "");
     return 0;
 }
@@ -247,8 +249,8 @@ static int read_world(const struct launcher *launcher, struct world *world,
     return 0;
 }
 
-int launcher_read(const char *forced, struct world *world, struct text *remarks,
-                  struct text *notes, struct gpubind_error *err)
+int launcher_read(const char *forced, struct world *world, struct text *remarks, struct text *notes,
+                  struct gpubind_error *err)
 {
     const struct launcher *launcher = strcmp(forced, "none") == 0 ? NULL : choose(forced, notes);
 

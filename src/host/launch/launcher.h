@@ -8,12 +8,12 @@
 #include "core/base/text.h"
 
 struct world {
-    const char *launcher;  /* "openmpi", ..., "none" */
-    int rank, size;        /* in the job; size 0: not known */
-    int local, local_size; /* on the node; local_size 0: not known */
-    bool unnumbered;       /* local is not known: the ranks' order decides */
-    char job[512];         /* names job and step on this node */
-    bool mixed;            /* other ranks of the job may run another command */
+    const char *launcher;       /* "openmpi", ..., "none" */
+    int rank, size;             /* in the job; size 0: not known */
+    int local, local_size;      /* on the node; local_size 0: not known */
+    bool unnumbered;            /* local is not known: the ranks' order decides */
+    char job[512];              /* names job and step on this node */
+    bool mixed;                 /* other ranks of the job may run another command */
     const char *const *daemons; /* commands that start ranks, ended by NULL */
 };
 
@@ -21,8 +21,8 @@ struct world {
  * recognised, "none" for a single process. Sentences that are worth saying with
  * --verbose are added to remarks, those worth saying always to notes. Fails on
  * variables that contradict each other, and names them. */
-int launcher_read(const char *forced, struct world *world, struct text *remarks,
-                  struct text *notes, struct gpubind_error *err);
+int launcher_read(const char *forced, struct world *world, struct text *remarks, struct text *notes,
+                  struct gpubind_error *err);
 
 /* "openmpi|hydra|...", for help and errors. */
 void launcher_names(struct text *text);

@@ -103,8 +103,7 @@ static int collect(const struct rendezvous_call *call, int listener, struct peer
             return 0;
         ready = poll_once(peers, listener, left < SILENCE_S ? left : SILENCE_S);
         if (ready < 0 && errno != EINTR)
-            return error_set(err, "the node's launcher processes cannot meet: %s",
-                             strerror(errno));
+            return error_set(err, "the node's launcher processes cannot meet: %s", strerror(errno));
         if (ready <= 0)
             continue;
         arrived = peers->polled[n].revents != 0;

@@ -54,6 +54,7 @@ static int read_launcher(const struct option_row *row, const char *value, const 
     return 0;
 }
 
+/* clang-format off */
 static const struct option_row rows[] = {
     {JOB | PLUGIN, PLACEMENT, OPTION_READ, 0, "master", "RANK[,RANK...]|none", NULL,
      "ranks that take no GPU; it goes to the next rank of their node (none)", .read = read_masters},
@@ -140,10 +141,11 @@ static const struct option_row rows[] = {
     {ALL, INSTEAD, OPTION_ACTION, 'V', "version", NULL, NULL,
      "print the version", AT(action), .low = ACTION_VERSION},
 };
+/* clang-format on */
 
 static const char *const group_titles[] = {
-    "Placement (all ranks of a node must agree on these)", "What the program sees",
-    "Running", "Planning (with --plan)", "Instead of running a command"};
+    "Placement (all ranks of a node must agree on these)", "What the program sees", "Running",
+    "Planning (with --plan)", "Instead of running a command"};
 
 #define NROWS (sizeof rows / sizeof *rows)
 _Static_assert(NROWS <= OPTIONS_MAX, "too many options");

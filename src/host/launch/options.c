@@ -26,7 +26,7 @@ static bool is_given(const char *const *values, const char *name)
 /* Whether the row is skipped: it is given already, contradicts what is given, or does not go
  * with the action. */
 static bool is_skipped(const struct options *options, const struct option_row *row,
-                                const char *const *values)
+                       const char *const *values)
 {
     static const char *const pairs[][2] = {{"map", "policy"}, {"ranks", "ranks-file"}};
 
@@ -103,6 +103,7 @@ int options_check(const struct options *options, struct gpubind_error *err)
     if (options->ranks && options->ranks_file)
         return error_set(err, "--ranks and --ranks-file exclude each other");
     if (options->rules.map && options->rules.policy.gpus != POLICY_CLOSEST)
-        return error_set(err, "--map and --policy exclude each other: a map is in the user's order");
+        return error_set(err,
+                         "--map and --policy exclude each other: a map is in the user's order");
     return 0;
 }

@@ -27,7 +27,7 @@ struct options {
     enum action action;
     struct rules rules;
     struct prefs prefs;
-    uint64_t rules_digest; /* of what all ranks of a node must agree on */
+    uint64_t rules_digest;    /* of what all ranks of a node must agree on */
     uint64_t settings_digest; /* of that and of what the program is to see; 0: all are defaults */
     const char *launcher;
     int timeout_s;

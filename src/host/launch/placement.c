@@ -58,8 +58,7 @@ int placement_load(struct placement *placement, const struct rules *rules, const
     return topology_load(topology, rules->policy.gpus_per_rank > 1, &placement->node, err);
 }
 
-int placement_copy(struct placement *placement, const struct node *node,
-                   struct gpubind_error *err)
+int placement_copy(struct placement *placement, const struct node *node, struct gpubind_error *err)
 {
     memset(placement, 0, sizeof *placement);
     return node_copy(node, &placement->node, err);
@@ -89,8 +88,7 @@ static int check_facts(const struct facts *facts, int n, struct gpubind_error *e
             return error_set(err, "local ranks %d and %d run different versions of gpubind",
                              facts[0].local, facts[i].local);
         if (facts[i].rules_digest != facts[0].rules_digest)
-            return error_set(err,
-                             "local ranks %d and %d were given different placement options",
+            return error_set(err, "local ranks %d and %d were given different placement options",
                              facts[0].local, facts[i].local);
         for (int j = 0; j < i; j++)
             if (facts[i].local == facts[j].local)
@@ -133,8 +131,7 @@ static bool is_whole(const struct node *node, const struct idset *cpus)
         idset_add(&numas[inside], core->domain);
         idset_add(&packages[inside], core->package);
     }
-    return !idset_intersects(&numas[0], &numas[1]) ||
-           !idset_intersects(&packages[0], &packages[1]);
+    return !idset_intersects(&numas[0], &numas[1]) || !idset_intersects(&packages[0], &packages[1]);
 }
 
 /* Open MPI's defaults: one core each, in order from the first; with version 4 and
@@ -244,15 +241,15 @@ static void show_made(struct placement *placement, const struct facts *facts, in
     for (int r = 0; r < plan->nranks; r++)
         plan->ranks[r].kept = false;
     if (facts[0].made_hash != plan->hash)
-        text_add(notes, "%s: the plugin's plan is %016llx, what its %d ranks here have is "
-                        "%016llx\n",
+        text_add(notes,
+                 "%s: the plugin's plan is %016llx, what its %d ranks here have is "
+                 "%016llx\n",
                  placement->node.name, (unsigned long long)facts[0].made_hash, n,
                  (unsigned long long)plan->hash);
 }
 
 static int make_job(struct placement *placement, const struct rules *rules,
-                    const struct facts *facts, int n, struct text *notes,
-                    struct gpubind_error *err)
+                    const struct facts *facts, int n, struct text *notes, struct gpubind_error *err)
 {
     struct job *job = &placement->job;
 
@@ -296,8 +293,7 @@ int placement_see(struct placement *placement, const struct facts *here, struct 
 }
 
 int placement_make(struct placement *placement, const struct rules *rules,
-                   const struct facts *facts, int n, struct text *notes,
-                   struct gpubind_error *err)
+                   const struct facts *facts, int n, struct text *notes, struct gpubind_error *err)
 {
     struct facts *sorted = malloc((size_t)n * sizeof *sorted);
     int status = sorted ? check_facts(facts, n, err) : error_set(err, "out of memory");
@@ -321,8 +317,8 @@ int placement_make(struct placement *placement, const struct rules *rules,
     if (status == 0 && rules->map)
         status = map_read(&placement->node, rules->map, &placement->policy, err);
     if (status == 0)
-        status = plan_make(&placement->node, &placement->job, &placement->policy,
-                           &placement->plan, err);
+        status = plan_make(&placement->node, &placement->job, &placement->policy, &placement->plan,
+                           err);
     if (status == 0)
         drop_nics(&placement->plan, facts, n);
     if (status == 0)

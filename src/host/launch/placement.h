@@ -17,9 +17,9 @@
 /* What the user asked for, the same for all ranks of a node. */
 #define RULES_MAX_MASTERS 256
 struct rules {
-    struct policy policy;   /* without the map */
-    const char *map;        /* "0,1" or "@FILE", NULL: none */
-    const char *topology;   /* hwloc XML, NULL: this machine */
+    struct policy policy; /* without the map */
+    const char *map;      /* "0,1" or "@FILE", NULL: none */
+    const char *topology; /* hwloc XML, NULL: this machine */
     int nmasters;
     int masters[RULES_MAX_MASTERS];
 };
@@ -33,20 +33,20 @@ struct facts {
     int rank, local;
     bool unnumbered; /* local is to follow from the order of ranks */
     uint64_t rules_digest;
-    struct idset cpus;   /* that it may use; empty: all of the node */
-    struct idset wide;   /* that its launcher could have bound it to */
+    struct idset cpus; /* that it may use; empty: all of the node */
+    struct idset wide; /* that its launcher could have bound it to */
     enum binding_origin wish;
     struct idset minors; /* of the NVIDIA devices that it may open */
     struct prefs prefs;
     bool report, verbose;
-    bool mps; /* asks for an MPS server */
+    bool mps;               /* asks for an MPS server */
     bool has_memory_policy; /* one was set before gpubind ran */
-    bool made;         /* the plugin planned for the rank already ... */
+    bool made;              /* the plugin planned for the rank already ... */
     bool made_master;
     uint64_t made_hash;   /* ... a plan with this hash ... */
     char made_gpus[2048]; /* ... in which these GPUs are the rank's; "": none */
-    char failure[512]; /* why the rank cannot go on; "": it can */
-    char unknown[1024]; /* a line for each variable that looks like gpubind's and is not */
+    char failure[512];    /* why the rank cannot go on; "": it can */
+    char unknown[1024];   /* a line for each variable that looks like gpubind's and is not */
     char visible[VISIBLE_VARIABLES][1024]; /* of visible_variable ... */
     bool has_visible[VISIBLE_VARIABLES];   /* ... where it is set */
 };
@@ -84,14 +84,12 @@ int placement_see(struct placement *placement, const struct facts *here, struct 
                   struct gpubind_error *err);
 
 /* The same of a node that was loaded already. */
-int placement_copy(struct placement *placement, const struct node *node,
-                   struct gpubind_error *err);
+int placement_copy(struct placement *placement, const struct node *node, struct gpubind_error *err);
 
 /* Plans for the ranks of facts, in any order. Sentences worth saying
  * once a node are added to notes. */
 int placement_make(struct placement *placement, const struct rules *rules,
-                   const struct facts *facts, int n, struct text *notes,
-                   struct gpubind_error *err);
+                   const struct facts *facts, int n, struct text *notes, struct gpubind_error *err);
 
 void placement_clear(struct placement *placement);
 

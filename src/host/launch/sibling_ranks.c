@@ -45,10 +45,9 @@ static bool is_zombie(long pid)
 /* Commands that exec others. */
 static bool is_wrapper(long pid)
 {
-    static const char *const commands[] = {"gpubind", "sh",       "bash",    "dash", "ksh",
-                                           "zsh",     "csh",      "tcsh",    "env",  "numactl",
-                                           "taskset", "time",     "timeout", "nice", "python3",
-                                           "perl",    "unshare",  NULL};
+    static const char *const commands[] = {
+        "gpubind", "sh",      "bash", "dash",    "ksh",  "zsh",     "csh",  "tcsh",    "env",
+        "numactl", "taskset", "time", "timeout", "nice", "python3", "perl", "unshare", NULL};
     char path[64], command[32] = "";
     FILE *file;
 
@@ -99,7 +98,8 @@ int sibling_ranks_coming(const char *const *daemons, bool strict)
     if (!tasks)
         return -1;
     while (n >= 0 && (entry = readdir(tasks))) {
-        int children = entry->d_name[0] == '.' ? 0 : count_children(daemon.pid, entry->d_name, strict);
+        int children = entry->d_name[0] == '.' ? 0
+                                               : count_children(daemon.pid, entry->d_name, strict);
 
         n = children < 0 ? -1 : n + children;
     }

@@ -222,8 +222,7 @@ int visible_gpus_apply(struct node *node, const struct facts *facts, struct job 
     if (!node->ngpus)
         return 0;
     looks = malloc((size_t)job->nranks * sizeof *looks);
-    status = looks ? compare(node, facts, job, looks, notes, err)
-                   : error_set(err, "out of memory");
+    status = looks ? compare(node, facts, job, looks, notes, err) : error_set(err, "out of memory");
     free(looks);
     return status;
 }
@@ -256,8 +255,9 @@ void visible_gpus_note_modes(const struct node *node, const struct facts *facts,
     for (int g = 0; g < node->ngpus; g++)
         mig |= node->gpus[g].mig;
     if (mig && all && node->ngpus > 1)
-        text_add(notes, "%s: CUDA opens the first MIG instance that it sees; with --visible all "
-                        "that is the same for all ranks\n",
+        text_add(notes,
+                 "%s: CUDA opens the first MIG instance that it sees; with --visible all "
+                 "that is the same for all ranks\n",
                  node->name);
     if (node->ngpus && node->gpus[0].vendor == GPU_INTEL && ordered)
         text_add(notes, "%s: Level Zero keeps an order of its own; ranks see their own GPUs only\n",

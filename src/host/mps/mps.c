@@ -31,7 +31,8 @@ static int check_ranks(const struct plan *plan, const struct facts *facts,
         if (messages[i].pid < 1)
             return error_set(err,
                              "--mps: local rank %d is in a PID namespace of its own, so nobody "
-                             "could tell when it ends", facts[i].local);
+                             "could tell when it ends",
+                             facts[i].local);
         if (mps_check_visible(rank, &facts[i].prefs, left_visible(rank, &facts[i]), err) < 0)
             return -1;
     }
@@ -67,8 +68,7 @@ static int check_access(const struct node *node, const struct idset *gpus,
     return 0;
 }
 
-static int check_modes(const struct node *node, const struct idset *gpus,
-                       struct gpubind_error *err)
+static int check_modes(const struct node *node, const struct idset *gpus, struct gpubind_error *err)
 {
     struct nvml_gpu *list = calloc(NVML_MAX_GPUS, sizeof *list);
     int n = list ? nvml_list(false, list, NVML_MAX_GPUS) : 0, status = 0;
@@ -96,8 +96,7 @@ static bool find_daemon(struct mps *mps)
     if (length >= (int)sizeof mps->pipe || !mps_is_served("", directory))
         return false;
     snprintf(control, sizeof control, "%s/control", mps->pipe);
-    return lstat(control, &about) == 0 &&
-           (S_ISSOCK(about.st_mode) || S_ISFIFO(about.st_mode)) &&
+    return lstat(control, &about) == 0 && (S_ISSOCK(about.st_mode) || S_ISFIFO(about.st_mode)) &&
            (about.st_uid == geteuid() || about.st_uid == 0) && mps_control_answers(mps->pipe);
 }
 
@@ -107,7 +106,9 @@ static int start_own(const struct placement *placement, const char *devices,
 {
     struct mps_dir folder;
     struct idset cpus;
-    struct mps_watch watch = {.folder = &folder, .devices = devices, .npids = n,
+    struct mps_watch watch = {.folder = &folder,
+                              .devices = devices,
+                              .npids = n,
                               .pids = malloc((size_t)n * sizeof *watch.pids)};
     int status = watch.pids ? mps_dir_make(&folder, err) : error_set(err, "out of memory");
 

@@ -26,8 +26,8 @@
 #define TOO_LONG 128
 
 struct run {
-    const char *option;  /* its one argument, or NULL ... */
-    const char *command; /* ... and a line on its standard input */
+    const char *option;               /* its one argument, or NULL ... */
+    const char *command;              /* ... and a line on its standard input */
     const char *pipe, *log, *devices; /* its environment; NULL: as it is */
     const char *output_path;          /* where its output goes, NULL: nowhere */
     int limit_s;

@@ -44,11 +44,15 @@ static int choose_base(char base[PATH_MAX], struct gpubind_error *err)
     if (stat(base, &about) < 0)
         return error_set(err, "--mps: %s: %s", base, strerror(errno));
     if (about.st_uid != 0 && about.st_uid != geteuid())
-        return error_set(err, "--mps: %s, where the MPS server's pipes would lie, belongs to "
-                              "another user", base);
+        return error_set(err,
+                         "--mps: %s, where the MPS server's pipes would lie, belongs to "
+                         "another user",
+                         base);
     if (about.st_mode & (S_IWGRP | S_IWOTH) && !(about.st_mode & S_ISVTX))
-        return error_set(err, "--mps: %s, where the MPS server's pipes would lie, lets other "
-                              "users replace them", base);
+        return error_set(err,
+                         "--mps: %s, where the MPS server's pipes would lie, lets other "
+                         "users replace them",
+                         base);
     return 0;
 }
 

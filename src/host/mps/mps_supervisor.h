@@ -17,9 +17,9 @@
 
 struct mps_watch {
     const struct mps_dir *folder;
-    const char *devices;       /* the server's CUDA_VISIBLE_DEVICES */
-    const struct idset *cpus;  /* where the server may run, NULL: as this process */
-    pid_t *pids;               /* of the ranks; the supervisor changes its copy */
+    const char *devices;      /* the server's CUDA_VISIBLE_DEVICES */
+    const struct idset *cpus; /* where the server may run, NULL: as this process */
+    pid_t *pids;              /* of the ranks; the supervisor changes its copy */
     int npids;
 };
 

@@ -10,7 +10,7 @@ struct mca_param_sources {
     const char *home;    /* "": not known */
     const char *library; /* path of its libpmix; "": not known */
     char *const *env;
-    const char *whose;   /* environment that is: "the daemon's" */
+    const char *whose; /* environment that is: "the daemon's" */
 };
 
 /* from is "" where it is not set. */

@@ -69,8 +69,8 @@ static const char *object_fault(const char *bytes, size_t size)
     got = self ? fread(&own, sizeof own, 1, self) : 0;
     if (self)
         fclose(self);
-    if (got && (memcmp(object.e_ident, own.e_ident, EI_VERSION) != 0 ||
-                object.e_machine != own.e_machine))
+    if (got &&
+        (memcmp(object.e_ident, own.e_ident, EI_VERSION) != 0 || object.e_machine != own.e_machine))
         return "is for another kind of machine";
     return object.e_type == ET_DYN ? NULL : "is no shared object";
 }

@@ -27,7 +27,8 @@ struct pmix_library {
     char path[PATH_MAX]; /* "": none */
     char version[64];    /* "4.2.2rc2"; "": not known, why_not says why */
     char why_not[256];
-    char plugin_why_not[256]; /* the plugin cannot be loaded beside it; "": it can, or was not tried */
+    char plugin_why_not
+        [256]; /* the plugin cannot be loaded beside it; "": it can, or was not tried */
 };
 
 /* Finds out about FOLDER/PLUGIN_FILE as it is seen below root ("" or a folder). */

@@ -12,10 +12,12 @@
 #include "host/sys/env_array.h"
 
 /* The commands that start ranks and have a PMIx server. */
+/* clang-format off */
 static const char *const daemons[] = {
     "orted", "mpirun", "mpiexec", "orterun",    "mpirun.openmpi", "mpiexec.openmpi",
     "prted", "prte",   "prterun", "slurmstepd", "flux-shell",     "jsmd",
     "palsd", NULL};
+/* clang-format on */
 
 /* ---- the daemon */
 
@@ -27,8 +29,7 @@ static void read_mounts(struct plugin_search *places)
     snprintf(path, sizeof path, "/proc/%ld/ns/mnt", (long)places->daemon.pid);
     if (readlink(path, theirs, sizeof theirs - 1) > 0 &&
         readlink("/proc/self/ns/mnt", ours, sizeof ours - 1) > 0 && strcmp(theirs, ours) != 0)
-        snprintf(places->mounts, sizeof places->mounts, "/proc/%ld/root",
-                 (long)places->daemon.pid);
+        snprintf(places->mounts, sizeof places->mounts, "/proc/%ld/root", (long)places->daemon.pid);
 }
 
 /* A line ends with the path of what is mapped; see proc(5). */
@@ -240,8 +241,8 @@ static void try_to_load(struct plugin_search *places)
         return;
     if (first)
         snprintf(path, sizeof path, "%s/%s", first->folder, PLUGIN_FILE);
-    pmix_library_load(places->mounts,
-                      first && first->file.state == PLUGIN_FILE_OURS ? path : NULL, &places->pmix);
+    pmix_library_load(places->mounts, first && first->file.state == PLUGIN_FILE_OURS ? path : NULL,
+                      &places->pmix);
 }
 
 void plugin_search_daemon(struct plugin_search *places)

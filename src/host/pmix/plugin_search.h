@@ -28,11 +28,11 @@ struct plugin_search {
     char home[PATH_MAX];   /* "": not known */
     bool below_gpubind;    /* the daemon was started by one that gave it this GPUBIND_PLAN */
     struct pmix_library pmix;
-    bool pmix_is_guess;    /* found from here, not in the daemon */
+    bool pmix_is_guess; /* found from here, not in the daemon */
     struct mca_param component_path, selection;
     /* Set for the rank, though not for the daemon, which is what counts. */
     bool component_path_too_late, selection_too_late;
-    int n, left_out; /* more places than fit */
+    int n, left_out;                          /* more places than fit */
     struct plugin_dir place[PLUGIN_DIRS_MAX]; /* in the order of PMIx: the first that
                                                      has the file decides */
     bool built; /* whether this gpubind has a plugin, which was installed here */

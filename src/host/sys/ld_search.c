@@ -1,9 +1,9 @@
 /* Finds a shared library as ld.so would. */
 #include "host/sys/ld_search.h"
 
-#include <link.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -148,8 +148,8 @@ long subprocess_command(const char *const *argv, int seconds, char *text, size_t
                         struct gpubind_error *err)
 {
     size_t got;
-    long length =
-        subprocess_run(run_command, (void *)(size_t)argv, seconds, text, size - 1, &got, err);
+    long length = subprocess_run(run_command, (void *)(size_t)argv, seconds, text, size - 1, &got,
+                                 err);
 
     text[got] = '\0';
     return length;

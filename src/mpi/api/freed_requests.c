@@ -12,8 +12,8 @@ static bool is_over(struct gpubind_operation *request)
 {
     if (request->channel && !request->done)
         persistent_nudge(request);
-    return request->done && !request->packing && !(request->channel &&
-                                                   request->channel->stream_messages > 0);
+    return request->done && !request->packing &&
+           !(request->channel && request->channel->stream_messages > 0);
 }
 
 static void end(struct gpubind_operation *request)

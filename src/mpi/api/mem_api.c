@@ -52,8 +52,10 @@ static int release_now(const void *ptr, struct gpubind_error *err)
         return MPI_SUCCESS;
     released = progress_wait_for(is_released, release, MEMORY_PATIENCE);
     if (!released)
-        error_set(err, "%d ranks have mapped the memory at %p and made no call of gpubind for "
-                  "%.0f s", release_pending(release), ptr, MEMORY_PATIENCE);
+        error_set(err,
+                  "%d ranks have mapped the memory at %p and made no call of gpubind for "
+                  "%.0f s",
+                  release_pending(release), ptr, MEMORY_PATIENCE);
     release_forget(release);
     return released ? MPI_SUCCESS : MPI_ERR_OTHER;
 }

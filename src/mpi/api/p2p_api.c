@@ -46,8 +46,7 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
     library_enter();
     comm = library_comm(sending->comm, &result, &err);
     if (comm)
-        both[0] = message_prepare(receiving, comm, REQUEST_RECEIVE, CALL_BLOCKING, &result,
-                                  &err);
+        both[0] = message_prepare(receiving, comm, REQUEST_RECEIVE, CALL_BLOCKING, &result, &err);
     if (both[0])
         both[1] = message_prepare(sending, comm, REQUEST_SEND, CALL_BLOCKING, &result, &err);
     if (both[1]) {
@@ -80,11 +79,11 @@ int MPI_GPUSend(const void *buf, int count, MPI_Datatype type, int dest, int tag
     return MPI_GPUSend_c(buf, count, type, dest, tag, comm);
 }
 
-int MPI_GPURecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
-                  MPI_Comm comm, MPI_Status *status)
+int MPI_GPURecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                  MPI_Status *status)
 {
-    return transfer(&(struct arguments){buf, count, type, source, tag, comm}, RECEIVE, NULL,
-                    status, "MPI_GPURecv");
+    return transfer(&(struct arguments){buf, count, type, source, tag, comm}, RECEIVE, NULL, status,
+                    "MPI_GPURecv");
 }
 
 int MPI_GPURecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,

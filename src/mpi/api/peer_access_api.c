@@ -77,8 +77,10 @@ static void name_pairs(const struct comm *comm, const char *access)
             if (access[i * n + j] == GPUBIND_PEER_NONE)
                 text_add(&pairs, "%s%d-%d", pairs.bytes ? ", " : "", i, j);
     if (pairs.bytes) {
-        fprintf(stderr, "gpubind: the GPUs of these ranks cannot reach each other, their messages "
-                "go through host memory: %s\n", pairs.bytes);
+        fprintf(stderr,
+                "gpubind: the GPUs of these ranks cannot reach each other, their messages "
+                "go through host memory: %s\n",
+                pairs.bytes);
         said = true;
     }
     text_clear(&pairs);

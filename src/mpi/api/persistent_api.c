@@ -4,8 +4,8 @@
 #include "mpi/gpubind.h"
 #include "mpi/persistent/persistent.h"
 
-static int init(const struct arguments *arguments, enum request_kind kind,
-                gpubind_request *request, const char *call)
+static int init(const struct arguments *arguments, enum request_kind kind, gpubind_request *request,
+                const char *call)
 {
     struct gpubind_error err;
     struct comm *comm;
@@ -35,8 +35,8 @@ int gpubind_send_init(const void *buf, int count, MPI_Datatype type, int dest, i
 int gpubind_recv_init_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag,
                         MPI_Comm comm, gpubind_request *request)
 {
-    return init(&(struct arguments){buf, count, type, source, tag, comm}, REQUEST_RECEIVE,
-                request, "gpubind_recv_init");
+    return init(&(struct arguments){buf, count, type, source, tag, comm}, REQUEST_RECEIVE, request,
+                "gpubind_recv_init");
 }
 
 int gpubind_recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,

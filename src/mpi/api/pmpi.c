@@ -64,23 +64,25 @@ CONSTRUCTOR(MPI_Comm_create_group, MPI_COMM_NULL,
             (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm),
             (comm, group, tag, newcomm))
 CONSTRUCTOR(MPI_Cart_create, comm,
-            (MPI_Comm comm, int ndims, const int dims[], const int periods[], int
-             reorder, MPI_Comm *newcomm), (comm, ndims, dims, periods, reorder, newcomm))
+            (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
+             MPI_Comm *newcomm),
+            (comm, ndims, dims, periods, reorder, newcomm))
 CONSTRUCTOR(MPI_Cart_sub, comm, (MPI_Comm comm, const int remain[], MPI_Comm *newcomm),
             (comm, remain, newcomm))
 CONSTRUCTOR(MPI_Graph_create, comm,
-            (MPI_Comm comm, int nnodes, const int index[], const int edges[], int
-             reorder, MPI_Comm *newcomm), (comm, nnodes, index, edges, reorder, newcomm))
+            (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder,
+             MPI_Comm *newcomm),
+            (comm, nnodes, index, edges, reorder, newcomm))
 CONSTRUCTOR(MPI_Dist_graph_create, comm,
-            (MPI_Comm comm, int n, const int nodes[], const int degrees[], const int
-             targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm
-             *newcomm), (comm, n, nodes, degrees, targets, weights, info, reorder, newcomm))
+            (MPI_Comm comm, int n, const int nodes[], const int degrees[], const int targets[],
+             const int weights[], MPI_Info info, int reorder, MPI_Comm *newcomm),
+            (comm, n, nodes, degrees, targets, weights, info, reorder, newcomm))
 CONSTRUCTOR(MPI_Dist_graph_create_adjacent, comm,
-            (MPI_Comm comm, int indegree, const int sources[], const int
-             sourceweights[], int outdegree, const int targets[], const int
-             targetweights[], MPI_Info info, int reorder, MPI_Comm *newcomm),
-            (comm, indegree, sources, sourceweights, outdegree, targets,
-             targetweights, info, reorder, newcomm))
+            (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[],
+             int outdegree, const int targets[], const int targetweights[], MPI_Info info,
+             int reorder, MPI_Comm *newcomm),
+            (comm, indegree, sources, sourceweights, outdegree, targets, targetweights, info,
+             reorder, newcomm))
 CONSTRUCTOR(MPI_Intercomm_merge, intercomm, (MPI_Comm intercomm, int high, MPI_Comm *newcomm),
             (intercomm, high, newcomm))
 CONSTRUCTOR(MPI_Intercomm_create, comm,
@@ -105,5 +107,6 @@ CONSTRUCTOR(MPI_Comm_join, MPI_COMM_NULL, (int descriptor, MPI_Comm *newcomm),
 #if MPI_VERSION >= 4
 CONSTRUCTOR(MPI_Comm_create_from_group, MPI_COMM_NULL,
             (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler,
-             MPI_Comm *newcomm), (group, tag, info, handler, newcomm))
+             MPI_Comm *newcomm),
+            (group, tag, info, handler, newcomm))
 #endif

@@ -16,16 +16,16 @@ void gpubind_intercept_made(MPI_Comm comm);
 #define INTERCEPT_PMPI(name) P##name
 
 /* Defines a function that may block, with that name, those parameters and those arguments. */
-#define BLOCKS(name, parameters, arguments)           \
-    STANDS_IN int name parameters                     \
-    {                                                 \
-        int result;                                   \
-                                                      \
-        if (!blocking_begin())                        \
-            return INTERCEPT_PMPI(name) arguments;    \
-        result = INTERCEPT_PMPI(name) arguments;      \
-        blocking_end();                               \
-        return result;                                \
+#define BLOCKS(name, parameters, arguments)        \
+    STANDS_IN int name parameters                  \
+    {                                              \
+        int result;                                \
+                                                   \
+        if (!blocking_begin())                     \
+            return INTERCEPT_PMPI(name) arguments; \
+        result = INTERCEPT_PMPI(name) arguments;   \
+        blocking_end();                            \
+        return result;                             \
     }
 
 /* The same for one that is collective over comm. */
@@ -34,7 +34,7 @@ void gpubind_intercept_made(MPI_Comm comm);
     {                                                 \
         int result;                                   \
                                                       \
-        blocking_announce(comm, false);                   \
+        blocking_announce(comm, false);               \
         if (!blocking_begin())                        \
             return INTERCEPT_PMPI(name) arguments;    \
         result = INTERCEPT_PMPI(name) arguments;      \
@@ -43,17 +43,17 @@ void gpubind_intercept_made(MPI_Comm comm);
     }
 
 /* The same for one that makes *newcomm. */
-#define CONSTRUCTOR(name, comm, parameters, arguments)       \
-    STANDS_IN int name parameters                            \
-    {                                                        \
+#define CONSTRUCTOR(name, comm, parameters, arguments)                         \
+    STANDS_IN int name parameters                                              \
+    {                                                                          \
         const bool begun = (blocking_announce(comm, false), blocking_begin()); \
-        const int result = INTERCEPT_PMPI(name) arguments;   \
-                                                             \
-        if (begun)                                           \
-            blocking_end();                                  \
-        if (result == MPI_SUCCESS)                           \
-            gpubind_intercept_made(*newcomm);                \
-        return result;                                       \
+        const int result = INTERCEPT_PMPI(name) arguments;                     \
+                                                                               \
+        if (begun)                                                             \
+            blocking_end();                                                    \
+        if (result == MPI_SUCCESS)                                             \
+            gpubind_intercept_made(*newcomm);                                  \
+        return result;                                                         \
     }
 
 /* Defines a function that tests. */

@@ -66,18 +66,17 @@ WAITS(MPI_Waitany, (int count, MPI_Request requests[], int *which, MPI_Status *s
 WAITS(MPI_Waitsome,
       (int count, MPI_Request requests[], int *ended, int which[], MPI_Status statuses[]),
       (count, requests, ended, which, statuses),
-      (flag = 1, PMPI_Testsome(count, requests, ended, which, statuses)), flag && *ended != 0)
+      (flag = 1, PMPI_Testsome(count, requests, ended, which, statuses)), flag &&*ended != 0)
 WAITS(MPI_Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status),
       (source, tag, comm, status), PMPI_Iprobe(source, tag, comm, &flag, status), flag)
 WAITS(MPI_Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
-      (source, tag, comm, message, status),
-      PMPI_Improbe(source, tag, comm, &flag, message, status), flag)
+      (source, tag, comm, message, status), PMPI_Improbe(source, tag, comm, &flag, message, status),
+      flag)
 
-POLLS(MPI_Test, (MPI_Request *request, int *flag, MPI_Status *status), (request, flag, status))
+POLLS(MPI_Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status))
 POLLS(MPI_Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
       (count, requests, flag, statuses))
-POLLS(MPI_Testany,
-      (int count, MPI_Request requests[], int *which, int *flag, MPI_Status *status),
+POLLS(MPI_Testany, (int count, MPI_Request requests[], int *which, int *flag, MPI_Status *status),
       (count, requests, which, flag, status))
 POLLS(MPI_Testsome,
       (int count, MPI_Request requests[], int *ended, int which[], MPI_Status statuses[]),
@@ -107,17 +106,17 @@ STANDS_IN int MPI_Barrier(MPI_Comm comm)
 }
 
 /* All ranks must have completed their messages on it: waits for the announcement in any case. */
-#define ENDS(name)                                     \
-    STANDS_IN int name(MPI_Comm *comm)                 \
-    {                                                  \
-        int result;                                    \
-                                                       \
-        blocking_announce(*comm, true);                    \
-        if (!blocking_begin())                         \
-            return INTERCEPT_PMPI(name)(comm);         \
-        result = INTERCEPT_PMPI(name)(comm);           \
-        blocking_end();                                \
-        return result;                                 \
+#define ENDS(name)                             \
+    STANDS_IN int name(MPI_Comm *comm)         \
+    {                                          \
+        int result;                            \
+                                               \
+        blocking_announce(*comm, true);        \
+        if (!blocking_begin())                 \
+            return INTERCEPT_PMPI(name)(comm); \
+        result = INTERCEPT_PMPI(name)(comm);   \
+        blocking_end();                        \
+        return result;                         \
     }
 
 ENDS(MPI_Comm_free)
@@ -127,7 +126,7 @@ ENDS(MPI_Comm_disconnect)
 
 COLLECTIVE(MPI_Win_create_dynamic, comm, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
            (info, comm, win))
-BLOCKS(MPI_Win_free, (MPI_Win *win), (win))
+BLOCKS(MPI_Win_free, (MPI_Win * win), (win))
 BLOCKS(MPI_Win_fence, (int hints, MPI_Win win), (hints, win))
 BLOCKS(MPI_Win_start, (MPI_Group group, int hints, MPI_Win win), (group, hints, win))
 BLOCKS(MPI_Win_complete, (MPI_Win win), (win))
@@ -147,22 +146,20 @@ BLOCKS(MPI_Win_flush_local_all, (MPI_Win win), (win))
 COLLECTIVE(MPI_File_open, comm,
            (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
            (comm, name, mode, info, file))
-BLOCKS(MPI_File_close, (MPI_File *file), (file))
+BLOCKS(MPI_File_close, (MPI_File * file), (file))
 BLOCKS(MPI_File_sync, (MPI_File file), (file))
 BLOCKS(MPI_File_set_size, (MPI_File file, MPI_Offset size), (file, size))
 BLOCKS(MPI_File_preallocate, (MPI_File file, MPI_Offset size), (file, size))
 BLOCKS(MPI_File_set_atomicity, (MPI_File file, int flag), (file, flag))
 BLOCKS(MPI_File_set_info, (MPI_File file, MPI_Info info), (file, info))
-BLOCKS(MPI_File_seek_shared, (MPI_File file, MPI_Offset offset, int whence),
-       (file, offset, whence))
+BLOCKS(MPI_File_seek_shared, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence))
 BLOCKS(MPI_File_set_view,
        (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type,
         const char *representation, MPI_Info info),
        (file, at, element, type, representation, info))
 
-#define FILE_END(name, constant)                                               \
-    BLOCKS(name, (MPI_File file, constant void *buffer, MPI_Status *status),   \
-           (file, buffer, status))
+#define FILE_END(name, constant) \
+    BLOCKS(name, (MPI_File file, constant void *buffer, MPI_Status *status), (file, buffer, status))
 FILE_END(MPI_File_read_all_end, )
 FILE_END(MPI_File_read_at_all_end, )
 FILE_END(MPI_File_read_ordered_end, )

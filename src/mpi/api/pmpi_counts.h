@@ -3,28 +3,29 @@
 
 /* ---- between two ranks: nonblocking and a test loop while messages are under way */
 
-#define COMPLETES(name, parameters, arguments, start, status) \
-    STANDS_IN int name parameters                             \
-    {                                                         \
-        MPI_Request request;                                  \
-        int result;                                           \
-                                                              \
-        if (blocking_loops()) {                               \
-            result = start;                                   \
+#define COMPLETES(name, parameters, arguments, start, status)                        \
+    STANDS_IN int name parameters                                                    \
+    {                                                                                \
+        MPI_Request request;                                                         \
+        int result;                                                                  \
+                                                                                     \
+        if (blocking_loops()) {                                                      \
+            result = start;                                                          \
             return result == MPI_SUCCESS ? blocking_wait(&request, status) : result; \
-        }                                                     \
-        if (!blocking_begin())                                \
-            return INTERCEPT_PMPI(name) arguments;            \
-        result = INTERCEPT_PMPI(name) arguments;              \
-        blocking_end();                                       \
-        return result;                                        \
+        }                                                                            \
+        if (!blocking_begin())                                                       \
+            return INTERCEPT_PMPI(name) arguments;                                   \
+        result = INTERCEPT_PMPI(name) arguments;                                     \
+        blocking_end();                                                              \
+        return result;                                                               \
     }
 
-#define SENDS(name, begins)                                                                 \
-    COMPLETES(name, (const void *buffer, COUNT count, MPI_Datatype type, int rank, int tag, \
-                     MPI_Comm comm),                                                        \
-              (buffer, count, type, rank, tag, comm),                                       \
-              begins(buffer, count, type, rank, tag, comm, &request), MPI_STATUS_IGNORE)
+#define SENDS(name, begins)                                                                     \
+    COMPLETES(                                                                                  \
+        name,                                                                                   \
+        (const void *buffer, COUNT count, MPI_Datatype type, int rank, int tag, MPI_Comm comm), \
+        (buffer, count, type, rank, tag, comm),                                                 \
+        begins(buffer, count, type, rank, tag, comm, &request), MPI_STATUS_IGNORE)
 
 SENDS(NAME(MPI_Send), NAME(PMPI_Isend))
 SENDS(NAME(MPI_Ssend), NAME(PMPI_Issend))
@@ -39,8 +40,7 @@ COMPLETES(NAME(MPI_Recv),
                                 : NAME(PMPI_Irecv)(buffer, count, type, rank, tag, comm, &request),
           rank == MPI_PROC_NULL ? MPI_STATUS_IGNORE : status)
 COMPLETES(NAME(MPI_Mrecv),
-          (void *buffer, COUNT count, MPI_Datatype type, MPI_Message *message,
-           MPI_Status *status),
+          (void *buffer, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),
           (buffer, count, type, message, status),
           NAME(PMPI_Imrecv)(buffer, count, type, message, &request), status)
 
@@ -69,8 +69,8 @@ STANDS_IN int NAME(MPI_Sendrecv)(const void *out, COUNT nout, MPI_Datatype out_t
         return result == MPI_SUCCESS ? other : result;
     }
     if (!blocking_begin())
-        return NAME(PMPI_Sendrecv)(out, nout, out_type, to, out_tag, in, nin, in_type, from,
-                                   in_tag, comm, status);
+        return NAME(PMPI_Sendrecv)(out, nout, out_type, to, out_tag, in, nin, in_type, from, in_tag,
+                                   comm, status);
     result = NAME(PMPI_Sendrecv)(out, nout, out_type, to, out_tag, in, nin, in_type, from, in_tag,
                                  comm, status);
     blocking_end();
@@ -91,8 +91,8 @@ STANDS_IN int NAME(MPI_Sendrecv_replace)(void *buffer, COUNT count, MPI_Datatype
     if (packed) {
         result = NAME(PMPI_Pack)(buffer, count, type, packed, room, &used, comm);
         if (result == MPI_SUCCESS)
-            result = NAME(MPI_Sendrecv)(packed, used, MPI_PACKED, to, out_tag, buffer, count,
-                                        type, from, in_tag, comm, status);
+            result = NAME(MPI_Sendrecv)(packed, used, MPI_PACKED, to, out_tag, buffer, count, type,
+                                        from, in_tag, comm, status);
         free(packed);
         return result;
     }
@@ -111,11 +111,11 @@ COLLECTIVE(NAME(MPI_Bcast), comm,
            (void *buffer, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),
            (buffer, count, type, root, comm))
 
-#define REDUCES(name)                                                                    \
-    COLLECTIVE(name, comm,                                                               \
-               (const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op,   \
-                MPI_Comm comm),                                                          \
-               (from, to, count, type, op, comm))
+#define REDUCES(name)                                                                           \
+    COLLECTIVE(                                                                                 \
+        name, comm,                                                                             \
+        (const void *from, void *to, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+        (from, to, count, type, op, comm))
 REDUCES(NAME(MPI_Allreduce))
 REDUCES(NAME(MPI_Reduce_scatter_block))
 REDUCES(NAME(MPI_Scan))
@@ -129,10 +129,10 @@ COLLECTIVE(NAME(MPI_Reduce_scatter), comm,
             MPI_Comm comm),
            (from, to, counts, type, op, comm))
 
-#define ROOTED(name)                                                                           \
-    COLLECTIVE(name, comm,                                                                     \
-               (const void *from, COUNT nfrom, MPI_Datatype from_type, void *to, COUNT nto,    \
-                MPI_Datatype to_type, int root, MPI_Comm comm),                                \
+#define ROOTED(name)                                                                        \
+    COLLECTIVE(name, comm,                                                                  \
+               (const void *from, COUNT nfrom, MPI_Datatype from_type, void *to, COUNT nto, \
+                MPI_Datatype to_type, int root, MPI_Comm comm),                             \
                (from, nfrom, from_type, to, nto, to_type, root, comm))
 ROOTED(NAME(MPI_Gather))
 ROOTED(NAME(MPI_Scatter))
@@ -145,27 +145,27 @@ COLLECTIVE(NAME(MPI_Scatterv), comm,
             void *to, COUNT nto, MPI_Datatype to_type, int root, MPI_Comm comm),
            (from, nfrom, at, from_type, to, nto, to_type, root, comm))
 
-#define ALL(name)                                                                              \
-    COLLECTIVE(name, comm,                                                                     \
-               (const void *from, COUNT nfrom, MPI_Datatype from_type, void *to, COUNT nto,    \
-                MPI_Datatype to_type, MPI_Comm comm),                                          \
+#define ALL(name)                                                                           \
+    COLLECTIVE(name, comm,                                                                  \
+               (const void *from, COUNT nfrom, MPI_Datatype from_type, void *to, COUNT nto, \
+                MPI_Datatype to_type, MPI_Comm comm),                                       \
                (from, nfrom, from_type, to, nto, to_type, comm))
-#define ALL_V(name)                                                                            \
-    COLLECTIVE(name, comm,                                                                     \
-               (const void *from, COUNT nfrom, MPI_Datatype from_type, void *to,               \
-                const COUNT nto[], const SHIFT at[], MPI_Datatype to_type, MPI_Comm comm),     \
+#define ALL_V(name)                                                                        \
+    COLLECTIVE(name, comm,                                                                 \
+               (const void *from, COUNT nfrom, MPI_Datatype from_type, void *to,           \
+                const COUNT nto[], const SHIFT at[], MPI_Datatype to_type, MPI_Comm comm), \
                (from, nfrom, from_type, to, nto, at, to_type, comm))
-#define ALL_TO_ALL_V(name)                                                                     \
-    COLLECTIVE(name, comm,                                                                     \
-               (const void *from, const COUNT nfrom[], const SHIFT from_at[],                  \
-                MPI_Datatype from_type, void *to, const COUNT nto[], const SHIFT to_at[],      \
-                MPI_Datatype to_type, MPI_Comm comm),                                          \
+#define ALL_TO_ALL_V(name)                                                                \
+    COLLECTIVE(name, comm,                                                                \
+               (const void *from, const COUNT nfrom[], const SHIFT from_at[],             \
+                MPI_Datatype from_type, void *to, const COUNT nto[], const SHIFT to_at[], \
+                MPI_Datatype to_type, MPI_Comm comm),                                     \
                (from, nfrom, from_at, from_type, to, nto, to_at, to_type, comm))
-#define ALL_TO_ALL_W(name, shift)                                                              \
-    COLLECTIVE(name, comm,                                                                     \
-               (const void *from, const COUNT nfrom[], const shift from_at[],                  \
-                const MPI_Datatype from_types[], void *to, const COUNT nto[],                  \
-                const shift to_at[], const MPI_Datatype to_types[], MPI_Comm comm),            \
+#define ALL_TO_ALL_W(name, shift)                                                                  \
+    COLLECTIVE(name, comm,                                                                         \
+               (const void *from, const COUNT nfrom[], const shift from_at[],                      \
+                const MPI_Datatype from_types[], void *to, const COUNT nto[], const shift to_at[], \
+                const MPI_Datatype to_types[], MPI_Comm comm),                                     \
                (from, nfrom, from_at, from_types, to, nto, to_at, to_types, comm))
 ALL(NAME(MPI_Allgather))
 ALL(NAME(MPI_Alltoall))
@@ -190,13 +190,15 @@ COLLECTIVE(NAME(MPI_Win_allocate_shared), comm,
            (MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
            (size, unit, info, comm, base, win))
 
-#define FILE_IO(name, constant)                                                                \
-    BLOCKS(name, (MPI_File file, constant void *buffer, COUNT count, MPI_Datatype type,        \
-                  MPI_Status *status),                                                         \
+#define FILE_IO(name, constant)                                                   \
+    BLOCKS(name,                                                                  \
+           (MPI_File file, constant void *buffer, COUNT count, MPI_Datatype type, \
+            MPI_Status *status),                                                  \
            (file, buffer, count, type, status))
-#define FILE_IO_AT(name, constant)                                                             \
-    BLOCKS(name, (MPI_File file, MPI_Offset at, constant void *buffer, COUNT count,            \
-                  MPI_Datatype type, MPI_Status *status),                                      \
+#define FILE_IO_AT(name, constant)                                                               \
+    BLOCKS(name,                                                                                 \
+           (MPI_File file, MPI_Offset at, constant void *buffer, COUNT count, MPI_Datatype type, \
+            MPI_Status *status),                                                                 \
            (file, at, buffer, count, type, status))
 FILE_IO(NAME(MPI_File_read_all), )
 FILE_IO(NAME(MPI_File_read_ordered), )

@@ -61,8 +61,8 @@ static bool is_lost(const struct looking *looking, struct gpubind_error *err)
     const bool any = looking->source == MPI_ANY_SOURCE;
     const int lost = any ? comm_lost_rank(comm) : looking->source;
 
-    if (lost < 0 || (!any && !peer_is_gone(comm->domain,
-                                           &comm->domain->peers[comm->domain_ranks[lost]])))
+    if (lost < 0 ||
+        (!any && !peer_is_gone(comm->domain, &comm->domain->peers[comm->domain_ranks[lost]])))
         return false;
     incoming_read_all();
     if (is_there(looking))
@@ -178,8 +178,7 @@ int gpubind_improbe(int source, int tag, MPI_Comm comm, int *flag, gpubind_match
 /* ---- receives of matched messages */
 
 /* The communicator of the message, any for one from MPI_PROC_NULL. NULL with a sentence. */
-static struct comm *comm_of_matched(gpubind_matched matched, int *result,
-                                    struct gpubind_error *err)
+static struct comm *comm_of_matched(gpubind_matched matched, int *result, struct gpubind_error *err)
 {
     struct comm *world = library_comm(MPI_COMM_WORLD, result, err);
 
@@ -201,12 +200,15 @@ static struct gpubind_operation *start(void *buf, MPI_Count count, MPI_Datatype 
 {
     const bool no_proc = *matched == GPUBIND_MATCHED_NO_PROC;
     struct incoming_msg *incoming = no_proc ? NULL : incoming_of(*matched);
-    const struct arguments arguments = {buf, count, type,
+    const struct arguments arguments = {buf,
+                                        count,
+                                        type,
                                         no_proc ? MPI_PROC_NULL : incoming->header.source,
-                                        no_proc ? 0 : incoming->header.tag, comm->user};
-    struct gpubind_operation *receive = message_prepare(
-        &arguments, comm, REQUEST_RECEIVE, blocking ? CALL_BLOCKING : CALL_NONBLOCKING, result,
-        err);
+                                        no_proc ? 0 : incoming->header.tag,
+                                        comm->user};
+    struct gpubind_operation *receive = message_prepare(&arguments, comm, REQUEST_RECEIVE,
+                                                        blocking ? CALL_BLOCKING : CALL_NONBLOCKING,
+                                                        result, err);
 
     if (!receive)
         return NULL;

@@ -53,8 +53,7 @@ static int pack_data(struct gpubind_operation *send, struct gpubind_error *err)
 
 /* Prepares both messages and packs the data, or nothing. */
 static int prepare(const struct arguments *sending, const struct arguments *receiving,
-                   struct comm *comm, struct gpubind_operation *both[2],
-                   struct gpubind_error *err)
+                   struct comm *comm, struct gpubind_operation *both[2], struct gpubind_error *err)
 {
     int result;
 
@@ -88,9 +87,8 @@ static int exchange(struct gpubind_operation *both[2], MPI_Status *status,
     return other;
 }
 
-int gpubind_sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest,
-                               int sendtag, int source, int recvtag, MPI_Comm user,
-                               MPI_Status *status)
+int gpubind_sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag,
+                               int source, int recvtag, MPI_Comm user, MPI_Status *status)
 {
     const struct arguments sending = {buf, count, type, dest, sendtag, user};
     const struct arguments receiving = {buf, count, type, source, recvtag, user};

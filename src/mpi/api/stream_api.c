@@ -53,8 +53,8 @@ static int on_stream(const struct arguments *arguments, enum request_kind kind,
 int gpubind_send_on_stream(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                            MPI_Comm comm, gpubind_stream stream)
 {
-    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, REQUEST_SEND,
-                     stream, true, "gpubind_send_on_stream");
+    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, REQUEST_SEND, stream,
+                     true, "gpubind_send_on_stream");
 }
 
 int gpubind_recv_on_stream(void *buf, int count, MPI_Datatype type, int source, int tag,
@@ -67,8 +67,8 @@ int gpubind_recv_on_stream(void *buf, int count, MPI_Datatype type, int source, 
 int gpubind_isend_on_stream(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                             MPI_Comm comm, gpubind_stream stream)
 {
-    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, REQUEST_SEND,
-                     stream, false, "gpubind_isend_on_stream");
+    return on_stream(&(struct arguments){buf, count, type, dest, tag, comm}, REQUEST_SEND, stream,
+                     false, "gpubind_isend_on_stream");
 }
 
 int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source, int tag,

@@ -12,7 +12,7 @@
 
 static int key = MPI_KEYVAL_INVALID;
 static struct comm *comms;
-static bool announces; /* one of them is, or was */
+static bool announces;      /* one of them is, or was */
 static struct comm *latest; /* most calls name the communicator of the call before */
 
 static void comm_free(struct comm *comm)
@@ -24,7 +24,7 @@ static void comm_free(struct comm *comm)
         }
     if (latest == comm)
         latest = NULL;
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->comm_removed)
             (*at)->comm_removed(comm);
     free(comm->companion->told);
@@ -86,7 +86,7 @@ static void enlist(struct comm *comm)
 {
     comm->next = comms;
     comms = comm;
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->comm_added)
             (*at)->comm_added();
 }

@@ -18,16 +18,16 @@ struct comm {
     /* Receives without a message and messages without a receive, oldest first. */
     struct gpubind_operation *posted, **posted_end;
     struct incoming_msg *unexpected, **unexpected_end;
-    struct rank_map *rank_map; /* see rank_map.h; NULL: not made yet */
+    struct rank_map *rank_map;     /* see rank_map.h; NULL: not made yet */
     struct gpubind_window *window; /* whose communicator it is; see window_am.h */
-    uint32_t ndups; /* duplicates that MPI_Comm_dup and its like have made of it */
-    int operations; /* live requests on it */
+    uint32_t ndups;                /* duplicates that MPI_Comm_dup and its like have made of it */
+    int operations;                /* live requests on it */
     bool *told;     /* by rank: its death was reported to a receive from any source; NULL: none */
     bool freed;     /* the application has freed it; this struct goes with the last request */
     bool announces; /* collective calls on it are announced; see blocking.h */
     MPI_Request announcement; /* of the latest collective call */
-    struct comm *companion; /* for the library's own messages on it; its context is 1 more */
-    struct comm *of;        /* of a companion: the communicator that it belongs to; else NULL */
+    struct comm *companion;   /* for the library's own messages on it; its context is 1 more */
+    struct comm *of;          /* of a companion: the communicator that it belongs to; else NULL */
 };
 
 /* Collective over user. A duplicate of an attached communicator is attached by the call that made

@@ -83,8 +83,7 @@ int library_leave(MPI_Comm comm, int result, const char *call, const struct gpub
     library_unlock();
     if (result == MPI_SUCCESS)
         return result;
-    snprintf(latest_error, sizeof latest_error, "%s: %s", call,
-             err ? err->text : "");
+    snprintf(latest_error, sizeof latest_error, "%s: %s", call, err ? err->text : "");
     if (!library_mpi_is_up()) {
         fprintf(stderr, "gpubind: %s\n", latest_error);
         return result;
@@ -118,8 +117,9 @@ struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err)
 
     *result = MPI_ERR_COMM;
     if (phase != LIBRARY_RUNNING) {
-        error_set(err, phase == LIBRARY_OVER ? "the library has ended"
-                                     : "the library has not seen MPI_Init: call gpubind_init");
+        error_set(err, phase == LIBRARY_OVER
+                           ? "the library has ended"
+                           : "the library has not seen MPI_Init: call gpubind_init");
         *result = MPI_ERR_OTHER;
         return NULL;
     }
@@ -133,8 +133,9 @@ struct comm *library_comm(MPI_Comm user, int *result, struct gpubind_error *err)
         return comm;
     }
     PMPI_Comm_test_inter(user, &inter);
-    refuse_comm(user, inter ? "is an intercommunicator: merge it with MPI_Intercomm_merge"
-                            : "is not attached: all its ranks must call gpubind_comm_attach first",
+    refuse_comm(user,
+                inter ? "is an intercommunicator: merge it with MPI_Intercomm_merge"
+                      : "is not attached: all its ranks must call gpubind_comm_attach first",
                 err);
     return NULL;
 }
@@ -158,6 +159,8 @@ void library_meet(MPI_Comm comm)
     while (!progress_wait_for(barrier_is_over, &request, 1) && lost < 0)
         lost = any_lost_rank(); /* who was here may be gone, too: it is over soon then */
     if (lost >= 0 && !barrier_is_over(&request))
-        warn_once(WARN_GONE, "rank %d is gone; the end of the library does not wait for it, "
-                  "MPI_Finalize may", lost);
+        warn_once(WARN_GONE,
+                  "rank %d is gone; the end of the library does not wait for it, "
+                  "MPI_Finalize may",
+                  lost);
 }

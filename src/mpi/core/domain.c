@@ -228,7 +228,7 @@ void domain_free(struct domain *domain, bool mpi)
             break;
         }
     unpin(domain);
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->domain_removed)
             (*at)->domain_removed(domain);
     ipc_refs_forget(domain);
@@ -336,10 +336,9 @@ static bool maps_any(struct domain *domain)
 
 static bool is_busy(struct domain *domain)
 {
-    if (domain->sends || domain->queued || domain->unacked || maps_any(domain) ||
-        !gpu_may_wait())
+    if (domain->sends || domain->queued || domain->unacked || maps_any(domain) || !gpu_may_wait())
         return true;
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->domain_busy && (*at)->domain_busy(domain))
             return true;
     for (int i = 0; i < domain->size; i++)
@@ -358,7 +357,7 @@ void domains_sweep(void)
         next = domain->next;
         if (!domain->abandoned)
             continue;
-        for_each_module(at)
+        for_each_module (at)
             if ((*at)->domain_given_up)
                 (*at)->domain_given_up(domain);
         if (is_busy(domain))
@@ -394,6 +393,6 @@ void domain_pin(struct domain *domain, int local, enum segment_data data)
     /* Copies work without, only slower, so a refusal is no error. */
     if (gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE) != GPU_OK)
         warn_once(WARN_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
-                  "through host memory are slower");
+                                "through host memory are slower");
     gpu_leave(entered);
 }

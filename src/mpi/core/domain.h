@@ -12,36 +12,36 @@ struct incoming_msg;
 struct gpubind_operation;
 
 struct peer {
-    int local;         /* its rank in the segment; -1: reached by MPI */
+    int local; /* its rank in the segment; -1: reached by MPI */
     int domain_rank;
-    int pid;           /* of its process, where that can be seen; else 0 */
-    bool gone;         /* its process was seen to have ended */
-    uint64_t sent;     /* messages to it so far */
-    int net_msgs;      /* network messages to it, since the last synchronous one; */
-    int awaited;       /* synchronous ones under way: see net_msg.h */
+    int pid;                /* of its process, where that can be seen; else 0 */
+    bool gone;              /* its process was seen to have ended */
+    uint64_t sent;          /* messages to it so far */
+    int net_msgs;           /* network messages to it, since the last synchronous one; */
+    int awaited;            /* synchronous ones under way: see net_msg.h */
     bool stopped, stopping; /* by MPI: eager messages to it, or from it, are not allowed now */
-    uint64_t received; /* messages from it so far, matched or unexpected */
-    bool no_reads;     /* the kernel refuses process_vm_readv of its memory */
-    bool no_ipc;       /* its GPU memory could not be mapped */
-    bool ipc_works;    /* its GPU memory has been mapped */
-    bool unacked;      /* in the domain's list of peers to be notified */
+    uint64_t received;      /* messages from it so far, matched or unexpected */
+    bool no_reads;          /* the kernel refuses process_vm_readv of its memory */
+    bool no_ipc;            /* its GPU memory could not be mapped */
+    bool ipc_works;         /* its GPU memory has been mapped */
+    bool unacked;           /* in the domain's list of peers to be notified */
     struct peer *next_unacked;
     struct gpubind_operation *rtr_receive; /* the receive of my open RTR to it */
-    uint64_t put, got; /* entries of the rings between us: see shm_inbox.h */
-    bool sends;        /* in the domain's list of senders */
+    uint64_t put, got;                     /* entries of the rings between us: see shm_inbox.h */
+    bool sends;                            /* in the domain's list of senders */
     struct peer *next_sender;
     struct incoming_msg **unexpected; /* its unexpected messages, by descriptor; */
-    int in_eager_buffers; /* how many of them have their data in its eager buffers */
-    int used;          /* my descriptors with messages to it */
+    int in_eager_buffers;             /* how many of them have their data in its eager buffers */
+    int used;                         /* my descriptors with messages to it */
     struct gpubind_operation *queued, **queued_end; /* sends to it that wait for a descriptor */
     struct peer *next_queued;
 };
 
 struct domain {
     struct domain *next;
-    uint64_t name; /* the same on all its ranks, and theirs alone */
-    int users;     /* attached communicators */
-    bool abandoned; /* it has had users, and has none now */
+    uint64_t name;   /* the same on all its ranks, and theirs alone */
+    int users;       /* attached communicators */
+    bool abandoned;  /* it has had users, and has none now */
     MPI_Comm shadow; /* the library's own communicator */
     int rank, size;
     struct peer *peers;
@@ -49,19 +49,19 @@ struct domain {
     struct segment segment; /* base NULL: none */
     bool single;            /* a rank has MPI below MPI_THREAD_MULTIPLE */
     int *of_local;          /* local rank -> domain rank */
-    struct peer *senders; /* peers on the node that have sent to this rank, */
-    uint32_t nsenders;    /* and their number */
+    struct peer *senders;   /* peers on the node that have sent to this rank, */
+    uint32_t nsenders;      /* and their number */
     uint64_t acks_seen;
-    bool look_again; /* check the descriptors although the acks counter has not changed */
+    bool look_again;      /* check the descriptors although the acks counter has not changed */
     struct peer *unacked; /* peers whose descriptors this rank has changed, to be notified */
-    int *free_eager, nfree_eager; /* free descriptors: those with an eager buffer, */
-    int *free_plain, nplain;      /* and those without */
-    int nreserved;               /* descriptors below this have memory */
+    int *free_eager, nfree_eager;    /* free descriptors: those with an eager buffer, */
+    int *free_plain, nplain;         /* and those without */
+    int nreserved;                   /* descriptors below this have memory */
     struct gpubind_operation *sends; /* to ranks of the node, under way */
     bool unordered;                  /* some of them wait for work of the GPU */
     int used;                        /* my descriptors that are in use */
     int owed;                        /* free ones that are reserved for certain ranks */
-    struct peer *queued;            /* ranks to which messages wait for a descriptor */
+    struct peer *queued;             /* ranks to which messages wait for a descriptor */
     const struct gpubind_operation *iov_advert_user; /* the receive whose iov senders may read */
     const struct gpu *(*pinned)[SEGMENT_DATA]; /* by local rank: whose context has page-locked it */
     int eager_buffers; /* 0: not allocated yet, 1: allocated, -1: no memory */

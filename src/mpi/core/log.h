@@ -2,10 +2,21 @@
 #ifndef GPUBIND_MPI_CORE_LOG_H
 #define GPUBIND_MPI_CORE_LOG_H
 
-enum warning { WARN_SEGMENT, WARN_PINNING, WARN_IPC, WARN_WAITING, WARN_STREAM,
-               WARN_RECEIVING, WARN_MIXED, WARN_SENT, WARN_LEFT, WARN_GONE, WARN_SHM,
-               WARN_VARIABLE,
-               WARNINGS };
+enum warning {
+    WARN_SEGMENT,
+    WARN_PINNING,
+    WARN_IPC,
+    WARN_WAITING,
+    WARN_STREAM,
+    WARN_RECEIVING,
+    WARN_MIXED,
+    WARN_SENT,
+    WARN_LEFT,
+    WARN_GONE,
+    WARN_SHM,
+    WARN_VARIABLE,
+    WARNINGS
+};
 
 /* MPI is initialised. */
 void warn_start(void);

@@ -7,7 +7,7 @@ static const struct module *const none[] = {NULL}, *const *table = none;
 void modules_are(const struct module *const *modules)
 {
     table = modules;
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->start)
             (*at)->start();
 }

@@ -49,7 +49,6 @@ void modules_are(const struct module *const *modules);
 /* The first row; before modules_are the end of the table. */
 const struct module *const *modules_first(void);
 
-#define for_each_module(at) \
-    for (const struct module *const *at = modules_first(); *at; at++)
+#define for_each_module(at) for (const struct module *const *at = modules_first(); *at; at++)
 
 #endif

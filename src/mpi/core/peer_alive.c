@@ -29,7 +29,7 @@ void process_describe(struct process *mine)
 
     *mine = (struct process){.pid = getpid()};
     if (stat("/proc/self/ns/pid", &namespace) == 0)
-        mine->space = machine() ^ (uint64_t)namespace.st_ino << 1;
+        mine->space = machine() ^ (uint64_t) namespace.st_ino << 1;
 }
 
 int process_pid(const struct process *mine, const struct process *its)

@@ -29,7 +29,7 @@ static void look_around(void)
         return;
     looked = now;
     peers_look();
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->look_around)
             (*at)->look_around();
 }
@@ -38,12 +38,12 @@ void progress_step(void)
 {
     const bool mpi = library_may_call_mpi();
 
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->progress)
             (*at)->progress(mpi);
     gpus_complete();
     gpu_free_retry();
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->progress_end)
             (*at)->progress_end();
     progress_notify_peers();

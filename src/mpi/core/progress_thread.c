@@ -41,7 +41,7 @@ static atomic_bool stopping;
 static pthread_t thread;
 static struct futex_waiter own_waiter;
 static struct futex_waiter *waiter = &own_waiter; /* or one in shared memory */
-static bool one_bell; /* all ranks of the node have it */
+static bool one_bell;                             /* all ranks of the node have it */
 static int level;
 static bool always;        /* it helps wherever the application is */
 static _Atomic int inside; /* threads of the application in calls of MPI that block */
@@ -75,7 +75,7 @@ static void rest(double since)
 
 static bool has_work(void)
 {
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->has_work && (*at)->has_work())
             return true;
     return false;
@@ -84,7 +84,7 @@ static bool has_work(void)
 /* Processes of other ranks may end, and somebody has to see it. */
 static bool watches(void)
 {
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->watches && (*at)->watches())
             return true;
     return false;
@@ -94,7 +94,7 @@ static unsigned count_events(void)
 {
     unsigned events = progress_count();
 
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->events)
             events += (*at)->events();
     return events;
@@ -251,7 +251,7 @@ bool progress_thread_has_mpi(void)
 static bool is_over(const void *unused)
 {
     (void)unused;
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->give_up && (*at)->has_work())
             return false;
     return true;
@@ -262,7 +262,7 @@ void progress_thread_stop(void)
     if (state != RUNNING)
         return;
     while (!progress_wait_for(is_over, NULL, ON_ITS_WAY))
-        for_each_module(at)
+        for_each_module (at)
             if ((*at)->give_up)
                 (*at)->give_up();
     state = FAILED;
@@ -272,7 +272,7 @@ void progress_thread_stop(void)
     pthread_join(thread, NULL);
     library_lock();
     waiter = &own_waiter;
-    for_each_module(at)
+    for_each_module (at)
         if ((*at)->thread_ended)
             (*at)->thread_ended();
 }

@@ -25,8 +25,8 @@ static void find_gpu(struct rank_info *rank)
     gpu_context context = NULL;
     int device = 0, count = 0;
 
-    if (role_is_without_gpu() || gpu_start(NULL) < 0 ||
-        gpu_device_count(&count) != GPU_OK || count < 1)
+    if (role_is_without_gpu() || gpu_start(NULL) < 0 || gpu_device_count(&count) != GPU_OK ||
+        count < 1)
         return;
     if (gpu_context_current(&context) != GPU_OK || !context ||
         gpu_context_device(&device) != GPU_OK)

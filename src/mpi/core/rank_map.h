@@ -6,7 +6,7 @@
 
 struct rank_info {
     char host[64];
-    char pci[24];  /* of its GPU; "" when it has none */
+    char pci[24]; /* of its GPU; "" when it has none */
     int has_gpu;
     int node, gpu; /* numbers, see gpubind_rank_at; gpu -1: none */
 };

@@ -40,14 +40,14 @@ struct gpubind_operation {
     uint32_t number; /* by which GPUBIND_LOG tells it from others of this process */
     const struct request_ops *ops;
     bool done;
-    bool held;      /* the progress engine uses it, perhaps after it is done */
-    bool forgotten; /* the application has freed it, or has been told of its end */
-    bool waited;    /* a thread waits in the library */
-    bool inactive;  /* persistent, and not started */
+    bool held;        /* the progress engine uses it, perhaps after it is done */
+    bool forgotten;   /* the application has freed it, or has been told of its end */
+    bool waited;      /* a thread waits in the library */
+    bool inactive;    /* persistent, and not started */
     bool synchronous; /* a send that completes only when its receive has been matched */
-    bool cancelled; /* a receive that was cancelled before a message matched */
+    bool cancelled;   /* a receive that was cancelled before a message matched */
     struct gpubind_operation *next_freed; /* see freed_requests.h */
-    int result;     /* MPI error class */
+    int result;                           /* MPI error class */
     struct gpubind_error error;
     double started; /* when a call first waited for it, seconds; 0: none has */
     double looked;  /* when a test last called look_after */
@@ -57,15 +57,15 @@ struct gpubind_operation {
     struct peer *peer; /* NULL: a receive from any source */
     int rank, tag;     /* of the other side, as asked for */
     struct memory memory;
-    void *buffer;      /* memory's address for the CPU */
-    uint64_t nbytes;   /* to send; room to receive */
+    void *buffer;    /* memory's address for the CPU */
+    uint64_t nbytes; /* to send; room to receive */
     uint32_t type;
     enum order order;
-    double order_until;  /* ORDER_OPEN: wait no longer than this, seconds; 0: without limit */
+    double order_until;   /* ORDER_OPEN: wait no longer than this, seconds; 0: without limit */
     struct flight before; /* ORDER_OPEN: that work */
-    bool on_stream;    /* a progress thread that must not call MPI may have to serve it */
+    bool on_stream;       /* a progress thread that must not call MPI may have to serve it */
     struct incoming_msg *early; /* a receive: its message, until both are ready */
-    struct pack *pack; /* strided data: see pack.h for whose the buffer above is */
+    struct pack *pack;          /* strided data: see pack.h for whose the buffer above is */
 
     /* the message that a receive has matched */
     int source, got_tag;
@@ -74,18 +74,18 @@ struct gpubind_operation {
     bool got_on_gpu;
 
     /* a send to a rank of this node */
-    int descriptor; /* -1: none yet */
-    int eager_buffer;       /* that has its data, the descriptor's own or another's; -1: none */
+    int descriptor;   /* -1: none yet */
+    int eager_buffer; /* that has its data, the descriptor's own or another's; -1: none */
     struct gpubind_operation *next_packing; /* see send_deferred.h */
     bool packing;
-    bool payload_deferred;    /* to another node: announced, the data follow */
-    bool unwanted; /* the receiver wants no data (CTS with chunk 0), but packing is still under way */
+    bool payload_deferred;   /* to another node: announced, the data follow */
+    bool unwanted;           /* CTS with chunk 0: no data, but packing is still under way */
     struct release *release; /* not NULL: no message, but the request to close a mapping */
     /* a receive from a rank of this node: the sender's descriptor */
     struct descriptor *from;
     struct mapping *mapping;
-    struct staging *staging;   /* a send through a bounce buffer */
-    struct rtr *rtr;       /* mine, open */
+    struct staging *staging; /* a send through a bounce buffer */
+    struct rtr *rtr;         /* mine, open */
     struct channel *channel; /* of a persistent request; see channel.h */
 };
 

@@ -85,8 +85,8 @@ bool inbox_waits(const struct domain *domain)
     return false;
 }
 
-void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *, int,
-                                                    enum inbox_event))
+void inbox_read(struct domain *domain,
+                void (*take)(struct domain *, struct peer *, int, enum inbox_event))
 {
     const struct segment *segment = &domain->segment;
 

@@ -7,8 +7,8 @@
 #include "mpi/core/domain.h"
 
 enum inbox_event {
-    INBOX_MESSAGE, /* the descriptor has a new message */
-    INBOX_EAGER_READY  /* the data of the message, announced before, are in an eager buffer now */
+    INBOX_MESSAGE,    /* the descriptor has a new message */
+    INBOX_EAGER_READY /* the data of the message, announced before, are in an eager buffer now */
 };
 
 /* Room for one more entry to that rank. */
@@ -19,8 +19,8 @@ void inbox_put(struct domain *domain, struct peer *peer, int descriptor, enum in
 /* There are entries to read. */
 bool inbox_waits(const struct domain *domain);
 /* Calls take for each entry that is there, in order per sender. */
-void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *,
-                                                    int descriptor, enum inbox_event word));
+void inbox_read(struct domain *domain, void (*take)(struct domain *, struct peer *, int descriptor,
+                                                    enum inbox_event word));
 /* Wakes that rank's progress thread, if it sleeps and wants to be woken for that. */
 void inbox_ring(const struct domain *domain, const struct peer *peer, enum wake_use use);
 /* For receivers: a peer's descriptor gets a new state; the peer looks at its descriptors when

@@ -57,8 +57,10 @@ static int find(const char *word, size_t length, const char *const *names, int n
 
 static int refuse(const char *value, struct gpubind_error *err)
 {
-    return error_set(err, "GPUBIND_LOG=%s: there is warn, info, debug and trace, and behind a colon "
-                     "core, p2p, persistent, stream and rma, with commas in between", value);
+    return error_set(err,
+                     "GPUBIND_LOG=%s: there is warn, info, debug and trace, and behind a colon "
+                     "core, p2p, persistent, stream and rma, with commas in between",
+                     value);
 }
 
 static int read_levels(struct gpubind_error *err)

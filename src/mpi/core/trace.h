@@ -8,15 +8,21 @@
 /* info: once in a job. debug: once for each communicator, mapping, channel, window. trace: for
  * each message. Warnings are notices (log.h), and come at any level. */
 enum trace_level { TRACE_WARN, TRACE_INFO, TRACE_DEBUG, TRACE_TRACE, TRACE_LEVELS };
-enum trace_module { TRACE_CORE, TRACE_P2P, TRACE_PERSISTENT, TRACE_STREAM, TRACE_RMA,
-                    TRACE_MODULES };
+enum trace_module {
+    TRACE_CORE,
+    TRACE_P2P,
+    TRACE_PERSISTENT,
+    TRACE_STREAM,
+    TRACE_RMA,
+    TRACE_MODULES
+};
 
 extern unsigned char trace_levels[TRACE_MODULES];
 
-#define trace_at(level, module, ...) \
-    do { \
+#define trace_at(level, module, ...)                              \
+    do {                                                          \
         if (__builtin_expect(trace_levels[module] >= (level), 0)) \
-            trace_write(level, module, __VA_ARGS__); \
+            trace_write(level, module, __VA_ARGS__);              \
     } while (0)
 #define trace_info(module, ...) trace_at(TRACE_INFO, module, __VA_ARGS__)
 #define trace_debug(module, ...) trace_at(TRACE_DEBUG, module, __VA_ARGS__)

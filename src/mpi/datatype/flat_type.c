@@ -9,7 +9,7 @@
 
 struct flat_type {
     _Atomic int users;
-    struct flat_type *next;   /* in the list of those with a gather */
+    struct flat_type *next; /* in the list of those with a gather */
     struct flat_type *next_unused;
     struct type_block *blocks; /* NULL: `layout` has them */
     uint64_t nblocks;
@@ -17,12 +17,12 @@ struct flat_type {
     MPI_Aint extent;
     uint64_t name;
     enum { UNKNOWN, REGULAR, IRREGULAR } order;
-    struct strided_buffer layout;   /* of one element, when REGULAR */
+    struct strided_buffer layout; /* of one element, when REGULAR */
     struct iov_table *gather;
 };
 
-static struct flat_type *gathered;          /* those with a gather */
-static struct flat_type *_Atomic unused;   /* those of them without users */
+static struct flat_type *gathered;       /* those with a gather */
+static struct flat_type *_Atomic unused; /* those of them without users */
 static _Atomic uint64_t names;
 
 struct flat_type *flat_type_make(struct type_block *blocks, int nblocks, size_t nbytes,
@@ -141,8 +141,8 @@ static bool repeat(struct strided_buffer *layout, uint64_t count, int64_t extent
 bool flat_type_layout(struct flat_type *flat, uint64_t count, struct strided_buffer *layout)
 {
     if (flat->order == UNKNOWN) {
-        const struct type_blocks element = {flat->nbytes, flat->extent,
-                                            (int)flat->nblocks, flat->blocks};
+        const struct type_blocks element = {flat->nbytes, flat->extent, (int)flat->nblocks,
+                                            flat->blocks};
 
         flat->order = layout_of(&element, 1, &flat->layout) ? REGULAR : IRREGULAR;
     }
@@ -189,9 +189,8 @@ void flat_type_iov(const struct flat_type *flat, struct iov_block *pieces)
     struct runs runs = {&flat->layout, (int64_t)flat->layout.address, {0}};
 
     for (uint64_t b = 0; b < flat->nblocks; b++)
-        pieces[b] = flat->blocks ? (struct iov_block){flat->blocks[b].at,
-                                                      flat->blocks[b].nbytes}
-                                    : (struct iov_block){next_run(&runs), flat->layout.run};
+        pieces[b] = flat->blocks ? (struct iov_block){flat->blocks[b].at, flat->blocks[b].nbytes}
+                                 : (struct iov_block){next_run(&runs), flat->layout.run};
 }
 
 struct iov_table *flat_type_gather(struct flat_type *flat)

@@ -13,7 +13,7 @@ static struct known {
     const struct peer *peer;
     uint64_t name; /* the peer gives no other type the same one */
     struct iov_table *gather;
-} *known;
+} * known;
 
 bool iov_advert_publish(struct gpubind_operation *receive, struct rtr *rtr)
 {

@@ -10,13 +10,13 @@
 struct pack {
     struct flat_type *flat;
     uint64_t count;
-    struct memory memory;         /* the application's buffer */
+    struct memory memory; /* the application's buffer */
     char *buffer;
-    struct pack_buffer *reserve;  /* of a receive, taken in advance; used as: */
-    struct pack_buffer *dense;    /* the dense buffer, NULL: none, */
-    char *on_host;                /* or in host memory */
-    gpu_stream stream;   /* that packs a send; NULL: not yet, or the CPU does */
-    struct flight flight;         /* the packing */
+    struct pack_buffer *reserve; /* of a receive, taken in advance; used as: */
+    struct pack_buffer *dense;   /* the dense buffer, NULL: none, */
+    char *on_host;               /* or in host memory */
+    gpu_stream stream;           /* that packs a send; NULL: not yet, or the CPU does */
+    struct flight flight;        /* the packing */
 };
 
 static struct pack_buffer *take_buffer(struct pack *pack, uint64_t nbytes,
@@ -294,5 +294,5 @@ int pack_finish(struct gpubind_operation *operation, struct gpubind_error *err)
     if (!operation->pack)
         return 0;
     return operation->kind == REQUEST_RECEIVE ? finish_receive(operation, err)
-                                                : finish_send(operation);
+                                              : finish_send(operation);
 }

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#define LEVELS 3      /* of a struct strided_buffer */
-#define LEVELS_MAX 6  /* before contiguous levels are merged */
-#define SPLITS_MAX 8  /* pieces per block, on average */
+#define LEVELS 3     /* of a struct strided_buffer */
+#define LEVELS_MAX 6 /* before contiguous levels are merged */
+#define SPLITS_MAX 8 /* pieces per block, on average */
 
 struct level {
     uint64_t count;

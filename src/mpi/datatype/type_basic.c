@@ -5,6 +5,7 @@
 
 /* The number of a predefined type is its index here. The first also stands for a mixture of
  * types. */
+/* clang-format off */
 static MPI_Datatype numbered[] = {
     MPI_BYTE,        MPI_DOUBLE,     MPI_FLOAT,          MPI_INT,           MPI_CHAR,
     MPI_LONG,        MPI_LONG_LONG,  MPI_UNSIGNED,       MPI_UNSIGNED_CHAR, MPI_UNSIGNED_LONG,
@@ -20,9 +21,18 @@ static MPI_Datatype numbered[] = {
     MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_FLOAT_INT,     MPI_DOUBLE_INT,
     MPI_LONG_INT,    MPI_2INT,       MPI_SHORT_INT,      MPI_LONG_DOUBLE_INT,
 };
+/* clang-format on */
 enum { NUMBERED = sizeof numbered / sizeof *numbered, PAIRS = 6 /* the last ones */ };
 
-#define PAIR(type) {sizeof(type), offsetof(struct { type value; int index; }, index)}
+#define PAIR(type)                        \
+    {                                     \
+        sizeof(type), offsetof(           \
+                          struct {        \
+                              type value; \
+                              int index;  \
+                          },              \
+                          index)          \
+    }
 static const struct {
     size_t value, second;
 } pairs[PAIRS] = {PAIR(float), PAIR(double), PAIR(long), PAIR(int), PAIR(short), PAIR(long double)};

@@ -75,7 +75,7 @@ static struct type_shape *describe(MPI_Datatype type, struct gpubind_error *err)
     if (!good) {
         free(known);
         error_set(err, "there is no memory for the description of the datatype, or it is of no "
-                  "kind that MPI has described");
+                       "kind that MPI has described");
         return NULL;
     }
     if (known_key == MPI_KEYVAL_INVALID)
@@ -91,8 +91,11 @@ int type_lookup(MPI_Datatype type, struct type_shape *shape, struct gpubind_erro
 
     if (number >= 0) {
         PMPI_Type_size(type, &size);
-        *shape = (struct type_shape){.number = (uint32_t)number, .nbytes = (size_t)size,
-                                     .dense = true, .together = true, .extent = size};
+        *shape = (struct type_shape){.number = (uint32_t)number,
+                                     .nbytes = (size_t)size,
+                                     .dense = true,
+                                     .together = true,
+                                     .extent = size};
         if (!type_may_have_holes(number))
             return 0;
     }

@@ -67,8 +67,7 @@ bool type_contents_are_listed(const struct type_contents *c)
 
 static bool is_block_form(const struct type_contents *c)
 {
-    return c->combiner == MPI_COMBINER_INDEXED_BLOCK ||
-           c->combiner == MPI_COMBINER_HINDEXED_BLOCK;
+    return c->combiner == MPI_COMBINER_INDEXED_BLOCK || c->combiner == MPI_COMBINER_HINDEXED_BLOCK;
 }
 
 int type_contents_length(const struct type_contents *c, int i)

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 struct dimension {
-    int size;  /* of the whole array */
-    int block; /* elements of a block; */
-    int first; /* index of the first block of this process, */
-    int step;  /* and the distance from each to the next */
+    int size;        /* of the whole array */
+    int block;       /* elements of a block; */
+    int first;       /* index of the first block of this process, */
+    int step;        /* and the distance from each to the next */
     MPI_Aint stride; /* elements of the array from one index to the next */
-    int at;    /* the current index; for the fastest dimension the begin of a row */
+    int at;          /* the current index; for the fastest dimension the begin of a row */
 };
 
 static int length_of_block(const struct dimension *dimension, int at)

@@ -195,8 +195,8 @@ static int walk_darray(struct type_parts *parts, const struct type_contents *c, 
     return type_darray_rows(c->integers, walk_row, &rows);
 }
 
-static int walk_contents(struct type_parts *parts, const struct type_contents *c,
-                         MPI_Datatype type, MPI_Aint at)
+static int walk_contents(struct type_parts *parts, const struct type_contents *c, MPI_Datatype type,
+                         MPI_Aint at)
 {
     if (type_contents_are_listed(c))
         return walk_listed(parts, c, at);

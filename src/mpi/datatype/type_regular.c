@@ -150,9 +150,10 @@ bool type_regular(MPI_Datatype type, struct type_regular *regular)
 
     if (!read_type(&read, type) || read.n > 3)
         return false;
-    *regular = (struct type_regular){.number = read.run ? read.number : 0, .nbytes = read.run,
-                                     .layout = {.address = (gpu_address)read.at, .run = read.run,
-                                                .count = {1, 1, 1}}};
+    *regular = (struct type_regular){
+        .number = read.run ? read.number : 0,
+        .nbytes = read.run,
+        .layout = {.address = (gpu_address)read.at, .run = read.run, .count = {1, 1, 1}}};
     for (int l = 0; l < read.n && read.run; l++) {
         if (read.levels[l].count > UINT32_MAX ||
             __builtin_mul_overflow(regular->nbytes, read.levels[l].count, &regular->nbytes))

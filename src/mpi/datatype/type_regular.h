@@ -7,8 +7,8 @@
 #include "mpi/datatype/type_cache.h"
 
 struct type_regular {
-    uint32_t number; /* of the predefined type that it is made of */
-    size_t nbytes;   /* of data in an element; 0: the layout says nothing */
+    uint32_t number;              /* of the predefined type that it is made of */
+    size_t nbytes;                /* of data in an element; 0: the layout says nothing */
     struct strided_buffer layout; /* of one element, in the order of the type map; address: the
                              first byte's distance from the buffer */
 };

@@ -13,8 +13,7 @@
  * two more variables; Open MPI 4 has none, and MPICH has them in its Fortran library, which only
  * Fortran programs load: without it they have no address. */
 extern const void *const f08_ignored __asm__("MPI_F08_STATUS_IGNORE") __attribute__((weak));
-extern const void *const f08_all_ignored __asm__("MPI_F08_STATUSES_IGNORE")
-    __attribute__((weak));
+extern const void *const f08_all_ignored __asm__("MPI_F08_STATUSES_IGNORE") __attribute__((weak));
 
 static bool ignored(const MPI_Fint *status)
 {
@@ -23,8 +22,7 @@ static bool ignored(const MPI_Fint *status)
 
 static bool all_ignored(const MPI_Fint *statuses)
 {
-    return statuses == MPI_F_STATUSES_IGNORE ||
-           (&f08_all_ignored && statuses == f08_all_ignored);
+    return statuses == MPI_F_STATUSES_IGNORE || (&f08_all_ignored && statuses == f08_all_ignored);
 }
 
 void fortran_tell_status(MPI_Fint *to, const MPI_Status *status)
@@ -117,11 +115,13 @@ GPUBIND_PUBLIC void gpubind_fortran_recv(const CFI_cdesc_t *buf, const MPI_Fint 
     gpubind_fortran_recv_c(buf, &wide, type, source, tag, comm, status, ierror);
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_sendrecv_c(
-    const CFI_cdesc_t *sendbuf, const int64_t *sendcount, const MPI_Fint *sendtype,
-    const MPI_Fint *dest, const MPI_Fint *sendtag, const CFI_cdesc_t *recvbuf,
-    const int64_t *recvcount, const MPI_Fint *recvtype, const MPI_Fint *source,
-    const MPI_Fint *recvtag, const MPI_Fint *comm, MPI_Fint *status, MPI_Fint *ierror)
+GPUBIND_PUBLIC void gpubind_fortran_sendrecv_c(const CFI_cdesc_t *sendbuf, const int64_t *sendcount,
+                                               const MPI_Fint *sendtype, const MPI_Fint *dest,
+                                               const MPI_Fint *sendtag, const CFI_cdesc_t *recvbuf,
+                                               const int64_t *recvcount, const MPI_Fint *recvtype,
+                                               const MPI_Fint *source, const MPI_Fint *recvtag,
+                                               const MPI_Fint *comm, MPI_Fint *status,
+                                               MPI_Fint *ierror)
 {
     MPI_Status got = {0};
 
@@ -129,17 +129,18 @@ GPUBIND_PUBLIC void gpubind_fortran_sendrecv_c(
         fortran_refuses(recvbuf, MPI_Comm_f2c(*comm), "gpubind_sendrecv", ierror))
         return;
     tell(ierror, gpubind_sendrecv_c(address(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), *dest,
-                                    *sendtag, address(recvbuf), *recvcount,
-                                    MPI_Type_f2c(*recvtype), *source, *recvtag,
-                                    MPI_Comm_f2c(*comm), &got));
+                                    *sendtag, address(recvbuf), *recvcount, MPI_Type_f2c(*recvtype),
+                                    *source, *recvtag, MPI_Comm_f2c(*comm), &got));
     fortran_tell_status(status, &got);
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_sendrecv(
-    const CFI_cdesc_t *sendbuf, const MPI_Fint *sendcount, const MPI_Fint *sendtype,
-    const MPI_Fint *dest, const MPI_Fint *sendtag, const CFI_cdesc_t *recvbuf,
-    const MPI_Fint *recvcount, const MPI_Fint *recvtype, const MPI_Fint *source,
-    const MPI_Fint *recvtag, const MPI_Fint *comm, MPI_Fint *status, MPI_Fint *ierror)
+GPUBIND_PUBLIC void gpubind_fortran_sendrecv(const CFI_cdesc_t *sendbuf, const MPI_Fint *sendcount,
+                                             const MPI_Fint *sendtype, const MPI_Fint *dest,
+                                             const MPI_Fint *sendtag, const CFI_cdesc_t *recvbuf,
+                                             const MPI_Fint *recvcount, const MPI_Fint *recvtype,
+                                             const MPI_Fint *source, const MPI_Fint *recvtag,
+                                             const MPI_Fint *comm, MPI_Fint *status,
+                                             MPI_Fint *ierror)
 {
     const int64_t out = *sendcount, in = *recvcount;
 
@@ -193,8 +194,8 @@ GPUBIND_PUBLIC void gpubind_fortran_irecv(const CFI_cdesc_t *buf, const MPI_Fint
     gpubind_fortran_irecv_c(buf, &wide, type, source, tag, comm, request, ierror);
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_test(gpubind_request *request, MPI_Fint *flag,
-                                         MPI_Fint *status, MPI_Fint *ierror)
+GPUBIND_PUBLIC void gpubind_fortran_test(gpubind_request *request, MPI_Fint *flag, MPI_Fint *status,
+                                         MPI_Fint *ierror)
 {
     MPI_Status got = {0};
     int ended = 0;
@@ -273,8 +274,7 @@ GPUBIND_PUBLIC void gpubind_fortran_iprobe(const MPI_Fint *source, const MPI_Fin
 
 GPUBIND_PUBLIC void gpubind_fortran_recv_alloc(void **buf, const MPI_Fint *source,
                                                const MPI_Fint *tag, const MPI_Fint *comm,
-                                               struct fortran_message *message,
-                                               MPI_Fint *ierror)
+                                               struct fortran_message *message, MPI_Fint *ierror)
 {
     struct gpubind_message found;
     int result;

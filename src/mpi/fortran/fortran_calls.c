@@ -50,22 +50,18 @@ GPUBIND_PUBLIC void gpubind_fortran_issend(const CFI_cdesc_t *buf, const MPI_Fin
     gpubind_fortran_issend_c(buf, &wide, type, dest, tag, comm, request, ierror);
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_sendrecv_replace_c(const CFI_cdesc_t *buf,
-                                                       const int64_t *count, const MPI_Fint *type,
-                                                       const MPI_Fint *dest,
-                                                       const MPI_Fint *sendtag,
-                                                       const MPI_Fint *source,
-                                                       const MPI_Fint *recvtag,
-                                                       const MPI_Fint *comm, MPI_Fint *status,
-                                                       MPI_Fint *ierror)
+GPUBIND_PUBLIC void gpubind_fortran_sendrecv_replace_c(
+    const CFI_cdesc_t *buf, const int64_t *count, const MPI_Fint *type, const MPI_Fint *dest,
+    const MPI_Fint *sendtag, const MPI_Fint *source, const MPI_Fint *recvtag, const MPI_Fint *comm,
+    MPI_Fint *status, MPI_Fint *ierror)
 {
     MPI_Status got = {0};
 
     if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_sendrecv_replace", ierror))
         return;
-    tell(ierror, gpubind_sendrecv_replace_c(address(buf), *count, MPI_Type_f2c(*type), *dest,
-                                            *sendtag, *source, *recvtag, MPI_Comm_f2c(*comm),
-                                            &got));
+    tell(ierror,
+         gpubind_sendrecv_replace_c(address(buf), *count, MPI_Type_f2c(*type), *dest, *sendtag,
+                                    *source, *recvtag, MPI_Comm_f2c(*comm), &got));
     fortran_tell_status(status, &got);
 }
 

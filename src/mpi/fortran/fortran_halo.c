@@ -19,10 +19,12 @@ struct fortran_halo_grid {
 
 static void turn_round(const struct fortran_halo_grid *from, struct gpubind_halo_grid *grid)
 {
-    *grid = (struct gpubind_halo_grid){
-        .ndims = from->ndims, .pitch = from->pitch, .corners = from->corners & 1,
-        .element = from->element ? MPI_Type_f2c(from->element) : MPI_DATATYPE_NULL,
-        .flags = from->flags | HALO_FORTRAN};
+    *grid = (struct gpubind_halo_grid){.ndims = from->ndims,
+                                       .pitch = from->pitch,
+                                       .corners = from->corners & 1,
+                                       .element = from->element ? MPI_Type_f2c(from->element)
+                                                                : MPI_DATATYPE_NULL,
+                                       .flags = from->flags | HALO_FORTRAN};
     for (int d = 0; d < from->ndims && from->ndims <= HALO_DIMS; d++) {
         const int i = from->ndims - 1 - d;
 
@@ -69,9 +71,9 @@ GPUBIND_PUBLIC void gpubind_fortran_halo_create_of(const MPI_Fint *comm,
     turn_round(grid, &turned);
     if (list ? !fortran_contiguous(array) : lies_apart(array, grid))
         turned.flags |= HALO_APART;
-    tell(ierror, gpubind_halo_create(MPI_Comm_f2c(*comm), &turned,
-                                     list ? (int)array->dim[0].extent : 1,
-                                     list ? (void *const *)array->base_addr : &at, halo));
+    tell(ierror,
+         gpubind_halo_create(MPI_Comm_f2c(*comm), &turned, list ? (int)array->dim[0].extent : 1,
+                             list ? (void *const *)array->base_addr : &at, halo));
 }
 
 /* Array numbers start at 1. */
@@ -116,9 +118,8 @@ GPUBIND_PUBLIC void gpubind_fortran_halo_place(const gpubind_halo *halo, MPI_Fin
     tell(ierror, result);
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_halo_neighbor(const gpubind_halo *halo,
-                                                  const MPI_Fint *offset, MPI_Fint *rank,
-                                                  MPI_Fint *ierror)
+GPUBIND_PUBLIC void gpubind_fortran_halo_neighbor(const gpubind_halo *halo, const MPI_Fint *offset,
+                                                  MPI_Fint *rank, MPI_Fint *ierror)
 {
     int turned[HALO_DIMS] = {0};
 

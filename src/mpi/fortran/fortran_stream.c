@@ -62,8 +62,7 @@ GPUBIND_PUBLIC void gpubind_fortran_startall(const MPI_Fint *n, gpubind_request 
     tell(ierror, gpubind_startall(*n, requests));
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_startall_on_stream(const MPI_Fint *n,
-                                                       gpubind_request *requests,
+GPUBIND_PUBLIC void gpubind_fortran_startall_on_stream(const MPI_Fint *n, gpubind_request *requests,
                                                        const gpubind_stream *stream,
                                                        MPI_Fint *ierror)
 {
@@ -80,8 +79,7 @@ GPUBIND_PUBLIC void gpubind_fortran_request_free(gpubind_request *request, MPI_F
 GPUBIND_PUBLIC void gpubind_fortran_send_on_stream(const CFI_cdesc_t *buf, const MPI_Fint *count,
                                                    const MPI_Fint *type, const MPI_Fint *dest,
                                                    const MPI_Fint *tag, const MPI_Fint *comm,
-                                                   const gpubind_stream *stream,
-                                                   MPI_Fint *ierror)
+                                                   const gpubind_stream *stream, MPI_Fint *ierror)
 {
     if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_send_on_stream", ierror))
         return;
@@ -92,8 +90,7 @@ GPUBIND_PUBLIC void gpubind_fortran_send_on_stream(const CFI_cdesc_t *buf, const
 GPUBIND_PUBLIC void gpubind_fortran_recv_on_stream(const CFI_cdesc_t *buf, const MPI_Fint *count,
                                                    const MPI_Fint *type, const MPI_Fint *source,
                                                    const MPI_Fint *tag, const MPI_Fint *comm,
-                                                   const gpubind_stream *stream,
-                                                   MPI_Fint *ierror)
+                                                   const gpubind_stream *stream, MPI_Fint *ierror)
 {
     if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_recv_on_stream", ierror))
         return;
@@ -104,8 +101,7 @@ GPUBIND_PUBLIC void gpubind_fortran_recv_on_stream(const CFI_cdesc_t *buf, const
 GPUBIND_PUBLIC void gpubind_fortran_isend_on_stream(const CFI_cdesc_t *buf, const MPI_Fint *count,
                                                     const MPI_Fint *type, const MPI_Fint *dest,
                                                     const MPI_Fint *tag, const MPI_Fint *comm,
-                                                    const gpubind_stream *stream,
-                                                    MPI_Fint *ierror)
+                                                    const gpubind_stream *stream, MPI_Fint *ierror)
 {
     if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_isend_on_stream", ierror))
         return;
@@ -116,17 +112,15 @@ GPUBIND_PUBLIC void gpubind_fortran_isend_on_stream(const CFI_cdesc_t *buf, cons
 GPUBIND_PUBLIC void gpubind_fortran_irecv_on_stream(const CFI_cdesc_t *buf, const MPI_Fint *count,
                                                     const MPI_Fint *type, const MPI_Fint *source,
                                                     const MPI_Fint *tag, const MPI_Fint *comm,
-                                                    const gpubind_stream *stream,
-                                                    MPI_Fint *ierror)
+                                                    const gpubind_stream *stream, MPI_Fint *ierror)
 {
     if (fortran_refuses(buf, MPI_Comm_f2c(*comm), "gpubind_irecv_on_stream", ierror))
         return;
-    tell(ierror, gpubind_irecv_on_stream(address(buf), *count, MPI_Type_f2c(*type), *source,
-                                         *tag, MPI_Comm_f2c(*comm), *stream));
+    tell(ierror, gpubind_irecv_on_stream(address(buf), *count, MPI_Type_f2c(*type), *source, *tag,
+                                         MPI_Comm_f2c(*comm), *stream));
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_quiet_on_stream(const gpubind_stream *stream,
-                                                    MPI_Fint *ierror)
+GPUBIND_PUBLIC void gpubind_fortran_quiet_on_stream(const gpubind_stream *stream, MPI_Fint *ierror)
 {
     tell(ierror, gpubind_quiet_on_stream(*stream));
 }

@@ -109,8 +109,7 @@ static int too_small(MPI_Fint comm, int n)
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_enable_peer_access(const MPI_Fint *comm,
-                                                       const CFI_cdesc_t *access,
-                                                       MPI_Fint *ierror)
+                                                       const CFI_cdesc_t *access, MPI_Fint *ierror)
 {
     struct gpubind_peers peers;
     int result = gpubind_enable_peer_access(MPI_Comm_f2c(*comm), access ? &peers : NULL);
@@ -154,15 +153,13 @@ GPUBIND_PUBLIC void gpubind_fortran_comm_gpus(const MPI_Fint *comm, MPI_Fint *gp
 
 /* In all compilers the lowest bit is the value of a logical. */
 GPUBIND_PUBLIC void gpubind_fortran_neighbors(const MPI_Fint *comm, const MPI_Fint *periodic,
-                                              MPI_Fint *north, MPI_Fint *south,
-                                              MPI_Fint *ierror)
+                                              MPI_Fint *north, MPI_Fint *south, MPI_Fint *ierror)
 {
     tell(ierror, gpubind_neighbors(MPI_Comm_f2c(*comm), *periodic & 1, north, south));
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_rank_at(const MPI_Fint *comm, const MPI_Fint *node,
-                                            const MPI_Fint *gpu, MPI_Fint *rank,
-                                            MPI_Fint *ierror)
+                                            const MPI_Fint *gpu, MPI_Fint *rank, MPI_Fint *ierror)
 {
     tell(ierror, gpubind_rank_at(MPI_Comm_f2c(*comm), *node, *gpu, rank));
 }

@@ -24,8 +24,7 @@ GPUBIND_PUBLIC void gpubind_fortran_win_allocate(const MPI_Fint *comm, const MPI
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_win_pointer(const gpubind_win *win, const MPI_Fint *rank,
-                                                void **pointer, int64_t *nbytes,
-                                                MPI_Fint *ierror)
+                                                void **pointer, int64_t *nbytes, MPI_Fint *ierror)
 {
     void *at = NULL;
     size_t size = 0;
@@ -64,10 +63,9 @@ static bool refused(const CFI_cdesc_t *buf, gpubind_win win, const char *call, M
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_put_on_stream_c(const CFI_cdesc_t *buf, const int64_t *nbytes,
-                                                    const MPI_Fint *target,
-                                                    const int64_t *offset, const gpubind_win *win,
-                                                    const gpubind_stream *stream,
-                                                    MPI_Fint *ierror)
+                                                    const MPI_Fint *target, const int64_t *offset,
+                                                    const gpubind_win *win,
+                                                    const gpubind_stream *stream, MPI_Fint *ierror)
 {
     if (refused(buf, *win, "gpubind_put_on_stream", ierror))
         return;
@@ -86,10 +84,9 @@ GPUBIND_PUBLIC void gpubind_fortran_put_on_stream(const CFI_cdesc_t *buf, const 
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_get_on_stream_c(const CFI_cdesc_t *buf, const int64_t *nbytes,
-                                                    const MPI_Fint *target,
-                                                    const int64_t *offset, const gpubind_win *win,
-                                                    const gpubind_stream *stream,
-                                                    MPI_Fint *ierror)
+                                                    const MPI_Fint *target, const int64_t *offset,
+                                                    const gpubind_win *win,
+                                                    const gpubind_stream *stream, MPI_Fint *ierror)
 {
     if (refused(buf, *win, "gpubind_get_on_stream", ierror))
         return;
@@ -107,23 +104,19 @@ GPUBIND_PUBLIC void gpubind_fortran_get_on_stream(const CFI_cdesc_t *buf, const 
     gpubind_fortran_get_on_stream_c(buf, &wide, target, &at, win, stream, ierror);
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_signal_on_stream_c(const MPI_Fint *signal,
-                                                       const int64_t *value,
+GPUBIND_PUBLIC void gpubind_fortran_signal_on_stream_c(const MPI_Fint *signal, const int64_t *value,
                                                        const MPI_Fint *target,
                                                        const gpubind_win *win,
                                                        const gpubind_stream *stream,
                                                        MPI_Fint *ierror)
 {
-    tell(ierror, gpubind_signal_on_stream(*signal, (unsigned long long)*value, *target, *win,
-                                          *stream));
+    tell(ierror,
+         gpubind_signal_on_stream(*signal, (unsigned long long)*value, *target, *win, *stream));
 }
 
-GPUBIND_PUBLIC void gpubind_fortran_signal_on_stream(const MPI_Fint *signal,
-                                                     const MPI_Fint *value,
-                                                     const MPI_Fint *target,
-                                                     const gpubind_win *win,
-                                                     const gpubind_stream *stream,
-                                                     MPI_Fint *ierror)
+GPUBIND_PUBLIC void gpubind_fortran_signal_on_stream(const MPI_Fint *signal, const MPI_Fint *value,
+                                                     const MPI_Fint *target, const gpubind_win *win,
+                                                     const gpubind_stream *stream, MPI_Fint *ierror)
 {
     const int64_t wide = *value;
 
@@ -138,8 +131,8 @@ GPUBIND_PUBLIC void gpubind_fortran_put_signal_on_stream_c(
     if (refused(buf, *win, "gpubind_put_signal_on_stream", ierror))
         return;
     tell(ierror, gpubind_put_signal_on_stream(address(buf), (size_t)*nbytes, *signal,
-                                              (unsigned long long)*value, *target,
-                                              (size_t)*offset, *win, *stream));
+                                              (unsigned long long)*value, *target, (size_t)*offset,
+                                              *win, *stream));
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_put_signal_on_stream(
@@ -159,8 +152,7 @@ GPUBIND_PUBLIC void gpubind_fortran_wait_signal_on_stream_c(const MPI_Fint *sign
                                                             const gpubind_stream *stream,
                                                             MPI_Fint *ierror)
 {
-    tell(ierror, gpubind_wait_signal_on_stream(*signal, (unsigned long long)*value, *win,
-                                               *stream));
+    tell(ierror, gpubind_wait_signal_on_stream(*signal, (unsigned long long)*value, *win, *stream));
 }
 
 GPUBIND_PUBLIC void gpubind_fortran_wait_signal_on_stream(const MPI_Fint *signal,

@@ -45,8 +45,8 @@ static inline void intercept_gate(const MPI_Fint *comm, bool wholly)
             *ierror = result;                                             \
     }
 
-#define STAND_INS(name, parameters, arguments, before, in_c, after)                    \
-    STAND_IN(name##_, name##_f08_, parameters, arguments, before, in_c, after)         \
+#define STAND_INS(name, parameters, arguments, before, in_c, after)            \
+    STAND_IN(name##_, name##_f08_, parameters, arguments, before, in_c, after) \
     STAND_IN(name##_f08_, name##_, parameters, arguments, before, in_c, after)
 
 #endif

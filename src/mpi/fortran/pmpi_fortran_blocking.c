@@ -5,16 +5,18 @@
 
 #define ANY void
 
-#define P1 (ANY *a, MPI_Fint *ierror)
-#define P2 (ANY *a, ANY *b, MPI_Fint *ierror)
-#define P3 (ANY *a, ANY *b, ANY *c, MPI_Fint *ierror)
-#define P4 (ANY *a, ANY *b, ANY *c, ANY *d, MPI_Fint *ierror)
-#define P5 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, MPI_Fint *ierror)
-#define P6 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, MPI_Fint *ierror)
-#define P7 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, MPI_Fint *ierror)
-#define P8 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, ANY *h, MPI_Fint *ierror)
-#define P9 (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, ANY *h, ANY *i, \
-            MPI_Fint *ierror)
+#define P1 (ANY * a, MPI_Fint * ierror)
+#define P2 (ANY * a, ANY * b, MPI_Fint * ierror)
+#define P3 (ANY * a, ANY * b, ANY * c, MPI_Fint * ierror)
+#define P4 (ANY * a, ANY * b, ANY * c, ANY * d, MPI_Fint * ierror)
+#define P5 (ANY * a, ANY * b, ANY * c, ANY * d, ANY * e, MPI_Fint * ierror)
+#define P6 (ANY * a, ANY * b, ANY * c, ANY * d, ANY * e, ANY * f, MPI_Fint * ierror)
+#define P7 (ANY * a, ANY * b, ANY * c, ANY * d, ANY * e, ANY * f, ANY * g, MPI_Fint * ierror)
+#define P8 \
+    (ANY * a, ANY * b, ANY * c, ANY * d, ANY * e, ANY * f, ANY * g, ANY * h, MPI_Fint * ierror)
+#define P9                                                                            \
+    (ANY * a, ANY * b, ANY * c, ANY * d, ANY * e, ANY * f, ANY * g, ANY * h, ANY * i, \
+     MPI_Fint * ierror)
 #define A1 (a, &result)
 #define A2 (a, b, &result)
 #define A3 (a, b, c, &result)
@@ -26,9 +28,9 @@
 #define A9 (a, b, c, d, e, f, g, h, i, &result)
 
 /* name, parameters before ierror, and which of them is the communicator */
-#define FORTRAN_AFTER(name, n, before)                                                \
-    STAND_INS(name, P##n, A##n, before; const bool begun = blocking_begin(),          \
-              intercept_lacking(#name), if (begun) blocking_end())
+#define FORTRAN_AFTER(name, n, before)                                       \
+    STAND_INS(name, P##n, A##n, before; const bool begun = blocking_begin(), \
+                                        intercept_lacking(#name), if (begun) blocking_end())
 #define FORTRAN_OVER(name, n, comm) FORTRAN_AFTER(name, n, GATE(comm))
 #define FORTRAN_ENDS(name, n, comm) FORTRAN_AFTER(name, n, intercept_gate(comm, true))
 #define FORTRAN_BLOCKS(name, n) FORTRAN_AFTER(name, n, (void)0)
@@ -101,9 +103,10 @@ FORTRAN_BLOCKS(mpi_file_write_ordered, 5)
 FORTRAN_BLOCKS(mpi_file_read_at_all, 6)
 FORTRAN_BLOCKS(mpi_file_write_at_all, 6)
 STAND_INS(mpi_file_open,
-          (ANY *a, ANY *name, ANY *c, ANY *d, ANY *e, MPI_Fint *ierror, size_t length),
-          (a, name, c, d, e, &result, length), GATE(a); const bool begun = blocking_begin(),
-          intercept_lacking("mpi_file_open"), if (begun) blocking_end())
+          (ANY * a, ANY *name, ANY *c, ANY *d, ANY *e, MPI_Fint *ierror, size_t length),
+          (a, name, c, d, e, &result, length), GATE(a);
+          const bool begun = blocking_begin(), intercept_lacking("mpi_file_open"),
+          if (begun) blocking_end())
 
 FORTRAN_POLLS(mpi_test, 3)
 FORTRAN_POLLS(mpi_testall, 4)
@@ -152,7 +155,8 @@ static void until_there(const MPI_Fint *source, const MPI_Fint *tag, const MPI_F
 
     while (blocking_loops()) {
         if (PMPI_Iprobe(*source, *tag, MPI_Comm_f2c(*comm), &there, MPI_STATUS_IGNORE) !=
-                MPI_SUCCESS || there)
+                MPI_SUCCESS ||
+            there)
             return;
         blocking_turn(&turns);
     }
@@ -190,33 +194,33 @@ static MPI_Fint send(const char *name, const char *other, ANY *a, ANY *b, ANY *c
     return blocking_wait(&request, MPI_STATUS_IGNORE);
 }
 
-#define SEND(name, other, begin, other_begin)                               \
-    GPUBIND_PUBLIC void name P6;                                            \
-    GPUBIND_PUBLIC void name P6                                             \
-    {                                                                       \
-        MPI_Fint result = MPI_SUCCESS;                                      \
-        static void(*real) P6;                                              \
-                                                                            \
-        if (!real)                                                          \
-            *(void **)&real = intercept_next(#name, #other);                \
-        if (!real)                                                          \
-            intercept_lacking(#name);                                       \
-        if (blocking_loops()) {                                             \
-            result = send(#begin, #other_begin, a, b, c, d, e, f);          \
-        } else {                                                            \
-            const bool begun = blocking_begin();                            \
-                                                                            \
-            blocking_nest(1);                                               \
-            real A6;                                                        \
-            blocking_nest(-1);                                              \
-            if (begun)                                                      \
-                blocking_end();                                             \
-        }                                                                   \
-        if (ierror)                                                         \
-            *ierror = result;                                               \
+#define SEND(name, other, begin, other_begin)                      \
+    GPUBIND_PUBLIC void name P6;                                   \
+    GPUBIND_PUBLIC void name P6                                    \
+    {                                                              \
+        MPI_Fint result = MPI_SUCCESS;                             \
+        static void(*real) P6;                                     \
+                                                                   \
+        if (!real)                                                 \
+            *(void **)&real = intercept_next(#name, #other);       \
+        if (!real)                                                 \
+            intercept_lacking(#name);                              \
+        if (blocking_loops()) {                                    \
+            result = send(#begin, #other_begin, a, b, c, d, e, f); \
+        } else {                                                   \
+            const bool begun = blocking_begin();                   \
+                                                                   \
+            blocking_nest(1);                                      \
+            real A6;                                               \
+            blocking_nest(-1);                                     \
+            if (begun)                                             \
+                blocking_end();                                    \
+        }                                                          \
+        if (ierror)                                                \
+            *ierror = result;                                      \
     }
-#define SENDS_BY(name, begin)                                       \
-    SEND(name##_, name##_f08_, begin##_, begin##_f08_)              \
+#define SENDS_BY(name, begin)                          \
+    SEND(name##_, name##_f08_, begin##_, begin##_f08_) \
     SEND(name##_f08_, name##_, begin##_f08_, begin##_)
 
 SENDS_BY(mpi_send, mpi_isend)
@@ -225,41 +229,42 @@ SENDS_BY(mpi_rsend, mpi_irsend)
 
 /* Starts the send by MPI_Isend, polls for the message of the receive, and then calls MPI's
  * receive. */
-#define PAIR (ANY *a, ANY *b, ANY *c, ANY *d, ANY *e, ANY *f, ANY *g, ANY *h, ANY *i, ANY *j, \
-              ANY *k, ANY *l, MPI_Fint *ierror)
-#define BOTH(name, other, begin, other_begin, take)                                           \
-    GPUBIND_PUBLIC void name PAIR;                                                            \
-    GPUBIND_PUBLIC void name PAIR                                                             \
-    {                                                                                         \
-        MPI_Fint result = MPI_SUCCESS, handle;                                                \
-        static void(*real) PAIR;                                                              \
-        static begins *start;                                                                 \
-                                                                                              \
-        if (!real) {                                                                          \
-            *(void **)&start = intercept_next(#begin, #other_begin);                          \
-            *(void **)&real = intercept_next(#name, #other);                                  \
-        }                                                                                     \
-        if (!real || !start)                                                                  \
-            intercept_lacking(#name);                                                         \
-        if (blocking_loops()) {                                                               \
-            start(a, b, c, d, e, k, &handle, &result);                                        \
-            if (result == MPI_SUCCESS) {                                                      \
-                MPI_Request request = MPI_Request_f2c(handle);                                \
-                                                                                              \
-                take(f, g, h, i, j, k, l, &result);                                           \
-                blocking_wait(&request, MPI_STATUS_IGNORE);                                   \
-            }                                                                                 \
-        } else {                                                                              \
-            const bool begun = blocking_begin();                                              \
-                                                                                              \
-            blocking_nest(1);                                                                 \
-            real(a, b, c, d, e, f, g, h, i, j, k, l, &result);                                \
-            blocking_nest(-1);                                                                \
-            if (begun)                                                                        \
-                blocking_end();                                                               \
-        }                                                                                     \
-        if (ierror)                                                                           \
-            *ierror = result;                                                                 \
+#define PAIR                                                                                   \
+    (ANY * a, ANY * b, ANY * c, ANY * d, ANY * e, ANY * f, ANY * g, ANY * h, ANY * i, ANY * j, \
+     ANY * k, ANY * l, MPI_Fint * ierror)
+#define BOTH(name, other, begin, other_begin, take)                  \
+    GPUBIND_PUBLIC void name PAIR;                                   \
+    GPUBIND_PUBLIC void name PAIR                                    \
+    {                                                                \
+        MPI_Fint result = MPI_SUCCESS, handle;                       \
+        static void(*real) PAIR;                                     \
+        static begins *start;                                        \
+                                                                     \
+        if (!real) {                                                 \
+            *(void **)&start = intercept_next(#begin, #other_begin); \
+            *(void **)&real = intercept_next(#name, #other);         \
+        }                                                            \
+        if (!real || !start)                                         \
+            intercept_lacking(#name);                                \
+        if (blocking_loops()) {                                      \
+            start(a, b, c, d, e, k, &handle, &result);               \
+            if (result == MPI_SUCCESS) {                             \
+                MPI_Request request = MPI_Request_f2c(handle);       \
+                                                                     \
+                take(f, g, h, i, j, k, l, &result);                  \
+                blocking_wait(&request, MPI_STATUS_IGNORE);          \
+            }                                                        \
+        } else {                                                     \
+            const bool begun = blocking_begin();                     \
+                                                                     \
+            blocking_nest(1);                                        \
+            real(a, b, c, d, e, f, g, h, i, j, k, l, &result);       \
+            blocking_nest(-1);                                       \
+            if (begun)                                               \
+                blocking_end();                                      \
+        }                                                            \
+        if (ierror)                                                  \
+            *ierror = result;                                        \
     }
 BOTH(mpi_sendrecv_, mpi_sendrecv_f08_, mpi_isend_, mpi_isend_f08_, mpi_recv_)
 BOTH(mpi_sendrecv_f08_, mpi_sendrecv_, mpi_isend_f08_, mpi_isend_, mpi_recv_f08_)

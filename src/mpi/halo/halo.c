@@ -28,8 +28,10 @@ static int check_turn(const struct gpubind_halo_plan *halo, int array, struct gp
 {
     if (!halo->grid.in_turn || array == halo->turn)
         return MPI_SUCCESS;
-    error_set(err, "it is the turn of array %d, not of array %d: the halo was made with "
-              "GPUBIND_HALO_IN_TURN", halo->turn + halo->grid.base, array + halo->grid.base);
+    error_set(err,
+              "it is the turn of array %d, not of array %d: the halo was made with "
+              "GPUBIND_HALO_IN_TURN",
+              halo->turn + halo->grid.base, array + halo->grid.base);
     return MPI_ERR_ARG;
 }
 

@@ -11,15 +11,15 @@
 enum { HALO_FORTRAN = 1 << 30, HALO_APART = 1 << 29 };
 
 struct gpubind_halo_plan {
-    MPI_Comm comm; /* of the grid's ranks, owned by the halo */
+    MPI_Comm comm;         /* of the grid's ranks, owned by the halo */
     struct halo_grid grid; /* of this rank */
     int rank, size;        /* in the grid */
     int *names;            /* their ranks in the application's communicator */
     int nneighbors;
     struct halo_neighbor neighbors[HALO_NEIGHBORS];
     gpubind_request *requests; /* of each array: its receives, then its sends */
-    int started; /* the array whose exchange is under way; -1: none */
-    int turn;    /* the array of the next exchange, for GPUBIND_HALO_IN_TURN */
+    int started;               /* the array whose exchange is under way; -1: none */
+    int turn;                  /* the array of the next exchange, for GPUBIND_HALO_IN_TURN */
 };
 
 /* Collective over comm. NULL with MPI_SUCCESS on a rank without a GPU, or with *result and

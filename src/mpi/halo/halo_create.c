@@ -11,7 +11,7 @@
 #include "mpi/persistent/persistent.h"
 
 struct rank_grid { /* what each rank tells the others */
-    int result; /* an MPI error class, with its sentence */
+    int result;    /* an MPI error class, with its sentence */
     struct gpubind_error err;
     struct halo_grid grid;
 };
@@ -25,8 +25,10 @@ static int look_at_element(MPI_Datatype element, struct halo_grid *grid, struct 
     if (type_lookup(element, &shape, err) < 0)
         return MPI_ERR_TYPE;
     if (!shape.dense || shape.nbytes == 0 || shape.nbytes > INT_MAX) {
-        error_set(err, "the datatype of an element %s", shape.nbytes == 0 ? "has no bytes"
-                  : shape.dense ? "is too large" : "has gaps, or another order than in memory");
+        error_set(err, "the datatype of an element %s",
+                  shape.nbytes == 0 ? "has no bytes"
+                  : shape.dense     ? "is too large"
+                                    : "has gaps, or another order than in memory");
         return MPI_ERR_TYPE;
     }
     grid->nbytes = (int)shape.nbytes;
@@ -52,8 +54,10 @@ static int look_at_arrays(const struct halo_grid *grid, void *const arrays[],
         }
         for (int j = 0; grid->in_turn && j < i; j++)
             if (arrays[j] == arrays[i]) {
-                error_set(err, "arrays %d and %d are one, which is not possible with "
-                          "GPUBIND_HALO_IN_TURN", j + grid->base, i + grid->base);
+                error_set(err,
+                          "arrays %d and %d are one, which is not possible with "
+                          "GPUBIND_HALO_IN_TURN",
+                          j + grid->base, i + grid->base);
                 return MPI_ERR_BUFFER;
             }
     }
@@ -70,7 +74,9 @@ static int look_at(const struct gpubind_halo_grid *from, int narrays, void *cons
         error_set(err, "the grid is NULL");
         return MPI_ERR_ARG;
     }
-    *grid = (struct halo_grid){.ndims = from->ndims, .pitch = from->pitch, .narrays = narrays,
+    *grid = (struct halo_grid){.ndims = from->ndims,
+                               .pitch = from->pitch,
+                               .narrays = narrays,
                                .corners = from->corners,
                                .base = (from->flags & HALO_FORTRAN) != 0,
                                .in_turn = (from->flags & GPUBIND_HALO_IN_TURN) != 0};
@@ -84,7 +90,7 @@ static int look_at(const struct gpubind_halo_grid *from, int narrays, void *cons
     }
     if (from->flags & HALO_APART) {
         error_set(err, "the elements of the array section lie apart in memory, and no pitch "
-                  "says how far its rows do");
+                       "says how far its rows do");
         return MPI_ERR_BUFFER;
     }
     result = look_at_element(from->element, grid, err);
@@ -179,8 +185,8 @@ gpubind_request *halo_requests(const struct gpubind_halo_plan *halo, int array, 
 
 /* Sets up the requests, array after array on all ranks, so that the nth send to a rank in a
  * direction and the nth receive there are counterparts. */
-static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[],
-                         MPI_Datatype element, struct gpubind_error *err)
+static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[], MPI_Datatype element,
+                         struct gpubind_error *err)
 {
     int result = MPI_SUCCESS, n;
 
@@ -198,8 +204,8 @@ static int make_messages(struct gpubind_halo_plan *halo, void *const arrays[],
 
         for (int i = 0; i < all && result == MPI_SUCCESS; i++)
             result = make_message(halo, &halo->neighbors[i % n],
-                                  i < n ? REQUEST_RECEIVE : REQUEST_SEND, arrays[array],
-                                  element, &requests[i], err);
+                                  i < n ? REQUEST_RECEIVE : REQUEST_SEND, arrays[array], element,
+                                  &requests[i], err);
     }
     return result;
 }
@@ -261,8 +267,7 @@ static void take_handler(MPI_Comm comm, MPI_Comm from)
 
 /* The halo without its requests. The same *result on all ranks, unless one is out of memory. */
 static struct gpubind_halo_plan *begin(struct comm *comm, const struct rank_map *rank_map,
-                                       int *result,
-                                       struct gpubind_error *err)
+                                       int *result, struct gpubind_error *err)
 {
     const bool has_gpu = rank_map->ranks[comm->rank].has_gpu;
     struct gpubind_halo_plan *halo = calloc(1, sizeof *halo);

@@ -50,7 +50,7 @@ int memory_check_unpaired(const void *buf, const struct memory *memory, struct g
 {
     bool held = false;
 
-    for_each_module(at)
+    for_each_module (at)
         held |= memory->gpu && (*at)->holds_memory && (*at)->holds_memory(memory->id);
     if (!held)
         return MPI_SUCCESS;

@@ -14,7 +14,7 @@ static struct closing {
     struct domain *domain;
     struct peer *peer;
     struct descriptor *descriptor;
-} *closings;
+} * closings;
 
 static bool closed(const struct closing *closing)
 {

@@ -16,8 +16,8 @@
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/transports.h"
 
-static int check(const struct arguments *arguments, const struct comm *comm,
-                 enum request_kind kind, struct gpubind_error *err)
+static int check(const struct arguments *arguments, const struct comm *comm, enum request_kind kind,
+                 struct gpubind_error *err)
 {
     const bool receive = kind == REQUEST_RECEIVE;
     const int rank = arguments->rank, tag = arguments->tag;
@@ -29,8 +29,7 @@ static int check(const struct arguments *arguments, const struct comm *comm,
     if (rank != MPI_PROC_NULL && !(receive && rank == MPI_ANY_SOURCE) &&
         (rank < 0 || rank >= comm->size)) {
         error_set(err, "%s is rank %d of a communicator of %d",
-                  receive ? "the source" : "the destination",
-                  rank, comm->size);
+                  receive ? "the source" : "the destination", rank, comm->size);
         return MPI_ERR_RANK;
     }
     if (!(receive && tag == MPI_ANY_TAG) && (tag < 0 || tag > comm->tag_most)) {
@@ -51,9 +50,10 @@ static int check_size(const struct type_shape *shape, MPI_Count count, uint64_t 
         *nbytes = (uint64_t)bytes;
         return MPI_SUCCESS;
     }
-    error_set(err, "the count is %lld, of elements of %llu bytes that are %lld bytes apart: that "
-              "is more than memory can hold", (long long)count, (unsigned long long)shape->nbytes,
-              (long long)shape->extent);
+    error_set(err,
+              "the count is %lld, of elements of %llu bytes that are %lld bytes apart: that "
+              "is more than memory can hold",
+              (long long)count, (unsigned long long)shape->nbytes, (long long)shape->extent);
     return MPI_ERR_COUNT;
 }
 
@@ -66,7 +66,7 @@ static int come_after(struct gpubind_operation *operation, struct gpubind_error 
     if (gpu_is_capturing(operation->memory.gpu)) {
         operation->order = ORDER_DONE;
         return error_set(err, "a blocking stream is being captured: blocking calls, which come "
-                         "after its work, are not possible");
+                              "after its work, are not possible");
     }
     request_order(operation);
     return 0;
@@ -91,8 +91,8 @@ static void come_after_copies(struct gpubind_operation *operation, enum call_kin
 /* The data of a type that is not dense may be all the same: a part of a row, say. */
 static bool is_run(const struct type_shape *shape, MPI_Count count)
 {
-    return shape->dense || (shape->together &&
-                            (count == 1 || shape->extent == (MPI_Aint)shape->nbytes));
+    return shape->dense ||
+           (shape->together && (count == 1 || shape->extent == (MPI_Aint)shape->nbytes));
 }
 
 /* Packing is ordered in any case. */
@@ -156,8 +156,8 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
 }
 
 struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
-                                          enum request_kind kind, enum call_kind call,
-                                          int *result, struct gpubind_error *err)
+                                          enum request_kind kind, enum call_kind call, int *result,
+                                          struct gpubind_error *err)
 {
     struct type_shape shape;
     struct gpubind_operation *operation = message_describe(arguments, comm, kind, &shape, result,

@@ -24,8 +24,8 @@ struct gpubind_operation *message_describe(const struct arguments *arguments, st
 /* The same, ready for message_start: strided data are prepared for packing, the request is ordered
  * after the GPU's work, or deferred when it is on a stream. */
 struct gpubind_operation *message_prepare(const struct arguments *arguments, struct comm *comm,
-                                          enum request_kind kind, enum call_kind call,
-                                          int *result, struct gpubind_error *err);
+                                          enum request_kind kind, enum call_kind call, int *result,
+                                          struct gpubind_error *err);
 /* Announces a send, posts a receive. A deferred one has its place in MPI's order from now on. */
 void message_start(struct gpubind_operation *operation, bool blocking);
 /* Frees cached buffers and types beyond their limits, and memory whose mappings are to be

@@ -54,8 +54,10 @@ static void look_after_any(struct gpubind_operation *receive)
     if (receive->done || !match_withdraw(receive))
         return;
     comm_lost_told(receive->comm, lost);
-    request_complete(receive, MPI_ERR_OTHER, "rank %d is gone, while a message from any rank was "
-                     "waited for", lost);
+    request_complete(receive, MPI_ERR_OTHER,
+                     "rank %d is gone, while a message from any rank was "
+                     "waited for",
+                     lost);
 }
 
 static void look_after(struct gpubind_operation *operation)

@@ -239,7 +239,9 @@ void receive_abandon(struct gpubind_operation *receive)
         request_complete(receive, MPI_ERR_OTHER, "%s", gone.text);
     } else if (receive->from && stop_waiting(receive)) {
         receive_finish(receive, -1, &gone);
-    } else if (receive->early) { /* without WIRE_PAYLOAD_DEFERRED it has come, and waits for a stream here */
+    } else if (
+        receive
+            ->early) { /* without WIRE_PAYLOAD_DEFERRED it has come, and waits for a stream here */
         if (!(receive->early->header.flags & WIRE_PAYLOAD_DEFERRED))
             return;
         deferred_payload_withdraw(receive);

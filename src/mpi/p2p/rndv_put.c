@@ -40,8 +40,7 @@ void rtr_post(struct gpubind_operation *receive)
         return;
     rtr = segment_rtr(segment, segment->me, receive->peer->local);
     rtr->iov_name = 0;
-    if (receive->pack && !pack_layout(receive->pack, &layout) &&
-        !iov_advert_publish(receive, rtr))
+    if (receive->pack && !pack_layout(receive->pack, &layout) && !iov_advert_publish(receive, rtr))
         return;
     rtr->context = receive->comm->context;
     rtr->tag = receive->tag;
@@ -170,8 +169,7 @@ static bool fits(const struct gpubind_operation *send, const struct rtr *rtr)
     struct strided_buffer layout;
 
     return rtr->sequence == send->peer->sent && rtr->context == send->comm->context &&
-           (rtr->tag == MPI_ANY_TAG || rtr->tag == send->tag) &&
-           rtr->capacity >= send->nbytes &&
+           (rtr->tag == MPI_ANY_TAG || rtr->tag == send->tag) && rtr->capacity >= send->nbytes &&
            (rtr->iov_name ? can_place(send)
                           : !rtr->strided || !send->pack || pack_layout(send->pack, &layout));
 }
@@ -181,8 +179,7 @@ static bool take(const struct gpubind_operation *send, struct rtr *rtr)
 {
     uint32_t open = RTR_OPEN;
 
-    if (atomic_load_explicit(&rtr->state, memory_order_acquire) != RTR_OPEN ||
-        !fits(send, rtr) ||
+    if (atomic_load_explicit(&rtr->state, memory_order_acquire) != RTR_OPEN || !fits(send, rtr) ||
         !atomic_compare_exchange_strong(&rtr->state, &open, RTR_MATCHED))
         return false;
     if (fits(send, rtr))
@@ -217,8 +214,8 @@ static int copy_strided(struct gpubind_operation *send, const struct rtr *rtr,
                         struct gpubind_error *err)
 {
     const struct iov_end there = {pieces, mapping_address(mapping, rtr->address)};
-    struct strided_buffer from = {.address = send->memory.address, .run = send->nbytes,
-                                  .count = {1, 1, 1}};
+    struct strided_buffer from = {
+        .address = send->memory.address, .run = send->nbytes, .count = {1, 1, 1}};
     struct strided_buffer to = rtr->layout;
     struct gpu *gpu = send->memory.gpu;
     int status;
@@ -240,12 +237,12 @@ static bool is_ready(const void *rtr)
     return atomic_load_explicit(&((const struct rtr *)rtr)->ready, memory_order_acquire);
 }
 
-static int copy_to(struct gpubind_operation *send, struct rtr *rtr,
-                   const struct mapping *mapping, bool in_pieces, struct gpubind_error *err)
+static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct mapping *mapping,
+                   bool in_pieces, struct gpubind_error *err)
 {
     struct iov_table *pieces = NULL;
-    struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address,
-                        send->nbytes, true};
+    struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address, send->nbytes,
+                        true};
 
     /* The GPU's work may need another message. */
     while (!is_ready(rtr) && !progress_wait_for(is_ready, rtr, 0.1))
@@ -280,8 +277,7 @@ static void push(struct gpubind_operation *send, struct rtr *rtr, struct mapping
     rtr->nbytes = send->nbytes;
     rtr->got_tag = send->tag;
     rtr->got_type = send->type;
-    atomic_store_explicit(&rtr->state, status < 0 ? RTR_FAILED : RTR_DONE,
-                          memory_order_release);
+    atomic_store_explicit(&rtr->state, status < 0 ? RTR_FAILED : RTR_DONE, memory_order_release);
     mapping_done(mapping);
     if (status < 0)
         request_complete(send, MPI_ERR_OTHER, "%s", err.text);

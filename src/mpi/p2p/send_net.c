@@ -14,7 +14,7 @@
 #include "mpi/transport/rndv_staged_mpi.h"
 
 static struct gpubind_operation *unanswered; /* sends that wait for a reply */
-static int nqueued; /* peers to which sends are queued */
+static int nqueued;                          /* peers to which sends are queued */
 
 bool net_busy(void)
 {
@@ -68,7 +68,9 @@ static void announce(struct gpubind_operation *send)
     }
     header.flags |= payload_deferred ? WIRE_PAYLOAD_DEFERRED : 0;
     trace(TRACE_P2P, "send %u: announced by MPI%s", send->number,
-          eager && !failed ? ", with its data" : payload_deferred ? ", its data follow" : "");
+          eager && !failed   ? ", with its data"
+          : payload_deferred ? ", its data follow"
+                             : "");
     memcpy(net_msg_bytes(msg), &header, sizeof header);
     if (net_msg_send(msg, nbytes, send->domain, send->peer) < 0) {
         request_complete(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
@@ -129,7 +131,8 @@ static void end_unwanted(struct gpubind_operation *send)
 
 void send_net_ready(struct gpubind_operation *send, bool good)
 {
-    struct wire_header header = {.context = send->comm->context, .nbytes = send->nbytes,
+    struct wire_header header = {.context = send->comm->context,
+                                 .nbytes = send->nbytes,
                                  .operation = (uint64_t)(uintptr_t)send};
     struct net_msg *msg;
     bool failed;
@@ -145,8 +148,8 @@ void send_net_ready(struct gpubind_operation *send, bool good)
     wire_sign(&header, WIRE_DATA);
     header.flags = failed ? WIRE_FAILED : WIRE_EAGER;
     memcpy(net_msg_bytes(msg), &header, sizeof header);
-    if (net_msg_send(msg, sizeof header + (failed ? 0 : send->nbytes), send->domain,
-                     send->peer) < 0)
+    if (net_msg_send(msg, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) <
+        0)
         request_complete(send, MPI_ERR_OTHER, "MPI could not send to rank %d", send->rank);
     else if (failed)
         request_fail(send);

@@ -138,8 +138,8 @@ static bool has_no_eager_buffer(const struct gpubind_operation *send)
  * until it is asked for something, so that must not be missed. */
 static void tell_of(const struct gpubind_operation *send)
 {
-    const bool request = send->release || (send->comm &&
-                                           send->comm->of) || has_no_eager_buffer(send);
+    const bool request = send->release || (send->comm && send->comm->of) ||
+                         has_no_eager_buffer(send);
 
     if (request)
         atomic_thread_fence(memory_order_seq_cst);
@@ -255,9 +255,8 @@ static void follow_all(struct domain *domain)
 /* What receivers have given back. */
 static void reclaim(struct domain *domain)
 {
-    const uint64_t acks = atomic_load_explicit(&segment_rank_ctrl(&domain->segment,
-                                                                  domain->segment.me)->acks,
-                                               memory_order_acquire);
+    const uint64_t acks = atomic_load_explicit(
+        &segment_rank_ctrl(&domain->segment, domain->segment.me)->acks, memory_order_acquire);
 
     if (acks == domain->acks_seen && !domain->look_again)
         return;
@@ -372,7 +371,8 @@ void send_shm_progress(struct domain *domain)
 static void copy_to_eager(struct gpubind_operation *send, struct descriptor *descriptor)
 {
     const struct copy copy = {.to = (gpu_address)(uintptr_t)eager_buffer_of(send),
-                              .from = send->memory.address, .nbytes = send->nbytes};
+                              .from = send->memory.address,
+                              .nbytes = send->nbytes};
     uint32_t sent = DESCRIPTOR_RTS;
     struct gpubind_error err;
 

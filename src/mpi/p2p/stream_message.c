@@ -1,6 +1,6 @@
 /* What a stream does to a message that was prepared for it, and started. */
-#include "mpi/core/transport.h"
 #include "mpi/p2p/stream_message.h"
+#include "mpi/core/transport.h"
 
 #include "mpi/core/context.h"
 #include "mpi/core/progress_thread.h"
@@ -83,8 +83,10 @@ void stream_message_give_up(struct gpubind_operation *operation, int tag)
     if (operation->kind != REQUEST_RECEIVE || operation->done || operation->early ||
         operation->held || !match_withdraw(operation))
         return;
-    request_complete(operation, MPI_ERR_OTHER, "nobody sent a message for a receive from rank %d "
-                     "with tag %d before the end of the library", operation->rank, tag);
+    request_complete(operation, MPI_ERR_OTHER,
+                     "nobody sent a message for a receive from rank %d "
+                     "with tag %d before the end of the library",
+                     operation->rank, tag);
 }
 
 static void give_up(void *what)

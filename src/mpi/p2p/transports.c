@@ -61,8 +61,8 @@ const struct transport transports[TRANSPORTS] = {
     [TRANSPORT_SHM] = {"shared", is_on_node, .get = rndv_staged_shm_get,
                        .progress = rndv_staged_shm_progress},
     [TRANSPORT_MPI_DIRECT] = {"direct", mpi_takes_pointers, .get = rndv_mpi_direct_get},
-    [TRANSPORT_MPI] = {"network", is_elsewhere, .get = rndv_mpi_get,
-                       .progress = rndv_mpi_progress, .wants_mpi = rndv_mpi_busy},
+    [TRANSPORT_MPI] = {"network", is_elsewhere, .get = rndv_mpi_get, .progress = rndv_mpi_progress,
+                       .wants_mpi = rndv_mpi_busy},
 };
 
 void transports_get(struct gpubind_operation *receive, const struct wire_header *header)

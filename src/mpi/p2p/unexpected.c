@@ -74,8 +74,8 @@ static void look(struct incoming_msg *incoming)
     struct peer *peer = incoming->peer;
 
     if (incoming->in_eager_buffer ||
-        atomic_load_explicit(&incoming->from->state,
-                             memory_order_acquire) != DESCRIPTOR_EAGER_READY)
+        atomic_load_explicit(&incoming->from->state, memory_order_acquire) !=
+            DESCRIPTOR_EAGER_READY)
         return;
     if (peer->in_eager_buffers >= left_with_sender(incoming->domain) && unexpected_has_room() &&
         fetch(incoming))

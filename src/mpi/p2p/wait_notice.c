@@ -39,17 +39,21 @@ void wait_notice_check_probe(const struct comm *comm, int source, int tag, doubl
     if (!is_long(since) || !is_of_application(comm, tag))
         return;
     if (mpi_has_one(comm, source, tag, &status)) {
-        warn_once(WARN_MIXED, "a receive waits since %.0f s for MPI_GPUSend or another send of "
+        warn_once(WARN_MIXED,
+                  "a receive waits since %.0f s for MPI_GPUSend or another send of "
                   "gpubind, and rank %d has sent a message with tag %d by MPI: both sides have "
-                  "to call gpubind, or both MPI", limit(), status.MPI_SOURCE, status.MPI_TAG);
+                  "to call gpubind, or both MPI",
+                  limit(), status.MPI_SOURCE, status.MPI_TAG);
         return;
     }
     if (source != MPI_ANY_SOURCE)
         snprintf(from, sizeof from, "rank %d", source);
     if (tag != MPI_ANY_TAG)
         snprintf(with, sizeof with, "tag %d", tag);
-    warn_once(WARN_RECEIVING, "a receive from %s with %s waits since %.0f s for MPI_GPUSend or "
-              "another send of gpubind", from, with, limit());
+    warn_once(WARN_RECEIVING,
+              "a receive from %s with %s waits since %.0f s for MPI_GPUSend or "
+              "another send of gpubind",
+              from, with, limit());
 }
 
 void wait_notice_check(const struct gpubind_operation *operation)
@@ -61,9 +65,10 @@ void wait_notice_check(const struct gpubind_operation *operation)
         wait_notice_check_probe(operation->comm, operation->rank, operation->tag,
                                 operation->started);
     else if (operation->kind == REQUEST_SEND && is_long(operation->started))
-        warn_once(WARN_WAITING, "a message to rank %d with tag %d waits since %.0f s for "
-                  "MPI_GPURecv or another receive of gpubind", operation->rank, operation->tag,
-                  limit());
+        warn_once(WARN_WAITING,
+                  "a message to rank %d with tag %d waits since %.0f s for "
+                  "MPI_GPURecv or another receive of gpubind",
+                  operation->rank, operation->tag, limit());
 }
 
 static void look_at(struct gpubind_operation *sent)
@@ -71,9 +76,10 @@ static void look_at(struct gpubind_operation *sent)
     if (sent->started == 0) /* it was sent a moment ago */
         sent->started = clock_seconds();
     else if (is_long(sent->started))
-        warn_once(WARN_SENT, "a message to rank %d with tag %d was sent %.0f s ago, and nobody "
-                  "has received it by MPI_GPURecv or another receive of gpubind", sent->rank,
-                  sent->tag, limit());
+        warn_once(WARN_SENT,
+                  "a message to rank %d with tag %d was sent %.0f s ago, and nobody "
+                  "has received it by MPI_GPURecv or another receive of gpubind",
+                  sent->rank, sent->tag, limit());
 }
 
 void wait_notice_check_sent(void)
@@ -89,6 +95,8 @@ void wait_notice_check_sent(void)
 void wait_notice_left(const struct comm *comm, int n, int source, int tag)
 {
     if (n > 0 && limit() > 0 && is_of_application(comm, tag))
-        warn_once(WARN_LEFT, "messages that were never received: %d, the first from rank %d "
-                  "with tag %d; MPI_Recv does not receive what MPI_GPUSend sent", n, source, tag);
+        warn_once(WARN_LEFT,
+                  "messages that were never received: %d, the first from rank %d "
+                  "with tag %d; MPI_Recv does not receive what MPI_GPUSend sent",
+                  n, source, tag);
 }

@@ -70,10 +70,10 @@ struct channel {
     enum channel_state state;
     enum channel_place place;
     uint32_t id, peer_id; /* of the two sides, each unique in its process, from 1 */
-    uint32_t index;     /* among the requests of that peer and tag; 0: cannot connect */
-    bool internal;      /* of a halo: connects at set-up, alone on its communicator */
-    bool no_handshake;  /* the callers of both sides guarantee that the buffer is free */
-    bool dense;         /* the buffer is contiguous: messages are copies of the request */
+    uint32_t index;       /* among the requests of that peer and tag; 0: cannot connect */
+    bool internal;        /* of a halo: connects at set-up, alone on its communicator */
+    bool no_handshake;    /* the callers of both sides guarantee that the buffer is free */
+    bool dense;           /* the buffer is contiguous: messages are copies of the request */
 
     /* connecting */
     bool connect_sent;
@@ -85,22 +85,22 @@ struct channel {
     int peer_ready;     /* READY came and is not handled yet: 1 it was good, -1 it was not */
     uint64_t peer_ready_sequence; /* its sequence number */
     uint64_t ready_sequence;      /* the same of the sender's READY, once handled */
-    bool older_matched; /* no unexpected message from before ready_sequence is left */
+    bool older_matched;           /* no unexpected message from before ready_sequence is left */
     uint64_t peer_nbytes;
     struct channel_endpoint local;
     struct mapping *memory_mapping, *flags_mapping; /* of the peer's */
 
     /* starts */
-    bool started;       /* at least once */
-    bool captured;      /* in a graph, whose launches `starts` does not count */
-    uint64_t starts;    /* on the channel, outside of graphs */
-    bool by_message;    /* the start on a stream that is being queued is a message */
+    bool started;                      /* at least once */
+    bool captured;                     /* in a graph, whose launches `starts` does not count */
+    uint64_t starts;                   /* on the channel, outside of graphs */
+    bool by_message;                   /* the start on a stream that is being queued is a message */
     struct gpubind_operation *message; /* of the host's current start; NULL: none */
-    int stream_messages; /* messages of starts on streams that have not completed */
-    MPI_Datatype type;  /* of the buffer, for messages */
-    bool owns_type;     /* it is a duplicate */
+    int stream_messages;               /* messages of starts on streams that have not completed */
+    MPI_Datatype type;                 /* of the buffer, for messages */
+    bool owns_type;                    /* it is a duplicate */
     MPI_Count count;
-    bool in_stream;     /* application streams may wait for the peer */
+    bool in_stream;         /* application streams may wait for the peer */
     struct gpu_flags flags; /* in this GPU's memory; the peer sets them */
     union {
         struct exchange_send send;
@@ -108,9 +108,9 @@ struct channel {
     } exchange;
 
     /* ending */
-    bool freed;         /* by the application; the channel is still needed here */
+    bool freed;                        /* by the application; the channel is still needed here */
     struct channel *next_freed_active; /* in the list of those freed while active */
-    bool peer_freed;    /* the peer freed its request: starts up to last_start still match */
+    bool peer_freed; /* the peer freed its request: starts up to last_start still match */
     uint64_t last_start;
     bool peer_detached; /* the peer has freed its side or is gone, and touches no memory here */
     bool was_connected;
@@ -150,8 +150,7 @@ void channels_stop(void);
 void channel_register(struct channel *channel);
 /* Finds the channel that CONNECT of rank is for. NULL: none; with *early the request is not
  * set up yet, and channel_register will find CONNECT, which is kept. */
-struct channel *channel_match(struct comm *comm, int rank, const struct ctrl_msg *msg,
-                              bool *early);
+struct channel *channel_match(struct comm *comm, int rank, const struct ctrl_msg *msg, bool *early);
 /* Drops a kept CONNECT of that sender's id. false: there is none. */
 bool channel_drop_early_connect(const struct comm *comm, int rank, uint32_t id);
 /* The communicator is freed. */

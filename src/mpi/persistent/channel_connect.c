@@ -30,8 +30,7 @@ void connection_describe(struct channel *channel, const struct strided_buffer *l
     local->no_handshake = channel->no_handshake;
     local->gpu = (uint64_t)(uintptr_t)gpu;
     if (!gpu || !layout || !transport_allowed(TRANSPORT_IPC) || request->nbytes == 0 ||
-        request->peer->local < 0 ||
-        !may_exchange(gpu))
+        request->peer->local < 0 || !may_exchange(gpu))
         return;
     local->kernel = exchange_has_kernel(gpu);
     if (gpu_flags_take(gpu, local->kernel ? exchange_parts(request->nbytes) : 1, &channel->flags,
@@ -87,8 +86,10 @@ static bool open_send(struct channel *channel, const struct channel_endpoint *ot
 {
     struct exchange_send *send = &channel->exchange.send;
 
-    *send = (struct exchange_send){.from = channel->local.layout, .to = other->layout,
-                                   .nbytes = channel->local.nbytes, .ready = channel->flags.at,
+    *send = (struct exchange_send){.from = channel->local.layout,
+                                   .to = other->layout,
+                                   .nbytes = channel->local.nbytes,
+                                   .ready = channel->flags.at,
                                    .parts = parts_of(channel, other)};
     send->to.address = reach(channel, &other->memory, other->layout.address,
                              &channel->memory_mapping);
@@ -127,8 +128,7 @@ void connection_break_local(struct channel *channel)
 {
     if (channel->was_connected &&
         gpu_flags_write(channel->request->memory.gpu, channel->flags.at, channel_parts(channel),
-                        EXCHANGE_FLAG_BROKEN,
-                        NULL) < 0)
+                        EXCHANGE_FLAG_BROKEN, NULL) < 0)
         channel->flags_stuck = true;
 }
 
@@ -136,7 +136,7 @@ void connection_break_local(struct channel *channel)
 void connection_break(struct channel *channel)
 {
     const gpu_address peer_flags = channel_sends(channel) ? channel->exchange.send.done
-                                                 : channel->exchange.receive.ready;
+                                                          : channel->exchange.receive.ready;
 
     if (channel->state == CHANNEL_CONNECTED && channel->starts + channel->captured > 0 &&
         !channel->peer_detached)

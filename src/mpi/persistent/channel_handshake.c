@@ -11,8 +11,7 @@
 void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad)
 {
     static const char *const names[] = {"CONNECT", "WAIT", "READY", "DISCONNECT"};
-    struct ctrl_msg msg = {.kind = kind, .from = channel->id, .to = channel->peer_id,
-                           .bad = bad};
+    struct ctrl_msg msg = {.kind = kind, .from = channel->id, .to = channel->peer_id, .bad = bad};
 
     msg.counted = !channel->captured;
     msg.starts = channel->starts;
@@ -23,9 +22,9 @@ void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad)
         msg.endpoint = channel->local;
         channel->connect_sent = true;
     }
-    trace_debug(TRACE_PERSISTENT, "request %u, %s rank %d, tag %d: %s%s",
-                channel->request->number, channel_sends(channel) ? "to" : "from",
-                channel->request->rank, channel->request->tag, names[kind], bad ? ", bad" : "");
+    trace_debug(TRACE_PERSISTENT, "request %u, %s rank %d, tag %d: %s%s", channel->request->number,
+                channel_sends(channel) ? "to" : "from", channel->request->rank,
+                channel->request->tag, names[kind], bad ? ", bad" : "");
     ctrl_msg_send(channel->request->comm, channel->request->rank, &msg);
 }
 

@@ -113,8 +113,7 @@ static bool fits(const struct channel *channel, const struct comm *comm, int ran
            request->tag == msg->tag && channel_sends(channel) != (msg->send != 0);
 }
 
-struct channel *channel_match(struct comm *comm, int rank, const struct ctrl_msg *msg,
-                              bool *early)
+struct channel *channel_match(struct comm *comm, int rank, const struct ctrl_msg *msg, bool *early)
 {
     struct channel *channel = channels_first();
 

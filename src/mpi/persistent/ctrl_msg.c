@@ -21,7 +21,7 @@ struct transfer { /* one control message, from its send or announcement to its e
 
 static struct transfer *sending, *receiving, **receiving_end = &receiving;
 static struct transfer *unsent, **unsent_end = &unsent; /* until a thread that may call MPI comes */
-static double announced; /* when the latest of `receiving` was */
+static double announced;                                /* when the latest of `receiving` was */
 
 static struct transfer *make(enum request_kind kind, struct comm *companion, int rank)
 {

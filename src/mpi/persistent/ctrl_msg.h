@@ -10,21 +10,21 @@
 
 /* One side of a channel, as CONNECT describes it to the peer. */
 struct channel_endpoint {
-    uint64_t nbytes;       /* to send; room to receive */
-    uint32_t connectable;  /* GPU memory with a regular layout; the fields below are set */
-    uint32_t kernel;       /* the GPU has the exchange kernel */
+    uint64_t nbytes;      /* to send; room to receive */
+    uint32_t connectable; /* GPU memory with a regular layout; the fields below are set */
+    uint32_t kernel;      /* the GPU has the exchange kernel */
     uint32_t no_handshake, nflags;
-    uint64_t gpu;          /* identifies the GPU within the owner's process */
-    struct strided_buffer layout;  /* at the owner's address */
-    gpu_address flags;    /* the same */
+    uint64_t gpu;                 /* identifies the GPU within the owner's process */
+    struct strided_buffer layout; /* at the owner's address */
+    gpu_address flags;            /* the same */
     struct memory_export memory, flags_memory;
 };
 
 enum ctrl_kind { /* see channel.h */
-    CTRL_CONNECT,
-    CTRL_WAIT,
-    CTRL_READY,     /* bad: the peer's memory cannot be mapped */
-    CTRL_DISCONNECT /* bad: the request has failed; else it was freed or forms no channel */
+                 CTRL_CONNECT,
+                 CTRL_WAIT,
+                 CTRL_READY,     /* bad: the peer's memory cannot be mapped */
+                 CTRL_DISCONNECT /* bad: the request has failed; else freed, or no channel */
 };
 
 struct ctrl_msg {
@@ -35,7 +35,7 @@ struct ctrl_msg {
     uint32_t index;    /* and its number among those with that peer and tag, from 1 */
     int32_t counted;   /* DISCONNECT, not bad: `starts` has all starts, none was captured */
     uint64_t starts;
-    uint64_t sequence; /* among the sender's messages; set on incoming_msg */
+    uint64_t sequence;                /* among the sender's messages; set on incoming_msg */
     struct channel_endpoint endpoint; /* CONNECT */
 };
 

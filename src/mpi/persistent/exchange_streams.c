@@ -24,7 +24,7 @@ static struct exchange_streams { /* of one GPU */
     struct gpu *gpu;
     struct exchange_stream streams[EXCHANGE_STREAMS];
     struct channel *waiting, **waiting_end; /* for their peers, outside of the streams */
-} *all_streams;
+} * all_streams;
 
 static int make_streams(struct exchange_streams *streams, struct gpubind_error *err)
 {

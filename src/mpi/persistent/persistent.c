@@ -28,9 +28,8 @@ static int keep_type(struct channel *channel, MPI_Datatype type)
 }
 
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
-                                          enum request_kind kind, bool internal,
-                                          bool no_handshake, int *result,
-                                          struct gpubind_error *err)
+                                          enum request_kind kind, bool internal, bool no_handshake,
+                                          int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *request;
     struct type_shape shape;
@@ -186,12 +185,13 @@ static int check_inactive(const struct gpubind_operation *request, int i, int n,
     if (!request)
         error_set(err, "request %d of %d is GPUBIND_REQUEST_NULL", i, n);
     else if (!request->channel)
-        error_set(err, "request %d of %d is of a call other than gpubind_send_init and "
-                  "gpubind_recv_init", i, n);
+        error_set(err,
+                  "request %d of %d is of a call other than gpubind_send_init and "
+                  "gpubind_recv_init",
+                  i, n);
     else
-        error_set(err, "request %d of %d, %s rank %d with tag %d, is active: wait for it first",
-                  i, n, request->kind == REQUEST_SEND ? "to" : "from", request->rank,
-                  request->tag);
+        error_set(err, "request %d of %d, %s rank %d with tag %d, is active: wait for it first", i,
+                  n, request->kind == REQUEST_SEND ? "to" : "from", request->rank, request->tag);
     return MPI_ERR_REQUEST;
 }
 

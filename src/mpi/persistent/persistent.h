@@ -12,9 +12,8 @@
  * guarantee that the receive buffer is free at every start but the first; messages do not
  * need it. NULL with *result and a sentence. */
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
-                                          enum request_kind kind, bool internal,
-                                          bool no_handshake, int *result,
-                                          struct gpubind_error *err);
+                                          enum request_kind kind, bool internal, bool no_handshake,
+                                          int *result, struct gpubind_error *err);
 /* Waits until each internal request is connected, or will not be, and the peers need no
  * progress of this rank for that. 0, or -1 with a sentence. */
 int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err);
@@ -23,8 +22,8 @@ int persistent_await(struct gpubind_operation *const *requests, int n, struct gp
  * error class with a sentence: none is started. */
 int persistent_start(struct gpubind_operation *const *requests, int n, struct gpubind_error *err);
 /* The same in the order of a stream; none of them is active afterwards. */
-int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
-                               gpu_stream stream, struct gpubind_error *err);
+int persistent_start_on_stream(struct gpubind_operation *const *requests, int n, gpu_stream stream,
+                               struct gpubind_error *err);
 /* Returns once that a stream's wait for the peer was broken: an MPI error class with a
  * sentence. The request is inactive, or NULL. */
 int persistent_take_error(const struct gpubind_operation *request, struct gpubind_error *err);

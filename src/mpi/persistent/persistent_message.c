@@ -34,15 +34,18 @@ struct gpubind_operation *persistent_message(const struct channel *channel, enum
                                              int *result, struct gpubind_error *err)
 {
     const struct gpubind_operation *request = channel->request;
-    const struct arguments arguments = {request->buffer, channel->count, channel->type,
+    const struct arguments arguments = {request->buffer,
+                                        channel->count,
+                                        channel->type,
                                         request->rank,
-                                        channel->internal ? 0 : request->tag, MPI_COMM_NULL};
+                                        channel->internal ? 0 : request->tag,
+                                        MPI_COMM_NULL};
     struct comm *comm = channel->internal ? request->comm->companion : request->comm;
     struct gpubind_operation *message;
 
     *result = MPI_ERR_OTHER;
     message = channel->dense ? copy(channel, call, err)
-                          : message_prepare(&arguments, comm, request->kind, call, result, err);
+                             : message_prepare(&arguments, comm, request->kind, call, result, err);
     if (message && channel->internal)
         message->tag = (int)(channel_sends(channel) ? channel->peer_id : channel->id);
     return message;

@@ -146,8 +146,8 @@ int persistent_queue_go(struct persistent_queue *queue, struct stream_queue *str
     const int n = queue->n;
 
     queue->n = 0;
-    return n > 0 && stream ? stream_queue_add(stream, &ops, queue->starts, n, wait,
-                                              err) : MPI_SUCCESS;
+    return n > 0 && stream ? stream_queue_add(stream, &ops, queue->starts, n, wait, err)
+                           : MPI_SUCCESS;
 }
 
 void persistent_queue_clear(struct persistent_queue *queue)

@@ -85,10 +85,12 @@ static int check(struct channel *channel, gpu_context context, bool capturing,
     if (channel->state == CHANNEL_FAILED)
         error_set(err, "%s", channel->error.text);
     else if (captured && !channel->started)
-        fail(err, channel, "was not started yet, which the first time has to be outside of a "
+        fail(err, channel,
+             "was not started yet, which the first time has to be outside of a "
              "capture");
     else if (captured && channel->by_message)
-        fail(err, channel, "cannot be captured: it does not go between GPUs that reach each other, "
+        fail(err, channel,
+             "cannot be captured: it does not go between GPUs that reach each other, "
              "or its other side is not set up yet");
     else if (!channel->by_message && (captured || !capturing) &&
              channel->request->memory.gpu->context != context)
@@ -132,8 +134,8 @@ static int queue(struct channel *connected, gpu_stream stream, bool capturing,
 }
 
 /* Queues those that are still connected: queueing messages before them released the lock. */
-static int queue_connected(struct gpubind_operation *const *requests, int n,
-                           gpu_stream stream, bool capturing, struct gpubind_error *err)
+static int queue_connected(struct gpubind_operation *const *requests, int n, gpu_stream stream,
+                           bool capturing, struct gpubind_error *err)
 {
     struct channel *connected = NULL, **connected_end = &connected;
     int result = MPI_SUCCESS, queued;
@@ -181,8 +183,8 @@ static void note_start(struct channel *channel, bool capturing)
 /* The stream starts the messages before the exchange and waits for them after it, so that a
  * rank that waits for either has begun both. What can be queued is, whatever else fails. */
 static int queue_all(struct gpubind_operation *const *requests, int n, gpu_stream handle,
-                     struct stream_queue *stream, struct persistent_queue *messages,
-                     bool capturing, struct gpubind_error *err)
+                     struct stream_queue *stream, struct persistent_queue *messages, bool capturing,
+                     struct gpubind_error *err)
 {
     struct gpubind_error why[3];
     int results[3] = {MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS};
@@ -248,9 +250,8 @@ static struct stream_queue *open_stream(struct gpubind_operation *const *request
     return any && !capturing ? stream_queue_open(handle, result, err) : NULL;
 }
 
-static int start_connected(struct gpubind_operation *const *requests, int n,
-                           gpu_stream handle, gpu_context context,
-                           bool capturing, struct gpubind_error *err)
+static int start_connected(struct gpubind_operation *const *requests, int n, gpu_stream handle,
+                           gpu_context context, bool capturing, struct gpubind_error *err)
 {
     int result = MPI_SUCCESS;
     struct stream_queue *stream = open_stream(requests, n, handle, capturing, &result, err);
@@ -262,8 +263,8 @@ static int start_connected(struct gpubind_operation *const *requests, int n,
     return result;
 }
 
-int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
-                               gpu_stream handle, struct gpubind_error *err)
+int persistent_start_on_stream(struct gpubind_operation *const *requests, int n, gpu_stream handle,
+                               struct gpubind_error *err)
 {
     gpu_context context = NULL;
     int capturing = 0, result;

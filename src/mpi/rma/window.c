@@ -227,8 +227,8 @@ static bool all_are_there(const void *argument)
 
 static int wait_for_all(struct gpubind_window *win, struct gpubind_error *err)
 {
-    struct barrier barrier = {.win = win, .request = MPI_REQUEST_NULL, .gone = -1,
-                              .looked = clock_seconds()};
+    struct barrier barrier = {
+        .win = win, .request = MPI_REQUEST_NULL, .gone = -1, .looked = clock_seconds()};
 
     if (progress_wait_for(all_are_there, &barrier, 3600) && barrier.gone < 0 && !barrier.failed)
         return MPI_SUCCESS;

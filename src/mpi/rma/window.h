@@ -11,17 +11,17 @@
 struct window_part {
     uint64_t nbytes, nsignals;
     gpu_address data, signals; /* as mapped here; 0: not mapped, or of no bytes */
-    struct mapping *mapping;    /* NULL: this rank's own part, or not mapped */
+    struct mapping *mapping;   /* NULL: this rank's own part, or not mapped */
 };
 
 struct gpubind_window {
     struct gpubind_window *next;
-    struct comm *comm;  /* whose error handler is called */
-    MPI_Comm own_comm;  /* for collective calls; the application may free its communicator */
+    struct comm *comm; /* whose error handler is called */
+    MPI_Comm own_comm; /* for collective calls; the application may free its communicator */
     struct window_remote *remote; /* NULL: every rank has mapped every part */
-    struct gpu *gpu;    /* NULL: this rank has none */
-    int held;           /* some rank detached while a stream was held, and unmaps later */
-    gpu_address memory, table; /* this rank's part, and gpubind_device_win; 0: none */
+    struct gpu *gpu;              /* NULL: this rank has none */
+    int held;                     /* some rank detached while a stream was held, and unmaps later */
+    gpu_address memory, table;    /* this rank's part, and gpubind_device_win; 0: none */
     int rank, n;
     struct window_part parts[];
 };

@@ -10,9 +10,9 @@
 
 /* ---- messages */
 
-struct gpubind_operation *window_message(const struct gpubind_window *win,
-                                         enum request_kind kind, int rank, int tag,
-                                         const struct memory *memory, uint64_t nbytes)
+struct gpubind_operation *window_message(const struct gpubind_window *win, enum request_kind kind,
+                                         int rank, int tag, const struct memory *memory,
+                                         uint64_t nbytes)
 {
     struct comm *comm = win->remote->comm;
     struct gpubind_operation *operation = request_make(kind);
@@ -70,8 +70,8 @@ bool window_is_out_of_reach(const struct gpubind_window *win, int rank)
 {
     const struct window_part *part = &win->parts[rank];
 
-    return win->gpu && ((part->nbytes > 0 && !part->data) ||
-                        (part->nsignals > 0 && !part->signals));
+    return win->gpu &&
+           ((part->nbytes > 0 && !part->data) || (part->nsignals > 0 && !part->signals));
 }
 
 bool window_is_idle(const struct gpubind_window *win)

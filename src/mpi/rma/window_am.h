@@ -35,12 +35,12 @@ struct window_reply {
 
 /* State of a window some of whose ranks have not mapped each other's part. */
 struct window_remote {
-    struct comm *comm;   /* attached to the window's own communicator */
+    struct comm *comm; /* attached to the window's own communicator */
     uint32_t next_number;
-    int origin_pending;  /* commands of this rank that are not complete */
-    int target_pending;  /* commands of others that are not complete here */
-    int origins;         /* ranks that may send commands */
-    bool accepts[];      /* by rank: it executes this rank's commands */
+    int origin_pending; /* commands of this rank that are not complete */
+    int target_pending; /* commands of others that are not complete here */
+    int origins;        /* ranks that may send commands */
+    bool accepts[];     /* by rank: it executes this rank's commands */
 };
 
 /* Collective: finds out which ranks need commands, and prepares for them. An MPI error
@@ -75,13 +75,13 @@ extern const struct module window_module;
 
 /* ---- messages of the window, for both */
 
-struct gpubind_operation *window_message(const struct gpubind_window *win,
-                                         enum request_kind kind, int rank, int tag,
-                                         const struct memory *memory, uint64_t nbytes);
+struct gpubind_operation *window_message(const struct gpubind_window *win, enum request_kind kind,
+                                         int rank, int tag, const struct memory *memory,
+                                         uint64_t nbytes);
 /* The same with host memory of the library. */
 struct gpubind_operation *window_host_message(const struct gpubind_window *win,
-                                              enum request_kind kind, int rank, int tag,
-                                              void *at, uint64_t nbytes);
+                                              enum request_kind kind, int rank, int tag, void *at,
+                                              uint64_t nbytes);
 void window_send(struct gpubind_operation *send);
 /* Ends the message if its rank is gone. operation may be NULL. */
 void window_look_after(struct gpubind_operation *operation);

@@ -99,19 +99,19 @@ static int make_mine(struct gpubind_window *win, struct gpubind_error *err)
     return result;
 }
 
-static void fill_part(const struct gpubind_window *win, int result,
-                      const struct gpubind_error *err, struct rank_part *rank_part)
+static void fill_part(const struct gpubind_window *win, int result, const struct gpubind_error *err,
+                      struct rank_part *rank_part)
 {
     const struct window_part *mine = &win->parts[win->rank];
     struct memory memory;
 
-    *rank_part = (struct rank_part){.result = result, .nbytes = mine->nbytes,
-                                    .nsignals = mine->nsignals};
+    *rank_part = (struct rank_part){
+        .result = result, .nbytes = mine->nbytes, .nsignals = mine->nsignals};
     if (result != MPI_SUCCESS)
         memcpy(rank_part->why, err->text, sizeof rank_part->why - 1);
     else if (win->memory)
         rank_part->shared = memory_of((const void *)(uintptr_t)win->memory, &memory, NULL) == 0 &&
-                       memory_export_of(&memory, &rank_part->memory);
+                            memory_export_of(&memory, &rank_part->memory);
     rank_part->memory.start = win->memory;
 }
 
@@ -170,8 +170,7 @@ static int upload(const struct gpubind_window *win, struct gpubind_error *err)
         parts[rank].nsignals = part->nsignals;
     }
     entered = gpu_enter(win->gpu);
-    status = gpu_upload_async(win->table, table, nbytes,
-                              win->gpu->streams[GPU_OUT]);
+    status = gpu_upload_async(win->table, table, nbytes, win->gpu->streams[GPU_OUT]);
     if (status == GPU_OK)
         status = gpu_stream_synchronize(win->gpu->streams[GPU_OUT]);
     gpu_leave(entered);
@@ -185,8 +184,7 @@ static int upload(const struct gpubind_window *win, struct gpubind_error *err)
 /* Exchanges what the ranks tell. An MPI error class, the same on all ranks: that of the lowest
  * rank that failed. */
 static int exchange(const struct gpubind_window *win, const struct rank_part *mine,
-                    struct rank_part *parts_of_all,
-                    struct gpubind_error *err)
+                    struct rank_part *parts_of_all, struct gpubind_error *err)
 {
     library_unlock();
     PMPI_Allgather(mine, sizeof *mine, MPI_BYTE, parts_of_all, sizeof *parts_of_all, MPI_BYTE,
@@ -224,8 +222,7 @@ static int make_all(struct gpubind_window *win, struct rank_part *parts_of_all, 
 
 static struct gpubind_window *prepare(struct comm *comm, size_t nbytes, int nsignals)
 {
-    struct gpubind_window *win =
-        calloc(1, sizeof *win + (size_t)comm->size * sizeof *win->parts);
+    struct gpubind_window *win = calloc(1, sizeof *win + (size_t)comm->size * sizeof *win->parts);
 
     if (!win)
         return NULL;

@@ -18,7 +18,7 @@ struct rank_offer {
     int32_t has_gpu, good;
     char why[160]; /* when not good */
     struct fd_address address;
-    uint64_t network; /* its network namespace, in which address is valid */
+    uint64_t network;         /* its network namespace, in which address is valid */
     uint64_t id, start, size; /* of its part; size 0: none */
 };
 
@@ -26,7 +26,7 @@ struct making {
     struct gpubind_window *win;
     struct rank_offer mine, *offers;
     struct fd_peer *others; /* by rank */
-    int socket, fd;          /* -1: none */
+    int socket, fd;         /* -1: none */
 };
 
 /* Why sharing failed after all ranks had found it possible; it would fail again for later windows,
@@ -95,8 +95,8 @@ static int make(struct making *making, uint64_t nbytes, struct gpubind_error *er
 static int map(struct making *making, int rank, struct gpubind_error *err)
 {
     const struct rank_offer *rank_offer = &making->offers[rank];
-    const struct memory_export shared = {rank_offer->id, rank_offer->start,
-                                         rank_offer->size, {{0}}};
+    const struct memory_export shared = {
+        rank_offer->id, rank_offer->start, rank_offer->size, {{0}}};
     struct gpubind_window *win = making->win;
     gpu_address at = 0;
 
@@ -116,14 +116,14 @@ static int map_all(struct making *making, struct gpubind_error *err)
 
     for (int rank = 0; rank < win->n; rank++)
         making->others[rank] = (struct fd_peer){
-            .address = making->offers[rank].address, .fd = -1,
+            .address = making->offers[rank].address,
+            .fd = -1,
             .takes = rank != win->rank && takes_part(making, rank) && making->fd >= 0,
-            .gives = rank != win->rank && takes_part(making,
-                                                     rank) && making->offers[rank].size > 0};
+            .gives = rank != win->rank && takes_part(making, rank) &&
+                     making->offers[rank].size > 0};
     library_unlock();
     status = fd_exchange_all(making->socket, making->others, win->n, win->rank,
-                             &making->mine.address,
-                             making->fd, err);
+                             &making->mine.address, making->fd, err);
     library_lock();
     for (int rank = 0; rank < win->n && status == 0; rank++)
         if (making->others[rank].gives)
@@ -203,18 +203,23 @@ static void report(const struct making *making, int bad)
         fprintf(stderr, "gpubind: rank %d: a window of this node is shown by file descriptors\n",
                 win->rank);
     else
-        fprintf(stderr, "gpubind: rank %d: a window of this node is shown by IPC handles; rank %d: "
-                "%.159s\n", win->rank, bad,
+        fprintf(stderr,
+                "gpubind: rank %d: a window of this node is shown by IPC handles; rank %d: "
+                "%.159s\n",
+                win->rank, bad,
                 making->offers[bad].good ? "it is in another network namespace"
-                                        : making->offers[bad].why);
+                                         : making->offers[bad].why);
 }
 
 void window_memory_make(struct gpubind_window *win, bool willing, uint64_t nbytes)
 {
     const size_t n = (size_t)win->n;
-    struct making making = {.win = win, .mine = {.has_gpu = win->gpu != NULL},
+    struct making making = {.win = win,
+                            .mine = {.has_gpu = win->gpu != NULL},
                             .offers = calloc(n, sizeof *making.offers),
-                            .others = calloc(n, sizeof *making.others), .socket = -1, .fd = -1};
+                            .others = calloc(n, sizeof *making.others),
+                            .socket = -1,
+                            .fd = -1};
     int bad;
 
     if (!making.offers || !making.others) /* the other ranks wait in a collective call */

@@ -48,8 +48,8 @@ static void start(void *what)
     window_send(op->command_send);
     if (!(command->op_flags & WINDOW_OP_PUT))
         return;
-    op->data = window_message(win, REQUEST_SEND, target, window_data_tag(command),
-                              &op->memory, command->nbytes);
+    op->data = window_message(win, REQUEST_SEND, target, window_data_tag(command), &op->memory,
+                              command->nbytes);
     window_send(op->data);
 }
 
@@ -137,8 +137,10 @@ static int check(const struct gpubind_window *win, int target, struct gpubind_er
     if (win->remote && win->remote->accepts[target])
         return 0;
     if (comm->domain->peers[comm->domain_ranks[target]].local < 0)
-        return error_set(err, "the window of rank %d is reached by MPI: calls on streams need "
-                         "MPI_THREAD_MULTIPLE there, and MPI was initialised with less", target);
+        return error_set(err,
+                         "the window of rank %d is reached by MPI: calls on streams need "
+                         "MPI_THREAD_MULTIPLE there, and MPI was initialised with less",
+                         target);
     return error_set(err, "the window of rank %d cannot be reached", target);
 }
 
@@ -178,8 +180,8 @@ static int queue(struct gpubind_window *win, int target, const struct window_com
 }
 
 int window_queue_command(struct gpubind_window *win, int target,
-                         const struct window_command *command,
-                         const void *buffer, gpu_stream handle, struct gpubind_error *err)
+                         const struct window_command *command, const void *buffer,
+                         gpu_stream handle, struct gpubind_error *err)
 {
     struct stream_queue *stream;
     int result = MPI_ERR_OTHER;
@@ -215,7 +217,7 @@ static bool is_past(void *unused, int *result, struct gpubind_error *err)
 static const struct stream_work_ops wait_ops = {end_wait, end_wait, is_past, NULL, NULL};
 
 static int queue_wait(const struct gpubind_window *win, gpu_address signal, uint64_t value,
-                       gpu_stream stream, struct gpubind_error *err)
+                      gpu_stream stream, struct gpubind_error *err)
 {
     int capturing = 0, status = gpu_stream_is_capturing(stream, &capturing);
     struct free_guard *guard = status != GPU_OK || capturing ? NULL
@@ -236,7 +238,7 @@ static int queue_wait(const struct gpubind_window *win, gpu_address signal, uint
 }
 
 static int queue_library_wait(const struct gpubind_window *win, gpu_address signal, uint64_t value,
-                gpu_stream handle, struct gpubind_error *err)
+                              gpu_stream handle, struct gpubind_error *err)
 {
     int result;
     struct stream_queue *stream = stream_queue_open(handle, &result, err);

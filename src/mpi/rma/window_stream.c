@@ -80,8 +80,7 @@ static int queue_copy(const struct request *request, bool put)
 
     if (request->nbytes == 0)
         return GPU_OK;
-    return gpu_copy_async(put ? there : here, put ? here : there, request->nbytes,
-                          request->stream);
+    return gpu_copy_async(put ? there : here, put ? here : there, request->nbytes, request->stream);
 }
 
 static int queue_get(const struct request *request, unsigned long long unused)
@@ -99,8 +98,7 @@ static int queue_put(const struct request *request, unsigned long long unused)
 /* The write is ordered after the stream's earlier work. */
 static int queue_signal(const struct request *request, unsigned long long value)
 {
-    return gpu_stream_write64(request->stream, signal_address(request), value,
-                              0);
+    return gpu_stream_write64(request->stream, signal_address(request), value, 0);
 }
 
 static int queue_put_signal(const struct request *request, unsigned long long value)
@@ -114,24 +112,26 @@ static int queue_put_signal(const struct request *request, unsigned long long va
 
 /* The same as a command, for a part that is not mapped here. */
 static int queue_command(const struct request *request, bool get, unsigned long long value,
-               struct gpubind_error *err)
+                         struct gpubind_error *err)
 {
-    const struct window_command command = {
-        .op_flags = (request->nbytes == 0 ? 0 : get ? WINDOW_OP_GET : WINDOW_OP_PUT) |
-                 (request->signals ? WINDOW_OP_SIGNAL : 0),
-        .offset = request->offset, .nbytes = request->nbytes,
-        .signal = (uint64_t)request->signal, .value = value};
+    const struct window_command command = {.op_flags = (request->nbytes == 0 ? 0
+                                                        : get                ? WINDOW_OP_GET
+                                                                             : WINDOW_OP_PUT) |
+                                                       (request->signals ? WINDOW_OP_SIGNAL : 0),
+                                           .offset = request->offset,
+                                           .nbytes = request->nbytes,
+                                           .signal = (uint64_t)request->signal,
+                                           .value = value};
 
     if (!command.op_flags)
         return MPI_SUCCESS;
     return window_queue_command(request->win, request->target, &command, request->buffer,
-                                request->stream,
-                                err);
+                                request->stream, err);
 }
 
 static int try(const struct request *request,
-               int (*what)(const struct request *, unsigned long long),
-               unsigned long long value, struct gpubind_error *err)
+               int (*what)(const struct request *, unsigned long long), unsigned long long value,
+               struct gpubind_error *err)
 {
     int status, result = check(request, err);
     bool entered;
@@ -156,8 +156,7 @@ static int try(const struct request *request,
 }
 
 /* what: NULL is a wait for a signal of this rank. */
-static int queue(struct request request,
-                 int (*what)(const struct request *, unsigned long long),
+static int queue(struct request request, int (*what)(const struct request *, unsigned long long),
                  unsigned long long value)
 {
     struct gpubind_error err;
@@ -179,9 +178,13 @@ static int queue(struct request request,
 int gpubind_put_on_stream(const void *buf, size_t nbytes, int target, size_t offset,
                           gpubind_win win, gpubind_stream stream)
 {
-    const struct request request = {.call = "gpubind_put_on_stream", .win = win,
-                                    .target = target, .stream = stream, .offset = offset,
-                                    .nbytes = nbytes, .buffer = buf};
+    const struct request request = {.call = "gpubind_put_on_stream",
+                                    .win = win,
+                                    .target = target,
+                                    .stream = stream,
+                                    .offset = offset,
+                                    .nbytes = nbytes,
+                                    .buffer = buf};
 
     return queue(request, queue_put, 0);
 }
@@ -189,9 +192,13 @@ int gpubind_put_on_stream(const void *buf, size_t nbytes, int target, size_t off
 int gpubind_get_on_stream(void *buf, size_t nbytes, int target, size_t offset, gpubind_win win,
                           gpubind_stream stream)
 {
-    const struct request request = {.call = "gpubind_get_on_stream", .win = win,
-                                    .target = target, .stream = stream, .offset = offset,
-                                    .nbytes = nbytes, .buffer = buf};
+    const struct request request = {.call = "gpubind_get_on_stream",
+                                    .win = win,
+                                    .target = target,
+                                    .stream = stream,
+                                    .offset = offset,
+                                    .nbytes = nbytes,
+                                    .buffer = buf};
 
     return queue(request, queue_get, 0);
 }
@@ -199,8 +206,11 @@ int gpubind_get_on_stream(void *buf, size_t nbytes, int target, size_t offset, g
 int gpubind_signal_on_stream(int signal, unsigned long long value, int target, gpubind_win win,
                              gpubind_stream stream)
 {
-    const struct request request = {.call = "gpubind_signal_on_stream", .win = win,
-                                    .target = target, .stream = stream, .signals = true,
+    const struct request request = {.call = "gpubind_signal_on_stream",
+                                    .win = win,
+                                    .target = target,
+                                    .stream = stream,
+                                    .signals = true,
                                     .signal = signal};
 
     return queue(request, queue_signal, value);
@@ -210,9 +220,14 @@ int gpubind_put_signal_on_stream(const void *buf, size_t nbytes, int signal,
                                  unsigned long long value, int target, size_t offset,
                                  gpubind_win win, gpubind_stream stream)
 {
-    const struct request request = {.call = "gpubind_put_signal_on_stream", .win = win,
-                                    .target = target, .stream = stream, .offset = offset,
-                                    .nbytes = nbytes, .buffer = buf, .signals = true,
+    const struct request request = {.call = "gpubind_put_signal_on_stream",
+                                    .win = win,
+                                    .target = target,
+                                    .stream = stream,
+                                    .offset = offset,
+                                    .nbytes = nbytes,
+                                    .buffer = buf,
+                                    .signals = true,
                                     .signal = signal};
 
     return queue(request, queue_put_signal, value);
@@ -221,8 +236,11 @@ int gpubind_put_signal_on_stream(const void *buf, size_t nbytes, int signal,
 int gpubind_wait_signal_on_stream(int signal, unsigned long long value, gpubind_win win,
                                   gpubind_stream stream)
 {
-    const struct request request = {.call = "gpubind_wait_signal_on_stream", .win = win,
-                                    .stream = stream, .signals = true, .signal = signal};
+    const struct request request = {.call = "gpubind_wait_signal_on_stream",
+                                    .win = win,
+                                    .stream = stream,
+                                    .signals = true,
+                                    .signal = signal};
 
     return queue(request, NULL, value);
 }

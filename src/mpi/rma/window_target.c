@@ -64,8 +64,7 @@ static void command_arrived(struct comm *comm, const struct incoming_msg *incomi
     op->win = comm->window;
     op->origin = incoming->header.source;
     op->win->remote->target_pending++;
-    op->operation = window_host_message(op->win, REQUEST_RECEIVE, op->origin,
-                                        WINDOW_TAG,
+    op->operation = window_host_message(op->win, REQUEST_RECEIVE, op->origin, WINDOW_TAG,
                                         &op->command, sizeof op->command);
     *all_end = op;
     all_end = &op->next;
@@ -81,8 +80,8 @@ static void reply(struct target_op *op, int result, const char *why)
     op->reply.result = result;
     snprintf(op->reply.why, sizeof op->reply.why, "%.199s", why);
     op->step = REPLYING;
-    trace(TRACE_RMA, "command %u of rank %d is complete%s%s", op->command.number,
-          op->origin, result == MPI_SUCCESS ? "" : ": ", result == MPI_SUCCESS ? "" : why);
+    trace(TRACE_RMA, "command %u of rank %d is complete%s%s", op->command.number, op->origin,
+          result == MPI_SUCCESS ? "" : ": ", result == MPI_SUCCESS ? "" : why);
     op->operation = window_host_message(op->win, REQUEST_SEND, op->origin,
                                         window_reply_tag(&op->command), &op->reply,
                                         sizeof op->reply);
@@ -130,10 +129,8 @@ static void move(struct target_op *op)
     if (memory_of((const void *)(uintptr_t)at, &memory, &err) < 0)
         memory = (struct memory){.address = at, .gpu = win->gpu};
     op->step = put ? RECEIVING : SENDING;
-    op->operation = window_message(win, put ? REQUEST_RECEIVE : REQUEST_SEND,
-                                   op->origin,
-                                   put ? window_data_tag(command)
-                                       : window_reply_tag(command),
+    op->operation = window_message(win, put ? REQUEST_RECEIVE : REQUEST_SEND, op->origin,
+                                   put ? window_data_tag(command) : window_reply_tag(command),
                                    &memory, command->nbytes);
     if (put)
         match_receive(op->operation);

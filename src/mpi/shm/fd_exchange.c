@@ -67,8 +67,11 @@ static int give(int socket, const struct fd_peer *other, int me, int fd, struct 
     struct iovec part = {&datagram, sizeof datagram};
     union control control = {{0}};
     struct sockaddr_un to;
-    struct msghdr message = {.msg_name = &to, .msg_namelen = name(other->address.name, &to),
-                             .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+    struct msghdr message = {.msg_name = &to,
+                             .msg_namelen = name(other->address.name, &to),
+                             .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
                              .msg_controllen = sizeof control.bytes};
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
 
@@ -102,7 +105,9 @@ static int take(int socket, struct fd_peer *others, int n, uint64_t token,
     struct datagram datagram = {0};
     struct iovec part = {&datagram, sizeof datagram};
     union control control = {{0}};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
                              .msg_controllen = CMSG_LEN(sizeof(int))}; /* one, no more */
     ssize_t nbytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int fd;

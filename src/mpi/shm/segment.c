@@ -22,8 +22,7 @@ static size_t rings_at(void)
 
 static size_t rtrs_at(const struct segment *segment)
 {
-    return rings_at() +
-           whole_pages((size_t)segment->n * segment->ring_entries * sizeof(uint64_t));
+    return rings_at() + whole_pages((size_t)segment->n * segment->ring_entries * sizeof(uint64_t));
 }
 
 static size_t descriptors_at(const struct segment *segment)
@@ -49,7 +48,7 @@ static void measure(struct segment *segment)
     segment->ring_entries = (uint64_t)segment->ndescriptors;
     segment->bounce_at = eager_at(segment) + (size_t)segment->neager * EAGER_BYTES;
     segment->iov_advert_at = segment->bounce_at + (size_t)BOUNCE_BUFFERS * BOUNCE_BYTES +
-                         (size_t)segment->n * RESERVE_BOUNCE_BYTES;
+                             (size_t)segment->n * RESERVE_BOUNCE_BYTES;
     segment->part_bytes = segment->iov_advert_at + iov_advert_bytes(IOV_ADVERT_MAX);
     segment->nbytes = segment->part_bytes * (size_t)segment->n;
 }
@@ -90,8 +89,7 @@ char *segment_bounce(const struct segment *segment, int rank)
     return part(segment, rank) + segment->bounce_at;
 }
 
-char *segment_data(const struct segment *segment, int rank, enum segment_data data,
-                   size_t *nbytes)
+char *segment_data(const struct segment *segment, int rank, enum segment_data data, size_t *nbytes)
 {
     if (data == SEGMENT_BOUNCE) {
         *nbytes = (size_t)BOUNCE_BUFFERS * BOUNCE_BYTES;
@@ -104,8 +102,7 @@ char *segment_data(const struct segment *segment, int rank, enum segment_data da
 /* Allocates pages of this rank's part. */
 static bool allocate(const struct segment *segment, size_t from, size_t nbytes)
 {
-    return shm_file_allocate(segment->fd, segment->part_bytes * (size_t)segment->me + from,
-                             nbytes);
+    return shm_file_allocate(segment->fd, segment->part_bytes * (size_t)segment->me + from, nbytes);
 }
 
 bool segment_allocate_bounce(const struct segment *segment)
@@ -121,7 +118,7 @@ bool segment_allocate_eager(const struct segment *segment)
 bool segment_allocate_descriptors(const struct segment *segment, int from, int to)
 {
     return allocate(segment, descriptors_at(segment) + (size_t)from * sizeof(struct descriptor),
-                   (size_t)(to - from) * sizeof(struct descriptor));
+                    (size_t)(to - from) * sizeof(struct descriptor));
 }
 
 struct iov_advert *segment_iov_advert(const struct segment *segment, int rank)

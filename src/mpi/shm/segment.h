@@ -34,20 +34,20 @@
 
 enum descriptor_state {
     DESCRIPTOR_FREE,
-    DESCRIPTOR_RTS,     /* sender: in the ring */
-    DESCRIPTOR_MATCHED,    /* receiver: it copies */
-    DESCRIPTOR_CTS,    /* receiver: the sender shall move the data through a bounce buffer */
-    DESCRIPTOR_EAGER_COPY, /* sender: it copies the data to the eager buffer */
-    DESCRIPTOR_EAGER_READY,  /* sender: the data are in the eager buffer */
-    DESCRIPTOR_FIN      /* receiver: the sender may forget it */
+    DESCRIPTOR_RTS,         /* sender: in the ring */
+    DESCRIPTOR_MATCHED,     /* receiver: it copies */
+    DESCRIPTOR_CTS,         /* receiver: the sender shall move the data through a bounce buffer */
+    DESCRIPTOR_EAGER_COPY,  /* sender: it copies the data to the eager buffer */
+    DESCRIPTOR_EAGER_READY, /* sender: the data are in the eager buffer */
+    DESCRIPTOR_FIN          /* receiver: the sender may forget it */
 };
 
 struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct wire_header header;
-    uint32_t bounce_on_gpu;   /* CTS: set, with what follows, before the first chunk */
-    uint64_t bounce_offset;   /* in the sender's bounce buffers, or in its GPU's */
+    uint32_t bounce_on_gpu; /* CTS: set, with what follows, before the first chunk */
+    uint64_t bounce_offset; /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
     uint64_t bounce_id, bounce_start, bounce_size;
     char bounce_handle[64];
@@ -63,22 +63,22 @@ enum rtr_state { RTR_NONE, RTR_OPEN, RTR_MATCHED, RTR_DONE, RTR_FAILED };
 /* A receive that waits for one sender tells it where the data may go. */
 struct rtr {
     _Atomic uint32_t state;
-    _Atomic uint32_t ready;  /* earlier GPU work on the buffer is done */
+    _Atomic uint32_t ready; /* earlier GPU work on the buffer is done */
     uint64_t context;
-    int32_t tag;             /* or MPI_ANY_TAG */
-    uint32_t strided;        /* the data go to layout, not to capacity bytes at address */
-    uint64_t sequence;       /* of the message that it fits */
-    uint64_t capacity;       /* bytes */
+    int32_t tag;       /* or MPI_ANY_TAG */
+    uint32_t strided;  /* the data go to layout, not to capacity bytes at address */
+    uint64_t sequence; /* of the message that it fits */
+    uint64_t capacity; /* bytes */
     uint64_t address, id, start, size;
     char handle[64];
     struct strided_buffer layout;
-    uint64_t iov_name;       /* or to the pieces of that name; 0: to layout */
+    uint64_t iov_name; /* or to the pieces of that name; 0: to layout */
     uint64_t niov;
     int64_t extent;
-    uint64_t nbytes;         /* written by the sender, with */
+    uint64_t nbytes; /* written by the sender, with */
     int32_t got_tag;
     uint32_t got_type;
-    uint32_t mapped;         /* and: it maps the allocation now */
+    uint32_t mapped; /* and: it maps the allocation now */
 };
 
 struct iov_advert {
@@ -97,8 +97,8 @@ struct futex_waiter {
 struct rank_ctrl {
     _Atomic uint32_t left;   /* the rank uses the segment no more, and maps no rank's memory */
     _Atomic uint32_t warned; /* of rank 0: warnings that the node has had, by bit */
-    _Alignas(128) _Atomic uint32_t senders; /* ranks that have ever sent to it */
-    _Alignas(128) _Atomic uint64_t acks; /* increased when one of its descriptors changes */
+    _Alignas(128) _Atomic uint32_t senders;   /* ranks that have ever sent to it */
+    _Alignas(128) _Atomic uint64_t acks;      /* increased when one of its descriptors changes */
     _Alignas(128) struct futex_waiter waiter; /* its progress thread */
 };
 
@@ -130,8 +130,7 @@ struct iov_advert *segment_iov_advert(const struct segment *segment, int rank);
 char *segment_bounce(const struct segment *segment, int rank);
 /* The areas of a rank's part that are page-locked, each when it is first used. */
 enum segment_data { SEGMENT_EAGER, SEGMENT_BOUNCE, SEGMENT_DATA };
-char *segment_data(const struct segment *segment, int rank, enum segment_data data,
-                   size_t *nbytes);
+char *segment_data(const struct segment *segment, int rank, enum segment_data data, size_t *nbytes);
 /* Allocate the pages of areas of this rank's part, unless they are there. false: no memory. */
 bool segment_allocate_bounce(const struct segment *segment);
 bool segment_allocate_eager(const struct segment *segment);

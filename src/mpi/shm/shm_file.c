@@ -56,8 +56,10 @@ static int resize(int fd, size_t nbytes, struct gpubind_error *err)
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < nbytes)
-        return error_set(err, "%zu bytes of shared memory are more than a file may have "
-                         "(ulimit -f)", nbytes);
+        return error_set(err,
+                         "%zu bytes of shared memory are more than a file may have "
+                         "(ulimit -f)",
+                         nbytes);
     if (ftruncate(fd, (off_t)nbytes) < 0)
         return error_set(err, "%zu bytes of shared memory cannot be had: %s", nbytes,
                          strerror(errno));
@@ -91,14 +93,15 @@ struct rank_socket {
 
 /* Rank 0 sends first and tells the others whether it could, before they wait to receive. */
 static int pass_to_batch(MPI_Comm node, const struct rank_socket *sockets, struct fd_peer *others,
-                           int first, int *fd, struct gpubind_error *err)
+                         int first, int *fd, struct gpubind_error *err)
 {
     int me, n, status = 0, sent;
 
     PMPI_Comm_rank(node, &me);
     PMPI_Comm_size(node, &n);
     for (int i = 0; i < n; i++)
-        others[i] = (struct fd_peer){.address = sockets[i].address, .fd = -1,
+        others[i] = (struct fd_peer){.address = sockets[i].address,
+                                     .fd = -1,
                                      .takes = me == 0 && i >= first && i < first + BATCH};
     if (me == 0)
         status = fd_exchange_all(sockets[0].socket, others, n, 0, &sockets[0].address, *fd, err);
@@ -113,7 +116,7 @@ static int pass_to_batch(MPI_Comm node, const struct rank_socket *sockets, struc
 }
 
 static int pass_on(MPI_Comm node, int socket, const struct fd_address *address, int *fd,
-                     struct gpubind_error *err)
+                   struct gpubind_error *err)
 {
     const struct rank_socket mine = {*address, socket};
     struct fd_peer *others;

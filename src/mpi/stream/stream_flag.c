@@ -76,6 +76,5 @@ int stream_flag_queue_write(const struct stream_flag *flag, gpu_stream stream)
 
 int stream_flag_queue_wait(const struct stream_flag *flag, gpu_stream stream)
 {
-    return gpu_stream_wait32(stream, address(flag), flag->value,
-                             GPU_WAIT_GEQ);
+    return gpu_stream_wait32(stream, address(flag), flag->value, GPU_WAIT_GEQ);
 }

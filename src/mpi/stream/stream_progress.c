@@ -10,7 +10,7 @@
 #include "mpi/stream/stream_queue_internal.h"
 
 #define LOOK_AFTER_INTERVAL 0.1 /* seconds */
-#define UNAWAITED_MAX 64 /* entries without a wait that one step looks at */
+#define UNAWAITED_MAX 64        /* entries without a wait that one step looks at */
 
 static _Atomic int busy; /* entries and quiets of all streams */
 static _Atomic unsigned events;
@@ -232,8 +232,10 @@ static void clear(void)
 
         stream_queues = stream->next;
         if (stream->result != MPI_SUCCESS)
-            warn_once(WARN_STREAM, "a message on a stream went wrong, and no later call with "
-                      "the stream asked: %.450s", stream->error.text);
+            warn_once(WARN_STREAM,
+                      "a message on a stream went wrong, and no later call with "
+                      "the stream asked: %.450s",
+                      stream->error.text);
         stream_flag_give(stream->reached);
         free(stream);
     }

@@ -52,9 +52,8 @@ static int ordinal_of(gpu_context context)
 
 static bool is_idle(const struct stream_queue *stream)
 {
-    return !stream->open && !stream->wanted && !stream->queued.first &&
-           !stream->awaited.first && !stream->unawaited.first && !stream->quiets &&
-           stream->result == MPI_SUCCESS &&
+    return !stream->open && !stream->wanted && !stream->queued.first && !stream->awaited.first &&
+           !stream->unawaited.first && !stream->quiets && stream->result == MPI_SUCCESS &&
            stream_flag_has(stream->reached, stream->reached->value);
 }
 
@@ -88,8 +87,8 @@ void stream_queues_forget(gpu_context context)
     }
 }
 
-static struct stream_queue *make(gpu_stream handle, gpu_context context,
-                                 const void *thread, struct gpubind_error *err)
+static struct stream_queue *make(gpu_stream handle, gpu_context context, const void *thread,
+                                 struct gpubind_error *err)
 {
     struct stream_queue *stream;
     struct gpubind_error unheard;
@@ -147,7 +146,7 @@ static int check_capture(const struct stream_queue *stream, struct gpubind_error
     gpu_leave(entered);
     if (status == GPU_CAPTURE_IMPLICIT || (status == GPU_OK && capturing))
         return error_set(err, "the stream is being captured into a graph, where messages cannot "
-                         "be matched; see gpubind_startall_on_stream");
+                              "be matched; see gpubind_startall_on_stream");
     return status == GPU_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
 }
 
@@ -167,8 +166,7 @@ static int check_driver(struct gpubind_error *err)
     return 0;
 }
 
-struct stream_queue *stream_queue_open(gpu_stream handle, int *result,
-                                       struct gpubind_error *err)
+struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gpubind_error *err)
 {
     struct stream_queue *stream;
 
@@ -277,7 +275,9 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
     else
         status = put_in(stream, stream->reached, go, err);
     trace(TRACE_STREAM, "stream %p: call %u is put in%s", (void *)stream->handle, model.number,
-          status < 0 ? ", which fails" : model.wait ? ", and waited for" : "");
+          status < 0   ? ", which fails"
+          : model.wait ? ", and waited for"
+                       : "");
     for (int i = 0; i < n; i++)
         add(stream, &model, whats[i], status == 0);
     if (status < 0 && model.wait)

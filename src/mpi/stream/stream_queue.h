@@ -35,8 +35,7 @@ struct stream_work_ops {
 /* Opens the queue of a stream between library_enter and library_leave: no other thread adds to
  * it until stream_queue_close. NULL with *result and a sentence: the stream is being captured,
  * the driver cannot do it, or work of an earlier call failed, which is returned once. */
-struct stream_queue *stream_queue_open(gpu_stream handle, int *result,
-                                       struct gpubind_error *err);
+struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gpubind_error *err);
 /* The context is gone: a stream of another context may get the same handle. */
 void stream_queues_forget(gpu_context context);
 /* When the stream waits for the completion of the work. */

@@ -31,18 +31,18 @@ struct list {
 struct stream_queue {
     struct stream_queue *next;
     gpu_stream handle;
-    const void *thread;   /* of a per-thread default stream */
-    struct gpu place;     /* its context alone */
-    struct gpu *gpu;      /* whose streams the library copies in; NULL: unknown */
-    bool open;            /* a call is using it, */
-    int wanted;           /* and so many wait to use it */
+    const void *thread;          /* of a per-thread default stream */
+    struct gpu place;            /* its context alone */
+    struct gpu *gpu;             /* whose streams the library copies in; NULL: unknown */
+    bool open;                   /* a call is using it, */
+    int wanted;                  /* and so many wait to use it */
     struct stream_flag *reached; /* the number of the call that the stream has got to */
     /* Entries in their order: not started; started, with a wait; started, without one. */
     struct list queued, awaited, unawaited;
     struct stream_wait *quiets, **quiets_end;
     struct stream_wait *later_wait; /* of STREAM_WAIT_LATER, not put in yet */
-    int waits;            /* that the stream may be in */
-    int result;           /* of the first failure, until a call returns it */
+    int waits;                      /* that the stream may be in */
+    int result;                     /* of the first failure, until a call returns it */
     struct gpubind_error error;
 };
 

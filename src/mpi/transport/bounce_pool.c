@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { WHOLE = BOUNCE_BUFFERS * BOUNCE_BYTES,
-      PRIVATE_WHOLE = BOUNCE_BUFFERS * PRIVATE_BOUNCE_BYTES };
+enum {
+    WHOLE = BOUNCE_BUFFERS * BOUNCE_BYTES,
+    PRIVATE_WHOLE = BOUNCE_BUFFERS * PRIVATE_BOUNCE_BYTES
+};
 
 /* The bounce buffers of one kind lie side by side in one allocation. */
 struct pool {
@@ -93,8 +95,8 @@ static struct pool *make(struct domain *domain, struct gpu *gpu, int use)
     for (int i = 0; i < BOUNCE_BUFFERS; i++) {
         uint64_t offset = (uint64_t)i * (use < 0 ? BOUNCE_BYTES : PRIVATE_BOUNCE_BYTES);
 
-        pool->buffers[i] = (struct bounce_buffer){.gpu = gpu, .domain = domain, .offset = offset,
-                                                  .whole = whole};
+        pool->buffers[i] = (struct bounce_buffer){
+            .gpu = gpu, .domain = domain, .offset = offset, .whole = whole};
         pool->buffers[i].host = host ? host + offset : NULL;
         pool->buffers[i].address = host ? (gpu_address)(uintptr_t)(host + offset) : whole + offset;
     }

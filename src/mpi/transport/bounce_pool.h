@@ -10,12 +10,12 @@
 struct bounce_buffer {
     struct bounce_buffer *next;
     bool taken;
-    struct gpu *gpu;      /* on which it lies; NULL: host memory */
+    struct gpu *gpu;       /* on which it lies; NULL: host memory */
     struct domain *domain; /* in whose segment it lies; NULL: memory of this process */
-    char *host;           /* for the CPU */
-    gpu_address address; /* for copies */
-    uint64_t offset;      /* in the domain's bounce buffers, or in the GPU's allocation */
-    gpu_address whole;   /* that allocation */
+    char *host;            /* for the CPU */
+    gpu_address address;   /* for copies */
+    uint64_t offset;       /* in the domain's bounce buffers, or in the GPU's allocation */
+    gpu_address whole;     /* that allocation */
 };
 
 /* Makes those of the domain's segment, those on that GPU, or (both NULL) those of this process,

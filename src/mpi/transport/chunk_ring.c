@@ -7,7 +7,9 @@
 static const struct {
     uint64_t below;
     size_t chunk;
-} chunks[] = {{256u << 10, 256u << 10}, {4u << 20, 256u << 10}, {24u << 20, 1u << 20},
+} chunks[] = {{256u << 10, 256u << 10},
+              {4u << 20, 256u << 10},
+              {24u << 20, 1u << 20},
               {UINT64_MAX, 2u << 20}};
 
 size_t chunk_bytes_of(uint64_t nbytes)
@@ -22,7 +24,8 @@ size_t chunk_bytes_of(uint64_t nbytes)
 void chunk_ring_init(struct chunk_ring *ring, const struct gpubind_operation *operation,
                      uint64_t nbytes, uint64_t chunk_bytes, uint64_t depth)
 {
-    *ring = (struct chunk_ring){.operation = operation, .nbytes = nbytes,
+    *ring = (struct chunk_ring){.operation = operation,
+                                .nbytes = nbytes,
                                 .chunk_bytes = chunk_bytes,
                                 .nchunks = (nbytes + chunk_bytes - 1) / chunk_bytes,
                                 .depth = depth};

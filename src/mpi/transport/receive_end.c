@@ -12,8 +12,7 @@ bool receive_make_dense(struct gpubind_operation *receive)
     return false;
 }
 
-void receive_finish(struct gpubind_operation *receive, int status,
-                    const struct gpubind_error *err)
+void receive_finish(struct gpubind_operation *receive, int status, const struct gpubind_error *err)
 {
     if (receive->mapping)
         mapping_done(receive->mapping);

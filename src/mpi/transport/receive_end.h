@@ -10,7 +10,6 @@
 bool receive_make_dense(struct gpubind_operation *receive);
 /* The data are there, or (status -1) will not be: closes what the receive has mapped, tells the
  * sender, and ends the receive. */
-void receive_finish(struct gpubind_operation *receive, int status,
-                    const struct gpubind_error *err);
+void receive_finish(struct gpubind_operation *receive, int status, const struct gpubind_error *err);
 
 #endif

@@ -54,7 +54,8 @@ static void add(struct gpubind_operation *receive, gpu_address from, bool device
     if (!get)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     /* One end is GPU memory; to the host it is the GPU that the data come from. */
-    *get = (struct get){.receive = receive, .gpu = receive->memory.gpu,
+    *get = (struct get){.receive = receive,
+                        .gpu = receive->memory.gpu,
                         .strided = receive->pack && device,
                         .copy = {receive->memory.address, from, receive->got_bytes, device}};
     if (!get->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
@@ -103,8 +104,8 @@ static struct mapping *map(struct gpubind_operation *receive, const struct wire_
     mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &err);
     if (!mapping) {
         receive->peer->no_ipc = true;
-        warn_once(WARN_IPC, "%s (rank %d); messages from there go through host memory",
-                  err.text, receive->source);
+        warn_once(WARN_IPC, "%s (rank %d); messages from there go through host memory", err.text,
+                  receive->source);
         return NULL;
     }
     receive->from->mapped = 1;
@@ -251,7 +252,6 @@ void rndv_gets_progress(void)
         return;
     }
     while (npending > 0 && flying < FLIGHTS &&
-           (is_enough() || npending == COPIES_MOST ||
-            (flying == 0 && !more_may_come())))
+           (is_enough() || npending == COPIES_MOST || (flying == 0 && !more_may_come())))
         start(&batches[(oldest + flying) % FLIGHTS]);
 }

@@ -10,7 +10,7 @@
 
 #define FIRST_TAG 16
 #define WHOLE ((uint64_t)1 << 30) /* bytes of each message without chunks */
-#define TAGS 16384 /* MPI promises 32767 */
+#define TAGS 16384                /* MPI promises 32767 */
 
 struct transfer {
     struct transfer *next;
@@ -118,10 +118,10 @@ static void begin_message(struct transfer *transfer, uint64_t chunk)
 {
     const struct gpubind_operation *operation = transfer->operation;
     void *at = (void *)(uintptr_t)(transfer->straight
-                                            ? chunk_ring_in_message(&transfer->ring, chunk)
-                                            : chunk_ring_in_bounce(&transfer->ring, chunk));
-    int n = transfer->sending && transfer->failed ? 0 : (int)chunk_ring_nbytes(&transfer->ring,
-                                                                               chunk);
+                                       ? chunk_ring_in_message(&transfer->ring, chunk)
+                                       : chunk_ring_in_bounce(&transfer->ring, chunk));
+    int n = transfer->sending && transfer->failed ? 0
+                                                  : (int)chunk_ring_nbytes(&transfer->ring, chunk);
     int rank = operation->peer->domain_rank, status;
     MPI_Request *request = &transfer->requests[chunk % CHUNKS_AHEAD_MOST];
 
@@ -139,8 +139,7 @@ static void begin_message(struct transfer *transfer, uint64_t chunk)
 
 static void begin_copy(struct transfer *transfer, uint64_t chunk)
 {
-    if (chunk_ring_copy(&transfer->ring, chunk, transfer->sending,
-                        &transfer->operation->error) < 0)
+    if (chunk_ring_copy(&transfer->ring, chunk, transfer->sending, &transfer->operation->error) < 0)
         transfer->failed = true;
 }
 
@@ -251,8 +250,7 @@ static void take_bounce(struct transfer *transfer)
         return;
     transfer->unanswered = false;
     net_msg_reply(operation->domain, operation->peer, transfer->asked_by,
-                  transfer->ring.chunk_bytes,
-                  transfer->tag, false);
+                  transfer->ring.chunk_bytes, transfer->tag, false);
 }
 
 void rndv_mpi_progress(void)

@@ -16,19 +16,19 @@ struct staging {
     struct gpubind_operation *operation;
     struct descriptor *descriptor;
     const struct peer *peer;
-    struct bounce_buffer *bounce;                /* the sender's; NULL: waits for one, or it has */
-    bool reserve;                       /* the small one that its receiver alone gets */
-    double since;                     /* when it began to wait */
+    struct bounce_buffer *bounce; /* the sender's; NULL: waits for one, or it has */
+    bool reserve;                 /* the small one that its receiver alone gets */
+    double since;                 /* when it began to wait */
     struct chunk_ring ring;
-    struct mapping *mapping;          /* of a bounce buffer on the sender's GPU */
-    uint64_t started, ended;          /* copies of this side */
+    struct mapping *mapping; /* of a bounce buffer on the sender's GPU */
+    uint64_t started, ended; /* copies of this side */
     bool failed, over;
 };
 
 static struct staging *sends, *receives;
 
 static struct staging *add(struct staging **list, struct gpubind_operation *operation,
-                            struct descriptor *descriptor, uint64_t nbytes)
+                           struct descriptor *descriptor, uint64_t nbytes)
 {
     struct staging *staging = calloc(1, sizeof *staging), **end = list;
 
@@ -231,8 +231,8 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
     from->chunks_ahead = BOUNCE_BYTES / from->chunk_bytes;
     add(&receives, receive, from, receive->got_bytes);
     from->bounce_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu &&
-                        receive->peer->ipc_works &&
-                        transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer);
+                          receive->peer->ipc_works &&
+                          transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer);
     inbox_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_CTS);
     return true;
 }
@@ -253,8 +253,7 @@ static int find_bounce(struct staging *staging)
         return 0;
     }
     memcpy(&shared.handle, from->bounce_handle, sizeof shared.handle);
-    staging->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu,
-                                     &receive->error);
+    staging->mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &receive->error);
     receive->peer->no_ipc = !staging->mapping; /* the next one goes through host memory */
     if (!staging->mapping)
         return -1;
