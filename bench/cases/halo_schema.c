@@ -32,8 +32,8 @@ static const struct table_view views[] = {
     WAY_PART("start, wait", "started and waited for by the host, slowest rank"),
 };
 
-const struct table_schema halo_schema = {"halo", columns, HALO_COLUMNS, views,
-                                         sizeof views / sizeof views[0]};
+const struct table_schema halo_schema = {
+    "halo", columns, HALO_COLUMNS, views, sizeof views / sizeof views[0], 0};
 
 /* "3 x 2" */
 static void say_numbers(char word[TABLE_MAX_WORD], const int *numbers, int n)

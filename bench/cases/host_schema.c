@@ -49,5 +49,5 @@ static const struct table_view views[] = {
      .columns = 1u << HOST_WAY | 1u << HOST_WHEN | 1u << HOST_GB_PER_S | 1u << HOST_DATA},
 };
 
-const struct table_schema host_schema = {"host", columns, HOST_COLUMNS, views,
-                                         sizeof views / sizeof views[0]};
+const struct table_schema host_schema = {
+    "host", columns, HOST_COLUMNS, views, sizeof views / sizeof views[0], 0};

@@ -44,5 +44,5 @@ static const struct table_view views[] = {
                 1u << P2P_GB_PER_S | 1u << P2P_DATA},
 };
 
-const struct table_schema p2p_schema = {"p2p", columns, P2P_COLUMNS, views,
-                                        sizeof views / sizeof views[0]};
+const struct table_schema p2p_schema = {
+    "p2p", columns, P2P_COLUMNS, views, sizeof views / sizeof views[0], 0};

@@ -29,8 +29,8 @@ static const struct table_view views[] = {
     ROWS("chain", "one thread, one load of 8 bytes after the other", "ns"),
 };
 
-const struct table_schema peer_kernel_schema = {"peer-kernel", columns, PEER_COLUMNS, views,
-                                                sizeof views / sizeof views[0]};
+const struct table_schema peer_kernel_schema = {
+    "peer-kernel", columns, PEER_COLUMNS, views, sizeof views / sizeof views[0], 0};
 
 const char *peer_kernel_pattern(int pattern)
 {

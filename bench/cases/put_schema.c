@@ -42,8 +42,8 @@ static const struct table_view views[] = {
      .columns = 1 << PUT_WHAT | 1 << PUT_US | 1 << PUT_DATA},
 };
 
-const struct table_schema put_schema = {"put", columns, PUT_COLUMNS, views,
-                                        sizeof views / sizeof views[0]};
+const struct table_schema put_schema = {
+    "put", columns, PUT_COLUMNS, views, sizeof views / sizeof views[0], 0};
 
 const char *put_by_word(int by)
 {

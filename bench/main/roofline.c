@@ -25,7 +25,7 @@ static const struct table_view views[] = {
      .columns = (1u << ROOFLINE_COLUMNS) - 1},
 };
 
-const struct table_schema roofline_schema = {"report", columns, ROOFLINE_COLUMNS, views, 1};
+const struct table_schema roofline_schema = {"report", columns, ROOFLINE_COLUMNS, views, 1, 0};
 
 /* Where the ceiling of a row comes from: a pair of GPUs, one GPU's memory or bus, a path between
  * ranks, another row. */

@@ -21,7 +21,6 @@ struct table_column {
     enum column_kind kind;
     const char *name;    /* in CSV and JSON, with its unit: GB_per_s */
     const char *heading; /* in tables: GB/s */
-    bool csv_only;       /* JSON has it in properties */
 };
 
 /* How the rows of a view are printed. */
@@ -47,6 +46,7 @@ struct table_schema {
     int ncolumns;
     const struct table_view *views;
     int nviews;
+    unsigned csv_only; /* 1 << COLUMN of those that JSON has in properties */
 };
 
 #define TABLE_MAX_WORD 64

@@ -186,7 +186,7 @@ static void add_json_row(const struct table *table, int row, struct json *json)
         const struct table_cell *cell = table_cell(table, row, i);
         char number[MAX_NUMBER];
 
-        if (column->csv_only)
+        if (table->schema->csv_only & 1u << i)
             continue;
         if (column->kind == COLUMN_WORD)
             json_string(json, column->name, cell->word);

@@ -4,8 +4,8 @@
 static const struct table_column columns[] = {
     [PT2PT_MEASURE] = {COLUMN_WORD, "measure", "measure"},
     [PT2PT_METHOD] = {COLUMN_WORD, "method", "moved by"},
-    [PT2PT_BUFFERS] = {COLUMN_WORD, "buffers", "buffers", true},
-    [PT2PT_PAIRS] = {COLUMN_COUNT, "pairs", "pairs", true},
+    [PT2PT_BUFFERS] = {COLUMN_WORD, "buffers", "buffers"},
+    [PT2PT_PAIRS] = {COLUMN_COUNT, "pairs", "pairs"},
     [PT2PT_BYTES] = {COLUMN_SIZE, "bytes", "message size in bytes"},
     [PT2PT_WINDOW] = {COLUMN_COUNT, "window", "window"},
     [PT2PT_ITERATIONS] = {COLUMN_COUNT, "iterations", "times"},
@@ -48,5 +48,9 @@ static const struct table_view views[] = {
      .columns = SHOWN | 1u << PT2PT_MESSAGES},
 };
 
-const struct table_schema pt2pt_schema = {"pt2pt", columns, PT2PT_COLUMNS, views,
-                                          sizeof views / sizeof views[0]};
+const struct table_schema pt2pt_schema = {"pt2pt",
+                                          columns,
+                                          PT2PT_COLUMNS,
+                                          views,
+                                          sizeof views / sizeof views[0],
+                                          1u << PT2PT_BUFFERS | 1u << PT2PT_PAIRS};

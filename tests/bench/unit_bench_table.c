@@ -6,12 +6,9 @@
 
 enum { WHAT, PAIRS, BYTES, TIMES, US, SPEED, COLUMNS };
 static const struct table_column columns[] = {
-    [WHAT] = {COLUMN_WORD, "what", "what"},
-    [PAIRS] = {COLUMN_COUNT, "pairs", "pairs", .csv_only = true},
-    [BYTES] = {COLUMN_SIZE, "bytes", "size"},
-    [TIMES] = {COLUMN_COUNT, "times", "times"},
-    [US] = {COLUMN_FIXED, "us", "us"},
-    [SPEED] = {COLUMN_NUMBER, "GB_per_s", "GB/s"},
+    [WHAT] = {COLUMN_WORD, "what", "what"},   [PAIRS] = {COLUMN_COUNT, "pairs", "pairs"},
+    [BYTES] = {COLUMN_SIZE, "bytes", "size"}, [TIMES] = {COLUMN_COUNT, "times", "times"},
+    [US] = {COLUMN_FIXED, "us", "us"},        [SPEED] = {COLUMN_NUMBER, "GB_per_s", "GB/s"},
 };
 static const struct table_view views[] = {
     {.title = "all",
@@ -25,7 +22,7 @@ static const struct table_view views[] = {
      .across = BYTES},
     {.title = "none", .where = {{WHAT, "nothing"}}, .columns = 1u << WHAT},
 };
-static const struct table_schema schema = {"sub", columns, COLUMNS, views, 3};
+static const struct table_schema schema = {"sub", columns, COLUMNS, views, 3, 1u << PAIRS};
 
 static void add(struct table *table, const char *what, double nbytes, double us, double speed)
 {
