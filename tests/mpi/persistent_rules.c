@@ -283,13 +283,15 @@ static size_t heap(void)
 static void set_up_often(int n)
 {
     gpubind_request request;
-    size_t before = 0;
+    size_t third = 0, two_thirds = 0;
 
     job_test("%d persistent sends, each set up, started once and received plainly (%d bytes, %s)",
              n, size, way);
     for (int i = 0; i < n; i++) {
-        if (i == n / 2)
-            before = heap();
+        if (i == n / 3)
+            third = heap();
+        if (i == 2 * n / 3)
+            two_thirds = heap();
         if (i % 20 == 0) /* so many are under way at most */
             job_barrier();
         if (job.rank == 1) {
@@ -300,7 +302,9 @@ static void set_up_often(int n)
             finish(&request);
         }
     }
-    expect(job.rank > 1 || heap() < before + 65536, "%zu bytes became %zu", before, heap());
+    /* MPI may take memory once, when messages have piled up; what leaks grows in each third. */
+    expect(job.rank > 1 || two_thirds < third + 32768 || heap() < two_thirds + 32768,
+           "%zu bytes became %zu, and %zu", third, two_thirds, heap());
     job_result();
 }
 
