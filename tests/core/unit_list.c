@@ -6,15 +6,13 @@
 #include "tests/tap.h"
 
 struct item {
-    struct item *next; /* of a queue */
-    DLIST_LINK(struct item) link;
+    struct item *next;
     char name;
 };
 
 static struct item items[5] = {
     {.name = 'a'}, {.name = 'b'}, {.name = 'c'}, {.name = 'd'}, {.name = 'e'}};
 static QUEUE_OF(struct item) queue;
-static DLIST_OF(struct item) list;
 
 static const char *queue_text(void)
 {
@@ -22,23 +20,7 @@ static const char *queue_text(void)
     struct item *item;
     int n = 0;
 
-    QUEUE_FOREACH(item, &queue, next)
-    text[n++] = item->name;
-    text[n] = 0;
-    return text;
-}
-
-/* Forwards, then backwards. */
-static const char *list_text(void)
-{
-    static char text[16];
-    struct item *item;
-    int n = 0;
-
-    DLIST_FOREACH(item, &list, link)
-    text[n++] = item->name;
-    text[n++] = '|';
-    for (item = list.last; item; item = item->link.previous)
+    QUEUE_FOREACH (item, &queue, next)
         text[n++] = item->name;
     text[n] = 0;
     return text;
@@ -77,34 +59,8 @@ static void queues(void)
     tap_is(queue_text(), "ca", "pushed in front of nothing, and behind it");
 }
 
-static void lists(void)
-{
-    struct item *item, *next;
-
-    tap_is(list_text(), "|", "a list of zeros is empty");
-    for (int i = 0; i < 4; i++)
-        DLIST_APPEND(&list, &items[i], link);
-    DLIST_PREPEND(&list, &items[4], link);
-    tap_is(list_text(), "eabcd|dcbae", "appended and prepended");
-    DLIST_REMOVE(&list, &items[1], link);
-    tap_is(list_text(), "eacd|dcae", "one between is removed");
-    DLIST_REMOVE(&list, &items[4], link);
-    DLIST_REMOVE(&list, &items[3], link);
-    tap_is(list_text(), "ac|ca", "the first and the last are removed");
-    DLIST_FOREACH_SAFE(item, next, &list, link)
-    {
-        DLIST_REMOVE(&list, item, link);
-        memset(&item->link, 0xff, sizeof item->link);
-    }
-    tap_ok(DLIST_EMPTY(&list), "a loop removes all");
-    DLIST_PREPEND(&list, &items[2], link);
-    DLIST_APPEND(&list, &items[3], link);
-    tap_is(list_text(), "cd|dc", "prepended to nothing");
-}
-
 int main(void)
 {
     queues();
-    lists();
     return tap_done();
 }

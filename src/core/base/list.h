@@ -18,14 +18,6 @@
  *             QUEUE_UNLINK(&jobs, at, next), free(job);
  *         else
  *             at = &job->next;
- *
- * DLIST: doubly linked; an item is removed without a search.
- *
- *     struct pair { DLIST_LINK(struct pair) by_age; };
- *     static DLIST_OF(struct pair) pairs;
- *
- *     DLIST_APPEND(&pairs, pair, by_age);
- *     DLIST_REMOVE(&pairs, pair, by_age);
  */
 #ifndef GPUBIND_CORE_BASE_LIST_H
 #define GPUBIND_CORE_BASE_LIST_H
@@ -87,54 +79,5 @@
 
 /* A loop over all items; its body must not take ITEM off or free it. */
 #define QUEUE_FOREACH(ITEM, LIST, LINK) for ((ITEM) = (LIST)->first; (ITEM); (ITEM) = (ITEM)->LINK)
-
-/* The member of an item. */
-#define DLIST_LINK(TYPE)       \
-    struct {                   \
-        TYPE *next, *previous; \
-    }
-
-/* The list itself. */
-#define DLIST_OF(TYPE)      \
-    struct {                \
-        TYPE *first, *last; \
-    }
-
-#define DLIST_EMPTY(LIST) (!(LIST)->first)
-
-/* Puts ITEM behind all others. */
-#define DLIST_APPEND(LIST, ITEM, LINK)                                        \
-    do {                                                                      \
-        (ITEM)->LINK.next = NULL;                                             \
-        (ITEM)->LINK.previous = (LIST)->last;                                 \
-        *((LIST)->last ? &(LIST)->last->LINK.next : &(LIST)->first) = (ITEM); \
-        (LIST)->last = (ITEM);                                                \
-    } while (0)
-
-/* Puts ITEM before all others. */
-#define DLIST_PREPEND(LIST, ITEM, LINK)                                            \
-    do {                                                                           \
-        (ITEM)->LINK.previous = NULL;                                              \
-        (ITEM)->LINK.next = (LIST)->first;                                         \
-        *((LIST)->first ? &(LIST)->first->LINK.previous : &(LIST)->last) = (ITEM); \
-        (LIST)->first = (ITEM);                                                    \
-    } while (0)
-
-/* Takes ITEM, which is on the list, off. Its links are unchanged. */
-#define DLIST_REMOVE(LIST, ITEM, LINK)                                 \
-    do {                                                               \
-        *((ITEM)->LINK.previous ? &(ITEM)->LINK.previous->LINK.next    \
-                                : &(LIST)->first) = (ITEM)->LINK.next; \
-        *((ITEM)->LINK.next ? &(ITEM)->LINK.next->LINK.previous        \
-                            : &(LIST)->last) = (ITEM)->LINK.previous;  \
-    } while (0)
-
-/* A loop over all items; its body must not take ITEM off or free it. */
-#define DLIST_FOREACH(ITEM, LIST, LINK) \
-    for ((ITEM) = (LIST)->first; (ITEM); (ITEM) = (ITEM)->LINK.next)
-
-/* The same; the body may take ITEM off and free it. NEXT is a variable of ITEM's type. */
-#define DLIST_FOREACH_SAFE(ITEM, NEXT, LIST, LINK) \
-    for ((ITEM) = (LIST)->first; (ITEM) && ((NEXT) = (ITEM)->LINK.next, 1); (ITEM) = (NEXT))
 
 #endif
