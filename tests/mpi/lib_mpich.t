@@ -48,7 +48,7 @@ for setting in simulated 'network path'; do
     on "$setting" 2 persistent_ends
     on "$setting" 2 progress
 done
-for test in types_as_mpi synchronous requests_ends matched as_mpi; do
+for test in types_as_mpi synchronous requests_ends requests_freed matched as_mpi; do
     on simulated 2 $test
 done
 on simulated 2 truncation

@@ -5,9 +5,11 @@
 
 everywhere 2 requests
 everywhere 2 requests_ends
+everywhere 2 requests_freed
 everywhere 2 synchronous
 everywhere 3 matched
 everywhere 2 as_mpi
 on threads 2 requests_ends
+on threads 2 requests_freed
 on 'no eager' 2 requests
 done_testing

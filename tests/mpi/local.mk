@@ -75,6 +75,7 @@ tests_mpi_ranks_SOURCES = \
 	tests/mpi/soak_windows.c \
 	tests/mpi/spawn.c \
 	tests/mpi/requests_ends.c \
+	tests/mpi/requests_freed.c \
 	tests/mpi/stress.c tests/mpi/stress.h \
 	tests/mpi/stress_round.c \
 	tests/mpi/strided.c \

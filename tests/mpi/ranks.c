@@ -67,6 +67,7 @@ static const struct {
     {"soak", test_soak, 2, 1, MPI_THREAD_SINGLE},
     {"spawn", test_spawn, 2, 1, MPI_THREAD_SINGLE},
     {"requests_ends", test_requests_ends, 2, 1, MPI_THREAD_SINGLE},
+    {"requests_freed", test_requests_freed, 2, 1, MPI_THREAD_SINGLE},
     {"strided", test_strided, 2, 1, MPI_THREAD_SINGLE},
     {"strided_bursts", test_strided_bursts, 2, 1, MPI_THREAD_SINGLE},
     {"strided_late", test_strided_late, 2, 1, MPI_THREAD_SINGLE},

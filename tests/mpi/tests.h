@@ -59,6 +59,7 @@ void test_room(void);
 void test_soak(void);
 void test_spawn(void);
 void test_requests_ends(void);
+void test_requests_freed(void);
 void test_strided(void);
 void test_strided_bursts(void);
 void test_strided_late(void);
