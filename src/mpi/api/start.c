@@ -77,7 +77,7 @@ int library_start(struct gpubind_error *err)
     copies_set_blocks((int)settings.copy_blocks);
     mappings_limit((int)settings.mappings, UINT64_MAX);
     pack_pool_limit((uint64_t)settings.pack_memory << 20);
-    warn_start();
+    warn_start(domain_test_and_set_warned);
     modules_are(modules);
     gpu_at_death(forget_context);
     result = comm_attach(MPI_COMM_WORLD, &settings, err);

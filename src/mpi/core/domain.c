@@ -27,6 +27,12 @@ struct domain *domain_first(void)
     return domains;
 }
 
+bool domain_test_and_set_warned(uint32_t bit)
+{
+    return domains && domains->segment.base &&
+           atomic_fetch_or(&segment_rank_ctrl(&domains->segment, 0)->warned, bit) & bit;
+}
+
 /* The ranks of my node that share memory with me. A forced network path pretends that there is
  * no other. Settings may differ, as those of processes that MPI_Comm_spawn has started do: what
  * all ranks of the node call here depends on what is the same for all of them. */

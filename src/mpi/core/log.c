@@ -2,28 +2,19 @@
 
 #include <mpi.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "core/base/text.h"
 #include "core/base/variables.h"
-#include "mpi/core/domain.h"
 
-static int rank = -1; /* kept: the thread that says it may not ask MPI */
+static int rank = -1; /* stored: a thread that warns may not be allowed to call MPI */
+static bool (*test_and_set_on_node)(uint32_t bit);
 
-static bool node_has_had(enum warning kind)
-{
-    const struct domain *domain = domain_first();
-    const uint32_t bit = 1u << kind;
-
-    return domain && domain->segment.base &&
-           atomic_fetch_or(&segment_rank_ctrl(&domain->segment, 0)->warned, bit) & bit;
-}
-
-void warn_start(void)
+void warn_start(bool (*test_and_set)(uint32_t bit))
 {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    test_and_set_on_node = test_and_set;
 }
 
 void warn_once(enum warning kind, const char *format, ...)
@@ -35,7 +26,7 @@ void warn_once(enum warning kind, const char *format, ...)
     if (said[kind])
         return;
     said[kind] = true;
-    if (node_has_had(kind))
+    if (test_and_set_on_node && test_and_set_on_node(1u << kind))
         return;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);

@@ -2,6 +2,9 @@
 #ifndef GPUBIND_MPI_CORE_LOG_H
 #define GPUBIND_MPI_CORE_LOG_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum warning {
     WARN_SEGMENT,
     WARN_PINNING,
@@ -18,8 +21,9 @@ enum warning {
     WARNINGS
 };
 
-/* MPI is initialised. */
-void warn_start(void);
+/* MPI is initialised. test_and_set: sets the bit of a warning for the node, and returns whether it
+ * was set before. */
+void warn_start(bool (*test_and_set)(uint32_t bit));
 /* The first time on this node (in this process, where the node shares no memory) that this kind of
  * warning occurs, prints "gpubind: rank R: SENTENCE", R the rank in MPI_COMM_WORLD. */
 void warn_once(enum warning kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
