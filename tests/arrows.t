@@ -5,7 +5,8 @@
 
 # What each of the library's folders may name, from below: itself and those before.
 shm="mpi/shm/* mpi/gpubind* gpu/* core/*"
-core="mpi/core/* $shm"
+base="mpi/base/* $shm"
+core="mpi/core/* $base"
 datatype="mpi/datatype/* $core"
 stream="mpi/stream/* $core"
 transport="mpi/transport/* $datatype"
@@ -35,6 +36,7 @@ src/gpu/copy     | gpu/copy/* gpu/core/* core/* |
 src/gpu/exchange | gpu/exchange/* gpu/copy/* gpu/core/* core/* |
 src/gpu          | gpu/* core/* |
 src/mpi/shm        | $shm | mpi.h
+src/mpi/base       | $base | mpi.h
 src/mpi/core       | $core | mpi.h
 src/mpi/datatype   | $datatype | mpi.h
 src/mpi/stream     | $stream | mpi.h
@@ -152,6 +154,7 @@ plant src/gpu/core/planted.c '#include "gpu/kernel_table.h"' found
 plant bin/planted.c '#include <pmix.h>' found
 plant src/mpi/core/planted.c '#include "host/discover/topology.h"' found
 plant src/mpi/core/planted.c '#include "mpi/p2p/message.h"' found
+plant src/mpi/base/planted.c '#include "mpi/core/domain.h"' found
 plant src/mpi/p2p/planted.c '#include "mpi/persistent/persistent.h"' found
 plant src/mpi/rma/planted.c '#include "mpi/persistent/persistent.h"' found
 plant src/gpu/core/planted.c '#include "mpi/core/comm.h"' found

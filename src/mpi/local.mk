@@ -26,21 +26,21 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/api/start.c src/mpi/api/start.h \
 	src/mpi/api/stream_api.c \
 	src/mpi/api/transport_report.c src/mpi/api/transport_report.h \
+	src/mpi/base/config.c src/mpi/base/config.h \
+	src/mpi/base/log.c src/mpi/base/log.h \
+	src/mpi/base/modules.c src/mpi/base/modules.h \
+	src/mpi/base/trace.c src/mpi/base/trace.h \
 	src/mpi/core/comm.c src/mpi/core/comm.h \
-	src/mpi/core/config.c src/mpi/core/config.h \
 	src/mpi/core/context.c src/mpi/core/context.h \
 	src/mpi/core/domain.c src/mpi/core/domain.h \
 	src/mpi/core/ipc_refs.c src/mpi/core/ipc_refs.h \
 	src/mpi/core/lock.c \
-	src/mpi/core/log.c src/mpi/core/log.h \
-	src/mpi/core/modules.c src/mpi/core/modules.h \
 	src/mpi/core/peer_alive.c src/mpi/core/peer_alive.h \
 	src/mpi/core/progress.c src/mpi/core/progress.h \
 	src/mpi/core/progress_thread.c src/mpi/core/progress_thread.h \
 	src/mpi/core/rank_map.c src/mpi/core/rank_map.h \
 	src/mpi/core/request.c src/mpi/core/request.h \
 	src/mpi/core/shm_inbox.c src/mpi/core/shm_inbox.h \
-	src/mpi/core/trace.c src/mpi/core/trace.h \
 	src/mpi/core/transport.c src/mpi/core/transport.h \
 	src/mpi/datatype/flat_type.c src/mpi/datatype/flat_type.h \
 	src/mpi/datatype/iov_advert.c src/mpi/datatype/iov_advert.h \

@@ -94,8 +94,8 @@ section "$page7" 'THE LIBRARY' | plain >"$tmp/library"
 # "NAME DEFAULT" as settings.c and as the page have them.
 source_defaults() {
     sed -nE 's/^ +\{"(GPUBIND_[A-Z_]+)", offsetof[^)]*\), ([0-9]+),.*/\1 \2/p' \
-        "$top_srcdir/src/mpi/core/config.c"
-    grep -ohE 'getenv\("GPUBIND_[A-Z_]+"' "$top_srcdir"/src/mpi/core/config.c |
+        "$top_srcdir/src/mpi/base/config.c"
+    grep -ohE 'getenv\("GPUBIND_[A-Z_]+"' "$top_srcdir"/src/mpi/base/config.c |
         sed -E 's/.*"(.*)"/\1 any/'
 }
 
@@ -111,7 +111,7 @@ is "the table of variables has those of the library" \
            grep -q "\"${name#GPUBIND_}\"" "$top_srcdir/src/core/base/variables.c" || echo "$name"
        done)" ""
 is "gpubind(7) has all values of GPUBIND_PATH" \
-    "$(sed -nE '/^} paths\[\] = /,/^};/s/^    \{"([a-z]+)",.*/\1/p' "$top_srcdir/src/mpi/core/config.c" |
+    "$(sed -nE '/^} paths\[\] = /,/^};/s/^    \{"([a-z]+)",.*/\1/p' "$top_srcdir/src/mpi/base/config.c" |
        while read -r name; do grep -qE "^\.BR? $name( |$)" "$tmp/library" || echo "$name"; done)" ""
 
 # define FILE NAME

@@ -2,7 +2,7 @@
 #ifndef GPUBIND_MPI_API_FREED_REQUESTS_H
 #define GPUBIND_MPI_API_FREED_REQUESTS_H
 
-#include "mpi/core/modules.h"
+#include "mpi/base/modules.h"
 #include "mpi/core/request.h"
 
 /* Takes over a request that is active and that the application has freed. */

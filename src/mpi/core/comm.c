@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi/base/modules.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
-#include "mpi/core/modules.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/rank_map.h"
-#include "mpi/core/trace.h"
 
 static int key = MPI_KEYVAL_INVALID;
 static struct comm *comms;

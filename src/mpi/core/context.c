@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "gpu/core/gpu_context.h"
-#include "mpi/core/log.h"
+#include "mpi/base/log.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"

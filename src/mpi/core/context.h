@@ -2,8 +2,8 @@
 #ifndef GPUBIND_MPI_CORE_CONTEXT_H
 #define GPUBIND_MPI_CORE_CONTEXT_H
 
+#include "mpi/base/config.h"
 #include "mpi/core/comm.h"
-#include "mpi/core/config.h"
 
 /* Begins a public call: takes the lock. */
 void library_enter(void);

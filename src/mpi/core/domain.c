@@ -9,12 +9,12 @@
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_context.h"
 #include "gpu/core/ipc_cache.h"
+#include "mpi/base/log.h"
+#include "mpi/base/modules.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
-#include "mpi/core/log.h"
-#include "mpi/core/modules.h"
 #include "mpi/core/peer_alive.h"
-#include "mpi/core/trace.h"
 #include "mpi/shm/oversubscribed.h"
 
 #define RESERVED_EACH 512 /* descriptors without an eager buffer, when there are none left */

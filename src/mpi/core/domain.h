@@ -4,7 +4,7 @@
 #ifndef GPUBIND_MPI_CORE_DOMAIN_H
 #define GPUBIND_MPI_CORE_DOMAIN_H
 
-#include "mpi/core/config.h"
+#include "mpi/base/config.h"
 #include "mpi/shm/segment.h"
 
 struct gpu;

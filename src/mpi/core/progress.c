@@ -1,7 +1,7 @@
 #include "mpi/core/progress.h"
 
+#include "mpi/base/modules.h"
 #include "mpi/core/context.h"
-#include "mpi/core/modules.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/shm/oversubscribed.h"

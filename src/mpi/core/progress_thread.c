@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "gpu/core/gpu_context.h"
+#include "mpi/base/modules.h"
 #include "mpi/core/context.h"
-#include "mpi/core/modules.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/request.h"
 #include "mpi/shm/futex_wait.h"

@@ -1,6 +1,6 @@
 #include "mpi/core/request.h"
 
-#include "mpi/core/trace.h"
+#include "mpi/base/trace.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "mpi/core/config.h"
+#include "mpi/base/config.h"
 
 struct domain;
 struct gpubind_operation;

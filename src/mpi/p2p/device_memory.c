@@ -2,8 +2,8 @@
 #include "mpi/p2p/device_memory.h"
 
 #include "gpu/core/gpu_calls.h"
+#include "mpi/base/modules.h"
 #include "mpi/core/ipc_refs.h"
-#include "mpi/core/modules.h"
 #include "mpi/core/progress.h"
 #include "mpi/datatype/pack_pool.h"
 

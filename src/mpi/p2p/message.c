@@ -2,10 +2,10 @@
 #include "mpi/p2p/message.h"
 
 #include "gpu/core/sync_memops.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress.h"
-#include "mpi/core/trace.h"
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/datatype/pack_pool.h"

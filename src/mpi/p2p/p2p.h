@@ -2,7 +2,7 @@
 #ifndef GPUBIND_MPI_P2P_P2P_H
 #define GPUBIND_MPI_P2P_P2P_H
 
-#include "mpi/core/modules.h"
+#include "mpi/base/modules.h"
 
 extern const struct module p2p_module;
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/shm_inbox.h"
-#include "mpi/core/trace.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/deferred_payload.h"
 #include "mpi/p2p/rndv_put.h"

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
+#include "mpi/base/log.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
-#include "mpi/core/log.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"
-#include "mpi/core/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/datatype/iov_advert.h"
 #include "mpi/datatype/pack.h"

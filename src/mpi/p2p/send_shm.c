@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/shm_inbox.h"
-#include "mpi/core/trace.h"
 #include "mpi/transport/rndv_staged_shm.h"
 
 /* How long a small message waits for a receiver that copies it in one go, rather

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "mpi/core/trace.h"
+#include "mpi/base/trace.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/unexpected.h"
 #include "mpi/p2p/wait_notice.h"

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
+#include "mpi/base/log.h"
 #include "mpi/core/context.h"
-#include "mpi/core/log.h"
 
 /* 0: nothing is ever said. */
 static double limit(void)

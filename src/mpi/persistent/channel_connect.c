@@ -1,8 +1,8 @@
 /* The connection of a channel: what each side tells the peer about its buffer and flags, and
  * maps of the peer's. */
+#include "mpi/base/log.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
-#include "mpi/core/log.h"
 #include "mpi/core/transport.h"
 #include "mpi/persistent/channel.h"
 

@@ -1,6 +1,6 @@
 /* The control messages of channels: connecting and disconnecting; see channel.h for the
  * protocol. */
-#include "mpi/core/trace.h"
+#include "mpi/base/trace.h"
 #include "mpi/p2p/incoming.h"
 #include "mpi/persistent/channel.h"
 #include "mpi/persistent/exchange_streams.h"

@@ -2,7 +2,7 @@
 #ifndef GPUBIND_MPI_PERSISTENT_PERSISTENT_H
 #define GPUBIND_MPI_PERSISTENT_PERSISTENT_H
 
-#include "mpi/core/modules.h"
+#include "mpi/base/modules.h"
 #include "mpi/p2p/message.h"
 #include "mpi/persistent/channel.h"
 

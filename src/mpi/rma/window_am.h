@@ -13,7 +13,7 @@
 #define GPUBIND_MPI_RMA_WINDOW_AM_H
 
 #include "gpu/core/mem_query.h"
-#include "mpi/core/modules.h"
+#include "mpi/base/modules.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/rma/window.h"
 

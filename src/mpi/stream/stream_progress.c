@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "gpu/copy/copy_agent.h"
-#include "mpi/core/log.h"
+#include "mpi/base/log.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/request.h"
-#include "mpi/core/trace.h"
 #include "mpi/stream/stream_queue_internal.h"
 
 #define LOOK_AFTER_INTERVAL 0.1 /* seconds */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "gpu/core/gpu_calls.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
-#include "mpi/core/trace.h"
 
 /* A driver call for a stream with much unfinished work blocks until there is room, and may hold
  * locks meanwhile. The library therefore waits itself when a stream has so many waits. */

@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "gpu/core/gpu_context.h"
-#include "mpi/core/modules.h"
+#include "mpi/base/modules.h"
 
 struct stream_queue;
 

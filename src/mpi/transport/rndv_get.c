@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/core/log.h"
-#include "mpi/core/trace.h"
+#include "mpi/base/log.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/transport/receive_end.h"

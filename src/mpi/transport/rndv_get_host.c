@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "mpi/core/trace.h"
+#include "mpi/base/trace.h"
 #include "mpi/transport/receive_end.h"
 #include "mpi/transport/rndv_staged_shm.h"
 

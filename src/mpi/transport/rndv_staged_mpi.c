@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "mpi/core/trace.h"
+#include "mpi/base/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/transport/bounce_pool.h"
 #include "mpi/transport/chunk_ring.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/shm_inbox.h"
-#include "mpi/core/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/transport/bounce_pool.h"
 #include "mpi/transport/chunk_ring.h"

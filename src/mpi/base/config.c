@@ -1,4 +1,4 @@
-#include "mpi/core/config.h"
+#include "mpi/base/config.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* GPUBIND_LOG: what happens to each message, a line each. A point whose level is not asked for
  * costs the look at one byte. */
-#ifndef GPUBIND_MPI_CORE_TRACE_H
-#define GPUBIND_MPI_CORE_TRACE_H
+#ifndef GPUBIND_MPI_BASE_TRACE_H
+#define GPUBIND_MPI_BASE_TRACE_H
 
 #include "core/base/error.h"
 

@@ -1,4 +1,4 @@
-#include "mpi/core/log.h"
+#include "mpi/base/log.h"
 
 #include <mpi.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Warnings on stderr, each kind once on a node. */
-#ifndef GPUBIND_MPI_CORE_LOG_H
-#define GPUBIND_MPI_CORE_LOG_H
+#ifndef GPUBIND_MPI_BASE_LOG_H
+#define GPUBIND_MPI_BASE_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "mpi/core/modules.h"
+#include "mpi/base/modules.h"
 
 #include <stddef.h>
 

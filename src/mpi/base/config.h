@@ -1,6 +1,6 @@
 /* What the environment asks of the library; gpubind(7) lists it. */
-#ifndef GPUBIND_MPI_CORE_CONFIG_H
-#define GPUBIND_MPI_CORE_CONFIG_H
+#ifndef GPUBIND_MPI_BASE_CONFIG_H
+#define GPUBIND_MPI_BASE_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>

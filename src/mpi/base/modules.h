@@ -1,7 +1,7 @@
 /* Hooks that modules above the core register with it, so that the core calls none of them by name:
  * api/start.c passes the table. A module leaves NULL what it does not need. */
-#ifndef GPUBIND_MPI_CORE_MODULES_H
-#define GPUBIND_MPI_CORE_MODULES_H
+#ifndef GPUBIND_MPI_BASE_MODULES_H
+#define GPUBIND_MPI_BASE_MODULES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "mpi/core/trace.h"
+#include "mpi/base/trace.h"
 
 #include <errno.h>
 #include <mpi.h>
