@@ -11,7 +11,8 @@ datatype="mpi/datatype/* $core"
 stream="mpi/stream/* $core"
 transport="mpi/transport/* $datatype"
 p2p="mpi/p2p/* mpi/stream/* $transport"
-persistent="mpi/persistent/* $p2p"
+message="mpi/message/* $p2p"
+persistent="mpi/persistent/* $message"
 # The benchmark's.
 lib="bench/lib/* mpi/gpubind* gpu/* core/*"
 output="bench/output/* $lib"
@@ -42,6 +43,7 @@ src/mpi/datatype   | $datatype | mpi.h
 src/mpi/stream     | $stream | mpi.h
 src/mpi/transport  | $transport | mpi.h
 src/mpi/p2p        | $p2p | mpi.h
+src/mpi/message    | $message | mpi.h
 src/mpi/persistent | $persistent | mpi.h
 src/mpi/rma        | mpi/rma/* $p2p | mpi.h
 src/mpi/halo       | mpi/halo/* $persistent | mpi.h
@@ -153,9 +155,10 @@ plant src/gpu/copy/planted.cu '#include "gpu/exchange/exchange_kernel.h"' found
 plant src/gpu/core/planted.c '#include "gpu/kernel_table.h"' found
 plant bin/planted.c '#include <pmix.h>' found
 plant src/mpi/core/planted.c '#include "host/discover/topology.h"' found
-plant src/mpi/core/planted.c '#include "mpi/p2p/message.h"' found
+plant src/mpi/core/planted.c '#include "mpi/p2p/recv.h"' found
 plant src/mpi/base/planted.c '#include "mpi/core/domain.h"' found
-plant src/mpi/p2p/planted.c '#include "mpi/persistent/persistent.h"' found
+plant src/mpi/p2p/planted.c '#include "mpi/message/message.h"' found
+plant src/mpi/message/planted.c '#include "mpi/persistent/persistent.h"' found
 plant src/mpi/rma/planted.c '#include "mpi/persistent/persistent.h"' found
 plant src/gpu/core/planted.c '#include "mpi/core/comm.h"' found
 plant plugin/planted.c '#include "gpu/core/driver.h"' found

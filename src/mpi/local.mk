@@ -42,6 +42,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/core/request.c src/mpi/core/request.h \
 	src/mpi/core/shm_inbox.c src/mpi/core/shm_inbox.h \
 	src/mpi/core/transport.c src/mpi/core/transport.h \
+	src/mpi/core/wait_notice.c src/mpi/core/wait_notice.h \
 	src/mpi/datatype/flat_type.c src/mpi/datatype/flat_type.h \
 	src/mpi/datatype/iov_advert.c src/mpi/datatype/iov_advert.h \
 	src/mpi/datatype/pack.c src/mpi/datatype/pack.h \
@@ -58,21 +59,20 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/halo/halo.c src/mpi/halo/halo.h \
 	src/mpi/halo/halo_box.c src/mpi/halo/halo_box.h \
 	src/mpi/halo/halo_create.c \
+	src/mpi/message/message.c src/mpi/message/message.h \
+	src/mpi/message/stream_message.c src/mpi/message/stream_message.h \
 	src/mpi/p2p/device_memory.c src/mpi/p2p/device_memory.h \
 	src/mpi/p2p/deferred_payload.c src/mpi/p2p/deferred_payload.h \
 	src/mpi/p2p/incoming.c src/mpi/p2p/incoming.h \
-	src/mpi/p2p/message.c src/mpi/p2p/message.h \
 	src/mpi/p2p/p2p.c src/mpi/p2p/p2p.h \
 	src/mpi/p2p/recv.c src/mpi/p2p/recv.h \
 	src/mpi/p2p/rndv_put.c src/mpi/p2p/rndv_put.h \
 	src/mpi/p2p/send_deferred.c src/mpi/p2p/send_deferred.h \
 	src/mpi/p2p/send_net.c src/mpi/p2p/send_net.h \
 	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
-	src/mpi/p2p/stream_message.c src/mpi/p2p/stream_message.h \
 	src/mpi/p2p/tag_match.c src/mpi/p2p/tag_match.h \
 	src/mpi/p2p/transports.c src/mpi/p2p/transports.h \
 	src/mpi/p2p/unexpected.c src/mpi/p2p/unexpected.h \
-	src/mpi/p2p/wait_notice.c src/mpi/p2p/wait_notice.h \
 	src/mpi/transport/bounce_pool.c src/mpi/transport/bounce_pool.h \
 	src/mpi/transport/chunk_ring.c src/mpi/transport/chunk_ring.h \
 	src/mpi/transport/net_msg.c src/mpi/transport/net_msg.h \

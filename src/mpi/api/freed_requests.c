@@ -2,7 +2,7 @@
 #include "mpi/api/freed_requests.h"
 
 #include "mpi/core/context.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 #include "mpi/persistent/persistent.h"
 
 static struct gpubind_operation *freed;

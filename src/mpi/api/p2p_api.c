@@ -2,7 +2,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/gpubind.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 
 enum verb { SEND, SYNCHRONOUS_SEND, RECEIVE };
 

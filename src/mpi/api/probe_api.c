@@ -3,13 +3,13 @@
 #include "mpi/core/context.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"
+#include "mpi/core/wait_notice.h"
 #include "mpi/datatype/type_cache.h"
 #include "mpi/gpubind.h"
+#include "mpi/message/message.h"
 #include "mpi/p2p/device_memory.h"
 #include "mpi/p2p/incoming.h"
-#include "mpi/p2p/message.h"
 #include "mpi/p2p/tag_match.h"
-#include "mpi/p2p/wait_notice.h"
 
 struct looking {
     struct comm *comm;

@@ -3,7 +3,7 @@
 #include "mpi/core/progress.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/gpubind.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/persistent/persistent.h"

@@ -7,7 +7,7 @@
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/gpubind.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 #include "mpi/p2p/send_deferred.h"
 
 /* Contiguous data are packed like others: gives them a flat type of one block. */

@@ -5,8 +5,8 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/gpubind.h"
-#include "mpi/p2p/message.h"
-#include "mpi/p2p/stream_message.h"
+#include "mpi/message/message.h"
+#include "mpi/message/stream_message.h"
 
 static int put_in(struct stream_queue *stream, struct gpubind_operation *operation, bool waits,
                   struct gpubind_error *err)

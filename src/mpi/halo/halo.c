@@ -5,7 +5,7 @@
 
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 #include "mpi/persistent/persistent.h"
 
 /* GPUBIND_HALO_IN_TURN: why exchanges need no handshake, that is why a rank may write to the

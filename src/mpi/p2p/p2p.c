@@ -4,6 +4,7 @@
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/progress.h"
+#include "mpi/core/wait_notice.h"
 #include "mpi/datatype/iov_advert.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/incoming.h"
@@ -14,7 +15,6 @@
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/transports.h"
-#include "mpi/p2p/wait_notice.h"
 #include "mpi/transport/bounce_pool.h"
 #include "mpi/transport/rndv_staged_shm.h"
 

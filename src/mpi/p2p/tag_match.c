@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "mpi/base/trace.h"
+#include "mpi/core/wait_notice.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/unexpected.h"
-#include "mpi/p2p/wait_notice.h"
 
 static bool closed;
 static struct incoming_msg *unknown_context, **unknown_context_end = &unknown_context;

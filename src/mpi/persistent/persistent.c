@@ -6,7 +6,7 @@
 #include "mpi/core/progress.h"
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 #include "mpi/persistent/exchange_streams.h"
 
 static struct channel *deferred, **deferred_end = &deferred;

@@ -3,7 +3,7 @@
 #define GPUBIND_MPI_PERSISTENT_PERSISTENT_H
 
 #include "mpi/base/modules.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 #include "mpi/persistent/channel.h"
 
 /* Sets up a request. internal: of a halo, on a communicator of the library's own where the nth

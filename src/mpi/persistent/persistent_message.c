@@ -1,7 +1,7 @@
 /* Starts of persistent requests by the host that are messages: all that do not go over a
  * channel. */
 #include "mpi/core/progress.h"
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 #include "mpi/persistent/persistent.h"
 
 /* The message of a contiguous buffer needs no datatype: it is a copy of the request. */

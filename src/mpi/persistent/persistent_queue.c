@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "mpi/core/progress.h"
-#include "mpi/p2p/stream_message.h"
+#include "mpi/message/stream_message.h"
 #include "mpi/persistent/persistent.h"
 
 /* One start. A request may be started again on a stream before the message of its last start

@@ -1,9 +1,9 @@
 /* What a stream does to a message that was prepared for it, and started. */
-#include "mpi/p2p/stream_message.h"
-#include "mpi/core/transport.h"
+#include "mpi/message/stream_message.h"
 
 #include "mpi/core/context.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/core/transport.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_deferred.h"

@@ -1,7 +1,7 @@
 /* A message from a call's arguments to the started request, and the end of a request as the
  * application is told of it. */
-#ifndef GPUBIND_MPI_P2P_MESSAGE_H
-#define GPUBIND_MPI_P2P_MESSAGE_H
+#ifndef GPUBIND_MPI_MESSAGE_MESSAGE_H
+#define GPUBIND_MPI_MESSAGE_MESSAGE_H
 
 #include "mpi/core/request.h"
 #include "mpi/datatype/type_cache.h"

@@ -1,5 +1,5 @@
 /* One message: its arguments are checked, it is described, announced or posted, and ended. */
-#include "mpi/p2p/message.h"
+#include "mpi/message/message.h"
 
 #include "gpu/core/sync_memops.h"
 #include "mpi/base/trace.h"

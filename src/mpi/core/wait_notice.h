@@ -1,7 +1,7 @@
 /* Prints a notice, once on a node, about messages that have waited for GPUBIND_WAIT_NOTICE
  * seconds. */
-#ifndef GPUBIND_MPI_P2P_WAIT_NOTICE_H
-#define GPUBIND_MPI_P2P_WAIT_NOTICE_H
+#ifndef GPUBIND_MPI_CORE_WAIT_NOTICE_H
+#define GPUBIND_MPI_CORE_WAIT_NOTICE_H
 
 #include "mpi/core/request.h"
 

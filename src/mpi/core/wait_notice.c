@@ -1,4 +1,4 @@
-#include "mpi/p2p/wait_notice.h"
+#include "mpi/core/wait_notice.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Messages as work of a stream queue (struct stream_work_ops of stream_queue.h). */
-#ifndef GPUBIND_MPI_P2P_STREAM_MESSAGE_H
-#define GPUBIND_MPI_P2P_STREAM_MESSAGE_H
+#ifndef GPUBIND_MPI_MESSAGE_STREAM_MESSAGE_H
+#define GPUBIND_MPI_MESSAGE_STREAM_MESSAGE_H
 
 #include "mpi/core/request.h"
 #include "mpi/stream/stream_queue.h"
