@@ -200,7 +200,7 @@ static int write_file(struct report_run *run)
 }
 
 /* On stdout: all as JSON, or the roofline, for people with the command that draws all. */
-static int print_results(const struct report_run *run)
+static int print_results(struct report_run *run)
 {
     const struct bench_options *options = run->options;
     size_t length = strlen(options->output);

@@ -43,17 +43,31 @@ void output_discard(const char *path, FILE *file)
         unlink(path);
 }
 
-int output_table(const struct bench_options *options, const struct table *table)
+int output_table(const struct bench_options *options, struct table *table)
 {
+    const struct table_format *format = options->csv ? &table_csv : &table_text;
     struct text text = {0};
 
-    if (options->csv)
-        table_print_csv(table, &text);
-    else if (options->json)
+    if (table->unwritable)
+        return EXIT_OWN;
+    if (options->json) {
         table_print_json(table, &text);
-    else
-        table_print_text(table, &text);
+    } else {
+        if (!table->begun)
+            format->head(table, &text);
+        format->rows(table, table->nprinted, &text);
+        table->begun = true;
+        table->nprinted = table->nrows;
+    }
     return bench_print(&text);
+}
+
+void output_rows(const struct bench_options *options, struct table *table)
+{
+    if (!table->streams || options->json || table->unwritable)
+        return;
+    output_progress_end();
+    table->unwritable = output_table(options, table) != 0;
 }
 
 void output_progress(const struct bench_options *options, const char *format, ...)

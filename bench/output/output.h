@@ -16,8 +16,11 @@ int output_close(const char *option, const char *path, FILE *file, struct text *
 /* Closes and removes a file when there is nothing to write. file may be NULL. */
 void output_discard(const char *path, FILE *file);
 
-/* The table on stdout, in the format that was asked for. Returns as output_close does. */
-int output_table(const struct bench_options *options, const struct table *table);
+/* What was not printed yet of the table, on stdout in the format that was asked for. Returns as
+ * output_close does. */
+int output_table(const struct bench_options *options, struct table *table);
+/* The same before the table is complete, if it streams and the format allows it: JSON does not. */
+void output_rows(const struct bench_options *options, struct table *table);
 
 /* Prints what is being measured to stderr, if stderr is a terminal or with --progress. */
 __attribute__((format(printf, 2, 3))) void output_progress(const struct bench_options *options,

@@ -5,7 +5,7 @@
 #include "bench/output/output.h"
 #include "mpi/gpubind.h"
 
-static int finish(const struct bench_options *options, const struct table *table)
+static int finish(const struct bench_options *options, struct table *table)
 {
     struct gpubind_error err;
     int status;
@@ -69,6 +69,7 @@ int benchmark_run(const struct bench_options *options, const struct benchmark *b
 
     table.start_ms = ranks_start(plain);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    table.streams = rank == 0;
     if (measure(benchmark, options, &table, &err) != 0) {
         status = rank == 0 ? bench_fail(&err) : EXIT_OWN;
     } else {

@@ -21,6 +21,7 @@ struct table_column {
     enum column_kind kind;
     const char *name;    /* in CSV and JSON, with its unit: GB_per_s */
     const char *heading; /* in tables: GB/s */
+    int width;           /* in tables, at least; rows that are printed one by one need it */
 };
 
 /* How the rows of a view are printed. */
@@ -71,6 +72,9 @@ struct table {
     struct text start, properties;
     bool wrong;  /* data arrived wrong, in rows that are marked */
     bool failed; /* out of memory: rows are missing */
+    /* Of output_rows. streams: rows are printed as they are added, in views without a matrix. */
+    bool streams, begun, unwritable;
+    int nprinted;
 };
 
 /* Appends a row of empty cells, which the setters below fill. Empty cells are null in JSON. */
@@ -98,9 +102,13 @@ int view_find_row(const struct table *table, const struct table_view *view, int 
 /* "8", "64K", "1M". */
 void text_add_size(struct text *text, size_t nbytes);
 
-/* Writers: the whole table. */
-void table_print_text(const struct table *table, struct text *text);
-void table_print_csv(const struct table *table, struct text *text);
+/* Writers. head: what comes before the rows; rows: this row and those after it. */
+struct table_format {
+    void (*head)(const struct table *table, struct text *text);
+    void (*rows)(const struct table *table, int from, struct text *text);
+};
+extern const struct table_format table_text, table_csv;
+/* The whole table. */
 void table_print_json(const struct table *table, struct text *text);
 /* The members of the JSON object, which the caller opens and closes. */
 void table_add_json(const struct table *table, struct json *json);

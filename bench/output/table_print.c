@@ -33,8 +33,11 @@ static void show(const struct table *table, int row, int column, struct text *sh
 
 static int find_width(const struct table *table, const struct table_view *view, int column)
 {
+    int least = table->schema->columns[column].width;
     int width = (int)strlen(table->schema->columns[column].heading);
     struct text shown = {0};
+
+    width = width < least ? least : width;
 
     for (int row = view_next_row(table, view, -1); row >= 0;
          row = view_next_row(table, view, row)) {
@@ -72,14 +75,17 @@ static void add_row(const struct table *table, const struct table_view *view, in
     text_clear(&shown);
 }
 
-static void add_rows(const struct table *table, const struct table_view *view, struct text *text)
+/* first: the first of these rows of the view. The headings come before the first of all. */
+static void add_rows(const struct table *table, const struct table_view *view, int first,
+                     struct text *text)
 {
     int widths[TABLE_MAX_COLUMNS] = {0};
 
     for (int column = 0; column < table->schema->ncolumns; column++)
         widths[column] = find_width(table, view, column);
-    add_row(table, view, -1, widths, text);
-    for (int row = view_next_row(table, view, -1); row >= 0; row = view_next_row(table, view, row))
+    if (first == view_next_row(table, view, -1))
+        add_row(table, view, -1, widths, text);
+    for (int row = first; row >= 0; row = view_next_row(table, view, row))
         add_row(table, view, row, widths, text);
 }
 
@@ -116,25 +122,33 @@ static void add_matrix(const struct table *table, const struct table_view *view,
     text_clear(&shown);
 }
 
-void table_print_text(const struct table *table, struct text *text)
+static void print_text_head(const struct table *table, struct text *text)
 {
     add_lines(text, "", table->machine.bytes);
     add_lines(text, "", table->start.bytes);
     add_lines(text, "note: ", table->notes.bytes);
+}
+
+static void print_text_rows(const struct table *table, int from, struct text *text)
+{
     for (int i = 0; i < table->schema->nviews; i++) {
         const struct table_view *view = &table->schema->views[i];
+        int first = view_next_row(table, view, from - 1);
 
-        if (view_next_row(table, view, -1) < 0)
+        if (first < 0)
             continue;
-        text_add(text, "\n%s%s%s\n", view->title, view->unit ? ", " : "",
-                 view->unit ? view->unit : "");
+        if (first == view_next_row(table, view, -1))
+            text_add(text, "\n%s%s%s\n", view->title, view->unit ? ", " : "",
+                     view->unit ? view->unit : "");
         if (view->layout == VIEW_MATRIX)
             add_matrix(table, view, text);
         else
-            add_rows(table, view, text);
+            add_rows(table, view, first, text);
     }
     text->failed |= table->failed;
 }
+
+const struct table_format table_text = {print_text_head, print_text_rows};
 
 /* ---- comma-separated values; lines with '#' are for people */
 
@@ -148,7 +162,7 @@ static const char *format_number(enum column_kind kind, double number, char text
     return text;
 }
 
-void table_print_csv(const struct table *table, struct text *text)
+static void print_csv_head(const struct table *table, struct text *text)
 {
     const struct table_schema *schema = table->schema;
 
@@ -158,7 +172,13 @@ void table_print_csv(const struct table *table, struct text *text)
     for (int column = 0; column < schema->ncolumns; column++)
         text_add(text, "%s%s", column ? "," : "", schema->columns[column].name);
     text_add(text, "\n");
-    for (int row = 0; row < table->nrows; row++) {
+}
+
+static void print_csv_rows(const struct table *table, int from, struct text *text)
+{
+    const struct table_schema *schema = table->schema;
+
+    for (int row = from; row < table->nrows; row++) {
         for (int column = 0; column < schema->ncolumns; column++) {
             const struct table_cell *cell = table_cell(table, row, column);
             enum column_kind kind = schema->columns[column].kind;
@@ -174,6 +194,8 @@ void table_print_csv(const struct table *table, struct text *text)
     }
     text->failed |= table->failed;
 }
+
+const struct table_format table_csv = {print_csv_head, print_csv_rows};
 
 /* ---- JSON */
 

@@ -64,12 +64,13 @@ static void add_row(const struct pt2pt *pt2pt, const struct result *result, enum
     table->wrong |= by->wrong;
 }
 
-/* A row for each method; results are valid on rank 0 alone. */
+/* A row for each method, printed at once; results are valid on rank 0 alone. */
 static void add_rows(const struct pt2pt *pt2pt, const struct result *result, struct table *table)
 {
     for (int method = 0; method < METHODS && pt2pt->ranks.rank == 0; method++)
         if (result->by[method].measured)
             add_row(pt2pt, result, (enum method)method, table);
+    output_rows(pt2pt->options, table);
 }
 
 /* ---- a run */
@@ -111,6 +112,7 @@ static void measure_all(struct pt2pt *pt2pt, struct table *table)
         copier_open(pt2pt);
     pt2pt_find_methods(pt2pt);
     pt2pt_describe(pt2pt, table);
+    output_rows(pt2pt->options, table);
     for (int i = 0; first && i < 2; i++)
         add_rows(pt2pt, &results[i], table);
     if (works)

@@ -201,6 +201,31 @@ assert all(row["data"] == "right" and row["x_copy"] is None for row in rows)' "$
     check 'the table has its row' grep -qE '^  mpi +64K +1( +[0-9.]+){4} +- +1.000  right$' "$tmp/out"
 }
 
+# ---- rows are printed as they are measured, so a job that is killed has printed some
+
+# killed PATTERN [OPTION...]: of a job whose second size takes very long, and whose ranks are killed
+# once a line of its output fits.
+killed() {
+    pattern=$1
+    shift
+    rm -f "$tmp/stop"
+    # shellcheck disable=SC2016,SC2086 # for that shell; words
+    mpi 2 sh -c 'stop=$0; "$@" & while [ ! -e "$stop" ]; do sleep 0.1; done; kill -KILL $!' \
+        "$tmp/stop" gpubind-bench pt2pt $hosts --warmup 1 --measure first,latency \
+        --sizes 8,64M --iterations 100000 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null &
+    for _ in $(seq 1 200); do
+        ! grep -qE "$pattern" "$tmp/out" || break
+        sleep 0.1
+    done
+    : >"$tmp/stop"
+    wait $!
+    check "a killed job has printed its first rows: $pattern" grep -qE "$pattern" "$tmp/out"
+}
+killed '^latency,mpi,hh,1,8,1,100000,' --csv
+killed '^  mpi +8 +1 +100000( +[0-9.]+){3} +- +1.000  right$'
+is 'in the order of the measurements' "$(grep '^[fl]' "$tmp/out" | sed 's/[,:].*//')" \
+    "$(printf '%s\n' 'first message' 'first messages from new allocations' latency)"
+
 # ---- the library, on host memory
 
 measures 2 'both' --compare --buffers hh --sizes 8,64K

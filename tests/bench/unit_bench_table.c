@@ -44,6 +44,18 @@ static void record(struct table *table)
     add(table, "one", 1000, 0.5, 1e-7);
 }
 
+static void print_text(const struct table *table, struct text *text)
+{
+    table_text.head(table, text);
+    table_text.rows(table, 0, text);
+}
+
+static void print_csv(const struct table *table, struct text *text)
+{
+    table_csv.head(table, text);
+    table_csv.rows(table, 0, text);
+}
+
 static void prints(void (*print)(const struct table *, struct text *), const struct table *table,
                    const char *wanted, const char *description)
 {
@@ -75,13 +87,13 @@ static void check_notes(void)
     record(&table);
     text_add(&table.notes, "a note\n");
     snprintf(wanted, sizeof wanted, "# a \"machine\"\n# 1 GPU\n# note: a note\n%s", csv_rows);
-    prints(table_print_csv, &table, wanted, "CSV: notes, a word with a comma, an empty cell");
+    prints(print_csv, &table, wanted, "CSV: notes, a word with a comma, an empty cell");
     prints(table_print_json, &table,
            "{\"version\": \"" PACKAGE_VERSION "\", \"subcommand\": \"sub\",\n"
            " \"machine\": [\n  \"a \\\"machine\\\"\",\n  \"1 GPU\"],\n"
            " \"notes\": [\n  \"a note\"],\n " JSON_ROWS,
            "JSON: subcommand, notes, no column of CSV alone");
-    prints(table_print_text, &table,
+    prints(print_text, &table,
            "a \"machine\"\n1 GPU\nnote: a note\n"
            "\nall, us\n"
            "  what       size      times      us      GB/s\n"
@@ -104,7 +116,7 @@ static void check_properties(void)
     text_add(&table.start, "start: 1 ms\n");
     text_add(&table.properties, ",\n \"pairs\": 2");
     snprintf(wanted, sizeof wanted, "# a \"machine\"\n# 1 GPU\n# start: 1 ms\n%s", csv_rows);
-    prints(table_print_csv, &table, wanted, "CSV: the start");
+    prints(print_csv, &table, wanted, "CSV: the start");
     prints(table_print_json, &table,
            "{\"version\": \"" PACKAGE_VERSION "\", \"subcommand\": \"sub\",\n"
            " \"machine\": [\n  \"a \\\"machine\\\"\",\n  \"1 GPU\"],\n \"pairs\": 2, " JSON_ROWS,
