@@ -22,10 +22,11 @@
 #ifndef GPUBIND_CORE_BASE_LIST_H
 #define GPUBIND_CORE_BASE_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The list itself. `end` is where the next item is linked, and undefined while the queue is
- * empty. */
+ * empty. A function that takes lists needs a structure with a name and these members. */
 #define QUEUE_OF(TYPE)      \
     struct {                \
         TYPE *first, **end; \
@@ -67,15 +68,18 @@
             (LIST)->end = queue_at_;              \
     } while (0)
 
-/* Searches for ITEM and takes it off; nothing happens where it is not on the queue. */
+/* Searches for ITEM and takes it off. false: it was not on the queue. */
 #define QUEUE_REMOVE(LIST, ITEM, LINK)                        \
-    do {                                                      \
+    __extension__({                                           \
         __typeof__((LIST)->end) queue_link_ = &(LIST)->first; \
+        bool queue_found_;                                    \
         while (*queue_link_ && *queue_link_ != (ITEM))        \
             queue_link_ = &(*queue_link_)->LINK;              \
-        if (*queue_link_)                                     \
+        queue_found_ = *queue_link_;                          \
+        if (queue_found_)                                     \
             QUEUE_UNLINK(LIST, queue_link_, LINK);            \
-    } while (0)
+        queue_found_;                                         \
+    })
 
 /* A loop over all items; its body must not take ITEM off or free it. */
 #define QUEUE_FOREACH(ITEM, LIST, LINK) for ((ITEM) = (LIST)->first; (ITEM); (ITEM) = (ITEM)->LINK)

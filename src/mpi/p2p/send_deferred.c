@@ -1,12 +1,13 @@
 #include "mpi/p2p/send_deferred.h"
 
+#include "core/base/list.h"
 #include "mpi/core/progress_thread.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 
 /* Those that are being packed. */
-static struct gpubind_operation *packing, **packing_end = &packing;
+static QUEUE_OF(struct gpubind_operation) packing;
 static _Atomic int npacking;
 
 bool deferred_sends_pending(void)
@@ -31,9 +32,7 @@ int deferred_send_pack(struct gpubind_operation *send, struct gpubind_error *err
         return status;
     send->order = ORDER_DEFERRED;
     send->packing = true;
-    send->next_packing = NULL;
-    *packing_end = send;
-    packing_end = &send->next_packing;
+    QUEUE_PUSH(&packing, send, next_packing);
     npacking++;
     return 0;
 }
@@ -58,7 +57,7 @@ static void end(struct gpubind_operation *send, bool good, const struct gpubind_
 
 void deferred_sends_progress(bool mpi)
 {
-    struct gpubind_operation **link = &packing;
+    struct gpubind_operation **link = &packing.first;
     gpu_stream late = NULL; /* what is behind in it need not be asked */
 
     while (*link) {
@@ -77,9 +76,7 @@ void deferred_sends_progress(bool mpi)
             link = &send->next_packing;
             continue;
         }
-        *link = send->next_packing;
-        if (!send->next_packing)
-            packing_end = link;
+        QUEUE_UNLINK(&packing, link, next_packing);
         end(send, landed > 0, &err);
     }
 }

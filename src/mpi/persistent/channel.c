@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
@@ -11,28 +12,17 @@
 
 #define PEER_CHECK_INTERVAL 0.1 /* seconds between two checks for ranks that are gone */
 
-static struct channel *channels, **channels_end = &channels;
+static QUEUE_OF(struct channel) channels;
 static _Atomic int in_streams; /* so many are; read without the lock */
 
 struct channel *channels_first(void)
 {
-    return channels;
-}
-
-static void unlink_channel(struct channel *channel)
-{
-    struct channel **link = &channels;
-
-    while (*link != channel)
-        link = &(*link)->next;
-    *link = channel->next;
-    if (!channel->next)
-        channels_end = link;
+    return channels.first;
 }
 
 static void destroy(struct channel *channel)
 {
-    unlink_channel(channel);
+    QUEUE_REMOVE(&channels, channel, next);
     connection_close(channel);
     if (!channel->flags_stuck)
         gpu_flags_give(&channel->flags);
@@ -99,7 +89,7 @@ static void destroy_detached(void)
     if (now - looked < PEER_CHECK_INTERVAL)
         return;
     looked = now;
-    for (channel = channels; channel; channel = next) {
+    for (channel = channels.first; channel; channel = next) {
         next = channel->next;
         if (!channel->freed || !(channel->peer_detached || request_peer_is_gone(channel->request)))
             continue;
@@ -157,7 +147,7 @@ void channels_watch_peers(void)
         return;
     looked = now;
     held = gpu_is_guarded();
-    for (struct channel *channel = channels, *next; channel; channel = next) {
+    for (struct channel *channel = channels.first, *next; channel; channel = next) {
         next = channel->next;
         watch_peer(channel, held);
     }
@@ -181,8 +171,7 @@ struct channel *channel_make(struct gpubind_operation *request, const struct str
     request->inactive = true;
     requests_count(-1);
     request->done = true;
-    *channels_end = channel;
-    channels_end = &channel->next;
+    QUEUE_PUSH(&channels, channel, next);
     if (request->rank >= 0 && request->tag != MPI_ANY_TAG)
         connection_describe(channel, layout);
     if (internal || channel->local.connectable)
@@ -207,7 +196,7 @@ void channel_free(struct channel *channel)
 
 bool channels_use_memory(uint64_t id)
 {
-    for (const struct channel *channel = channels; channel; channel = channel->next)
+    for (const struct channel *channel = channels.first; channel; channel = channel->next)
         if (!channel->freed && channel->request->memory.gpu && channel->request->memory.id == id &&
             channel->state != CHANNEL_FAILED)
             return true;
@@ -219,11 +208,11 @@ void channels_stop(void)
 {
     struct channel *channel, *next;
 
-    for (channel = channels; channel; channel = channel->next)
+    QUEUE_FOREACH (channel, &channels, next)
         if (channel->place != CHANNEL_IDLE)
             connection_break_local(channel);
     exchange_streams_stop();
-    for (channel = channels; channel; channel = next) {
+    for (channel = channels.first; channel; channel = next) {
         struct gpubind_operation *request = channel->request;
 
         next = channel->next;

@@ -2,6 +2,7 @@
  * of peers whose counterpart is not set up here yet. */
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "mpi/persistent/channel.h"
 
 /* A CONNECT message that is kept until its counterpart is set up. */
@@ -23,7 +24,7 @@ struct envelope {
 
 #define BUCKETS 256u
 
-static struct early *earlies, **earlies_end = &earlies;
+static QUEUE_OF(struct early) earlies;
 static struct envelope *envelopes[BUCKETS];
 
 static struct envelope **envelope_at(const struct comm *comm, int rank, int tag, bool send)
@@ -77,15 +78,13 @@ static void drop(struct early **link)
 {
     struct early *early = *link;
 
-    *link = early->next;
-    if (!early->next)
-        earlies_end = link;
+    QUEUE_UNLINK(&earlies, link, next);
     free(early);
 }
 
 bool channel_drop_early_connect(const struct comm *comm, int rank, uint32_t id)
 {
-    for (struct early **link = &earlies; *link; link = &(*link)->next)
+    for (struct early **link = &earlies.first; *link; link = &(*link)->next)
         if ((*link)->comm == comm && (*link)->rank == rank && (*link)->msg.from == id) {
             drop(link);
             return true;
@@ -100,8 +99,7 @@ static void keep(struct comm *comm, int rank, const struct ctrl_msg *msg)
     if (!early)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *early = (struct early){NULL, comm, rank, *msg};
-    *earlies_end = early;
-    earlies_end = &early->next;
+    QUEUE_PUSH(&earlies, early, next);
 }
 
 static bool fits(const struct channel *channel, const struct comm *comm, int rank,
@@ -127,7 +125,7 @@ struct channel *channel_match(struct comm *comm, int rank, const struct ctrl_msg
 
 static void find_early(struct channel *channel)
 {
-    for (struct early **link = &earlies; *link; link = &(*link)->next) {
+    for (struct early **link = &earlies.first; *link; link = &(*link)->next) {
         const struct early *early = *link;
         const struct ctrl_msg msg = early->msg;
 
@@ -153,7 +151,7 @@ void channel_register(struct channel *channel)
 
 void channels_forget(const struct comm *comm)
 {
-    struct early **link = &earlies;
+    struct early **link = &earlies.first;
 
     while (*link)
         if ((*link)->comm == comm)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "mpi/core/context.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_net.h"
@@ -19,9 +20,10 @@ struct transfer { /* one control message, from its send or announcement to its e
  * for it, which may be in an MPI call for long. */
 #define ARRIVAL_SECONDS 1e-3
 
-static struct transfer *sending, *receiving, **receiving_end = &receiving;
-static struct transfer *unsent, **unsent_end = &unsent; /* until a thread that may call MPI comes */
-static double announced;                                /* when the latest of `receiving` was */
+static struct transfer *sending;
+static QUEUE_OF(struct transfer) receiving;
+static QUEUE_OF(struct transfer) unsent; /* until a thread that may call MPI comes */
+static double announced;                 /* when the latest of `receiving` was */
 
 static struct transfer *make(enum request_kind kind, struct comm *companion, int rank)
 {
@@ -56,24 +58,17 @@ void ctrl_msg_send(struct comm *comm, int rank, const struct ctrl_msg *msg)
     struct transfer *transfer = make(REQUEST_SEND, comm->companion, rank);
 
     transfer->msg = *msg;
-    if (transfer->operation->peer->local >= 0 || (library_may_call_mpi() && !unsent)) {
+    if (transfer->operation->peer->local >= 0 || (library_may_call_mpi() && QUEUE_EMPTY(&unsent))) {
         send(transfer);
         return;
     }
-    *unsent_end = transfer;
-    unsent_end = &transfer->next;
+    QUEUE_PUSH(&unsent, transfer, next);
 }
 
 static void send_unsent(void)
 {
-    while (unsent && library_may_call_mpi()) {
-        struct transfer *transfer = unsent;
-
-        unsent = transfer->next;
-        send(transfer);
-    }
-    if (!unsent)
-        unsent_end = &unsent;
+    while (!QUEUE_EMPTY(&unsent) && library_may_call_mpi())
+        send(QUEUE_POP(&unsent, next));
 }
 
 void ctrl_msg_arrived(struct comm *companion, const struct incoming_msg *incoming)
@@ -82,8 +77,7 @@ void ctrl_msg_arrived(struct comm *companion, const struct incoming_msg *incomin
 
     announced = clock_seconds();
     transfer->sequence = incoming->header.sequence;
-    *receiving_end = transfer;
-    receiving_end = &transfer->next;
+    QUEUE_PUSH(&receiving, transfer, next);
     receive_start(transfer->operation, incoming);
 }
 
@@ -108,14 +102,11 @@ void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg 
 {
     free_sent();
     send_unsent();
-    while (receiving && receiving->operation->done) {
-        struct transfer *transfer = receiving;
+    while (!QUEUE_EMPTY(&receiving) && receiving.first->operation->done) {
+        struct transfer *transfer = QUEUE_POP(&receiving, next);
 
         if (transfer->operation->result != MPI_SUCCESS) /* the peer counts on its being handled */
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
-        receiving = transfer->next;
-        if (!receiving)
-            receiving_end = &receiving;
         transfer->msg.sequence = transfer->sequence;
         take(transfer->operation->comm->of, transfer->operation->rank, &transfer->msg);
         request_free(transfer->operation); /* this may free the communicator */
@@ -125,10 +116,10 @@ void ctrl_msgs_read(void (*take)(struct comm *, int rank, const struct ctrl_msg 
 
 bool ctrl_msgs_busy(void)
 {
-    return sending || receiving || unsent;
+    return sending || !QUEUE_EMPTY(&receiving) || !QUEUE_EMPTY(&unsent);
 }
 
 bool ctrl_msgs_coming(void)
 {
-    return receiving && clock_seconds() - announced < ARRIVAL_SECONDS;
+    return !QUEUE_EMPTY(&receiving) && clock_seconds() - announced < ARRIVAL_SECONDS;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "gpu/core/deferred_free.h"
 #include "gpu/core/gpu_calls.h"
 
@@ -23,7 +24,7 @@ static struct exchange_streams { /* of one GPU */
     struct exchange_streams *next;
     struct gpu *gpu;
     struct exchange_stream streams[EXCHANGE_STREAMS];
-    struct channel *waiting, **waiting_end; /* for their peers, outside of the streams */
+    QUEUE_OF(struct channel) waiting; /* for their peers, outside of the streams */
 } * all_streams;
 
 static int make_streams(struct exchange_streams *streams, struct gpubind_error *err)
@@ -73,7 +74,6 @@ static struct exchange_streams *streams_of(struct gpu *gpu, struct gpubind_error
         return NULL;
     }
     streams->gpu = gpu;
-    streams->waiting_end = &streams->waiting;
     if (make_streams(streams, err) < 0) {
         clear(streams);
         return NULL;
@@ -216,8 +216,7 @@ static void defer_until_ready(struct exchange_streams *streams, struct channel *
             continue;
         }
         channel->place = CHANNEL_WAITING;
-        *streams->waiting_end = channel;
-        streams->waiting_end = &channel->list_next;
+        QUEUE_PUSH(&streams->waiting, channel, list_next);
     }
 }
 
@@ -249,22 +248,18 @@ static bool is_ready(const struct channel *channel)
 /* Takes the waiting channels whose peer has done its part off the list. */
 static struct channel *take_ready(struct exchange_streams *streams)
 {
-    struct channel **link = &streams->waiting, *ready = NULL, **end_of_ready = &ready;
+    struct channel **link = &streams->waiting.first, *channel;
+    QUEUE_OF(struct channel) ready = {0};
 
-    while (*link) {
-        struct channel *channel = *link;
-
+    while ((channel = *link)) {
         if (!is_ready(channel)) {
             link = &channel->list_next;
             continue;
         }
-        *link = channel->list_next;
-        channel->list_next = NULL;
-        *end_of_ready = channel;
-        end_of_ready = &channel->list_next;
+        QUEUE_UNLINK(&streams->waiting, link, list_next);
+        QUEUE_PUSH(&ready, channel, list_next);
     }
-    streams->waiting_end = link;
-    return ready;
+    return ready.first;
 }
 
 static void start_ready_channels(struct exchange_streams *streams)
@@ -273,9 +268,8 @@ static void start_ready_channels(struct exchange_streams *streams)
     struct channel *channels;
 
     if (gpu_flags_read(streams->gpu, &err) < 0) {
-        channels = streams->waiting;
-        streams->waiting = NULL;
-        streams->waiting_end = &streams->waiting;
+        channels = streams->waiting.first;
+        streams->waiting.first = NULL;
         for (struct channel *channel = channels; channel; channel = channel->list_next)
             channel->place = CHANNEL_IN_EXCHANGE; /* not in the list any more */
         fail(streams->gpu, NULL, channels, &err);
@@ -291,7 +285,7 @@ void exchange_streams_progress(void)
     for (struct exchange_streams *streams = all_streams; streams; streams = streams->next) {
         for (int i = 0; i < EXCHANGE_STREAMS; i++)
             check_stream(streams, &streams->streams[i]);
-        if (streams->waiting && !streams->streams[READY_STREAM].channels)
+        if (!QUEUE_EMPTY(&streams->waiting) && !streams->streams[READY_STREAM].channels)
             start_ready_channels(streams);
     }
 }
@@ -299,7 +293,7 @@ void exchange_streams_progress(void)
 bool exchange_streams_busy(void)
 {
     for (const struct exchange_streams *streams = all_streams; streams; streams = streams->next) {
-        if (streams->waiting)
+        if (!QUEUE_EMPTY(&streams->waiting))
             return true;
         for (int i = 0; i < EXCHANGE_STREAMS; i++)
             if (streams->streams[i].channels)
@@ -308,30 +302,12 @@ bool exchange_streams_busy(void)
     return false;
 }
 
-static struct channel **find_waiting(struct exchange_streams *streams,
-                                     const struct channel *channel)
-{
-    struct channel **link = &streams->waiting;
-
-    while (*link && *link != channel)
-        link = &(*link)->list_next;
-    return link;
-}
-
 void exchange_streams_drop(struct channel *channel)
 {
-    struct channel **link;
-
     if (channel->place != CHANNEL_WAITING)
         return;
-    for (struct exchange_streams *streams = all_streams; streams; streams = streams->next) {
-        link = find_waiting(streams, channel);
-        if (!*link)
-            continue;
-        *link = channel->list_next;
-        if (!*link)
-            streams->waiting_end = link;
-    }
+    for (struct exchange_streams *streams = all_streams; streams; streams = streams->next)
+        QUEUE_REMOVE(&streams->waiting, channel, list_next);
     channel->list_next = NULL;
     channel->place = CHANNEL_IDLE;
 }

@@ -1,6 +1,7 @@
 /* Persistent requests: set-up, starts by the host, and freeing. */
 #include "mpi/persistent/persistent.h"
 
+#include "core/base/list.h"
 #include "gpu/core/sync_memops.h"
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
@@ -9,7 +10,7 @@
 #include "mpi/message/message.h"
 #include "mpi/persistent/exchange_streams.h"
 
-static struct channel *deferred, **deferred_end = &deferred;
+static QUEUE_OF(struct channel) deferred;
 static struct channel *freed_active; /* until their starts have completed */
 
 /* ---- set-up */
@@ -121,19 +122,19 @@ static void start_on_channels(struct channel *connected)
 {
     while (connected) {
         struct gpu *gpu = connected->request->memory.gpu;
-        struct channel *rest = NULL, **rest_end = &rest, *same = NULL, **same_end = &same;
+        QUEUE_OF(struct channel) same = {0}, rest = {0};
 
         while (connected) {
-            struct channel *channel = connected, ***end;
+            struct channel *channel = connected;
 
             connected = channel->list_next;
-            channel->list_next = NULL;
-            end = channel->request->memory.gpu == gpu ? &same_end : &rest_end;
-            **end = channel;
-            *end = &channel->list_next;
+            if (channel->request->memory.gpu == gpu)
+                QUEUE_PUSH(&same, channel, list_next);
+            else
+                QUEUE_PUSH(&rest, channel, list_next);
         }
-        exchange_streams_start(gpu, same);
-        connected = rest;
+        exchange_streams_start(gpu, same.first);
+        connected = rest.first;
     }
 }
 
@@ -148,18 +149,15 @@ void persistent_move_to_channel(struct channel *channel)
     request_free(message);
     begin_on_channel(channel);
     channel->place = CHANNEL_DEFERRED;
-    channel->list_next = NULL;
-    *deferred_end = channel;
-    deferred_end = &channel->list_next;
+    QUEUE_PUSH(&deferred, channel, list_next);
 }
 
 /* One exchange each: different calls have started them, which must not wait for each other. */
 static void start_deferred(void)
 {
-    struct channel *all = deferred;
+    struct channel *all = deferred.first;
 
-    deferred = NULL;
-    deferred_end = &deferred;
+    deferred.first = NULL;
     while (all) {
         struct channel *channel = all;
 
@@ -217,7 +215,7 @@ void persistent_unclaim(struct gpubind_operation *const *requests, int n)
 
 int persistent_start(struct gpubind_operation *const *requests, int n, struct gpubind_error *err)
 {
-    struct channel *connected = NULL, **connected_end = &connected;
+    QUEUE_OF(struct channel) connected = {0};
     const int result = persistent_claim(requests, n, err);
 
     if (result != MPI_SUCCESS)
@@ -230,11 +228,9 @@ int persistent_start(struct gpubind_operation *const *requests, int n, struct gp
         if (!start_channel(channel))
             continue;
         channel->place = CHANNEL_IN_EXCHANGE; /* exchange_streams_start may make it wait */
-        channel->list_next = NULL;
-        *connected_end = channel;
-        connected_end = &channel->list_next;
+        QUEUE_PUSH(&connected, channel, list_next);
     }
-    start_on_channels(connected);
+    start_on_channels(connected.first);
     return MPI_SUCCESS;
 }
 
@@ -318,7 +314,7 @@ int persistent_free(struct gpubind_operation *request, struct gpubind_error *err
 
 static bool busy(void)
 {
-    return ctrl_msgs_busy() || deferred || freed_active || exchange_streams_busy() ||
+    return ctrl_msgs_busy() || !QUEUE_EMPTY(&deferred) || freed_active || exchange_streams_busy() ||
            channels_in_streams();
 }
 
@@ -328,7 +324,7 @@ static void progress(bool mpi)
     if (!busy())
         return;
     channels_read_ctrl();
-    if (deferred)
+    if (!QUEUE_EMPTY(&deferred))
         start_deferred();
     exchange_streams_progress();
     if (freed_active)

@@ -1,4 +1,5 @@
 /* Starts of persistent requests in the order of a stream of the application. */
+#include "core/base/list.h"
 #include "mpi/core/progress.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
@@ -137,7 +138,7 @@ static int queue(struct channel *connected, gpu_stream stream, bool capturing,
 static int queue_connected(struct gpubind_operation *const *requests, int n, gpu_stream stream,
                            bool capturing, struct gpubind_error *err)
 {
-    struct channel *connected = NULL, **connected_end = &connected;
+    QUEUE_OF(struct channel) connected = {0};
     int result = MPI_SUCCESS, queued;
 
     for (int i = 0; i < n; i++) {
@@ -154,11 +155,9 @@ static int queue_connected(struct gpubind_operation *const *requests, int n, gpu
         if (over)
             continue;
         channel_enter_stream(channel);
-        channel->list_next = NULL;
-        *connected_end = channel;
-        connected_end = &channel->list_next;
+        QUEUE_PUSH(&connected, channel, list_next);
     }
-    queued = connected ? queue(connected, stream, capturing, err) : MPI_SUCCESS;
+    queued = connected.first ? queue(connected.first, stream, capturing, err) : MPI_SUCCESS;
     return result == MPI_SUCCESS ? queued : result;
 }
 

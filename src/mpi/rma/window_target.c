@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "gpu/copy/copy_agent.h"
 #include "gpu/copy/copy_batch.h"
 #include "gpu/core/gpu_calls.h"
@@ -27,7 +28,7 @@ struct target_op {
     struct flight flight;
 };
 
-static struct target_op *all, **all_end = &all;
+static QUEUE_OF(struct target_op) all;
 static _Atomic int windows; /* that accept commands */
 static _Atomic unsigned events;
 
@@ -66,8 +67,7 @@ static void command_arrived(struct comm *comm, const struct incoming_msg *incomi
     op->win->remote->target_pending++;
     op->operation = window_host_message(op->win, REQUEST_RECEIVE, op->origin, WINDOW_TAG,
                                         &op->command, sizeof op->command);
-    *all_end = op;
-    all_end = &op->next;
+    QUEUE_PUSH(&all, op, next);
     events++;
     trace(TRACE_RMA, "a command of rank %d has come", op->origin);
     receive_start(op->operation, incoming);
@@ -212,26 +212,24 @@ static void look_after(void)
     if (now - looked < LOOK_AFTER)
         return;
     looked = now;
-    for (struct target_op *op = all; op; op = op->next)
+    for (struct target_op *op = all.first; op; op = op->next)
         window_look_after(op->operation);
 }
 
 static void progress(bool mpi)
 {
     (void)mpi;
-    if (!all)
+    if (QUEUE_EMPTY(&all))
         return;
     look_after();
-    for (struct target_op **link = &all; *link;) {
+    for (struct target_op **link = &all.first; *link;) {
         struct target_op *op = *link;
 
         if (!advance(op)) {
             link = &op->next;
             continue;
         }
-        *link = op->next;
-        if (!op->next)
-            all_end = link;
+        QUEUE_UNLINK(&all, link, next);
         op->win->remote->target_pending--;
         free(op);
         events++;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/list.h"
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/transport.h"
@@ -32,10 +33,11 @@ struct get {
 
 struct batch {
     struct flight flight; /* gpu NULL: unused */
-    struct get *gets;
+    QUEUE_OF(struct get) gets;
 };
 
-static struct get *pending, **pending_end = &pending, *spare;
+static QUEUE_OF(struct get) pending;
+static struct get *spare;
 static int npending;
 static double latest; /* when the last one came */
 static size_t pending_nbytes;
@@ -62,8 +64,7 @@ static void add(struct gpubind_operation *receive, gpu_address from, bool device
         get->gpu = source.gpu;
     if (!get->gpu)
         get->gpu = gpu_current(NULL);
-    *pending_end = get;
-    pending_end = &get->next;
+    QUEUE_PUSH(&pending, get, next);
     npending++;
     latest = clock_seconds();
     pending_nbytes += get->copy.nbytes;
@@ -154,6 +155,14 @@ static void run_alone(struct get *get)
     finish(get, status, &err);
 }
 
+static void finish_all(struct batch *batch, int status, const struct gpubind_error *err)
+{
+    struct get *get;
+
+    while ((get = QUEUE_POP(&batch->gets, next)))
+        finish(get, status, err);
+}
+
 /* false: it is still under way. */
 static bool land(struct batch *batch)
 {
@@ -162,33 +171,25 @@ static bool land(struct batch *batch)
 
     if (landed == 0)
         return false;
-    while (batch->gets) {
-        struct get *get = batch->gets;
-
-        batch->gets = get->next;
-        finish(get, landed < 0 ? -1 : 0, &err);
-    }
+    finish_all(batch, landed < 0 ? -1 : 0, &err);
     return true;
 }
 
 /* Takes what goes to one GPU, at most COPIES_MOST, off the pending ones. */
 static void start(struct batch *batch)
 {
-    struct gpu *gpu = pending->gpu;
+    struct gpu *gpu = pending.first->gpu;
     struct copy copies[COPIES_MOST];
-    struct get **link = &pending, **end = &batch->gets;
+    struct get **link = &pending.first, *get;
     struct gpubind_error err;
     int n = 0, taken = 0, status = 0;
 
-    while (*link && taken < COPIES_MOST) {
-        struct get *get = *link;
-
+    while ((get = *link) && taken < COPIES_MOST) {
         if (get->gpu != gpu) {
             link = &get->next;
             continue;
         }
-        *link = get->next;
-        get->next = NULL;
+        QUEUE_UNLINK(&pending, link, next);
         if (status == 0 && get->strided)
             status = pack_scatter(get->receive, get->copy.from, &err);
         else if (status == 0)
@@ -196,12 +197,8 @@ static void start(struct batch *batch)
         taken++;
         npending--;
         pending_nbytes -= get->copy.nbytes;
-        *end = get;
-        end = &get->next;
+        QUEUE_PUSH(&batch->gets, get, next);
     }
-    pending_end = &pending;
-    while (*pending_end)
-        pending_end = &(*pending_end)->next;
     if (status == 0)
         status = copies_start(gpu, GPU_IN, copies, n, &batch->flight, &err);
     if (status == 0) {
@@ -209,30 +206,25 @@ static void start(struct batch *batch)
         return;
     }
     copies_wait(gpu, GPU_IN, NULL); /* for what was queued all the same */
-    while (batch->gets) {
-        struct get *get = batch->gets;
-
-        batch->gets = get->next;
-        finish(get, status, &err);
-    }
+    finish_all(batch, status, &err);
 }
 
 /* A thread waits for this one message and nothing else moves. */
 static bool is_alone(void)
 {
-    return flying == 0 && npending == 1 && pending->receive->waited &&
-           !pending->receive->comm->posted && pending_nbytes <= AT_ONCE;
+    return flying == 0 && npending == 1 && pending.first->receive->waited &&
+           !pending.first->receive->comm->posted && pending_nbytes <= AT_ONCE;
 }
 
 /* Receives are posted that the burst may bring messages for. */
 static bool more_may_come(void)
 {
-    return pending->receive->comm->posted && clock_seconds() - latest < QUIET;
+    return pending.first->receive->comm->posted && clock_seconds() - latest < QUIET;
 }
 
 static bool is_enough(void)
 {
-    return pending_nbytes >= (pending->copy.nbytes > LARGE ? ENOUGH_LARGE : ENOUGH);
+    return pending_nbytes >= (pending.first->copy.nbytes > LARGE ? ENOUGH_LARGE : ENOUGH);
 }
 
 void rndv_gets_progress(void)
@@ -242,10 +234,8 @@ void rndv_gets_progress(void)
         flying--;
     }
     if (is_alone()) {
-        struct get *get = pending;
+        struct get *get = QUEUE_POP(&pending, next);
 
-        pending = NULL;
-        pending_end = &pending;
         npending = 0;
         pending_nbytes = 0;
         run_alone(get);

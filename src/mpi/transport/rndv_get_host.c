@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/transport/receive_end.h"
 #include "mpi/transport/rndv_staged_shm.h"
@@ -17,7 +18,7 @@ struct host_read {
     uint64_t done; /* bytes */
 };
 
-static struct host_read *reads, **reads_end = &reads;
+static QUEUE_OF(struct host_read) reads;
 
 static bool is_possible(const struct gpubind_operation *receive, const struct wire_header *header)
 {
@@ -39,8 +40,7 @@ bool rndv_get_host(struct gpubind_operation *receive, const struct wire_header *
     if (!read)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     read->receive = receive;
-    *reads_end = read;
-    reads_end = &read->next;
+    QUEUE_PUSH(&reads, read, next);
     return true;
 }
 
@@ -64,7 +64,7 @@ static int advance(struct host_read *read)
 
 void rndv_gets_host_progress(void)
 {
-    struct host_read *read = reads;
+    struct host_read *read = reads.first;
     int status;
 
     if (!read)
@@ -72,9 +72,7 @@ void rndv_gets_host_progress(void)
     status = advance(read);
     if (status == 0)
         return;
-    reads = read->next;
-    if (!reads)
-        reads_end = &reads;
+    QUEUE_POP(&reads, next);
     if (status > 0) {
         receive_finish(read->receive, 0, NULL);
     } else { /* not permitted, or memory that cannot be read so: page-locked by a device, say */

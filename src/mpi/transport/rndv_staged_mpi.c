@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/transport.h"
 #include "mpi/transport/bounce_pool.h"
@@ -29,7 +30,7 @@ struct transfer {
     double since;      /* when it began to wait for a bounce buffer */
 };
 
-static struct transfer *transfers, **transfers_end = &transfers;
+static QUEUE_OF(struct transfer) transfers;
 static double moved; /* when the last chunk was over in any bounce buffer */
 
 /* A tag that no transfer to this rank has had lately. */
@@ -43,7 +44,7 @@ static int transfer_tag(void)
 
 bool rndv_mpi_busy(void)
 {
-    return transfers;
+    return !QUEUE_EMPTY(&transfers);
 }
 
 static struct transfer *start(struct gpubind_operation *operation, bool sending, int tag,
@@ -59,8 +60,7 @@ static struct transfer *start(struct gpubind_operation *operation, bool sending,
     transfer->tag = tag;
     chunk_ring_init(&transfer->ring, operation, sending ? operation->nbytes : operation->got_bytes,
                     chunk, straight ? CHUNKS_AHEAD_MOST : PRIVATE_BOUNCE_BYTES / chunk);
-    *transfers_end = transfer;
-    transfers_end = &transfer->next;
+    QUEUE_PUSH(&transfers, transfer, next);
     return transfer;
 }
 
@@ -255,7 +255,7 @@ static void take_bounce(struct transfer *transfer)
 
 void rndv_mpi_progress(void)
 {
-    struct transfer **link = &transfers;
+    struct transfer **link = &transfers.first;
 
     while (*link) {
         struct transfer *transfer = *link;
@@ -276,9 +276,7 @@ void rndv_mpi_progress(void)
             link = &transfer->next;
             continue;
         }
-        *link = transfer->next;
-        if (!transfer->next)
-            transfers_end = link;
+        QUEUE_UNLINK(&transfers, link, next);
         end(transfer);
     }
 }

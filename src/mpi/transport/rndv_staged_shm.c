@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/shm_inbox.h"
@@ -25,12 +26,15 @@ struct staging {
     bool failed, over;
 };
 
-static struct staging *sends, *receives;
+/* First come, first served with bounce buffers. */
+static struct stagings {
+    struct staging *first, **end;
+} sends, receives;
 
-static struct staging *add(struct staging **list, struct gpubind_operation *operation,
+static struct staging *add(struct stagings *stagings, struct gpubind_operation *operation,
                            struct descriptor *descriptor, uint64_t nbytes)
 {
-    struct staging *staging = calloc(1, sizeof *staging), **end = list;
+    struct staging *staging = calloc(1, sizeof *staging);
 
     if (!staging)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
@@ -39,9 +43,7 @@ static struct staging *add(struct staging **list, struct gpubind_operation *oper
     staging->descriptor = descriptor;
     chunk_ring_init(&staging->ring, operation, nbytes, descriptor->chunk_bytes,
                     descriptor->chunks_ahead);
-    while (*end) /* first come, first served with bounce buffers */
-        end = &(*end)->next;
-    *end = staging;
+    QUEUE_PUSH(stagings, staging, next);
     return staging;
 }
 
@@ -81,7 +83,7 @@ void staged_send_start(struct gpubind_operation *send, struct descriptor *descri
 /* Another message to the same rank has one: a rank that stays away holds no more. */
 static bool peer_has_bounce(const struct staging *staging)
 {
-    for (const struct staging *other = sends; other && other != staging; other = other->next)
+    for (const struct staging *other = sends.first; other && other != staging; other = other->next)
         if ((other->bounce || other->reserve) && other->peer == staging->peer)
             return true;
     return false;
@@ -169,7 +171,7 @@ static void pump(struct staging *staging)
 
 static void sends_move(void)
 {
-    for (struct staging **link = &sends; *link;) {
+    for (struct staging **link = &sends.first; *link;) {
         struct staging *staging = *link;
 
         if (!staging->bounce && !staging->reserve && !staging->over && !staging->failed)
@@ -182,7 +184,7 @@ static void sends_move(void)
             link = &staging->next;
             continue;
         }
-        *link = staging->next;
+        QUEUE_UNLINK(&sends, link, next);
         if (staging->bounce)
             bounce_give(staging->bounce);
         free(staging);
@@ -199,7 +201,7 @@ static bool has_any(const struct staging *staging, const struct domain *domain)
 
 bool staged_busy(const struct domain *domain)
 {
-    return has_any(sends, domain) || has_any(receives, domain);
+    return has_any(sends.first, domain) || has_any(receives.first, domain);
 }
 
 bool staged_send_rests(const struct gpubind_operation *send)
@@ -282,7 +284,7 @@ static void drain(struct staging *staging)
 
 bool staged_receive_abandon(const struct gpubind_operation *receive)
 {
-    for (struct staging *staging = receives; staging; staging = staging->next)
+    for (struct staging *staging = receives.first; staging; staging = staging->next)
         if (staging->operation == receive) {
             error_set(&staging->operation->error, "rank %d is gone", receive->source);
             staging->failed = true;
@@ -293,7 +295,7 @@ bool staged_receive_abandon(const struct gpubind_operation *receive)
 
 static void receives_move(void)
 {
-    for (struct staging **link = &receives; *link;) {
+    for (struct staging **link = &receives.first; *link;) {
         struct staging *staging = *link;
         struct gpubind_operation *receive = staging->operation;
 
@@ -303,7 +305,7 @@ static void receives_move(void)
             link = &staging->next;
             continue;
         }
-        *link = staging->next;
+        QUEUE_UNLINK(&receives, link, next);
         if (staging->mapping)
             mapping_done(staging->mapping);
         receive_finish(receive, staging->failed ? -1 : 0, &receive->error);
