@@ -15,7 +15,8 @@
 #include "gpu/core/kernels.h"
 #include "tests/exchange/side.h"
 
-#define GRAPH_STEPS 20 /* an even number: sure pairs take turns with two sets of words */
+#define GRAPH_STEPS \
+    20 /* an even number: channels without handshakes alternate between two sets of flags */
 #define WARM 5
 #define STRIDE 512u
 
@@ -60,7 +61,7 @@ static void wait_for(const struct side *side)
 
 struct way {
     const char *name;
-    bool kernel, sure;
+    bool kernel, no_handshake;
 };
 
 /* One step: a row to either neighbour, and one from either. Steps with and without sure
@@ -83,13 +84,13 @@ static void step(const struct side *side, const struct way *way, size_t nbytes, 
                                           .to = to,
                                           .nbytes = nbytes,
                                           .parts = parts,
-                                          .sure = way->sure,
+                                          .no_handshake = way->no_handshake,
                                           .ready = ready_words(&side->own, message),
                                           .done = done_words(&side->other, message)};
         receives[i] = (struct exchange_receive){.ready = ready_words(&side->other, message),
                                                 .done = done_words(&side->own, message),
                                                 .parts = parts,
-                                                .sure = way->sure};
+                                                .no_handshake = way->no_handshake};
     }
     if (exchange_start(side->gpu, side->stream, sends, 2, receives, 2, &err) == 0)
         return;
@@ -193,9 +194,9 @@ static void exchanges(const struct side *side, int steps)
 {
     static const struct way ways[] = {
         {"kernel", true, false},
-        {"kernel, sure", true, true},
+        {"kernel, no handshake", true, true},
         {"operations", false, false},
-        {"operations, sure", false, true},
+        {"operations, no handshake", false, true},
     };
     static const size_t sizes[] = {8, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
 

@@ -168,7 +168,7 @@ static void repeated(const struct side *side, uint64_t seed)
            !scene.messages[1][0].nbytes);
     for (int rank = 0; rank < 2; rank++)
         for (int i = 0; i < scene.n[rank]; i++)
-            scene.messages[rank][i].sure = false;
+            scene.messages[rank][i].no_handshake = false;
     const struct message *first = &scene.messages[!side->rank][0];
     must(cuda->cuMemAlloc_v2(&log, REPEATS), "cuMemAlloc");
     side_meet(side);
@@ -209,7 +209,7 @@ static void broken(const struct side *side, uint64_t seed)
 
     scene_make(&random, &scene);
     for (int i = 0; i < scene.n[0]; i++)
-        scene.messages[0][i].sure = false;
+        scene.messages[0][i].no_handshake = false;
     agree(side, &scene);
     side_meet(side);
     if (side->rank == 0) {

@@ -80,7 +80,7 @@ static void make_message(struct random *random, size_t slot, struct message *mes
         if (happens(random, 2))
             make_layout(random, n, unit, slot, &message->to);
     } while (spread(random, unit, &message->to) > slot);
-    message->sure = happens(random, 3);
+    message->no_handshake = happens(random, 3);
     message->parts = happens(random, 4) ? 1 + (unsigned)random_below(random, SCENE_PARTS)
                                         : exchange_parts(message->nbytes);
 }
@@ -117,7 +117,7 @@ static void print_layout(const struct strided_buffer *layout)
 void message_print(const struct message *message)
 {
     fprintf(stderr, "%llu bytes in %u parts%s, from ", (unsigned long long)message->nbytes,
-            message->parts, message->sure ? ", sure" : "");
+            message->parts, message->no_handshake ? ", no handshake" : "");
     print_layout(&message->from);
     fprintf(stderr, " to ");
     print_layout(&message->to);

@@ -12,7 +12,7 @@ struct message {
     struct strided_buffer from, to; /* addresses: bytes from the start of the slot */
     uint64_t nbytes;
     unsigned parts;
-    bool sure;
+    bool no_handshake;
 };
 
 struct scene {

@@ -127,14 +127,14 @@ void side_exchange(const struct side *side, const struct scene *scene)
                                           .to = at(side->other.in, scene, i, mine[i].to),
                                           .nbytes = mine[i].nbytes,
                                           .parts = mine[i].parts,
-                                          .sure = mine[i].sure,
+                                          .no_handshake = mine[i].no_handshake,
                                           .ready = ready_words(&side->own, i),
                                           .done = done_words(&side->other, i)};
     for (int i = 0; i < scene->n[!side->rank]; i++)
         receives[i] = (struct exchange_receive){.ready = ready_words(&side->other, i),
                                                 .done = done_words(&side->own, i),
                                                 .parts = theirs[i].parts,
-                                                .sure = theirs[i].sure};
+                                                .no_handshake = theirs[i].no_handshake};
     if (exchange_start(side->gpu, side->stream, sends, scene->n[side->rank], receives,
                        scene->n[!side->rank], &err) == 0)
         return;

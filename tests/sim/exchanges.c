@@ -63,7 +63,7 @@ static bool find_end(const struct CUctx_st *context, const struct kernel_copy *c
 }
 
 static bool find_ends(const struct CUctx_st *context, const struct kernel_copy *copy,
-                      const struct kernel_levels *shapes, struct place *places, struct ends *ends)
+                      const struct kernel_levels *strided, struct place *places, struct ends *ends)
 {
     const bool shaped = copy->to_levels != KERNEL_CONTIGUOUS;
 
@@ -72,14 +72,14 @@ static bool find_ends(const struct CUctx_st *context, const struct kernel_copy *
         sim_die("a kernel's copy of %llu bytes in units of %u", copy->nbytes, copy->unit);
     if (!copy->nbytes)
         return true;
-    return find_end(context, copy, shaped ? &shapes[copy->to_levels] : NULL, copy->to, &places[TO],
+    return find_end(context, copy, shaped ? &strided[copy->to_levels] : NULL, copy->to, &places[TO],
                     &ends->to) &&
-           find_end(context, copy, shaped ? &shapes[copy->from_levels] : NULL, copy->from,
+           find_end(context, copy, shaped ? &strided[copy->from_levels] : NULL, copy->from,
                     &places[FROM], &ends->from);
 }
 
 static void copy_part(const struct operation *op, const struct kernel_copy *copy,
-                      const struct kernel_levels *shapes, const struct place *places,
+                      const struct kernel_levels *strided, const struct place *places,
                       const struct ends *ends, unsigned part)
 {
     unsigned long long begin;
@@ -94,8 +94,8 @@ static void copy_part(const struct operation *op, const struct kernel_copy *copy
         memmove(to + begin, from + begin, end - begin);
     else
         for (unsigned i = (unsigned)(begin / copy->unit); i < end / copy->unit; i++)
-            memmove(to + kernel_offset(&shapes[copy->to_levels], i),
-                    from + kernel_offset(&shapes[copy->from_levels], i), copy->unit);
+            memmove(to + kernel_offset(&strided[copy->to_levels], i),
+                    from + kernel_offset(&strided[copy->from_levels], i), copy->unit);
 }
 
 /* ---- one copy, without words */
@@ -110,7 +110,7 @@ static enum step do_layout(struct operation *op)
     const struct layout_state *state = op->state;
 
     for (unsigned part = 0; part < state->job.copy.parts; part++)
-        copy_part(op, &state->job.copy, state->job.shapes, op->places, &state->ends, part);
+        copy_part(op, &state->job.copy, state->job.strided, op->places, &state->ends, part);
     return STEP_FINISHED;
 }
 
@@ -125,7 +125,7 @@ struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_
         sim_die("a copy in %u parts by %u blocks", state->job.copy.parts, blocks);
     if (!state->job.copy.nbytes)
         op->step = NULL;
-    else if (!find_ends(stream->context, &state->job.copy, state->job.shapes, op->places,
+    else if (!find_ends(stream->context, &state->job.copy, state->job.strided, op->places,
                         &state->ends))
         op->error = SIM_ILLEGAL_ADDRESS;
     return op;
@@ -186,7 +186,7 @@ static bool do_item(const struct operation *op, const struct exchange_state *sta
         ready = take(word_of(op, &places[READY], item->part, "waits for"));
     if (ready != TAKEN)
         return ready == BROKEN;
-    copy_part(op, &send->copy, state->job.shapes, places, &state->ends[item->of], item->part);
+    copy_part(op, &send->copy, state->job.strided, places, &state->ends[item->of], item->part);
     set(word_of(op, &places[DONE], item->part, "writes"), 1);
     return true;
 }
@@ -231,7 +231,7 @@ static bool find_places(const struct CUctx_st *context, struct operation *op,
     for (unsigned i = 0; i < job->nsends && good; i++, place += OF_SEND) {
         const struct kernel_send *send = &job->sends[i];
 
-        good = find_ends(context, &send->copy, job->shapes, place, &state->ends[i]) &&
+        good = find_ends(context, &send->copy, job->strided, place, &state->ends[i]) &&
                (!send->ready ||
                 find_words(context, send->ready, send->copy.parts, &place[READY])) &&
                find_words(context, send->done, send->copy.parts, &place[DONE]);

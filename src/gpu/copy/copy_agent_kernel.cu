@@ -145,7 +145,7 @@ static __device__ void execute(const struct agent_command &command)
         break;
     case AGENT_STRIDED:
         for (unsigned part = blockIdx.x; part < command.job.layout.copy.parts; part += gridDim.x)
-            copy_part<8>(command.job.layout.copy, command.job.layout.shapes, part);
+            copy_part<8>(command.job.layout.copy, command.job.layout.strided, part);
         break;
     default:
         gather_job(command.job.gather);

@@ -10,16 +10,16 @@ template <typename word, bool whole>
 static __device__ __forceinline__ void copy_some(word *to, const word *from, unsigned n,
                                                  unsigned lane)
 {
-    word held[AT_ONCE];
+    word loaded[AT_ONCE];
 
 #pragma unroll
     for (unsigned k = 0; k < AT_ONCE; k++)
         if (whole || lane + 32 * k < n)
-            held[k] = from[lane + 32 * k];
+            loaded[k] = from[lane + 32 * k];
 #pragma unroll
     for (unsigned k = 0; k < AT_ONCE; k++)
         if (whole || lane + 32 * k < n)
-            to[lane + 32 * k] = held[k];
+            to[lane + 32 * k] = loaded[k];
 }
 
 template <typename word>

@@ -78,7 +78,7 @@ static __device__ void gather_part(const struct iov_kernel_job &job, unsigned lo
     for (unsigned at = lane; at < n; at += 32 * GATHER_AT_ONCE) {
         unsigned skip[GATHER_AT_ONCE];
         unsigned long long addresses[GATHER_AT_ONCE];
-        word held[GATHER_AT_ONCE];
+        word loaded[GATHER_AT_ONCE];
 
 #pragma unroll
         for (unsigned k = 0; k < GATHER_AT_ONCE; k++) /* beyond the end: the first once more */
@@ -86,12 +86,12 @@ static __device__ void gather_part(const struct iov_kernel_job &job, unsigned lo
         gather_find(job.from, from, skip, addresses);
 #pragma unroll
         for (unsigned k = 0; k < GATHER_AT_ONCE; k++)
-            held[k] = *reinterpret_cast<const word *>(addresses[k]);
+            loaded[k] = *reinterpret_cast<const word *>(addresses[k]);
         gather_find(job.to, to, skip, addresses);
 #pragma unroll
         for (unsigned k = 0; k < GATHER_AT_ONCE; k++)
             if (at + 32 * k < n)
-                *reinterpret_cast<word *>(addresses[k]) = held[k];
+                *reinterpret_cast<word *>(addresses[k]) = loaded[k];
     }
 }
 

@@ -47,7 +47,8 @@ int strided_copy(struct gpu *gpu, gpu_stream stream, const struct strided_buffer
     int status;
 
     if (!strided_of(to, nbytes, &there) || !strided_of(from, nbytes, &here))
-        return error_set(err, "a layout has less than %llu bytes", (unsigned long long)nbytes);
+        return error_set(err, "a strided buffer has fewer than %llu bytes",
+                         (unsigned long long)nbytes);
     entered = gpu_enter(gpu);
     status = strided_copy_normal(gpu, stream, &there, &here, nbytes);
     gpu_leave(entered);

@@ -17,10 +17,10 @@ static bool is_pitch(int64_t stride, uint64_t width)
 }
 
 /* The inner levels are rows that one call copies. */
-static bool has_rows(const struct strided_pair *joint)
+static bool has_rows(const struct strided_pair *pair)
 {
-    return joint->levels > 1 && is_pitch(joint->to_stride[1], joint->size[1]) &&
-           is_pitch(joint->from_stride[1], joint->size[1]);
+    return pair->levels > 1 && is_pitch(pair->to_stride[1], pair->size[1]) &&
+           is_pitch(pair->from_stride[1], pair->size[1]);
 }
 
 /* Planes of a box are a whole number of rows apart. */
@@ -29,83 +29,83 @@ static bool are_planes(int64_t stride, int64_t row, uint64_t rows)
     return stride > 0 && stride % row == 0 && (uint64_t)(stride / row) >= rows;
 }
 
-static bool has_planes(const struct strided_pair *joint)
+static bool has_planes(const struct strided_pair *pair)
 {
-    const uint64_t rows = joint->levels > 2 ? joint->size[2] / joint->size[1] : 0;
+    const uint64_t rows = pair->levels > 2 ? pair->size[2] / pair->size[1] : 0;
 
-    return rows && has_rows(joint) && are_planes(joint->to_stride[2], joint->to_stride[1], rows) &&
-           are_planes(joint->from_stride[2], joint->from_stride[1], rows);
+    return rows && has_rows(pair) && are_planes(pair->to_stride[2], pair->to_stride[1], rows) &&
+           are_planes(pair->from_stride[2], pair->from_stride[1], rows);
 }
 
-static int copy_rows(gpu_stream stream, const struct strided_pair *joint, gpu_address to,
+static int copy_rows(gpu_stream stream, const struct strided_pair *pair, gpu_address to,
                      gpu_address from, uint64_t rows)
 {
-    const struct cuda_copy_2d shape = {.from_type = CUDA_MEMORY_DEVICE,
-                                       .from_device = from,
-                                       .from_pitch = (size_t)joint->from_stride[1],
-                                       .to_type = CUDA_MEMORY_DEVICE,
-                                       .to_device = to,
-                                       .to_pitch = (size_t)joint->to_stride[1],
-                                       .width = joint->size[1],
-                                       .height = rows};
+    const struct cuda_copy_2d args = {.from_type = CUDA_MEMORY_DEVICE,
+                                      .from_device = from,
+                                      .from_pitch = (size_t)pair->from_stride[1],
+                                      .to_type = CUDA_MEMORY_DEVICE,
+                                      .to_device = to,
+                                      .to_pitch = (size_t)pair->to_stride[1],
+                                      .width = pair->size[1],
+                                      .height = rows};
 
-    return gpu_driver()->cuMemcpy2DAsync_v2(&shape, stream);
+    return gpu_driver()->cuMemcpy2DAsync_v2(&args, stream);
 }
 
-static int copy_planes(gpu_stream stream, const struct strided_pair *joint, gpu_address to,
+static int copy_planes(gpu_stream stream, const struct strided_pair *pair, gpu_address to,
                        gpu_address from, uint64_t planes)
 {
-    const struct cuda_copy_3d shape = {
+    const struct cuda_copy_3d args = {
         .from_type = CUDA_MEMORY_DEVICE,
         .from_device = from,
-        .from_pitch = (size_t)joint->from_stride[1],
-        .from_height = (size_t)(joint->from_stride[2] / joint->from_stride[1]),
+        .from_pitch = (size_t)pair->from_stride[1],
+        .from_height = (size_t)(pair->from_stride[2] / pair->from_stride[1]),
         .to_type = CUDA_MEMORY_DEVICE,
         .to_device = to,
-        .to_pitch = (size_t)joint->to_stride[1],
-        .to_height = (size_t)(joint->to_stride[2] / joint->to_stride[1]),
-        .width = joint->size[1],
-        .height = joint->size[2] / joint->size[1],
+        .to_pitch = (size_t)pair->to_stride[1],
+        .to_height = (size_t)(pair->to_stride[2] / pair->to_stride[1]),
+        .width = pair->size[1],
+        .height = pair->size[2] / pair->size[1],
         .depth = planes};
 
-    return gpu_driver()->cuMemcpy3DAsync_v2(&shape, stream);
+    return gpu_driver()->cuMemcpy3DAsync_v2(&args, stream);
 }
 
 /* The first nbytes of those levels. */
-static int copy_levels(gpu_stream stream, const struct strided_pair *joint, unsigned levels,
+static int copy_levels(gpu_stream stream, const struct strided_pair *pair, unsigned levels,
                        gpu_address to, gpu_address from, uint64_t nbytes)
 {
     const unsigned last = levels - 1;
-    const uint64_t size = joint->size[last], whole = nbytes / size;
+    const uint64_t size = pair->size[last], whole = nbytes / size;
     int status = GPU_OK;
 
     if (nbytes == 0)
         return GPU_OK;
     if (levels == 1)
         return copy_bytes(stream, to, from, nbytes);
-    if (whole && levels == 2 && has_rows(joint))
-        status = copy_rows(stream, joint, to, from, whole);
-    else if (whole && levels == 3 && has_planes(joint))
-        status = copy_planes(stream, joint, to, from, whole);
+    if (whole && levels == 2 && has_rows(pair))
+        status = copy_rows(stream, pair, to, from, whole);
+    else if (whole && levels == 3 && has_planes(pair))
+        status = copy_planes(stream, pair, to, from, whole);
     else
         for (uint64_t i = 0; i < whole && status == GPU_OK; i++)
-            status = copy_levels(stream, joint, last, to + i * (gpu_address)joint->to_stride[last],
-                                 from + i * (gpu_address)joint->from_stride[last], size);
+            status = copy_levels(stream, pair, last, to + i * (gpu_address)pair->to_stride[last],
+                                 from + i * (gpu_address)pair->from_stride[last], size);
     if (status != GPU_OK)
         return status;
-    return copy_levels(stream, joint, last, to + whole * (gpu_address)joint->to_stride[last],
-                       from + whole * (gpu_address)joint->from_stride[last], nbytes - whole * size);
+    return copy_levels(stream, pair, last, to + whole * (gpu_address)pair->to_stride[last],
+                       from + whole * (gpu_address)pair->from_stride[last], nbytes - whole * size);
 }
 
-static uint64_t run_behind(const struct strided *shape, uint64_t byte, uint64_t nbytes)
+static uint64_t run_behind(const struct strided *strided, uint64_t byte, uint64_t nbytes)
 {
-    const uint64_t run = shape->n[0] - byte % shape->n[0];
+    const uint64_t run = strided->n[0] - byte % strided->n[0];
 
-    return shape->levels == 1 || run > nbytes - byte ? nbytes - byte : run;
+    return strided->levels == 1 || run > nbytes - byte ? nbytes - byte : run;
 }
 
-static int copy_pieces(gpu_stream stream, const struct strided *to, const struct strided *from,
-                       uint64_t nbytes)
+static int copy_runs(gpu_stream stream, const struct strided *to, const struct strided *from,
+                     uint64_t nbytes)
 {
     int status = GPU_OK;
 
@@ -121,23 +121,23 @@ static int copy_pieces(gpu_stream stream, const struct strided *to, const struct
 int copy_engine_strided(gpu_stream stream, const struct strided *to, const struct strided *from,
                         uint64_t nbytes)
 {
-    struct strided_pair joint;
+    struct strided_pair pair;
 
-    if (!strided_join(to, from, nbytes, &joint))
-        return copy_pieces(stream, to, from, nbytes);
-    return copy_levels(stream, &joint, joint.levels, joint.to, joint.from, nbytes);
+    if (!strided_pair_of(to, from, nbytes, &pair))
+        return copy_runs(stream, to, from, nbytes);
+    return copy_levels(stream, &pair, pair.levels, pair.to, pair.from, nbytes);
 }
 
 bool copy_engine_strided_is_quick(const struct strided *to, const struct strided *from,
                                   uint64_t nbytes)
 {
-    struct strided_pair joint;
+    struct strided_pair pair;
 
-    if (!strided_join(to, from, nbytes, &joint))
+    if (!strided_pair_of(to, from, nbytes, &pair))
         return false;
-    if (joint.levels == 1)
+    if (pair.levels == 1)
         return true;
-    if (joint.size[1] < ROW_LEAST || nbytes % joint.size[joint.levels - 1])
+    if (pair.size[1] < ROW_LEAST || nbytes % pair.size[pair.levels - 1])
         return false;
-    return joint.levels == 2 ? has_rows(&joint) : joint.levels == 3 && has_planes(&joint);
+    return pair.levels == 2 ? has_rows(&pair) : pair.levels == 3 && has_planes(&pair);
 }

@@ -1,26 +1,26 @@
-/* Strided copies; the kernels of exchanges and of the copy agent copy by it, too. */
+/* The strided copy kernel; the exchange kernel and the copy agent use its functions. */
 #include "gpu/copy/strided_kernel.h"
 
-/* n words by the block; at_once loads of a thread are out before its first store. */
+/* Copies n words by the block; each thread issues at_once loads before its first store. */
 template <typename word, unsigned at_once>
 static __device__ __forceinline__ void copy_words(word *to, const word *from, unsigned long long n)
 {
     const unsigned long long step = at_once * blockDim.x;
-    word held[at_once];
+    word loaded[at_once];
 
     for (unsigned long long at = threadIdx.x; at < n; at += step) {
 #pragma unroll
         for (unsigned k = 0; k < at_once; k++)
             if (at + k * blockDim.x < n)
-                held[k] = from[at + k * blockDim.x];
+                loaded[k] = from[at + k * blockDim.x];
 #pragma unroll
         for (unsigned k = 0; k < at_once; k++)
             if (at + k * blockDim.x < n)
-                to[at + k * blockDim.x] = held[k];
+                to[at + k * blockDim.x] = loaded[k];
     }
 }
 
-/* The last bytes, which no word holds, as bytes. */
+/* The remainder that fills no word is copied by bytes. */
 template <typename word, unsigned at_once>
 static __device__ void copy_as(unsigned long long to, unsigned long long from,
                                unsigned long long nbytes)
@@ -56,25 +56,25 @@ static __device__ __forceinline__ void
 copy_units(const struct kernel_copy &copy, const struct kernel_levels &to,
            const struct kernel_levels &from, unsigned begin, unsigned end)
 {
-    word held[at_once];
+    word loaded[at_once];
 
     for (unsigned at = begin + threadIdx.x; at < end; at += at_once * blockDim.x) {
 #pragma unroll
         for (unsigned k = 0; k < at_once; k++)
             if (at + k * blockDim.x < end)
-                held[k] = *reinterpret_cast<const word *>(
+                loaded[k] = *reinterpret_cast<const word *>(
                     copy.from + kernel_offset(&from, at + k * blockDim.x));
 #pragma unroll
         for (unsigned k = 0; k < at_once; k++)
             if (at + k * blockDim.x < end)
                 *reinterpret_cast<word *>(
-                    copy.to + kernel_offset(&to, at + k * blockDim.x)) = held[k];
+                    copy.to + kernel_offset(&to, at + k * blockDim.x)) = loaded[k];
     }
 }
 
 template <unsigned at_once>
 static __device__ __forceinline__ void copy_part(const struct kernel_copy &copy,
-                                                 const struct kernel_levels *shapes, unsigned part)
+                                                 const struct kernel_levels *strided, unsigned part)
 {
     unsigned long long begin;
     const unsigned long long end = kernel_part(&copy, part, &begin);
@@ -83,7 +83,7 @@ static __device__ __forceinline__ void copy_part(const struct kernel_copy &copy,
         copy_bytes<at_once>(copy.to + begin, copy.from + begin, end - begin);
         return;
     }
-    const struct kernel_levels &to = shapes[copy.to_levels], &from = shapes[copy.from_levels];
+    const struct kernel_levels &to = strided[copy.to_levels], &from = strided[copy.from_levels];
     const unsigned first = (unsigned)(begin / copy.unit), last = (unsigned)(end / copy.unit);
     switch (copy.unit) {
     case 16:
@@ -101,7 +101,7 @@ static __device__ __forceinline__ void copy_part(const struct kernel_copy &copy,
 }
 
 extern "C" __global__ void __launch_bounds__(STRIDED_KERNEL_THREADS, 1)
-gpubind_layout_copy(const __grid_constant__ struct strided_kernel_job job)
+gpubind_strided_copy(const __grid_constant__ struct strided_kernel_job job)
 {
-    copy_part<8>(job.copy, job.shapes, blockIdx.x);
+    copy_part<8>(job.copy, job.strided, blockIdx.x);
 }

@@ -1,13 +1,13 @@
-/* What the kernel of strided copies is told, and what the kernels of exchanges and of the copy
- * agent take from it; read by the host, by nvcc and by the simulated driver. */
+/* Arguments of the strided copy kernel, shared with the exchange kernel and the copy agent.
+ * Included by the host, by nvcc and by the simulated driver. */
 #ifndef GPUBIND_GPU_COPY_STRIDED_KERNEL_H
 #define GPUBIND_GPU_COPY_STRIDED_KERNEL_H
 
-#define STRIDED_KERNEL_NAME "gpubind_layout_copy"
+#define STRIDED_KERNEL_NAME "gpubind_strided_copy"
 #define STRIDED_KERNEL_THREADS 1024
 #define KERNEL_LEVELS 4
-#define KERNEL_CONTIGUOUS 255           /* in place of shapes' numbers: both ends are */
-#define KERNEL_UNITS_MOST 0x7fffffffull /* in a copy that has a shape */
+#define KERNEL_CONTIGUOUS 255 /* instead of an index of levels: both ends are contiguous */
+#define KERNEL_UNITS_MOST 0x7fffffffull /* in a strided copy */
 #define KERNEL_PART_ALIGNED 128ull      /* bytes: where parts begin */
 
 /* Where a message's units lie. Level 0 is n[0] units stride[0] bytes apart; n[k] elements
@@ -22,13 +22,13 @@ struct kernel_levels {
 struct kernel_copy {
     unsigned long long to, from, nbytes;
     unsigned parts;                       /* so many blocks share it */
-    unsigned char to_levels, from_levels; /* both KERNEL_CONTIGUOUS, or both numbers */
-    unsigned char unit;                   /* bytes; where there are shapes */
+    unsigned char to_levels, from_levels; /* both KERNEL_CONTIGUOUS, or both indices */
+    unsigned char unit;                   /* bytes; of strided copies */
 };
 
 struct strided_kernel_job {
     struct kernel_copy copy; /* parts: the blocks of the launch */
-    struct kernel_levels shapes[2];
+    struct kernel_levels strided[2];
 };
 
 #ifdef __CUDACC__
@@ -40,20 +40,20 @@ struct strided_kernel_job {
 #endif
 
 /* Where the ith unit lies, in bytes from the first; i is at most KERNEL_UNITS_MOST. */
-KERNEL_FUNCTION long long kernel_offset(const struct kernel_levels *shape, unsigned i)
+KERNEL_FUNCTION long long kernel_offset(const struct kernel_levels *strided, unsigned i)
 {
     long long at = 0;
     unsigned level;
 
-    KERNEL_LOOP for (level = 0; level + 1 < shape->levels; level++)
+    KERNEL_LOOP for (level = 0; level + 1 < strided->levels; level++)
     {
-        const unsigned above = (unsigned)((unsigned long long)i * shape->magic[level] >> 32) >>
-                               shape->shift[level];
+        const unsigned above = (unsigned)((unsigned long long)i * strided->magic[level] >> 32) >>
+                               strided->shift[level];
 
-        at += (long long)(i - above * shape->n[level]) * shape->stride[level];
+        at += (long long)(i - above * strided->n[level]) * strided->stride[level];
         i = above;
     }
-    return at + (long long)i * shape->stride[level];
+    return at + (long long)i * strided->stride[level];
 }
 
 /* The bytes of a part: from *begin to what is returned. */

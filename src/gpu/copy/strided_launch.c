@@ -13,28 +13,28 @@ bool kernel_can_copy(const struct strided *to, const struct strided *from, uint6
 }
 
 /* i / n is i * magic / 2^(32 + shift) for every i below 2^31; n is 2 or more. */
-static void divide_by(struct kernel_levels *made, unsigned level, unsigned n)
+static void divide_by(struct kernel_levels *levels, unsigned level, unsigned n)
 {
     unsigned bits = 1;
 
     while ((uint64_t)1 << bits < n)
         bits++;
-    made->n[level] = n;
-    made->shift[level] = bits - 1;
-    made->magic[level] = (unsigned)((((uint64_t)1 << (31 + bits)) + n - 1) / n);
+    levels->n[level] = n;
+    levels->shift[level] = bits - 1;
+    levels->magic[level] = (unsigned)((((uint64_t)1 << (31 + bits)) + n - 1) / n);
 }
 
-void kernel_levels_of(const struct strided *shape, unsigned unit, struct kernel_levels *made)
+void kernel_levels_of(const struct strided *strided, unsigned unit, struct kernel_levels *levels)
 {
-    const bool single = shape->levels > 1 && shape->n[0] == unit; /* a run is a unit */
+    const bool single = strided->levels > 1 && strided->n[0] == unit; /* a run is a unit */
 
-    memset(made, 0, sizeof *made);
-    for (unsigned i = single; i < shape->levels; i++) {
-        const unsigned level = made->levels++;
+    memset(levels, 0, sizeof *levels);
+    for (unsigned i = single; i < strided->levels; i++) {
+        const unsigned level = levels->levels++;
 
-        made->stride[level] = i == 0 ? (long long)unit : (long long)shape->stride[i];
-        if (i + 1 < shape->levels)
-            divide_by(made, level, (unsigned)(i == 0 ? shape->n[0] / unit : shape->n[i]));
+        levels->stride[level] = i == 0 ? (long long)unit : (long long)strided->stride[i];
+        if (i + 1 < strided->levels)
+            divide_by(levels, level, (unsigned)(i == 0 ? strided->n[0] / unit : strided->n[i]));
     }
 }
 
@@ -61,8 +61,8 @@ void strided_job(struct strided_kernel_job *job, const struct strided *to,
     job->copy.unit = (unsigned char)unit;
     job->copy.to_levels = 0;
     job->copy.from_levels = 1;
-    kernel_levels_of(to, unit, &job->shapes[0]);
-    kernel_levels_of(from, unit, &job->shapes[1]);
+    kernel_levels_of(to, unit, &job->strided[0]);
+    kernel_levels_of(from, unit, &job->strided[1]);
 }
 
 int strided_launch(gpu_function kernel, gpu_stream stream, const struct strided *to,

@@ -11,63 +11,64 @@ static uint64_t elements(uint64_t nbytes, uint64_t size)
     return (nbytes - 1) / size + 1;
 }
 
-bool strided_of(const struct strided_buffer *layout, uint64_t nbytes, struct strided *shape)
+bool strided_of(const struct strided_buffer *buffer, uint64_t nbytes, struct strided *strided)
 {
-    uint64_t size = least(layout->run, nbytes); /* of an element of the last level */
+    uint64_t size = least(buffer->run, nbytes); /* of an element of the last level */
 
-    *shape = (struct strided){.address = layout->address, .levels = 1, .n = {size}, .stride = {1}};
+    *strided = (struct strided){
+        .address = buffer->address, .levels = 1, .n = {size}, .stride = {1}};
     for (int i = 0; i < 3 && size && size < nbytes; i++) {
-        const unsigned last = shape->levels - 1;
-        const uint64_t n = least(layout->count[i], elements(nbytes, size));
+        const unsigned last = strided->levels - 1;
+        const uint64_t n = least(buffer->count[i], elements(nbytes, size));
 
         if (n <= 1)
             continue;
-        if (layout->stride[i] == shape->stride[last] * (int64_t)shape->n[last]) {
-            shape->n[last] *= n;
+        if (buffer->stride[i] == strided->stride[last] * (int64_t)strided->n[last]) {
+            strided->n[last] *= n;
         } else {
-            shape->n[shape->levels] = n;
-            shape->stride[shape->levels] = layout->stride[i];
-            shape->levels++;
+            strided->n[strided->levels] = n;
+            strided->stride[strided->levels] = buffer->stride[i];
+            strided->levels++;
         }
         size *= n;
     }
-    if (shape->levels == 1)
-        shape->n[0] = least(size, nbytes);
+    if (strided->levels == 1)
+        strided->n[0] = least(size, nbytes);
     return size >= nbytes;
 }
 
-gpu_address strided_address(const struct strided *shape, uint64_t byte)
+gpu_address strided_address(const struct strided *strided, uint64_t byte)
 {
-    gpu_address at = shape->address;
+    gpu_address at = strided->address;
 
-    for (unsigned i = 0; i + 1 < shape->levels; i++) {
-        at += (gpu_address)shape->stride[i] * (byte % shape->n[i]);
-        byte /= shape->n[i];
+    for (unsigned i = 0; i + 1 < strided->levels; i++) {
+        at += (gpu_address)strided->stride[i] * (byte % strided->n[i]);
+        byte /= strided->n[i];
     }
-    return at + (gpu_address)shape->stride[shape->levels - 1] * byte;
+    return at + (gpu_address)strided->stride[strided->levels - 1] * byte;
 }
 
-static uint64_t all_of(const struct strided *shape)
+static uint64_t all_bits(const struct strided *strided)
 {
-    uint64_t all = shape->address;
+    uint64_t all = strided->address;
 
-    if (shape->levels > 1)
-        all |= shape->n[0];
-    for (unsigned i = 1; i < shape->levels; i++)
-        all |= (uint64_t)shape->stride[i];
+    if (strided->levels > 1)
+        all |= strided->n[0];
+    for (unsigned i = 1; i < strided->levels; i++)
+        all |= (uint64_t)strided->stride[i];
     return all;
 }
 
 unsigned strided_unit(const struct strided *to, const struct strided *from, uint64_t nbytes)
 {
-    const uint64_t all = all_of(to) | all_of(from) | nbytes;
+    const uint64_t all = all_bits(to) | all_bits(from) | nbytes;
 
     return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : 1;
 }
 
-/* A shape that is taken apart, from its innermost level. */
+/* Walks the levels of a strided buffer, from the innermost. */
 struct walk {
-    const struct strided *shape;
+    const struct strided *strided;
     unsigned level;
     uint64_t left;  /* elements of the level, */
     int64_t stride; /* and bytes from one to the next; */
@@ -77,9 +78,9 @@ struct walk {
 static void enter(struct walk *walk, unsigned level)
 {
     walk->level = level;
-    walk->left = walk->shape->n[level];
-    walk->stride = walk->shape->stride[level];
-    walk->endless = level + 1 == walk->shape->levels;
+    walk->left = walk->strided->n[level];
+    walk->stride = walk->strided->stride[level];
+    walk->endless = level + 1 == walk->strided->levels;
 }
 
 static void take(struct walk *walk, uint64_t n)
@@ -92,22 +93,22 @@ static void take(struct walk *walk, uint64_t n)
         enter(walk, walk->level + 1);
 }
 
-bool strided_join(const struct strided *to, const struct strided *from, uint64_t nbytes,
-                  struct strided_pair *joint)
+bool strided_pair_of(const struct strided *to, const struct strided *from, uint64_t nbytes,
+                     struct strided_pair *pair)
 {
-    struct walk a = {.shape = to}, b = {.shape = from};
+    struct walk a = {.strided = to}, b = {.strided = from};
     uint64_t size = 1;
 
-    *joint = (struct strided_pair){.to = to->address, .from = from->address, .nbytes = nbytes};
+    *pair = (struct strided_pair){.to = to->address, .from = from->address, .nbytes = nbytes};
     enter(&a, 0);
     enter(&b, 0);
     for (;;) {
-        const unsigned level = joint->levels++;
+        const unsigned level = pair->levels++;
         uint64_t n;
 
-        joint->size[level] = size;
-        joint->to_stride[level] = a.stride;
-        joint->from_stride[level] = b.stride;
+        pair->size[level] = size;
+        pair->to_stride[level] = a.stride;
+        pair->from_stride[level] = b.stride;
         if (a.endless && b.endless)
             return true;
         n = a.endless ? b.left : b.endless ? a.left : least(a.left, b.left);

@@ -17,9 +17,9 @@ struct strided {
 };
 
 /* Normalizes the first nbytes (1 or more). false: the buffer has less. */
-bool strided_of(const struct strided_buffer *layout, uint64_t nbytes, struct strided *shape);
+bool strided_of(const struct strided_buffer *buffer, uint64_t nbytes, struct strided *strided);
 /* Where that byte of the message lies. */
-gpu_address strided_address(const struct strided *shape, uint64_t byte);
+gpu_address strided_address(const struct strided *strided, uint64_t byte);
 /* The most bytes, of 16, 8, 4 and 1, that every copy between both may move at a time. */
 unsigned strided_unit(const struct strided *to, const struct strided *from, uint64_t nbytes);
 
@@ -36,7 +36,7 @@ struct strided_pair {
 };
 
 /* false: their runs do not divide each other. */
-bool strided_join(const struct strided *to, const struct strided *from, uint64_t nbytes,
-                  struct strided_pair *joint);
+bool strided_pair_of(const struct strided *to, const struct strided *from, uint64_t nbytes,
+                     struct strided_pair *pair);
 
 #endif

@@ -9,8 +9,8 @@
  *
  * The receive sets ready to 1, waits until done is 1 and sets that to 0; the send waits
  * until ready is 1, sets that to 0, copies, and sets done to 1. There is no
- * counter, so that the same work can be captured once and replayed. A channel that is `sure` has
- * no handshake: the caller guarantees that the buffer is free and the last message was taken. */
+ * counter, so that the same work can be captured once and replayed. With no_handshake
+ * `ready` is not used: the caller guarantees that the buffer is free and the last message taken. */
 #ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_H
 #define GPUBIND_GPU_EXCHANGE_EXCHANGE_H
 
@@ -22,13 +22,13 @@ struct exchange_send {
     uint64_t nbytes;                /* at most what either layout has; their first bytes */
     gpu_address ready, done;        /* as mapped here */
     unsigned parts;
-    bool sure;
+    bool no_handshake;
 };
 
 struct exchange_receive {
     gpu_address ready, done; /* as mapped here */
     unsigned parts;
-    bool sure;
+    bool no_handshake;
 };
 
 /* Flags of a channel for nbytes, when both sides have the kernel; else 1. */

@@ -1,39 +1,37 @@
-/* Messages between GPUs. Blocks wait for words that another GPU sets,
- * so that all blocks of a launch must be resident, and every receive is announced before
- * any block waits. */
+/* The exchange kernel. Blocks wait for GPU sync flags that another GPU sets, so all blocks of a
+ * launch must be resident, and every receive is announced before any block waits. */
 #include "gpu/exchange/exchange_flag.h"
 #include "gpu/exchange/exchange_kernel.h"
 
-/* What a peer's thread that reads it with load_acquire has seen then: all that this
- * thread, and the block before its last barrier, wrote. */
-static __device__ __forceinline__ void store_release(unsigned long long word, unsigned value)
+/* A peer's thread that reads the flag with load_acquire then sees all that this thread wrote, and
+ * its block before its last barrier. */
+static __device__ __forceinline__ void store_release(unsigned long long flag, unsigned value)
 {
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
 /* Both halves. */
-static __device__ __forceinline__ uint2 load_acquire(unsigned long long word)
+static __device__ __forceinline__ uint2 load_acquire(unsigned long long flag)
 {
     uint2 value;
 
     asm volatile("ld.acquire.sys.global.v2.u32 {%0, %1}, [%2];"
-                 : "=r"(value.x), "=r"(value.y) : "l"(word) : "memory");
+                 : "=r"(value.x), "=r"(value.y) : "l"(flag) : "memory");
     return value;
 }
 
-/* Waits until the word is 1, and clears it. The peer sets it again only when it has seen
- * a later release of this GPU, so that clearing needs no order of its own. false: the pair
- * is broken. */
-static __device__ __forceinline__ bool take(unsigned long long word)
+/* Waits until the flag is 1, and clears it. The peer sets it again only after it has seen a later
+ * release of this GPU, so the clearing store may be relaxed. false: the channel is broken. */
+static __device__ __forceinline__ bool take(unsigned long long flag)
 {
     uint2 value;
 
     do
-        value = load_acquire(word);
+        value = load_acquire(flag);
     while (value.x == 0 && value.y == 0);
     if (value.y != 0)
         return false;
-    asm volatile("st.relaxed.sys.global.u32 [%0], 0;" ::"l"(word) : "memory");
+    asm volatile("st.relaxed.sys.global.u32 [%0], 0;" ::"l"(flag) : "memory");
     return true;
 }
 
@@ -52,16 +50,16 @@ static __device__ __forceinline__ void wait_done(const struct exchange_kernel_jo
             take(job.receives[i].done + EXCHANGE_FLAG * p);
 }
 
-/* The barriers order thread 0's words before and behind what the whole block copies. */
+/* The barriers order thread 0's flags before and after what the whole block copies. */
 static __device__ __forceinline__ void send_part(const struct kernel_send &send,
-                                                 const struct kernel_levels *shapes, unsigned part)
+                                                 const struct kernel_levels *strided, unsigned part)
 {
     const bool broken =
         threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_FLAG * part);
 
     if (__syncthreads_or(broken))
         return;
-    copy_part<4>(send.copy, shapes, part);
+    copy_part<4>(send.copy, strided, part);
     __syncthreads();
     if (threadIdx.x == 0)
         store_release(send.done + EXCHANGE_FLAG * part, 1);
@@ -74,12 +72,12 @@ gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
 
     if (job.posts)
         post_ready(job);
-    /* The parts of all sends go round the blocks. */
+    /* The parts of all sends are dealt to the blocks in turn. */
     for (unsigned i = 0, item = blockIdx.x; i < job.nsends; i++) {
         const unsigned behind = before + job.sends[i].copy.parts;
 
         for (; item < behind; item += gridDim.x)
-            send_part(job.sends[i], job.shapes, item - before);
+            send_part(job.sends[i], job.strided, item - before);
         before = behind;
     }
     if (job.waits)

@@ -1,5 +1,5 @@
-/* What the kernel of exchanges is told; read by the host, by nvcc
- * and by the simulated driver. Passed by value: 4 KiB is what a kernel may take. */
+/* Arguments of the exchange kernel; included by the host, by nvcc and by the simulated driver.
+ * Passed by value: at most 4 KiB. */
 #ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_KERNEL_H
 #define GPUBIND_GPU_EXCHANGE_EXCHANGE_KERNEL_H
 
@@ -15,7 +15,7 @@
 
 struct kernel_send {
     struct kernel_copy copy;
-    unsigned long long ready, done; /* ready: 0 when the pair is sure */
+    unsigned long long ready, done; /* ready: 0 without a handshake */
 };
 
 struct kernel_receive {
@@ -25,10 +25,10 @@ struct kernel_receive {
 
 struct exchange_kernel_job {
     unsigned nsends, nreceives;
-    unsigned posts, waits; /* what is done for the receives: 0 or 1 */
+    unsigned posts, waits; /* 0 or 1: set `ready` of the receives; wait for their `done` */
     struct kernel_send sends[KERNEL_SENDS];
     struct kernel_receive receives[KERNEL_RECEIVES];
-    struct kernel_levels shapes[KERNEL_STRIDED];
+    struct kernel_levels strided[KERNEL_STRIDED];
 };
 
 #endif

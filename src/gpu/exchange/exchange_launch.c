@@ -6,87 +6,88 @@
 
 _Static_assert(sizeof(struct exchange_kernel_job) <= 4096, "a kernel's parameters");
 
-/* A job that is being filled. */
-struct filling {
+/* Fills the argument of one launch. */
+struct builder {
     struct exchange_kernel_job job;
-    unsigned nshapes, parts;
+    unsigned nstrided, parts;
 };
 
-static void empty(struct filling *filling)
+static void reset(struct builder *builder)
 {
-    filling->job.nsends = filling->job.nreceives = 0;
-    filling->job.posts = filling->job.waits = 0;
-    filling->nshapes = filling->parts = 0;
+    builder->job.nsends = builder->job.nreceives = 0;
+    builder->job.posts = builder->job.waits = 0;
+    builder->nstrided = builder->parts = 0;
 }
 
-/* The shape's number; messages to several peers often have the same one. */
-static unsigned char number_of(struct filling *filling, const struct strided *shape, unsigned unit)
+/* The index of the levels in the job; messages to several peers often share theirs. */
+static unsigned char index_of_strided(struct builder *builder, const struct strided *strided,
+                                      unsigned unit)
 {
-    struct kernel_levels made;
+    struct kernel_levels levels;
     unsigned i = 0;
 
-    kernel_levels_of(shape, unit, &made);
-    while (i < filling->nshapes && memcmp(&filling->job.shapes[i], &made, sizeof made) != 0)
+    kernel_levels_of(strided, unit, &levels);
+    while (i < builder->nstrided && memcmp(&builder->job.strided[i], &levels, sizeof levels) != 0)
         i++;
-    if (i == filling->nshapes)
-        filling->job.shapes[filling->nshapes++] = made;
+    if (i == builder->nstrided)
+        builder->job.strided[builder->nstrided++] = levels;
     return (unsigned char)i;
 }
 
-/* false: there is no room for it. */
-static bool add_send(struct filling *filling, const struct exchange_send *send)
+/* false: the job is full. */
+static bool add_send(struct builder *builder, const struct exchange_send *send)
 {
     struct strided to, from;
     struct kernel_copy copy;
 
-    if (filling->job.nsends == KERNEL_SENDS || filling->nshapes + 2 > KERNEL_STRIDED)
+    if (builder->job.nsends == KERNEL_SENDS || builder->nstrided + 2 > KERNEL_STRIDED)
         return false;
     strided_of(&send->to, send->nbytes, &to);
     strided_of(&send->from, send->nbytes, &from);
     copy = kernel_copy_of(&to, &from, send->nbytes, send->parts);
     if (to.levels > 1 || from.levels > 1) {
         copy.unit = (unsigned char)strided_unit(&to, &from, send->nbytes);
-        copy.to_levels = number_of(filling, &to, copy.unit);
-        copy.from_levels = number_of(filling, &from, copy.unit);
+        copy.to_levels = index_of_strided(builder, &to, copy.unit);
+        copy.from_levels = index_of_strided(builder, &from, copy.unit);
     }
-    filling->job.sends[filling->job.nsends++] = (struct kernel_send){
-        .copy = copy, .ready = send->sure ? 0 : send->ready, .done = send->done};
-    filling->parts += send->parts;
+    builder->job.sends[builder->job.nsends++] = (struct kernel_send){
+        .copy = copy, .ready = send->no_handshake ? 0 : send->ready, .done = send->done};
+    builder->parts += send->parts;
     return true;
 }
 
 /* As many sends as there is room for; returns how many. */
-static int add_sends(struct filling *filling, const struct exchange_send *sends, int n)
+static int add_sends(struct builder *builder, const struct exchange_send *sends, int n)
 {
     int added = 0;
 
-    while (added < n && add_send(filling, &sends[added]))
+    while (added < n && add_send(builder, &sends[added]))
         added++;
     return added;
 }
 
-static int add_receives(struct filling *filling, const struct exchange_receive *receives, int n)
+static int add_receives(struct builder *builder, const struct exchange_receive *receives, int n)
 {
     int added = 0;
 
     for (; added < n && added < KERNEL_RECEIVES; added++)
-        filling->job.receives[added] = (struct kernel_receive){
-            .ready = receives[added].sure ? 0 : receives[added].ready,
+        builder->job.receives[added] = (struct kernel_receive){
+            .ready = receives[added].no_handshake ? 0 : receives[added].ready,
             .done = receives[added].done,
             .parts = receives[added].parts};
-    filling->job.nreceives = (unsigned)added;
+    builder->job.nreceives = (unsigned)added;
     return added;
 }
 
-static int launch(const struct exchange *exchange, gpu_function kernel, struct filling *filling)
+static int launch(const struct exchange *exchange, gpu_function kernel, struct builder *builder)
 {
-    const unsigned wanted = filling->parts > filling->job.nreceives ? filling->parts
-                                                                    : filling->job.nreceives;
+    const unsigned wanted = builder->parts > builder->job.nreceives ? builder->parts
+                                                                    : builder->job.nreceives;
     const unsigned multiprocessors = (unsigned)exchange->gpu->multiprocessors;
     const unsigned most = multiprocessors > 0 && multiprocessors < EXCHANGE_KERNEL_BLOCKS
                               ? multiprocessors
                               : EXCHANGE_KERNEL_BLOCKS;
-    void *parameters[] = {&filling->job};
+    void *parameters[] = {&builder->job};
 
     return gpu_driver()->cuLaunchKernel(kernel, wanted < most ? wanted : most, 1, 1,
                                         EXCHANGE_KERNEL_THREADS, 1, 1, 0, exchange->stream,
@@ -94,44 +95,44 @@ static int launch(const struct exchange *exchange, gpu_function kernel, struct f
 }
 
 static int launch_receives(const struct exchange *exchange, gpu_function kernel,
-                           struct filling *filling, bool posts)
+                           struct builder *builder, bool posts)
 {
     int status = GPU_OK;
 
     for (int i = 0; i < exchange->nreceives && status == GPU_OK;) {
-        empty(filling);
-        i += add_receives(filling, exchange->receives + i, exchange->nreceives - i);
-        filling->job.posts = posts;
-        filling->job.waits = !posts;
-        status = launch(exchange, kernel, filling);
+        reset(builder);
+        i += add_receives(builder, exchange->receives + i, exchange->nreceives - i);
+        builder->job.posts = posts;
+        builder->job.waits = !posts;
+        status = launch(exchange, kernel, builder);
     }
     return status;
 }
 
-/* More than one launch takes: no send or receive may wait before all receives are posted. */
-static int launch_apart(const struct exchange *exchange, gpu_function kernel,
-                        struct filling *filling)
+/* More than one launch has room for: no send or receive may wait before all receives are posted. */
+static int launch_separately(const struct exchange *exchange, gpu_function kernel,
+                             struct builder *builder)
 {
-    int status = launch_receives(exchange, kernel, filling, true);
+    int status = launch_receives(exchange, kernel, builder, true);
 
     for (int i = 0; i < exchange->nsends && status == GPU_OK;) {
-        empty(filling);
-        i += add_sends(filling, exchange->sends + i, exchange->nsends - i);
-        status = launch(exchange, kernel, filling);
+        reset(builder);
+        i += add_sends(builder, exchange->sends + i, exchange->nsends - i);
+        status = launch(exchange, kernel, builder);
     }
-    return status == GPU_OK ? launch_receives(exchange, kernel, filling, false) : status;
+    return status == GPU_OK ? launch_receives(exchange, kernel, builder, false) : status;
 }
 
 int exchange_by_kernel(const struct exchange *exchange, gpu_function kernel)
 {
-    struct filling filling;
+    struct builder builder;
 
     if (exchange->nsends == 0 && exchange->nreceives == 0)
         return GPU_OK;
-    empty(&filling);
-    if (add_sends(&filling, exchange->sends, exchange->nsends) < exchange->nsends ||
-        add_receives(&filling, exchange->receives, exchange->nreceives) < exchange->nreceives)
-        return launch_apart(exchange, kernel, &filling);
-    filling.job.posts = filling.job.waits = 1;
-    return launch(exchange, kernel, &filling);
+    reset(&builder);
+    if (add_sends(&builder, exchange->sends, exchange->nsends) < exchange->nsends ||
+        add_receives(&builder, exchange->receives, exchange->nreceives) < exchange->nreceives)
+        return launch_separately(exchange, kernel, &builder);
+    builder.job.posts = builder.job.waits = 1;
+    return launch(exchange, kernel, &builder);
 }

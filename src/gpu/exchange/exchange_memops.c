@@ -1,5 +1,5 @@
-/* An exchange by stream memory operations: all words that the copies wait for, the
- * copies, and the words that tell of them. */
+/* The stream memory operations backend: queues the waits for all flags that the copies need, the
+ * copies, and the writes of the flags that announce them. */
 #include "gpu/exchange/exchange_backend.h"
 #include "gpu/exchange/gpu_flags.h"
 
@@ -29,18 +29,18 @@ static void add(struct batch *batch, int operation, gpu_address address, uint32_
         .operation = operation, .address = address, .value = value, .flags = flags};
 }
 
-/* A write comes after all earlier work of the stream, as after __threadfence_system. */
-static void set(struct batch *batch, gpu_address words, unsigned n, uint32_t value)
+/* The driver orders a write after all earlier work of the stream, like __threadfence_system. */
+static void set(struct batch *batch, gpu_address sync_flags, unsigned n, uint32_t value)
 {
     for (unsigned i = 0; i < n; i++)
-        add(batch, CUDA_OPERATION_WRITE, words + i * EXCHANGE_FLAG, value, 0);
+        add(batch, CUDA_OPERATION_WRITE, sync_flags + i * EXCHANGE_FLAG, value, 0);
 }
 
-static void await(struct batch *batch, gpu_address words, unsigned n)
+static void await(struct batch *batch, gpu_address sync_flags, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        add(batch, batch->wait, words + i * EXCHANGE_FLAG, 1, batch->wait_flags);
-    set(batch, words, n, 0);
+        add(batch, batch->wait, sync_flags + i * EXCHANGE_FLAG, 1, batch->wait_flags);
+    set(batch, sync_flags, n, 0);
 }
 
 static int copy(const struct exchange *exchange, const struct exchange_send *send)
@@ -55,7 +55,7 @@ static int copy(const struct exchange *exchange, const struct exchange_send *sen
 int exchange_by_memops(const struct exchange *exchange)
 {
     const struct gpu *gpu = exchange->gpu;
-    /* A whole word is more than 1 when the pair is broken. */
+    /* The 64 bits of a flag exceed 1 when the channel is broken. */
     struct batch batch = {.stream = exchange->stream,
                           .wait = gpu->waits_for_64 ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT,
                           .wait_flags = GPU_WAIT_GEQ | gpu_flags_wait_flush(gpu)};
@@ -63,10 +63,10 @@ int exchange_by_memops(const struct exchange *exchange)
     const struct exchange_receive *receives = exchange->receives;
 
     for (int i = 0; i < exchange->nreceives; i++)
-        if (!receives[i].sure)
+        if (!receives[i].no_handshake)
             set(&batch, receives[i].ready, receives[i].parts, 1);
     for (int i = 0; i < exchange->nsends; i++)
-        if (!sends[i].sure)
+        if (!sends[i].no_handshake)
             await(&batch, sends[i].ready, sends[i].parts);
     flush(&batch);
     for (int i = 0; i < exchange->nsends && batch.status == GPU_OK; i++)

@@ -7,12 +7,12 @@
 #include "gpu/exchange/exchange_flag.h"
 
 #define ARENA_FLAGS 8192u
-#define AT_ONCE 256u
+#define WRITE_BATCH 256u
 
 struct gpu_flag_arena {
     struct gpu_flag_arena *next;
     struct memory memory;
-    unsigned top; /* no word from here on was ever taken */
+    unsigned top; /* flags from here on were never taken */
     bool taken[ARENA_FLAGS];
     uint64_t read[ARENA_FLAGS]; /* as gpu_flags_read found them */
 };
@@ -22,13 +22,13 @@ static struct gpu_flag_arena *arenas;
 int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
                     struct gpubind_error *err)
 {
-    uint64_t values[AT_ONCE];
+    uint64_t values[WRITE_BATCH];
     int status = 0;
 
-    for (unsigned i = 0; i < AT_ONCE; i++)
+    for (unsigned i = 0; i < WRITE_BATCH; i++)
         values[i] = value;
     while (n > 0 && status == 0) {
-        const unsigned part = n < AT_ONCE ? n : AT_ONCE;
+        const unsigned part = n < WRITE_BATCH ? n : WRITE_BATCH;
         const struct copy copy = {at, (gpu_address)(uintptr_t)values, part * sizeof *values, false};
 
         status = copy_now(gpu, GPU_IN, &copy, err);
@@ -40,7 +40,7 @@ int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
 
 int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_error *err)
 {
-    uint32_t ones[AT_ONCE];
+    uint32_t ones[WRITE_BATCH];
     struct cuda_copy_2d halves = {.from_type = CUDA_MEMORY_HOST,
                                   .from_host = ones,
                                   .from_pitch = sizeof *ones,
@@ -50,11 +50,11 @@ int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_er
     bool entered = gpu_enter(gpu);
     int status = GPU_OK;
 
-    for (unsigned i = 0; i < AT_ONCE; i++)
+    for (unsigned i = 0; i < WRITE_BATCH; i++)
         ones[i] = 1;
     while (n > 0 && status == GPU_OK) {
         halves.to_device = at;
-        halves.height = n < AT_ONCE ? n : AT_ONCE;
+        halves.height = n < WRITE_BATCH ? n : WRITE_BATCH;
         status = gpu_driver()->cuMemcpy2DAsync_v2(&halves, gpu->streams[GPU_IN]);
         at += halves.height * EXCHANGE_FLAG;
         n -= (unsigned)halves.height;
@@ -62,10 +62,10 @@ int gpu_flags_set(struct gpu *gpu, gpu_address at, unsigned n, struct gpubind_er
     if (status == GPU_OK)
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_IN]);
     gpu_leave(entered);
-    return status == GPU_OK ? 0 : gpu_error(status, "words of GPU memory", err);
+    return status == GPU_OK ? 0 : gpu_error(status, "flags in GPU memory", err);
 }
 
-static struct gpu_flag_arena *make(struct gpu *gpu, struct gpubind_error *err)
+static struct gpu_flag_arena *arena_make(struct gpu *gpu, struct gpubind_error *err)
 {
     struct gpu_flag_arena *arena = calloc(1, sizeof *arena);
     gpu_address at = 0;
@@ -80,18 +80,18 @@ static struct gpu_flag_arena *make(struct gpu *gpu, struct gpubind_error *err)
         return arena;
     }
     free(arena);
-    gpu_error(status, "memory for the words of persistent messages", err);
+    gpu_error(status, "memory for the flags of persistent messages", err);
     return NULL;
 }
 
-/* Where n words are free; ARENA_FLAGS: nowhere. */
-static unsigned find(const struct gpu_flag_arena *arena, unsigned n)
+/* The first of n free adjacent flags; ARENA_FLAGS: none. */
+static unsigned find_free(const struct gpu_flag_arena *arena, unsigned n)
 {
-    unsigned free_ones = 0;
+    unsigned run = 0;
 
     for (unsigned i = 0; i < ARENA_FLAGS; i++) {
-        free_ones = arena->taken[i] ? 0 : free_ones + 1;
-        if (free_ones == n)
+        run = arena->taken[i] ? 0 : run + 1;
+        if (run == n)
             return i + 1 - n;
     }
     return ARENA_FLAGS;
@@ -104,14 +104,14 @@ int gpu_flags_take(struct gpu *gpu, unsigned n, struct gpu_flags *flags, struct 
 
     *flags = (struct gpu_flags){0};
     if (n == 0 || n > ARENA_FLAGS)
-        return error_set(err, "%u words are not possible", n);
-    while (arena && (arena->memory.gpu != gpu || find(arena, n) == ARENA_FLAGS))
+        return error_set(err, "%u flags are not possible", n);
+    while (arena && (arena->memory.gpu != gpu || find_free(arena, n) == ARENA_FLAGS))
         arena = arena->next;
     if (!arena)
-        arena = make(gpu, err);
+        arena = arena_make(gpu, err);
     if (!arena)
         return -1;
-    first = find(arena, n);
+    first = find_free(arena, n);
     *flags = (struct gpu_flags){arena, arena->memory.address + first * EXCHANGE_FLAG, n};
     if (gpu_flags_write(gpu, flags->at, n, 0, err) < 0) {
         flags->arena = NULL;

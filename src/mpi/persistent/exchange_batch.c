@@ -64,7 +64,7 @@ static void fill(struct batch *batch, const struct channel *channels, bool peers
             batch->sends[batch->nsends++] = channels->exchange.send;
         } else {
             batch->receives[batch->nreceives] = channels->exchange.receive;
-            batch->receives[batch->nreceives++].sure |= peers_ready;
+            batch->receives[batch->nreceives++].no_handshake |= peers_ready;
         }
 }
 
@@ -74,9 +74,9 @@ static void end_first_start(struct channel *channels)
 {
     for (struct channel *channel = channels; channel; channel = channel->list_next)
         if (channel_sends(channel))
-            channel->exchange.send.sure = channel->no_handshake;
+            channel->exchange.send.no_handshake = channel->no_handshake;
         else
-            channel->exchange.receive.sure = channel->no_handshake;
+            channel->exchange.receive.no_handshake = channel->no_handshake;
 }
 
 static int start(struct gpu *gpu, gpu_stream stream, const struct batch *batch,

@@ -85,7 +85,8 @@ static struct exchange_streams *streams_of(struct gpu *gpu, struct gpubind_error
 
 static bool skips_handshake(const struct channel *channel)
 {
-    return channel_sends(channel) ? channel->exchange.send.sure : channel->exchange.receive.sure;
+    return channel_sends(channel) ? channel->exchange.send.no_handshake
+                                  : channel->exchange.receive.no_handshake;
 }
 
 static int queue(const struct exchange_streams *streams, const struct exchange_stream *stream,
@@ -210,7 +211,7 @@ static void defer_until_ready(struct exchange_streams *streams, struct channel *
 
         channels = channel->list_next;
         channel->list_next = NULL;
-        if (!channel_sends(channel) && !receive->sure &&
+        if (!channel_sends(channel) && !receive->no_handshake &&
             gpu_flags_set(streams->gpu, receive->ready, receive->parts, &err) < 0) {
             fail(streams->gpu, NULL, channel, &err);
             continue;
