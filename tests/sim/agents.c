@@ -30,9 +30,9 @@ static struct operation *make_job(const struct agent_command *command, struct CU
     case AGENT_COPY:
         return make_copies(&command->job.copy, 1, stream);
     case AGENT_STRIDED:
-        return make_layout(&command->job.layout, command->job.layout.copy.parts, stream);
+        return make_layout(&command->job.strided, command->job.strided.copy.parts, stream);
     case AGENT_IOV:
-        return make_gather(&command->job.gather, 1, stream);
+        return make_gather(&command->job.iov, 1, stream);
     default:
         sim_die("a copy agent's command of kind %u", command->kind);
     }

@@ -6,19 +6,20 @@
 #include "gpu/core/kernels.h"
 #include "gpu/core/page_locked.h"
 
-#define LOOKS_PER_QUERY 4096 /* in vain, until the driver is asked whether the context is good */
+#define POLLS_PER_QUERY \
+    4096 /* without progress, until the driver is asked whether the context works */
 
 struct agent {
-    struct agent_ring *ring; /* NULL: not started, and copies are the driver's */
+    struct agent_ring *ring; /* NULL: not started, and the driver copies */
     gpu_address state;
     bool tried;        /* to start it */
-    int held;          /* streams that wait */
-    uint32_t launched; /* instances */
-    uint32_t rung;     /* those below this number lie behind the doorbell no more */
-    bool active;       /* the latest of these takes commands */
+    int nwaiting;      /* streams of the application that wait for the library */
+    uint32_t launched; /* instances, started or waiting for the doorbell */
+    uint32_t started;  /* instances that the doorbell has let go */
+    bool active;       /* the latest of these executes commands */
     uint32_t posted;   /* as in the ring */
-    unsigned looks;
-    bool broken; /* no more of it: the driver refused something */
+    unsigned polls;
+    bool broken; /* not to be used: the driver refused a call */
 };
 
 static unsigned blocks = 8;
@@ -45,7 +46,7 @@ static int zero(struct gpu *gpu, gpu_address at, size_t nbytes)
     return status == GPU_OK ? gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) : status;
 }
 
-static void open_to(struct agent *agent, uint32_t number)
+static void ring_doorbell(struct agent *agent, uint32_t number)
 {
     if ((int32_t)(number - agent->ring->doorbell) > 0)
         __atomic_store_n(&agent->ring->doorbell, number, __ATOMIC_RELEASE);
@@ -67,63 +68,64 @@ static int launch(struct gpu *gpu, struct agent *agent)
                                               NULL);
     if (status == GPU_OK)
         agent->launched++;
-    else /* nothing lies behind that wait; instances that run early only wait longer */
-        open_to(agent, agent->launched + 1);
+    else /* that wait has no kernel; an instance that starts early waits for commands */
+        ring_doorbell(agent, agent->launched + 1);
     return status;
 }
 
-static uint32_t ready(const struct agent *agent)
+static uint32_t armed(const struct agent *agent)
 {
-    return agent->launched - agent->rung;
+    return agent->launched - agent->started;
 }
 
-static void tell(struct agent *agent)
+static void publish_tail(struct agent *agent)
 {
-    const uint32_t ended = agent->rung - agent->active;
+    const uint32_t ended = agent->started - agent->active;
 
     __atomic_store_n(&agent->ring->tail, (uint64_t)ended << 32 | agent->posted, __ATOMIC_RELEASE);
 }
 
-/* The next instance takes commands; the one before has ended. */
+/* The next instance executes commands; the one before has ended. */
 static void begin_instance(struct agent *agent)
 {
-    agent->rung++;
+    agent->started++;
     agent->active = true;
-    tell(agent);
-    open_to(agent, agent->rung);
+    publish_tail(agent);
+    ring_doorbell(agent, agent->started);
 }
 
 /* All commands are done. */
 static void end_instance(struct agent *agent)
 {
     agent->active = false;
-    tell(agent);
+    publish_tail(agent);
 }
 
-/* One instance for each stream that waits, so that none has to run between their messages. */
-static void make_ready(struct gpu *gpu, struct agent *agent)
+/* Launches one instance for each waiting stream, so that none has to keep running between their
+ * messages. */
+static void arm_instances(struct gpu *gpu, struct agent *agent)
 {
     const bool entered = gpu_enter(gpu);
 
-    while (!agent->broken && ready(agent) < (uint32_t)agent->held &&
+    while (!agent->broken && armed(agent) < (uint32_t)agent->nwaiting &&
            agent->launched - load(&agent->ring->exited) < AGENT_INSTANCES - 1)
         agent->broken = launch(gpu, agent) != GPU_OK;
     gpu_leave(entered);
 }
 
-/* Instances that are needed no more exit. */
-static void settle(struct agent *agent)
+/* Lets instances exit that are no longer needed. */
+static void retire_instances(struct agent *agent)
 {
     if (agent->active && is_idle(agent) &&
-        (agent->held == 0 || ready(agent) >= (uint32_t)agent->held))
+        (agent->nwaiting == 0 || armed(agent) >= (uint32_t)agent->nwaiting))
         end_instance(agent);
-    while (agent->held == 0 && !agent->active && ready(agent) > 0) {
+    while (agent->nwaiting == 0 && !agent->active && armed(agent) > 0) {
         begin_instance(agent);
         end_instance(agent);
     }
 }
 
-/* The first instance runs at once, so that the driver has loaded what it loads. */
+/* Runs one instance to its end, so that the driver has loaded the kernel. */
 static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *err)
 {
     agent->state = gpu_allocate(gpu, sizeof(struct agent_state));
@@ -132,10 +134,10 @@ static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *er
     agent->ring = page_locked(sizeof *agent->ring, err);
     if (!agent->ring)
         return false;
-    agent->held = 1;
-    make_ready(gpu, agent);
-    agent->held = 0;
-    settle(agent);
+    agent->nwaiting = 1;
+    arm_instances(gpu, agent);
+    agent->nwaiting = 0;
+    retire_instances(agent);
     return !agent->broken && gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_AGENT]) == GPU_OK;
 }
 
@@ -160,13 +162,13 @@ uint32_t agent_latest(const struct gpu *gpu)
     return agent && agent->ring && !is_idle(agent) ? agent->posted : 0;
 }
 
-/* After an error of the context nothing is done any more. */
+/* After an error of the context no command completes any more. */
 static bool is_lost(struct gpu *gpu, struct gpubind_error *err)
 {
     bool entered;
     int status;
 
-    if (++gpu->agent->looks % LOOKS_PER_QUERY)
+    if (++gpu->agent->polls % POLLS_PER_QUERY)
         return false;
     entered = gpu_enter(gpu);
     status = gpu_driver()->cuStreamQuery(gpu->streams[GPU_AGENT]);
@@ -183,7 +185,7 @@ int agent_done(struct gpu *gpu, uint32_t ticket, struct gpubind_error *err)
     struct agent *agent = gpu->agent;
 
     if ((int32_t)(load(&agent->ring->done) - ticket) >= 0) {
-        settle(agent);
+        retire_instances(agent);
         return 1;
     }
     return is_lost(gpu, err) ? -1 : 0;
@@ -198,8 +200,8 @@ int agent_drain(struct gpu *gpu, struct gpubind_error *err)
     return done < 0 ? -1 : 0;
 }
 
-/* No instance is there, or will end by itself. */
-static bool agent_rests(struct gpu *gpu, bool wait)
+/* true: no instance is launched that does not exit by itself. */
+static bool agent_quiesce(struct gpu *gpu, bool wait)
 {
     struct agent *agent = gpu->agent;
 
@@ -207,11 +209,11 @@ static bool agent_rests(struct gpu *gpu, bool wait)
         agent_drain(gpu, NULL);
     if (!agent || !agent->ring || agent->broken || gpu_is_dead(gpu))
         return true;
-    settle(agent);
-    return !agent->active && ready(agent) == 0;
+    retire_instances(agent);
+    return !agent->active && armed(agent) == 0;
 }
 
-/* The ring stays: an instance may look at it yet. */
+/* The ring is not freed: an instance may still read it. */
 static void agent_stop(struct gpu *gpu)
 {
     struct agent *agent = gpu->agent;
@@ -219,18 +221,18 @@ static void agent_stop(struct gpu *gpu)
     if (!agent)
         return;
     agent_drain(gpu, NULL);
-    agent->held = 0;
+    agent->nwaiting = 0;
     if (agent->ring)
-        settle(agent);
+        retire_instances(agent);
     if (agent->state)
         gpu_free_deferred(gpu, agent->state);
     free(agent);
     gpu->agent = NULL;
 }
 
-static const struct gpu_agent_ops ops = {.rests = agent_rests, .stop = agent_stop};
+static const struct gpu_agent_ops ops = {.quiesce = agent_quiesce, .stop = agent_stop};
 
-void agent_expect(struct gpu *gpu, int more)
+void agent_count_waiting(struct gpu *gpu, int more)
 {
     struct agent *agent = gpu->agent;
 
@@ -238,17 +240,17 @@ void agent_expect(struct gpu *gpu, int more)
         return;
     if (!agent)
         agent = gpu->agent = calloc(1, sizeof *agent);
-    if (!agent) /* no memory: copies are the driver's */
+    if (!agent) /* no memory: the driver copies */
         return;
     gpu->agent_ops = &ops;
     if (more > 0)
         try_start(gpu, agent);
-    agent->held += more;
+    agent->nwaiting += more;
     if (!agent->ring)
         return;
     if (more > 0)
-        make_ready(gpu, agent);
-    settle(agent);
+        arm_instances(gpu, agent);
+    retire_instances(agent);
 }
 
 bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream)
@@ -256,10 +258,10 @@ bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream)
     const struct agent *agent = gpu->agent;
 
     return agent && !gpu_is_dead(gpu) && stream != GPU_PACK &&
-           (agent->active || ready(agent) > 0) && (agent->held > 0 || !is_idle(agent));
+           (agent->active || armed(agent) > 0) && (agent->nwaiting > 0 || !is_idle(agent));
 }
 
-bool agent_reaches(gpu_address address)
+bool agent_can_access(gpu_address address)
 {
     unsigned type = 0;
     int attribute = CUDA_POINTER_MEMORY_TYPE;
@@ -280,7 +282,7 @@ uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size
     memcpy(&command->job, job, nbytes);
     agent->posted++;
     if (agent->active)
-        tell(agent);
+        publish_tail(agent);
     else
         begin_instance(agent);
     return agent->posted;

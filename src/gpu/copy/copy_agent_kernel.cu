@@ -1,5 +1,5 @@
 /* The copy agent: executes commands that the host posts in page-locked memory, one after the
- * other. Block 0 takes them from there and passes them on to the other blocks. */
+ * other. Block 0 reads them there and broadcasts them to the other blocks. */
 #include <stddef.h>
 
 #include "gpu/copy/copy_agent_kernel.h"
@@ -44,15 +44,15 @@ static __device__ void copy_command(struct agent_command *to, const struct agent
 }
 
 /* In words of 16 bytes: the header and one copy, and all of a command. */
-#define FIRST_PART 3
-static __device__ __forceinline__ unsigned whole_part(const struct agent_command *command)
+#define FIRST_WORDS 3
+static __device__ __forceinline__ unsigned command_words(const struct agent_command *command)
 {
     return 1 + command->nbytes / 16;
 }
 
-static __device__ __forceinline__ bool is_alone(const struct agent_command *command)
+static __device__ __forceinline__ bool is_for_one_block(const struct agent_command *command)
 {
-    return command->kind == AGENT_ONE && command->job.one.nbytes <= AGENT_ALONE;
+    return command->kind == AGENT_ONE && command->job.one.nbytes <= AGENT_ONE_BLOCK_BYTES;
 }
 
 /* Block 0, its first warp. true: command n is there, in shared memory. false: the instance is
@@ -75,48 +75,49 @@ static __device__ bool take_command(const struct agent_ring *ring, unsigned inst
     if (__shfl_sync(0xffffffff, ended, 0))
         return false;
     __syncwarp();
-    copy_command(command, posted, 0, FIRST_PART);
+    copy_command(command, posted, 0, FIRST_WORDS);
     __syncwarp();
-    copy_command(command, posted, FIRST_PART, whole_part(command));
+    copy_command(command, posted, FIRST_WORDS, command_words(command));
     __syncwarp();
     return true;
 }
 
-/* The command to the other blocks, which have all done the one before. */
-static __device__ void pass_on(struct agent_state *state, const struct agent_command *command,
+/* Broadcasts the command to the other blocks, which have all done the one before. */
+static __device__ void broadcast(struct agent_state *state, const struct agent_command *command,
                                unsigned n)
 {
     const int4 *here = reinterpret_cast<const int4 *>(command);
     int4 *there = reinterpret_cast<int4 *>(&state->command);
 
-    for (unsigned i = threadIdx.x; i < whole_part(command); i += 32)
+    for (unsigned i = threadIdx.x; i < command_words(command); i += 32)
         there[i] = here[i];
     __syncwarp();
     if (threadIdx.x == 0) {
-        state->number = n;
-        store_gpu(&state->passed, state->passed + 1);
+        state->command_number = n;
+        store_gpu(&state->nbroadcast, state->nbroadcast + 1);
     }
 }
 
-/* The other blocks: the next one after so many, and its number. */
-static __device__ bool hear(const struct agent_state *state, unsigned instance, unsigned heard,
-                            unsigned *n, struct agent_command *command)
+/* In the other blocks: receives the command after the first nreceived, and its number. */
+static __device__ bool receive_command(const struct agent_state *state, unsigned instance,
+                                       unsigned nreceived, unsigned *n,
+                                       struct agent_command *command)
 {
     bool more = false;
 
     if (threadIdx.x == 0) {
         do
-            more = load_gpu(&state->passed) != heard;
+            more = load_gpu(&state->nbroadcast) != nreceived;
         while (!more && load_gpu(&state->ended) != instance + 1);
-        more = more || load_gpu(&state->passed) != heard; /* passed on before the end */
+        more = more || load_gpu(&state->nbroadcast) != nreceived; /* broadcast before the end */
     }
     if (!__shfl_sync(0xffffffff, more, 0))
         return false;
     __syncwarp();
-    *n = *static_cast<const volatile unsigned *>(&state->number);
-    copy_command(command, &state->command, 0, FIRST_PART);
+    *n = *static_cast<const volatile unsigned *>(&state->command_number);
+    copy_command(command, &state->command, 0, FIRST_WORDS);
     __syncwarp();
-    copy_command(command, &state->command, FIRST_PART, whole_part(command));
+    copy_command(command, &state->command, FIRST_WORDS, command_words(command));
     __syncwarp();
     return true;
 }
@@ -124,7 +125,7 @@ static __device__ bool hear(const struct agent_state *state, unsigned instance, 
 /* All blocks have done the commands before n. */
 static __device__ __forceinline__ void wait_blocks(const struct agent_state *state, unsigned n)
 {
-    while ((int)(load_gpu(&state->finished) - n * gridDim.x) < 0)
+    while ((int)(load_gpu(&state->shares_done) - n * gridDim.x) < 0)
         ;
 }
 
@@ -132,7 +133,7 @@ static __device__ void execute(const struct agent_command &command)
 {
     switch (command.kind) {
     case AGENT_ONE: {
-        const unsigned parts = is_alone(&command) ? 1 : gridDim.x;
+        const unsigned parts = is_for_one_block(&command) ? 1 : gridDim.x;
         struct kernel_copy copy = {command.job.one.to, command.job.one.from,
                                    command.job.one.nbytes, parts, KERNEL_CONTIGUOUS,
                                    KERNEL_CONTIGUOUS, 1};
@@ -144,16 +145,16 @@ static __device__ void execute(const struct agent_command &command)
         copy_job(command.job.copy);
         break;
     case AGENT_STRIDED:
-        for (unsigned part = blockIdx.x; part < command.job.layout.copy.parts; part += gridDim.x)
-            copy_part<8>(command.job.layout.copy, command.job.layout.strided, part);
+        for (unsigned part = blockIdx.x; part < command.job.strided.copy.parts; part += gridDim.x)
+            copy_part<8>(command.job.strided.copy, command.job.strided.strided, part);
         break;
     default:
-        gather_job(command.job.gather);
+        iov_job(command.job.iov);
     }
 }
 
-/* So many blocks' shares of command n are done; the last one says so to the host. The barrier and
- * the fences of one thread order what all threads of all blocks have written before that. */
+/* Counts shares of command n as done; who counts the last one tells the host. The barrier and the
+ * fences of one thread order what all threads of all blocks have written before that. */
 static __device__ void finish(struct agent_ring *ring, struct agent_state *state, unsigned n,
                               unsigned shares)
 {
@@ -161,32 +162,33 @@ static __device__ void finish(struct agent_ring *ring, struct agent_state *state
     if (threadIdx.x != 0)
         return;
     __threadfence();
-    if (atomicAdd(&state->finished, shares) + shares == (n + 1) * gridDim.x) {
+    if (atomicAdd(&state->shares_done, shares) + shares == (n + 1) * gridDim.x) {
         __threadfence();
         store_host(&ring->done, n + 1);
     }
 }
 
-/* The last block of the instance leaves word for the next one. */
-static __device__ void leave(struct agent_ring *ring, struct agent_state *state, unsigned instance,
-                             unsigned n)
+/* The last block to exit reports the exit of the instance; block 0 saves state for the next. */
+static __device__ void exit_instance(struct agent_ring *ring, struct agent_state *state,
+                                     unsigned instance, unsigned n)
 {
     if (threadIdx.x != 0)
         return;
     if (blockIdx.x == 0) {
         state->next = n;
-        state->heard = state->passed;
+        state->nreceived = state->nbroadcast;
     }
     __threadfence();
-    if (atomicAdd(&state->leaving, 1) + 1 < gridDim.x)
+    if (atomicAdd(&state->exiting, 1) + 1 < gridDim.x)
         return;
-    state->leaving = 0;
+    state->exiting = 0;
     store_host(&ring->exited, instance + 1);
 }
 
-/* Block 0 passes on what it does not do alone. */
-static __device__ bool lead(struct agent_ring *ring, struct agent_state *state, unsigned instance,
-                            unsigned n, struct agent_command *command)
+/* In block 0: takes the next command, and broadcasts those that all blocks share. */
+static __device__ bool lead_block(struct agent_ring *ring, struct agent_state *state,
+                                  unsigned instance, unsigned n,
+                                  struct agent_command *command)
 {
     if (!take_command(ring, instance, n, command)) {
         if (threadIdx.x == 0)
@@ -196,8 +198,8 @@ static __device__ bool lead(struct agent_ring *ring, struct agent_state *state, 
     if (threadIdx.x == 0)
         wait_blocks(state, n);
     __syncwarp();
-    if (!is_alone(command))
-        pass_on(state, command, n);
+    if (!is_for_one_block(command))
+        broadcast(state, command, n);
     return true;
 }
 
@@ -208,19 +210,19 @@ gpubind_agent(const __grid_constant__ struct agent_kernel_job job)
     struct agent_state *state = reinterpret_cast<struct agent_state *>(job.state);
     __shared__ __align__(16) struct agent_command command;
     __shared__ bool more;
-    unsigned n, heard;
+    unsigned n, nreceived;
 
     if (!ring) /* launched to be loaded */
         return;
-    /* A block that begins when block 0 has left finds the same: where something was passed on,
-     * all blocks have begun before the end. */
+    /* A block that begins after block 0 has exited reads the same values: where a command was
+     * broadcast, all blocks have begun before the end. */
     n = *static_cast<volatile unsigned *>(&state->next);
-    heard = *static_cast<volatile unsigned *>(&state->heard);
-    for (;; n++, heard++) {
+    nreceived = *static_cast<volatile unsigned *>(&state->nreceived);
+    for (;; n++, nreceived++) {
         if (threadIdx.x < 32) {
             const bool there = blockIdx.x == 0
-                                   ? lead(ring, state, job.instance, n, &command)
-                                   : hear(state, job.instance, heard, &n, &command);
+                                   ? lead_block(ring, state, job.instance, n, &command)
+                                   : receive_command(state, job.instance, nreceived, &n, &command);
             if (threadIdx.x == 0)
                 more = there;
         }
@@ -228,8 +230,8 @@ gpubind_agent(const __grid_constant__ struct agent_kernel_job job)
         if (!more)
             break;
         execute(command);
-        finish(ring, state, n, is_alone(&command) ? gridDim.x : 1);
-        __syncthreads(); /* before the next command takes this one's place */
+        finish(ring, state, n, is_for_one_block(&command) ? gridDim.x : 1);
+        __syncthreads(); /* before the next command overwrites this one */
     }
-    leave(ring, state, job.instance, n);
+    exit_instance(ring, state, job.instance, n);
 }

@@ -21,16 +21,16 @@ void copies_set_blocks(int n)
 
 static void fill_job(struct copy_kernel_job *job, const struct copy *copies, int n)
 {
-    unsigned pieces = 0;
+    unsigned chunks = 0;
 
     for (int i = 0; i < n; i++) {
         job->to[i] = copies[i].to;
         job->from[i] = copies[i].from;
         job->nbytes[i] = copies[i].nbytes;
-        job->chunks_before[i] = pieces;
-        pieces += (unsigned)((copies[i].nbytes + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
+        job->chunks_before[i] = chunks;
+        chunks += (unsigned)((copies[i].nbytes + COPY_KERNEL_CHUNK - 1) / COPY_KERNEL_CHUNK);
     }
-    job->chunks_before[n] = pieces;
+    job->chunks_before[n] = chunks;
     job->n = (unsigned)n;
 }
 
@@ -61,7 +61,7 @@ static int batch(gpu_stream stream, const struct copy *copies, int n)
                                                stream);
 }
 
-static int one_by_one(gpu_stream stream, const struct copy *copies, int n)
+static int copy_each(gpu_stream stream, const struct copy *copies, int n)
 {
     const struct cuda_driver *cuda = gpu_driver();
     int status = GPU_OK;
@@ -82,7 +82,7 @@ static int start(struct gpu *gpu, gpu_stream stream, const struct copy *copies, 
     bool device = true;
 
     if (n < 2)
-        return one_by_one(stream, copies, n);
+        return copy_each(stream, copies, n);
     for (int i = 0; i < n; i++) {
         nbytes += copies[i].nbytes;
         device = device && copies[i].device;
@@ -93,23 +93,24 @@ static int start(struct gpu *gpu, gpu_stream stream, const struct copy *copies, 
         return launch(kernel, stream, copies, n);
     if (device && gpu_driver()->cuMemcpyBatchAsync_v2)
         return batch(stream, copies, n);
-    return one_by_one(stream, copies, n);
+    return copy_each(stream, copies, n);
 }
 
-/* Pageable memory is the driver's alone. */
+/* The agent copies no pageable memory. */
 static bool agent_can(const struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies,
                       int n)
 {
     if (!agent_serves(gpu, stream))
         return false;
     for (int i = 0; i < n; i++)
-        if (!copies[i].device && !(agent_reaches(copies[i].to) && agent_reaches(copies[i].from)))
+        if (!copies[i].device &&
+            !(agent_can_access(copies[i].to) && agent_can_access(copies[i].from)))
             return false;
     return true;
 }
 
-/* What the agent cannot do is done between its commands: they are in no stream. 0, or -1. */
-static int come_after_agent(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_error *err)
+/* Before a copy that the agent cannot do: its commands are in no stream that would order them. */
+static int drain_agent(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_error *err)
 {
     return agent_serves(gpu, stream) ? agent_drain(gpu, err) : 0;
 }
@@ -130,112 +131,115 @@ static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
     return agent_post(gpu, AGENT_COPY, &job, sizeof job);
 }
 
-static void give_event(const struct flight *flight)
+static void give_event(const struct gpu_completion *completion)
 {
-    if (flight->event) /* else it is a command of the copy agent's */
-        event_give(flight->gpu, flight->event);
+    if (completion->event) /* else it is a command of the copy agent */
+        event_give(completion->gpu, completion->event);
 }
 
 int copies_start(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
-                 struct flight *flight, struct gpubind_error *err)
+                 struct gpu_completion *completion, struct gpubind_error *err)
 {
     bool entered;
     int status;
 
-    flight->gpu = gpu;
+    completion->gpu = gpu;
     if (agent_can(gpu, stream, copies, n)) {
-        flight->event = NULL;
-        flight->ticket = post(gpu, copies, n);
+        completion->event = NULL;
+        completion->ticket = post(gpu, copies, n);
         return 0;
     }
-    if (come_after_agent(gpu, stream, err) < 0) {
-        flight->gpu = NULL;
+    if (drain_agent(gpu, stream, err) < 0) {
+        completion->gpu = NULL;
         return -1;
     }
     entered = gpu_enter(gpu);
-    status = event_take(gpu, &flight->event);
+    status = event_take(gpu, &completion->event);
     if (status == GPU_OK) {
         status = start(gpu, gpu->streams[stream], copies, n);
         if (status == GPU_OK)
-            status = gpu_driver()->cuEventRecord(flight->event, gpu->streams[stream]);
+            status = gpu_driver()->cuEventRecord(completion->event, gpu->streams[stream]);
         if (status != GPU_OK)
-            give_event(flight);
+            give_event(completion);
     }
     gpu_leave(entered);
     if (status == GPU_OK)
         return 0;
-    flight->gpu = NULL;
+    completion->gpu = NULL;
     return gpu_error(status, "a copy cannot be started", err);
 }
 
-static int command_landed(struct flight *flight, struct gpubind_error *err)
+static int command_test(struct gpu_completion *completion, struct gpubind_error *err)
 {
-    int done = flight->ticket ? agent_done(flight->gpu, flight->ticket, err) : 1;
+    int done = completion->ticket ? agent_done(completion->gpu, completion->ticket, err) : 1;
 
     if (done != 0)
-        flight->gpu = NULL;
+        completion->gpu = NULL;
     return done;
 }
 
-int flight_landed(struct flight *flight, struct gpubind_error *err)
+int gpu_completion_test(struct gpu_completion *completion, struct gpubind_error *err)
 {
     bool entered;
     int status;
 
-    if (!flight->event)
-        return command_landed(flight, err);
-    entered = gpu_enter(flight->gpu);
-    status = gpu_driver()->cuEventQuery(flight->event);
+    if (!completion->event)
+        return command_test(completion, err);
+    entered = gpu_enter(completion->gpu);
+    status = gpu_driver()->cuEventQuery(completion->event);
     if (status != GPU_NOT_READY)
-        give_event(flight);
+        give_event(completion);
     gpu_leave(entered);
     if (status == GPU_NOT_READY)
         return 0;
-    flight->gpu = NULL;
+    completion->gpu = NULL;
     return status == GPU_OK ? 1 : gpu_error(status, "a copy failed", err);
 }
 
-int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err)
+int gpu_completion_of_earlier(struct gpu *gpu, struct gpu_completion *completion,
+                              struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
-    int status = event_of_legacy(gpu, &flight->event);
+    int status = event_of_legacy(gpu, &completion->event);
 
     gpu_leave(entered);
-    flight->gpu = status == GPU_OK && flight->event ? gpu : NULL;
-    return status == GPU_OK ? !flight->gpu : gpu_error(status, "earlier GPU work", err);
+    completion->gpu = status == GPU_OK && completion->event ? gpu : NULL;
+    return status == GPU_OK ? !completion->gpu : gpu_error(status, "earlier GPU work", err);
 }
 
-void flight_drop(struct flight *flight)
+void gpu_completion_drop(struct gpu_completion *completion)
 {
     bool entered;
 
-    if (!flight->gpu)
+    if (!completion->gpu)
         return;
-    entered = gpu_enter(flight->gpu);
-    give_event(flight);
+    entered = gpu_enter(completion->gpu);
+    give_event(completion);
     gpu_leave(entered);
-    flight->gpu = NULL;
+    completion->gpu = NULL;
 }
 
-int flight_precede(struct flight *flight, enum gpu_own_stream stream, struct gpubind_error *err)
+int gpu_completion_precede(struct gpu_completion *completion, enum gpu_own_stream stream,
+                           struct gpubind_error *err)
 {
     bool entered;
     int status;
 
-    if (!flight->gpu)
+    if (!completion->gpu)
         return -1;
-    entered = gpu_enter(flight->gpu);
-    status = gpu_driver()->cuStreamWaitEvent(flight->gpu->streams[stream], flight->event, 0);
+    entered = gpu_enter(completion->gpu);
+    status = gpu_driver()->cuStreamWaitEvent(completion->gpu->streams[stream], completion->event,
+                                             0);
 
     gpu_leave(entered);
-    flight_drop(flight);
+    gpu_completion_drop(completion);
     return status == GPU_OK ? 0 : gpu_error(status, "earlier GPU work", err);
 }
 
 int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err)
 {
-    const bool beside = agent_serves(gpu, stream);
+    const bool agent_active = agent_serves(gpu, stream);
     bool entered;
     int status;
 
@@ -243,11 +247,11 @@ int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy 
         post(gpu, copies, n);
         return 0;
     }
-    if (come_after_agent(gpu, stream, err) < 0)
+    if (drain_agent(gpu, stream, err) < 0)
         return -1;
     entered = gpu_enter(gpu);
     status = start(gpu, gpu->streams[stream], copies, n);
-    if (beside && status == GPU_OK) /* commands may come after it */
+    if (agent_active && status == GPU_OK) /* commands may come after it */
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
     return status == GPU_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
@@ -276,10 +280,10 @@ int copy_now(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *cop
         post(gpu, copy, 1);
         return agent_drain(gpu, err);
     }
-    if (come_after_agent(gpu, stream, err) < 0)
+    if (drain_agent(gpu, stream, err) < 0)
         return -1;
     entered = gpu_enter(gpu);
-    status = one_by_one(gpu->streams[stream], copy, 1);
+    status = copy_each(gpu->streams[stream], copy, 1);
     if (status == GPU_OK)
         status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);

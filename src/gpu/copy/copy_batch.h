@@ -12,34 +12,36 @@ struct copy {
     bool device; /* both ends are GPU memory, so that a kernel may do it */
 };
 
-struct flight {      /* copies under way */
-    struct gpu *gpu; /* NULL: none */
-    gpu_event event; /* or, when it is NULL, */
-    uint32_t ticket; /* a command of the copy agent; 0: nothing was under way */
+struct gpu_completion { /* of copies under way */
+    struct gpu *gpu;    /* NULL: nothing to test */
+    gpu_event event;    /* an event, or where it is NULL */
+    uint32_t ticket;    /* a command of the copy agent; 0: nothing was under way */
 };
 
-/* Blocks of the copy kernel: the SMs that it takes from the application; 0: none, and no
- * other kernel either. */
+/* Sets the number of blocks of the copy kernel: the SMs that it takes from the application. 0: no
+ * kernels are used at all. */
 void copies_set_blocks(int n);
 
 /* Starts n (0 to COPIES_MOST) copies in that stream, in any order among themselves. The
- * flight is theirs and of all that was in the stream before. On success the caller asks
- * flight_landed until it does not say 0. */
+ * completion covers them and all that was in the stream before. On success the caller calls
+ * gpu_completion_test until it does not return 0. */
 int copies_start(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
-                 struct flight *flight, struct gpubind_error *err);
-/* 1: landed; 0: not yet; -1: one failed. The flight is over unless 0. */
-int flight_landed(struct flight *flight, struct gpubind_error *err);
-/* The flight of all earlier work in the context's legacy stream, and so in its blocking
- * streams: a copy that begins when it has landed is in order as a cudaMemcpy is. No stream
- * of the library's waits meanwhile. 1: there is no such work, and no flight; 0: it is under
- * way; -1 with a sentence. */
-int flight_of_earlier(struct gpu *gpu, struct flight *flight, struct gpubind_error *err);
-/* Later work in the stream comes after it; the flight is over. 0, or -1 with a sentence; -1
- * and err as it is where there is no flight. */
-int flight_precede(struct flight *flight, enum gpu_own_stream stream, struct gpubind_error *err);
-/* Nobody asks any more whether it has landed, if it is one. */
-void flight_drop(struct flight *flight);
-/* Starts them for a caller that waits for the stream later, by copies_wait or a flight.
+                 struct gpu_completion *completion, struct gpubind_error *err);
+/* 1: complete; 0: not yet; -1: one failed. Unless 0, the completion is released. */
+int gpu_completion_test(struct gpu_completion *completion, struct gpubind_error *err);
+/* The completion of all earlier work in the context's legacy stream, and so in its blocking
+ * streams: a copy that starts after it is ordered like a cudaMemcpy. No stream of the library waits
+ * meanwhile. 1: there is no such work, and nothing to test; 0: it is under way; -1 with a
+ * sentence. */
+int gpu_completion_of_earlier(struct gpu *gpu, struct gpu_completion *completion,
+                              struct gpubind_error *err);
+/* Later work in the stream waits for it; the completion is released. 0, or -1 with a sentence; -1
+ * and err unchanged where there is nothing to test. */
+int gpu_completion_precede(struct gpu_completion *completion, enum gpu_own_stream stream,
+                           struct gpubind_error *err);
+/* Releases it, if there is one, without a test. */
+void gpu_completion_drop(struct gpu_completion *completion);
+/* Starts them for a caller that waits for the stream later, by copies_wait or gpu_completion_test.
  * 0, or -1 with a sentence: some may have been started. */
 int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err);

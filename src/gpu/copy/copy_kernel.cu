@@ -1,4 +1,4 @@
-/* Many copies in one launch: each warp takes pieces of COPY_KERNEL_CHUNK bytes, so
+/* The copy kernel: many copies in one launch. Each warp takes chunks of COPY_KERNEL_CHUNK bytes, so
  * that a few blocks keep the link busy whatever the sizes. */
 #include "gpu/copy/copy_kernel.h"
 
@@ -42,7 +42,7 @@ static __device__ void copy_as(unsigned long long to, unsigned long long from, u
                nbytes / (unsigned)sizeof(word), lane);
 }
 
-static __device__ void copy_piece(unsigned long long to, unsigned long long from, unsigned nbytes,
+static __device__ void copy_chunk(unsigned long long to, unsigned long long from, unsigned nbytes,
                                   unsigned lane)
 {
     const unsigned long long all = to | from | nbytes;
@@ -61,18 +61,19 @@ static __device__ void copy_job(const struct copy_kernel_job &job)
 {
     const unsigned lane = threadIdx.x % 32;
     const unsigned warps = gridDim.x * (blockDim.x / 32);
-    const unsigned pieces = job.chunks_before[job.n];
+    const unsigned chunks = job.chunks_before[job.n];
     unsigned at = 0;
 
-    /* Neighbouring pieces go to different blocks. */
-    for (unsigned piece = threadIdx.x / 32 * gridDim.x + blockIdx.x; piece < pieces; piece += warps) {
-        while (job.chunks_before[at + 1] <= piece)
+    /* Neighbouring chunks go to different blocks. */
+    for (unsigned chunk = threadIdx.x / 32 * gridDim.x + blockIdx.x; chunk < chunks;
+         chunk += warps) {
+        while (job.chunks_before[at + 1] <= chunk)
             at++;
         const unsigned long long skip =
-            (unsigned long long)(piece - job.chunks_before[at]) * COPY_KERNEL_CHUNK;
+            (unsigned long long)(chunk - job.chunks_before[at]) * COPY_KERNEL_CHUNK;
         const unsigned long long left = job.nbytes[at] - skip;
 
-        copy_piece(job.to[at] + skip, job.from[at] + skip,
+        copy_chunk(job.to[at] + skip, job.from[at] + skip,
                    left < COPY_KERNEL_CHUNK ? (unsigned)left : COPY_KERNEL_CHUNK, lane);
     }
 }

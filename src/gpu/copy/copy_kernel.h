@@ -1,5 +1,5 @@
-/* What the copy kernel is told; read by the host, by nvcc and by the simulated
- * driver. Passed by value: 4 KiB is what a kernel may take. */
+/* Arguments of the copy kernel; included by the host, by nvcc and by the simulated driver. Passed
+ * by value: at most 4 KiB. */
 #ifndef GPUBIND_GPU_COPY_COPY_KERNEL_H
 #define GPUBIND_GPU_COPY_COPY_KERNEL_H
 

@@ -16,8 +16,8 @@ enum {
     BLOCKS = 32 /* as strided_copy has */
 };
 
-struct table {
-    struct table *next;
+struct device_table {
+    struct device_table *next;
     struct gpu *gpu;
     gpu_address address;
 };
@@ -27,9 +27,9 @@ struct iov_table {
     int64_t extent;
     int64_t *at;
     uint64_t *position; /* n + 1 */
-    uint64_t common;    /* a bit is set that is set in any length or distance */
+    uint64_t alignment; /* the bits that are set in any length or offset */
     unsigned steps;
-    struct table *tables;
+    struct device_table *device_tables;
 };
 
 /* Small elements are taken several at a time. */
@@ -38,103 +38,103 @@ static uint64_t elements_at_once(uint64_t nbytes)
     return nbytes < LEAST ? (LEAST + nbytes - 1) / nbytes : 1;
 }
 
-static void fill(struct iov_table *gather, const struct iov_block *pieces, uint64_t n,
+static void fill(struct iov_table *table, const struct iov_block *blocks, uint64_t n,
                  int64_t extent, uint64_t times)
 {
     uint64_t dense = 0, to = 0;
 
     for (uint64_t i = 0; i < times; i++)
         for (uint64_t p = 0; p < n; p++, to++) {
-            gather->at[to] = (int64_t)i * extent + pieces[p].at;
-            gather->position[to] = dense;
-            dense += pieces[p].nbytes;
-            gather->common |= (uint64_t)gather->at[to] | pieces[p].nbytes;
+            table->at[to] = (int64_t)i * extent + blocks[p].at;
+            table->position[to] = dense;
+            dense += blocks[p].nbytes;
+            table->alignment |= (uint64_t)table->at[to] | blocks[p].nbytes;
         }
-    gather->position[to] = dense;
-    gather->n = to;
-    gather->extent = (int64_t)times * extent;
-    gather->common |= (uint64_t)gather->extent;
+    table->position[to] = dense;
+    table->n = to;
+    table->extent = (int64_t)times * extent;
+    table->alignment |= (uint64_t)table->extent;
 }
 
-struct iov_table *iov_table_make(const struct iov_block *pieces, uint64_t n, int64_t extent)
+struct iov_table *iov_table_make(const struct iov_block *blocks, uint64_t n, int64_t extent)
 {
-    struct iov_table *gather = calloc(1, sizeof *gather);
+    struct iov_table *table = calloc(1, sizeof *table);
     uint64_t nbytes = 0, times;
 
-    if (!gather)
+    if (!table)
         return NULL;
     for (uint64_t p = 0; p < n; p++)
-        nbytes += pieces[p].nbytes;
+        nbytes += blocks[p].nbytes;
     times = elements_at_once(nbytes);
-    gather->at = malloc(n * times * sizeof *gather->at);
-    gather->position = malloc((n * times + 1) * sizeof *gather->position);
-    if (!gather->at || !gather->position) {
-        iov_table_free(gather);
+    table->at = malloc(n * times * sizeof *table->at);
+    table->position = malloc((n * times + 1) * sizeof *table->position);
+    if (!table->at || !table->position) {
+        iov_table_free(table);
         return NULL;
     }
-    fill(gather, pieces, n, extent, times);
-    return gather;
+    fill(table, blocks, n, extent, times);
+    return table;
 }
 
-void iov_table_free(struct iov_table *gather)
+void iov_table_free(struct iov_table *table)
 {
-    struct table *table;
+    struct device_table *device_table;
 
-    while ((table = gather->tables)) {
-        if (table->address)
-            gpu_free_deferred(table->gpu, table->address);
-        gather->tables = table->next;
-        free(table);
+    while ((device_table = table->device_tables)) {
+        if (device_table->address)
+            gpu_free_deferred(device_table->gpu, device_table->address);
+        table->device_tables = device_table->next;
+        free(device_table);
     }
-    free(gather->at);
-    free(gather->position);
-    free(gather);
+    free(table->at);
+    free(table->position);
+    free(table);
 }
 
-/* The piece that each tile's first byte lies in. */
-static void index_tiles(struct iov_table *gather, uint64_t *first, uint64_t tiles)
+/* The block that each tile's first byte lies in. */
+static void index_tiles(struct iov_table *table, uint64_t *first, uint64_t tiles)
 {
-    uint64_t piece = 0, most = 0;
+    uint64_t block = 0, most = 0;
 
     for (uint64_t tile = 0; tile < tiles; tile++) {
-        while (gather->position[piece + 1] <= tile * TILE)
-            piece++;
-        first[tile] = piece;
+        while (table->position[block + 1] <= tile * TILE)
+            block++;
+        first[tile] = block;
     }
-    first[tiles] = gather->n - 1;
+    first[tiles] = table->n - 1;
     for (uint64_t tile = 0; tile < tiles; tile++)
         if (first[tile + 1] - first[tile] > most)
             most = first[tile + 1] - first[tile];
-    gather->steps = 0;
-    while (most >> gather->steps)
-        gather->steps++;
+    table->steps = 0;
+    while (most >> table->steps)
+        table->steps++;
 }
 
-/* As the kernel wants it; the call returns when it is there. */
-static int upload(struct iov_table *gather, struct gpu *gpu, gpu_address to, uint64_t *words,
+/* Uploads the table in the layout of iov_copy_kernel.h; returns when it is there. */
+static int upload(struct iov_table *table, struct gpu *gpu, gpu_address to, uint64_t *words,
                   uint64_t nwords, uint64_t tiles)
 {
     const struct cuda_driver *cuda = gpu_driver();
     int status;
 
-    memcpy(words, gather->position, (gather->n + 1) * sizeof *words);
-    memcpy(words + gather->n + 1, gather->at, gather->n * sizeof *words);
-    index_tiles(gather, words + 2 * gather->n + 1, tiles);
+    memcpy(words, table->position, (table->n + 1) * sizeof *words);
+    memcpy(words + table->n + 1, table->at, table->n * sizeof *words);
+    index_tiles(table, words + 2 * table->n + 1, tiles);
     status = cuda->cuMemcpyHtoDAsync_v2(to, words, nwords * sizeof *words, gpu->streams[GPU_OUT]);
     return status == GPU_OK ? cuda->cuStreamSynchronize(gpu->streams[GPU_OUT]) : status;
 }
 
 /* The context is current. */
-static gpu_address make_table(struct iov_table *gather, struct gpu *gpu)
+static gpu_address make_device_table(struct iov_table *table, struct gpu *gpu)
 {
-    const uint64_t tiles = (gather->position[gather->n] + TILE - 1) / TILE;
-    const uint64_t nwords = 2 * gather->n + 1 + tiles + 1;
+    const uint64_t tiles = (table->position[table->n] + TILE - 1) / TILE;
+    const uint64_t nwords = 2 * table->n + 1 + tiles + 1;
     uint64_t *words = malloc(nwords * sizeof *words);
     gpu_address to = 0;
 
     if (words)
         to = gpu_allocate(gpu, nwords * sizeof *words);
-    if (to && upload(gather, gpu, to, words, nwords, tiles) != GPU_OK) {
+    if (to && upload(table, gpu, to, words, nwords, tiles) != GPU_OK) {
         gpu_free_deferred(gpu, to);
         to = 0;
     }
@@ -143,34 +143,34 @@ static gpu_address make_table(struct iov_table *gather, struct gpu *gpu)
 }
 
 /* 0: none, this time. */
-static gpu_address table_of(struct iov_table *gather, struct gpu *gpu)
+static gpu_address device_table_of(struct iov_table *table, struct gpu *gpu)
 {
-    struct table *table = gather->tables;
+    struct device_table *device_table = table->device_tables;
     gpu_address address;
 
-    while (table && table->gpu != gpu)
-        table = table->next;
-    if (table)
-        return table->address;
-    address = make_table(gather, gpu);
+    while (device_table && device_table->gpu != gpu)
+        device_table = device_table->next;
+    if (device_table)
+        return device_table->address;
+    address = make_device_table(table, gpu);
     if (!address)
         return 0;
-    table = malloc(sizeof *table);
-    if (!table) {
+    device_table = malloc(sizeof *device_table);
+    if (!device_table) {
         gpu_free_deferred(gpu, address);
         return 0;
     }
-    *table = (struct table){gather->tables, gpu, address};
-    gather->tables = table;
+    *device_table = (struct device_table){table->device_tables, gpu, address};
+    table->device_tables = device_table;
     return address;
 }
 
-void iov_table_prepare(struct iov_table *gather, struct gpu *gpu)
+void iov_table_prepare(struct iov_table *table, struct gpu *gpu)
 {
     bool entered = gpu_enter(gpu);
 
     if (kernel_of(gpu, GPU_IOV_KERNEL))
-        table_of(gather, gpu);
+        device_table_of(table, gpu);
     gpu_leave(entered);
 }
 
@@ -201,46 +201,46 @@ static int launch(struct gpu *gpu, gpu_function kernel, enum gpu_own_stream stre
         1, 1, 0, gpu->streams[stream], parameters, NULL);
 }
 
-/* What lies together from that byte of the message on, nbytes at most. */
+/* The contiguous bytes at a byte of the message, nbytes at most. */
 struct run {
     gpu_address address;
     uint64_t nbytes;
 };
 
-/* byte grows from call to call, and *piece with it. */
-static struct run run_at(const struct iov_end *end, uint64_t byte, uint64_t *piece, uint64_t nbytes)
+/* byte grows from call to call, and *block with it. */
+static struct run run_at(const struct iov_end *end, uint64_t byte, uint64_t *block, uint64_t nbytes)
 {
-    const struct iov_table *gather = end->gather;
+    const struct iov_table *table = end->table;
     uint64_t size, element, in, p;
 
-    if (!gather)
+    if (!table)
         return (struct run){end->address + byte, nbytes};
-    size = gather->position[gather->n];
+    size = table->position[table->n];
     element = byte / size;
     in = byte % size;
-    if (*piece / gather->n < element)
-        *piece = element * gather->n;
-    while (gather->position[*piece % gather->n + 1] <= in)
-        ++*piece;
-    p = *piece % gather->n;
-    in -= gather->position[p];
-    size = gather->position[p + 1] - gather->position[p] - in;
-    return (struct run){end->address + element * (gpu_address)gather->extent +
-                            (gpu_address)gather->at[p] + in,
+    if (*block / table->n < element)
+        *block = element * table->n;
+    while (table->position[*block % table->n + 1] <= in)
+        ++*block;
+    p = *block % table->n;
+    in -= table->position[p];
+    size = table->position[p + 1] - table->position[p] - in;
+    return (struct run){end->address + element * (gpu_address)table->extent +
+                            (gpu_address)table->at[p] + in,
                         size < nbytes ? size : nbytes};
 }
 
-/* Without the kernel: piece by piece, many to a call where the driver can. */
-static int copy_pieces(struct gpu *gpu, enum gpu_own_stream stream, const struct iov_end *to,
+/* Without the kernel: block by block, many to a call where the driver can. */
+static int copy_blocks(struct gpu *gpu, enum gpu_own_stream stream, const struct iov_end *to,
                        const struct iov_end *from, uint64_t nbytes, struct gpubind_error *err)
 {
     struct copy copies[COPIES_MOST];
-    uint64_t to_piece = 0, from_piece = 0;
+    uint64_t to_block = 0, from_block = 0;
     int n = 0;
 
     for (uint64_t done = 0; done < nbytes;) {
-        const struct run there = run_at(to, done, &to_piece, nbytes - done);
-        const struct run here = run_at(from, done, &from_piece, there.nbytes);
+        const struct run there = run_at(to, done, &to_block, nbytes - done);
+        const struct run here = run_at(from, done, &from_block, there.nbytes);
 
         copies[n++] = (struct copy){there.address, here.address, here.nbytes, true};
         done += here.nbytes;
@@ -254,22 +254,22 @@ static int copy_pieces(struct gpu *gpu, enum gpu_own_stream stream, const struct
 }
 
 /* false: its table cannot be had, this time. */
-static bool fill_end(const struct iov_end *end, struct gpu *gpu, struct iov_kernel_end *made,
-                     uint64_t *all)
+static bool fill_end(const struct iov_end *end, struct gpu *gpu, struct iov_kernel_end *kernel_end,
+                     uint64_t *alignment)
 {
-    struct iov_table *gather = end->gather;
+    struct iov_table *table = end->table;
 
-    *made = (struct iov_kernel_end){.address = end->address};
-    *all |= end->address;
-    if (!gather)
+    *kernel_end = (struct iov_kernel_end){.address = end->address};
+    *alignment |= end->address;
+    if (!table)
         return true;
-    *all |= gather->common;
-    made->table = table_of(gather, gpu);
-    made->n = gather->n;
-    made->nbytes = gather->position[gather->n];
-    made->extent = gather->extent;
-    made->steps = gather->steps;
-    return made->table;
+    *alignment |= table->alignment;
+    kernel_end->table = device_table_of(table, gpu);
+    kernel_end->n = table->n;
+    kernel_end->nbytes = table->position[table->n];
+    kernel_end->extent = table->extent;
+    kernel_end->steps = table->steps;
+    return kernel_end->table;
 }
 
 bool iov_copy_has_kernel(struct gpu *gpu)
@@ -287,16 +287,17 @@ int iov_copy(struct gpu *gpu, enum gpu_own_stream stream, const struct iov_end *
     struct iov_kernel_job job = {.nbytes = nbytes};
     bool entered = gpu_enter(gpu);
     gpu_function kernel = kernel_of(gpu, GPU_IOV_KERNEL);
-    uint64_t all = nbytes;
+    uint64_t alignment = nbytes;
     int status = GPU_OK;
 
-    if (kernel && (!fill_end(to, gpu, &job.to, &all) || !fill_end(from, gpu, &job.from, &all)))
+    if (kernel &&
+        (!fill_end(to, gpu, &job.to, &alignment) || !fill_end(from, gpu, &job.from, &alignment)))
         kernel = NULL;
-    job.word = word_of(all);
+    job.word = word_of(alignment);
     if (kernel)
         status = launch(gpu, kernel, stream, &job);
     gpu_leave(entered);
     if (!kernel)
-        return copy_pieces(gpu, stream, to, from, nbytes, err);
+        return copy_blocks(gpu, stream, to, from, nbytes, err);
     return status == GPU_OK ? 0 : gpu_error(status, "strided data cannot be copied", err);
 }

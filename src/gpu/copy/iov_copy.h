@@ -17,16 +17,16 @@ struct iov_block { /* of an element, in the order of the dense data */
 /* Elements of n blocks, extent bytes from each to the next. NULL: no memory. A table of
  * 16 bytes a block, and 8 for each 256 bytes of data, is kept in the memory of each GPU
  * that it is used with. */
-struct iov_table *iov_table_make(const struct iov_block *pieces, uint64_t n, int64_t extent);
+struct iov_table *iov_table_make(const struct iov_block *blocks, uint64_t n, int64_t extent);
 /* Its copies must have ended. */
-void iov_table_free(struct iov_table *gather);
+void iov_table_free(struct iov_table *table);
 /* Makes its table for that GPU, if it can be had, so that no copy has to. */
-void iov_table_prepare(struct iov_table *gather, struct gpu *gpu);
+void iov_table_prepare(struct iov_table *table, struct gpu *gpu);
 /* A kernel does it, rather than a call for each block or some of them. */
 bool iov_copy_has_kernel(struct gpu *gpu);
 
-struct iov_end {              /* of a copy */
-    struct iov_table *gather; /* NULL: dense */
+struct iov_end {             /* of a copy */
+    struct iov_table *table; /* NULL: dense */
     gpu_address address;
 };
 

@@ -12,7 +12,7 @@
 #ifndef GPUBIND_GPU_COPY_IOV_COPY_KERNEL_H
 #define GPUBIND_GPU_COPY_IOV_COPY_KERNEL_H
 
-#define IOV_KERNEL_NAME "gpubind_gather"
+#define IOV_KERNEL_NAME "gpubind_iov"
 #define IOV_KERNEL_THREADS 1024 /* of a block, at most */
 #define IOV_KERNEL_PART 2048    /* bytes that a warp takes at a time */
 #define IOV_KERNEL_TILE 256

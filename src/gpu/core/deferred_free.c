@@ -53,7 +53,7 @@ bool gpu_is_guarded(void)
 
 bool gpu_may_wait(void)
 {
-    return !gpu_is_guarded() && (ending || gpus_are_idle()) && gpus_copy_nothing(ending);
+    return !gpu_is_guarded() && (ending || gpus_are_idle()) && gpu_agents_quiesce(ending);
 }
 
 void gpu_wait_from_now_on(void)

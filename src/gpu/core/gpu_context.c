@@ -154,10 +154,10 @@ bool gpus_are_idle(void)
     return true;
 }
 
-bool gpus_copy_nothing(bool wait)
+bool gpu_agents_quiesce(bool wait)
 {
     for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
-        if (gpu->agent_ops && !gpu->agent_ops->rests(gpu, wait))
+        if (gpu->agent_ops && !gpu->agent_ops->quiesce(gpu, wait))
             return false;
     return true;
 }

@@ -42,10 +42,10 @@ struct gpu {
     const struct gpu_agent_ops *agent_ops; /* and there are no operations */
 };
 
-/* What the copy agent, which is above this folder, is asked for; it adds them to the GPU. */
+/* Hooks of the copy agent, which is above this folder and sets them in the GPU. */
 struct gpu_agent_ops {
-    /* No kernel of the agent's waits for commands; wait: until that is so. */
-    bool (*rests)(struct gpu *gpu, bool wait);
+    /* true: no kernel of the agent waits for commands; wait: waits until that is so. */
+    bool (*quiesce)(struct gpu *gpu, bool wait);
     /* Before the GPU's streams are destroyed. */
     void (*stop)(struct gpu *gpu);
 };
@@ -89,9 +89,9 @@ bool gpu_is_capturing(const struct gpu *gpu);
 bool gpu_is_idle(const struct gpu *gpu);
 /* The same of all contexts. */
 bool gpus_are_idle(void);
-/* The copy agents have nothing to do, and none of their kernels waits for more, as one does
- * that was given copies while a stream was held. wait: until that is so. */
-bool gpus_copy_nothing(bool wait);
+/* true: the copy agents are idle, and none of their kernels waits for more commands, as one does
+ * while a stream of the application waits. wait: waits until that is so. */
+bool gpu_agents_quiesce(bool wait);
 /* While a stream is captured, elsewhere or by this thread, our calls are not part of it.
  * Returns what gpu_resume_capture takes, in the same thread. */
 int gpu_suspend_capture(void);

@@ -81,7 +81,7 @@ static void put_back(struct gpubind_operation *operation)
     requests_count(-1);
     progress_made();
     operation->ops->clear(operation);
-    flight_drop(&operation->before);
+    gpu_completion_drop(&operation->before);
     if (operation->comm)
         comm_leave(operation->comm);
     operation->next = spare;
@@ -159,8 +159,8 @@ void request_succeed(struct gpubind_operation *operation)
 
 void request_order(struct gpubind_operation *operation)
 {
-    const int idle = flight_of_earlier(operation->memory.gpu, &operation->before,
-                                       &operation->error);
+    const int idle = gpu_completion_of_earlier(operation->memory.gpu, &operation->before,
+                                               &operation->error);
 
     operation->order = idle == 1 ? ORDER_DONE : ORDER_OPEN;
 }
@@ -168,20 +168,20 @@ void request_order(struct gpubind_operation *operation)
 int request_check_order(struct gpubind_operation *operation)
 {
     struct gpubind_error err;
-    int landed;
+    int complete;
 
     if (operation->order != ORDER_OPEN)
         return operation->order == ORDER_DONE;
     if (operation->order_until > 0 && clock_seconds() > operation->order_until) {
-        flight_drop(&operation->before);
+        gpu_completion_drop(&operation->before);
         operation->order = ORDER_DONE;
         return 1;
     }
-    err = operation->error; /* no flight: it could not be asked for */
-    landed = operation->before.gpu ? flight_landed(&operation->before, &err) : -1;
-    if (landed < 0)
+    err = operation->error; /* no completion: it could not be made */
+    complete = operation->before.gpu ? gpu_completion_test(&operation->before, &err) : -1;
+    if (complete < 0)
         request_complete(operation, MPI_ERR_OTHER, "%s", err.text);
-    if (landed != 0)
+    if (complete != 0)
         operation->order = ORDER_DONE;
-    return landed;
+    return complete;
 }

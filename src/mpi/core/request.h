@@ -61,9 +61,9 @@ struct gpubind_operation {
     uint64_t nbytes; /* to send; room to receive */
     uint32_t type;
     enum order order;
-    double order_until;   /* ORDER_OPEN: wait no longer than this, seconds; 0: without limit */
-    struct flight before; /* ORDER_OPEN: that work */
-    bool on_stream;       /* a progress thread that must not call MPI may have to serve it */
+    double order_until; /* ORDER_OPEN: wait no longer than this, seconds; 0: without limit */
+    struct gpu_completion before; /* ORDER_OPEN: that work */
+    bool on_stream;             /* a progress thread that must not call MPI may have to serve it */
     struct incoming_msg *early; /* a receive: its message, until both are ready */
     struct pack *pack;          /* strided data: see pack.h for whose the buffer above is */
 

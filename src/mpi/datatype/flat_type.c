@@ -9,7 +9,7 @@
 
 struct flat_type {
     _Atomic int users;
-    struct flat_type *next; /* in the list of those with a gather */
+    struct flat_type *next; /* in the list of those with a table */
     struct flat_type *next_unused;
     struct type_block *blocks; /* NULL: `layout` has them */
     uint64_t nblocks;
@@ -18,10 +18,10 @@ struct flat_type {
     uint64_t name;
     enum { UNKNOWN, REGULAR, IRREGULAR } order;
     struct strided_buffer layout; /* of one element, when REGULAR */
-    struct iov_table *gather;
+    struct iov_table *table;
 };
 
-static struct flat_type *gathered;       /* those with a gather */
+static struct flat_type *with_table;     /* those with a table */
 static struct flat_type *_Atomic unused; /* those of them without users */
 static _Atomic uint64_t names;
 
@@ -70,7 +70,7 @@ void flat_type_release(struct flat_type *flat)
 {
     if (!flat || atomic_fetch_sub(&flat->users, 1) > 1)
         return;
-    if (!flat->gather) {
+    if (!flat->table) {
         destroy(flat);
         return;
     }
@@ -81,13 +81,13 @@ void flat_type_release(struct flat_type *flat)
 
 static void forget_gather(struct flat_type *flat)
 {
-    struct flat_type **link = &gathered;
+    struct flat_type **link = &with_table;
 
     while (*link != flat)
         link = &(*link)->next;
     *link = flat->next;
-    iov_table_free(flat->gather);
-    flat->gather = NULL;
+    iov_table_free(flat->table);
+    flat->table = NULL;
 }
 
 void flat_type_sweep(void)
@@ -109,8 +109,8 @@ void flat_type_sweep(void)
 void flat_type_stop(void)
 {
     flat_type_sweep();
-    while (gathered)
-        forget_gather(gathered);
+    while (with_table)
+        forget_gather(with_table);
 }
 
 /* Makes the layout of an element that of count elements. */
@@ -184,32 +184,32 @@ static int64_t next_run(struct runs *runs)
     return at;
 }
 
-void flat_type_iov(const struct flat_type *flat, struct iov_block *pieces)
+void flat_type_iov(const struct flat_type *flat, struct iov_block *iov)
 {
     struct runs runs = {&flat->layout, (int64_t)flat->layout.address, {0}};
 
     for (uint64_t b = 0; b < flat->nblocks; b++)
-        pieces[b] = flat->blocks ? (struct iov_block){flat->blocks[b].at, flat->blocks[b].nbytes}
-                                 : (struct iov_block){next_run(&runs), flat->layout.run};
+        iov[b] = flat->blocks ? (struct iov_block){flat->blocks[b].at, flat->blocks[b].nbytes}
+                              : (struct iov_block){next_run(&runs), flat->layout.run};
 }
 
-struct iov_table *flat_type_gather(struct flat_type *flat)
+struct iov_table *flat_type_iov_table(struct flat_type *flat)
 {
-    struct iov_block *pieces;
+    struct iov_block *iov;
 
-    if (flat->gather)
-        return flat->gather;
-    pieces = malloc(flat->nblocks * sizeof *pieces);
-    if (!pieces)
+    if (flat->table)
+        return flat->table;
+    iov = malloc(flat->nblocks * sizeof *iov);
+    if (!iov)
         return NULL;
-    flat_type_iov(flat, pieces);
-    flat->gather = iov_table_make(pieces, flat->nblocks, flat->extent);
-    free(pieces);
-    if (!flat->gather)
+    flat_type_iov(flat, iov);
+    flat->table = iov_table_make(iov, flat->nblocks, flat->extent);
+    free(iov);
+    if (!flat->table)
         return NULL;
-    flat->next = gathered;
-    gathered = flat;
-    return flat->gather;
+    flat->next = with_table;
+    with_table = flat;
+    return flat->table;
 }
 
 static void copy(char *place, char *dense, uint64_t nbytes, bool scatter)

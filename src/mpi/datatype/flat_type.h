@@ -29,9 +29,9 @@ bool type_layout(const struct type_shape *shape, uint64_t count, struct strided_
 /* A number that no other type of this process has had, never 0; *n: entries of its iov. */
 uint64_t flat_type_name(const struct flat_type *flat, uint64_t *n, int64_t *extent);
 /* Fills the iov of one element. */
-void flat_type_iov(const struct flat_type *flat, struct iov_block *pieces);
+void flat_type_iov(const struct flat_type *flat, struct iov_block *iov);
 /* The table for gather and scatter kernels. NULL: out of memory. */
-struct iov_table *flat_type_gather(struct flat_type *flat);
+struct iov_table *flat_type_iov_table(struct flat_type *flat);
 /* In host memory: copies nbytes from the elements at strided to dense, or back (scatter). */
 void flat_type_copy_on_host(const struct flat_type *flat, char *strided, char *dense,
                             uint64_t nbytes, bool scatter);

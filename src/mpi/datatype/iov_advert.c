@@ -12,22 +12,22 @@ static struct known {
     const struct domain *domain;
     const struct peer *peer;
     uint64_t name; /* the peer gives no other type the same one */
-    struct iov_table *gather;
+    struct iov_table *table;
 } * known;
 
 bool iov_advert_publish(struct gpubind_operation *receive, struct rtr *rtr)
 {
     struct domain *domain = receive->domain;
-    struct iov_advert *pieces = segment_iov_advert(&domain->segment, domain->segment.me);
+    struct iov_advert *iov = segment_iov_advert(&domain->segment, domain->segment.me);
     const uint64_t name = pack_type_name(receive->pack, &rtr->niov, &rtr->extent);
 
     if (domain->iov_advert_user || rtr->niov > IOV_ADVERT_MAX)
         return false;
-    if (pieces->name != name) { /* no sender reads it now */
+    if (iov->name != name) { /* no sender reads it now */
         if (!segment_allocate_iov_advert(&domain->segment, rtr->niov))
             return false;
-        pack_iov(receive->pack, pieces->piece);
-        pieces->name = name;
+        pack_iov(receive->pack, iov->blocks);
+        iov->name = name;
     }
     rtr->iov_name = name;
     domain->iov_advert_user = receive;
@@ -49,7 +49,7 @@ static struct iov_table *find(const struct peer *peer, uint64_t name)
             *link = found->next;
             found->next = known;
             known = found;
-            return found->gather;
+            return found->table;
         }
     return NULL;
 }
@@ -59,7 +59,7 @@ static void forget(struct known **link)
     struct known *gone = *link;
 
     *link = gone->next;
-    iov_table_free(gone->gather);
+    iov_table_free(gone->table);
     free(gone);
 }
 
@@ -76,22 +76,22 @@ static void forget_beyond(int most)
 struct iov_table *iov_advert_read(const struct domain *domain, const struct peer *peer,
                                   const struct rtr *rtr)
 {
-    const struct iov_advert *pieces = segment_iov_advert(&domain->segment, peer->local);
-    struct iov_table *gather = find(peer, rtr->iov_name);
+    const struct iov_advert *iov = segment_iov_advert(&domain->segment, peer->local);
+    struct iov_table *table = find(peer, rtr->iov_name);
     struct known *made;
 
-    if (gather || pieces->name != rtr->iov_name)
-        return gather;
+    if (table || iov->name != rtr->iov_name)
+        return table;
     made = malloc(sizeof *made);
-    gather = made ? iov_table_make(pieces->piece, rtr->niov, rtr->extent) : NULL;
-    if (!gather) {
+    table = made ? iov_table_make(iov->blocks, rtr->niov, rtr->extent) : NULL;
+    if (!table) {
         free(made);
         return NULL;
     }
-    *made = (struct known){known, domain, peer, rtr->iov_name, gather};
+    *made = (struct known){known, domain, peer, rtr->iov_name, table};
     known = made;
     forget_beyond(TABLES_MAX);
-    return gather;
+    return table;
 }
 
 void iov_advert_forget(const struct domain *domain)

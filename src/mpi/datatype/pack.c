@@ -12,11 +12,11 @@ struct pack {
     uint64_t count;
     struct memory memory; /* the application's buffer */
     char *buffer;
-    struct pack_buffer *reserve; /* of a receive, taken in advance; used as: */
-    struct pack_buffer *dense;   /* the dense buffer, NULL: none, */
-    char *on_host;               /* or in host memory */
-    gpu_stream stream;           /* that packs a send; NULL: not yet, or the CPU does */
-    struct flight flight;        /* the packing */
+    struct pack_buffer *reserve;      /* of a receive, taken in advance; used as: */
+    struct pack_buffer *dense;        /* the dense buffer, NULL: none, */
+    char *on_host;                    /* or in host memory */
+    gpu_stream stream;                /* that packs a send; NULL: not yet, or the CPU does */
+    struct gpu_completion completion; /* the packing */
 };
 
 static struct pack_buffer *take_buffer(struct pack *pack, uint64_t nbytes,
@@ -34,7 +34,7 @@ void pack_free(struct pack *pack)
 
     if (!pack)
         return;
-    while (pack->flight.gpu && flight_landed(&pack->flight, &err) == 0)
+    while (pack->completion.gpu && gpu_completion_test(&pack->completion, &err) == 0)
         ;
     if (pack->dense)
         pack_pool_give(pack->dense);
@@ -93,15 +93,15 @@ int pack_make(struct gpubind_operation *operation, const struct type_shape *shap
 void pack_prepare(const struct gpubind_operation *operation)
 {
     struct pack *pack = operation->pack;
-    struct iov_table *gather;
+    struct iov_table *table;
     struct strided_buffer layout;
     struct gpubind_error unheard;
 
     if (!pack || !pack->memory.gpu)
         return;
-    gather = pack_layout(pack, &layout) ? NULL : flat_type_gather(pack->flat);
-    if (gather)
-        iov_table_prepare(gather, pack->memory.gpu);
+    table = pack_layout(pack, &layout) ? NULL : flat_type_iov_table(pack->flat);
+    if (table)
+        iov_table_prepare(table, pack->memory.gpu);
     if (operation->kind == REQUEST_RECEIVE && !pack->reserve)
         pack->reserve = pack_pool_take(pack->memory.gpu, operation->nbytes, &unheard);
 }
@@ -124,9 +124,9 @@ uint64_t pack_type_name(const struct pack *pack, uint64_t *n, int64_t *extent)
     return flat_type_name(pack->flat, n, extent);
 }
 
-void pack_iov(const struct pack *pack, struct iov_block *pieces)
+void pack_iov(const struct pack *pack, struct iov_block *iov)
 {
-    flat_type_iov(pack->flat, pieces);
+    flat_type_iov(pack->flat, iov);
 }
 
 /* Queues copies of the first nbytes between the buffer and dense memory. */
@@ -136,17 +136,16 @@ static int move(const struct pack *pack, enum gpu_own_stream stream, gpu_address
     const struct strided_buffer run = {.address = dense, .run = nbytes, .count = {1, 1, 1}};
     struct gpu *gpu = pack->memory.gpu;
     struct strided_buffer layout;
-    struct iov_end pieces = {NULL, pack->memory.address};
+    struct iov_end iov = {NULL, pack->memory.address};
     const struct iov_end whole = {NULL, dense};
 
     if (pack_layout(pack, &layout))
         return strided_copy(gpu, gpu->streams[stream], scatter ? &layout : &run,
                             scatter ? &run : &layout, nbytes, err);
-    pieces.gather = flat_type_gather(pack->flat);
-    if (!pieces.gather)
+    iov.table = flat_type_iov_table(pack->flat);
+    if (!iov.table)
         return error_set(err, "out of memory");
-    return iov_copy(gpu, stream, scatter ? &pieces : &whole, scatter ? &whole : &pieces, nbytes,
-                    err);
+    return iov_copy(gpu, stream, scatter ? &iov : &whole, scatter ? &whole : &iov, nbytes, err);
 }
 
 int pack_gather(struct gpubind_operation *send, gpu_address dense, struct gpubind_error *err)
@@ -160,8 +159,8 @@ int pack_gather_to(struct gpubind_operation *send, const struct iov_end *to,
     struct iov_end from = {NULL, send->memory.address};
 
     if (send->pack)
-        from.gather = flat_type_gather(send->pack->flat);
-    if (send->pack && !from.gather)
+        from.table = flat_type_iov_table(send->pack->flat);
+    if (send->pack && !from.table)
         return error_set(err, "out of memory");
     return iov_copy(send->memory.gpu, GPU_OUT, to, &from, send->nbytes, err);
 }
@@ -183,11 +182,11 @@ static int queue_packing(struct gpubind_operation *send, struct gpubind_error *e
 
     pack->stream = gpu->streams[stream];
     if (send->order == ORDER_OPEN)
-        status = flight_precede(&send->before, stream, err);
+        status = gpu_completion_precede(&send->before, stream, err);
     if (status == 0)
         status = move(pack, stream, send->memory.address, send->nbytes, false, err);
     /* Also after a failure: part of the packing may be queued. */
-    if (copies_start(gpu, stream, NULL, 0, &pack->flight, status == 0 ? err : &unheard) < 0) {
+    if (copies_start(gpu, stream, NULL, 0, &pack->completion, status == 0 ? err : &unheard) < 0) {
         copies_wait(gpu, stream, NULL);
         status = -1;
     }
@@ -207,11 +206,11 @@ int pack_start(struct gpubind_operation *send, struct gpubind_error *err)
     return queue_packing(send, err);
 }
 
-int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err)
+int pack_test(struct gpubind_operation *operation, struct gpubind_error *err)
 {
-    struct flight *flight = &operation->pack->flight;
+    struct gpu_completion *completion = &operation->pack->completion;
 
-    return flight->gpu ? flight_landed(flight, err) : 1;
+    return completion->gpu ? gpu_completion_test(completion, err) : 1;
 }
 
 int pack_scatter(struct gpubind_operation *receive, gpu_address dense, struct gpubind_error *err)
@@ -284,7 +283,7 @@ static int finish_send(struct gpubind_operation *send)
 
     while (!is_packed(send)) /* which may depend on another message */
         progress_wait_for(is_packed, send, 3600);
-    while (pack_landed(send, &unheard) == 0)
+    while (pack_test(send, &unheard) == 0)
         ;
     return 0;
 }

@@ -26,7 +26,7 @@ bool pack_layout(const struct pack *pack, struct strided_buffer *layout);
 
 /* As flat_type_name and flat_type_iov, for its type. */
 uint64_t pack_type_name(const struct pack *pack, uint64_t *n, int64_t *extent);
-void pack_iov(const struct pack *pack, struct iov_block *pieces);
+void pack_iov(const struct pack *pack, struct iov_block *iov);
 
 /* ---- a send */
 
@@ -41,7 +41,7 @@ int pack_start(struct gpubind_operation *send, struct gpubind_error *err);
 /* The stream that packs. NULL: none, or packing has not begun. */
 gpu_stream pack_stream(const struct pack *pack);
 /* Packing is 1: complete; 0: not yet; -1 with a sentence: it failed. */
-int pack_landed(struct gpubind_operation *operation, struct gpubind_error *err);
+int pack_test(struct gpubind_operation *operation, struct gpubind_error *err);
 
 /* ---- a receive */
 

@@ -210,10 +210,10 @@ static struct mapping *map_offer(const struct gpubind_operation *send, const str
 
 /* Strided data at either end, or both. */
 static int copy_strided(struct gpubind_operation *send, const struct rtr *rtr,
-                        const struct mapping *mapping, struct iov_table *pieces,
+                        const struct mapping *mapping, struct iov_table *table,
                         struct gpubind_error *err)
 {
-    const struct iov_end there = {pieces, mapping_address(mapping, rtr->address)};
+    const struct iov_end there = {table, mapping_address(mapping, rtr->address)};
     struct strided_buffer from = {
         .address = send->memory.address, .run = send->nbytes, .count = {1, 1, 1}};
     struct strided_buffer to = rtr->layout;
@@ -221,7 +221,7 @@ static int copy_strided(struct gpubind_operation *send, const struct rtr *rtr,
     int status;
 
     to.address = mapping_address(mapping, to.address);
-    if (pieces)
+    if (table)
         status = pack_gather_to(send, &there, err);
     else if (rtr->strided && (!send->pack || pack_layout(send->pack, &from)))
         status = strided_copy(gpu, gpu->streams[GPU_OUT], &to, &from, send->nbytes, err);
@@ -240,7 +240,7 @@ static bool is_ready(const void *rtr)
 static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct mapping *mapping,
                    bool in_pieces, struct gpubind_error *err)
 {
-    struct iov_table *pieces = NULL;
+    struct iov_table *table = NULL;
     struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address, send->nbytes,
                         true};
 
@@ -257,12 +257,12 @@ static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct
         return -1;
     }
     if (in_pieces) { /* others may have had theirs in place of these meanwhile */
-        pieces = iov_advert_read(send->domain, send->peer, rtr);
-        if (!pieces)
+        table = iov_advert_read(send->domain, send->peer, rtr);
+        if (!table)
             return error_set(err, "there is no memory for the receiver's datatype");
     }
     if (rtr->strided || send->pack)
-        return copy_strided(send, rtr, mapping, pieces, err);
+        return copy_strided(send, rtr, mapping, table, err);
     return copy_now(send->memory.gpu, GPU_OUT, &copy, err);
 }
 

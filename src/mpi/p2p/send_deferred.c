@@ -63,20 +63,20 @@ void deferred_sends_progress(bool mpi)
     while (*link) {
         struct gpubind_operation *send = *link;
         struct gpubind_error err;
-        int landed = 0;
+        int complete = 0;
 
         if (!mpi && send->peer->local < 0) {
             link = &send->next_packing;
             continue;
         }
         if (pack_stream(send->pack) != late)
-            landed = pack_landed(send, &err);
-        if (landed == 0) {
+            complete = pack_test(send, &err);
+        if (complete == 0) {
             late = pack_stream(send->pack);
             link = &send->next_packing;
             continue;
         }
         QUEUE_UNLINK(&packing, link, next_packing);
-        end(send, landed > 0, &err);
+        end(send, complete > 0, &err);
     }
 }

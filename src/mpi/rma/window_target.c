@@ -25,7 +25,7 @@ struct target_op {
     struct gpubind_operation *operation; /* NULL while signalling */
     struct window_command command;
     struct window_reply reply;
-    struct flight flight;
+    struct gpu_completion completion;
 };
 
 static QUEUE_OF(struct target_op) all;
@@ -108,7 +108,7 @@ static void write_signal(struct target_op *op)
     if (status != GPU_OK)
         gpu_error(status, "the signal cannot be written", &err);
     else if ((agent_serves(gpu, GPU_IN) && copies_wait(gpu, GPU_IN, &err) < 0) ||
-             copies_start(gpu, GPU_IN, NULL, 0, &op->flight, &err) < 0)
+             copies_start(gpu, GPU_IN, NULL, 0, &op->completion, &err) < 0)
         status = -1;
     if (status == GPU_OK)
         op->step = SIGNALLING;
@@ -150,11 +150,11 @@ static void finish(struct target_op *op)
 static void end_signal(struct target_op *op)
 {
     struct gpubind_error err;
-    const int landed = flight_landed(&op->flight, &err);
+    const int complete = gpu_completion_test(&op->completion, &err);
 
-    if (landed == 1)
+    if (complete == 1)
         reply(op, MPI_SUCCESS, "");
-    else if (landed < 0)
+    else if (complete < 0)
         reply(op, MPI_ERR_OTHER, err.text);
 }
 

@@ -72,7 +72,7 @@ struct rtr {
     uint64_t address, id, start, size;
     char handle[64];
     struct strided_buffer layout;
-    uint64_t iov_name; /* or to the pieces of that name; 0: to layout */
+    uint64_t iov_name; /* or to the advertised iov of that name; 0: to layout */
     uint64_t niov;
     int64_t extent;
     uint64_t nbytes; /* written by the sender, with */
@@ -83,7 +83,7 @@ struct rtr {
 
 struct iov_advert {
     uint64_t name; /* 0: none yet */
-    struct iov_block piece[];
+    struct iov_block blocks[];
 };
 
 /* A thread sleeps here until another thread or another rank of the node wakes it. */

@@ -52,7 +52,7 @@ void stream_queue_count_waits(struct stream_queue *stream, int more)
 {
     stream->waits += more;
     if (stream->gpu)
-        agent_expect(stream->gpu, more);
+        agent_count_waiting(stream->gpu, more);
     gpu_guard(more);
 }
 

@@ -72,7 +72,7 @@ int chunk_ring_copy(struct chunk_ring *ring, uint64_t chunk, bool out, struct gp
 
 int chunk_ring_copied(struct chunk_ring *ring, uint64_t chunk, struct gpubind_error *err)
 {
-    struct flight *copy = &ring->copies[chunk % CHUNKS_AHEAD_MOST];
+    struct gpu_completion *copy = &ring->copies[chunk % CHUNKS_AHEAD_MOST];
 
-    return copy->gpu ? flight_landed(copy, err) : 1;
+    return copy->gpu ? gpu_completion_test(copy, err) : 1;
 }

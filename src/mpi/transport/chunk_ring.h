@@ -13,7 +13,7 @@ struct chunk_ring {
     uint64_t nbytes, chunk_bytes, nchunks, depth;
     gpu_address address; /* of the bounce buffer, for copies by the GPU; */
     char *bounce;        /* for the CPU; used when the message is in host memory */
-    struct flight copies[CHUNKS_AHEAD_MOST];
+    struct gpu_completion copies[CHUNKS_AHEAD_MOST];
 };
 
 /* Bytes of each chunk of such a message. */

@@ -32,7 +32,7 @@ struct get {
 };
 
 struct batch {
-    struct flight flight; /* gpu NULL: unused */
+    struct gpu_completion completion; /* gpu NULL: unused */
     QUEUE_OF(struct get) gets;
 };
 
@@ -167,11 +167,11 @@ static void finish_all(struct batch *batch, int status, const struct gpubind_err
 static bool land(struct batch *batch)
 {
     struct gpubind_error err;
-    int landed = flight_landed(&batch->flight, &err);
+    int complete = gpu_completion_test(&batch->completion, &err);
 
-    if (landed == 0)
+    if (complete == 0)
         return false;
-    finish_all(batch, landed < 0 ? -1 : 0, &err);
+    finish_all(batch, complete < 0 ? -1 : 0, &err);
     return true;
 }
 
@@ -200,7 +200,7 @@ static void start(struct batch *batch)
         QUEUE_PUSH(&batch->gets, get, next);
     }
     if (status == 0)
-        status = copies_start(gpu, GPU_IN, copies, n, &batch->flight, &err);
+        status = copies_start(gpu, GPU_IN, copies, n, &batch->completion, &err);
     if (status == 0) {
         flying++;
         return;
