@@ -6,47 +6,47 @@
 #include "gpu/core/events.h"
 #include "gpu/core/vmm.h"
 
-#define MOMENT_MS 500
+#define FREES_WAIT_MS 500
 
 struct free_guard {
     struct free_guard *next;
     struct gpu *gpu;
-    gpu_stream stream; /* the latest; it may be no more */
+    gpu_stream stream; /* the latest; it may have been destroyed */
     gpu_event event;
     bool busy;     /* between free_guard_begin and free_guard_end */
-    bool recorded; /* well, the last time */
-    bool pending;  /* the event was not seen yet */
+    bool recorded; /* successfully, the last time */
+    bool pending;  /* the event was not seen to have completed */
 };
 
-static int held; /* streams, or how often */
+static int nguards; /* calls of gpu_guard that are in force */
 static bool ending;
-static struct free_guard *holds;
+static struct free_guard *guards;
 
-static struct later {
-    struct later *next;
+static struct deferred_free {
+    struct deferred_free *next;
     struct gpu *gpu;
     gpu_address memory;
-} * laters;
+} * deferred_frees;
 
-static bool is_over(struct free_guard *hold)
+static bool guard_is_over(struct free_guard *guard)
 {
     bool entered;
 
-    hold->pending = false;
-    if (gpu_is_dead(hold->gpu))
+    guard->pending = false;
+    if (gpu_is_dead(guard->gpu))
         return true;
-    entered = gpu_enter(hold->gpu);
-    hold->pending = gpu_driver()->cuEventQuery(hold->event) == GPU_NOT_READY;
+    entered = gpu_enter(guard->gpu);
+    guard->pending = gpu_driver()->cuEventQuery(guard->event) == GPU_NOT_READY;
     gpu_leave(entered);
-    return !hold->pending;
+    return !guard->pending;
 }
 
 bool gpu_is_guarded(void)
 {
-    if (held > 0)
+    if (nguards > 0)
         return true;
-    for (struct free_guard *hold = holds; hold; hold = hold->next)
-        if (hold->pending && !is_over(hold))
+    for (struct free_guard *guard = guards; guard; guard = guard->next)
+        if (guard->pending && !guard_is_over(guard))
             return true;
     return false;
 }
@@ -56,14 +56,14 @@ bool gpu_may_wait(void)
     return !gpu_is_guarded() && (ending || gpus_are_idle()) && gpu_agents_quiesce(ending);
 }
 
-void gpu_wait_from_now_on(void)
+void gpu_allow_waiting(void)
 {
     ending = true;
 }
 
 void gpu_guard(int more)
 {
-    held += more;
+    nguards += more;
     gpu_free_retry();
 }
 
@@ -92,7 +92,7 @@ void gpu_free_now(const struct gpu *gpu, gpu_address memory)
     gpu_leave(entered);
 }
 
-/* GPU_PACK's later work comes after the work that is in the legacy stream now. */
+/* Orders later work in GPU_PACK after the work that is in the legacy stream now. */
 static int follow_legacy(struct gpu *gpu)
 {
     gpu_event event;
@@ -105,7 +105,7 @@ static int follow_legacy(struct gpu *gpu)
     return status;
 }
 
-/* false: it is to be freed otherwise. */
+/* Frees it in GPU_PACK, in stream order. false: not possible now. */
 static bool free_in_stream(struct gpu *gpu, gpu_address memory)
 {
     const struct cuda_driver *cuda = gpu_driver();
@@ -124,34 +124,34 @@ static bool free_in_stream(struct gpu *gpu, gpu_address memory)
 
 void gpu_free_deferred(struct gpu *gpu, gpu_address memory)
 {
-    struct later *later;
+    struct deferred_free *deferred;
 
-    if (gpu_is_dead(gpu)) /* and the memory is no more */
+    if (gpu_is_dead(gpu)) /* which freed the memory, too */
         return;
-    /* Held by us, a thread of the application may sit in a call of the driver that keeps
-     * ours from being made. */
+    /* While a stream waits for the library, a thread of the application may be in a driver call
+     * that blocks ours. */
     if (!gpu_is_guarded() && free_in_stream(gpu, memory))
         return;
-    later = malloc(sizeof *later);
-    if (!later) /* it is lost */
+    deferred = malloc(sizeof *deferred);
+    if (!deferred) /* the memory leaks */
         return;
-    *later = (struct later){laters, gpu, memory};
-    laters = later;
+    *deferred = (struct deferred_free){deferred_frees, gpu, memory};
+    deferred_frees = deferred;
     gpu_free_retry();
 }
 
 void gpu_free_retry(void)
 {
-    while (laters && !gpu_is_guarded()) {
-        struct later *later = laters;
+    while (deferred_frees && !gpu_is_guarded()) {
+        struct deferred_free *deferred = deferred_frees;
 
-        if (!gpu_is_dead(later->gpu) && !free_in_stream(later->gpu, later->memory)) {
+        if (!gpu_is_dead(deferred->gpu) && !free_in_stream(deferred->gpu, deferred->memory)) {
             if (!gpu_may_wait())
                 return;
-            gpu_free_now(later->gpu, later->memory);
+            gpu_free_now(deferred->gpu, deferred->memory);
         }
-        laters = later->next;
-        free(later);
+        deferred_frees = deferred->next;
+        free(deferred);
     }
 }
 
@@ -160,99 +160,99 @@ bool gpu_frees_are_done(void)
     bool done = true;
 
     gpu_free_retry();
-    for (const struct gpu *gpu = gpu_any(); gpu && done; gpu = gpu->next) {
+    for (const struct gpu *gpu = gpu_first(); gpu && done; gpu = gpu->next) {
         bool entered = gpu_enter(gpu);
 
         done = gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != GPU_NOT_READY;
         gpu_leave(entered);
     }
-    return done && !laters;
+    return done && !deferred_frees;
 }
 
 void gpu_await_frees(void)
 {
-    for (int i = 0; i < MOMENT_MS && !gpu_frees_are_done(); i++)
+    for (int i = 0; i < FREES_WAIT_MS && !gpu_frees_are_done(); i++)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
 /* ---- streams */
 
-static struct free_guard *make(struct gpu *gpu)
+static struct free_guard *guard_make(struct gpu *gpu)
 {
-    struct free_guard *hold = calloc(1, sizeof *hold);
+    struct free_guard *guard = calloc(1, sizeof *guard);
     bool entered = gpu_enter(gpu);
-    int status = hold ? gpu_driver()->cuEventCreate(&hold->event, GPU_EVENT_NO_TIMING)
-                      : GPU_OUT_OF_MEMORY;
+    int status = guard ? gpu_driver()->cuEventCreate(&guard->event, GPU_EVENT_NO_TIMING)
+                       : GPU_OUT_OF_MEMORY;
 
     gpu_leave(entered);
     if (status != GPU_OK) {
-        free(hold);
+        free(guard);
         return NULL;
     }
-    hold->gpu = gpu;
-    hold->next = holds;
-    holds = hold;
-    return hold;
+    guard->gpu = gpu;
+    guard->next = guards;
+    guards = guard;
+    return guard;
 }
 
-/* The stream's own, whose event then says more; else one whose event has come. */
-static struct free_guard *find(const struct gpu *gpu, gpu_stream stream)
+/* The stream's own guard, else one of the GPU whose event has completed. */
+static struct free_guard *find_guard(const struct gpu *gpu, gpu_stream stream)
 {
     struct free_guard *other = NULL;
 
-    for (struct free_guard *hold = holds; hold; hold = hold->next) {
-        if (hold->gpu != gpu || hold->busy)
+    for (struct free_guard *guard = guards; guard; guard = guard->next) {
+        if (guard->gpu != gpu || guard->busy)
             continue;
-        if (hold->stream == stream)
-            return hold;
-        if (!hold->pending)
-            other = hold;
+        if (guard->stream == stream)
+            return guard;
+        if (!guard->pending)
+            other = guard;
     }
     return other;
 }
 
 struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream)
 {
-    struct free_guard *hold = find(gpu, stream);
+    struct free_guard *guard = find_guard(gpu, stream);
 
-    if (!hold)
-        hold = make(gpu);
-    if (!hold)
+    if (!guard)
+        guard = guard_make(gpu);
+    if (!guard)
         return NULL;
-    hold->stream = stream;
-    hold->busy = true;
+    guard->stream = stream;
+    guard->busy = true;
     gpu_guard(1);
-    return hold;
+    return guard;
 }
 
-void free_guard_record(struct free_guard *hold)
+void free_guard_record(struct free_guard *guard)
 {
-    bool entered = gpu_enter(hold->gpu);
+    bool entered = gpu_enter(guard->gpu);
 
-    hold->recorded = gpu_driver()->cuEventRecord(hold->event, hold->stream) == GPU_OK;
+    guard->recorded = gpu_driver()->cuEventRecord(guard->event, guard->stream) == GPU_OK;
     gpu_leave(entered);
 }
 
-void free_guard_end(struct free_guard *hold)
+void free_guard_end(struct free_guard *guard)
 {
-    hold->busy = false;
-    hold->pending |= hold->recorded;
+    guard->busy = false;
+    guard->pending |= guard->recorded;
     gpu_guard(-1);
 }
 
 void free_guards_stop(void)
 {
-    while (holds) {
-        struct free_guard *hold = holds;
+    while (guards) {
+        struct free_guard *guard = guards;
 
-        if (!gpu_is_dead(hold->gpu)) {
-            bool entered = gpu_enter(hold->gpu);
+        if (!gpu_is_dead(guard->gpu)) {
+            bool entered = gpu_enter(guard->gpu);
 
-            gpu_driver()->cuEventDestroy_v2(hold->event);
+            gpu_driver()->cuEventDestroy_v2(guard->event);
             gpu_leave(entered);
         }
-        holds = hold->next;
-        free(hold);
+        guards = guard->next;
+        free(guard);
     }
     gpu_free_retry();
 }

@@ -7,14 +7,14 @@
 
 struct free_guard;
 
-/* Guards what is put into the stream from here on. NULL: no event can be had, and there is no
- * guard. */
+/* Begins a guard for what is put into the stream from now on. NULL: there is no event for it, and
+ * no guard. */
 struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream);
-/* The event, after the work; may be called without the library's lock, since the driver
- * may wait for room in the stream. The GPU's context need not be current. */
-void free_guard_record(struct free_guard *hold);
-/* With the lock again. */
-void free_guard_end(struct free_guard *hold);
+/* Records the event, after the work. May be called without the library's lock, since the driver may
+ * wait for room in the stream. The GPU's context need not be current. */
+void free_guard_record(struct free_guard *guard);
+/* The guard ends when the event has completed. With the lock. */
+void free_guard_end(struct free_guard *guard);
 /* Ends all guards. */
 void free_guards_stop(void);
 

@@ -4,21 +4,21 @@
 
 #define EVENTS 64 /* made with a GPU; two messages in chunks have 24 copies each under way */
 
-static struct spare {
-    struct spare *next;
+static struct free_event {
+    struct free_event *next;
     struct gpu *gpu;
     gpu_event event;
-} * spares;
+} * free_events;
 
 int event_take(struct gpu *gpu, gpu_event *event)
 {
-    for (struct spare **link = &spares; *link; link = &(*link)->next)
+    for (struct free_event **link = &free_events; *link; link = &(*link)->next)
         if ((*link)->gpu == gpu) {
-            struct spare *spare = *link;
+            struct free_event *free_event = *link;
 
-            *event = spare->event;
-            *link = spare->next;
-            free(spare);
+            *event = free_event->event;
+            *link = free_event->next;
+            free(free_event);
             return GPU_OK;
         }
     return gpu_driver()->cuEventCreate(event, GPU_EVENT_NO_TIMING);
@@ -26,14 +26,14 @@ int event_take(struct gpu *gpu, gpu_event *event)
 
 void event_give(struct gpu *gpu, gpu_event event)
 {
-    struct spare *spare = malloc(sizeof *spare);
+    struct free_event *free_event = malloc(sizeof *free_event);
 
-    if (!spare) {
+    if (!free_event) {
         gpu_driver()->cuEventDestroy_v2(event);
         return;
     }
-    *spare = (struct spare){spares, gpu, event};
-    spares = spare;
+    *free_event = (struct free_event){free_events, gpu, event};
+    free_events = free_event;
 }
 
 void events_prepare(struct gpu *gpu)
@@ -65,16 +65,16 @@ int event_of_legacy(struct gpu *gpu, gpu_event *event)
 
 void events_stop(void)
 {
-    struct spare *spare;
+    struct free_event *free_event;
 
-    while ((spare = spares)) {
-        if (!gpu_is_dead(spare->gpu)) {
-            bool entered = gpu_enter(spare->gpu);
+    while ((free_event = free_events)) {
+        if (!gpu_is_dead(free_event->gpu)) {
+            bool entered = gpu_enter(free_event->gpu);
 
-            gpu_driver()->cuEventDestroy_v2(spare->event);
+            gpu_driver()->cuEventDestroy_v2(free_event->event);
             gpu_leave(entered);
         }
-        spares = spare->next;
-        free(spare);
+        free_events = free_event->next;
+        free(free_event);
     }
 }

@@ -9,17 +9,17 @@
 static struct cuda_driver driver;
 static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus, *dead;
-static void (*tell_of_death)(const struct gpu *);
+static void (*context_destroyed)(const struct gpu *);
 
 static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
 {
     (void)size;
     *(unsigned long long *)loads = info->dlpi_adds;
-    return 1; /* the first object tells */
+    return 1; /* every object has the same count */
 }
 
-/* Host codes ask at every call, so that nothing is looked for twice: the driver can
- * have come only with another shared object. */
+/* Programs without CUDA ask at every call, so the driver is looked for only after another shared
+ * object was loaded. */
 static bool join(void)
 {
     static unsigned long long looked_at;
@@ -86,12 +86,12 @@ bool gpu_is_dead(const struct gpu *gpu)
     return gpu->dead || !is_same(gpu);
 }
 
-void gpu_at_death(void (*tell)(const struct gpu *gpu))
+void gpu_on_context_destroyed(void (*hook)(const struct gpu *gpu))
 {
-    tell_of_death = tell;
+    context_destroyed = hook;
 }
 
-void gpu_look_after(void)
+void gpus_find_dead(void)
 {
     for (struct gpu **link = &gpus; *link;) {
         struct gpu *gpu = *link;
@@ -104,14 +104,14 @@ void gpu_look_after(void)
         gpu->dead = true;
         gpu->next = dead;
         dead = gpu;
-        if (tell_of_death)
-            tell_of_death(gpu);
+        if (context_destroyed)
+            context_destroyed(gpu);
     }
 }
 
-struct gpu *gpu_any(void)
+struct gpu *gpu_first(void)
 {
-    gpu_look_after();
+    gpus_find_dead();
     return gpus;
 }
 
@@ -124,7 +124,7 @@ bool gpu_is_capturing(const struct gpu *gpu)
     return status == GPU_CAPTURE_IMPLICIT || capturing;
 }
 
-/* Asking a stream for its work would spoil a capture. */
+/* A query of the stream would invalidate a capture. */
 bool gpu_is_idle(const struct gpu *gpu)
 {
     bool entered, idle;
@@ -193,7 +193,7 @@ void gpu_leave(bool entered)
         driver.cuCtxPopCurrent_v2(&ours);
 }
 
-/* What the driver does not make while a thread of the application waits in it. */
+/* Creates what the driver cannot create while a thread of the application waits in it. */
 static int prepare(struct gpu *gpu, struct gpubind_error *err)
 {
     bool entered = gpu_enter(gpu);
@@ -230,7 +230,7 @@ static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
         gpu->id = 0;
     gpu->multiprocessors = attribute_of(ordinal, GPU_ATTRIBUTE_MULTIPROCESSORS);
     gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
-    gpu->waits_for_64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
+    gpu->has_wait64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
     if (prepare(gpu, err) < 0) {
         free(gpu);
         return NULL;
@@ -242,20 +242,20 @@ static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
     return gpu;
 }
 
-void gpus_complete(void)
+void gpus_load_kernels(void)
 {
     for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
         if (!gpu->kernels_tried && gpu_may_wait())
             kernels_load(gpu);
 }
 
-static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
+static struct gpu *primary_gpu(int ordinal, struct gpubind_error *err)
 {
     gpu_context context;
     struct gpu *gpu;
     int status;
 
-    gpu_look_after();
+    gpus_find_dead();
     for (gpu = gpus; gpu; gpu = gpu->next)
         if (gpu->ordinal == ordinal && gpu->retained)
             return gpu;
@@ -273,7 +273,7 @@ static struct gpu *of_primary(int ordinal, struct gpubind_error *err)
 }
 
 /* The current context when it is of that device (any: -1). */
-static gpu_context current_of(int ordinal, int *device)
+static gpu_context current_context(int ordinal, int *device)
 {
     gpu_context context = NULL;
 
@@ -288,10 +288,10 @@ struct gpu *gpu_of(gpu_context context, int ordinal, struct gpubind_error *err)
     int device = ordinal;
 
     if (!context)
-        context = current_of(ordinal, &device);
+        context = current_context(ordinal, &device);
     if (!context)
-        return of_primary(ordinal, err);
-    gpu_look_after();
+        return primary_gpu(ordinal, err);
+    gpus_find_dead();
     for (struct gpu *gpu = gpus; gpu; gpu = gpu->next)
         if (gpu->context == context)
             return gpu;
@@ -318,21 +318,21 @@ struct gpu *gpu_current(struct gpubind_error *err)
 
     if (gpu_start(err) < 0)
         return NULL;
-    context = current_of(-1, &device);
+    context = current_context(-1, &device);
     if (context)
         return gpu_of(context, device, err);
     if (driver.cuDeviceGetCount(&count) != GPU_OK || count < 1) {
         error_set(err, "this rank sees no GPU");
         return NULL;
     }
-    return of_primary(0, err);
+    return primary_gpu(0, err);
 }
 
 void gpu_stop(void)
 {
     struct gpu *gpu;
 
-    gpu_look_after();
+    gpus_find_dead();
     while ((gpu = dead)) {
         if (gpu->retained)
             driver.cuDevicePrimaryCtxRelease_v2(gpu->ordinal);

@@ -16,13 +16,13 @@ struct mapping {
 };
 
 static struct mapping *mappings;
-static int count, most = 256;
-static uint64_t bytes, most_bytes = UINT64_MAX;
+static int count, max_count = 256;
+static uint64_t bytes, max_bytes = UINT64_MAX;
 
 void mappings_limit(int n, uint64_t nbytes)
 {
-    most = n;
-    most_bytes = nbytes;
+    max_count = n;
+    max_bytes = nbytes;
 }
 
 static void close_mapping(struct mapping *mapping)
@@ -39,16 +39,16 @@ static void close_mapping(struct mapping *mapping)
     free(mapping);
 }
 
-/* Closes those that are not in use and for which wanted says so. */
-static void sweep(bool (*wanted)(const struct mapping *, const void *, uint64_t), const void *owner,
-                  uint64_t id)
+/* Drops the mappings that match: closes those that are not in use. */
+static void sweep(bool (*matches)(const struct mapping *, const void *, uint64_t),
+                  const void *owner, uint64_t id)
 {
     struct mapping **link = &mappings;
 
     while (*link) {
         struct mapping *mapping = *link;
 
-        if (!wanted(mapping, owner, id)) {
+        if (!matches(mapping, owner, id)) {
             link = &mapping->next;
             continue;
         }
@@ -62,7 +62,7 @@ static void sweep(bool (*wanted)(const struct mapping *, const void *, uint64_t)
     }
 }
 
-static bool is_that(const struct mapping *mapping, const void *owner, uint64_t id)
+static bool is_of_allocation(const struct mapping *mapping, const void *owner, uint64_t id)
 {
     return mapping->owner == owner && mapping->id == id;
 }
@@ -75,10 +75,10 @@ static bool is_any(const struct mapping *mapping, const void *owner, uint64_t id
 
 void mappings_drop(const void *owner, uint64_t id)
 {
-    sweep(is_that, owner, id);
+    sweep(is_of_allocation, owner, id);
 }
 
-static bool is_of(const struct mapping *mapping, const void *owner, uint64_t id)
+static bool is_of_owner(const struct mapping *mapping, const void *owner, uint64_t id)
 {
     (void)id;
     return mapping->owner == owner;
@@ -86,7 +86,7 @@ static bool is_of(const struct mapping *mapping, const void *owner, uint64_t id)
 
 bool mappings_drop_owner(const void *owner)
 {
-    sweep(is_of, owner, 0);
+    sweep(is_of_owner, owner, 0);
     for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
         if (mapping->owner == owner)
             return true;
@@ -101,7 +101,7 @@ void mappings_drop_all(void)
 bool mappings_hold(const void *owner, uint64_t id)
 {
     for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
-        if (is_that(mapping, owner, id))
+        if (is_of_allocation(mapping, owner, id))
             return true;
     return false;
 }
@@ -109,7 +109,7 @@ bool mappings_hold(const void *owner, uint64_t id)
 /* Makes room for nbytes more, least recently used first. */
 static void make_room(uint64_t nbytes)
 {
-    while ((count >= most || (count > 0 && bytes + nbytes > most_bytes)) && gpu_may_wait()) {
+    while ((count >= max_count || (count > 0 && bytes + nbytes > max_bytes)) && gpu_may_wait()) {
         struct mapping **last = NULL;
 
         for (struct mapping **link = &mappings; *link; link = &(*link)->next)
@@ -208,7 +208,7 @@ void mapping_done(struct mapping *mapping)
 {
     mapping->users--;
     if (mapping->dropped && mapping->users == 0)
-        sweep(is_that, mapping->owner, mapping->id);
+        sweep(is_of_allocation, mapping->owner, mapping->id);
 }
 
 void mapping_drop(struct mapping *mapping)

@@ -6,8 +6,8 @@
 
 struct mapping;
 
-/* What is kept at most: mappings, and their bytes; one that is in use stays. A
- * mapping keeps the memory of its owner alive, also after it was freed there. */
+/* Sets the limits of the cache: mappings, and their bytes; a mapping in use stays. A mapping keeps
+ * the memory of its owner allocated, also after it was freed there. */
 void mappings_limit(int n, uint64_t nbytes);
 /* The mapping of an export of owner's (any address that stands for that process) for
  * copies in gpu's context. It is in use until mapping_done. NULL with a sentence
@@ -18,8 +18,8 @@ struct mapping *mapping_open(const void *owner, const struct memory_export *shar
  * NULL: out of memory; then nothing is closed. */
 struct mapping *mapping_adopt(const void *owner, const struct memory_export *shared,
                               struct gpu *gpu, gpu_address start);
-/* false: it was shown by a descriptor, and this process has not mapped it so, or not for
- * this GPU. That says nothing about other memory of its owner's. */
+/* false: it was exported by a file descriptor, and this process has not mapped it for this GPU.
+ * Other memory of the same owner may be mapped. */
 bool mapping_possible(const void *owner, const struct memory_export *shared, const struct gpu *gpu);
 /* Where the owner's address lies here. */
 gpu_address mapping_address(const struct mapping *mapping, gpu_address owners);

@@ -12,9 +12,9 @@ struct kernel_entry {
 /* The compiled kernels, and what each of them is called; kept. Before a GPU is first seen. image
  * NULL: a build without kernels. */
 void kernels_register(const void *image, const struct kernel_entry entries[GPU_KERNELS]);
-/* false: none is to be used, and the SMs are the application's alone. */
+/* false: no kernel is used, which leaves all SMs to the application. */
 void kernels_allow(bool allowed);
-/* Loads all of them into the GPU's context: which waits for all its streams, as does the first
+/* Loads all of them into the GPU's context, which waits for all its streams, as does the first
  * launch of each kernel. */
 void kernels_load(struct gpu *gpu);
 /* The context is current. */

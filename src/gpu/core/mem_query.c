@@ -5,24 +5,24 @@
 
 #include "gpu/core/vmm.h"
 
-/* An export costs the driver some microseconds, so they are kept by the number of
- * the allocation, open addressing. */
-static struct memory_export **kept;
-static unsigned room, nkept; /* room: a power of 2, more than twice nkept */
-static bool anew;
+/* Making an export takes some microseconds, so exports are cached: a hash table by the ID of the
+ * allocation, open addressing. */
+static struct memory_export **exports;
+static unsigned capacity, nexports; /* capacity: a power of 2, more than twice nexports */
+static bool added;
 
-static struct memory_export **place_of(uint64_t id)
+static struct memory_export **slot_of(uint64_t id)
 {
-    unsigned at = (unsigned)(id * 0x9e3779b97f4a7c15u >> 32) % room;
+    unsigned at = (unsigned)(id * 0x9e3779b97f4a7c15u >> 32) % capacity;
 
-    while (kept[at] && kept[at]->id != id)
-        at = (at + 1) % room;
-    return &kept[at];
+    while (exports[at] && exports[at]->id != id)
+        at = (at + 1) % capacity;
+    return &exports[at];
 }
 
-static bool is_kept(uint64_t id)
+static bool has_export(uint64_t id)
 {
-    return room && *place_of(id);
+    return capacity && *slot_of(id);
 }
 
 int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *err)
@@ -32,12 +32,12 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
         CUDA_POINTER_BUFFER_ID,   CUDA_POINTER_START,       CUDA_POINTER_SIZE,
         CUDA_POINTER_IS_MANAGED,  CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_SYNC_MEMOPS};
     const struct cuda_driver *cuda = gpu_driver();
-    unsigned type = 0, managed = 0, capable = 0, synchronous = 0;
+    unsigned type = 0, managed = 0, ipc_capable = 0, synchronous = 0;
     gpu_context context = NULL;
     int ordinal = 0;
     unsigned long long id = 0;
-    void *values[] = {&type,         &context, &ordinal, &id,         &memory->start,
-                      &memory->size, &managed, &capable, &synchronous};
+    void *values[] = {&type,         &context, &ordinal,     &id,         &memory->start,
+                      &memory->size, &managed, &ipc_capable, &synchronous};
 
     memset(memory, 0, sizeof *memory);
     memory->address = (gpu_address)(uintptr_t)pointer;
@@ -48,37 +48,37 @@ int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *
         (type != CUDA_MEMORY_DEVICE && !managed))
         return 0;
     memory->id = id;
-    capable &= 0xff;
-    memory->capable = capable && !managed;
-    memory->shareable = (capable || is_kept(id)) && !managed;
+    ipc_capable &= 0xff;
+    memory->ipc_capable = ipc_capable && !managed;
+    memory->shareable = (ipc_capable || has_export(id)) && !managed;
     /* Memory without a context may lie on a device that this process does not use. */
-    memory->gpu = capable ? NULL : vmm_gpu(memory->address);
+    memory->gpu = ipc_capable ? NULL : vmm_gpu(memory->address);
     if (!memory->gpu)
         memory->gpu = gpu_of_memory(context, ordinal, id, err);
     if (!memory->gpu)
         return -1;
     memory->synchronous = managed || memory->gpu->synchronous ||
-                          (memory->capable && (synchronous & 0xff));
+                          (memory->ipc_capable && (synchronous & 0xff));
     return 0;
 }
 
-static bool make_room(void)
+static bool reserve(void)
 {
-    struct memory_export **old = kept;
-    const unsigned had = room;
+    struct memory_export **old = exports;
+    const unsigned had = capacity;
 
-    if (2 * (nkept + 1) < room)
+    if (2 * (nexports + 1) < capacity)
         return true;
-    room = had ? 2 * had : 256;
-    kept = calloc(room, sizeof *kept);
-    if (!kept) {
-        kept = old;
-        room = had;
+    capacity = had ? 2 * had : 256;
+    exports = calloc(capacity, sizeof *exports);
+    if (!exports) {
+        exports = old;
+        capacity = had;
         return false;
     }
     for (unsigned at = 0; at < had; at++)
         if (old[at])
-            *place_of(old[at]->id) = old[at];
+            *slot_of(old[at]->id) = old[at];
     free(old);
     return true;
 }
@@ -96,31 +96,31 @@ static bool make_export(const struct memory *memory, struct memory_export *share
     return status == GPU_OK;
 }
 
-static bool keep(struct memory_export **place, const struct memory_export *shared)
+static bool add_export(struct memory_export **slot, const struct memory_export *shared)
 {
-    *place = malloc(sizeof **place);
-    if (!*place)
+    *slot = malloc(sizeof **slot);
+    if (!*slot)
         return false;
-    **place = *shared;
-    nkept++;
+    **slot = *shared;
+    nexports++;
     return true;
 }
 
 bool memory_export_of(const struct memory *memory, struct memory_export *shared)
 {
-    struct memory_export **place;
+    struct memory_export **slot;
 
-    if (!make_room())
+    if (!reserve())
         return false;
-    place = place_of(memory->id);
-    if (*place) {
-        *shared = **place;
+    slot = slot_of(memory->id);
+    if (*slot) {
+        *shared = **slot;
         return true;
     }
     if (!memory->shareable || !make_export(memory, shared))
         return false;
-    anew = true;
-    return keep(place, shared);
+    added = true;
+    return add_export(slot, shared);
 }
 
 bool memory_has_handle(const struct memory_export *shared)
@@ -130,19 +130,19 @@ bool memory_has_handle(const struct memory_export *shared)
     return memcmp(&shared->handle, &none, sizeof none) != 0;
 }
 
-void memory_show(const struct memory_export *shared)
+void memory_add_export(const struct memory_export *shared)
 {
-    struct memory_export **place = make_room() ? place_of(shared->id) : NULL;
+    struct memory_export **slot = reserve() ? slot_of(shared->id) : NULL;
 
-    if (place && !*place)
-        keep(place, shared);
+    if (slot && !*slot)
+        add_export(slot, shared);
 }
 
-bool memory_shared_anew(void)
+bool memory_exports_added(void)
 {
-    bool was = anew;
+    bool was = added;
 
-    anew = false;
+    added = false;
     return was;
 }
 
@@ -156,25 +156,25 @@ static bool exists(const struct memory_export *shared)
            id == shared->id;
 }
 
-/* Whoever follows in the chain is put in again. */
+/* Entries that follow in the probe sequence are inserted again. */
 static void remove_at(unsigned at)
 {
-    free(kept[at]);
-    kept[at] = NULL;
-    nkept--;
-    for (at = (at + 1) % room; kept[at]; at = (at + 1) % room) {
-        struct memory_export *moved = kept[at];
+    free(exports[at]);
+    exports[at] = NULL;
+    nexports--;
+    for (at = (at + 1) % capacity; exports[at]; at = (at + 1) % capacity) {
+        struct memory_export *moved = exports[at];
 
-        kept[at] = NULL;
-        *place_of(moved->id) = moved;
+        exports[at] = NULL;
+        *slot_of(moved->id) = moved;
     }
 }
 
 bool memory_next_stale(uint64_t *id)
 {
-    for (unsigned at = 0; at < room; at++)
-        if (kept[at] && !exists(kept[at])) {
-            *id = kept[at]->id;
+    for (unsigned at = 0; at < capacity; at++)
+        if (exports[at] && !exists(exports[at])) {
+            *id = exports[at]->id;
             remove_at(at);
             return true;
         }
@@ -183,17 +183,17 @@ bool memory_next_stale(uint64_t *id)
 
 void memory_forget(uint64_t id)
 {
-    struct memory_export **place = room ? place_of(id) : NULL;
+    struct memory_export **slot = capacity ? slot_of(id) : NULL;
 
-    if (place && *place)
-        remove_at((unsigned)(place - kept));
+    if (slot && *slot)
+        remove_at((unsigned)(slot - exports));
 }
 
 void memory_forget_all(void)
 {
-    for (unsigned at = 0; at < room; at++)
-        free(kept[at]);
-    free(kept);
-    kept = NULL;
-    room = nkept = 0;
+    for (unsigned at = 0; at < capacity; at++)
+        free(exports[at]);
+    free(exports);
+    exports = NULL;
+    capacity = nexports = 0;
 }

@@ -11,11 +11,11 @@
 struct memory {
     gpu_address address;
     struct gpu *gpu;   /* NULL: host memory */
-    bool shareable;    /* cuIpcGetMemHandle may take it, or memory_show was told of it */
+    bool shareable;    /* cuIpcGetMemHandle may take it, or memory_add_export has its export */
     gpu_address start; /* the allocation that address lies in, */
     size_t size;       /* its bytes, */
-    uint64_t id;       /* and its number, never given twice in a process */
-    bool capable;      /* it is cuMemAlloc's, of this process */
+    uint64_t id;       /* and its ID, unique in a process */
+    bool ipc_capable;  /* of cuMemAlloc, in this process */
     bool synchronous;  /* see sync_memops.h */
 };
 
@@ -23,8 +23,8 @@ struct memory {
  * when the GPU's context cannot be had. */
 int memory_of(const void *pointer, struct memory *memory, struct gpubind_error *err);
 
-/* An allocation as it travels to another process. One that was shown by a descriptor
- * has a handle of zeros: only who has mapped it already can do so. */
+/* What another process needs to map an allocation. An allocation that was exported by a file
+ * descriptor has a handle of zeros: only processes that have mapped it already can use it. */
 struct memory_export {
     uint64_t id;
     gpu_address start;
@@ -33,18 +33,18 @@ struct memory_export {
 };
 
 bool memory_has_handle(const struct memory_export *shared);
-/* Others have mapped the allocation already: from now on memory_export_of gives this of it. */
-void memory_show(const struct memory_export *shared);
+/* Adds the export of an allocation that others have mapped already. */
+void memory_add_export(const struct memory_export *shared);
 
-/* The export of the allocation that memory lies in, kept for the next time. false:
- * the driver gives no handle for it. */
+/* The export of the allocation that memory lies in; cached. false: the driver gives no handle for
+ * it. */
 bool memory_export_of(const struct memory *memory, struct memory_export *shared);
-/* Takes an allocation that no longer exists out of the kept exports: its id in *id.
- * false when there is none. To be asked after new allocations were seen. */
+/* Removes the export of an allocation that no longer exists from the cache: its ID in *id. false:
+ * there is none. To be called after new allocations were seen. */
 bool memory_next_stale(uint64_t *id);
-/* memory_export_of made a new export since this was asked last. */
-bool memory_shared_anew(void);
-/* Forgets the export. */
+/* memory_export_of has made a new export since the last call. */
+bool memory_exports_added(void);
+/* Removes the export from the cache. */
 void memory_forget(uint64_t id);
 void memory_forget_all(void);
 

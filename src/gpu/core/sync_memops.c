@@ -4,19 +4,19 @@
 
 /* A copy of 64 KiB, the most that a call leaves behind, takes microseconds. */
 #define SETTLED_WITHIN 0.1 /* seconds */
-#define SETTLED_WHILE_HELD 1e-3
+#define SETTLED_WHILE_GUARDED 1e-3
 
-static bool make_allocation(const struct memory *memory)
+static bool enable_for_allocation(const struct memory *memory)
 {
     unsigned on = 1;
 
-    return memory->capable && gpu_driver()->cuPointerSetAttribute &&
+    return memory->ipc_capable && gpu_driver()->cuPointerSetAttribute &&
            gpu_driver()->cuPointerSetAttribute(&on, CUDA_POINTER_SYNC_MEMOPS, memory->start) ==
                GPU_OK;
 }
 
 /* The call waits for all streams of the context, so that it may have to be made later. */
-static void make_context(struct gpu *gpu)
+static void enable_for_context(struct gpu *gpu)
 {
     const struct cuda_driver *cuda = gpu_driver();
     unsigned flags = 0;
@@ -34,8 +34,8 @@ bool sync_memops_enable(const struct memory *memory)
 {
     if (!memory->gpu || memory->synchronous)
         return false;
-    if (!make_allocation(memory))
-        make_context(memory->gpu);
+    if (!enable_for_allocation(memory))
+        enable_for_context(memory->gpu);
     return true;
 }
 
@@ -49,7 +49,7 @@ static double clock_now(void)
 
 void sync_memops_settle(const struct memory *memory)
 {
-    const double until = clock_now() + (gpu_is_guarded() ? SETTLED_WHILE_HELD : SETTLED_WITHIN);
+    const double until = clock_now() + (gpu_is_guarded() ? SETTLED_WHILE_GUARDED : SETTLED_WITHIN);
 
     while (!gpu_is_idle(memory->gpu) && !gpu_is_capturing(memory->gpu) && clock_now() < until)
         ;

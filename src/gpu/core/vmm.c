@@ -28,7 +28,7 @@ bool vmm_is_possible(const struct gpu *gpu)
            has(gpu, CUDA_ATTRIBUTE_FILE_DESCRIPTORS);
 }
 
-/* Of memory that handle stands for: an address, and access. What the driver says. */
+/* Maps the memory of the handle, with access for the GPU. Returns the driver's result. */
 static int map(struct gpu *gpu, unsigned long long handle, uint64_t size, gpu_address *at)
 {
     const struct cuda_memory_access access = {{CUDA_LOCATION_DEVICE, gpu->ordinal},

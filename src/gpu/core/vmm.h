@@ -1,5 +1,5 @@
-/* GPU memory that another process maps by a file descriptor: of cuMemCreate, in pieces of
- * the driver's granularity (2 MiB). */
+/* GPU memory that another process maps by a file descriptor: of cuMemCreate, in multiples of the
+ * driver's granularity (2 MiB). */
 #ifndef GPUBIND_GPU_CORE_VMM_H
 #define GPUBIND_GPU_CORE_VMM_H
 
@@ -14,8 +14,8 @@ int vmm_make(struct gpu *gpu, uint64_t nbytes, gpu_address *at, uint64_t *size, 
 /* Another process's, size as it was said there, for work of this gpu's device. fd stays
  * open. 0, or -1 with a sentence. */
 int vmm_open(struct gpu *gpu, int fd, uint64_t size, gpu_address *at, struct gpubind_error *err);
-/* What either has given, by its first address; the memory is free when nobody has it any
- * more. false: it is none. The caller takes care that no work uses it. */
+/* Unmaps memory of either, by its first address; it is freed with its last mapping. false: it is
+ * neither. The caller makes sure that no work uses it. */
 bool vmm_close(gpu_address at);
 /* The GPU that memory made or opened here was meant for; NULL: address is in none. */
 struct gpu *vmm_gpu(gpu_address address);

@@ -57,7 +57,7 @@ int exchange_by_memops(const struct exchange *exchange)
     const struct gpu *gpu = exchange->gpu;
     /* The 64 bits of a flag exceed 1 when the channel is broken. */
     struct batch batch = {.stream = exchange->stream,
-                          .wait = gpu->waits_for_64 ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT,
+                          .wait = gpu->has_wait64 ? CUDA_OPERATION_WAIT_64 : CUDA_OPERATION_WAIT,
                           .wait_flags = GPU_WAIT_GEQ | gpu_flags_wait_flush(gpu)};
     const struct exchange_send *sends = exchange->sends;
     const struct exchange_receive *receives = exchange->receives;

@@ -79,7 +79,7 @@ int library_start(struct gpubind_error *err)
     pack_pool_limit((uint64_t)settings.pack_memory << 20);
     warn_start(domain_test_and_set_warned);
     modules_are(modules);
-    gpu_at_death(forget_context);
+    gpu_on_context_destroyed(forget_context);
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
         result = comm_attach(MPI_COMM_SELF, &settings, err);
@@ -110,7 +110,7 @@ void library_stop(void)
     library_meet(world);
     match_close();
     progress_thread_stop();
-    gpu_wait_from_now_on();
+    gpu_allow_waiting();
     channels_stop();
     windows_detach();
     mappings_drop_all();

@@ -390,7 +390,7 @@ void domain_pin(struct domain *domain, int local, enum segment_data data)
     bool entered;
 
     if (!gpu)
-        domain->pinned[local][data] = gpu_any();
+        domain->pinned[local][data] = gpu_first();
     if (gpu || !domain->pinned[local][data])
         return;
     gpu = domain->pinned[local][data];

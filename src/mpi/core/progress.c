@@ -41,7 +41,7 @@ void progress_step(void)
     for_each_module (at)
         if ((*at)->progress)
             (*at)->progress(mpi);
-    gpus_complete();
+    gpus_load_kernels();
     gpu_free_retry();
     for_each_module (at)
         if ((*at)->progress_end)

@@ -79,7 +79,7 @@ void flat_type_release(struct flat_type *flat)
         ;
 }
 
-static void forget_gather(struct flat_type *flat)
+static void forget_table(struct flat_type *flat)
 {
     struct flat_type **link = &with_table;
 
@@ -100,7 +100,7 @@ void flat_type_sweep(void)
     while (flat) {
         struct flat_type *next = flat->next_unused;
 
-        forget_gather(flat);
+        forget_table(flat);
         destroy(flat);
         flat = next;
     }
@@ -110,7 +110,7 @@ void flat_type_stop(void)
 {
     flat_type_sweep();
     while (with_table)
-        forget_gather(with_table);
+        forget_table(with_table);
 }
 
 /* Makes the layout of an element that of count elements. */

@@ -201,7 +201,7 @@ void message_sweep(void)
 {
     flat_type_sweep();
     pack_pool_trim();
-    if (memory_shared_anew())
+    if (memory_exports_added())
         ipc_refs_sweep();
 }
 

@@ -230,7 +230,8 @@ void window_memory_make(struct gpubind_window *win, bool willing, uint64_t nbyte
     if (bad >= 0)
         undo(win);
     else if (win->memory && making.mine.id != 0)
-        memory_show(&(struct memory_export){making.mine.id, win->memory, making.mine.size, {{0}}});
+        memory_add_export(
+            &(struct memory_export){making.mine.id, win->memory, making.mine.size, {{0}}});
     report(&making, bad);
     for (int rank = 0; rank < win->n; rank++)
         if (making.others[rank].fd >= 0)

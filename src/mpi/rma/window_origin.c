@@ -174,7 +174,7 @@ static int queue(struct gpubind_window *win, int target, const struct window_com
     if (!op)
         return MPI_ERR_OTHER;
     win->remote->origin_pending++;
-    if (memory_shared_anew()) /* peers may map memory that was at its address before */
+    if (memory_exports_added()) /* peers may map memory that was at its address before */
         ipc_refs_sweep();
     return stream_queue_add(stream, &commands, &what, 1, STREAM_WAIT_NOW, err);
 }

@@ -127,7 +127,7 @@ static struct stream_queue *find(gpu_stream handle, struct gpubind_error *err)
 
     if (!context)
         return NULL;
-    gpu_look_after();
+    gpus_find_dead();
     if (!handle)
         handle = GPU_LEGACY_STREAM;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)

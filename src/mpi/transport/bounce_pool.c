@@ -42,7 +42,7 @@ static char *allocate_private(void)
 {
     void *at = mmap(NULL, PRIVATE_WHOLE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                     0);
-    const struct gpu *gpu = gpu_any();
+    const struct gpu *gpu = gpu_first();
     bool entered;
 
     if (at == MAP_FAILED)
@@ -57,7 +57,7 @@ static char *allocate_private(void)
 
 static void free_private(char *at)
 {
-    const struct gpu *gpu = gpu_any();
+    const struct gpu *gpu = gpu_first();
 
     if (gpu) {
         bool entered = gpu_enter(gpu);
