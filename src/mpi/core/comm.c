@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/list.h"
 #include "mpi/base/modules.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
@@ -11,17 +12,13 @@
 #include "mpi/core/rank_map.h"
 
 static int key = MPI_KEYVAL_INVALID;
-static struct comm *comms;
+static QUEUE_OF(struct comm) comms;
 static bool announces;      /* one of them is, or was */
 static struct comm *latest; /* most calls name the communicator of the call before */
 
 static void comm_free(struct comm *comm)
 {
-    for (struct comm **link = &comms; *link; link = &(*link)->next)
-        if (*link == comm) {
-            *link = comm->next;
-            break;
-        }
+    QUEUE_REMOVE(&comms, comm, next);
     if (latest == comm)
         latest = NULL;
     for_each_module (at)
@@ -84,8 +81,7 @@ void comm_leave(struct comm *comm)
 /* Messages that came for it before are taken over in their order. */
 static void enlist(struct comm *comm)
 {
-    comm->next = comms;
-    comms = comm;
+    QUEUE_PUSH_FRONT(&comms, comm, next);
     for_each_module (at)
         if ((*at)->comm_added)
             (*at)->comm_added();
@@ -113,12 +109,12 @@ struct comm *comm_of(MPI_Comm user)
 
 struct comm *comm_first(void)
 {
-    return comms;
+    return comms.first;
 }
 
 struct comm *comm_with(uint64_t context)
 {
-    for (struct comm *comm = comms; comm; comm = comm->next)
+    for (struct comm *comm = comms.first; comm; comm = comm->next)
         if (comm->context == (context & ~(uint64_t)1))
             return context & 1 ? comm->companion : comm;
     return NULL;
@@ -170,8 +166,6 @@ static struct comm *companion_make(struct comm *of)
     if (!comm)
         return NULL;
     *comm = *of;
-    comm->posted_end = &comm->posted;
-    comm->unexpected_end = &comm->unexpected;
     comm->of = of;
     return comm;
 }
@@ -196,8 +190,6 @@ static struct comm *comm_dup(struct comm *original)
     if (!comm)
         return NULL;
     comm->user = MPI_COMM_NULL;
-    comm->posted_end = &comm->posted;
-    comm->unexpected_end = &comm->unexpected;
     comm->context = context_of_dup(original->context, original->ndups++);
     comm->domain = original->domain;
     comm->domain->users++;
@@ -244,8 +236,6 @@ static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
         return NULL;
     }
     comm->user = user;
-    comm->posted_end = &comm->posted;
-    comm->unexpected_end = &comm->unexpected;
     PMPI_Comm_rank(user, &comm->rank);
     PMPI_Comm_size(user, &comm->size);
     comm->domain = domain_around(user, &comm->domain_ranks);
@@ -301,7 +291,7 @@ int comm_attach(MPI_Comm user, const struct settings *settings, struct gpubind_e
 
 static struct comm *with_gate(void)
 {
-    for (struct comm *comm = comms; comm; comm = comm->next)
+    for (struct comm *comm = comms.first; comm; comm = comm->next)
         if (comm->announcement != MPI_REQUEST_NULL)
             return comm;
     return NULL;
@@ -330,8 +320,8 @@ void comms_clear(void)
 {
     announces = false;
     end_gates();
-    while (comms) {
-        struct comm *comm = comms;
+    while (!QUEUE_EMPTY(&comms)) {
+        struct comm *comm = comms.first;
 
         if (comm->freed || PMPI_Comm_delete_attr(comm->user, key) != MPI_SUCCESS)
             comm_free(comm);

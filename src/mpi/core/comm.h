@@ -2,10 +2,15 @@
 #ifndef GPUBIND_MPI_CORE_COMM_H
 #define GPUBIND_MPI_CORE_COMM_H
 
+#include "core/base/list.h"
 #include "mpi/core/domain.h"
 
 struct gpubind_operation;
 struct incoming_msg;
+
+struct incoming_queue {
+    struct incoming_msg *first, **end;
+};
 
 struct comm {
     struct comm *next;
@@ -16,8 +21,8 @@ struct comm {
     int *domain_ranks; /* of its ranks */
     int tag_most;
     /* Receives without a message and messages without a receive, oldest first. */
-    struct gpubind_operation *posted, **posted_end;
-    struct incoming_msg *unexpected, **unexpected_end;
+    QUEUE_OF(struct gpubind_operation) posted;
+    struct incoming_queue unexpected;
     struct rank_map *rank_map;     /* see rank_map.h; NULL: not made yet */
     struct gpubind_window *window; /* whose communicator it is; see window_am.h */
     uint32_t ndups;                /* duplicates that MPI_Comm_dup and its like have made of it */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/list.h"
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_context.h"
 #include "gpu/core/ipc_cache.h"
@@ -19,18 +20,18 @@
 
 #define RESERVED_EACH 512 /* descriptors without an eager buffer, when there are none left */
 
-static struct domain *domains;
+static QUEUE_OF(struct domain) domains;
 static int abandoned; /* domains without a communicator */
 
 struct domain *domain_first(void)
 {
-    return domains;
+    return domains.first;
 }
 
 bool domain_test_and_set_warned(uint32_t bit)
 {
-    return domains && domains->segment.base &&
-           atomic_fetch_or(&segment_rank_ctrl(&domains->segment, 0)->warned, bit) & bit;
+    return domains.first && domains.first->segment.base &&
+           atomic_fetch_or(&segment_rank_ctrl(&domains.first->segment, 0)->warned, bit) & bit;
 }
 
 /* The ranks of my node that share memory with me. A forced network path pretends that there is
@@ -43,7 +44,7 @@ static MPI_Comm find_sharers(const struct domain *domain, const struct settings 
     int me, any;
 
     PMPI_Comm_split_type(domain->shadow, MPI_COMM_TYPE_SHARED, domain->rank, MPI_INFO_NULL, &node);
-    if (!domains) /* the first is that of MPI_COMM_WORLD */
+    if (QUEUE_EMPTY(&domains)) /* the first is that of MPI_COMM_WORLD */
         oversubscribed_detect(node);
     PMPI_Allreduce(&alone, &any, 1, MPI_INT, MPI_MAX, node);
     if (!any)
@@ -205,8 +206,7 @@ struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
     domain->name = make_name(domain);
     trace_debug(TRACE_CORE, "domain of %d ranks, %d of them share memory with this one",
                 domain->size, domain->size - domain->nremote);
-    domain->next = domains;
-    domains = domain;
+    QUEUE_PUSH_FRONT(&domains, domain, next);
     return domain;
 }
 
@@ -228,11 +228,7 @@ static void unpin(struct domain *domain)
 
 void domain_free(struct domain *domain, bool mpi)
 {
-    for (struct domain **link = &domains; *link; link = &(*link)->next)
-        if (*link == domain) {
-            *link = domain->next;
-            break;
-        }
+    QUEUE_REMOVE(&domains, domain, next);
     unpin(domain);
     for_each_module (at)
         if ((*at)->domain_removed)
@@ -273,7 +269,7 @@ static struct domain *find_around(MPI_Group group, int n, int *own, int *ranks)
 {
     struct domain *found = NULL;
 
-    for (struct domain *domain = domains; domain; domain = domain->next)
+    for (struct domain *domain = domains.first; domain; domain = domain->next)
         if (!domain->abandoned && covers(domain, group, n, own, ranks))
             found = domain;
     if (found) /* the others have written their own */
@@ -359,7 +355,7 @@ void domains_sweep(void)
 
     if (abandoned == 0)
         return;
-    for (struct domain *domain = domains; domain; domain = next) {
+    for (struct domain *domain = domains.first; domain; domain = next) {
         next = domain->next;
         if (!domain->abandoned)
             continue;
@@ -375,7 +371,7 @@ void domains_sweep(void)
 
 void domains_unpinned(const struct gpu *gpu)
 {
-    for (struct domain *domain = domains; domain; domain = domain->next)
+    for (struct domain *domain = domains.first; domain; domain = domain->next)
         for (int i = 0; i < domain->size; i++)
             for (int data = 0; data < SEGMENT_DATA; data++)
                 if (domain->pinned[i][data] == gpu)

@@ -4,6 +4,7 @@
 #ifndef GPUBIND_MPI_CORE_DOMAIN_H
 #define GPUBIND_MPI_CORE_DOMAIN_H
 
+#include "core/base/list.h"
 #include "mpi/base/config.h"
 #include "mpi/shm/segment.h"
 
@@ -33,7 +34,7 @@ struct peer {
     struct incoming_msg **unexpected; /* its unexpected messages, by descriptor; */
     int in_eager_buffers;             /* how many of them have their data in its eager buffers */
     int used;                         /* my descriptors with messages to it */
-    struct gpubind_operation *queued, **queued_end; /* sends to it that wait for a descriptor */
+    QUEUE_OF(struct gpubind_operation) queued; /* sends to it that wait for a descriptor */
     struct peer *next_queued;
 };
 

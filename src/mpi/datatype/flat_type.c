@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/list.h"
 #include "mpi/datatype/strided.h"
 
 struct flat_type {
@@ -21,8 +22,8 @@ struct flat_type {
     struct iov_table *table;
 };
 
-static struct flat_type *with_table;     /* those with a table */
-static struct flat_type *_Atomic unused; /* those of them without users */
+static QUEUE_OF(struct flat_type) with_table; /* those with a table */
+static struct flat_type *_Atomic unused;      /* those of them without users */
 static _Atomic uint64_t names;
 
 struct flat_type *flat_type_make(struct type_block *blocks, int nblocks, size_t nbytes,
@@ -81,11 +82,7 @@ void flat_type_release(struct flat_type *flat)
 
 static void forget_table(struct flat_type *flat)
 {
-    struct flat_type **link = &with_table;
-
-    while (*link != flat)
-        link = &(*link)->next;
-    *link = flat->next;
+    QUEUE_REMOVE(&with_table, flat, next);
     iov_table_free(flat->table);
     flat->table = NULL;
 }
@@ -109,8 +106,8 @@ void flat_type_sweep(void)
 void flat_type_stop(void)
 {
     flat_type_sweep();
-    while (with_table)
-        forget_table(with_table);
+    while (!QUEUE_EMPTY(&with_table))
+        forget_table(with_table.first);
 }
 
 /* Makes the layout of an element that of count elements. */
@@ -207,8 +204,7 @@ struct iov_table *flat_type_iov_table(struct flat_type *flat)
     free(iov);
     if (!flat->table)
         return NULL;
-    flat->next = with_table;
-    with_table = flat;
+    QUEUE_PUSH_FRONT(&with_table, flat, next);
     return flat->table;
 }
 

@@ -2,24 +2,19 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "mpi/p2p/recv.h"
 
-static struct gpubind_operation *expecting;
+static QUEUE_OF(struct gpubind_operation) expecting;
 
 void deferred_payload_expect(struct gpubind_operation *receive)
 {
-    receive->next = expecting;
-    expecting = receive;
+    QUEUE_PUSH_FRONT(&expecting, receive, next);
 }
 
 void deferred_payload_withdraw(struct gpubind_operation *receive)
 {
-    struct gpubind_operation **link = &expecting;
-
-    while (*link && *link != receive)
-        link = &(*link)->next;
-    if (*link)
-        *link = receive->next;
+    QUEUE_REMOVE(&expecting, receive, next);
     free(receive->early->data);
     free(receive->early);
     receive->early = NULL;
@@ -49,14 +44,14 @@ static struct incoming_msg *find(struct incoming_msg *first, const struct peer *
 
 void deferred_payload_take(const struct peer *peer, const struct wire_header *header, char *data)
 {
-    struct gpubind_operation **link = &expecting, *receive;
+    struct gpubind_operation **link = &expecting.first, *receive;
     struct incoming_msg *incoming;
 
     while (*link && !is_of((*link)->early, peer, header->operation))
         link = &(*link)->next;
     receive = *link;
     if (receive) {
-        *link = receive->next;
+        QUEUE_UNLINK(&expecting, link, next);
         attach(receive->early, header, data);
         receive_again(receive);
         return;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/peer_alive.h"
@@ -18,9 +19,9 @@
 #include "mpi/transport/rndv_staged_shm.h"
 
 /* Receives whose sender is not ready yet. */
-static struct gpubind_operation *waiting;
+static QUEUE_OF(struct gpubind_operation) waiting;
 /* Receives with a message that come after work of the GPU which is under way. */
-static struct gpubind_operation *late, **late_end = &late;
+static QUEUE_OF(struct gpubind_operation) late;
 
 static void copy_from(struct gpubind_operation *receive, const char *eager_buffer)
 {
@@ -90,8 +91,7 @@ static void local_receive(struct gpubind_operation *receive)
     receive->held = true;
     if (advance(receive))
         return;
-    receive->next = waiting;
-    waiting = receive;
+    QUEUE_PUSH_FRONT(&waiting, receive, next);
 }
 
 void receive_drop(const struct incoming_msg *incoming)
@@ -142,18 +142,11 @@ void receive_again(struct gpubind_operation *receive)
     free(early);
 }
 
-static void append_late(struct gpubind_operation *receive)
-{
-    receive->next = NULL;
-    *late_end = receive;
-    late_end = &receive->next;
-}
-
 static void keep_late(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
     keep_early(receive, incoming);
     receive->held = true;
-    append_late(receive);
+    QUEUE_PUSH(&late, receive, next);
 }
 
 static void drop_early(struct gpubind_operation *receive)
@@ -166,16 +159,15 @@ static void drop_early(struct gpubind_operation *receive)
 
 static void start_late(void)
 {
-    struct gpubind_operation *all = late;
+    struct gpubind_operation *all = late.first;
 
-    late = NULL;
-    late_end = &late;
+    late.first = NULL;
     while (all) {
         struct gpubind_operation *receive = all;
 
         all = receive->next;
         if (!receive->done && request_check_order(receive) == 0) {
-            append_late(receive);
+            QUEUE_PUSH(&late, receive, next);
         } else if (receive->done) { /* its peer is gone, or that work has failed */
             drop_early(receive);
         } else {
@@ -215,19 +207,6 @@ void receive_start(struct gpubind_operation *receive, const struct incoming_msg 
         recv_net(receive, incoming);
 }
 
-/* false: its data are on their way already. */
-static bool stop_waiting(struct gpubind_operation *receive)
-{
-    struct gpubind_operation **link = &waiting;
-
-    while (*link && *link != receive)
-        link = &(*link)->next;
-    if (!*link)
-        return false;
-    *link = receive->next;
-    return true;
-}
-
 /* A copy from memory that is mapped here needs no sender. */
 void receive_abandon(struct gpubind_operation *receive)
 {
@@ -237,7 +216,8 @@ void receive_abandon(struct gpubind_operation *receive)
     if (match_withdraw(receive)) {
         rtr_withdraw(receive);
         request_complete(receive, MPI_ERR_OTHER, "%s", gone.text);
-    } else if (receive->from && stop_waiting(receive)) {
+    } else if (receive->from && QUEUE_REMOVE(&waiting, receive, next)) {
+        /* none of its data were under way */
         receive_finish(receive, -1, &gone);
     } else if (
         receive
@@ -258,15 +238,13 @@ void receives_progress(void)
     struct gpubind_operation *all;
 
     start_late();
-    all = waiting;
-    waiting = NULL;
+    all = waiting.first;
+    waiting.first = NULL;
     while (all) {
         struct gpubind_operation *receive = all;
 
         all = all->next;
-        if (!advance(receive)) {
-            receive->next = waiting;
-            waiting = receive;
-        }
+        if (!advance(receive))
+            QUEUE_PUSH_FRONT(&waiting, receive, next);
     }
 }

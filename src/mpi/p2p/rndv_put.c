@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/list.h"
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
@@ -35,8 +36,9 @@ void rtr_post(struct gpubind_operation *receive)
     struct rtr *rtr;
 
     /* Nobody else may want the peer's next message. */
-    if (!may_copy(receive) || receive->peer->rtr_receive || receive->comm->posted != receive ||
-        receive->next || !memory_export_of(&receive->memory, &shared))
+    if (!may_copy(receive) || receive->peer->rtr_receive ||
+        receive->comm->posted.first != receive || receive->next ||
+        !memory_export_of(&receive->memory, &shared))
         return;
     rtr = segment_rtr(segment, segment->me, receive->peer->local);
     rtr->iov_name = 0;
@@ -292,7 +294,7 @@ bool rndv_put(struct gpubind_operation *send)
     struct rtr *rtr;
     double until;
 
-    if (!may_copy(send) || send->nbytes == 0 || send->peer->queued)
+    if (!may_copy(send) || send->nbytes == 0 || !QUEUE_EMPTY(&send->peer->queued))
         return false;
     rtr = segment_rtr(segment, send->peer->local, segment->me);
     until = clock_seconds() + LOOK_FOR;

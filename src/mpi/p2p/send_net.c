@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/datatype/pack.h"
@@ -13,12 +14,12 @@
 #include "mpi/transport/net_msg.h"
 #include "mpi/transport/rndv_staged_mpi.h"
 
-static struct gpubind_operation *unanswered; /* sends that wait for a reply */
-static int nqueued;                          /* peers to which sends are queued */
+static QUEUE_OF(struct gpubind_operation) unanswered; /* sends that wait for a reply */
+static int nqueued;                                   /* peers to which sends are queued */
 
 bool net_busy(void)
 {
-    return net_msgs_busy() || unanswered || nqueued > 0;
+    return net_msgs_busy() || !QUEUE_EMPTY(&unanswered) || nqueued > 0;
 }
 
 /* ---- the sender */
@@ -84,8 +85,7 @@ static void announce(struct gpubind_operation *send)
         request_succeed(send);
     } else {
         send->held = true;
-        send->next = unanswered;
-        unanswered = send;
+        QUEUE_PUSH_FRONT(&unanswered, send, next);
     }
 }
 
@@ -93,29 +93,23 @@ void send_net(struct gpubind_operation *send)
 {
     struct peer *peer = send->peer;
 
-    if (!peer->queued && net_msg_has_credit(peer)) {
+    if (QUEUE_EMPTY(&peer->queued) && net_msg_has_credit(peer)) {
         announce(send);
         return;
     }
     trace(TRACE_P2P, "send %u: waits until the rank has received earlier messages", send->number);
     send->held = true;
-    if (!peer->queued) {
-        nqueued++;
-        peer->queued_end = &peer->queued;
-    }
-    send->next = NULL;
-    *peer->queued_end = send;
-    peer->queued_end = &send->next;
+    nqueued += QUEUE_EMPTY(&peer->queued);
+    QUEUE_PUSH(&peer->queued, send, next);
 }
 
 /* In their order, as far as the receiver has got. */
 static void announce_queued(struct peer *peer)
 {
-    while (peer->queued && net_msg_has_credit(peer)) {
-        struct gpubind_operation *send = peer->queued;
+    while (!QUEUE_EMPTY(&peer->queued) && net_msg_has_credit(peer)) {
+        struct gpubind_operation *send = QUEUE_POP(&peer->queued, next);
 
-        peer->queued = send->next;
-        nqueued -= !peer->queued;
+        nqueued -= QUEUE_EMPTY(&peer->queued);
         send->held = false;
         announce(send);
         if (!send->held)
@@ -158,27 +152,14 @@ void send_net_ready(struct gpubind_operation *send, bool good)
     request_release(send);
 }
 
-static bool unlink_from(struct gpubind_operation **link, const struct gpubind_operation *send)
-{
-    while (*link && *link != send)
-        link = &(*link)->next;
-    if (!*link)
-        return false;
-    *link = send->next;
-    return true;
-}
-
 void send_net_abandon(struct gpubind_operation *send)
 {
     struct peer *peer = send->peer;
 
     request_complete(send, MPI_ERR_OTHER, "rank %d is gone", send->rank);
-    if (peer->queued && unlink_from(&peer->queued, send)) {
-        nqueued -= !peer->queued;
-        peer->queued_end = &peer->queued;
-        while (*peer->queued_end)
-            peer->queued_end = &(*peer->queued_end)->next;
-    } else if (!unlink_from(&unanswered, send)) {
+    if (QUEUE_REMOVE(&peer->queued, send, next)) {
+        nqueued -= QUEUE_EMPTY(&peer->queued);
+    } else if (!QUEUE_REMOVE(&unanswered, send, next)) {
         return; /* MPI has its data, or they wait for a stream here */
     }
     request_release(send);
@@ -186,14 +167,14 @@ void send_net_abandon(struct gpubind_operation *send)
 
 static void answered(const struct wire_cts *reply)
 {
-    struct gpubind_operation **link = &unanswered, *send;
+    struct gpubind_operation **link = &unanswered.first, *send;
 
     while (*link && (uint64_t)(uintptr_t)*link != reply->operation)
         link = &(*link)->next;
     send = *link;
     if (!send)
         return;
-    *link = send->next;
+    QUEUE_UNLINK(&unanswered, link, next);
     trace(TRACE_P2P, "send %u: the receiver wants messages of %llu bytes by MPI", send->number,
           (unsigned long long)reply->chunk);
     if (reply->chunk == 0) { /* no data wanted: truncated, empty, or the receive has failed */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
@@ -270,15 +271,12 @@ static void queue(struct gpubind_operation *send)
     struct domain *domain = send->domain;
     struct peer *peer = send->peer;
 
-    if (!peer->queued) {
-        peer->queued_end = &peer->queued;
+    if (QUEUE_EMPTY(&peer->queued)) {
         peer->next_queued = domain->queued;
         domain->queued = peer;
     }
     trace(TRACE_P2P, "send %u: waits for a descriptor, or room in the ring", send->number);
-    send->next = NULL;
-    *peer->queued_end = send;
-    peer->queued_end = &send->next;
+    QUEUE_PUSH(&peer->queued, send, next);
 }
 
 /* Its receiver is gone, and it was not announced. */
@@ -302,7 +300,7 @@ void send_shm(struct gpubind_operation *send)
     }
     if (domain->nfree_eager == 0 && may_be_eager(send))
         reclaim(domain);
-    if (send->peer->queued || !publish(send))
+    if (!QUEUE_EMPTY(&send->peer->queued) || !publish(send))
         queue(send);
 }
 
@@ -343,13 +341,15 @@ static void publish_queued(struct domain *domain)
     struct peer **link = &domain->queued, *peer;
 
     while ((peer = *link)) {
-        struct gpubind_operation *send = peer->queued, *next = send ? send->next : NULL;
+        struct gpubind_operation *send;
 
-        while (send && (is_refused(send) || publish(send))) {
-            send = next;
-            next = send ? send->next : NULL;
+        while ((send = peer->queued.first)) {
+            struct gpubind_operation *next = send->next; /* publish links it elsewhere */
+
+            if (!is_refused(send) && !publish(send))
+                break;
+            peer->queued.first = next;
         }
-        peer->queued = send;
         if (send)
             link = &peer->next_queued;
         else

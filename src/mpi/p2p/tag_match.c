@@ -2,14 +2,15 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/wait_notice.h"
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/unexpected.h"
 
 static bool closed;
-static struct incoming_msg *unknown_context, **unknown_context_end = &unknown_context;
-static struct incoming_msg *extracted;
+static struct incoming_queue unknown_context;
+static struct incoming_queue extracted;
 
 static bool fits(const struct wire_header *header, int source, int tag)
 {
@@ -17,17 +18,7 @@ static bool fits(const struct wire_header *header, int source, int tag)
            (tag == MPI_ANY_TAG || tag == header->tag);
 }
 
-static void unlink_posted(struct comm *comm, struct gpubind_operation **link)
-{
-    struct gpubind_operation *receive = *link;
-
-    *link = receive->next;
-    if (comm->posted_end == &receive->next)
-        comm->posted_end = link;
-    receive->next = NULL;
-}
-
-static void keep(struct incoming_msg ***end, const struct incoming_msg *incoming, bool window)
+static void keep(struct incoming_queue *queue, const struct incoming_msg *incoming, bool window)
 {
     struct incoming_msg *unexpected;
 
@@ -39,9 +30,7 @@ static void keep(struct incoming_msg ***end, const struct incoming_msg *incoming
     if (!unexpected) /* a message that was promised cannot be dropped */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *unexpected = *incoming;
-    unexpected->next = NULL;
-    **end = unexpected;
-    *end = &unexpected->next;
+    QUEUE_PUSH(queue, unexpected, next);
     trace(TRACE_P2P, "message %llu of rank %d, tag %d, %llu bytes: unexpected",
           (unsigned long long)incoming->header.sequence, incoming->header.source,
           incoming->header.tag, (unsigned long long)incoming->header.nbytes);
@@ -80,27 +69,27 @@ void match_incoming(const struct incoming_msg *incoming)
     struct comm *comm = comm_with(incoming->header.context);
 
     if (!comm) {
-        keep(&unknown_context_end, incoming, false);
+        keep(&unknown_context, incoming, false);
         return;
     }
     if (incoming->header.tag < 0 && (comm->of || comm->window) && is_handled(comm, incoming))
         return;
-    for (struct gpubind_operation **link = &comm->posted; *link; link = &(*link)->next) {
+    for (struct gpubind_operation **link = &comm->posted.first; *link; link = &(*link)->next) {
         struct gpubind_operation *receive = *link;
 
         if (!fits(&incoming->header, receive->rank, receive->tag))
             continue;
-        unlink_posted(comm, link);
+        QUEUE_UNLINK(&comm->posted, link, next);
         receive_start(receive, incoming);
         return;
     }
-    keep(&comm->unexpected_end, incoming, comm->window);
+    keep(&comm->unexpected, incoming, comm->window);
 }
 
 static struct incoming_msg **find(const struct comm *comm, int source, int tag)
 {
     /* The list's first link is the communicator's own, which is not const. */
-    struct incoming_msg **link = (struct incoming_msg **)&comm->unexpected;
+    struct incoming_msg **link = (struct incoming_msg **)&comm->unexpected.first;
 
     while (*link && !fits(&(*link)->header, source, tag))
         link = &(*link)->next;
@@ -116,25 +105,23 @@ struct incoming_msg *match_unexpected(uint64_t context)
 {
     const struct comm *comm = comm_with(context);
 
-    return comm ? comm->unexpected : unknown_context;
+    return comm ? comm->unexpected.first : unknown_context.first;
 }
 
-static void drop(struct incoming_msg **first, struct incoming_msg ***end)
+static void drop(struct incoming_queue *queue)
 {
-    while (*first) {
-        struct incoming_msg *incoming = *first;
+    struct incoming_msg *incoming;
 
-        *first = incoming->next;
+    while ((incoming = QUEUE_POP(queue, next))) {
         unexpected_remove(incoming);
         receive_drop(incoming);
         free(incoming);
     }
-    *end = first;
 }
 
 void match_forget(const struct domain *domain)
 {
-    struct incoming_msg **link = &unknown_context;
+    struct incoming_msg **link = &unknown_context.first;
 
     while (*link) {
         struct incoming_msg *incoming = *link;
@@ -143,36 +130,34 @@ void match_forget(const struct domain *domain)
             link = &incoming->next;
             continue;
         }
-        *link = incoming->next;
+        QUEUE_UNLINK(&unknown_context, link, next);
         unexpected_remove(incoming);
         receive_drop(incoming);
         free(incoming);
     }
-    unknown_context_end = link;
 }
 
 static void tell(const struct comm *comm)
 {
     int n = 0;
 
-    for (const struct incoming_msg *msg = comm->unexpected; msg; msg = msg->next)
+    for (const struct incoming_msg *msg = comm->unexpected.first; msg; msg = msg->next)
         n++;
     if (n > 0)
-        wait_notice_left(comm, n, comm->unexpected->header.source, comm->unexpected->header.tag);
+        wait_notice_left(comm, n, comm->unexpected.first->header.source,
+                         comm->unexpected.first->header.tag);
 }
 
 void match_close(void)
 {
-    struct incoming_msg **unused;
-
     closed = true;
     for (struct comm *comm = comm_first(); comm; comm = comm->next)
         if (!comm->window) {
             tell(comm);
-            drop(&comm->unexpected, &comm->unexpected_end);
+            drop(&comm->unexpected);
         }
-    drop(&unknown_context, &unknown_context_end);
-    drop(&extracted, &unused);
+    drop(&unknown_context);
+    drop(&extracted);
 }
 
 /* The oldest that fits; NULL: none. */
@@ -182,9 +167,7 @@ static struct incoming_msg *unlink_unexpected(struct comm *comm, int source, int
 
     if (!incoming)
         return NULL;
-    *link = incoming->next;
-    if (comm->unexpected_end == &incoming->next)
-        comm->unexpected_end = link;
+    QUEUE_UNLINK(&comm->unexpected, link, next);
     unexpected_remove(incoming);
     return incoming;
 }
@@ -195,8 +178,7 @@ void match_receive(struct gpubind_operation *receive)
     struct incoming_msg *incoming = unlink_unexpected(comm, receive->rank, receive->tag);
 
     if (!incoming) {
-        *comm->posted_end = receive;
-        comm->posted_end = &receive->next;
+        QUEUE_PUSH(&comm->posted, receive, next);
         return;
     }
     receive_start(receive, incoming);
@@ -207,21 +189,19 @@ struct incoming_msg *match_extract(const struct comm *comm, int source, int tag)
 {
     struct incoming_msg *incoming = unlink_unexpected(comm_with(comm->context), source, tag);
 
-    if (incoming) {
-        incoming->next = extracted;
-        extracted = incoming;
-    }
+    if (incoming)
+        QUEUE_PUSH_FRONT(&extracted, incoming, next);
     return incoming;
 }
 
 struct incoming_msg *match_extracted(void)
 {
-    return extracted;
+    return extracted.first;
 }
 
 bool match_is_extracted(const struct incoming_msg *incoming)
 {
-    const struct incoming_msg *other = extracted;
+    const struct incoming_msg *other = extracted.first;
 
     while (other && other != incoming)
         other = other->next;
@@ -230,31 +210,21 @@ bool match_is_extracted(const struct incoming_msg *incoming)
 
 void match_receive_extracted(struct gpubind_operation *receive, struct incoming_msg *incoming)
 {
-    struct incoming_msg **link = &extracted;
-
-    while (*link != incoming)
-        link = &(*link)->next;
-    *link = incoming->next;
+    QUEUE_REMOVE(&extracted, incoming, next);
     receive_start(receive, incoming);
     free(incoming);
 }
 
 bool match_withdraw(struct gpubind_operation *receive)
 {
-    for (struct gpubind_operation **link = &receive->comm->posted; *link; link = &(*link)->next)
-        if (*link == receive) {
-            unlink_posted(receive->comm, link);
-            return true;
-        }
-    return false;
+    return QUEUE_REMOVE(&receive->comm->posted, receive, next);
 }
 
 void match_adopt(void)
 {
-    struct incoming_msg *all = unknown_context;
+    struct incoming_msg *all = unknown_context.first;
 
-    unknown_context = NULL;
-    unknown_context_end = &unknown_context;
+    unknown_context.first = NULL;
     while (all) {
         struct incoming_msg *incoming = all;
 
@@ -267,13 +237,11 @@ void match_adopt(void)
 
 void match_clear(struct comm *comm)
 {
-    while (comm->unexpected) {
-        struct incoming_msg *incoming = comm->unexpected;
+    struct incoming_msg *incoming;
 
-        comm->unexpected = incoming->next;
+    while ((incoming = QUEUE_POP(&comm->unexpected, next))) {
         unexpected_remove(incoming);
         free(incoming->data);
         free(incoming);
     }
-    comm->unexpected_end = &comm->unexpected;
 }

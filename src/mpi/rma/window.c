@@ -3,27 +3,18 @@
 
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress.h"
 #include "mpi/p2p/device_memory.h"
 #include "mpi/rma/window_am.h"
 
-static struct gpubind_window *windows;
+static QUEUE_OF(struct gpubind_window) windows;
 
 void windows_add(struct gpubind_window *win)
 {
-    win->next = windows;
-    windows = win;
-}
-
-static void take_out(const struct gpubind_window *win)
-{
-    for (struct gpubind_window **link = &windows; *link; link = &(*link)->next)
-        if (*link == win) {
-            *link = win->next;
-            return;
-        }
+    QUEUE_PUSH_FRONT(&windows, win, next);
 }
 
 int window_check(const struct gpubind_window *win, struct gpubind_error *err)
@@ -32,7 +23,7 @@ int window_check(const struct gpubind_window *win, struct gpubind_error *err)
         error_set(err, "the window is GPUBIND_WIN_NULL");
         return MPI_ERR_WIN;
     }
-    for (const struct gpubind_window *w = windows; w; w = w->next)
+    for (const struct gpubind_window *w = windows.first; w; w = w->next)
         if (w == win)
             return MPI_SUCCESS;
     error_set(err, "%p is no window, or was freed", (const void *)win);
@@ -101,7 +92,7 @@ void window_clear(struct gpubind_window *win, bool at_end)
 
 void windows_detach(void)
 {
-    for (struct gpubind_window *win = windows; win; win = win->next)
+    for (struct gpubind_window *win = windows.first; win; win = win->next)
         window_detach(win);
 }
 
@@ -112,10 +103,9 @@ static bool is_idle(const void *win)
 
 void windows_clear(void)
 {
-    while (windows) {
-        struct gpubind_window *win = windows;
+    struct gpubind_window *win;
 
-        windows = win->next;
+    while ((win = QUEUE_POP(&windows, next))) {
         /* Only replies that have come may be under way. If more is, it refers to the window,
          * which then stays. */
         if (progress_wait_for(is_idle, win, 1))
@@ -253,7 +243,7 @@ int gpubind_win_free(gpubind_win *handle)
         result = window_check(win, &err);
     if (win != GPUBIND_WIN_NULL && result == MPI_SUCCESS) {
         user = win->comm->user;
-        take_out(win);
+        QUEUE_REMOVE(&windows, win, next);
         win->held = !gpu_may_wait(); /* then unmapping is deferred */
         window_detach(win);
         result = wait_for_all(win, &err);

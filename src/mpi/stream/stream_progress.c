@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/base/list.h"
 #include "gpu/copy/copy_agent.h"
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
@@ -31,21 +32,13 @@ void stream_queues_count(int more)
     events++;
 }
 
-void list_append(struct list *list, struct entry *entry)
+/* The work has been started, or has failed to. */
+static void add_started(struct stream_queue *stream, struct entry *entry)
 {
-    entry->next = NULL;
-    *list->end = entry;
-    list->end = &entry->next;
-}
-
-struct entry *list_take(struct list *list, struct entry **link)
-{
-    struct entry *entry = *link;
-
-    *link = entry->next;
-    if (list->end == &entry->next)
-        list->end = link;
-    return entry;
+    if (entry->wait)
+        QUEUE_PUSH(&stream->awaited, entry, next);
+    else
+        QUEUE_PUSH(&stream->unawaited, entry, next);
 }
 
 void stream_queue_count_waits(struct stream_queue *stream, int more)
@@ -86,12 +79,12 @@ void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait)
 
 static void begin(struct stream_queue *stream)
 {
-    struct entry *entry = list_take(&stream->queued, &stream->queued.first);
+    struct entry *entry = QUEUE_POP(&stream->queued, next);
 
     events++;
     trace(TRACE_STREAM, "stream %p: got to call %u", (void *)stream->handle, entry->number);
     entry->ops->start(entry->what);
-    list_append(entry->wait ? &stream->awaited : &stream->unawaited, entry);
+    add_started(stream, entry);
 }
 
 static void progress(bool mpi)
@@ -104,7 +97,7 @@ static void progress(bool mpi)
 }
 
 /* true: the work is complete, and the entry freed. */
-static bool look(struct stream_queue *stream, struct list *list, struct entry **link)
+static bool look(struct stream_queue *stream, struct entries *list, struct entry **link)
 {
     struct entry *entry = *link;
     struct gpubind_error err;
@@ -116,7 +109,7 @@ static bool look(struct stream_queue *stream, struct list *list, struct entry **
         stream->result = result;
         stream->error = err;
     }
-    list_take(list, link);
+    QUEUE_UNLINK(list, link, next);
     if (entry->wait && --entry->wait->left == 0)
         stream_wait_end(stream, entry->wait);
     free(entry);
@@ -124,7 +117,7 @@ static bool look(struct stream_queue *stream, struct list *list, struct entry **
     return true;
 }
 
-static void look_at(struct stream_queue *stream, struct list *list, int most)
+static void look_at(struct stream_queue *stream, struct entries *list, int most)
 {
     struct entry **link = &list->first;
 
@@ -136,28 +129,26 @@ static void look_at(struct stream_queue *stream, struct list *list, int most)
     }
 }
 
-static bool is_before(const struct list *list, uint32_t number)
+static bool is_before(const struct entries *list, uint32_t number)
 {
     return list->first && (int32_t)(list->first->number - number) < 0;
 }
 
 static void end_quiets(struct stream_queue *stream)
 {
-    while (stream->quiets) {
-        struct stream_wait *wait = stream->quiets;
+    struct stream_wait *wait;
 
+    while ((wait = stream->quiets.first)) {
         if (is_before(&stream->queued, wait->before) || is_before(&stream->awaited, wait->before) ||
             is_before(&stream->unawaited, wait->before))
             return;
-        stream->quiets = wait->next;
-        if (!stream->quiets)
-            stream->quiets_end = &stream->quiets;
+        QUEUE_POP(&stream->quiets, next);
         stream_wait_end(stream, wait);
         stream_queues_count(-1);
     }
 }
 
-static void look_after(const struct list *list)
+static void look_after(const struct entries *list)
 {
     int most = UNAWAITED_MAX;
 
@@ -188,7 +179,7 @@ static void progress_end(void)
     }
 }
 
-static void give_up_list(const struct list *list)
+static void give_up_list(const struct entries *list)
 {
     for (struct entry *entry = list->first; entry; entry = entry->next)
         if (entry->ops->give_up)
@@ -206,11 +197,11 @@ static bool is_lost(const struct stream_queue *stream)
 
 static void lose(struct stream_queue *stream)
 {
-    while (stream->queued.first) {
-        struct entry *entry = list_take(&stream->queued, &stream->queued.first);
+    struct entry *entry;
 
+    while ((entry = QUEUE_POP(&stream->queued, next))) {
         entry->ops->fail(entry->what);
-        list_append(entry->wait ? &stream->awaited : &stream->unawaited, entry);
+        add_started(stream, entry);
     }
 }
 

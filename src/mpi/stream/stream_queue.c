@@ -1,4 +1,5 @@
 /* Puts work of the library into the application's streams. */
+#include "core/base/list.h"
 #include "mpi/stream/stream_queue_internal.h"
 
 #include <mpi.h>
@@ -53,7 +54,8 @@ static int ordinal_of(gpu_context context)
 static bool is_idle(const struct stream_queue *stream)
 {
     return !stream->open && !stream->wanted && !stream->queued.first && !stream->awaited.first &&
-           !stream->unawaited.first && !stream->quiets && stream->result == MPI_SUCCESS &&
+           !stream->unawaited.first && QUEUE_EMPTY(&stream->quiets) &&
+           stream->result == MPI_SUCCESS &&
            stream_flag_has(stream->reached, stream->reached->value);
 }
 
@@ -109,10 +111,6 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
     stream->thread = thread;
     stream->place.context = context;
     stream->gpu = gpu_of(context, ordinal_of(context), &unheard);
-    stream->queued.end = &stream->queued.first;
-    stream->awaited.end = &stream->awaited.first;
-    stream->unawaited.end = &stream->unawaited.first;
-    stream->quiets_end = &stream->quiets;
     stream->next = stream_queues;
     stream_queues = stream;
     nstreams++;
@@ -230,10 +228,7 @@ static void give_back(struct stream_queue *stream, struct entry *entry)
     entry->reported = true;
     entry->number = oldest->number;
     entry->ops->fail(entry->what);
-    entry->next = stream->unawaited.first;
-    if (!entry->next)
-        stream->unawaited.end = &entry->next;
-    stream->unawaited.first = entry;
+    QUEUE_PUSH_FRONT(&stream->unawaited, entry, next);
 }
 
 static void add(struct stream_queue *stream, const struct entry *model, void *what, bool good)
@@ -245,7 +240,7 @@ static void add(struct stream_queue *stream, const struct entry *model, void *wh
     *entry = *model;
     entry->what = what;
     if (good)
-        list_append(&stream->queued, entry);
+        QUEUE_PUSH(&stream->queued, entry, next);
     else
         give_back(stream, entry);
 }
@@ -317,8 +312,7 @@ int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err)
         return MPI_ERR_OTHER;
     }
     stream_queues_count(1);
-    *stream->quiets_end = wait;
-    stream->quiets_end = &wait->next;
+    QUEUE_PUSH(&stream->quiets, wait, next);
     progress_thread_wake();
     return MPI_SUCCESS;
 }

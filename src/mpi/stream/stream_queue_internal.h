@@ -3,6 +3,7 @@
 #ifndef GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 
+#include "core/base/list.h"
 #include "mpi/stream/stream_flag.h"
 #include "mpi/stream/stream_queue.h"
 
@@ -24,7 +25,7 @@ struct entry {
     bool reported;            /* the call itself has returned its failure */
 };
 
-struct list {
+struct entries {
     struct entry *first, **end;
 };
 
@@ -38,8 +39,8 @@ struct stream_queue {
     int wanted;                  /* and so many wait to use it */
     struct stream_flag *reached; /* the number of the call that the stream has got to */
     /* Entries in their order: not started; started, with a wait; started, without one. */
-    struct list queued, awaited, unawaited;
-    struct stream_wait *quiets, **quiets_end;
+    struct entries queued, awaited, unawaited;
+    QUEUE_OF(struct stream_wait) quiets;
     struct stream_wait *later_wait; /* of STREAM_WAIT_LATER, not put in yet */
     int waits;                      /* that the stream may be in */
     int result;                     /* of the first failure, until a call returns it */
@@ -48,9 +49,6 @@ struct stream_queue {
 
 extern struct stream_queue *stream_queues;
 
-void list_append(struct list *list, struct entry *entry);
-/* Removes the entry that link points to. */
-struct entry *list_take(struct list *list, struct entry **link);
 struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
                                      struct gpubind_error *err);
 void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);

@@ -213,13 +213,13 @@ static void start(struct batch *batch)
 static bool is_alone(void)
 {
     return flying == 0 && npending == 1 && pending.first->receive->waited &&
-           !pending.first->receive->comm->posted && pending_nbytes <= AT_ONCE;
+           QUEUE_EMPTY(&pending.first->receive->comm->posted) && pending_nbytes <= AT_ONCE;
 }
 
 /* Receives are posted that the burst may bring messages for. */
 static bool more_may_come(void)
 {
-    return pending.first->receive->comm->posted && clock_seconds() - latest < QUIET;
+    return !QUEUE_EMPTY(&pending.first->receive->comm->posted) && clock_seconds() - latest < QUIET;
 }
 
 static bool is_enough(void)
