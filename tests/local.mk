@@ -103,7 +103,7 @@ test_cases = tests/cases.c tests/cases.h tests/tap.h
 
 check_PROGRAMS += \
 	tests/host/unit_complete \
-	tests/host/unit_apart \
+	tests/host/unit_discover_subprocess \
 	tests/core/unit_base \
 	tests/bench/unit_bench_roofline \
 	tests/bench/unit_bench_table \
@@ -140,7 +140,7 @@ tests_host_unit_pci_tree_SOURCES = tests/host/unit_pci_tree.c tests/tap.h \
 tests_host_unit_pci_tree_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_host_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
 tests_core_unit_base_SOURCES = tests/core/unit_base.c tests/tap.h
-tests_host_unit_apart_SOURCES = tests/host/unit_apart.c $(test_cases)
+tests_host_unit_discover_subprocess_SOURCES = tests/host/unit_discover_subprocess.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.
 tests_bench_unit_bench_roofline_SOURCES = tests/bench/unit_bench_roofline.c tests/tap.h \
 	bench/cases/halo_schema.c bench/cases/halo_schema.h \
