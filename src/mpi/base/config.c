@@ -1,11 +1,10 @@
 #include "mpi/base/config.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "core/base/number.h"
 #include "mpi/shm/segment.h"
 
 #define BIT(kind) (1u << TRANSPORT_##kind)
@@ -28,7 +27,7 @@ static const struct {
 static const struct row {
     const char *name;
     size_t at;
-    long fallback, least, most;
+    int fallback, least, most;
 } rows[] = {
     {"GPUBIND_EAGER", offsetof(struct settings, eager), 8192, 0, EAGER_BYTES},
     {"GPUBIND_COPY_BLOCKS", offsetof(struct settings, copy_blocks), 8, 0, 1024},
@@ -67,33 +66,18 @@ static int read_windows(bool *by_ipc, struct gpubind_error *err)
     return error_set(err, "GPUBIND_WINDOWS=%s: there is any and ipc", value);
 }
 
-/* A switch knows the words of gpubind's own flags; -1: none of them. */
-static int switch_value(const char *value)
-{
-    static const char *const words[] = {"no", "yes", "false", "true", "off", "on"};
-
-    for (int i = 0; i < 6; i++)
-        if (strcasecmp(value, words[i]) == 0)
-            return i % 2;
-    return -1;
-}
-
 static int read_row(const struct row *row, struct settings *settings, struct gpubind_error *err)
 {
     const char *value = getenv(row->name);
-    long number = row->fallback;
-    char *end = NULL;
+    long stored;
+    int number = row->fallback;
 
-    if (value && *value) {
-        errno = 0;
-        number = row->most == 1 ? switch_value(value) : -1;
-        if (number < 0)
-            number = strtol(value, &end, 10);
-        if (errno || (end && *end) || number < row->least || number > row->most)
-            return error_set(err, "%s=%s: not a number from %ld to %ld", row->name, value,
-                             row->least, row->most);
-    }
-    memcpy((char *)settings + row->at, &number, sizeof number);
+    if (value && *value && !number_read(value, row->least, row->most, &number) &&
+        (row->most != 1 || switch_parse(value, row->name, &number, err) < 0))
+        return error_set(err, "%s=%s: not a number from %d to %d", row->name, value, row->least,
+                         row->most);
+    stored = number;
+    memcpy((char *)settings + row->at, &stored, sizeof stored);
     return 0;
 }
 

@@ -7,20 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "mpi/core/context.h"
 
-/* Of this start of this machine. */
-static uint64_t machine(void)
+/* Of this boot of this machine. */
+static uint64_t hash_boot_id(void)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    uint64_t hash = 14695981039346656037u;
-    int c;
+    char id[64];
+    const size_t length = file ? fread(id, 1, sizeof id, file) : 0;
 
-    while (file && (c = getc(file)) != EOF)
-        hash = (hash ^ (uint64_t)(unsigned char)c) * 1099511628211u;
     if (file)
         fclose(file);
-    return hash;
+    return hash_bytes(HASH_START, id, length);
 }
 
 void process_describe(struct process *mine)
@@ -29,7 +28,7 @@ void process_describe(struct process *mine)
 
     *mine = (struct process){.pid = getpid()};
     if (stat("/proc/self/ns/pid", &namespace) == 0)
-        mine->space = machine() ^ (uint64_t) namespace.st_ino << 1;
+        mine->space = hash_boot_id() ^ (uint64_t) namespace.st_ino << 1;
 }
 
 int process_pid(const struct process *mine, const struct process *its)
