@@ -37,7 +37,7 @@ int halo_case_make(struct halo_case *one, struct gpubind_error *err)
     for (int d = 0; d < one->grid.ndims; d++)
         one->nbytes *= (size_t)length(&one->grid, d);
     for (int i = 0; i < 2; i++)
-        if (gpu_alloc(one->gpu, one->nbytes, &one->arrays[i], err) < 0)
+        if (gpu_alloc(one->nbytes, &one->arrays[i], err) < 0)
             return -1;
     if (fill(one, err) < 0)
         return -1;
@@ -48,7 +48,7 @@ void halo_case_clear(struct halo_case *one)
 {
     gpubind_halo_free(&one->halo);
     for (int i = 0; i < 2; i++)
-        gpu_free(one->gpu, one->arrays[i]);
+        gpu_free(one->arrays[i]);
 }
 
 /* ---- the ways */
@@ -66,8 +66,7 @@ static int exchange(const struct halo_case *one, enum halo_method method, int ar
 
 static int synchronize(const struct halo_case *one, struct gpubind_error *err)
 {
-    return gpu_check(one->gpu, one->gpu->driver.cuStreamSynchronize(one->gpu->stream[0]),
-                     "an exchange failed", err);
+    return gpu_check(gpu_stream_synchronize(one->gpu->stream[0]), "an exchange failed", err);
 }
 
 static int some_failed(const struct halo_case *one, int status)
@@ -97,27 +96,26 @@ static int try(const struct halo_case *one, enum halo_method method, struct gpub
 /* Captures a batch as a graph. Returns NULL with err on failure; always ends the capture. */
 static gpu_graph_exec capture(const struct halo_case *one, struct gpubind_error *err)
 {
-    const struct gpu_driver *driver = &one->gpu->driver;
     gpu_stream stream = one->gpu->stream[0];
     gpu_graph_exec exec = NULL;
     gpu_graph graph = NULL;
     int status, done = 0;
 
-    if (!driver->cuGraphLaunch || !driver->cuGraphInstantiateWithFlags) {
+    if (!gpu_has_graphs()) {
         error_set(err, "the driver has no graphs");
         return NULL;
     }
-    status = driver->cuStreamBeginCapture_v2(stream, GPU_CAPTURE_RELAXED);
+    status = gpu_capture_begin(stream, GPU_CAPTURE_RELAXED);
     for (int i = 0; i < HALO_BATCH && status == GPU_OK && done == 0; i++)
         done = exchange(one, HALO_STREAM, i % 2, err);
     if (status == GPU_OK)
-        status = driver->cuStreamEndCapture(stream, &graph);
+        status = gpu_capture_end(stream, &graph);
     if (status == GPU_OK && done == 0)
-        status = driver->cuGraphInstantiateWithFlags(&exec, graph, 0);
+        status = gpu_graph_instantiate(&exec, graph, 0);
     if (graph)
-        driver->cuGraphDestroy(graph);
+        gpu_graph_destroy(graph);
     if (done == 0)
-        gpu_check(one->gpu, status, "the exchange cannot be captured", err);
+        gpu_check(status, "the exchange cannot be captured", err);
     return exec;
 }
 
@@ -125,8 +123,7 @@ static int batch(const struct halo_case *one, enum halo_method method, gpu_graph
                  struct gpubind_error *err)
 {
     if (method == HALO_GRAPH &&
-        gpu_check(one->gpu, one->gpu->driver.cuGraphLaunch(graph, one->gpu->stream[0]),
-                  "cuGraphLaunch", err) < 0)
+        gpu_check(gpu_graph_launch(graph, one->gpu->stream[0]), "cuGraphLaunch", err) < 0)
         return -1;
     for (int i = 0; method != HALO_GRAPH && i < HALO_BATCH; i++)
         if (exchange(one, method, i % 2, err) < 0)
@@ -180,7 +177,7 @@ int halo_case_run(struct halo_case *one, enum halo_method method, struct halo_re
     else
         status = run(one, method, graph, result, err);
     if (graph)
-        one->gpu->driver.cuGraphExecDestroy(graph);
+        gpu_graph_exec_destroy(graph);
     return status;
 }
 

@@ -29,7 +29,7 @@ struct host_memory {
 /* node: the NUMA node to allocate on, or -1 for any. On failure memory is empty. */
 int host_memory_make(const struct host *host, int node, bool locked, struct host_memory *memory,
                      struct gpubind_error *err);
-void host_memory_clear(const struct host *host, struct host_memory *memory);
+void host_memory_clear(struct host_memory *memory);
 
 struct host_result {
     int times;

@@ -23,17 +23,16 @@ enum stage { STAGE_UP, STAGE_WORK, STAGE_DOWN, STAGES };
 static int begin_stage(const struct chunks *chunks, enum stage stage, size_t offset, int stream)
 {
     const struct host *host = chunks->host;
-    const struct gpu_driver *driver = &host->gpu.driver;
     gpu_stream in_stream = host->gpu.stream[stream];
     size_t left = host->options->size - offset;
     size_t nbytes = left < chunks->chunk ? left : chunks->chunk;
     gpu_address in = address_of(host->in.at + offset), out = address_of(host->out.at + offset);
 
     if (stage == STAGE_UP)
-        return driver->cuMemcpyHtoDAsync_v2(in, chunks->up->buffer.at + offset, nbytes, in_stream);
+        return gpu_upload_async(in, chunks->up->buffer.at + offset, nbytes, in_stream);
     if (stage == STAGE_WORK)
-        return driver->cuMemcpyDtoDAsync_v2(out, in, nbytes, in_stream);
-    return driver->cuMemcpyDtoHAsync_v2(chunks->down->buffer.at + offset, out, nbytes, in_stream);
+        return gpu_copy_device_async(out, in, nbytes, in_stream);
+    return gpu_download_async(chunks->down->buffer.at + offset, out, nbytes, in_stream);
 }
 
 /* The stages of two neighbouring chunks: first all of one, or stage by stage of both. */
@@ -63,9 +62,9 @@ static int run(const struct chunks *chunks, int times, double *seconds, struct g
         for (size_t at = 0; at < host->options->size && status == GPU_OK; at += 2 * chunks->chunk)
             status = begin_two(chunks, at);
     for (int i = 0; i < 2 && status == GPU_OK; i++)
-        status = host->gpu.driver.cuStreamSynchronize(host->gpu.stream[i]);
+        status = gpu_stream_synchronize(host->gpu.stream[i]);
     *seconds = seconds_now() - from;
-    return gpu_check(&host->gpu, status, "a copy in chunks failed", err);
+    return gpu_check(status, "a copy in chunks failed", err);
 }
 
 static int check(const struct chunks *chunks, bool *wrong, struct gpubind_error *err)
@@ -134,7 +133,7 @@ int host_measure_chunks(struct host *host, struct gpubind_error *err)
     status = host_memory_make(host, -1, true, &down, err);
     if (status == 0)
         status = measure_sizes(&chunks, err);
-    host_memory_clear(host, &up);
-    host_memory_clear(host, &down);
+    host_memory_clear(&up);
+    host_memory_clear(&down);
     return status;
 }

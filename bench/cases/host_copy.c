@@ -31,13 +31,12 @@ static int bind_to_node(void *at, size_t nbytes, int node, struct gpubind_error 
     return 0;
 }
 
-static int lock(const struct host *host, struct host_memory *memory, struct gpubind_error *err)
+static int lock(struct host_memory *memory, struct gpubind_error *err)
 {
-    int status = host->gpu.driver.cuMemHostRegister_v2(memory->buffer.at, memory->buffer.nbytes,
-                                                       GPU_REGISTER_PORTABLE);
+    int status = gpu_host_register(memory->buffer.at, memory->buffer.nbytes, GPU_REGISTER_PORTABLE);
 
     memory->locked = status == GPU_OK;
-    return gpu_check(&host->gpu, status, "host memory cannot be page-locked", err);
+    return gpu_check(status, "host memory cannot be page-locked", err);
 }
 
 int host_memory_make(const struct host *host, int node, bool locked, struct host_memory *memory,
@@ -48,17 +47,17 @@ int host_memory_make(const struct host *host, int node, bool locked, struct host
         return -1;
     if ((node >= 0 && bind_to_node(memory->buffer.at, memory->buffer.nbytes, node, err) < 0) ||
         buffer_fill(&memory->buffer, 0, memory->buffer.nbytes, 0, err) < 0 ||
-        (locked && lock(host, memory, err) < 0)) {
-        host_memory_clear(host, memory);
+        (locked && lock(memory, err) < 0)) {
+        host_memory_clear(memory);
         return -1;
     }
     return 0;
 }
 
-void host_memory_clear(const struct host *host, struct host_memory *memory)
+void host_memory_clear(struct host_memory *memory)
 {
     if (memory->locked)
-        host->gpu.driver.cuMemHostUnregister(memory->buffer.at);
+        gpu_host_unregister(memory->buffer.at);
     buffer_free(&memory->buffer);
     memory->locked = false;
 }
@@ -66,16 +65,15 @@ void host_memory_clear(const struct host *host, struct host_memory *memory)
 static int begin_copy(const struct host *host, enum host_direction direction,
                       const struct host_memory *up, const struct host_memory *down)
 {
-    const struct gpu_driver *driver = &host->gpu.driver;
     size_t nbytes = host->options->size;
     int status = GPU_OK;
 
     if (direction != HOST_DOWN)
-        status = driver->cuMemcpyHtoDAsync_v2(address_of(host->in.at), up->buffer.at, nbytes,
-                                              host->gpu.stream[0]);
+        status = gpu_upload_async(address_of(host->in.at), up->buffer.at, nbytes,
+                                  host->gpu.stream[0]);
     if (direction != HOST_UP && status == GPU_OK)
-        status = driver->cuMemcpyDtoHAsync_v2(down->buffer.at, address_of(host->out.at), nbytes,
-                                              host->gpu.stream[1]);
+        status = gpu_download_async(down->buffer.at, address_of(host->out.at), nbytes,
+                                    host->gpu.stream[1]);
     return status;
 }
 
@@ -90,9 +88,9 @@ int host_copy(const struct host *host, enum host_direction direction, const stru
     for (int i = 0; i < times && status == GPU_OK; i++)
         status = begin_copy(host, direction, up, down);
     for (int i = 0; i < 2 && status == GPU_OK; i++)
-        status = host->gpu.driver.cuStreamSynchronize(host->gpu.stream[i]);
+        status = gpu_stream_synchronize(host->gpu.stream[i]);
     *seconds = seconds_now() - from;
-    return gpu_check(&host->gpu, status, failures[direction], err);
+    return gpu_check(status, failures[direction], err);
 }
 
 /* Sets *wrong if the buffer does not hold the pattern. */
@@ -165,8 +163,8 @@ int host_measure_copies(struct host *host, struct gpubind_error *err)
             host_add(host, "copies", (enum host_direction)direction, &result);
             table_set_word(host->table, HOST_MEMORY, words[locked]);
         }
-        host_memory_clear(host, &up);
-        host_memory_clear(host, &down);
+        host_memory_clear(&up);
+        host_memory_clear(&down);
     }
     return status;
 }

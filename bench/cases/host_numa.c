@@ -31,7 +31,7 @@ static int measure_node(struct host *host, int node, struct gpubind_error *err)
                         node);
         if (host_measure(host, (enum host_direction)direction, &memory, &memory, &result, err) <
             0) {
-            host_memory_clear(host, &memory);
+            host_memory_clear(&memory);
             return -1;
         }
         host_add(host, "numa", (enum host_direction)direction, &result);
@@ -40,7 +40,7 @@ static int measure_node(struct host *host, int node, struct gpubind_error *err)
         if (near >= 0)
             table_set_word(host->table, HOST_NEAR, node == near ? "near" : "far");
     }
-    host_memory_clear(host, &memory);
+    host_memory_clear(&memory);
     return 0;
 }
 

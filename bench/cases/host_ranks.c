@@ -137,6 +137,6 @@ int host_measure_together(struct host *host, struct gpubind_error *err)
     status = agree(host, status, err);
     for (int direction = 0; direction <= HOST_DOWN && status == 0; direction++)
         status = measure_way(host, (enum host_direction)direction, &memory, err);
-    host_memory_clear(host, &memory);
+    host_memory_clear(&memory);
     return status;
 }

@@ -21,13 +21,11 @@ static void add_pair(struct p2p *p2p, int from, int to)
     table_set_number(p2p->table, P2P_FROM, from);
     table_set_number(p2p->table, P2P_TO, to);
     table_set_word(p2p->table, P2P_CAN, yes(p2p_reaches(p2p, from, to)));
-    if (a->driver.cuDeviceGetP2PAttribute(&rank, GPU_PAIR_RANK, a->device, b->device) == GPU_OK)
+    if (gpu_device_pair(&rank, GPU_PAIR_RANK, a->device, b->device) == GPU_OK)
         table_set_number(p2p->table, P2P_RANK, rank);
-    if (a->driver.cuDeviceGetP2PAttribute(&atomics, GPU_PAIR_ATOMICS, a->device, b->device) ==
-        GPU_OK)
+    if (gpu_device_pair(&atomics, GPU_PAIR_ATOMICS, a->device, b->device) == GPU_OK)
         table_set_word(p2p->table, P2P_ATOMICS, yes(atomics));
-    if (a->driver.cuDeviceGetAttribute(&unified, GPU_ATTRIBUTE_UNIFIED_ADDRESSING, a->device) ==
-        GPU_OK)
+    if (gpu_device_attribute(&unified, GPU_ATTRIBUTE_UNIFIED_ADDRESSING, a->device) == GPU_OK)
         table_set_word(p2p->table, P2P_UNIFIED, yes(unified));
 }
 

@@ -22,20 +22,18 @@ static int check(const struct pair *pair, int status, struct gpubind_error *err)
     char text[80];
 
     snprintf(text, sizeof text, "a copy from GPU %d to GPU %d failed", pair->from, pair->to);
-    return gpu_check(&gpu_of(pair, pair->from)->gpu, status, text, err);
+    return gpu_check(status, text, err);
 }
 
 /* Copies in the stream of the GPU `on`. */
 static int copy(const struct pair *pair, const struct p2p_gpu *on, const struct p2p_gpu *to,
                 const struct buffer *in, const struct p2p_gpu *from, const struct buffer *out)
 {
-    const struct gpu_driver *driver = &on->gpu.driver;
-
     if (to == from)
-        return driver->cuMemcpyDtoDAsync_v2(address_of(in->at), address_of(out->at), pair->nbytes,
-                                            on->gpu.stream[0]);
-    return driver->cuMemcpyPeerAsync(address_of(in->at), to->gpu.context, address_of(out->at),
-                                     from->gpu.context, pair->nbytes, on->gpu.stream[0]);
+        return gpu_copy_device_async(address_of(in->at), address_of(out->at), pair->nbytes,
+                                     on->gpu.stream[0]);
+    return gpu_copy_peer_async(address_of(in->at), to->gpu.context, address_of(out->at),
+                               from->gpu.context, pair->nbytes, on->gpu.stream[0]);
 }
 
 /* Copies there and back, waiting for each. */
@@ -45,10 +43,10 @@ static int ping_pong(const struct pair *pair)
     int status = copy(pair, a, b, &b->in, a, &a->out);
 
     if (status == GPU_OK)
-        status = a->gpu.driver.cuStreamSynchronize(a->gpu.stream[0]);
+        status = gpu_stream_synchronize(a->gpu.stream[0]);
     if (status == GPU_OK)
         status = copy(pair, a, a, &a->in, b, &b->in);
-    return status == GPU_OK ? a->gpu.driver.cuStreamSynchronize(a->gpu.stream[0]) : status;
+    return status == GPU_OK ? gpu_stream_synchronize(a->gpu.stream[0]) : status;
 }
 
 /* The stream of the second GPU starts after the begin event of the first. */
@@ -59,11 +57,11 @@ static int begin(const struct pair *pair, struct gpubind_error *err)
 
     if (gpu_use(&a->gpu, err) < 0)
         return -1;
-    status = a->gpu.driver.cuEventRecord(a->begin, a->gpu.stream[0]);
+    status = gpu_event_record(a->begin, a->gpu.stream[0]);
     if (pair->kind == P2P_BOTH && status == GPU_OK) {
         if (gpu_use(&b->gpu, err) < 0)
             return -1;
-        status = b->gpu.driver.cuStreamWaitEvent(b->gpu.stream[0], a->begin, 0);
+        status = gpu_stream_wait_event(b->gpu.stream[0], a->begin, 0);
     }
     return check(pair, status, err);
 }
@@ -72,28 +70,27 @@ static int begin(const struct pair *pair, struct gpubind_error *err)
 static int end(const struct pair *pair, double *seconds, struct gpubind_error *err)
 {
     const struct p2p_gpu *a = gpu_of(pair, pair->from), *b = gpu_of(pair, pair->to);
-    const struct gpu_driver *driver = &a->gpu.driver;
     int status = GPU_OK;
     float ms = 0;
 
     if (pair->kind == P2P_BOTH) {
         if (gpu_use(&b->gpu, err) < 0)
             return -1;
-        status = driver->cuEventRecord(b->ready, b->gpu.stream[0]);
+        status = gpu_event_record(b->ready, b->gpu.stream[0]);
         if (gpu_use(&a->gpu, err) < 0)
             return -1;
         if (status == GPU_OK)
-            status = driver->cuStreamWaitEvent(a->gpu.stream[0], b->ready, 0);
+            status = gpu_stream_wait_event(a->gpu.stream[0], b->ready, 0);
     }
     if (status == GPU_OK)
-        status = driver->cuEventRecord(a->end, a->gpu.stream[0]);
+        status = gpu_event_record(a->end, a->gpu.stream[0]);
     if (status == GPU_OK)
-        status = driver->cuStreamSynchronize(a->gpu.stream[0]);
+        status = gpu_stream_synchronize(a->gpu.stream[0]);
     /* An error in the second stream is reported by that stream alone. */
     if (status == GPU_OK && pair->kind == P2P_BOTH)
-        status = driver->cuStreamSynchronize(b->gpu.stream[0]);
+        status = gpu_stream_synchronize(b->gpu.stream[0]);
     if (status == GPU_OK)
-        status = driver->cuEventElapsedTime(&ms, a->begin, a->end);
+        status = gpu_event_elapsed(&ms, a->begin, a->end);
     /* The resolution of events: half a microsecond. */
     *seconds = ms > 0 ? 1e-3 * ms : 5e-7;
     return check(pair, status, err);

@@ -14,8 +14,8 @@ static int open_one(struct p2p_gpu *one, int number, size_t nbytes, struct gpubi
     if (gpu_open_number(&one->gpu, number, err) < 0)
         return -1;
     for (int i = 0; i < 3 && status == GPU_OK; i++)
-        status = one->gpu.driver.cuEventCreate(events[i], 0);
-    if (gpu_check(&one->gpu, status, "an event cannot be made", err) < 0 ||
+        status = gpu_event_create(events[i], 0);
+    if (gpu_check(status, "an event cannot be made", err) < 0 ||
         buffer_alloc(&one->out, &one->gpu, nbytes, err) < 0)
         return -1;
     return buffer_alloc(&one->in, &one->gpu, nbytes, err);
@@ -26,7 +26,7 @@ int p2p_open(struct p2p *p2p, size_t nbytes, struct gpubind_error *err)
     struct gpubind_error why;
     int n;
 
-    if (gpu_count(&n, err) < 0)
+    if (gpu_visible(&n, err) < 0)
         return -1;
     if (n > P2P_MAX_GPUS)
         return error_set(err, "%d GPUs are visible, more than %d", n, P2P_MAX_GPUS);
@@ -52,7 +52,7 @@ void p2p_close(struct p2p *p2p)
             buffer_free(&one->in);
             for (int j = 0; j < 3; j++)
                 if (events[j])
-                    one->gpu.driver.cuEventDestroy_v2(events[j]);
+                    gpu_event_destroy(events[j]);
         }
         gpu_close(&one->gpu);
     }
@@ -66,9 +66,7 @@ bool p2p_reaches(const struct p2p *p2p, int from, int to)
     const struct bench_gpu *gpu = &p2p->gpus[from].gpu;
     int can = 0;
 
-    return gpu->driver.cuDeviceCanAccessPeer(&can, gpu->device, p2p->gpus[to].gpu.device) ==
-               GPU_OK &&
-           can;
+    return gpu_device_reaches(&can, gpu->device, p2p->gpus[to].gpu.device) == GPU_OK && can;
 }
 
 int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_error *err)
@@ -80,13 +78,12 @@ int p2p_access(const struct p2p *p2p, int from, int to, bool on, struct gpubind_
 
     if (gpu_use(gpu, err) < 0)
         return -1;
-    status = on ? gpu->driver.cuCtxEnablePeerAccess(peer, 0)
-                : gpu->driver.cuCtxDisablePeerAccess(peer);
+    status = on ? gpu_context_enable_peer(peer, 0) : gpu_context_disable_peer(peer);
     if (status == GPU_PEER_ALREADY_ENABLED || status == GPU_PEER_NOT_ENABLED)
         return 0;
     snprintf(text, sizeof text, "peer access of GPU %d to GPU %d cannot be turned %s", from, to,
              on ? "on" : "off");
-    return gpu_check(gpu, status, text, err);
+    return gpu_check(status, text, err);
 }
 
 void p2p_describe(struct p2p *p2p, const char *subcommand, const char *alone)

@@ -164,7 +164,7 @@ static int open_gpu(struct run *run, int local, struct gpubind_error *err)
     status = kernels_open(&run->gpu, &run->kernels, err);
     if (status)
         return status;
-    return gpu_alloc(&run->gpu, run->options->size, &run->here, err);
+    return gpu_alloc(run->options->size, &run->here, err);
 }
 
 static int open_window(struct run *run, struct gpubind_error *err)
@@ -200,7 +200,7 @@ static void close_all(struct run *run)
     if (gpubind_win_free(&run->win) != MPI_SUCCESS)
         ranks_die("%s", gpubind_error_text());
     if (run->here)
-        gpu_free(&run->gpu, run->here);
+        gpu_free(run->here);
     kernels_close(&run->kernels);
     if (run->gpu.context)
         gpu_close(&run->gpu);

@@ -10,7 +10,7 @@
 static int make_chunk(struct buffer *buffer, struct gpubind_error *err)
 {
     void *at;
-    int status = gpu_alloc_host(buffer->gpu, CHUNK, &at, err);
+    int status = gpu_alloc_host(CHUNK, &at, err);
 
     buffer->chunk = at;
     return status;
@@ -25,7 +25,7 @@ int buffer_alloc(struct buffer *buffer, const struct bench_gpu *gpu, size_t nbyt
     buffer->nbytes = nbytes;
     buffer->gpu = gpu;
     if (gpu) {
-        if (gpu_alloc(gpu, nbytes, &at, err) < 0)
+        if (gpu_alloc(nbytes, &at, err) < 0)
             return -1;
         buffer->at = at;
         return make_chunk(buffer, err);
@@ -40,8 +40,8 @@ int buffer_alloc(struct buffer *buffer, const struct bench_gpu *gpu, size_t nbyt
 void buffer_free(struct buffer *buffer)
 {
     if (buffer->gpu) {
-        gpu_free_host(buffer->gpu, buffer->chunk, CHUNK);
-        gpu_free(buffer->gpu, buffer->at);
+        gpu_free_host(buffer->chunk, CHUNK);
+        gpu_free(buffer->at);
     } else if (buffer->at) {
         munmap(buffer->at, buffer->nbytes);
     }

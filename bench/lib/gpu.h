@@ -1,4 +1,4 @@
-/* One GPU of this rank, through the driver API. */
+/* One GPU of this rank. */
 #ifndef GPUBIND_BENCH_LIB_GPU_H
 #define GPUBIND_BENCH_LIB_GPU_H
 
@@ -6,26 +6,10 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "gpu/core/gpu_types.h"
-
-struct gpu_driver {
-    void *library;
-#define X(name, arguments) int(*name) arguments;
-    GPU_DRIVER_FUNCTIONS(X)
-    GPU_DRIVER_MEASURE_FUNCTIONS(X)
-#undef X
-    /* NULL where the driver has none. */
-#define X(name, arguments) int(*name) arguments;
-    GPU_DRIVER_GRAPH_FUNCTIONS(X)
-#undef X
-    /* For display; NULL where the driver has none. */
-    int (*cuDeviceGetName)(char *, int, int);
-    int (*cuDriverGetVersion)(int *);
-};
+#include "gpu/core/gpu_calls.h"
 
 /* Zero-initialised: no GPU. */
 struct bench_gpu {
-    struct gpu_driver driver;
     int device;
     gpu_context context;
     bool entered;         /* it is on the thread's context stack */
@@ -38,8 +22,6 @@ struct bench_gpu {
 /* Makes the primary context of a device current: of the one that gpubind chose for this rank, or of
  * number `local` modulo the visible ones. On failure gpu is zeroed. */
 int gpu_open(struct bench_gpu *gpu, int local, struct gpubind_error *err);
-/* The number of visible GPUs; 0 is no error. */
-int gpu_count(int *n, struct gpubind_error *err);
 /* The same for the visible GPU of that number. */
 int gpu_open_number(struct bench_gpu *gpu, int number, struct gpubind_error *err);
 /* Makes the context of this GPU current. */
@@ -47,19 +29,19 @@ int gpu_use(const struct bench_gpu *gpu, struct gpubind_error *err);
 /* Call once per open. Restores the context that was current before. */
 void gpu_close(struct bench_gpu *gpu);
 
-int gpu_alloc(const struct bench_gpu *gpu, size_t nbytes, void **at, struct gpubind_error *err);
-void gpu_free(const struct bench_gpu *gpu, void *at);
+/* On the GPU whose context is current. */
+int gpu_alloc(size_t nbytes, void **at, struct gpubind_error *err);
+void gpu_free(void *at);
 /* Page-locked host memory. */
-int gpu_alloc_host(const struct bench_gpu *gpu, size_t nbytes, void **at,
-                   struct gpubind_error *err);
-void gpu_free_host(const struct bench_gpu *gpu, void *at, size_t nbytes);
+int gpu_alloc_host(size_t nbytes, void **at, struct gpubind_error *err);
+void gpu_free_host(void *at, size_t nbytes);
 /* Synchronous copies between host and device. */
 int gpu_upload(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
                struct gpubind_error *err);
 int gpu_download(const struct bench_gpu *gpu, void *to, const void *from, size_t nbytes,
                  struct gpubind_error *err);
 /* "TEXT: error 2 (CUDA_ERROR_OUT_OF_MEMORY)" unless status is GPU_OK. */
-int gpu_check(const struct bench_gpu *gpu, int status, const char *text, struct gpubind_error *err);
+int gpu_check(int status, const char *text, struct gpubind_error *err);
 
 static inline gpu_address address_of(const void *at)
 {

@@ -16,51 +16,49 @@ int kernels_open(const struct bench_gpu *gpu, struct kernels *kernels, struct gp
         return BENCH_CANNOT;
     }
     kernels->gpu = gpu;
-    status = gpu->driver.cuModuleLoadData(&kernels->module, bench_kernel_image);
+    status = gpu_module_load(&kernels->module, bench_kernel_image);
     if (status == GPU_OK)
-        status = gpu->driver.cuDeviceGetAttribute(&kernels->processors,
-                                                  GPU_ATTRIBUTE_MULTIPROCESSORS, gpu->device);
+        status = gpu_device_attribute(&kernels->processors, GPU_ATTRIBUTE_MULTIPROCESSORS,
+                                      gpu->device);
     if (status == GPU_OK)
-        status = gpu->driver.cuDeviceGetAttribute(&kernels->major, GPU_ATTRIBUTE_COMPUTE_MAJOR,
-                                                  gpu->device);
-    if (gpu_check(gpu, status, "the kernels cannot be loaded", err) < 0)
+        status = gpu_device_attribute(&kernels->major, GPU_ATTRIBUTE_COMPUTE_MAJOR, gpu->device);
+    if (gpu_check(status, "the kernels cannot be loaded", err) < 0)
         return BENCH_CANNOT;
-    return gpu_alloc(gpu, sizeof(uint64_t), &kernels->count, err);
+    return gpu_alloc(sizeof(uint64_t), &kernels->count, err);
 }
 
 void kernels_close(struct kernels *kernels)
 {
     if (!kernels->gpu)
         return;
-    gpu_free(kernels->gpu, kernels->count);
+    gpu_free(kernels->count);
     if (kernels->module)
-        kernels->gpu->driver.cuModuleUnload(kernels->module);
+        gpu_module_unload(kernels->module);
     memset(kernels, 0, sizeof *kernels);
 }
 
 int kernels_run(const struct kernels *kernels, const struct launch *launch, int n, double *seconds,
                 struct gpubind_error *err)
 {
-    const struct gpu_driver *driver = &kernels->gpu->driver;
     gpu_stream stream = kernels->gpu->stream[0];
     gpu_function kernel;
     char text[80];
     double from = 0;
-    int status = driver->cuModuleGetFunction(&kernel, kernels->module, launch->name);
+    int status = gpu_module_function(&kernel, kernels->module, launch->name);
 
     if (status == GPU_OK)
-        status = driver->cuStreamSynchronize(stream);
+        status = gpu_stream_synchronize(stream);
     from = seconds_now();
     for (int i = 0; i < n && status == GPU_OK; i++)
-        status = driver->cuLaunchKernel(kernel, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
-                                        stream, launch->parameters, NULL);
+        status = gpu_kernel_launch(kernel, launch->blocks, 1, 1, launch->threads, 1, 1, 0, stream,
+                                   launch->parameters, NULL);
     if (status == GPU_OK)
-        status = driver->cuStreamSynchronize(stream);
+        status = gpu_stream_synchronize(stream);
     if (seconds)
         *seconds = (seconds_now() - from) / n;
     snprintf(text, sizeof text, "%s, %u blocks of %u threads", launch->name, launch->blocks,
              launch->threads);
-    return gpu_check(kernels->gpu, status, text, err);
+    return gpu_check(status, text, err);
 }
 
 int kernels_time(const struct kernels *kernels, const struct launch *launch, int time_ms,

@@ -112,8 +112,8 @@ static int read_gpu(int number, struct peaks *peaks, struct gpubind_error *err)
 
     if (gpu_open_number(&gpu, number, err) < 0)
         return -1;
-    gpu.driver.cuDeviceGetAttribute(&clock, GPU_ATTRIBUTE_MEMORY_CLOCK, gpu.device);
-    gpu.driver.cuDeviceGetAttribute(&bits, GPU_ATTRIBUTE_MEMORY_BUS, gpu.device);
+    gpu_device_attribute(&clock, GPU_ATTRIBUTE_MEMORY_CLOCK, gpu.device);
+    gpu_device_attribute(&bits, GPU_ATTRIBUTE_MEMORY_BUS, gpu.device);
     machine_add_gpu("", &gpu, &name);
     snprintf(peaks->gpu[number].name, sizeof peaks->gpu[number].name, "%s",
              name.bytes ? name.bytes : "");
@@ -131,7 +131,7 @@ int peaks_read(int local, struct peaks *peaks, struct gpubind_error *err)
     int n;
 
     memset(peaks, 0, sizeof *peaks);
-    if (gpu_count(&n, err) < 0)
+    if (gpu_visible(&n, err) < 0)
         return -1;
     for (int i = 0; i < n && i < PEAKS_MAX_GPUS; i++) {
         if (read_gpu(i, peaks, err) < 0)

@@ -15,17 +15,16 @@ struct offer {
 
 static bool open_remote(struct pt2pt *pt2pt)
 {
-    const struct gpu_driver *driver = &pt2pt->gpu.driver;
     struct offer mine, theirs;
     gpu_address remote = 0;
 
     memset(&mine, 0, sizeof mine);
     mine.good = pt2pt->has_gpu && pt2pt->ranks.one_node &&
-                driver->cuIpcGetMemHandle(&mine.handle, address_of(pt2pt->in.at)) == GPU_OK;
+                gpu_ipc_export(&mine.handle, address_of(pt2pt->in.at)) == GPU_OK;
     MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, pt2pt->ranks.peer, BENCH_TAG, &theirs, sizeof theirs,
                  MPI_BYTE, pt2pt->ranks.peer, BENCH_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!mine.good || !theirs.good ||
-        driver->cuIpcOpenMemHandle_v2(&remote, theirs.handle, GPU_IPC_LAZY_PEER) != GPU_OK)
+        gpu_ipc_open(&remote, theirs.handle, GPU_IPC_LAZY_PEER) != GPU_OK)
         return false;
     pt2pt->copier.remote = (unsigned char *)(uintptr_t)remote;
     return true;
@@ -47,7 +46,7 @@ static bool open_host(struct pt2pt *pt2pt)
     for (int i = 0; i < 2; i++) {
         void *at;
 
-        if (gpu_alloc_host(&pt2pt->gpu, copier->host_nbytes, &at, &err) < 0)
+        if (gpu_alloc_host(copier->host_nbytes, &at, &err) < 0)
             return false;
         copier->host[i] = at;
     }
@@ -97,32 +96,32 @@ void copier_close(struct pt2pt *pt2pt)
     struct copier *copier = &pt2pt->copier;
 
     if (copier->remote)
-        pt2pt->gpu.driver.cuIpcCloseMemHandle(address_of(copier->remote));
+        gpu_ipc_close(address_of(copier->remote));
     for (int i = 0; i < 2; i++)
         if (copier->host[i])
-            gpu_free_host(&pt2pt->gpu, copier->host[i], copier->host_nbytes);
+            gpu_free_host(copier->host[i], copier->host_nbytes);
     memset(copier, 0, sizeof *copier);
 }
 
-static void check(const struct pt2pt *pt2pt, int status)
+static void check(int status)
 {
     struct gpubind_error err;
 
-    if (gpu_check(&pt2pt->gpu, status, "a bare copy failed", &err) < 0)
+    if (gpu_check(status, "a bare copy failed", &err) < 0)
         ranks_die("%s", err.text);
 }
 
 static void synchronize(const struct pt2pt *pt2pt, int stream)
 {
-    check(pt2pt, pt2pt->gpu.driver.cuStreamSynchronize(pt2pt->gpu.stream[stream]));
+    check(gpu_stream_synchronize(pt2pt->gpu.stream[stream]));
 }
 
 static void to_peer(const struct pt2pt *pt2pt, size_t offset, size_t nbytes)
 {
     gpu_address to = address_of(pt2pt->copier.remote + offset);
 
-    check(pt2pt, pt2pt->gpu.driver.cuMemcpyDtoDAsync_v2(to, address_of(pt2pt->out.at + offset),
-                                                        nbytes, pt2pt->gpu.stream[0]));
+    check(gpu_copy_device_async(to, address_of(pt2pt->out.at + offset), nbytes,
+                                pt2pt->gpu.stream[0]));
 }
 
 /* The host buffer has fewer slots, which are reused sooner. */
@@ -138,16 +137,16 @@ static void to_host(const struct pt2pt *pt2pt, const struct task *task, size_t o
 {
     void *to = host_place(pt2pt, task, 0, offset);
 
-    check(pt2pt, pt2pt->gpu.driver.cuMemcpyDtoHAsync_v2(to, address_of(pt2pt->out.at + offset),
-                                                        task->nbytes, pt2pt->gpu.stream[0]));
+    check(gpu_download_async(to, address_of(pt2pt->out.at + offset), task->nbytes,
+                             pt2pt->gpu.stream[0]));
 }
 
 static void from_host(const struct pt2pt *pt2pt, const struct task *task, size_t offset)
 {
     const void *from = host_place(pt2pt, task, 1, offset);
 
-    check(pt2pt, pt2pt->gpu.driver.cuMemcpyHtoDAsync_v2(address_of(pt2pt->in.at + offset), from,
-                                                        task->nbytes, pt2pt->gpu.stream[1]));
+    check(gpu_upload_async(address_of(pt2pt->in.at + offset), from, task->nbytes,
+                           pt2pt->gpu.stream[1]));
 }
 
 /* Between two GPUs each rank copies what it sends. */

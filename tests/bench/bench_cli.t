@@ -125,7 +125,7 @@ rejects 2 '--ceiling peer goes with --buffers dd' --ceiling peer --buffers dh
 }
 CUDA_VISIBLE_DEVICES=
 export CUDA_VISIBLE_DEVICES
-rejects 2 'rank 0: no \(GPU is visible\|CUDA driver\)' --api mpi --force
+rejects 2 'rank 0: \(no GPU is visible\|there is no CUDA driver\)' --api mpi --force
 unset CUDA_VISIBLE_DEVICES
 
 # ---- what it prints

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@ static bool find_functions(struct cuda_driver *driver, struct gpubind_error *err
 /* POSIX lets dlsym's result stand for a function. */
 #define X(name, arguments) *(void **)&driver->name = dlsym(driver->object, #name);
     CUDA_FUNCTIONS(X)
+    CUDA_MEASURE_FUNCTIONS(X)
     CUDA_OPTIONAL_FUNCTIONS(X)
+    CUDA_OPTIONAL_MEASURE_FUNCTIONS(X)
 #undef X
 #define X(name, arguments)                                                 \
     if (!driver->name) {                                                   \
@@ -18,6 +21,7 @@ static bool find_functions(struct cuda_driver *driver, struct gpubind_error *err
         return false;                                                      \
     }
     CUDA_FUNCTIONS(X)
+    CUDA_MEASURE_FUNCTIONS(X)
 #undef X
     return true;
 }
@@ -38,10 +42,92 @@ bool cuda_driver_open(struct cuda_driver *driver, struct gpubind_error *err)
     return open_driver(driver, 0, err);
 }
 
-bool cuda_driver_join(struct cuda_driver *driver)
+/* ---- the driver of this process */
+
+static struct cuda_driver opened;
+static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
+
+static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
 {
-    return open_driver(driver, RTLD_NOLOAD, NULL);
+    (void)size;
+    *(unsigned long long *)loads = info->dlpi_adds;
+    return 1; /* every object has the same count */
 }
+
+/* Programs without CUDA ask at every call, so the driver is looked for only after another shared
+ * object was loaded. */
+static bool join(void)
+{
+    static unsigned long long looked_at;
+    unsigned long long loads = 0;
+
+    dl_iterate_phdr(count_loads, &loads);
+    if (loads == looked_at)
+        return false;
+    looked_at = loads;
+    return open_driver(&opened, RTLD_NOLOAD, NULL);
+}
+
+const struct cuda_driver *gpu_driver(void)
+{
+    int count;
+
+    if (state == FOUND)
+        return &opened;
+    if (state == ABSENT && !join())
+        return NULL;
+    state = JOINED;
+    if (opened.cuDeviceGetCount(&count) != GPU_OK)
+        return NULL;
+    state = FOUND;
+    return &opened;
+}
+
+bool gpu_driver_is_known(void)
+{
+    return state == FOUND;
+}
+
+int gpu_error(int status, const char *what, struct gpubind_error *err)
+{
+    const char *name = NULL;
+
+    if (status == GPU_CAPTURE_IMPLICIT || status == GPU_CAPTURE_UNSUPPORTED)
+        return error_set(err, "%s: not possible while a stream is being captured", what);
+    if (opened.cuGetErrorName(status, &name) != GPU_OK || !name)
+        return error_set(err, "%s: CUDA error %d", what, status);
+    return error_set(err, "%s: %s", what, name);
+}
+
+int gpu_visible(int *n, struct gpubind_error *err)
+{
+    int status;
+
+    *n = 0;
+    if (!gpu_driver()) {
+        if (!cuda_driver_open(&opened, err))
+            return -1;
+        status = opened.cuInit(0);
+        if (status == GPU_NO_DEVICE)
+            return 0;
+        if (status != GPU_OK)
+            return gpu_error(status, "CUDA cannot be initialised", err);
+        state = FOUND;
+    }
+    status = opened.cuDeviceGetCount(n);
+    return status == GPU_OK ? 0 : gpu_error(status, "the GPUs cannot be counted", err);
+}
+
+int gpu_start(struct gpubind_error *err)
+{
+    int n;
+
+    if (gpu_visible(&n, err) < 0)
+        return -1;
+    return state == FOUND ? 0 : gpu_error(GPU_NO_DEVICE, "CUDA cannot be initialised", err);
+}
+
+/* ---- devices */
 
 /* The 8-4-4-4-12 digits. The driver does not say whether a device is an instance,
  * so the prefix is left to the reader. */

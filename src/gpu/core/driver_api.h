@@ -244,7 +244,7 @@ struct CUgraphExec_st;
     X(cuMemExportToShareableHandle, (void *, unsigned long long, int, unsigned long long))        \
     X(cuMemImportFromShareableHandle, (unsigned long long *, void *, int))
 
-/* What gpubind-bench calls beside the first list. */
+/* What gpubind-bench calls beside these; every driver since CUDA 11.4 has them. */
 #define CUDA_MEASURE_FUNCTIONS(X)                                                           \
     X(cuDeviceGetP2PAttribute, (int *, int, int, int))                                      \
     X(cuCtxDisablePeerAccess, (struct CUctx_st *))                                          \
@@ -252,8 +252,10 @@ struct CUgraphExec_st;
     X(cuMemcpyPeerAsync, (cuda_address, struct CUctx_st *, cuda_address, struct CUctx_st *, \
                           size_t, struct CUstream_st *))
 
-/* The same, where graphs are measured; NULL where the driver has none. */
-#define CUDA_GRAPH_FUNCTIONS(X)                                            \
+/* The same, where the driver has them. */
+#define CUDA_OPTIONAL_MEASURE_FUNCTIONS(X)                                 \
+    X(cuDeviceGetName, (char *, int, int))                                 \
+    X(cuDriverGetVersion, (int *))                                         \
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                \
     X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))    \
     X(cuGraphInstantiateWithFlags,                                         \

@@ -1,153 +1,112 @@
-/* The driver's calls by names of no vendor, for the folders above src/gpu. All return an enum
- * gpu_result; src/gpu/README.md says which of them wait for what. gpu_driver is not NULL. */
+/* The driver's calls by names of no vendor, for the folders above src/gpu and for gpubind-bench: a
+ * row for each, whose arguments are those of the driver's function in driver_api.h. All return an
+ * enum gpu_result; src/gpu/README.md says which of them wait for what. gpu_driver is not NULL. */
 #ifndef GPUBIND_GPU_CORE_GPU_CALLS_H
 #define GPUBIND_GPU_CORE_GPU_CALLS_H
 
-#include "gpu/core/gpu_context.h"
+#include "gpu/core/driver.h"
 
-static inline int gpu_device_count(int *n)
-{
-    return gpu_driver()->cuDeviceGetCount(n);
-}
+/* Devices. */
+#define gpu_device_count (gpu_driver()->cuDeviceGetCount)
+#define gpu_device_get (gpu_driver()->cuDeviceGet)
+#define gpu_device_pci (gpu_driver()->cuDeviceGetPCIBusId)
+#define gpu_device_attribute (gpu_driver()->cuDeviceGetAttribute)
+#define gpu_device_memory (gpu_driver()->cuDeviceTotalMem_v2)
+#define gpu_device_reaches (gpu_driver()->cuDeviceCanAccessPeer)
+#define gpu_device_pair (gpu_driver()->cuDeviceGetP2PAttribute)
 
-static inline int gpu_device_pci(char *pci, int size, int device)
-{
-    return gpu_driver()->cuDeviceGetPCIBusId(pci, size, device);
-}
+/* NULL where the driver has none. */
+#define gpu_device_name (gpu_driver()->cuDeviceGetName)
+#define gpu_driver_version (gpu_driver()->cuDriverGetVersion)
 
-static inline int gpu_context_current(gpu_context *context)
-{
-    return gpu_driver()->cuCtxGetCurrent(context);
-}
+#define gpu_error_name (gpu_driver()->cuGetErrorName)
 
-/* Of the current context. */
-static inline int gpu_context_device(int *device)
-{
-    return gpu_driver()->cuCtxGetDevice(device);
-}
+/* The current context; the primary one of a device. */
+#define gpu_context_current (gpu_driver()->cuCtxGetCurrent)
+#define gpu_context_device (gpu_driver()->cuCtxGetDevice)
+#define gpu_context_retain (gpu_driver()->cuDevicePrimaryCtxRetain)
+#define gpu_context_push (gpu_driver()->cuCtxPushCurrent_v2)
+#define gpu_context_pop (gpu_driver()->cuCtxPopCurrent_v2)
+#define gpu_context_enable_peer (gpu_driver()->cuCtxEnablePeerAccess)
+#define gpu_context_disable_peer (gpu_driver()->cuCtxDisablePeerAccess)
 
-static inline int gpu_mem_alloc(gpu_address *at, size_t nbytes)
-{
-    return gpu_driver()->cuMemAlloc_v2(at, nbytes);
-}
+/* Memory. */
+#define gpu_mem_alloc (gpu_driver()->cuMemAlloc_v2)
+#define gpu_mem_free (gpu_driver()->cuMemFree_v2)
+#define gpu_host_register (gpu_driver()->cuMemHostRegister_v2)
+#define gpu_host_unregister (gpu_driver()->cuMemHostUnregister)
+#define gpu_ipc_export (gpu_driver()->cuIpcGetMemHandle)
+#define gpu_ipc_open (gpu_driver()->cuIpcOpenMemHandle_v2)
+#define gpu_ipc_close (gpu_driver()->cuIpcCloseMemHandle)
 
-static inline int gpu_host_register(void *at, size_t nbytes, unsigned flags)
-{
-    return gpu_driver()->cuMemHostRegister_v2(at, nbytes, flags);
-}
+/* Copies: between any two, from and to the host, within a device, between two devices. */
+#define gpu_copy_async (gpu_driver()->cuMemcpyAsync)
+#define gpu_upload_async (gpu_driver()->cuMemcpyHtoDAsync_v2)
+#define gpu_download_async (gpu_driver()->cuMemcpyDtoHAsync_v2)
+#define gpu_copy_device_async (gpu_driver()->cuMemcpyDtoDAsync_v2)
+#define gpu_copy_peer_async (gpu_driver()->cuMemcpyPeerAsync)
+#define gpu_memset_async (gpu_driver()->cuMemsetD8Async)
 
-static inline int gpu_host_unregister(void *at)
-{
-    return gpu_driver()->cuMemHostUnregister(at);
-}
+/* Streams and events. */
+#define gpu_stream_create (gpu_driver()->cuStreamCreate)
+#define gpu_stream_destroy (gpu_driver()->cuStreamDestroy_v2)
+#define gpu_stream_synchronize (gpu_driver()->cuStreamSynchronize)
+#define gpu_stream_is_capturing (gpu_driver()->cuStreamIsCapturing)
+#define gpu_stream_context (gpu_driver()->cuStreamGetCtx)
+#define gpu_stream_wait_event (gpu_driver()->cuStreamWaitEvent)
+#define gpu_event_create (gpu_driver()->cuEventCreate)
+#define gpu_event_destroy (gpu_driver()->cuEventDestroy_v2)
+#define gpu_event_record (gpu_driver()->cuEventRecord)
+#define gpu_event_query (gpu_driver()->cuEventQuery)
+#define gpu_event_elapsed (gpu_driver()->cuEventElapsedTime)
 
-static inline int gpu_memset_async(gpu_address at, unsigned char value, size_t nbytes,
-                                   gpu_stream stream)
-{
-    return gpu_driver()->cuMemsetD8Async(at, value, nbytes, stream);
-}
+/* Waits of streams for flags in memory, and their writes; see gpu_has_wait32 and the others below. */
+#define gpu_stream_wait32 (gpu_driver()->cuStreamWaitValue32_v2)
+#define gpu_stream_write32 (gpu_driver()->cuStreamWriteValue32_v2)
+#define gpu_stream_wait64 (gpu_driver()->cuStreamWaitValue64_v2)
+#define gpu_stream_write64 (gpu_driver()->cuStreamWriteValue64_v2)
 
-static inline int gpu_upload_async(gpu_address to, const void *from, size_t nbytes,
-                                   gpu_stream stream)
-{
-    return gpu_driver()->cuMemcpyHtoDAsync_v2(to, from, nbytes, stream);
-}
+/* Kernels. */
+#define gpu_module_load (gpu_driver()->cuModuleLoadData)
+#define gpu_module_unload (gpu_driver()->cuModuleUnload)
+#define gpu_module_function (gpu_driver()->cuModuleGetFunction)
+#define gpu_kernel_launch (gpu_driver()->cuLaunchKernel)
 
-static inline int gpu_copy_async(gpu_address to, gpu_address from, size_t nbytes, gpu_stream stream)
-{
-    return gpu_driver()->cuMemcpyAsync(to, from, nbytes, stream);
-}
+/* Graphs, where gpu_has_graphs. */
+#define gpu_capture_begin (gpu_driver()->cuStreamBeginCapture_v2)
+#define gpu_capture_end (gpu_driver()->cuStreamEndCapture)
+#define gpu_graph_instantiate (gpu_driver()->cuGraphInstantiateWithFlags)
+#define gpu_graph_launch (gpu_driver()->cuGraphLaunch)
+#define gpu_graph_destroy (gpu_driver()->cuGraphDestroy)
+#define gpu_graph_exec_destroy (gpu_driver()->cuGraphExecDestroy)
 
-static inline int gpu_stream_create(gpu_stream *stream, unsigned flags)
-{
-    return gpu_driver()->cuStreamCreate(stream, flags);
-}
-
-static inline int gpu_stream_destroy(gpu_stream stream)
-{
-    return gpu_driver()->cuStreamDestroy_v2(stream);
-}
-
-static inline int gpu_stream_synchronize(gpu_stream stream)
-{
-    return gpu_driver()->cuStreamSynchronize(stream);
-}
-
-static inline int gpu_stream_is_capturing(gpu_stream stream, int *capturing)
-{
-    return gpu_driver()->cuStreamIsCapturing(stream, capturing);
-}
-
-static inline int gpu_stream_context(gpu_stream stream, gpu_context *context)
-{
-    return gpu_driver()->cuStreamGetCtx(stream, context);
-}
-
-static inline int gpu_event_create(gpu_event *event, unsigned flags)
-{
-    return gpu_driver()->cuEventCreate(event, flags);
-}
-
-static inline int gpu_event_destroy(gpu_event event)
-{
-    return gpu_driver()->cuEventDestroy_v2(event);
-}
-
-static inline int gpu_event_record(gpu_event event, gpu_stream stream)
-{
-    return gpu_driver()->cuEventRecord(event, stream);
-}
-
-static inline int gpu_event_query(gpu_event event)
-{
-    return gpu_driver()->cuEventQuery(event);
-}
-
-/* Streams can wait for flags of 32 bits and write them, */
+/* What not all drivers have: waits and writes of flags of 32 bits, */
 static inline bool gpu_has_wait32(void)
 {
-    return gpu_driver()->cuStreamWaitValue32_v2 && gpu_driver()->cuStreamWriteValue32_v2;
-}
-
-static inline int gpu_stream_wait32(gpu_stream stream, gpu_address flag, uint32_t value,
-                                    unsigned flags)
-{
-    return gpu_driver()->cuStreamWaitValue32_v2(stream, flag, value, flags);
-}
-
-static inline int gpu_stream_write32(gpu_stream stream, gpu_address flag, uint32_t value,
-                                     unsigned flags)
-{
-    return gpu_driver()->cuStreamWriteValue32_v2(stream, flag, value, flags);
+    return gpu_stream_wait32 && gpu_stream_write32;
 }
 
 /* of 64 bits, */
 static inline bool gpu_has_write64(void)
 {
-    return gpu_driver()->cuStreamWriteValue64_v2;
+    return gpu_stream_write64;
 }
 
 static inline bool gpu_has_wait64(void)
 {
-    return gpu_driver()->cuStreamWaitValue64_v2 && gpu_has_write64();
+    return gpu_stream_wait64 && gpu_has_write64();
 }
 
-static inline int gpu_stream_wait64(gpu_stream stream, gpu_address flag, uint64_t value,
-                                    unsigned flags)
-{
-    return gpu_driver()->cuStreamWaitValue64_v2(stream, flag, value, flags);
-}
-
-static inline int gpu_stream_write64(gpu_stream stream, gpu_address flag, uint64_t value,
-                                     unsigned flags)
-{
-    return gpu_driver()->cuStreamWriteValue64_v2(stream, flag, value, flags);
-}
-
-/* and several of them at once. */
+/* several of them at once, */
 static inline bool gpu_has_batched_memops(void)
 {
     return gpu_driver()->cuStreamBatchMemOp_v2;
+}
+
+/* and graphs. */
+static inline bool gpu_has_graphs(void)
+{
+    return gpu_graph_launch && gpu_graph_instantiate;
 }
 
 #endif

@@ -1,84 +1,19 @@
 #include "gpu/core/gpu_context.h"
 
-#include <link.h>
 #include <stdlib.h>
 
 #include "gpu/core/events.h"
 #include "gpu/core/kernels.h"
 
-static struct cuda_driver driver;
-static enum { ABSENT, JOINED, FOUND } state; /* FOUND: and initialised */
 static struct gpu *gpus, *dead;
 static void (*context_destroyed)(const struct gpu *);
-
-static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
-{
-    (void)size;
-    *(unsigned long long *)loads = info->dlpi_adds;
-    return 1; /* every object has the same count */
-}
-
-/* Programs without CUDA ask at every call, so the driver is looked for only after another shared
- * object was loaded. */
-static bool join(void)
-{
-    static unsigned long long looked_at;
-    unsigned long long loads = 0;
-
-    dl_iterate_phdr(count_loads, &loads);
-    if (loads == looked_at)
-        return false;
-    looked_at = loads;
-    return cuda_driver_join(&driver);
-}
-
-const struct cuda_driver *gpu_driver(void)
-{
-    int count;
-
-    if (state == FOUND)
-        return &driver;
-    if (state == ABSENT && !join())
-        return NULL;
-    state = JOINED;
-    if (driver.cuDeviceGetCount(&count) != GPU_OK)
-        return NULL;
-    state = FOUND;
-    return &driver;
-}
-
-int gpu_error(int status, const char *what, struct gpubind_error *err)
-{
-    const char *name = NULL;
-
-    if (status == GPU_CAPTURE_IMPLICIT || status == GPU_CAPTURE_UNSUPPORTED)
-        return error_set(err, "%s: not possible while a stream is being captured", what);
-    if (driver.cuGetErrorName(status, &name) != GPU_OK || !name)
-        return error_set(err, "%s: CUDA error %d", what, status);
-    return error_set(err, "%s: %s", what, name);
-}
-
-int gpu_start(struct gpubind_error *err)
-{
-    int status;
-
-    if (gpu_driver())
-        return 0;
-    if (!cuda_driver_open(&driver, err))
-        return -1;
-    status = driver.cuInit(0);
-    if (status != GPU_OK)
-        return gpu_error(status, "CUDA cannot be initialised", err);
-    state = FOUND;
-    return 0;
-}
 
 /* Drivers before CUDA 12 give contexts no numbers. */
 static bool is_same(const struct gpu *gpu)
 {
     unsigned long long id = 0;
 
-    return gpu->id == 0 || (driver.cuCtxGetId(gpu->context, &id) == GPU_OK && id == gpu->id);
+    return gpu->id == 0 || (gpu_driver()->cuCtxGetId(gpu->context, &id) == GPU_OK && id == gpu->id);
 }
 
 bool gpu_is_dead(const struct gpu *gpu)
@@ -118,7 +53,7 @@ struct gpu *gpu_first(void)
 bool gpu_is_capturing(const struct gpu *gpu)
 {
     bool entered = gpu_enter(gpu);
-    int capturing = 0, status = driver.cuStreamIsCapturing(GPU_LEGACY_STREAM, &capturing);
+    int capturing = 0, status = gpu_driver()->cuStreamIsCapturing(GPU_LEGACY_STREAM, &capturing);
 
     gpu_leave(entered);
     return status == GPU_CAPTURE_IMPLICIT || capturing;
@@ -132,7 +67,7 @@ bool gpu_is_idle(const struct gpu *gpu)
     if (gpu_is_capturing(gpu))
         return false;
     entered = gpu_enter(gpu);
-    idle = driver.cuStreamQuery(GPU_LEGACY_STREAM) != GPU_NOT_READY;
+    idle = gpu_driver()->cuStreamQuery(GPU_LEGACY_STREAM) != GPU_NOT_READY;
     gpu_leave(entered);
     return idle;
 }
@@ -140,7 +75,7 @@ bool gpu_is_idle(const struct gpu *gpu)
 bool gpu_is_lost(const struct gpu *gpu)
 {
     const bool entered = gpu_enter(gpu);
-    const int status = driver.cuStreamQuery(gpu->streams[GPU_IN]);
+    const int status = gpu_driver()->cuStreamQuery(gpu->streams[GPU_IN]);
 
     gpu_leave(entered);
     return status != GPU_OK && status != GPU_NOT_READY;
@@ -166,7 +101,7 @@ int gpu_suspend_capture(void)
 {
     int mode = GPU_CAPTURE_RELAXED;
 
-    if (state != FOUND || driver.cuThreadExchangeStreamCaptureMode(&mode) != GPU_OK)
+    if (!gpu_driver_is_known() || gpu_driver()->cuThreadExchangeStreamCaptureMode(&mode) != GPU_OK)
         return -1;
     return mode;
 }
@@ -174,15 +109,15 @@ int gpu_suspend_capture(void)
 void gpu_resume_capture(int mode)
 {
     if (mode >= 0)
-        driver.cuThreadExchangeStreamCaptureMode(&mode);
+        gpu_driver()->cuThreadExchangeStreamCaptureMode(&mode);
 }
 
 bool gpu_enter(const struct gpu *gpu)
 {
     gpu_context current = NULL;
 
-    driver.cuCtxGetCurrent(&current);
-    return current != gpu->context && driver.cuCtxPushCurrent_v2(gpu->context) == GPU_OK;
+    gpu_driver()->cuCtxGetCurrent(&current);
+    return current != gpu->context && gpu_driver()->cuCtxPushCurrent_v2(gpu->context) == GPU_OK;
 }
 
 void gpu_leave(bool entered)
@@ -190,7 +125,7 @@ void gpu_leave(bool entered)
     gpu_context ours;
 
     if (entered)
-        driver.cuCtxPopCurrent_v2(&ours);
+        gpu_driver()->cuCtxPopCurrent_v2(&ours);
 }
 
 /* Creates what the driver cannot create while a thread of the application waits in it. */
@@ -200,7 +135,7 @@ static int prepare(struct gpu *gpu, struct gpubind_error *err)
     int status = GPU_OK;
 
     for (int i = 0; i < GPU_STREAMS && status == GPU_OK; i++)
-        status = driver.cuStreamCreate(&gpu->streams[i], GPU_STREAM_NON_BLOCKING);
+        status = gpu_driver()->cuStreamCreate(&gpu->streams[i], GPU_STREAM_NON_BLOCKING);
     if (status == GPU_OK)
         events_prepare(gpu);
     gpu_leave(entered);
@@ -211,7 +146,7 @@ static int attribute_of(int ordinal, int attribute)
 {
     int value = 0;
 
-    return driver.cuDeviceGetAttribute(&value, attribute, ordinal) == GPU_OK ? value : 0;
+    return gpu_driver()->cuDeviceGetAttribute(&value, attribute, ordinal) == GPU_OK ? value : 0;
 }
 
 static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
@@ -226,7 +161,7 @@ static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
     gpu->context = context;
     gpu->ordinal = ordinal;
     gpu->retained = retained;
-    if (driver.cuCtxGetId && driver.cuCtxGetId(context, &gpu->id) != GPU_OK)
+    if (gpu_driver()->cuCtxGetId && gpu_driver()->cuCtxGetId(context, &gpu->id) != GPU_OK)
         gpu->id = 0;
     gpu->multiprocessors = attribute_of(ordinal, GPU_ATTRIBUTE_MULTIPROCESSORS);
     gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
@@ -259,7 +194,7 @@ static struct gpu *primary_gpu(int ordinal, struct gpubind_error *err)
     for (gpu = gpus; gpu; gpu = gpu->next)
         if (gpu->ordinal == ordinal && gpu->retained)
             return gpu;
-    status = driver.cuDevicePrimaryCtxRetain(&context, ordinal);
+    status = gpu_driver()->cuDevicePrimaryCtxRetain(&context, ordinal);
     if (status != GPU_OK) {
         gpu_error(status, "the context of a GPU cannot be had", err);
         return NULL;
@@ -277,8 +212,8 @@ static gpu_context current_context(int ordinal, int *device)
 {
     gpu_context context = NULL;
 
-    if (driver.cuCtxGetCurrent(&context) != GPU_OK || !context ||
-        driver.cuCtxGetDevice(device) != GPU_OK)
+    if (gpu_driver()->cuCtxGetCurrent(&context) != GPU_OK || !context ||
+        gpu_driver()->cuCtxGetDevice(device) != GPU_OK)
         return NULL;
     return ordinal < 0 || ordinal == *device ? context : NULL;
 }
@@ -321,7 +256,7 @@ struct gpu *gpu_current(struct gpubind_error *err)
     context = current_context(-1, &device);
     if (context)
         return gpu_of(context, device, err);
-    if (driver.cuDeviceGetCount(&count) != GPU_OK || count < 1) {
+    if (gpu_driver()->cuDeviceGetCount(&count) != GPU_OK || count < 1) {
         error_set(err, "this rank sees no GPU");
         return NULL;
     }
@@ -335,7 +270,7 @@ void gpu_stop(void)
     gpus_find_dead();
     while ((gpu = dead)) {
         if (gpu->retained)
-            driver.cuDevicePrimaryCtxRelease_v2(gpu->ordinal);
+            gpu_driver()->cuDevicePrimaryCtxRelease_v2(gpu->ordinal);
         dead = gpu->next;
         free(gpu);
     }
@@ -345,13 +280,13 @@ void gpu_stop(void)
         if (gpu->agent_ops)
             gpu->agent_ops->stop(gpu);
         for (int i = 0; i < GPU_STREAMS; i++) {
-            driver.cuStreamSynchronize(gpu->streams[i]);
-            driver.cuStreamDestroy_v2(gpu->streams[i]);
+            gpu_driver()->cuStreamSynchronize(gpu->streams[i]);
+            gpu_driver()->cuStreamDestroy_v2(gpu->streams[i]);
         }
         kernels_unload(gpu);
         gpu_leave(entered);
         if (gpu->retained)
-            driver.cuDevicePrimaryCtxRelease_v2(gpu->ordinal);
+            gpu_driver()->cuDevicePrimaryCtxRelease_v2(gpu->ordinal);
         gpus = gpu->next;
         free(gpu);
     }

@@ -51,11 +51,6 @@ struct gpu_agent_ops {
     void (*stop)(struct gpu *gpu);
 };
 
-/* The driver, once this process uses CUDA; else NULL. Loads nothing: before the
- * application (or gpu_start) has initialised CUDA there is no GPU memory. */
-const struct cuda_driver *gpu_driver(void);
-/* Initialises CUDA when the application has not. 0, or -1 with a sentence. */
-int gpu_start(struct gpubind_error *err);
 /* The GPU of the current context; without one the primary context of the first
  * visible device. NULL with a sentence when there is no GPU. */
 struct gpu *gpu_current(struct gpubind_error *err);
@@ -125,8 +120,6 @@ void gpu_await_frees(void);
 /* Frees it at once; waits for the GPU. For the end of the library. */
 void gpu_free_now(const struct gpu *gpu, gpu_address memory);
 
-/* -1, and "WHAT: CUDA_ERROR_NAME" in err. */
-int gpu_error(int status, const char *what, struct gpubind_error *err);
 /* Destroys streams and lets go of contexts. */
 void gpu_stop(void);
 

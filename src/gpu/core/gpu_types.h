@@ -49,9 +49,4 @@ enum gpu_constant {
     GPU_WAIT_FLUSH = CUDA_WAIT_FLUSH,
 };
 
-/* For gpubind-bench, which opens the driver itself. */
-#define GPU_DRIVER_FUNCTIONS CUDA_FUNCTIONS
-#define GPU_DRIVER_MEASURE_FUNCTIONS CUDA_MEASURE_FUNCTIONS
-#define GPU_DRIVER_GRAPH_FUNCTIONS CUDA_GRAPH_FUNCTIONS
-
 #endif
