@@ -237,6 +237,19 @@ static cuda_address address(const void *at)
     return (cuda_address)(uintptr_t)at;
 }
 
+/* What a stream will free the driver copies no more; the library's kernels do. */
+static bool may_be_freed_early(void)
+{
+    return !gpu_is_simulated() || getenv("GPUBIND_SIM_KERNELS");
+}
+
+static void free_in_stream(cuda_address memory, struct CUstream_st *stream)
+{
+    if (!may_be_freed_early())
+        cuda.cuStreamSynchronize(stream);
+    cuda.cuMemFreeAsync(memory, stream);
+}
+
 /* Allocated, sent or filled, and freed, all in a stream. */
 static void life_on_stream(struct work *work, int turn)
 {
@@ -259,11 +272,11 @@ static void life_on_stream(struct work *work, int turn)
                                     work->comm, in),
              "recv_on_stream");
     if (sent != address(lives->staged.view.at))
-        cuda.cuMemFreeAsync(sent, out);
+        free_in_stream(sent, out);
     if (got == address(lives->results[turn].view.at))
         return;
     cuda.cuMemcpyDtoDAsync_v2(address(lives->results[turn].view.at), got, lives->nbytes, in);
-    cuda.cuMemFreeAsync(got, in);
+    free_in_stream(got, in);
 }
 
 static void life_begin(struct work *work, int turn)

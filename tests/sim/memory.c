@@ -162,6 +162,7 @@ int cuMemFreeAsync(cuda_address address, struct CUstream_st *handle)
         return sim_leave(CUDA_INVALID_VALUE);
     op = operation_new(CALL_cuMemFreeAsync, 0);
     op->freed.range = range;
+    range->leaving = true;
     stream_submit(stream, op);
     return sim_leave(CUDA_OK);
 }

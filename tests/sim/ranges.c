@@ -38,11 +38,18 @@ static int find_behind(uintptr_t address)
     return low;
 }
 
-struct range *range_find(uintptr_t address)
+static struct range *find_any(uintptr_t address)
 {
     int at = find_behind(address);
 
     return at < nranges && ranges[at]->start <= address ? ranges[at] : NULL;
+}
+
+struct range *range_find(uintptr_t address)
+{
+    struct range *range = find_any(address);
+
+    return range && !range->leaving ? range : NULL;
 }
 
 bool range_overlaps(uintptr_t start, size_t nbytes)
@@ -177,7 +184,7 @@ void range_remove(struct range *range)
 
 int place_find(enum sim_call call, cuda_address address, size_t nbytes, struct place *place)
 {
-    struct range *range = range_find(address);
+    struct range *range = call == CALL_cuLaunchKernel ? find_any(address) : range_find(address);
 
     place->range = NULL;
     place->bytes = (char *)(uintptr_t)address;

@@ -185,6 +185,7 @@ struct range {
     int opened; /* RANGE_IMPORTED: how often */
     int uses;   /* by queued work */
     bool dead;
+    bool leaving;     /* cuMemFreeAsync was called: only kernels can still access it */
     bool synchronous; /* CUDA_POINTER_SYNC_MEMOPS */
 };
 

@@ -11,6 +11,7 @@
 
 struct agent {
     struct agent_ring *ring; /* NULL: not started, and the driver copies */
+    char *bounce;
     gpu_address state;
     bool tried;        /* to start it */
     int nwaiting;      /* streams of the application that wait for the library */
@@ -131,7 +132,9 @@ static bool start(struct gpu *gpu, struct agent *agent, struct gpubind_error *er
     agent->state = gpu_allocate(gpu, sizeof(struct agent_state));
     if (!agent->state || zero(gpu, agent->state, sizeof(struct agent_state)) != GPU_OK)
         return false;
-    agent->ring = page_locked(sizeof *agent->ring, err);
+    agent->bounce = page_locked(AGENT_BOUNCE_BYTES, err);
+    if (agent->bounce)
+        agent->ring = page_locked(sizeof *agent->ring, err);
     if (!agent->ring)
         return false;
     agent->nwaiting = 1;
@@ -268,6 +271,11 @@ bool agent_can_access(gpu_address address)
     void *value = &type;
 
     return gpu_driver()->cuPointerGetAttributes(1, &attribute, &value, address) == GPU_OK && type;
+}
+
+char *agent_bounce(const struct gpu *gpu)
+{
+    return gpu->agent->bounce;
 }
 
 uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)

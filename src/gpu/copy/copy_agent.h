@@ -32,6 +32,9 @@ uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size
 uint32_t agent_latest(const struct gpu *gpu);
 /* A kernel can read and write there: GPU memory, or page-locked. */
 bool agent_can_access(gpu_address address);
+/* Page-locked memory for copies from and to memory that is not. */
+#define AGENT_BOUNCE_BYTES ((size_t)256 << 10)
+char *agent_bounce(const struct gpu *gpu);
 /* 1: done; 0: not yet; -1 with a sentence: the context has failed. */
 int agent_done(struct gpu *gpu, uint32_t ticket, struct gpubind_error *err);
 /* Waits for all commands. 0, or -1 with a sentence. */

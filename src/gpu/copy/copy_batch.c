@@ -1,5 +1,7 @@
 #include "gpu/copy/copy_batch.h"
 
+#include <string.h>
+
 #include "gpu/copy/copy_agent.h"
 #include "gpu/copy/copy_kernel.h"
 #include "gpu/core/events.h"
@@ -61,16 +63,30 @@ static int batch(gpu_stream stream, const struct copy *copies, int n)
                                                stream);
 }
 
-static int copy_each(gpu_stream stream, const struct copy *copies, int n)
+static int copy_one(gpu_stream stream, const struct copy *copy)
 {
     const struct cuda_driver *cuda = gpu_driver();
+
+    switch (copy->ends) {
+    case COPY_IN_GPU:
+        return cuda->cuMemcpyDtoDAsync_v2(copy->to, copy->from, copy->nbytes, stream);
+    case COPY_TO_HOST:
+        return cuda->cuMemcpyDtoHAsync_v2((void *)(uintptr_t)copy->to, copy->from, copy->nbytes,
+                                          stream);
+    case COPY_FROM_HOST:
+        return cuda->cuMemcpyHtoDAsync_v2(copy->to, (void *)(uintptr_t)copy->from, copy->nbytes,
+                                          stream);
+    default:
+        return cuda->cuMemcpyAsync(copy->to, copy->from, copy->nbytes, stream);
+    }
+}
+
+static int copy_each(gpu_stream stream, const struct copy *copies, int n)
+{
     int status = GPU_OK;
 
     for (int i = 0; i < n && status == GPU_OK; i++)
-        status = copies[i].device
-                     ? cuda->cuMemcpyDtoDAsync_v2(copies[i].to, copies[i].from, copies[i].nbytes,
-                                                  stream)
-                     : cuda->cuMemcpyAsync(copies[i].to, copies[i].from, copies[i].nbytes, stream);
+        status = copy_one(stream, &copies[i]);
     return status;
 }
 
@@ -85,7 +101,7 @@ static int start(struct gpu *gpu, gpu_stream stream, const struct copy *copies, 
         return copy_each(stream, copies, n);
     for (int i = 0; i < n; i++) {
         nbytes += copies[i].nbytes;
-        device = device && copies[i].device;
+        device = device && copies[i].ends == COPY_IN_GPU;
     }
     if (device && nbytes / (size_t)n <= KERNEL_MEAN)
         kernel = kernel_of(gpu, GPU_COPY_KERNEL);
@@ -97,24 +113,6 @@ static int start(struct gpu *gpu, gpu_stream stream, const struct copy *copies, 
 }
 
 /* The agent copies no pageable memory. */
-static bool agent_can(const struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies,
-                      int n)
-{
-    if (!agent_serves(gpu, stream))
-        return false;
-    for (int i = 0; i < n; i++)
-        if (!copies[i].device &&
-            !(agent_can_access(copies[i].to) && agent_can_access(copies[i].from)))
-            return false;
-    return true;
-}
-
-/* Before a copy that the agent cannot do: its commands are in no stream that would order them. */
-static int drain_agent(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_error *err)
-{
-    return agent_serves(gpu, stream) ? agent_drain(gpu, err) : 0;
-}
-
 /* The ticket; 0: there is nothing to wait for. */
 static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
 {
@@ -131,6 +129,77 @@ static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
     return agent_post(gpu, AGENT_COPY, &job, sizeof job);
 }
 
+static bool agent_can(const struct copy *copy)
+{
+    return copy->ends == COPY_IN_GPU ||
+           (copy->ends == COPY_TO_HOST && agent_can_access(copy->to)) ||
+           (copy->ends == COPY_FROM_HOST && agent_can_access(copy->from));
+}
+
+/* What no kernel can do: in no stream that would order it with the agent's commands. */
+static int copy_by_driver(struct gpu *gpu, const struct copy *copy, struct gpubind_error *err)
+{
+    bool entered;
+    int status;
+
+    if (agent_drain(gpu, err) < 0)
+        return -1;
+    entered = gpu_enter(gpu);
+    status = copy_one(gpu->streams[GPU_OUT], copy);
+    if (status == GPU_OK)
+        status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_OUT]);
+    gpu_leave(entered);
+    return status == GPU_OK ? 0 : gpu_error(status, "a copy failed", err);
+}
+
+/* From or to memory that is not page-locked: through memory that is. Returns when it is done. */
+static int copy_through_bounce(struct gpu *gpu, const struct copy *copy, struct gpubind_error *err)
+{
+    char *bounce = agent_bounce(gpu);
+    const bool to_host = copy->ends == COPY_TO_HOST;
+    char *host = (char *)(uintptr_t)(to_host ? copy->to : copy->from);
+    struct copy piece = {.to = copy->to, .from = copy->from};
+
+    for (uint64_t done = 0; done < copy->nbytes; done += piece.nbytes) {
+        piece.nbytes = copy->nbytes - done < AGENT_BOUNCE_BYTES ? copy->nbytes - done
+                                                                : AGENT_BOUNCE_BYTES;
+        piece.to = to_host ? (gpu_address)(uintptr_t)bounce : copy->to + done;
+        piece.from = to_host ? copy->from + done : (gpu_address)(uintptr_t)bounce;
+        if (!to_host)
+            memcpy(bounce, host + done, piece.nbytes);
+        post(gpu, &piece, 1);
+        if (agent_drain(gpu, err) < 0)
+            return -1;
+        if (to_host)
+            memcpy(host + done, bounce, piece.nbytes);
+    }
+    return 0;
+}
+
+/* While streams wait: without a call of the driver. *ticket: as post returns it. */
+static int agent_copies(struct gpu *gpu, const struct copy *copies, int n, uint32_t *ticket,
+                        struct gpubind_error *err)
+{
+    int can = 0;
+
+    while (can < n && agent_can(&copies[can]))
+        can++;
+    *ticket = post(gpu, copies, can);
+    for (int i = can; i < n; i++) {
+        int status = 0;
+
+        if (agent_can(&copies[i]))
+            *ticket = post(gpu, &copies[i], 1);
+        else if (copies[i].ends == COPY_BY_DRIVER)
+            status = copy_by_driver(gpu, &copies[i], err);
+        else
+            status = copy_through_bounce(gpu, &copies[i], err);
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void give_event(const struct gpu_completion *completion)
 {
     if (completion->event) /* else it is a command of the copy agent */
@@ -144,14 +213,12 @@ int copies_start(struct gpu *gpu, enum gpu_own_stream stream, const struct copy 
     int status;
 
     completion->gpu = gpu;
-    if (agent_can(gpu, stream, copies, n)) {
+    if (agent_serves(gpu, stream)) {
         completion->event = NULL;
-        completion->ticket = post(gpu, copies, n);
-        return 0;
-    }
-    if (drain_agent(gpu, stream, err) < 0) {
-        completion->gpu = NULL;
-        return -1;
+        status = agent_copies(gpu, copies, n, &completion->ticket, err);
+        if (status < 0)
+            completion->gpu = NULL;
+        return status;
     }
     entered = gpu_enter(gpu);
     status = event_take(gpu, &completion->event);
@@ -239,20 +306,14 @@ int gpu_completion_precede(struct gpu_completion *completion, enum gpu_own_strea
 int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err)
 {
-    const bool agent_active = agent_serves(gpu, stream);
+    uint32_t ticket;
     bool entered;
     int status;
 
-    if (agent_can(gpu, stream, copies, n)) {
-        post(gpu, copies, n);
-        return 0;
-    }
-    if (drain_agent(gpu, stream, err) < 0)
-        return -1;
+    if (agent_serves(gpu, stream))
+        return agent_copies(gpu, copies, n, &ticket, err);
     entered = gpu_enter(gpu);
     status = start(gpu, gpu->streams[stream], copies, n);
-    if (agent_active && status == GPU_OK) /* commands may come after it */
-        status = gpu_driver()->cuStreamSynchronize(gpu->streams[stream]);
     gpu_leave(entered);
     return status == GPU_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
 }
@@ -273,15 +334,14 @@ int copies_wait(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_erro
 int copy_now(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copy,
              struct gpubind_error *err)
 {
+    uint32_t ticket;
     bool entered;
     int status;
 
-    if (agent_can(gpu, stream, copy, 1)) {
-        post(gpu, copy, 1);
-        return agent_drain(gpu, err);
+    if (agent_serves(gpu, stream)) {
+        status = agent_copies(gpu, copy, 1, &ticket, err);
+        return status < 0 ? -1 : agent_drain(gpu, err);
     }
-    if (drain_agent(gpu, stream, err) < 0)
-        return -1;
     entered = gpu_enter(gpu);
     status = copy_each(gpu->streams[stream], copy, 1);
     if (status == GPU_OK)

@@ -6,10 +6,19 @@
 
 #define COPIES_MOST 64 /* in one start */
 
+/* Said by the caller: of memory that a stream will free, after a call of cuMemFreeAsync, the
+ * driver knows nothing any more. */
+enum copy_ends {
+    COPY_IN_GPU,    /* both ends are GPU memory that a kernel can access */
+    COPY_TO_HOST,   /* from such memory */
+    COPY_FROM_HOST, /* to such memory */
+    COPY_BY_DRIVER, /* others, as two GPUs of one process */
+};
+
 struct copy {
-    gpu_address to, from; /* any memory that the GPU's context can address */
+    gpu_address to, from;
     size_t nbytes;
-    bool device; /* both ends are GPU memory, so that a kernel may do it */
+    enum copy_ends ends;
 };
 
 struct gpu_completion { /* of copies under way */

@@ -242,7 +242,7 @@ static int copy_blocks(struct gpu *gpu, enum gpu_own_stream stream, const struct
         const struct run there = run_at(to, done, &to_block, nbytes - done);
         const struct run here = run_at(from, done, &from_block, there.nbytes);
 
-        copies[n++] = (struct copy){there.address, here.address, here.nbytes, true};
+        copies[n++] = (struct copy){there.address, here.address, here.nbytes, COPY_IN_GPU};
         done += here.nbytes;
         if (n < COPIES_MOST && done < nbytes)
             continue;

@@ -29,7 +29,8 @@ int gpu_flags_write(struct gpu *gpu, gpu_address at, unsigned n, uint64_t value,
         values[i] = value;
     while (n > 0 && status == 0) {
         const unsigned part = n < WRITE_BATCH ? n : WRITE_BATCH;
-        const struct copy copy = {at, (gpu_address)(uintptr_t)values, part * sizeof *values, false};
+        const struct copy copy = {at, (gpu_address)(uintptr_t)values, part * sizeof *values,
+                                  COPY_FROM_HOST};
 
         status = copy_now(gpu, GPU_IN, &copy, err);
         at += copy.nbytes;
@@ -147,7 +148,7 @@ int gpu_flags_read(struct gpu *gpu, struct gpubind_error *err)
 
     for (struct gpu_flag_arena *arena = arenas; arena && status == 0; arena = arena->next) {
         const struct copy copy = {(gpu_address)(uintptr_t)arena->read, arena->memory.address,
-                                  arena->top * EXCHANGE_FLAG, false};
+                                  arena->top * EXCHANGE_FLAG, COPY_TO_HOST};
 
         if (arena->memory.gpu == gpu && arena->top > 0)
             status = copy_now(gpu, GPU_OUT, &copy, err);

@@ -223,7 +223,9 @@ int pack_scatter_host(struct gpubind_operation *receive, const char *dense,
 {
     struct pack *pack = receive->pack;
     struct gpu *gpu = pack->memory.gpu;
-    struct copy copy = {.from = (gpu_address)(uintptr_t)dense, .nbytes = receive->got_bytes};
+    struct copy copy = {.from = (gpu_address)(uintptr_t)dense,
+                        .nbytes = receive->got_bytes,
+                        .ends = COPY_FROM_HOST};
     int status;
 
     if (!gpu) {

@@ -9,7 +9,7 @@
 #include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/tag_match.h"
-#include "mpi/transport/bounce_pool.h"
+#include "mpi/p2p/transports.h"
 
 static void start_send(struct gpubind_operation *send)
 {
@@ -123,32 +123,15 @@ int stream_message_check(const struct gpubind_operation *operation, struct gpubi
     return 0;
 }
 
-static void prepare_peer(const struct gpubind_operation *operation, const struct peer *peer)
-{
-    const bool ipc = transport_allowed(TRANSPORT_IPC);
-    struct domain *domain = operation->domain;
-
-    if (peer->local < 0) {
-        bounce_pool_prepare(NULL, NULL);
-        return;
-    }
-    domain_pin(domain, domain->segment.me, SEGMENT_EAGER);
-    domain_pin(domain, peer->local, SEGMENT_EAGER);
-    if (!ipc || !peer->ipc_works || peer->no_ipc || !operation->memory.shareable) {
-        bounce_pool_prepare(domain, NULL);
-        domain_pin(domain, peer->local, SEGMENT_BOUNCE);
-    }
-    if (ipc && !operation->memory.shareable)
-        bounce_pool_prepare(NULL, operation->memory.gpu);
-}
-
 void stream_message_prepare(const struct gpubind_operation *operation)
 {
+    struct domain *domain = operation->domain;
+
     if (!operation->memory.gpu || operation->rank == MPI_PROC_NULL)
         return;
     pack_prepare(operation);
-    for (int i = 0; i < operation->domain->size && !operation->peer; i++)
-        prepare_peer(operation, &operation->domain->peers[i]);
+    for (int i = 0; i < domain->size && !operation->peer; i++)
+        transports_prepare(domain, &domain->peers[i], &operation->memory);
     if (operation->peer)
-        prepare_peer(operation, operation->peer);
+        transports_prepare(domain, operation->peer, &operation->memory);
 }

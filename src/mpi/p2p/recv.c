@@ -26,7 +26,7 @@ static QUEUE_OF(struct gpubind_operation) late;
 static void copy_from(struct gpubind_operation *receive, const char *eager_buffer)
 {
     const struct copy copy = {receive->memory.address, (gpu_address)(uintptr_t)eager_buffer,
-                              receive->got_bytes, false};
+                              receive->got_bytes, COPY_FROM_HOST};
     struct gpubind_error err;
 
     receive_finish(receive, copy_now(receive->memory.gpu, GPU_IN, &copy, &err), &err);

@@ -244,7 +244,7 @@ static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct
 {
     struct iov_table *table = NULL;
     struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address, send->nbytes,
-                        true};
+                        COPY_IN_GPU};
 
     /* The GPU's work may need another message. */
     while (!is_ready(rtr) && !progress_wait_for(is_ready, rtr, 0.1))

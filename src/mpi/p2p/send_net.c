@@ -27,7 +27,8 @@ bool net_busy(void)
 /* Behind the header. The call returns when they are there. */
 static int copy_data(struct gpubind_operation *send, char *to)
 {
-    struct copy copy = {(gpu_address)(uintptr_t)to, send->memory.address, send->nbytes, false};
+    struct copy copy = {(gpu_address)(uintptr_t)to, send->memory.address, send->nbytes,
+                        COPY_TO_HOST};
 
     if (send->memory.gpu)
         return copy_now(send->memory.gpu, GPU_OUT, &copy, &send->error);
@@ -219,7 +220,7 @@ void recv_net_refuse(const struct incoming_msg *incoming)
 static void take_data(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
     struct copy copy = {receive->memory.address, (gpu_address)(uintptr_t)incoming->data,
-                        receive->got_bytes, false};
+                        receive->got_bytes, COPY_FROM_HOST};
     struct gpubind_error err;
     int status = 0;
 

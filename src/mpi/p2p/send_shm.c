@@ -43,6 +43,7 @@ static void fill_header(const struct gpubind_operation *send, struct wire_header
     header->nbytes = send->nbytes;
     header->sequence = send->peer->sent++;
     header->address = send->memory.address;
+    header->operation = (uint64_t)(uintptr_t)send;
     if (send->memory.gpu && !self && memory_export_of(&send->memory, &shared)) {
         header->flags |= WIRE_SHAREABLE;
         header->id = shared.id;
@@ -372,7 +373,8 @@ static void copy_to_eager(struct gpubind_operation *send, struct descriptor *des
 {
     const struct copy copy = {.to = (gpu_address)(uintptr_t)eager_buffer_of(send),
                               .from = send->memory.address,
-                              .nbytes = send->nbytes};
+                              .nbytes = send->nbytes,
+                              .ends = COPY_TO_HOST};
     uint32_t sent = DESCRIPTOR_RTS;
     struct gpubind_error err;
 

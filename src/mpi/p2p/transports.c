@@ -6,8 +6,8 @@
 #include <dlfcn.h>
 
 #include "core/msg/msg_header.h"
-#include "mpi/core/domain.h"
 #include "mpi/p2p/rndv_put.h"
+#include "mpi/transport/bounce_pool.h"
 #include "mpi/transport/rndv_get.h"
 #include "mpi/transport/rndv_get_host.h"
 #include "mpi/transport/rndv_staged_mpi.h"
@@ -85,4 +85,22 @@ void transports_progress(bool mpi)
     for (const struct transport *row = transports; row < transports + TRANSPORTS; row++)
         if (row->progress && (!row->wants_mpi || (mpi && row->wants_mpi())))
             row->progress();
+}
+
+void transports_prepare(struct domain *domain, const struct peer *peer, const struct memory *memory)
+{
+    const bool ipc = transport_allowed(TRANSPORT_IPC);
+
+    if (peer->local < 0) {
+        bounce_pool_prepare(NULL, NULL);
+        return;
+    }
+    domain_pin(domain, domain->segment.me, SEGMENT_EAGER);
+    domain_pin(domain, peer->local, SEGMENT_EAGER);
+    if (!ipc || !peer->ipc_works || peer->no_ipc || !memory->shareable) {
+        bounce_pool_prepare(domain, NULL);
+        domain_pin(domain, peer->local, SEGMENT_BOUNCE);
+    }
+    if (ipc && !memory->shareable)
+        bounce_pool_prepare(NULL, memory->gpu);
 }

@@ -7,6 +7,7 @@
 #include "mpi/core/progress.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/transports.h"
 
 /* ---- messages */
 
@@ -112,6 +113,16 @@ static bool may_move(const struct gpubind_window *win, int rank, bool multiple)
     return multiple || comm->domain->peers[comm->domain_ranks[rank]].local >= 0;
 }
 
+/* For the messages that carry the data of commands: from and to memory of any kind. */
+static void prepare(struct gpubind_window *win, int rank)
+{
+    const struct comm *comm = win->remote->comm;
+    const struct memory any = {.gpu = win->gpu};
+
+    if (win->gpu)
+        transports_prepare(comm->domain, &comm->domain->peers[comm->domain_ranks[rank]], &any);
+}
+
 /* Finds out which ranks send commands to this rank, and which accept this rank's. */
 static int learn(struct gpubind_window *win, struct gpubind_error *err)
 {
@@ -133,6 +144,8 @@ static int learn(struct gpubind_window *win, struct gpubind_error *err)
     for (int rank = 0; rank < win->n; rank++) {
         remote->accepts[rank] = may_move(win, rank, in[rank] & out[rank] & MULTIPLE);
         remote->origins += in[rank] & NEEDS && remote->accepts[rank];
+        if ((in[rank] | out[rank]) & NEEDS)
+            prepare(win, rank);
     }
     free(out);
     if (remote->origins == 0 || window_target_start(err) == 0)

@@ -58,7 +58,10 @@ int chunk_ring_copy(struct chunk_ring *ring, uint64_t chunk, bool out, struct gp
     const gpu_address message = chunk_ring_in_message(ring, chunk);
     const gpu_address bounce = chunk_ring_in_bounce(ring, chunk);
     const size_t nbytes = chunk_ring_nbytes(ring, chunk);
-    const struct copy copy = {out ? bounce : message, out ? message : bounce, nbytes, false};
+    const struct copy copy = {out ? bounce : message, out ? message : bounce, nbytes,
+                              !ring->bounce ? COPY_IN_GPU
+                              : out         ? COPY_TO_HOST
+                                            : COPY_FROM_HOST};
     struct gpu *gpu = ring->operation->memory.gpu;
     char *host = (char *)ring->operation->buffer + chunk * ring->chunk_bytes;
     char *at = ring->bounce + place(ring, chunk);

@@ -44,10 +44,11 @@ static size_t pending_nbytes;
 static struct batch batches[FLIGHTS]; /* a ring: flying of them from oldest on */
 static int oldest, flying;
 
-static void add(struct gpubind_operation *receive, gpu_address from, bool device)
+/* gpu: whose stream copies. */
+static void add(struct gpubind_operation *receive, gpu_address from, enum copy_ends ends,
+                struct gpu *gpu)
 {
     struct get *get = spare;
-    struct memory source;
 
     if (get)
         spare = get->next;
@@ -55,15 +56,10 @@ static void add(struct gpubind_operation *receive, gpu_address from, bool device
         get = malloc(sizeof *get);
     if (!get)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    /* One end is GPU memory; to the host it is the GPU that the data come from. */
     *get = (struct get){.receive = receive,
-                        .gpu = receive->memory.gpu,
-                        .strided = receive->pack && device,
-                        .copy = {receive->memory.address, from, receive->got_bytes, device}};
-    if (!get->gpu && memory_of((const void *)(uintptr_t)from, &source, NULL) == 0)
-        get->gpu = source.gpu;
-    if (!get->gpu)
-        get->gpu = gpu_current(NULL);
+                        .gpu = gpu,
+                        .strided = receive->pack && ends == COPY_IN_GPU,
+                        .copy = {receive->memory.address, from, receive->got_bytes, ends}};
     QUEUE_PUSH(&pending, get, next);
     npending++;
     latest = clock_seconds();
@@ -73,18 +69,23 @@ static void add(struct gpubind_operation *receive, gpu_address from, bool device
 bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *header)
 {
     const void *from = (const void *)(uintptr_t)header->address;
-    struct memory memory;
-    bool kernels;
+    const struct gpubind_operation *send = (const struct gpubind_operation *)(uintptr_t)
+                                               header->operation;
+    struct gpu *mine = receive->memory.gpu, *theirs;
+    enum copy_ends ends;
 
     if (!(header->flags & WIRE_SELF))
         return false;
+    theirs = send->memory.gpu;
     /* A kernel can address the memory of its own GPU, but not that of any other of the process. */
-    kernels = receive->memory.gpu && header->flags & WIRE_ON_GPU &&
-              memory_of(from, &memory, NULL) == 0 && memory.gpu == receive->memory.gpu;
-    if (!kernels && !receive_make_dense(receive))
+    ends = !mine            ? COPY_TO_HOST
+           : !theirs        ? COPY_FROM_HOST
+           : mine == theirs ? COPY_IN_GPU
+                            : COPY_BY_DRIVER;
+    if (ends != COPY_IN_GPU && !receive_make_dense(receive))
         return true;
-    if (receive->memory.gpu || header->flags & WIRE_ON_GPU) {
-        add(receive, header->address, kernels);
+    if (mine || theirs) {
+        add(receive, header->address, ends, mine ? mine : theirs);
     } else {
         memcpy(receive->buffer, from, receive->got_bytes);
         receive_finish(receive, 0, NULL);
@@ -129,7 +130,8 @@ bool rndv_get_ipc(struct gpubind_operation *receive, const struct wire_header *h
     if (!kernels && !receive_make_dense(receive))
         return true;
     trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);
-    add(receive, mapping_address(receive->mapping, header->address), kernels);
+    add(receive, mapping_address(receive->mapping, header->address),
+        kernels ? COPY_IN_GPU : COPY_BY_DRIVER, receive->memory.gpu);
     return true;
 }
 
