@@ -66,6 +66,13 @@ static void prints(void (*print)(const struct table *, struct text *), const str
     text_clear(&text);
 }
 
+/* What comes after the first two rows. */
+static void print_later_rows(const struct table *table, struct text *text)
+{
+    table_csv.rows(table, 2, text);
+    table_text.rows(table, 2, text);
+}
+
 static const char *const csv_rows = "what,pairs,bytes,times,us,GB_per_s\n"
                                     "one,2,65536,123456789,1.235,12.3457\n"
                                     "\"two, both\",2,1000,123456789,1234.500,\n"
@@ -107,6 +114,19 @@ static void check_notes(void)
     table_clear(&table);
 }
 
+static void check_streams(void)
+{
+    static const struct table_schema list = {"sub", columns, COLUMNS, views, 1, 0};
+    struct table table = {.schema = &list};
+
+    record(&table);
+    prints(print_later_rows, &table,
+           "one,2,1000,123456789,0.500,1e-07\n"
+           "  one        1000  123456789   0.500  0.000000\n",
+           "later rows: neither names of columns nor headings");
+    table_clear(&table);
+}
+
 static void check_properties(void)
 {
     struct table table = {.schema = &schema};
@@ -130,6 +150,7 @@ int main(void)
 
     check_notes();
     check_properties();
+    check_streams();
     prints(table_print_json, &empty,
            "{\"version\": \"" PACKAGE_VERSION "\", \"subcommand\": \"sub\",\n"
            " \"machine\": [],\n \"notes\": [],\n \"results\": [\n ]}\n",
