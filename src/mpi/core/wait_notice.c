@@ -56,6 +56,36 @@ void wait_notice_check_probe(const struct comm *comm, int source, int tag, doubl
               from, with, limit());
 }
 
+/* A receive has matched the message; false also where this rank does not know. */
+static bool is_matched(const struct gpubind_operation *send)
+{
+    const struct segment *segment = &send->domain->segment;
+    const struct descriptor *descriptor;
+
+    if (send->peer->local < 0 || send->descriptor < 0)
+        return false;
+    descriptor = segment_descriptor(segment, segment->me, send->descriptor);
+    return atomic_load_explicit(&descriptor->state, memory_order_relaxed) != DESCRIPTOR_RTS;
+}
+
+/* What the send is known to wait for. */
+static const char *reason(const struct gpubind_operation *send)
+{
+    static const char *const receive = "MPI_GPURecv or another receive of gpubind";
+
+    if (!send->peer || send->channel)
+        return receive;
+    if (send->packing)
+        return "its strided data, which a GPU packs after earlier work";
+    if (send->order == ORDER_OPEN)
+        return "earlier work of the GPU on its buffer";
+    if (send->peer->local >= 0 && send->descriptor < 0)
+        return "earlier messages to that rank, which nobody has received";
+    if (is_matched(send))
+        return "its data to be moved: a receive has matched it";
+    return receive;
+}
+
 void wait_notice_check(const struct gpubind_operation *operation)
 {
     if (!is_of_application(operation->comm, operation->tag))
@@ -65,10 +95,8 @@ void wait_notice_check(const struct gpubind_operation *operation)
         wait_notice_check_probe(operation->comm, operation->rank, operation->tag,
                                 operation->started);
     else if (operation->kind == REQUEST_SEND && is_long(operation->started))
-        warn_once(WARN_WAITING,
-                  "a message to rank %d with tag %d waits since %.0f s for "
-                  "MPI_GPURecv or another receive of gpubind",
-                  operation->rank, operation->tag, limit());
+        warn_once(WARN_WAITING, "a message to rank %d with tag %d waits since %.0f s for %s",
+                  operation->rank, operation->tag, limit(), reason(operation));
 }
 
 static void look_at(struct gpubind_operation *sent)
