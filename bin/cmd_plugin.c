@@ -26,7 +26,7 @@ static int look(const struct options *options, struct plugin_view *view, struct 
     view->launcher = world.launcher;
     view->through_pmix = *plugin_variable("PMIX_NAMESPACE") && *plugin_variable("PMIX_RANK");
     view->rank = view->through_pmix || strcmp(world.launcher, "none") != 0;
-    view->made = view->through_pmix && plugin_plan_state(options) != PLUGIN_NONE;
+    view->planned = view->through_pmix && plugin_plan_state(options) != PLUGIN_NONE;
     view->off = option_is_off(getenv("GPUBIND"));
     plugin_search_installed(places);
     if (view->through_pmix)
@@ -127,7 +127,7 @@ static void add_installed(struct text *text, const struct plugin_view *view)
 {
     if (!view->places->built)
         text_add(text, "installed: nothing: this gpubind was built without the plugin\n");
-    else if (!view->made)
+    else if (!view->planned)
         add_place(text, "installed", &view->places->installed);
 }
 
@@ -135,7 +135,7 @@ static void add_rank(struct text *text, const struct plugin_view *view)
 {
     if (view->off)
         text_add(text, "set: GPUBIND=%s\n", plugin_variable("GPUBIND"));
-    if (view->made || !view->rank)
+    if (view->planned || !view->rank)
         return;
     if (*plugin_variable("GPUBIND_MADE_FOR"))
         text_add(text, "this rank: has another's plan of the plugin in its environment (%s)\n",

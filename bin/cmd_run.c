@@ -30,10 +30,10 @@ static int read_self(struct run *run, struct gpubind_error *err)
         text_add(&run->remarks, "the plugin planned by other settings; planned anew\n");
     /* A recorded machine's CPUs are not those that this process runs on. */
     if (options->rules.topology) {
-        facts->wish = BINDING_ASKED;
+        facts->binding = BINDING_ASKED;
         idset_clear(&facts->cpus);
     }
-    if (facts->wish == BINDING_DEFAULT || facts->wish == BINDING_FREE)
+    if (facts->binding == BINDING_DEFAULT || facts->binding == BINDING_FREE)
         text_add(&run->remarks, "the launcher was not told how to bind; what looks like its "
                                 "default is bound anew\n");
     snprintf(facts->version, sizeof facts->version, "%s", PACKAGE_VERSION);

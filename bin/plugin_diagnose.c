@@ -148,7 +148,7 @@ static void judge_rank(struct plugin_view *view)
 {
     const struct plugin_search *places = view->places;
 
-    if (view->made) {
+    if (view->planned) {
         text_add(&view->verdict, "works: it made this rank's plan (%s)",
                  plugin_variable("GPUBIND_PLAN"));
         text_add(&view->advice, "none needed: ranks of this launcher get their GPUs without "
@@ -199,5 +199,5 @@ bool plugin_diagnose(struct plugin_view *view)
     if (!view->rank)
         return judge_here(view);
     judge_rank(view);
-    return view->made;
+    return view->planned;
 }

@@ -12,7 +12,7 @@ struct plugin_view {
     struct plugin_search *places;
     const char *launcher;
     bool rank;                   /* of a job */
-    bool through_pmix, made;     /* this rank's PMIx server, its plan by the plugin */
+    bool through_pmix, planned;  /* this rank's PMIx server, its plan by the plugin */
     bool off;                    /* GPUBIND=off */
     const char *pmix;            /* version that runs, or would; "": not known */
     struct text verdict, advice; /* the caller clears them */

@@ -105,15 +105,15 @@ int plugin_plan_read(struct facts *facts, struct gpubind_error *err)
     /* A UUID that could not be read leaves an empty entry. */
     if (!*gpus || *gpus == ',' || strstr(gpus, ",,") || gpus[strlen(gpus) - 1] == ',')
         gpus = variable("GPUBIND_GPU_PCI");
-    if (strlen(gpus) >= sizeof facts->made_gpus)
+    if (strlen(gpus) >= sizeof facts->planned_gpus)
         return error_set(err, "the plugin gave more GPUs to a rank than gpubind can list");
     /* With a recorded machine the kernel's CPUs are not those of the plan. */
     if (getenv("HWLOC_XMLFILE") &&
         idlist_parse(variable("GPUBIND_CPUS"), "GPUBIND_CPUS", &facts->cpus, err) < 0)
         return -1;
-    facts->made = true;
-    facts->made_hash = strtoull(variable("GPUBIND_PLAN"), NULL, 16);
-    facts->made_master = strcmp(variable("GPUBIND_ROLE"), "master") == 0;
-    snprintf(facts->made_gpus, sizeof facts->made_gpus, "%s", gpus);
+    facts->planned = true;
+    facts->planned_hash = strtoull(variable("GPUBIND_PLAN"), NULL, 16);
+    facts->planned_master = strcmp(variable("GPUBIND_ROLE"), "master") == 0;
+    snprintf(facts->planned_gpus, sizeof facts->planned_gpus, "%s", gpus);
     return 0;
 }

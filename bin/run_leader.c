@@ -81,7 +81,7 @@ static int render_directives(const struct run *run, const struct facts *facts,
     int status = 0;
 
     env.n = 0;
-    if (facts->made)
+    if (facts->planned)
         /* Nothing is left to do, but an answer must not be empty. */
         text_add(&text, "=GPUBIND_MADE_BY=plugin%c", '\0');
     else
@@ -90,8 +90,8 @@ static int render_directives(const struct run *run, const struct facts *facts,
     if (status == 0 && run->mps.runs)
         status = mps_render_env(&placement->plan, rank, run->mps.pipe, run->mps.log, &env);
     if (status == 0)
-        directives_render(&placement->plan, rank, !placement->node.recorded && !facts->made, &env,
-                          &text);
+        directives_render(&placement->plan, rank, !placement->node.recorded && !facts->planned,
+                          &env, &text);
     env_list_clear(&env);
     if (status < 0 || text.failed) {
         text_clear(&text);

@@ -66,7 +66,7 @@ static struct facts *collect_facts(const struct job_info *info, const struct job
         facts[r].local = info->ranks[r].local;
         facts[r].rules_digest = view->options.rules_digest;
         facts[r].cpus = info->ranks[r].cpus;
-        facts[r].wish = BINDING_ASKED;
+        facts[r].binding = BINDING_ASKED;
         facts[r].minors = minors;
         facts[r].prefs = view->options.prefs;
         memcpy(facts[r].visible, view->visible, sizeof facts[r].visible);

@@ -92,7 +92,7 @@ static void draw_cores(const struct drawing *d, struct node *node)
         core->npus = d->smt;
         for (int p = 0; p < d->smt; p++)
             core->pu[p] = c + p * node->ncores;
-        core->numa = core->domain = core->l3 = c / d->cores;
+        core->numa = core->numa_domain = core->l3 = c / d->cores;
         core->package = core->numa / d->numas;
     }
 }

@@ -26,9 +26,9 @@ static void make_sound(struct doctor_facts *facts)
         gpu = doctor_facts_gpu(facts, pci);
         snprintf(gpu->uuid, sizeof gpu->uuid, "GPU-%d0000000-0000", g + 1);
         snprintf(gpu->model, sizeof gpu->model, "NVIDIA H100");
-        snprintf(gpu->bound, sizeof gpu->bound, "nvidia");
+        snprintf(gpu->kernel_driver, sizeof gpu->kernel_driver, "nvidia");
         snprintf(gpu->iommu, sizeof gpu->iommu, "identity");
-        gpu->on_bus = gpu->listed = true;
+        gpu->on_bus = gpu->in_driver = true;
         gpu->minor = gpu->numa = g;
         gpu->device = DOCTOR_FILE_USABLE;
         gpu->nbridges = 3;
@@ -79,18 +79,18 @@ static void set_variable(struct doctor_variable *variable, const char *value)
 CHANGE(drop_driver)
 {
     f->driver_loaded = f->lists_gpus = false;
-    f->gpus[0].listed = f->gpus[1].listed = false;
+    f->gpus[0].in_driver = f->gpus[1].in_driver = false;
 }
-CHANGE(have_nouveau) { drop_driver(f); strcpy(f->gpus[0].bound, "nouveau"); }
+CHANGE(have_nouveau) { drop_driver(f); strcpy(f->gpus[0].kernel_driver, "nouveau"); }
 CHANGE(be_in_docker) { strcpy(f->container, "docker"); }
 CHANGE(not_be_given) { drop_driver(f); be_in_docker(f); }
-CHANGE(give_to_vfio) { f->gpus[1].listed = false; strcpy(f->gpus[1].bound, "vfio-pci"); }
-CHANGE(give_to_nouveau) { f->gpus[1].listed = false; strcpy(f->gpus[1].bound, "nouveau"); }
-CHANGE(lose_one) { f->gpus[1].listed = false; f->gpus[1].bound[0] = '\0'; }
+CHANGE(give_to_vfio) { f->gpus[1].in_driver = false; strcpy(f->gpus[1].kernel_driver, "vfio-pci"); }
+CHANGE(give_to_nouveau) { f->gpus[1].in_driver = false; strcpy(f->gpus[1].kernel_driver, "nouveau"); }
+CHANGE(lose_one) { f->gpus[1].in_driver = false; f->gpus[1].kernel_driver[0] = '\0'; }
 CHANGE(be_given_one)
 {
     be_in_docker(f);
-    f->gpus[1].listed = false;
+    f->gpus[1].in_driver = false;
     f->gpus[1].minor = -1;
     f->gpus[1].device = DOCTOR_FILE_ABSENT;
 }

@@ -29,7 +29,7 @@ static int look(const struct gpu *gpu, const struct core *core, bool near)
 {
     if (near)
         return 0;
-    if (gpu->domain != -1 && gpu->domain == core->domain)
+    if (gpu->numa_domain != -1 && gpu->numa_domain == core->numa_domain)
         return 1;
     return gpu->package != -1 && gpu->package == core->package ? 2 : 3;
 }
@@ -50,7 +50,7 @@ static int distance_of(const struct node *node, const struct idset *cpus, int g)
 
 static bool same_place(const struct gpu *a, const struct gpu *b, bool numas)
 {
-    return a->package == b->package && (!numas || a->domain == b->domain);
+    return a->package == b->package && (!numas || a->numa_domain == b->numa_domain);
 }
 
 static void find_places(struct search *s, int kind)

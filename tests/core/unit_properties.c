@@ -401,7 +401,7 @@ static void make_uneven(struct dice *dice, struct node *node)
                 idset_add(&allowed, node->cores[c].pu[p]);
     idset_add(&allowed, node->cores[dice_below(dice, node->ncores)].pu[0]);
     for (int c = 0; c < node->ncores; c++)
-        node->cores[c].numa = node->cores[c].domain / 2 * 2;
+        node->cores[c].numa = node->cores[c].numa_domain / 2 * 2;
     node_locate(node);
     if (node_restrict(node, &allowed, NULL) < 0)
         exit(1);

@@ -36,8 +36,8 @@ static void writes(const struct seen *s, int local, enum visible_mode mode, cons
     static const char *const names[] = {"own", "first", "ordered", "all"};
     struct text text = {0};
     char what[64];
-    const struct visible_wish wish = {.mode = mode, .ids = IDS_INDEX};
-    bool index = visible_render(&s->node, &s->plan, plan_find(&s->plan, local), &wish, &text);
+    const struct visible_policy policy = {.mode = mode, .ids = IDS_INDEX};
+    bool index = visible_render(&s->node, &s->plan, plan_find(&s->plan, local), &policy, &text);
 
     snprintf(what, sizeof what, "%s for local rank %d of %d", names[mode], local, s->plan.nranks);
     tap_is(text.bytes, wanted, what);
@@ -49,7 +49,7 @@ static void writes(const struct seen *s, int local, enum visible_mode mode, cons
 /* Entry (local mod number of entries) is the rank's own GPU. */
 static void ordered_fits(const struct seen *s, const char *what)
 {
-    const struct visible_wish ordered = {.mode = VISIBLE_ORDERED, .ids = IDS_INDEX};
+    const struct visible_policy ordered = {.mode = VISIBLE_ORDERED, .ids = IDS_INDEX};
     int failed = 0;
 
     for (int r = 0; r < s->plan.nranks; r++) {
@@ -96,8 +96,8 @@ static void writes_all(void)
 
 static void writes_identities(void)
 {
-    const struct visible_wish own = {.mode = VISIBLE_OWN}, first = {.mode = VISIBLE_FIRST};
-    const struct visible_wish numbers = {.mode = VISIBLE_OWN, .ids = IDS_INDEX};
+    const struct visible_policy own = {.mode = VISIBLE_OWN}, first = {.mode = VISIBLE_FIRST};
+    const struct visible_policy numbers = {.mode = VISIBLE_OWN, .ids = IDS_INDEX};
     struct seen s;
     struct text text = {0};
     bool index;
@@ -127,11 +127,11 @@ static void sees(const struct seen *s, int local, enum visible_mode mode, enum v
                  const char *wanted)
 {
     static const char *const names[] = {"own", "first", "ordered", "all"};
-    const struct visible_wish wish = {.mode = mode, .ids = ids};
+    const struct visible_policy policy = {.mode = mode, .ids = ids};
     struct text text = {0};
     char what[64];
 
-    visible_render(&s->node, &s->plan, plan_find(&s->plan, local), &wish, &text);
+    visible_render(&s->node, &s->plan, plan_find(&s->plan, local), &policy, &text);
     snprintf(what, sizeof what, "%s, %s for local rank %d", names[mode],
              ids == IDS_UUID ? "UUIDs" : "indices", local);
     tap_is(text.bytes, wanted, what);

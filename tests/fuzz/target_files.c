@@ -130,11 +130,11 @@ void fuzz_policy(const char *bytes, size_t size)
 
     put("", "mca-params.conf", bytes, size);
     snprintf(path, sizeof path, "%s/mca-params.conf", folder);
-    (void)file_wishes(path);
+    (void)file_sets_binding(path);
     memcpy(line, bytes, size);
     line[size] = '\0';
     for (char *at = line; (at = memchr(at, '\n', size - (size_t)(at - line)));)
         *at = '\0';
-    (void)command_line_wishes(line, size);
+    (void)command_line_sets_binding(line, size);
     free(line);
 }

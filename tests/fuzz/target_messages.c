@@ -93,7 +93,7 @@ void fuzz_facts(const char *bytes, size_t size)
         facts[i].rank = facts[i].local = i;
         snprintf(facts[i].version, sizeof facts[i].version, "%s", PACKAGE_VERSION);
         idset_add(&facts[i].cpus, i);
-        node_pus(fuzz_node(), &facts[i].wide);
+        node_pus(fuzz_node(), &facts[i].allowed_cpus);
     }
     fuzz_patch(&input, facts, (size_t)n * sizeof *facts);
     for (int i = 0; i < n; i++) {

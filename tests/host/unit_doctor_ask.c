@@ -177,7 +177,7 @@ static void asks_nvml(void)
     tap_is_int(facts.nvml, DOCTOR_NVML_ANSWERED, "NVML answers");
     tap_diag("%s", facts.nvml_why);
     tap_is_int(facts.ngpus, 3, "it adds the GPU that no file listed");
-    tap_ok(!facts.gpus[0].listed && facts.gpus[0].persistence == -1,
+    tap_ok(!facts.gpus[0].in_driver && facts.gpus[0].persistence == -1,
            "of the GPU that it does not know nothing is known");
     tap_ok(facts.gpus[1].minor == 7 && facts.gpus[2].minor == 1, "files come first");
     tap_is(facts.gpus[2].uuid, "GPU-sim-1", "UUID");

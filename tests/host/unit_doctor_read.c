@@ -102,7 +102,7 @@ static void reads_sound(void)
     tap_is(facts.gpus[1].pci, "0000:11:00.0", "address");
     tap_is(facts.gpus[1].uuid, "GPU-20000000", "UUID");
     tap_is(facts.gpus[1].model, "Fake GPU", "model");
-    tap_is(facts.gpus[1].bound, "nvidia", "driver of the device");
+    tap_is(facts.gpus[1].kernel_driver, "nvidia", "driver of the device");
     tap_is_int(facts.gpus[1].minor, 1, "minor");
     tap_is_int(facts.gpus[1].numa, 1, "NUMA node");
     tap_is_int(facts.gpus[1].nbridges, 3, "bridges above");

@@ -35,7 +35,7 @@ static void judge_absent(const struct doctor_facts *facts, struct doctor_result 
     doctor_found(result, DOCTOR_BREAKS,
                  "the machine has NVIDIA GPUs, but NVIDIA's kernel driver "
                  "is not loaded");
-    if (strcmp(gpu->bound, "nouveau") == 0) {
+    if (strcmp(gpu->kernel_driver, "nouveau") == 0) {
         doctor_saw(result, "/sys/bus/pci/devices/%s/driver is nouveau", gpu->pci);
         doctor_set(result, "echo blacklist nouveau > /etc/modprobe.d/nouveau.conf");
     }
@@ -48,9 +48,10 @@ static void judge_undriven(const struct doctor_facts *facts, struct doctor_resul
 {
     for (int g = 0; g < facts->ngpus; g++) {
         const struct doctor_gpu *gpu = &facts->gpus[g];
-        bool given = strcmp(gpu->bound, "vfio-pci") == 0;
+        bool given = strcmp(gpu->kernel_driver, "vfio-pci") == 0;
 
-        if (!gpu->on_bus || gpu->listed || !facts->lists_gpus || strcmp(gpu->bound, "nvidia") == 0)
+        if (!gpu->on_bus || gpu->in_driver || !facts->lists_gpus ||
+            strcmp(gpu->kernel_driver, "nvidia") == 0)
             continue;
         if (result->state != DOCTOR_FOUND)
             doctor_found(result, DOCTOR_NOTE, "the driver does not drive %s", gpu->pci);
@@ -59,12 +60,12 @@ static void judge_undriven(const struct doctor_facts *facts, struct doctor_resul
         if (!given)
             result->severity = DOCTOR_BREAKS;
         doctor_saw(result, "/proc/driver/nvidia/gpus has no %s, whose driver is %s", gpu->pci,
-                   gpu->bound[0] ? gpu->bound : "none");
-        if (gpu->bound[0])
+                   gpu->kernel_driver[0] ? gpu->kernel_driver : "none");
+        if (gpu->kernel_driver[0])
             doctor_set(result,
                        "echo %s > /sys/bus/pci/drivers/%s/unbind; "
                        "echo %s > /sys/bus/pci/drivers/nvidia/bind",
-                       gpu->pci, gpu->bound, gpu->pci);
+                       gpu->pci, gpu->kernel_driver, gpu->pci);
         else
             doctor_set(result, "dmesg | grep -e NVRM -e %s", gpu->pci);
     }

@@ -28,8 +28,8 @@ struct doctor_bridge {
 struct doctor_gpu {
     char pci[24], uuid[96], model[64]; /* "": not known */
     bool on_bus;                       /* in sysfs */
-    bool listed;                       /* by the driver */
-    char bound[24];                    /* the kernel driver that it is bound to */
+    bool in_driver;                    /* by the driver */
+    char kernel_driver[24];            /* the kernel driver that it is bound to */
     int minor;
     enum doctor_file device; /* /dev/nvidiaMINOR */
     int numa;                /* as sysfs has it, where -1 is "none"; -2: not known */

@@ -72,7 +72,7 @@ static void add_visible(const struct node *node, const struct plan *plan,
                         struct env_list *list)
 {
     enum gpu_vendor vendor = node->ngpus ? node->gpus[0].vendor : GPU_NVIDIA;
-    const struct visible_wish wish = {prefs->visible, prefs->ids, prefs->ze};
+    const struct visible_policy policy = {prefs->visible, prefs->ids, prefs->ze};
     const char *variable = visible_variable(vendor);
     struct text value = {0};
     bool by_index = false;
@@ -83,7 +83,7 @@ static void add_visible(const struct node *node, const struct plan *plan,
     }
     text_add(&value, "%s", "");
     if (rank->ngpus)
-        by_index = visible_render(node, plan, rank, &wish, &value);
+        by_index = visible_render(node, plan, rank, &policy, &value);
     else
         text_add(&value, "%s", visible_nothing(vendor));
     add(list, ENV_SET, "GPUBIND_VISIBLE_DEVICES", value.bytes ? value.bytes : "");

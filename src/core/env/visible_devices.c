@@ -103,18 +103,18 @@ static void add_number(const struct gpu *gpu, const struct ze_order *ze, struct 
 }
 
 bool visible_render(const struct node *node, const struct plan *plan, const struct plan_rank *rank,
-                    const struct visible_wish *wish, struct text *value)
+                    const struct visible_policy *policy, struct text *value)
 {
     int list[NODE_MAX_GPUS];
-    int n = list_gpus(node, plan, rank, wish->mode, list);
-    bool index = needs_index(node, list, n, wish->ids);
+    int n = list_gpus(node, plan, rank, policy->mode, list);
+    bool index = needs_index(node, list, n, policy->ids);
 
     for (int i = 0; i < n; i++) {
         const struct gpu *gpu = &node->gpus[list[i]];
 
         text_add(value, "%s", i ? "," : "");
         if (index)
-            add_number(gpu, &wish->ze, value);
+            add_number(gpu, &policy->ze, value);
         else
             text_add(value, "%s", gpu->uuid);
     }

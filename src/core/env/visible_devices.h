@@ -58,7 +58,7 @@ const char *visible_parse_hip(const struct node *node, const char *value,
 void visible_opened(const struct node *node, struct visible_list *list);
 
 /* What a rank may choose of that for itself. */
-struct visible_wish {
+struct visible_policy {
     enum visible_mode mode;
     enum visible_ids ids;
     struct ze_order ze;
@@ -67,7 +67,7 @@ struct visible_wish {
 /* Adds the value for a rank with GPUs. Returns whether indices were written,
  * which mean something with CUDA_DEVICE_ORDER=PCI_BUS_ID only. */
 bool visible_render(const struct node *node, const struct plan *plan, const struct plan_rank *rank,
-                    const struct visible_wish *wish, struct text *value);
+                    const struct visible_policy *policy, struct text *value);
 
 /* The value with which a process sees no GPU. */
 const char *visible_nothing(enum gpu_vendor vendor);

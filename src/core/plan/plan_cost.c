@@ -13,7 +13,7 @@ static long square_sum(const struct node *node, const int *load, bool packages)
 
         for (int h = 0; h < node->ngpus; h++) {
             bool same = node->gpus[g].package == node->gpus[h].package &&
-                        (packages || node->gpus[g].domain == node->gpus[h].domain);
+                        (packages || node->gpus[g].numa_domain == node->gpus[h].numa_domain);
 
             here += same ? load[h] : 0;
             first &= !(same && h < g);

@@ -89,9 +89,9 @@ static bool same_object(const struct core *a, const struct core *b, enum bind_le
 {
     switch (level) {
     case BIND_L3:
-        return a->l3 >= 0 ? a->l3 == b->l3 : a->domain == b->domain;
+        return a->l3 >= 0 ? a->l3 == b->l3 : a->numa_domain == b->numa_domain;
     case BIND_NUMA:
-        return a->domain == b->domain;
+        return a->numa_domain == b->numa_domain;
     case BIND_PACKAGE:
         return a->package == b->package;
     default:

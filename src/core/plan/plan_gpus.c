@@ -91,19 +91,19 @@ static int find_kinds(struct assignment *a, struct gpubind_error *err)
 static flow_cost distance_cost(const struct assignment *a, const unsigned short row[2])
 {
     bool spread = a->work->policy->gpus == POLICY_SPREAD;
-    const long near[FLOW_PARTS] = {0, row[0], row[1], 0, 0};
-    const long wide[FLOW_PARTS] = {0, 0, 0, row[0], row[1]};
+    const long near_cost[FLOW_PARTS] = {0, row[0], row[1], 0, 0};
+    const long spread_cost[FLOW_PARTS] = {0, 0, 0, row[0], row[1]};
 
-    return flow_cost_of(spread ? wide : near);
+    return flow_cost_of(spread ? spread_cost : near_cost);
 }
 
 static flow_cost balance_cost(const struct assignment *a, long package, long numa)
 {
     bool spread = a->work->policy->gpus == POLICY_SPREAD;
-    const long near[FLOW_PARTS] = {0, 0, 0, package, numa};
-    const long wide[FLOW_PARTS] = {0, package, numa, 0, 0};
+    const long near_cost[FLOW_PARTS] = {0, 0, 0, package, numa};
+    const long spread_cost[FLOW_PARTS] = {0, package, numa, 0, 0};
 
-    return flow_cost_of(spread ? wide : near);
+    return flow_cost_of(spread ? spread_cost : near_cost);
 }
 
 static int floor_of(const struct assignment *a, int set)
@@ -148,7 +148,7 @@ static bool same_place(const struct plan_work *work, bool packages, int a, int b
     const struct gpu *x = &work->node->gpus[set_members(work, a)[0]];
     const struct gpu *y = &work->node->gpus[set_members(work, b)[0]];
 
-    return x->package == y->package && (packages || x->domain == y->domain);
+    return x->package == y->package && (packages || x->numa_domain == y->numa_domain);
 }
 
 static void find_dirs(const struct assignment *a, bool packages, struct places *places)

@@ -178,7 +178,7 @@ static int find_members(const struct shares *s, int domain, int kind)
     int n = 0;
 
     for (int c = 0; c < s->ncores; c++) {
-        if (kind < 0 && s->groups->work->node->cores[c].domain != domain)
+        if (kind < 0 && s->groups->work->node->cores[c].numa_domain != domain)
             continue;
         if (s->owner[c] == -2)
             return 0;
@@ -209,9 +209,9 @@ static void straighten_all(const struct shares *s)
         bool first = true;
 
         for (int d = 0; d < c; d++)
-            first &= cores[d].domain != cores[c].domain;
+            first &= cores[d].numa_domain != cores[c].numa_domain;
         if (first)
-            straighten(s, find_members(s, cores[c].domain, -1));
+            straighten(s, find_members(s, cores[c].numa_domain, -1));
     }
 }
 

@@ -14,7 +14,7 @@ static bool together(const struct plan_work *work, int a, int b, bool same_numa)
 {
     const struct gpu *x = first_gpu(work, a), *y = first_gpu(work, b);
 
-    return x->package == y->package && (!same_numa || x->domain == y->domain);
+    return x->package == y->package && (!same_numa || x->numa_domain == y->numa_domain);
 }
 
 static long distance_sum(const struct plan_work *work, int set)

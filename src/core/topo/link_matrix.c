@@ -54,7 +54,7 @@ static enum connection_kind connection_of_hops(const struct gpu *gpu, unsigned h
     if (hops < 64)
         return CONNECTION_PHB;
     /* The same cores may be those of all NUMA nodes. */
-    return hops == 65 || (hops == 64 && gpu->domain >= 0) ? CONNECTION_NODE : CONNECTION_SYS;
+    return hops == 65 || (hops == 64 && gpu->numa_domain >= 0) ? CONNECTION_NODE : CONNECTION_SYS;
 }
 
 struct connection connection_of_gpus(const struct node *node, int from, int to)

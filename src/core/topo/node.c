@@ -53,13 +53,13 @@ static void locate_gpu(const struct node *node, struct gpu *gpu)
     int core = idset_next(&gpu->cores, -1);
 
     gpu->numa = core < 0 ? -1 : node->cores[core].numa;
-    gpu->domain = core < 0 ? -1 : node->cores[core].domain;
+    gpu->numa_domain = core < 0 ? -1 : node->cores[core].numa_domain;
     gpu->package = core < 0 ? -1 : node->cores[core].package;
     for (; core >= 0; core = idset_next(&gpu->cores, core)) {
         if (node->cores[core].numa != gpu->numa)
             gpu->numa = -1;
-        if (node->cores[core].domain != gpu->domain)
-            gpu->domain = -1;
+        if (node->cores[core].numa_domain != gpu->numa_domain)
+            gpu->numa_domain = -1;
         if (node->cores[core].package != gpu->package)
             gpu->package = -1;
     }
@@ -88,7 +88,7 @@ int node_distance(const struct node *node, int gpu, int core)
 
     if (idset_has(&g->cores, core))
         return 0;
-    if (g->domain >= 0 && g->domain == c->domain)
+    if (g->numa_domain >= 0 && g->numa_domain == c->numa_domain)
         return 1;
     if (g->package >= 0 && g->package == c->package)
         return 2;
@@ -146,7 +146,7 @@ int node_restrict(struct node *node, const struct idset *allowed, struct gpubind
     }
     node->ncores = kept;
     /* A GPU keeps its place in the machine when its own cores are withheld:
-     * numa, domain and package still say where it is. */
+     * numa, numa_domain and package still say where it is. */
     for (int g = 0; g < node->ngpus; g++)
         renumber(&node->gpus[g].cores, to);
     for (int n = 0; n < node->nnics; n++)

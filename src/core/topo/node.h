@@ -21,7 +21,7 @@ struct core {
     int pu[NODE_MAX_SMT]; /* operating system numbers of the allowed PUs */
     int l3;               /* logical number, -1 where there is none */
     int numa;             /* operating system number of the nearest memory */
-    int domain;           /* cores of one NUMA node, or of one part of the machine that
+    int numa_domain;      /* cores of one NUMA node, or of one part of the machine that
                              has no memory of its own, have the same number */
     int package;          /* logical number */
     bool withheld;        /* NUMA-local to a GPU that no rank of the job may use */
@@ -51,7 +51,7 @@ struct gpu {
     char card_uuid[96];     /* of the GPU that it is an instance of; "" unknown */
     struct idset cores;     /* positions of the nearest cores; all when unknown */
     int numa;               /* of those cores when they share one, else -1 */
-    int domain;             /* likewise */
+    int numa_domain;        /* likewise */
     int package;            /* likewise */
 };
 
@@ -87,7 +87,7 @@ void node_clear(struct node *node);
 /* The copy is the caller's to clear; empty on failure. */
 int node_copy(const struct node *from, struct node *to, struct gpubind_error *err);
 
-/* Fills numa, domain and package of every GPU from its cores. */
+/* Fills numa, numa_domain and package of every GPU from its cores. */
 void node_locate(struct node *node);
 
 /* Numbers the GPUs and their cards as they stand: index becomes the position. */

@@ -200,7 +200,7 @@ static int read_cores(hwloc_topology_t topology, hwloc_obj_t *places, struct cor
         places[n] = find_memory(&memories, obj, &cores[n]);
         while (places[domain] != places[n])
             domain++;
-        cores[n++].domain = domain;
+        cores[n++].numa_domain = domain;
     }
     if (memories.matrix)
         hwloc_distances_release(topology, memories.matrix);

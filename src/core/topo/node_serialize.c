@@ -86,8 +86,8 @@ static bool core_is_good(const struct core *core)
     for (int p = 0; p < core->npus; p++)
         if (core->pu[p] < 0 || core->pu[p] >= IDSET_MAX)
             return false;
-    return core->l3 >= -1 && core->package >= 0 && core->numa >= 0 && core->domain >= 0 &&
-           core->domain < IDSET_MAX;
+    return core->l3 >= -1 && core->package >= 0 && core->numa >= 0 && core->numa_domain >= 0 &&
+           core->numa_domain < IDSET_MAX;
 }
 
 static bool are_numbers(const struct ze_number number[2])

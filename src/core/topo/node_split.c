@@ -29,19 +29,19 @@ static void copy_rest(struct node *node, const struct node *old)
 
 int node_split(struct node *node, int gpu, int nparts, struct gpubind_error *err)
 {
-    struct node wide;
+    struct node expanded;
     int from[NODE_MAX_GPUS];
 
-    if (node_make(&wide, node->ncores, node->ngpus - 1 + nparts, node->nnics, err) < 0)
+    if (node_make(&expanded, node->ncores, node->ngpus - 1 + nparts, node->nnics, err) < 0)
         return -1;
-    for (int g = 0; g < wide.ngpus; g++)
+    for (int g = 0; g < expanded.ngpus; g++)
         from[g] = g < gpu ? g : g < gpu + nparts ? gpu : g - nparts + 1;
-    copy_gpus(&wide, node, from);
+    copy_gpus(&expanded, node, from);
     for (int i = 0; i < nparts; i++)
-        wide.gpus[gpu + i].part = i;
-    copy_rest(&wide, node);
+        expanded.gpus[gpu + i].part = i;
+    copy_rest(&expanded, node);
     node_clear(node);
-    *node = wide;
+    *node = expanded;
     return 0;
 }
 

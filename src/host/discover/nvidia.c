@@ -147,14 +147,14 @@ static void take_links(const struct nvml_gpu *list, int nlisted, struct node *no
 static int add_listed(const struct nvml_gpu *list, int nlisted, struct node *node,
                       struct gpubind_error *err)
 {
-    struct node wide;
+    struct node expanded;
 
-    if (node_make(&wide, node->ncores, nlisted, 0, err) < 0)
+    if (node_make(&expanded, node->ncores, nlisted, 0, err) < 0)
         return -1;
-    memcpy(wide.name, node->name, sizeof wide.name);
-    memcpy(wide.cores, node->cores, (size_t)node->ncores * sizeof *node->cores);
+    memcpy(expanded.name, node->name, sizeof expanded.name);
+    memcpy(expanded.cores, node->cores, (size_t)node->ncores * sizeof *node->cores);
     for (int g = 0; g < nlisted; g++) {
-        struct gpu *gpu = &wide.gpus[g];
+        struct gpu *gpu = &expanded.gpus[g];
 
         memcpy(gpu->pci, list[g].pci, sizeof gpu->pci);
         memcpy(gpu->model, list[g].model, sizeof gpu->model);
@@ -163,12 +163,12 @@ static int add_listed(const struct nvml_gpu *list, int nlisted, struct node *nod
         for (int c = 0; c < node->ncores; c++)
             idset_add(&gpu->cores, c);
         for (int h = 0; h < nlisted; h++)
-            wide.gpu_hops[g * nlisted + h] = g == h ? 0 : 64;
+            expanded.gpu_hops[g * nlisted + h] = g == h ? 0 : 64;
     }
-    node_locate(&wide);
-    node_number(&wide);
+    node_locate(&expanded);
+    node_number(&expanded);
     node_clear(node);
-    *node = wide;
+    *node = expanded;
     return 0;
 }
 

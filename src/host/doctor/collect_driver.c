@@ -76,7 +76,7 @@ void doctor_read_driver(const char *root, const char *library_path, struct docto
         snprintf(path, sizeof path, "/dev/nvidia%d", facts->gpus[g].minor);
         if (facts->gpus[g].minor >= 0)
             facts->gpus[g].device = look(root, path);
-        else if (facts->lists_gpus && !facts->gpus[g].listed)
+        else if (facts->lists_gpus && !facts->gpus[g].in_driver)
             facts->gpus[g].device = DOCTOR_FILE_ABSENT;
     }
     ld_search(root, "libcuda.so.1", library_path, facts->cuda_path, sizeof facts->cuda_path);

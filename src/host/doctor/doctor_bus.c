@@ -9,7 +9,7 @@
 #include "host/doctor/collect.h"
 #include "host/sys/sysroot.h"
 
-struct walk {
+struct bus_walk {
     const char *root;
     struct doctor_facts *facts;
 };
@@ -86,45 +86,45 @@ static void read_bridges(const char *root, struct doctor_gpu *gpu)
     }
 }
 
-static void take_device(const char *name, void *context)
+static void add_pci_device(const char *name, void *context)
 {
-    const struct walk *walk = context;
+    const struct bus_walk *bus_walk = context;
     char path[PATH_MAX];
     struct doctor_gpu *gpu;
 
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/vendor", name);
-    if (!is_address(name) || read_number(walk->root, path, 16, 0) != 0x10de)
+    if (!is_address(name) || read_number(bus_walk->root, path, 16, 0) != 0x10de)
         return;
     /* 0x03: display controllers; NVIDIA's switches and audio are others. */
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/class", name);
-    if (read_number(walk->root, path, 16, 0) >> 16 != 0x03)
+    if (read_number(bus_walk->root, path, 16, 0) >> 16 != 0x03)
         return;
-    gpu = doctor_facts_gpu(walk->facts, name);
+    gpu = doctor_facts_gpu(bus_walk->facts, name);
     if (!gpu)
         return;
     gpu->on_bus = true;
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", name);
-    gpu->numa = (int)read_number(walk->root, path, 10, -2);
+    gpu->numa = (int)read_number(bus_walk->root, path, 10, -2);
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", name);
-    sysroot_link_name(walk->root, path, gpu->bound, sizeof gpu->bound);
+    sysroot_link_name(bus_walk->root, path, gpu->kernel_driver, sizeof gpu->kernel_driver);
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group/type", name);
-    sysroot_line(walk->root, path, gpu->iommu, sizeof gpu->iommu);
-    read_bridges(walk->root, gpu);
+    sysroot_line(bus_walk->root, path, gpu->iommu, sizeof gpu->iommu);
+    read_bridges(bus_walk->root, gpu);
 }
 
-static void take_listed(const char *name, void *context)
+static void add_driver_gpu(const char *name, void *context)
 {
-    const struct walk *walk = context;
-    struct doctor_gpu *gpu = is_address(name) ? doctor_facts_gpu(walk->facts, name) : NULL;
+    const struct bus_walk *bus_walk = context;
+    struct doctor_gpu *gpu = is_address(name) ? doctor_facts_gpu(bus_walk->facts, name) : NULL;
     struct gpu found;
 
     if (!gpu)
         return;
-    gpu->listed = true;
+    gpu->in_driver = true;
     memset(&found, 0, sizeof found);
     memcpy(found.pci, gpu->pci, sizeof found.pci);
     found.minor = -1;
-    if (!nvidia_read_information(walk->root, &found))
+    if (!nvidia_read_information(bus_walk->root, &found))
         return;
     memcpy(gpu->uuid, found.uuid, sizeof gpu->uuid);
     memcpy(gpu->model, found.model, sizeof gpu->model);
@@ -145,12 +145,12 @@ static int read_virtual(const char *root)
 
 void doctor_read_bus(const char *root, struct doctor_facts *facts)
 {
-    struct walk walk = {root, facts};
+    struct bus_walk bus_walk = {root, facts};
     struct idset nodes;
     char line[1024];
 
-    sysroot_names(root, "/sys/bus/pci/devices", take_device, &walk);
-    facts->lists_gpus = sysroot_names(root, "/proc/driver/nvidia/gpus", take_listed, &walk);
+    sysroot_names(root, "/sys/bus/pci/devices", add_pci_device, &bus_walk);
+    facts->lists_gpus = sysroot_names(root, "/proc/driver/nvidia/gpus", add_driver_gpu, &bus_walk);
     if (sysroot_line(root, "/sys/devices/system/node/online", line, sizeof line) &&
         idlist_parse(line, "NUMA nodes", &nodes, NULL) == 0)
         facts->nnuma = idset_count(&nodes);

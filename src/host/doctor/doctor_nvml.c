@@ -113,7 +113,7 @@ static void take_gpu(struct doctor_facts *facts, const struct nvml_facts *found)
 
     if (!gpu)
         return;
-    gpu->listed = true;
+    gpu->in_driver = true;
     if (!gpu->uuid[0] && !strchr(found->gpu.uuid, '?'))
         memcpy(gpu->uuid, found->gpu.uuid, sizeof gpu->uuid);
     if (!gpu->model[0])

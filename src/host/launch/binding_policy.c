@@ -11,7 +11,7 @@
 /* MCA parameters of Open MPI 4 that restrict what a rank may run on.
  * mpirun passes its options on as these, in the environment of every rank. */
 /* clang-format off */
-static const char *const mca_wishes[] = {
+static const char *const mca_binding_params[] = {
     "hwloc_base_binding_policy", "hwloc_base_bind_to_core", "hwloc_base_bind_to_socket",
     "hwloc_base_cpu_set",        "hwloc_base_cpu_list",     "hwloc_base_slot_list",
     "orte_rankfile",             "rmaps_rank_file_path",    "rmaps_base_cpus_per_rank",
@@ -29,21 +29,21 @@ static bool mapping_binds(const char *mapping)
            (strcasecmp(mapping, "slot") != 0 && strcasecmp(mapping, "node") != 0);
 }
 
-static bool is_wish(const char *name, const char *value)
+static bool sets_binding(const char *name, const char *value)
 {
-    for (int i = 0; mca_wishes[i]; i++)
-        if (strcmp(mca_wishes[i], name) == 0)
+    for (int i = 0; mca_binding_params[i]; i++)
+        if (strcmp(mca_binding_params[i], name) == 0)
             return true;
     return strcmp(name, "rmaps_base_mapping_policy") == 0 && mapping_binds(value);
 }
 
-static bool environment_wishes(void)
+static bool environment_sets_binding(void)
 {
     const char *mapping = getenv("OMPI_MCA_rmaps_base_mapping_policy");
     char name[128];
 
-    for (int i = 0; mca_wishes[i]; i++) {
-        snprintf(name, sizeof name, "OMPI_MCA_%s", mca_wishes[i]);
+    for (int i = 0; mca_binding_params[i]; i++) {
+        snprintf(name, sizeof name, "OMPI_MCA_%s", mca_binding_params[i]);
         if (getenv(name))
             return true;
     }
@@ -51,13 +51,13 @@ static bool environment_wishes(void)
 }
 
 /* Lines "name = value". */
-static bool file_wishes(const char *path)
+static bool file_sets_binding(const char *path)
 {
     char line[1024];
-    bool wishes = false;
+    bool requested = false;
     FILE *file = fopen(path, "re");
 
-    while (file && !wishes && fgets(line, sizeof line, file)) {
+    while (file && !requested && fgets(line, sizeof line, file)) {
         char *name = line + strspn(line, " \t"), *equals = strchr(name, '='), *value;
 
         if (!equals || *name == '#')
@@ -66,31 +66,31 @@ static bool file_wishes(const char *path)
         value[strcspn(value, " \t\r\n")] = '\0';
         *equals = '\0';
         name[strcspn(name, " \t")] = '\0';
-        wishes = is_wish(name, value);
+        requested = sets_binding(name, value);
     }
     if (file)
         fclose(file);
-    return wishes;
+    return requested;
 }
 
-static enum binding_origin wish_of_openmpi4(void)
+static enum binding_origin binding_of_openmpi4(void)
 {
     const char *home = getenv("HOME"), *prefix = getenv("OPAL_PREFIX");
     char own[PATH_MAX] = "", site[PATH_MAX] = "";
 
-    if (!getenv("OMPI_MCA_orte_bound_at_launch") || environment_wishes())
+    if (!getenv("OMPI_MCA_orte_bound_at_launch") || environment_sets_binding())
         return BINDING_ASKED;
     if (home)
         snprintf(own, sizeof own, "%s/.openmpi/mca-params.conf", home);
     snprintf(site, sizeof site, "%s/etc/openmpi-mca-params.conf", prefix ? prefix : "/usr");
-    return file_wishes(own) || file_wishes(site) ||
-                   file_wishes("/etc/openmpi/openmpi-mca-params.conf")
+    return file_sets_binding(own) || file_sets_binding(site) ||
+                   file_sets_binding("/etc/openmpi/openmpi-mca-params.conf")
                ? BINDING_ASKED
                : BINDING_DEFAULT;
 }
 
 /* One word of prterun's command line. */
-static bool word_wishes(const char *word)
+static bool option_sets_binding(const char *word)
 {
     static const char *const words[] = {"--bind-to",
                                         "-bind-to",
@@ -113,14 +113,14 @@ static bool word_wishes(const char *word)
 }
 
 /* Up to the command, gpubind, whose arguments are not mpirun's. */
-static bool command_line_wishes(const char *line, size_t size)
+static bool command_line_sets_binding(const char *line, size_t size)
 {
     for (size_t at = 0; at < size; at += strlen(line + at) + 1) {
         const char *base = strrchr(line + at, '/');
 
         if (strcmp(base ? base + 1 : line + at, "gpubind") == 0)
             return false;
-        if (at && word_wishes(line + at))
+        if (at && option_sets_binding(line + at))
             return true;
     }
     return false;
@@ -129,12 +129,12 @@ static bool command_line_wishes(const char *line, size_t size)
 /* Nothing in the environment of Open MPI 5's ranks tells, except that a parameter
  * file of PRRTE's shows. On the node of mpirun its command line does; that is all
  * there is for a job on one node, and half of the truth for others. */
-static enum binding_origin wish_of_openmpi5(const struct world *world,
-                                            const struct binding_policy *policy)
+static enum binding_origin binding_of_openmpi5(const struct world *world,
+                                               const struct binding_policy *policy)
 {
     size_t size = 0;
     char *line;
-    bool wishes;
+    bool requested;
 
     if (getenv("PMIX_MCA_hwloc_default_binding_policy"))
         return BINDING_ASKED;
@@ -144,22 +144,22 @@ static enum binding_origin wish_of_openmpi5(const struct world *world,
     line = process_command_line(policy->daemon.pid, &size);
     if (!line)
         return BINDING_UNKNOWN;
-    wishes = command_line_wishes(line, size);
+    requested = command_line_sets_binding(line, size);
     free(line);
-    return wishes ? BINDING_ASKED : BINDING_DEFAULT;
+    return requested ? BINDING_ASKED : BINDING_DEFAULT;
 }
 
 /* Intel MPI pins before exec; other Hydras bind nothing unasked. */
-static enum binding_origin wish_of_hydra(void)
+static enum binding_origin binding_of_hydra(void)
 {
-    static const char *const wishes[] = {
+    static const char *const variables[] = {
         "I_MPI_PIN",      "I_MPI_PIN_DOMAIN", "I_MPI_PIN_PROCESSOR_LIST",
         "I_MPI_PIN_CELL", "I_MPI_PIN_ORDER",  NULL};
 
     if (!getenv("I_MPI_HYDRA_UUID"))
         return BINDING_ASKED;
-    for (int i = 0; wishes[i]; i++)
-        if (getenv(wishes[i]))
+    for (int i = 0; variables[i]; i++)
+        if (getenv(variables[i]))
             return BINDING_ASKED;
     return BINDING_FREE;
 }
@@ -168,15 +168,15 @@ void binding_policy_read(const struct world *world, struct binding_policy *polic
 {
     memset(policy, 0, sizeof *policy);
     if (strcmp(world->launcher, "hydra") == 0)
-        policy->wish = wish_of_hydra();
+        policy->binding = binding_of_hydra();
     else if (strcmp(world->launcher, "openmpi") != 0)
         return;
     else if (getenv("OMPI_MCA_orte_launch"))
-        policy->wish = wish_of_openmpi4();
+        policy->binding = binding_of_openmpi4();
     else if (getenv("PRTE_LAUNCHED"))
-        policy->wish = BINDING_UNKNOWN;
-    if (policy->wish != BINDING_ASKED)
+        policy->binding = BINDING_UNKNOWN;
+    if (policy->binding != BINDING_ASKED)
         policy->has_daemon = process_ancestor(world->daemons, &policy->daemon);
-    if (policy->wish == BINDING_UNKNOWN)
-        policy->wish = wish_of_openmpi5(world, policy);
+    if (policy->binding == BINDING_UNKNOWN)
+        policy->binding = binding_of_openmpi5(world, policy);
 }

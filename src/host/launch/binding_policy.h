@@ -17,7 +17,7 @@ enum binding_origin {
 };
 
 struct binding_policy {
-    enum binding_origin wish;
+    enum binding_origin binding;
     bool has_daemon;
     struct process daemon; /* what the launcher could bind from is this one's */
 };

@@ -128,7 +128,7 @@ static bool is_whole(const struct node *node, const struct idset *cpus)
         const struct core *core = &node->cores[c];
         bool inside = idset_has(cpus, core->pu[0]);
 
-        idset_add(&numas[inside], core->domain);
+        idset_add(&numas[inside], core->numa_domain);
         idset_add(&packages[inside], core->package);
     }
     return !idset_intersects(&numas[0], &numas[1]) || !idset_intersects(&packages[0], &packages[1]);
@@ -141,23 +141,23 @@ static bool has_default_shape(const struct node *node, const struct facts *facts
     bool cores = true, wholes = true;
 
     for (int i = 0; i < n; i++) {
-        if (facts[i].wish != BINDING_DEFAULT && facts[i].wish != BINDING_UNKNOWN)
+        if (facts[i].binding != BINDING_DEFAULT && facts[i].binding != BINDING_UNKNOWN)
             return false;
         cores = cores && i < node->ncores && pus_within(&facts[i].cpus, &node->cores[i]);
-        wholes = wholes && facts[i].wish == BINDING_DEFAULT && is_whole(node, &facts[i].cpus);
+        wholes = wholes && facts[i].binding == BINDING_DEFAULT && is_whole(node, &facts[i].cpus);
     }
     return cores || wholes;
 }
 
 /* A binding that was not requested is ignored. facts stand in the order of
  * local ranks. */
-static void widen(const struct node *node, struct facts *facts, int n)
+static void restore_allowed_cpus(const struct node *node, struct facts *facts, int n)
 {
     bool by_default = has_default_shape(node, facts, n);
 
     for (int i = 0; i < n; i++)
-        if (by_default || facts[i].wish == BINDING_FREE)
-            facts[i].cpus = facts[i].wide;
+        if (by_default || facts[i].binding == BINDING_FREE)
+            facts[i].cpus = facts[i].allowed_cpus;
 }
 
 /* Only CPUs that a rank may use exist. */
@@ -205,8 +205,8 @@ static int keep_gpus(const struct node *node, char *names, struct job_rank *rank
 }
 
 /* Reconstructs the plugin's plan from the ranks' facts. */
-static int keep_made(struct placement *placement, const struct facts *facts,
-                     struct gpubind_error *err)
+static int keep_planned(struct placement *placement, const struct facts *facts,
+                        struct gpubind_error *err)
 {
     struct job *job = &placement->job;
     int status = 0;
@@ -215,13 +215,13 @@ static int keep_made(struct placement *placement, const struct facts *facts,
         struct job_rank *rank = &job->ranks[r];
         char *names;
 
-        if (!facts[r].made)
+        if (!facts[r].planned)
             continue;
-        rank->master = facts[r].made_master;
+        rank->master = facts[r].planned_master;
         rank->kept = true;
         free(rank->order);
         rank->order = malloc(NODE_MAX_GPUS * sizeof *rank->order);
-        names = strdup(facts[r].made_gpus);
+        names = strdup(facts[r].planned_gpus);
         status = names && rank->order ? keep_gpus(&placement->node, names, rank, err)
                                       : error_set(err, "out of memory");
         free(names);
@@ -230,21 +230,21 @@ static int keep_made(struct placement *placement, const struct facts *facts,
 }
 
 /* The plugin's plan is shown like any other. */
-static void show_made(struct placement *placement, const struct facts *facts, int n,
-                      struct text *notes)
+static void show_planned(struct placement *placement, const struct facts *facts, int n,
+                         struct text *notes)
 {
     struct plan *plan = &placement->plan;
 
-    if (!facts[0].made)
+    if (!facts[0].planned)
         return;
     plan->notes &= ~(unsigned)NOTE_KEPT;
     for (int r = 0; r < plan->nranks; r++)
         plan->ranks[r].kept = false;
-    if (facts[0].made_hash != plan->hash)
+    if (facts[0].planned_hash != plan->hash)
         text_add(notes,
                  "%s: the plugin's plan is %016llx, what its %d ranks here have is "
                  "%016llx\n",
-                 placement->node.name, (unsigned long long)facts[0].made_hash, n,
+                 placement->node.name, (unsigned long long)facts[0].planned_hash, n,
                  (unsigned long long)plan->hash);
 }
 
@@ -266,7 +266,7 @@ static int make_job(struct placement *placement, const struct rules *rules,
     if (visible_gpus_apply(&placement->node, facts, job, notes, err) < 0)
         return -1;
     count_taken(placement);
-    return keep_made(placement, facts, err);
+    return keep_planned(placement, facts, err);
 }
 
 /* Ranks with --nic none have no NIC, in tables either. */
@@ -286,7 +286,7 @@ int placement_see(struct placement *placement, const struct facts *here, struct 
 
     if (placement->node.recorded)
         idset_clear(&facts.cpus);
-    widen(&placement->node, &facts, 1);
+    restore_allowed_cpus(&placement->node, &facts, 1);
     if (restrict_node(&placement->node, &facts, 1, err) < 0)
         return -1;
     return make_job(placement, &rules, &facts, 1, notes, err);
@@ -302,7 +302,7 @@ int placement_make(struct placement *placement, const struct rules *rules,
         memcpy(sorted, facts, (size_t)n * sizeof *sorted);
         qsort(sorted, (size_t)n, sizeof *sorted, by_local);
         if (rules->policy.bind != BIND_NONE)
-            widen(&placement->node, sorted, n);
+            restore_allowed_cpus(&placement->node, sorted, n);
         status = restrict_node(&placement->node, sorted, n, err);
     }
     if (status == 0)
@@ -322,7 +322,7 @@ int placement_make(struct placement *placement, const struct rules *rules,
     if (status == 0)
         drop_nics(&placement->plan, facts, n);
     if (status == 0)
-        show_made(placement, facts, n, notes);
+        show_planned(placement, facts, n, notes);
     if (status == 0)
         visible_gpus_note_modes(&placement->node, facts, n, notes);
     if (rules->policy.bind == BIND_NONE)

@@ -33,20 +33,20 @@ struct facts {
     int rank, local;
     bool unnumbered; /* local is to follow from the order of ranks */
     uint64_t rules_digest;
-    struct idset cpus; /* that it may use; empty: all of the node */
-    struct idset wide; /* that its launcher could have bound it to */
-    enum binding_origin wish;
+    struct idset cpus;         /* that it may use; empty: all of the node */
+    struct idset allowed_cpus; /* before its launcher bound it */
+    enum binding_origin binding;
     struct idset minors; /* of the NVIDIA devices that it may open */
     struct prefs prefs;
     bool report, verbose;
     bool mps;               /* asks for an MPS server */
     bool has_memory_policy; /* one was set before gpubind ran */
-    bool made;              /* the plugin planned for the rank already ... */
-    bool made_master;
-    uint64_t made_hash;   /* ... a plan with this hash ... */
-    char made_gpus[2048]; /* ... in which these GPUs are the rank's; "": none */
-    char failure[512];    /* why the rank cannot go on; "": it can */
-    char unknown[1024];   /* a line for each variable that looks like gpubind's and is not */
+    bool planned;           /* the plugin planned for the rank already ... */
+    bool planned_master;
+    uint64_t planned_hash;   /* ... a plan with this hash ... */
+    char planned_gpus[2048]; /* ... in which these GPUs are the rank's; "": none */
+    char failure[512];       /* why the rank cannot go on; "": it can */
+    char unknown[1024];      /* a line for each variable that looks like gpubind's and is not */
     char visible[VISIBLE_VARIABLES][1024]; /* of visible_variable ... */
     bool has_visible[VISIBLE_VARIABLES];   /* ... where it is set */
 };

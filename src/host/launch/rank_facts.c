@@ -30,7 +30,7 @@ int facts_read(const struct world *world, struct facts *facts, struct gpubind_er
 
     memset(facts, 0, sizeof *facts);
     binding_policy_read(world, &policy);
-    facts->wish = policy.wish;
+    facts->binding = policy.binding;
     facts->rank = world->rank;
     facts->local = world->local;
     facts->unnumbered = world->unnumbered;
@@ -50,11 +50,11 @@ int facts_read(const struct world *world, struct facts *facts, struct gpubind_er
     }
     if (process_cpus(&facts->cpus, err) < 0)
         return -1;
-    facts->wide = facts->cpus;
-    if (facts->wish == BINDING_ASKED)
+    facts->allowed_cpus = facts->cpus;
+    if (facts->binding == BINDING_ASKED)
         return 0;
-    return process_cpus_before_binding(policy.has_daemon ? &policy.daemon : NULL, &facts->wide,
-                                       err);
+    return process_cpus_before_binding(policy.has_daemon ? &policy.daemon : NULL,
+                                       &facts->allowed_cpus, err);
 }
 
 /* ---- checks: the sender is a process of the same user, not necessarily of this build */
@@ -76,7 +76,7 @@ static bool has_good_texts(const struct facts *facts)
         if (!is_text(facts->visible[which], sizeof facts->visible[which]) ||
             !is_bool(&facts->has_visible[which]))
             return false;
-    return is_text(facts->made_gpus, sizeof facts->made_gpus) &&
+    return is_text(facts->planned_gpus, sizeof facts->planned_gpus) &&
            is_text(facts->failure, sizeof facts->failure) &&
            is_text(facts->unknown, sizeof facts->unknown);
 }
@@ -95,10 +95,11 @@ int facts_check(const void *bytes, size_t size, struct gpubind_error *err)
     if (size != sizeof *facts || !is_text(facts->version, sizeof facts->version) ||
         strcmp(facts->version, PACKAGE_VERSION) != 0)
         return error_set(err, "the ranks of this node run different versions of gpubind");
-    if (facts->rank < 0 || facts->local < 0 || (unsigned)facts->wish > BINDING_UNKNOWN ||
+    if (facts->rank < 0 || facts->local < 0 || (unsigned)facts->binding > BINDING_UNKNOWN ||
         !is_bool(&facts->unnumbered) || !is_bool(&facts->report) || !is_bool(&facts->verbose) ||
-        !is_bool(&facts->mps) || !is_bool(&facts->has_memory_policy) || !is_bool(&facts->made) ||
-        !is_bool(&facts->made_master) || !has_good_prefs(&facts->prefs) || !has_good_texts(facts))
+        !is_bool(&facts->mps) || !is_bool(&facts->has_memory_policy) || !is_bool(&facts->planned) ||
+        !is_bool(&facts->planned_master) || !has_good_prefs(&facts->prefs) ||
+        !has_good_texts(facts))
         return error_set(err, "a process of this node says what no rank can have said");
     return 0;
 }

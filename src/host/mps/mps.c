@@ -17,7 +17,7 @@
 /* What CUDA_VISIBLE_DEVICES is left at for the rank, NULL: it is not. */
 static const char *left_visible(const struct plan_rank *rank, const struct facts *facts)
 {
-    bool is_left = rank->kept || facts->made || facts->prefs.visible == VISIBLE_ALL;
+    bool is_left = rank->kept || facts->planned || facts->prefs.visible == VISIBLE_ALL;
 
     return is_left && facts->has_visible[GPU_NVIDIA] ? facts->visible[GPU_NVIDIA] : NULL;
 }
@@ -45,8 +45,9 @@ static bool sees_others(const struct plan *plan, const struct facts *facts, int 
     for (int i = 0; i < n; i++) {
         const struct plan_rank *rank = plan_find(plan, facts[i].local);
 
-        if (rank->ngpus && (rank->kept || facts[i].made || facts[i].prefs.visible == VISIBLE_ALL ||
-                            facts[i].prefs.visible == VISIBLE_FIRST))
+        if (rank->ngpus &&
+            (rank->kept || facts[i].planned || facts[i].prefs.visible == VISIBLE_ALL ||
+             facts[i].prefs.visible == VISIBLE_FIRST))
             return true;
     }
     return false;

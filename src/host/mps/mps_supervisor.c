@@ -19,16 +19,16 @@
 #include "host/mps/mps_control.h"
 #include "host/sys/bind.h"
 
-/* More than starting and asking may take together. */
+/* More than the time limits of starting and asking together. */
 #define READY_LIMIT_S 30
 /* Clients that outlive their rank have so long. */
 #define QUIT_LIMIT_S 10
 #define KILL_LIMIT_S 2
 /* On kernels without pidfd_open (before 5.3). */
-#define LOOK_AGAIN_MS 1000
+#define POLL_MS 1000
 
-/* What the supervisor has to say once: failure.text is "" when the server is up. */
-struct word {
+/* The report of the supervisor, sent once: failure.text is "" when the server is up. */
+struct outcome {
     struct gpubind_error failure;
 };
 
@@ -57,12 +57,12 @@ static void detach(const struct mps_watch *watch, int report)
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         dup2(nowhere, fd);
     close_others(report, watch->folder->lock);
-    /* What is sent to all of the job, as before a time limit, is for the ranks. */
+    /* Signals to all of the job, as before a time limit, are for the ranks. */
     for (int number = 1; number < NSIG; number++)
         signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);
-    (void)!chdir("/"); /* else it stays where it is, and holds that */
+    (void)!chdir("/"); /* else it would keep the file system busy */
     prctl(PR_SET_NAME, "gpubind-mps");
-    /* The daemon becomes this one's child, whoever else forgets about it. */
+    /* The daemon becomes a child of this process when its own parent ends. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
@@ -92,11 +92,11 @@ static bool is_over(const struct pollfd *watched, pid_t pid)
 static void wait_for_ranks(pid_t *pids, int n, struct pollfd *watched)
 {
     while (n > 0) {
-        int left = 0, patience = -1;
+        int left = 0, timeout_ms = -1;
 
         for (int i = 0; i < n; i++)
-            patience = watched[i].fd < 0 ? LOOK_AGAIN_MS : patience;
-        poll(watched, (nfds_t)n, patience);
+            timeout_ms = watched[i].fd < 0 ? POLL_MS : timeout_ms;
+        poll(watched, (nfds_t)n, timeout_ms);
         for (int i = 0; i < n; i++) {
             if (is_over(&watched[i], pids[i])) {
                 close(watched[i].fd);
@@ -132,25 +132,25 @@ static void kill_all(const struct mps_watch *watch)
     all_ended(KILL_LIMIT_S);
 }
 
-/* The supervisor's whole life. */
-static void keep(const struct mps_watch *watch, int report)
+/* The supervisor: starts the server, waits for the ranks to end, and stops the server. */
+static void supervise(const struct mps_watch *watch, int report)
 {
     const struct mps_dir *folder = watch->folder;
     struct pollfd *watched;
-    struct word word = {{""}};
+    struct outcome outcome = {{""}};
     int status;
 
     detach(watch, report);
     watched = open_all(watch);
     status = watched ? mps_control_start(folder->pipe, folder->log, watch->devices,
-                                         folder->output_path, &word.failure)
-                     : error_set(&word.failure, "out of memory");
+                                         folder->output_path, &outcome.failure)
+                     : error_set(&outcome.failure, "out of memory");
     if (status < 0) {
         kill_all(watch);
         mps_dir_remove(folder);
     }
     /* A closed pipe means that the ranks are gone, which is noticed below. */
-    (void)!write(report, &word, sizeof word);
+    (void)!write(report, &outcome, sizeof outcome);
     close(report);
     if (status < 0)
         return;
@@ -161,10 +161,10 @@ static void keep(const struct mps_watch *watch, int report)
     mps_dir_remove(folder);
 }
 
-static int hear(int report, struct gpubind_error *err)
+static int await_report(int report, struct gpubind_error *err)
 {
     struct pollfd waiting = {.fd = report, .events = POLLIN};
-    struct word word;
+    struct outcome outcome;
     int ready;
 
     do
@@ -172,9 +172,9 @@ static int hear(int report, struct gpubind_error *err)
     while (ready < 0 && errno == EINTR);
     if (ready < 1)
         return error_set(err, "--mps: the MPS server was not up within %d s", READY_LIMIT_S);
-    if (read(report, &word, sizeof word) != (ssize_t)sizeof word)
+    if (read(report, &outcome, sizeof outcome) != (ssize_t)sizeof outcome)
         return error_set(err, "--mps: the process that was to look after the MPS server died");
-    return word.failure.text[0] ? error_set(err, "%s", word.failure.text) : 0;
+    return outcome.failure.text[0] ? error_set(err, "%s", outcome.failure.text) : 0;
 }
 
 int mps_supervisor_start(const struct mps_watch *watch, struct gpubind_error *err)
@@ -187,17 +187,18 @@ int mps_supervisor_start(const struct mps_watch *watch, struct gpubind_error *er
     child = fork();
     if (child == 0) {
         setsid();
-        /* The second process is no session's leader and no child of the launcher's. */
+        /* The second process is neither a session leader nor a child of the launcher. */
         if (fork() == 0) {
             signal(SIGPIPE, SIG_IGN);
-            keep(watch, report[1]);
+            supervise(watch, report[1]);
         }
         _exit(0);
     }
     close(report[1]);
     if (child > 0)
         waitpid(child, NULL, 0);
-    status = child < 0 ? error_set(err, "--mps: %s", strerror(errno)) : hear(report[0], err);
+    status = child < 0 ? error_set(err, "--mps: %s", strerror(errno))
+                       : await_report(report[0], err);
     close(report[0]);
     return status;
 }

@@ -61,14 +61,14 @@ static void drop(char **array, const char *name)
 static char **grow(char **array, int n)
 {
     size_t count = 0;
-    char **wide;
+    char **pointers;
 
     while (array && array[count])
         count++;
-    wide = realloc(array, (count + (size_t)n + 1) * sizeof *wide);
-    if (wide)
-        wide[count] = NULL;
-    return wide;
+    pointers = realloc(array, (count + (size_t)n + 1) * sizeof *pointers);
+    if (pointers)
+        pointers[count] = NULL;
+    return pointers;
 }
 
 /* A server that becomes the program itself hands over its own environment. */
@@ -87,7 +87,7 @@ static int apply_here(const struct env_list *list)
 
 int env_array_apply(char ***array, const struct env_list *list)
 {
-    char *texts[ENV_MAX] = {NULL}, **wide;
+    char *texts[ENV_MAX] = {NULL}, **pointers;
     bool failed = false;
 
     if (*array && *array == environ)
@@ -97,22 +97,22 @@ int env_array_apply(char ***array, const struct env_list *list)
             texts[i] = assignment(&list->item[i]);
             failed |= !texts[i];
         }
-    wide = failed ? NULL : grow(*array, list->n);
-    if (!wide) {
+    pointers = failed ? NULL : grow(*array, list->n);
+    if (!pointers) {
         for (int i = 0; i < list->n; i++)
             free(texts[i]);
         return -1;
     }
-    *array = wide;
+    *array = pointers;
     for (int i = 0; i < list->n; i++) {
         const struct env_item *item = &list->item[i];
 
         if (item->how == ENV_UNSET)
-            drop(wide, item->name);
-        else if (item->how == ENV_DEFAULT && env_array_get(wide, item->name))
+            drop(pointers, item->name);
+        else if (item->how == ENV_DEFAULT && env_array_get(pointers, item->name))
             free(texts[i]);
         else
-            put(wide, item->name, texts[i]);
+            put(pointers, item->name, texts[i]);
     }
     return 0;
 }
