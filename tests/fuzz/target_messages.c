@@ -132,19 +132,19 @@ void fuzz_wire(const char *bytes, size_t size)
 {
     char *message = malloc(size + 1);
     struct gpubind_error err;
-    struct wire_header header;
+    struct msg_header header;
 
     memcpy(message, bytes, size);
     message = realloc(message, size ? size : 1);
     fuzz_expect(&err);
-    if (wire_check(message, size, &err) < 0) {
+    if (msg_check(message, size, &err) < 0) {
         fuzz_refused(&err);
-    } else if (wire_kind(message) == WIRE_CTS || wire_kind(message) == WIRE_CREDIT) {
-        FUZZ_CHECK(size >= sizeof(struct wire_cts));
+    } else if (msg_kind(message) == MSG_CTS || msg_kind(message) == MSG_CREDIT) {
+        FUZZ_CHECK(size >= sizeof(struct msg_cts));
     } else {
         FUZZ_CHECK(size >= sizeof header);
         memcpy(&header, message, sizeof header);
-        FUZZ_CHECK(!(header.flags & WIRE_EAGER) || header.nbytes == size - sizeof header);
+        FUZZ_CHECK(!(header.flags & MSG_EAGER) || header.nbytes == size - sizeof header);
     }
     free(message);
 }

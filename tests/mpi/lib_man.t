@@ -144,7 +144,7 @@ done <"$tmp/notices"
 
 # "TYPE NAME", a field of the structures in msg_header.h a line.
 source_fields() {
-    awk '/^struct wire_/ { on = 1; next } /^};/ { on = 0 } on' "$top_srcdir/src/core/msg/msg_header.h" |
+    awk '/^struct msg_/ { on = 1; next } /^};/ { on = 0 } on' "$top_srcdir/src/core/msg/msg_header.h" |
         sed -E 's|/\*.*||; s/_t / /; s/;.*//' | grep -E '^ +[a-z]+[0-9]*' |
         awk '{ type = $1 == "char" ? "byte" : $1
                for (i = 2; i <= NF; i++) {

@@ -8,53 +8,53 @@ struct front {
     uint8_t version, kind;
 };
 
-void wire_sign(void *message, enum wire_kind kind)
+void msg_sign(void *message, enum msg_kind kind)
 {
-    struct front front = {WIRE_MAGIC, WIRE_VERSION, (uint8_t)kind};
+    struct front front = {MSG_MAGIC, MSG_VERSION, (uint8_t)kind};
 
     memcpy(message, &front, offsetof(struct front, kind) + 1);
 }
 
-enum wire_kind wire_kind(const void *message)
+enum msg_kind msg_kind(const void *message)
 {
-    return (enum wire_kind)((const unsigned char *)message)[offsetof(struct front, kind)];
+    return (enum msg_kind)((const unsigned char *)message)[offsetof(struct front, kind)];
 }
 
-static size_t smallest(enum wire_kind kind)
+static size_t smallest(enum msg_kind kind)
 {
     switch (kind) {
-    case WIRE_RTS:
-    case WIRE_RELEASE:
-    case WIRE_DATA:
-        return sizeof(struct wire_header);
-    case WIRE_CTS:
-    case WIRE_CREDIT:
-        return sizeof(struct wire_cts);
+    case MSG_RTS:
+    case MSG_RELEASE:
+    case MSG_DATA:
+        return sizeof(struct msg_header);
+    case MSG_CTS:
+    case MSG_CREDIT:
+        return sizeof(struct msg_cts);
     }
     return SIZE_MAX;
 }
 
-int wire_check(const void *message, size_t nbytes, struct gpubind_error *err)
+int msg_check(const void *message, size_t nbytes, struct gpubind_error *err)
 {
     struct front front = {0};
-    struct wire_header header;
+    struct msg_header header;
     size_t wanted;
 
-    if (nbytes >= sizeof(struct wire_cts))
+    if (nbytes >= sizeof(struct msg_cts))
         memcpy(&front, message, sizeof front);
-    if (front.magic != WIRE_MAGIC)
+    if (front.magic != MSG_MAGIC)
         return error_set(err, "%zu bytes arrived that are no message of gpubind", nbytes);
-    if (front.version != WIRE_VERSION)
+    if (front.version != MSG_VERSION)
         return error_set(err, "a rank runs another version of gpubind (messages %u, here %u)",
-                         (unsigned)front.version, WIRE_VERSION);
-    wanted = smallest((enum wire_kind)front.kind);
+                         (unsigned)front.version, MSG_VERSION);
+    wanted = smallest((enum msg_kind)front.kind);
     if (nbytes < wanted)
         return error_set(err, "a message of kind %u with %zu bytes arrived", (unsigned)front.kind,
                          nbytes);
-    if (front.kind == WIRE_CTS || front.kind == WIRE_CREDIT)
+    if (front.kind == MSG_CTS || front.kind == MSG_CREDIT)
         return 0;
     memcpy(&header, message, sizeof header);
-    if (header.flags & WIRE_EAGER && header.nbytes != nbytes - sizeof header)
+    if (header.flags & MSG_EAGER && header.nbytes != nbytes - sizeof header)
         return error_set(err, "a message announces %llu bytes and carries %zu",
                          (unsigned long long)header.nbytes, nbytes - sizeof header);
     return 0;

@@ -1,6 +1,6 @@
 /* Headers of messages between ranks: in a shared-memory descriptor on a node, else at the front of
  * an MPI message. All ranks of a job run the same build on the same kind of machine, so fields
- * travel in memory order; wire_check refuses any other. */
+ * travel in memory order; msg_check refuses any other. */
 #ifndef GPUBIND_CORE_MSG_MSG_HEADER_H
 #define GPUBIND_CORE_MSG_MSG_HEADER_H
 
@@ -10,29 +10,28 @@
 
 #include "core/base/error.h"
 
-#define WIRE_MAGIC 0x42555047u /* "GPUB" */
-#define WIRE_VERSION 1u
+#define MSG_MAGIC 0x42555047u /* "GPUB" */
+#define MSG_VERSION 1u
 
-enum wire_kind {
-    WIRE_RTS = 1, /* wire_header, followed by the data when WIRE_EAGER is set */
-    WIRE_CTS,     /* wire_cts: how the sender shall send the data */
-    WIRE_RELEASE, /* wire_header: the receiver closes its mapping of allocation id */
-    WIRE_DATA,    /* wire_header and the data of a WIRE_PAYLOAD_DEFERRED message */
-    WIRE_CREDIT,  /* wire_cts: eager messages are allowed (chunk 1) or not (0) */
+enum msg_kind {
+    MSG_RTS = 1, /* msg_header, followed by the data when MSG_EAGER is set */
+    MSG_CTS,     /* msg_cts: how the sender shall send the data */
+    MSG_RELEASE, /* msg_header: the receiver closes its mapping of allocation id */
+    MSG_DATA,    /* msg_header and the data of a MSG_PAYLOAD_DEFERRED message */
+    MSG_CREDIT,  /* msg_cts: eager messages are allowed (chunk 1) or not (0) */
 };
 
-enum wire_flag {
-    WIRE_ON_GPU = 1,    /* the sender's buffer is GPU memory */
-    WIRE_SHAREABLE = 2, /* the fields about the allocation are filled */
-    WIRE_EAGER = 4,     /* the data are with the header */
-    WIRE_SELF = 8,      /* sender and receiver are one process */
-    WIRE_FAILED =
-        16, /* the sender's copy failed: no data follow; the message is matched in its order */
-    WIRE_ON_STREAM = 32,        /* sent by a call that a thread without MPI may have to serve */
-    WIRE_PAYLOAD_DEFERRED = 64, /* a WIRE_DATA follows when the sender's stream gets there */
+enum msg_flag {
+    MSG_ON_GPU = 1,     /* the sender's buffer is GPU memory */
+    MSG_SHAREABLE = 2,  /* the fields about the allocation are filled */
+    MSG_EAGER = 4,      /* the data are with the header */
+    MSG_SELF = 8,       /* sender and receiver are one process */
+    MSG_FAILED = 16,    /* the sender's copy failed: no data follow; it is matched in its order */
+    MSG_ON_STREAM = 32, /* sent by a call that a thread without MPI may have to serve */
+    MSG_PAYLOAD_DEFERRED = 64, /* a MSG_DATA follows when the sender's stream gets there */
 };
 
-struct wire_header {
+struct msg_header {
     uint32_t magic;
     uint8_t version, kind, flags, spare;
     uint64_t context; /* which communicator */
@@ -48,7 +47,7 @@ struct wire_header {
     char handle[64];
 };
 
-struct wire_cts {
+struct msg_cts {
     uint32_t magic;
     uint8_t version, kind, spare[2];
     uint64_t operation; /* the sender's */
@@ -57,9 +56,9 @@ struct wire_cts {
     uint32_t direct;    /* GPU pointers are handed to MPI */
 };
 
-void wire_sign(void *message, enum wire_kind kind);
+void msg_sign(void *message, enum msg_kind kind);
 /* 0 when nbytes at message are a whole message of ours; else -1 with a sentence. */
-int wire_check(const void *message, size_t nbytes, struct gpubind_error *err);
-enum wire_kind wire_kind(const void *message);
+int msg_check(const void *message, size_t nbytes, struct gpubind_error *err);
+enum msg_kind msg_kind(const void *message);
 
 #endif

@@ -23,11 +23,11 @@ static bool is_there(const void *argument)
     return match_peek(looking->comm, looking->source, looking->tag);
 }
 
-static void describe(const struct wire_header *header, struct gpubind_message *message)
+static void describe(const struct msg_header *header, struct gpubind_message *message)
 {
     message->source = header->source;
     message->tag = header->tag;
-    message->on_gpu = (header->flags & WIRE_ON_GPU) != 0;
+    message->on_gpu = (header->flags & MSG_ON_GPU) != 0;
     message->type = type_numbered(header->type);
     message->count = (MPI_Count)(header->nbytes / type_numbered_size(header->type));
     message->nbytes = (MPI_Count)header->nbytes;

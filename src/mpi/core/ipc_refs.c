@@ -137,9 +137,9 @@ void release_forget(struct release *release)
         free(release);
 }
 
-void release_fill(const struct release *release, struct wire_header *header)
+void release_fill(const struct release *release, struct msg_header *header)
 {
-    wire_sign(header, WIRE_RELEASE);
+    msg_sign(header, MSG_RELEASE);
     header->id = release->id;
 }
 

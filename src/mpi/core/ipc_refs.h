@@ -27,7 +27,7 @@ void ipc_refs_sweep(void);
 int releases_pending(void);
 
 /* For send_shm. */
-void release_fill(const struct release *release, struct wire_header *header);
+void release_fill(const struct release *release, struct msg_header *header);
 void release_answered(struct release *release);
 /* The domain ends: its ranks have closed what they had mapped, or do so when they leave it. */
 void ipc_refs_forget(const struct domain *domain);

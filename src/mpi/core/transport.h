@@ -10,7 +10,7 @@
 struct domain;
 struct gpubind_operation;
 struct peer;
-struct wire_header;
+struct msg_header;
 
 struct transport {
     const char *name; /* of the path in gpubind_paths_print */
@@ -19,7 +19,7 @@ struct transport {
     bool (*reaches)(const struct domain *domain, const struct peer *peer);
     /* Receiver: starts to fetch the data of a receive whose message has come, and ends the receive.
      * false: not by this transport, nothing was begun. The last row declines nothing. */
-    bool (*get)(struct gpubind_operation *receive, const struct wire_header *header);
+    bool (*get)(struct gpubind_operation *receive, const struct msg_header *header);
     /* Sender: writes the data where a waiting receive has advertised its buffer, and ends the send.
      * false: there is none. NULL: the transport has no such way. */
     bool (*put)(struct gpubind_operation *send);

@@ -20,9 +20,9 @@ void deferred_payload_withdraw(struct gpubind_operation *receive)
     receive->early = NULL;
 }
 
-static void attach(struct incoming_msg *incoming, const struct wire_header *header, char *data)
+static void attach(struct incoming_msg *incoming, const struct msg_header *header, char *data)
 {
-    incoming->header.flags &= (uint8_t)~WIRE_PAYLOAD_DEFERRED;
+    incoming->header.flags &= (uint8_t)~MSG_PAYLOAD_DEFERRED;
     incoming->header.flags |= header->flags;
     free(incoming->data);
     incoming->data = data;
@@ -31,7 +31,7 @@ static void attach(struct incoming_msg *incoming, const struct wire_header *head
 static bool is_of(const struct incoming_msg *incoming, const struct peer *peer, uint64_t operation)
 {
     return incoming->peer == peer && incoming->header.operation == operation &&
-           incoming->header.flags & WIRE_PAYLOAD_DEFERRED;
+           incoming->header.flags & MSG_PAYLOAD_DEFERRED;
 }
 
 static struct incoming_msg *find(struct incoming_msg *first, const struct peer *peer,
@@ -42,7 +42,7 @@ static struct incoming_msg *find(struct incoming_msg *first, const struct peer *
     return first;
 }
 
-void deferred_payload_take(const struct peer *peer, const struct wire_header *header, char *data)
+void deferred_payload_take(const struct peer *peer, const struct msg_header *header, char *data)
 {
     struct gpubind_operation **link = &expecting.first, *receive;
     struct incoming_msg *incoming;

@@ -1,5 +1,5 @@
 /* Receiver's side of small messages from other nodes that were announced before their data were
- * ready (WIRE_PAYLOAD_DEFERRED): receives that wait for the data. */
+ * ready (MSG_PAYLOAD_DEFERRED): receives that wait for the data. */
 #ifndef GPUBIND_MPI_P2P_DEFERRED_PAYLOAD_H
 #define GPUBIND_MPI_P2P_DEFERRED_PAYLOAD_H
 
@@ -9,7 +9,7 @@
 void deferred_payload_expect(struct gpubind_operation *receive);
 /* The data have arrived: malloc'ed, owned by this module from now on. The message may have been
  * received (truncated) before. */
-void deferred_payload_take(const struct peer *peer, const struct wire_header *header, char *data);
+void deferred_payload_take(const struct peer *peer, const struct msg_header *header, char *data);
 
 /* The sender has died: the receive waits no longer. */
 void deferred_payload_withdraw(struct gpubind_operation *receive);

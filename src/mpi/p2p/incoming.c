@@ -77,7 +77,7 @@ static void arrive(struct domain *domain, struct peer *peer, int number, enum in
         unexpected_eager_ready(peer, number);
         return;
     }
-    if (wire_kind(&descriptor->header) == WIRE_RELEASE) {
+    if (msg_kind(&descriptor->header) == MSG_RELEASE) {
         close_mapping(domain, peer, descriptor);
         return;
     }

@@ -127,7 +127,7 @@ static void keep_early(struct gpubind_operation *receive, const struct incoming_
     if (!receive->early)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *receive->early = *incoming;
-    if (incoming->header.flags & WIRE_PAYLOAD_DEFERRED)
+    if (incoming->header.flags & MSG_PAYLOAD_DEFERRED)
         deferred_payload_expect(receive);
 }
 
@@ -135,7 +135,7 @@ void receive_again(struct gpubind_operation *receive)
 {
     struct incoming_msg *early = receive->early;
 
-    if (!early || receive->order == ORDER_DEFERRED || early->header.flags & WIRE_PAYLOAD_DEFERRED)
+    if (!early || receive->order == ORDER_DEFERRED || early->header.flags & MSG_PAYLOAD_DEFERRED)
         return;
     receive->early = NULL;
     receive_start(receive, early);
@@ -179,10 +179,10 @@ static void start_late(void)
 
 void receive_start(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
-    const struct wire_header *header = &incoming->header;
+    const struct msg_header *header = &incoming->header;
 
     if (receive->order == ORDER_DEFERRED ||
-        (header->flags & WIRE_PAYLOAD_DEFERRED && header->nbytes <= receive->nbytes)) {
+        (header->flags & MSG_PAYLOAD_DEFERRED && header->nbytes <= receive->nbytes)) {
         keep_early(receive, incoming);
         return;
     }
@@ -194,7 +194,7 @@ void receive_start(struct gpubind_operation *receive, const struct incoming_msg 
     receive->got_tag = header->tag;
     receive->got_bytes = header->nbytes;
     receive->got_type = header->type;
-    receive->got_on_gpu = header->flags & WIRE_ON_GPU;
+    receive->got_on_gpu = header->flags & MSG_ON_GPU;
     receive->peer = incoming->peer;
     receive->from = incoming->from;
     if (header->nbytes > receive->nbytes)
@@ -221,8 +221,8 @@ void receive_abandon(struct gpubind_operation *receive)
         receive_finish(receive, -1, &gone);
     } else if (
         receive
-            ->early) { /* without WIRE_PAYLOAD_DEFERRED it has come, and waits for a stream here */
-        if (!(receive->early->header.flags & WIRE_PAYLOAD_DEFERRED))
+            ->early) { /* without MSG_PAYLOAD_DEFERRED it has come, and waits for a stream here */
+        if (!(receive->early->header.flags & MSG_PAYLOAD_DEFERRED))
             return;
         deferred_payload_withdraw(receive);
         request_complete(receive, MPI_ERR_OTHER, "%s", gone.text);

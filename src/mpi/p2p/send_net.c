@@ -36,10 +36,10 @@ static int copy_data(struct gpubind_operation *send, char *to)
     return 0;
 }
 
-static void fill(const struct gpubind_operation *send, struct wire_header *header, bool eager)
+static void fill(const struct gpubind_operation *send, struct msg_header *header, bool eager)
 {
-    wire_sign(header, WIRE_RTS);
-    header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (eager ? WIRE_EAGER : 0));
+    msg_sign(header, MSG_RTS);
+    header->flags = (uint8_t)((send->memory.gpu ? MSG_ON_GPU : 0) | (eager ? MSG_EAGER : 0));
     header->context = send->comm->context;
     header->source = send->comm->rank;
     header->tag = send->tag;
@@ -56,19 +56,19 @@ static void announce(struct gpubind_operation *send)
                          (send->nbytes == 0 || (small && !send->peer->stopped));
     const bool payload_deferred = send->order == ORDER_DEFERRED && at_once;
     const bool eager = send->order != ORDER_DEFERRED && at_once;
-    size_t nbytes = sizeof(struct wire_header) + (eager ? send->nbytes : 0);
+    size_t nbytes = sizeof(struct msg_header) + (eager ? send->nbytes : 0);
     struct net_msg *msg = net_msg_make(nbytes);
-    struct wire_header header = {0};
+    struct msg_header header = {0};
     const bool failed = send->result != MPI_SUCCESS || /* its packing, or the copy */
                         (eager && send->nbytes > 0 &&
                          copy_data(send, net_msg_bytes(msg) + sizeof header) < 0);
 
     fill(send, &header, eager && !failed);
     if (failed) { /* the receiver has to know, too */
-        header.flags |= WIRE_FAILED;
+        header.flags |= MSG_FAILED;
         nbytes = sizeof header;
     }
-    header.flags |= payload_deferred ? WIRE_PAYLOAD_DEFERRED : 0;
+    header.flags |= payload_deferred ? MSG_PAYLOAD_DEFERRED : 0;
     trace(TRACE_P2P, "send %u: announced by MPI%s", send->number,
           eager && !failed   ? ", with its data"
           : payload_deferred ? ", its data follow"
@@ -126,9 +126,9 @@ static void end_unwanted(struct gpubind_operation *send)
 
 void send_net_ready(struct gpubind_operation *send, bool good)
 {
-    struct wire_header header = {.context = send->comm->context,
-                                 .nbytes = send->nbytes,
-                                 .operation = (uint64_t)(uintptr_t)send};
+    struct msg_header header = {.context = send->comm->context,
+                                .nbytes = send->nbytes,
+                                .operation = (uint64_t)(uintptr_t)send};
     struct net_msg *msg;
     bool failed;
 
@@ -140,8 +140,8 @@ void send_net_ready(struct gpubind_operation *send, bool good)
         return;
     msg = net_msg_make(sizeof header + send->nbytes);
     failed = !good || (send->nbytes > 0 && copy_data(send, net_msg_bytes(msg) + sizeof header) < 0);
-    wire_sign(&header, WIRE_DATA);
-    header.flags = failed ? WIRE_FAILED : WIRE_EAGER;
+    msg_sign(&header, MSG_DATA);
+    header.flags = failed ? MSG_FAILED : MSG_EAGER;
     memcpy(net_msg_bytes(msg), &header, sizeof header);
     if (net_msg_send(msg, sizeof header + (failed ? 0 : send->nbytes), send->domain, send->peer) <
         0)
@@ -166,7 +166,7 @@ void send_net_abandon(struct gpubind_operation *send)
     request_release(send);
 }
 
-static void answered(const struct wire_cts *reply)
+static void answered(const struct msg_cts *reply)
 {
     struct gpubind_operation **link = &unanswered.first, *send;
 
@@ -193,10 +193,10 @@ static void answered(const struct wire_cts *reply)
  * let those that follow wait for their receives, as large ones do. */
 static void tell_sender(struct domain *domain, struct peer *peer, bool stop)
 {
-    struct wire_cts reply = {.chunk = !stop};
+    struct msg_cts reply = {.chunk = !stop};
     struct net_msg *msg = net_msg_make(sizeof reply);
 
-    wire_sign(&reply, WIRE_CREDIT);
+    msg_sign(&reply, MSG_CREDIT);
     memcpy(net_msg_bytes(msg), &reply, sizeof reply);
     net_msg_send(msg, sizeof reply, domain, peer);
     peer->stopping = stop;
@@ -212,7 +212,7 @@ static void tell_senders_to_go_on(struct domain *domain)
 
 void recv_net_refuse(const struct incoming_msg *incoming)
 {
-    if (!(incoming->header.flags & (WIRE_EAGER | WIRE_FAILED | WIRE_PAYLOAD_DEFERRED)))
+    if (!(incoming->header.flags & (MSG_EAGER | MSG_FAILED | MSG_PAYLOAD_DEFERRED)))
         net_msg_reply(incoming->domain, incoming->peer, incoming->header.operation, 0, 0, false);
     free(incoming->data);
 }
@@ -240,24 +240,24 @@ static void take_data(struct gpubind_operation *receive, const struct incoming_m
 
 void recv_net(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
-    if (incoming->header.flags & WIRE_EAGER) {
+    if (incoming->header.flags & MSG_EAGER) {
         trace(TRACE_P2P, "receive %u: its data came with the announcement", receive->number);
         take_data(receive, incoming);
         return;
     }
-    if (receive->got_bytes == 0 && !(incoming->header.flags & WIRE_FAILED)) {
+    if (receive->got_bytes == 0 && !(incoming->header.flags & MSG_FAILED)) {
         recv_net_refuse(incoming); /* its sender waits for an answer, and there are no data */
         request_succeed(receive);
         return;
     }
-    if (receive->pack && !(incoming->header.flags & WIRE_FAILED) &&
+    if (receive->pack && !(incoming->header.flags & MSG_FAILED) &&
         pack_dense(receive, &receive->error) < 0) {
         recv_net_refuse(incoming);
         request_fail(receive);
         return;
     }
     free(incoming->data);
-    if (incoming->header.flags & WIRE_FAILED) {
+    if (incoming->header.flags & MSG_FAILED) {
         request_complete(receive, MPI_ERR_OTHER, "the sender's copy failed");
         return;
     }
@@ -279,15 +279,15 @@ static void read_net_msg(struct domain *domain, const MPI_Status *status)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     good = PMPI_Recv(bytes, nbytes, MPI_BYTE, status->MPI_SOURCE, NET_MSG_TAG, domain->shadow,
                      MPI_STATUS_IGNORE) == MPI_SUCCESS;
-    if (!good || wire_check(bytes, (size_t)nbytes, &err) < 0) {
+    if (!good || msg_check(bytes, (size_t)nbytes, &err) < 0) {
         fprintf(stderr, "gpubind: %s\n", good ? err.text : "MPI could not receive");
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
     }
-    if (wire_kind(bytes) == WIRE_CTS || wire_kind(bytes) == WIRE_CREDIT) {
-        struct wire_cts reply;
+    if (msg_kind(bytes) == MSG_CTS || msg_kind(bytes) == MSG_CREDIT) {
+        struct msg_cts reply;
 
         memcpy(&reply, bytes, sizeof reply);
-        if (wire_kind(bytes) == WIRE_CREDIT)
+        if (msg_kind(bytes) == MSG_CREDIT)
             incoming.peer->stopped = reply.chunk == 0;
         else
             answered(&reply);
@@ -296,7 +296,7 @@ static void read_net_msg(struct domain *domain, const MPI_Status *status)
     }
     memcpy(&incoming.header, bytes, sizeof incoming.header);
     memmove(bytes, bytes + sizeof incoming.header, (size_t)nbytes - sizeof incoming.header);
-    if (wire_kind(&incoming.header) == WIRE_DATA) {
+    if (msg_kind(&incoming.header) == MSG_DATA) {
         deferred_payload_take(incoming.peer, &incoming.header, bytes);
         return;
     }

@@ -28,14 +28,14 @@ static char *eager_buffer_of(const struct gpubind_operation *send)
     return segment_eager(segment, segment->me, send->eager_buffer);
 }
 
-static void fill_header(const struct gpubind_operation *send, struct wire_header *header)
+static void fill_header(const struct gpubind_operation *send, struct msg_header *header)
 {
     struct memory_export shared;
     const bool self = send->peer->domain_rank == send->domain->rank;
 
-    wire_sign(header, WIRE_RTS);
-    header->flags = (uint8_t)((send->memory.gpu ? WIRE_ON_GPU : 0) | (self ? WIRE_SELF : 0) |
-                              (send->on_stream ? WIRE_ON_STREAM : 0));
+    msg_sign(header, MSG_RTS);
+    header->flags = (uint8_t)((send->memory.gpu ? MSG_ON_GPU : 0) | (self ? MSG_SELF : 0) |
+                              (send->on_stream ? MSG_ON_STREAM : 0));
     header->context = send->comm->context;
     header->source = send->comm->rank;
     header->tag = send->tag;
@@ -45,7 +45,7 @@ static void fill_header(const struct gpubind_operation *send, struct wire_header
     header->address = send->memory.address;
     header->operation = (uint64_t)(uintptr_t)send;
     if (send->memory.gpu && !self && memory_export_of(&send->memory, &shared)) {
-        header->flags |= WIRE_SHAREABLE;
+        header->flags |= MSG_SHAREABLE;
         header->id = shared.id;
         header->start = shared.start;
         header->size = shared.size;
@@ -152,7 +152,7 @@ static void tell_of(const struct gpubind_operation *send)
 static bool publish(struct gpubind_operation *send)
 {
     struct domain *domain = send->domain;
-    struct wire_header header = {0};
+    struct msg_header header = {0};
     bool at_once;
 
     if (!inbox_has_room(domain, send->peer))
@@ -166,7 +166,7 @@ static bool publish(struct gpubind_operation *send)
     else
         fill_header(send, &header);
     if (at_once)
-        header.flags |= WIRE_EAGER;
+        header.flags |= MSG_EAGER;
     descriptor_of(send)->header = header;
     if (at_once && send->nbytes > 0)
         memcpy(eager_buffer_of(send), send->buffer, send->nbytes);

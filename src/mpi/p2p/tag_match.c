@@ -12,7 +12,7 @@ static bool closed;
 static struct incoming_queue unknown_context;
 static struct incoming_queue extracted;
 
-static bool fits(const struct wire_header *header, int source, int tag)
+static bool fits(const struct msg_header *header, int source, int tag)
 {
     return (source == MPI_ANY_SOURCE || source == header->source) &&
            (tag == MPI_ANY_TAG || tag == header->tag);

@@ -8,7 +8,7 @@
 /* A message whose header has reached this rank. */
 struct incoming_msg {
     struct incoming_msg *next;
-    struct wire_header header;
+    struct msg_header header;
     struct domain *domain;
     struct peer *peer;
     struct descriptor *from; /* the sender's, on a node; NULL: the header came by MPI */

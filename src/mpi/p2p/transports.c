@@ -65,7 +65,7 @@ const struct transport transports[TRANSPORTS] = {
                        .wants_mpi = rndv_mpi_busy},
 };
 
-void transports_get(struct gpubind_operation *receive, const struct wire_header *header)
+void transports_get(struct gpubind_operation *receive, const struct msg_header *header)
 {
     for (int kind = 0; kind < TRANSPORTS; kind++)
         if (transports[kind].get(receive, header))

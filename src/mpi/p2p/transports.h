@@ -9,7 +9,7 @@
 extern const struct transport transports[TRANSPORTS];
 
 /* Receiver: the first transport that can get the data does. header: of the message. */
-void transports_get(struct gpubind_operation *receive, const struct wire_header *header);
+void transports_get(struct gpubind_operation *receive, const struct msg_header *header);
 /* Sender: the first transport that finds an advertised buffer writes to it; false: none does. */
 bool transports_put(struct gpubind_operation *send);
 /* mpi: this thread may call MPI now. */

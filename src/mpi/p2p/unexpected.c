@@ -40,7 +40,7 @@ static int left_with_sender(const struct domain *domain)
 static void count(struct incoming_msg *incoming)
 {
     incoming->copied_nbytes = sizeof *incoming;
-    if (incoming->data && incoming->header.flags & WIRE_EAGER)
+    if (incoming->data && incoming->header.flags & MSG_EAGER)
         incoming->copied_nbytes += incoming->header.nbytes;
     nbytes_kept += incoming->copied_nbytes;
 }
@@ -61,7 +61,7 @@ static bool fetch(struct incoming_msg *incoming)
         memcpy(data, segment_eager(segment, peer->local, from->eager_buffer), (size_t)nbytes);
     peer->unexpected[number_of(incoming)] = NULL;
     incoming->data = data;
-    incoming->header.flags |= failed ? WIRE_FAILED : WIRE_EAGER;
+    incoming->header.flags |= failed ? MSG_FAILED : MSG_EAGER;
     incoming->from = NULL;
     count(incoming);
     inbox_acknowledge(incoming->domain, peer, from, DESCRIPTOR_FIN);

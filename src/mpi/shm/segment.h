@@ -45,7 +45,7 @@ enum descriptor_state {
 struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
-    struct wire_header header;
+    struct msg_header header;
     uint32_t bounce_on_gpu; /* CTS: set, with what follows, before the first chunk */
     uint64_t bounce_offset; /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;

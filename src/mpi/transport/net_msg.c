@@ -72,10 +72,10 @@ bool net_msg_has_credit(const struct peer *peer)
 void net_msg_reply(struct domain *domain, struct peer *peer, uint64_t operation, uint64_t chunk,
                    int tag, bool direct)
 {
-    struct wire_cts reply = {.operation = operation, .chunk = chunk, .tag = tag, .direct = direct};
+    struct msg_cts reply = {.operation = operation, .chunk = chunk, .tag = tag, .direct = direct};
     struct net_msg *msg = net_msg_make(sizeof reply);
 
-    wire_sign(&reply, WIRE_CTS);
+    msg_sign(&reply, MSG_CTS);
     memcpy(msg->bytes, &reply, sizeof reply);
     net_msg_send(msg, sizeof reply, domain, peer);
 }

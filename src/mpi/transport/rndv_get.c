@@ -66,7 +66,7 @@ static void add(struct gpubind_operation *receive, gpu_address from, enum copy_e
     pending_nbytes += get->copy.nbytes;
 }
 
-bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *header)
+bool rndv_get_self(struct gpubind_operation *receive, const struct msg_header *header)
 {
     const void *from = (const void *)(uintptr_t)header->address;
     const struct gpubind_operation *send = (const struct gpubind_operation *)(uintptr_t)
@@ -74,7 +74,7 @@ bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *
     struct gpu *mine = receive->memory.gpu, *theirs;
     enum copy_ends ends;
 
-    if (!(header->flags & WIRE_SELF))
+    if (!(header->flags & MSG_SELF))
         return false;
     theirs = send->memory.gpu;
     /* A kernel can address the memory of its own GPU, but not that of any other of the process. */
@@ -94,7 +94,7 @@ bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *
 }
 
 /* NULL: it cannot be mapped, with a notice where that was not known. */
-static struct mapping *map(struct gpubind_operation *receive, const struct wire_header *header)
+static struct mapping *map(struct gpubind_operation *receive, const struct msg_header *header)
 {
     struct memory_export shared = {header->id, header->start, header->size, {{0}}};
     struct mapping *mapping;
@@ -117,11 +117,11 @@ static struct mapping *map(struct gpubind_operation *receive, const struct wire_
     return mapping;
 }
 
-bool rndv_get_ipc(struct gpubind_operation *receive, const struct wire_header *header)
+bool rndv_get_ipc(struct gpubind_operation *receive, const struct msg_header *header)
 {
-    const bool kernels = header->flags & WIRE_ON_GPU;
+    const bool kernels = header->flags & MSG_ON_GPU;
 
-    if (!(header->flags & WIRE_SHAREABLE) || !receive->memory.gpu ||
+    if (!(header->flags & MSG_SHAREABLE) || !receive->memory.gpu ||
         !transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer))
         return false;
     receive->mapping = map(receive, header);

@@ -6,8 +6,8 @@
 #include "mpi/core/request.h"
 
 /* struct transport's get: from a rank that is this process; from memory that can be mapped. */
-bool rndv_get_self(struct gpubind_operation *receive, const struct wire_header *header);
-bool rndv_get_ipc(struct gpubind_operation *receive, const struct wire_header *header);
+bool rndv_get_self(struct gpubind_operation *receive, const struct msg_header *header);
+bool rndv_get_ipc(struct gpubind_operation *receive, const struct msg_header *header);
 void rndv_gets_progress(void);
 
 #endif

@@ -20,14 +20,14 @@ struct host_read {
 
 static QUEUE_OF(struct host_read) reads;
 
-static bool is_possible(const struct gpubind_operation *receive, const struct wire_header *header)
+static bool is_possible(const struct gpubind_operation *receive, const struct msg_header *header)
 {
-    return receive->from && !receive->memory.gpu && !(header->flags & WIRE_ON_GPU) &&
-           !receive->on_stream && !(header->flags & WIRE_ON_STREAM) && !receive->peer->no_reads &&
+    return receive->from && !receive->memory.gpu && !(header->flags & MSG_ON_GPU) &&
+           !receive->on_stream && !(header->flags & MSG_ON_STREAM) && !receive->peer->no_reads &&
            receive->peer->pid > 0;
 }
 
-bool rndv_get_host(struct gpubind_operation *receive, const struct wire_header *header)
+bool rndv_get_host(struct gpubind_operation *receive, const struct msg_header *header)
 {
     struct host_read *read;
 

@@ -6,7 +6,7 @@
 #include "mpi/core/request.h"
 
 /* struct transport's get; staged where the kernel turns out to refuse. */
-bool rndv_get_host(struct gpubind_operation *receive, const struct wire_header *header);
+bool rndv_get_host(struct gpubind_operation *receive, const struct msg_header *header);
 void rndv_gets_host_progress(void);
 
 #endif

@@ -70,7 +70,7 @@ void rndv_mpi_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool
 }
 
 /* Answers the sender's announcement, when there is a bounce buffer if one is needed. */
-static void transfer_receive(struct gpubind_operation *receive, const struct wire_header *header,
+static void transfer_receive(struct gpubind_operation *receive, const struct msg_header *header,
                              uint64_t chunk, bool straight, bool direct)
 {
     const int tag = transfer_tag();
@@ -91,7 +91,7 @@ static bool has_gpu_end(const struct gpubind_operation *receive)
     return receive->memory.gpu || receive->got_on_gpu;
 }
 
-bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct wire_header *header)
+bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct msg_header *header)
 {
     if (!has_gpu_end(receive) ||
         !transport_reaches(TRANSPORT_MPI_DIRECT, receive->domain, receive->peer))
@@ -100,7 +100,7 @@ bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct wire_he
     return true;
 }
 
-bool rndv_mpi_get(struct gpubind_operation *receive, const struct wire_header *header)
+bool rndv_mpi_get(struct gpubind_operation *receive, const struct msg_header *header)
 {
     const uint64_t most = PRIVATE_BOUNCE_BYTES / 3;
     uint64_t chunk = WHOLE;

@@ -11,8 +11,8 @@
 void rndv_mpi_send(struct gpubind_operation *send, int tag, uint64_t chunk, bool straight);
 /* struct transport's get: MPI gets the pointers of both sides; GPU memory goes through
  * page-locked memory. */
-bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct wire_header *header);
-bool rndv_mpi_get(struct gpubind_operation *receive, const struct wire_header *header);
+bool rndv_mpi_direct_get(struct gpubind_operation *receive, const struct msg_header *header);
+bool rndv_mpi_get(struct gpubind_operation *receive, const struct msg_header *header);
 void rndv_mpi_progress(void);
 /* Some are under way, so that MPI has to be called. */
 bool rndv_mpi_busy(void);

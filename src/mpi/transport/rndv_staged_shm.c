@@ -219,7 +219,7 @@ void staged_send_end(struct gpubind_operation *send)
 
 /* ---- the receiver */
 
-bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_header *header)
+bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct msg_header *header)
 {
     struct descriptor *from = receive->from;
 
@@ -232,7 +232,7 @@ bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_he
     from->chunk_bytes = chunk_bytes_of(receive->got_bytes);
     from->chunks_ahead = BOUNCE_BYTES / from->chunk_bytes;
     add(&receives, receive, from, receive->got_bytes);
-    from->bounce_on_gpu = from->header.flags & WIRE_ON_GPU && receive->memory.gpu &&
+    from->bounce_on_gpu = from->header.flags & MSG_ON_GPU && receive->memory.gpu &&
                           receive->peer->ipc_works &&
                           transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer);
     inbox_acknowledge(receive->domain, receive->peer, from, DESCRIPTOR_CTS);

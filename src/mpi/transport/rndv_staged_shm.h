@@ -8,7 +8,7 @@
 #include "mpi/core/request.h"
 
 /* struct transport's get: the receive asks its sender to start. */
-bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct wire_header *header);
+bool rndv_staged_shm_get(struct gpubind_operation *receive, const struct msg_header *header);
 void rndv_staged_shm_progress(void);
 /* Its sender is gone: it ends with an error once its copies have. false: it is none. */
 bool staged_receive_abandon(const struct gpubind_operation *receive);
