@@ -68,6 +68,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/p2p/recv.c src/mpi/p2p/recv.h \
 	src/mpi/p2p/rndv_put.c src/mpi/p2p/rndv_put.h \
 	src/mpi/p2p/send_deferred.c src/mpi/p2p/send_deferred.h \
+	src/mpi/p2p/send_descriptor.c src/mpi/p2p/send_descriptor.h \
 	src/mpi/p2p/send_net.c src/mpi/p2p/send_net.h \
 	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
 	src/mpi/p2p/tag_match.c src/mpi/p2p/tag_match.h \
