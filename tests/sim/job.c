@@ -226,6 +226,14 @@ static void spoil(int entry)
     munmap(bytes, a->nbytes);
 }
 
+void job_check_unheld(int entry)
+{
+    lock_job();
+    if (is_held(&job->allocations[entry]))
+        spoil(entry);
+    unlock_job();
+}
+
 void job_disown(int entry)
 {
     struct job_allocation *a = &job->allocations[entry];

@@ -75,6 +75,40 @@ void range_release(struct range *range)
     range_remove(range);
 }
 
+struct freed_memory {
+    struct freed_memory *next;
+    int entry;
+};
+
+void range_release_in(struct CUstream_st *stream, struct range *range)
+{
+    struct freed_memory *freed;
+
+    if (range->kind != RANGE_DEVICE) {
+        range_release(range);
+        return;
+    }
+    freed = malloc(sizeof *freed);
+    if (!freed)
+        sim_die("no memory");
+    *freed = (struct freed_memory){stream->freed, range->entry};
+    stream->freed = freed;
+    munmap(range->alias - range->start % SIM_PAGE, range->mapped);
+    job_check_unheld(range->entry);
+    range_remove(range);
+}
+
+void stream_return_memory(struct CUstream_st *stream)
+{
+    while (stream->freed) {
+        struct freed_memory *freed = stream->freed;
+
+        stream->freed = freed->next;
+        job_disown(freed->entry);
+        free(freed);
+    }
+}
+
 void range_release_all(const struct CUctx_st *context)
 {
     int i = 0;

@@ -149,7 +149,7 @@ static enum step execute(struct operation *op)
         op->event->error_serial = stream->error ? stream->error_serial : 0;
     }
     if (op->freed.range && !op->freed.range->dead)
-        range_release(op->freed.range);
+        range_release_in(stream, op->freed.range);
     op->running = op->function != NULL;
     if (op->running)
         start_thread(run_function, op);
@@ -291,6 +291,9 @@ void context_wait(const struct CUctx_st *context)
         sim_wait(next);
         next = streams_advance();
     }
+    for (struct CUstream_st *s = stream_first(); s; s = s->next)
+        if (s->context == context)
+            stream_return_memory(s);
 }
 
 int stream_take_error(struct CUstream_st *stream)

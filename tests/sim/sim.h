@@ -144,6 +144,8 @@ uint64_t job_identity(void);
 int job_allocate(int physical, size_t nbytes, int *entry);
 /* The owner's end of it. Peers that still hold it read rubbish from now on. */
 void job_disown(int entry);
+/* Nobody may have it mapped when it is freed; its memory is in use until job_disown. */
+void job_check_unheld(int entry);
 /* False when it is gone. */
 bool job_hold(int entry, uint32_t generation);
 /* Makes my new allocation nobody's own: it is there as long as somebody holds it, as I do
@@ -225,6 +227,10 @@ bool place_reached(const struct CUctx_st *context, const struct place *place);
 
 /* Gives the range back to whom it belongs. */
 void range_release(struct range *range);
+/* The same for what a stream frees: memory of cuMemAlloc stays in use until somebody waits for the
+ * stream, as an H200's driver has it; to ask whether the stream is idle does not help. */
+void range_release_in(struct CUstream_st *stream, struct range *range);
+void stream_return_memory(struct CUstream_st *stream);
 void range_release_all(const struct CUctx_st *context);
 
 /* ---- vmm.c */
@@ -304,6 +310,7 @@ struct CUstream_st {
     int capture_mode;
     int capture_thread;
     const struct CUstream_st *capture_origin;
+    struct freed_memory *freed; /* until somebody waits for the stream */
 };
 
 struct CUevent_st {

@@ -113,6 +113,8 @@ int cuStreamSynchronize(struct CUstream_st *handle)
     if (has_work(stream) && stream->legacy) /* empty work waits for the blocking streams */
         ticket = stream_submit(stream, operation_new(CALL_cuStreamSynchronize, 0));
     stream_wait(stream, ticket);
+    if (!stream->head)
+        stream_return_memory(stream);
     return sim_leave(stream_take_error(stream));
 }
 

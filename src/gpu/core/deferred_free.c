@@ -118,8 +118,27 @@ static bool free_in_stream(struct gpu *gpu, gpu_address memory)
     status = follow_legacy(gpu);
     if (status == GPU_OK)
         status = cuda->cuMemFreeAsync(memory, gpu->streams[GPU_PACK]);
+    gpu->frees_pending |= status == GPU_OK;
     gpu_leave(entered);
     return status == GPU_OK;
+}
+
+/* What was freed in a stream is in use until somebody waits for the stream (H200, driver 580): once
+ * the frees are done, which that does not wait for. */
+static void return_memory(void)
+{
+    for (struct gpu *gpu = gpu_first(); gpu; gpu = gpu->next) {
+        bool entered;
+
+        if (!gpu->frees_pending || gpu_is_dead(gpu))
+            continue;
+        entered = gpu_enter(gpu);
+        if (gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != GPU_NOT_READY) {
+            gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_PACK]);
+            gpu->frees_pending = false;
+        }
+        gpu_leave(entered);
+    }
 }
 
 void gpu_free_deferred(struct gpu *gpu, gpu_address memory)
@@ -147,12 +166,13 @@ void gpu_free_retry(void)
 
         if (!gpu_is_dead(deferred->gpu) && !free_in_stream(deferred->gpu, deferred->memory)) {
             if (!gpu_may_wait())
-                return;
+                break;
             gpu_free_now(deferred->gpu, deferred->memory);
         }
         deferred_frees = deferred->next;
         free(deferred);
     }
+    return_memory();
 }
 
 bool gpu_frees_are_done(void)
@@ -160,12 +180,8 @@ bool gpu_frees_are_done(void)
     bool done = true;
 
     gpu_free_retry();
-    for (const struct gpu *gpu = gpu_first(); gpu && done; gpu = gpu->next) {
-        bool entered = gpu_enter(gpu);
-
-        done = gpu_driver()->cuStreamQuery(gpu->streams[GPU_PACK]) != GPU_NOT_READY;
-        gpu_leave(entered);
-    }
+    for (const struct gpu *gpu = gpu_first(); gpu && done; gpu = gpu->next)
+        done = !gpu->frees_pending || gpu_is_dead(gpu);
     return done && !deferred_frees;
 }
 

@@ -35,6 +35,7 @@ struct gpu {
     bool dead;
     /* non-blocking: no synchronization with the legacy stream */
     gpu_stream streams[GPU_STREAMS];
+    bool frees_pending; /* in GPU_PACK, see deferred_free.c */
     gpu_module module;
     gpu_function _Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;
