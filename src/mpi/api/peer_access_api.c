@@ -89,7 +89,7 @@ static void name_pairs(const struct comm *comm, const char *access)
 /* Gathers nbytes of each rank on all ranks. */
 static void gather(const void *mine, size_t nbytes, void *all, const struct comm *comm)
 {
-    library_meet(comm->user);
+    library_barrier(comm->user);
     library_unlock();
     PMPI_Allgather(mine, (int)nbytes, MPI_BYTE, all, (int)nbytes, MPI_BYTE, comm->user);
     library_lock();

@@ -107,7 +107,7 @@ void library_stop(void)
     if (!library_started())
         return;
     world = comm_of(MPI_COMM_WORLD)->domain->shadow;
-    library_meet(world);
+    library_barrier(world);
     match_close();
     progress_thread_stop();
     gpu_allow_waiting();
@@ -115,7 +115,7 @@ void library_stop(void)
     windows_detach();
     mappings_drop_all();
     progress_wait_for(nothing_to_free, NULL, 10);
-    library_meet(world); /* no rank maps what its owner frees now */
+    library_barrier(world); /* no rank maps what its owner frees now */
     windows_clear();
     library_is_now(LIBRARY_OVER);
     trace_info(TRACE_CORE, "the library ends");
@@ -160,7 +160,7 @@ int gpubind_comm_attach(MPI_Comm comm)
     library_enter();
     result = library_start(&err);
     if (result == MPI_SUCCESS && comm != MPI_COMM_NULL && !comm_of(comm))
-        library_meet(comm);
+        library_barrier(comm);
     if (result == MPI_SUCCESS)
         result = comm_attach(comm, &settings, &err);
     return library_leave(comm, result, "gpubind_comm_attach", &err);

@@ -310,7 +310,7 @@ static void end_gates(void)
         comm->announcement = MPI_REQUEST_NULL; /* others may have the lock below */
         while (!over && any_lost_rank() < 0 &&
                PMPI_Test(&announcement, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS)
-            library_breathe(true);
+            library_yield(true);
     }
 }
 

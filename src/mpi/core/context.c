@@ -149,7 +149,7 @@ static bool barrier_is_over(const void *request)
     return over;
 }
 
-void library_meet(MPI_Comm comm)
+void library_barrier(MPI_Comm comm)
 {
     MPI_Request request;
     int lost = -1;

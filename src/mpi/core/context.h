@@ -31,11 +31,11 @@ void library_keep_from_mpi(bool kept);
 bool library_may_call_mpi(void);
 /* Releases the lock for threads that wait for it; for_long: yields the core to other processes,
  * too. */
-void library_breathe(bool for_long);
+void library_yield(bool for_long);
 
 /* A barrier over comm during which this rank makes progress. Collective calls of MPI over comm that
  * follow do not depend on this library's progress. */
-void library_meet(MPI_Comm comm);
+void library_barrier(MPI_Comm comm);
 
 const struct settings *library_settings(void);
 /* The attached communicator, or NULL with *result and a sentence. */

@@ -5,83 +5,84 @@
 #include "gpu/core/mem_query.h"
 #include "mpi/core/request.h"
 
-struct share {
-    struct share *next;
+struct handle_ref {
+    struct handle_ref *next;
     struct domain *domain;
     uint64_t id;
     int nlocal;
-    bool told[]; /* by local rank */
+    bool has_handle[]; /* by local rank: it may have mapped the allocation */
 };
 
 struct release {
     uint64_t id;
     int pending;
-    bool forgotten; /* nobody asks for it any more */
+    bool forgotten; /* the caller has no more interest: freed when all are closed */
     unsigned long long memory;
     struct gpu *gpu;
 };
 
-static struct share *shares;
+static struct handle_ref *handle_refs;
 static void (*send)(struct gpubind_operation *release);
-static int waiting; /* releases with memory to free */
+static int nwaiting; /* releases with memory to free */
 
-static struct share *find(const struct domain *domain, uint64_t id)
+static struct handle_ref *find(const struct domain *domain, uint64_t id)
 {
-    struct share **link = &shares, *share;
+    struct handle_ref **link = &handle_refs, *handle_ref;
 
     while (*link && ((*link)->id != id || (*link)->domain != domain))
         link = &(*link)->next;
-    share = *link;
-    if (!share || link == &shares)
-        return share;
-    *link = share->next; /* the latest first: messages come from few buffers */
-    share->next = shares;
-    shares = share;
-    return share;
+    handle_ref = *link;
+    if (!handle_ref || link == &handle_refs)
+        return handle_ref;
+    *link = handle_ref->next; /* moved to the front: messages come from few buffers */
+    handle_ref->next = handle_refs;
+    handle_refs = handle_ref;
+    return handle_ref;
 }
 
 void ipc_refs_note(struct domain *domain, uint64_t id, int local)
 {
-    struct share *share = find(domain, id);
+    struct handle_ref *handle_ref = find(domain, id);
 
-    if (!share) {
-        share = calloc(1, sizeof *share + (size_t)domain->segment.n * sizeof *share->told);
-        if (!share) /* then nobody could be told to close it */
+    if (!handle_ref) {
+        handle_ref = calloc(1, sizeof *handle_ref +
+                                   (size_t)domain->segment.n * sizeof *handle_ref->has_handle);
+        if (!handle_ref) /* the peer could never be asked to close its mapping */
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-        share->next = shares;
-        share->domain = domain;
-        share->id = id;
-        share->nlocal = domain->segment.n;
-        shares = share;
+        handle_ref->next = handle_refs;
+        handle_ref->domain = domain;
+        handle_ref->id = id;
+        handle_ref->nlocal = domain->segment.n;
+        handle_refs = handle_ref;
     }
-    share->told[local] = true;
+    handle_ref->has_handle[local] = true;
 }
 
-static void settle(struct release *release)
+static void finish_if_closed(struct release *release)
 {
     if (release->pending > 0)
         return;
     if (release->memory) {
         gpu_free_deferred(release->gpu, release->memory);
         release->memory = 0;
-        waiting--;
+        nwaiting--;
     }
     if (release->forgotten)
         free(release);
 }
 
-static void ask(struct release *release, const struct share *share)
+static void request_close(struct release *release, const struct handle_ref *handle_ref)
 {
-    for (int local = 0; local < share->nlocal; local++) {
+    for (int local = 0; local < handle_ref->nlocal; local++) {
         struct gpubind_operation *operation;
 
-        if (!share->told[local] || segment_has_left(&share->domain->segment, local))
+        if (!handle_ref->has_handle[local] || segment_has_left(&handle_ref->domain->segment, local))
             continue;
         operation = request_make(REQUEST_SEND);
         if (!operation)
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-        operation->domain = share->domain;
-        operation->peer = &share->domain->peers[share->domain->of_local[local]];
+        operation->domain = handle_ref->domain;
+        operation->peer = &handle_ref->domain->peers[handle_ref->domain->of_local[local]];
         operation->release = release;
         operation->forgotten = true;
         release->pending++;
@@ -103,25 +104,25 @@ struct release *ipc_refs_release(uint64_t id, unsigned long long memory, struct 
     release->id = id;
     release->memory = memory;
     release->gpu = gpu;
-    release->pending = 1; /* ours, until all are asked */
-    waiting += memory != 0;
+    release->pending = 1; /* until all requests are sent */
+    nwaiting += memory != 0;
     memory_forget(id);
-    for (struct share **link = &shares; *link;) {
-        struct share *share = *link;
+    for (struct handle_ref **link = &handle_refs; *link;) {
+        struct handle_ref *handle_ref = *link;
 
-        if (share->id != id) {
-            link = &share->next;
+        if (handle_ref->id != id) {
+            link = &handle_ref->next;
             continue;
         }
-        *link = share->next;
-        ask(release, share);
-        free(share);
+        *link = handle_ref->next;
+        request_close(release, handle_ref);
+        free(handle_ref);
     }
     release->pending--;
     if (release->pending > 0)
         return release;
     release->forgotten = true;
-    settle(release);
+    finish_if_closed(release);
     return NULL;
 }
 
@@ -146,7 +147,7 @@ void release_fill(const struct release *release, struct msg_header *header)
 void release_answered(struct release *release)
 {
     release->pending--;
-    settle(release);
+    finish_if_closed(release);
 }
 
 void ipc_refs_sweep(void)
@@ -163,29 +164,29 @@ void ipc_refs_sweep(void)
 
 int releases_pending(void)
 {
-    return waiting;
+    return nwaiting;
 }
 
 void ipc_refs_forget(const struct domain *domain)
 {
-    for (struct share **link = &shares; *link;) {
-        struct share *share = *link;
+    for (struct handle_ref **link = &handle_refs; *link;) {
+        struct handle_ref *handle_ref = *link;
 
-        if (share->domain != domain) {
-            link = &share->next;
+        if (handle_ref->domain != domain) {
+            link = &handle_ref->next;
             continue;
         }
-        *link = share->next;
-        free(share);
+        *link = handle_ref->next;
+        free(handle_ref);
     }
 }
 
 void ipc_refs_clear(void)
 {
-    while (shares) {
-        struct share *share = shares;
+    while (handle_refs) {
+        struct handle_ref *handle_ref = handle_refs;
 
-        shares = share->next;
-        free(share);
+        handle_refs = handle_ref->next;
+        free(handle_ref);
     }
 }

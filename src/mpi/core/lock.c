@@ -136,7 +136,7 @@ void library_unlock(void)
 }
 
 /* The mutex alone would hardly ever let another thread in. */
-void library_breathe(bool for_long)
+void library_yield(bool for_long)
 {
     const unsigned before = atomic_load(&turns);
 

@@ -36,7 +36,7 @@ int process_pid(const struct process *mine, const struct process *its)
     return mine->space && mine->space == its->space ? (int)its->pid : 0;
 }
 
-bool peer_look(struct domain *domain, const struct peer *peer)
+bool peer_check(struct domain *domain, const struct peer *peer)
 {
     struct peer *its = &domain->peers[peer->domain_rank];
     int there;
@@ -53,7 +53,7 @@ bool peer_look(struct domain *domain, const struct peer *peer)
     return its->gone;
 }
 
-bool peers_look(void)
+bool peers_check(void)
 {
     bool more = false;
 
@@ -61,7 +61,7 @@ bool peers_look(void)
         for (int i = 0; i < domain->size; i++) {
             const struct peer *peer = &domain->peers[i];
 
-            if (peer->pid > 0 && !peer->gone && i != domain->rank && peer_look(domain, peer))
+            if (peer->pid > 0 && !peer->gone && i != domain->rank && peer_check(domain, peer))
                 more = true;
         }
     return more;

@@ -17,9 +17,9 @@ void process_describe(struct process *mine);
 int process_pid(const struct process *mine, const struct process *its);
 
 /* Checks the peer's process now; true: it has ended. */
-bool peer_look(struct domain *domain, const struct peer *peer);
+bool peer_check(struct domain *domain, const struct peer *peer);
 /* Checks all processes of this machine; true: one more has ended. */
-bool peers_look(void);
+bool peers_check(void);
 /* For receives from any source: a rank of the communicator that is known to be gone and has not
  * been reported by comm_lost_told; when all other ranks are gone, any of them. -1: none. */
 int comm_lost_rank(const struct comm *comm);

@@ -28,7 +28,7 @@ static void look_around(void)
     if (now - looked < LOOK_EACH)
         return;
     looked = now;
-    peers_look();
+    peers_check();
     for_each_module (at)
         if ((*at)->look_around)
             (*at)->look_around();
@@ -84,12 +84,12 @@ static void call_mpi(void)
 
 bool peer_is_gone(struct domain *domain, const struct peer *peer)
 {
-    return peer_look(domain, peer);
+    return peer_check(domain, peer);
 }
 
 bool request_peer_is_gone(const struct gpubind_operation *operation)
 {
-    return operation->peer && peer_look(operation->domain, operation->peer);
+    return operation->peer && peer_check(operation->domain, operation->peer);
 }
 
 void progress_poll(void)
@@ -128,7 +128,7 @@ struct pause {
 /* Between two looks: lets other threads and processes run. */
 static void breathe(struct pause *pause)
 {
-    library_breathe(++pause->spins > (is_oversubscribed() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
+    library_yield(++pause->spins > (is_oversubscribed() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
     if (pause->spins % SPINS_PER_MPI_CALL == 0)
         call_mpi();
 }

@@ -92,7 +92,7 @@ const struct rank_map *rank_map_of(struct comm *comm, struct gpubind_error *err)
     PMPI_Get_processor_name(host, &length);
     snprintf(mine.host, sizeof mine.host, "%.63s", host);
     find_gpu(&mine);
-    library_meet(comm->user);
+    library_barrier(comm->user);
     library_unlock();
     PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, rank_map->ranks, sizeof mine, MPI_BYTE,
                    comm->user);
@@ -192,7 +192,7 @@ int gpubind_comm_gpus(MPI_Comm user, MPI_Comm *gpus)
     if (rank_map) {
         const int color = rank_map->ranks[comm->rank].has_gpu ? 0 : MPI_UNDEFINED;
 
-        library_meet(user);
+        library_barrier(user);
         library_unlock();
         result = PMPI_Comm_split(user, color, comm->rank, gpus);
         library_lock();

@@ -279,7 +279,7 @@ static struct gpubind_halo_plan *begin(struct comm *comm, const struct rank_map 
         return NULL;
     }
     halo->started = -1;
-    library_meet(comm->user);
+    library_barrier(comm->user);
     library_unlock();
     *result = PMPI_Comm_split(comm->user, has_gpu ? 0 : MPI_UNDEFINED, comm->rank, &halo->comm);
     library_lock();

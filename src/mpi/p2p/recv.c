@@ -102,7 +102,7 @@ void receive_drop(const struct incoming_msg *incoming)
         /* A sender that copies it to an eager buffer at this moment sets its state after ours. */
         if (!atomic_compare_exchange_strong(&incoming->from->state, &state, DESCRIPTOR_MATCHED))
             while (atomic_load(&incoming->from->state) == DESCRIPTOR_EAGER_COPY &&
-                   !peer_look(incoming->domain, incoming->peer))
+                   !peer_check(incoming->domain, incoming->peer))
                 sched_yield();
         inbox_acknowledge(incoming->domain, incoming->peer, incoming->from, DESCRIPTOR_FIN);
     } else {

@@ -15,10 +15,10 @@
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/tag_match.h"
 
-/* A sender looks this long for an offer that is about to be made: its receiver may
- * have come from the same exchange. */
-#define LOOK_FOR 0.4e-6
-#define LOOKS_AT_LIFE 100000 /* of a wait for a copy that its sender has begun */
+/* A sender polls this long for an RTR that is about to be advertised: its receiver may have come
+ * from the same exchange. */
+#define POLL_FOR 0.4e-6
+#define POLLS_PER_CHECK 100000 /* while waiting for a copy that its sender has begun */
 
 static bool may_copy(const struct gpubind_operation *operation)
 {
@@ -35,7 +35,7 @@ void rtr_post(struct gpubind_operation *receive)
     struct strided_buffer layout = {.run = 0};
     struct rtr *rtr;
 
-    /* Nobody else may want the peer's next message. */
+    /* Only when no other receive can match the next message of the peer. */
     if (!may_copy(receive) || receive->peer->rtr_receive ||
         receive->comm->posted.first != receive || receive->next ||
         !memory_export_of(&receive->memory, &shared))
@@ -65,7 +65,7 @@ void rtr_post(struct gpubind_operation *receive)
     rtr_progress(receive);
 }
 
-static void close_offer(struct gpubind_operation *receive)
+static void close_rtr(struct gpubind_operation *receive)
 {
     if (receive->rtr->mapped)
         ipc_refs_note(receive->domain, receive->rtr->id, receive->peer->local);
@@ -78,7 +78,7 @@ static void close_offer(struct gpubind_operation *receive)
 void rtr_withdraw(struct gpubind_operation *receive)
 {
     if (receive->rtr)
-        close_offer(receive);
+        close_rtr(receive);
 }
 
 bool rtr_cancel(struct gpubind_operation *receive)
@@ -89,12 +89,12 @@ bool rtr_cancel(struct gpubind_operation *receive)
         return true;
     if (!atomic_compare_exchange_strong(&receive->rtr->state, &open, RTR_NONE))
         return false;
-    close_offer(receive);
+    close_rtr(receive);
     return true;
 }
 
 /* The sender has put a message into the buffer, or failed to. */
-static void take_message(struct gpubind_operation *receive, bool good)
+static void finish_receive(struct gpubind_operation *receive, bool good)
 {
     const struct rtr *rtr = receive->rtr;
 
@@ -105,7 +105,7 @@ static void take_message(struct gpubind_operation *receive, bool good)
     receive->got_on_gpu = true;
     receive->peer->received++;
     match_withdraw(receive);
-    close_offer(receive);
+    close_rtr(receive);
     if (good)
         request_succeed(receive);
     else
@@ -120,20 +120,21 @@ void rtr_progress(struct gpubind_operation *receive)
         return;
     state = atomic_load_explicit(&receive->rtr->state, memory_order_acquire);
     if (state == RTR_DONE || state == RTR_FAILED) {
-        take_message(receive, state == RTR_DONE);
+        finish_receive(receive, state == RTR_DONE);
         return;
     }
     if (receive->order == ORDER_DONE)
         return;
-    if (request_check_order(receive) < 0) { /* nobody may write to the buffer */
+    if (request_check_order(receive) < 0) { /* no sender may write to the buffer */
         receive->done = false;
         state = RTR_OPEN;
         if (atomic_compare_exchange_strong(&receive->rtr->state, &state, RTR_NONE)) {
-            receive->order = ORDER_OPEN; /* it ends with its message, whose sender waits */
+            receive->order =
+                ORDER_OPEN; /* the receive fails when its message comes, whose sender waits */
             rtr_withdraw(receive);
             return;
         }
-        receive->order = ORDER_DONE; /* taken: the sender waits for us to be ready */
+        receive->order = ORDER_DONE; /* matched: the sender waits until the receiver is ready */
     }
     if (receive->order == ORDER_DONE)
         atomic_store_explicit(&receive->rtr->ready, 1, memory_order_release);
@@ -142,21 +143,21 @@ void rtr_progress(struct gpubind_operation *receive)
 void rtr_settle_before(struct peer *peer, uint64_t sequence)
 {
     struct gpubind_operation *receive = peer->rtr_receive;
-    unsigned looks = 0;
+    unsigned polls = 0;
 
-    /* The number says that the offer was taken; its copy ends soon. */
+    /* The sequence number says that the RTR was matched; its copy ends soon. */
     while (receive && peer->rtr_receive == receive && sequence > peer->received) {
         rtr_progress(receive);
-        if (peer->rtr_receive == receive && ++looks % LOOKS_AT_LIFE == 0 &&
-            peer_look(receive->domain, peer))
+        if (peer->rtr_receive == receive && ++polls % POLLS_PER_CHECK == 0 &&
+            peer_check(receive->domain, peer))
             receive_abandon(receive);
     }
 }
 
 /* ---- the sender */
 
-/* A kernel finds its way at both ends; the sender's regular ones may be very many pieces. */
-static bool can_place(const struct gpubind_operation *send)
+/* With the iov kernel; a regular datatype of the sender may be too many blocks. */
+static bool can_scatter(const struct gpubind_operation *send)
 {
     uint64_t n = 0;
     int64_t extent;
@@ -172,12 +173,12 @@ static bool fits(const struct gpubind_operation *send, const struct rtr *rtr)
 
     return rtr->sequence == send->peer->sent && rtr->context == send->comm->context &&
            (rtr->tag == MPI_ANY_TAG || rtr->tag == send->tag) && rtr->capacity >= send->nbytes &&
-           (rtr->iov_name ? can_place(send)
+           (rtr->iov_name ? can_scatter(send)
                           : !rtr->strided || !send->pack || pack_layout(send->pack, &layout));
 }
 
-/* What is read before it is taken may be half of one offer and half of the next. */
-static bool take(const struct gpubind_operation *send, struct rtr *rtr)
+/* Fields read before the RTR is matched may belong to two RTRs: they are checked again. */
+static bool match_rtr(const struct gpubind_operation *send, struct rtr *rtr)
 {
     uint32_t open = RTR_OPEN;
 
@@ -190,7 +191,7 @@ static bool take(const struct gpubind_operation *send, struct rtr *rtr)
     return false;
 }
 
-static struct mapping *map_offer(const struct gpubind_operation *send, const struct rtr *rtr)
+static struct mapping *map_receiver(const struct gpubind_operation *send, const struct rtr *rtr)
 {
     struct memory_export shared = {rtr->id, rtr->start, rtr->size, {{0}}};
     struct gpubind_error err;
@@ -246,19 +247,19 @@ static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct
     struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address, send->nbytes,
                         COPY_IN_GPU};
 
-    /* The GPU's work may need another message. */
+    /* The GPU's work may itself wait for another message. */
     while (!is_ready(rtr) && !progress_wait_for(is_ready, rtr, 0.1))
-        if (peer_look(send->domain, send->peer))
+        if (peer_check(send->domain, send->peer))
             return error_set(err, "rank %d is gone", send->rank);
     while (request_check_order(send) == 0) {
         progress_step();
-        library_breathe(false);
+        library_yield(false);
     }
     if (send->result != MPI_SUCCESS) {
         *err = send->error;
         return -1;
     }
-    if (in_pieces) { /* others may have had theirs in place of these meanwhile */
+    if (in_pieces) { /* another advertised iov may have replaced this one meanwhile */
         table = iov_advert_read(send->domain, send->peer, rtr);
         if (!table)
             return error_set(err, "there is no memory for the receiver's datatype");
@@ -268,8 +269,8 @@ static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct
     return copy_now(send->memory.gpu, GPU_OUT, &copy, err);
 }
 
-/* The offer is ours: the message is its. */
-static void push(struct gpubind_operation *send, struct rtr *rtr, struct mapping *mapping)
+/* The RTR is matched: copies the message to the advertised buffer. */
+static void put_message(struct gpubind_operation *send, struct rtr *rtr, struct mapping *mapping)
 {
     struct gpubind_error err;
     int status;
@@ -297,11 +298,11 @@ bool rndv_put(struct gpubind_operation *send)
     if (!may_copy(send) || send->nbytes == 0 || !QUEUE_EMPTY(&send->peer->queued))
         return false;
     rtr = segment_rtr(segment, send->peer->local, segment->me);
-    until = clock_seconds() + LOOK_FOR;
-    while (!take(send, rtr))
+    until = clock_seconds() + POLL_FOR;
+    while (!match_rtr(send, rtr))
         if (clock_seconds() > until)
             return false;
-    mapping = map_offer(send, rtr);
+    mapping = map_receiver(send, rtr);
     rtr->mapped = mapping != NULL;
     if (mapping && rtr->iov_name && !iov_advert_read(send->domain, send->peer, rtr)) {
         mapping_done(mapping);
@@ -310,8 +311,8 @@ bool rndv_put(struct gpubind_operation *send)
     if (mapping) {
         trace(TRACE_P2P, "send %u: copies to the buffer that rank %d advertised", send->number,
               send->rank);
-        push(send, rtr, mapping);
-    } else { /* as if it had never been seen; the other way says what is wrong */
+        put_message(send, rtr, mapping);
+    } else { /* reopened; the message takes another transport, which reports the error */
         atomic_store_explicit(&rtr->state, RTR_OPEN, memory_order_release);
     }
     return mapping;

@@ -191,7 +191,7 @@ static void answered(const struct msg_cts *reply)
 
 /* Small messages that nobody receives fill the memory for them, or have left it: their senders
  * let those that follow wait for their receives, as large ones do. */
-static void tell_sender(struct domain *domain, struct peer *peer, bool stop)
+static void send_credit(struct domain *domain, struct peer *peer, bool stop)
 {
     struct msg_cts reply = {.chunk = !stop};
     struct net_msg *msg = net_msg_make(sizeof reply);
@@ -203,11 +203,11 @@ static void tell_sender(struct domain *domain, struct peer *peer, bool stop)
     domain->nstopping += stop ? 1 : -1;
 }
 
-static void tell_senders_to_go_on(struct domain *domain)
+static void send_credits(struct domain *domain)
 {
     for (int i = 0; i < domain->size && domain->nstopping > 0; i++)
         if (domain->peers[i].stopping)
-            tell_sender(domain, &domain->peers[i], false);
+            send_credit(domain, &domain->peers[i], false);
 }
 
 void recv_net_refuse(const struct incoming_msg *incoming)
@@ -304,7 +304,7 @@ static void read_net_msg(struct domain *domain, const MPI_Status *status)
     incoming.peer->received++;
     match_incoming(&incoming);
     if (!incoming.peer->stopping && !unexpected_has_room())
-        tell_sender(domain, incoming.peer, true);
+        send_credit(domain, incoming.peer, true);
 }
 
 void net_progress(struct domain *domain)
@@ -314,7 +314,7 @@ void net_progress(struct domain *domain)
 
     net_msgs_progress(announce_queued);
     if (domain->nstopping > 0 && unexpected_has_much_room())
-        tell_senders_to_go_on(domain);
+        send_credits(domain);
     while (domain->nremote > 0 && there) {
         there = 0;
         PMPI_Iprobe(MPI_ANY_SOURCE, NET_MSG_TAG, domain->shadow, &there, &status);

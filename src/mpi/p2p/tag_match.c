@@ -18,7 +18,8 @@ static bool fits(const struct msg_header *header, int source, int tag)
            (tag == MPI_ANY_TAG || tag == header->tag);
 }
 
-static void keep(struct incoming_queue *queue, const struct incoming_msg *incoming, bool window)
+static void append_unexpected(struct incoming_queue *queue, const struct incoming_msg *incoming,
+                              bool window)
 {
     struct incoming_msg *unexpected;
 
@@ -27,7 +28,7 @@ static void keep(struct incoming_queue *queue, const struct incoming_msg *incomi
         return;
     }
     unexpected = malloc(sizeof *unexpected);
-    if (!unexpected) /* a message that was promised cannot be dropped */
+    if (!unexpected) /* its sender counts on the message */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *unexpected = *incoming;
     QUEUE_PUSH(queue, unexpected, next);
@@ -37,8 +38,7 @@ static void keep(struct incoming_queue *queue, const struct incoming_msg *incomi
     unexpected_add(unexpected);
 }
 
-/* Messages of the library's own that no receive is posted for. Their tags are negative, as
- * no application's are. */
+/* Active messages of the library. Their tags are negative, which those of applications are not. */
 static struct handler {
     int tag;
     void (*take)(struct comm *comm, const struct incoming_msg *incoming);
@@ -54,7 +54,7 @@ void match_set_handler(int tag,
     handlers[nhandlers++] = (struct handler){tag, take};
 }
 
-static bool is_handled(struct comm *comm, const struct incoming_msg *incoming)
+static bool call_handler(struct comm *comm, const struct incoming_msg *incoming)
 {
     for (int i = 0; i < nhandlers; i++)
         if (handlers[i].tag == incoming->header.tag) {
@@ -69,10 +69,10 @@ void match_incoming(const struct incoming_msg *incoming)
     struct comm *comm = comm_with(incoming->header.context);
 
     if (!comm) {
-        keep(&unknown_context, incoming, false);
+        append_unexpected(&unknown_context, incoming, false);
         return;
     }
-    if (incoming->header.tag < 0 && (comm->of || comm->window) && is_handled(comm, incoming))
+    if (incoming->header.tag < 0 && (comm->of || comm->window) && call_handler(comm, incoming))
         return;
     for (struct gpubind_operation **link = &comm->posted.first; *link; link = &(*link)->next) {
         struct gpubind_operation *receive = *link;
@@ -83,12 +83,12 @@ void match_incoming(const struct incoming_msg *incoming)
         receive_start(receive, incoming);
         return;
     }
-    keep(&comm->unexpected, incoming, comm->window);
+    append_unexpected(&comm->unexpected, incoming, comm->window);
 }
 
 static struct incoming_msg **find(const struct comm *comm, int source, int tag)
 {
-    /* The list's first link is the communicator's own, which is not const. */
+    /* The first link is in the communicator, which is not const. */
     struct incoming_msg **link = (struct incoming_msg **)&comm->unexpected.first;
 
     while (*link && !fits(&(*link)->header, source, tag))
@@ -137,7 +137,7 @@ void match_forget(const struct domain *domain)
     }
 }
 
-static void tell(const struct comm *comm)
+static void warn_left(const struct comm *comm)
 {
     int n = 0;
 
@@ -153,7 +153,7 @@ void match_close(void)
     closed = true;
     for (struct comm *comm = comm_first(); comm; comm = comm->next)
         if (!comm->window) {
-            tell(comm);
+            warn_left(comm);
             drop(&comm->unexpected);
         }
     drop(&unknown_context);

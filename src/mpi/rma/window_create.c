@@ -231,7 +231,7 @@ static struct gpubind_window *prepare(struct comm *comm, size_t nbytes, int nsig
     win->n = comm->size;
     win->parts[win->rank].nbytes = nbytes;
     win->parts[win->rank].nsignals = (uint64_t)(int64_t)nsignals;
-    library_meet(comm->user);
+    library_barrier(comm->user);
     library_unlock();
     PMPI_Comm_split(comm->user, 0, comm->rank, &win->own_comm);
     library_lock();
