@@ -12,7 +12,7 @@ struct chunk_ring {
     const struct gpubind_operation *operation; /* whose buffer it is */
     uint64_t nbytes, chunk_bytes, nchunks, depth;
     gpu_address address; /* of the bounce buffer, for copies by the GPU; */
-    char *bounce;        /* for the CPU; used when the message is in host memory */
+    char *bounce;        /* for the CPU; NULL: the bounce buffer is GPU memory */
     struct gpu_completion copies[CHUNKS_AHEAD_MOST];
 };
 

@@ -244,8 +244,10 @@ static void take_bounce(struct transfer *transfer)
         moved = now;
     transfer->bounce = bounce_take_private(transfer->sending ? BOUNCE_OF_SENDS : BOUNCE_OF_RECEIVES,
                                            more);
-    if (transfer->bounce)
+    if (transfer->bounce) {
         transfer->ring.address = transfer->bounce->address;
+        transfer->ring.bounce = transfer->bounce->host;
+    }
     if (!transfer->bounce || !transfer->unanswered)
         return;
     transfer->unanswered = false;
