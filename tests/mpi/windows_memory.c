@@ -71,12 +71,15 @@ static int descriptors(void)
     return n;
 }
 
-/* Memory is freed in streams, after what they have. */
+/* Memory is freed in streams, after what they have; steps of progress give it back. */
 static void await_frees(size_t wanted)
 {
     size_t free_bytes = 0, all;
 
     for (int i = 0; i < 2000 && gpu_count && free_bytes < wanted; i++) {
+        int there;
+
+        gpubind_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, NULL);
         cuda.cuMemGetInfo_v2(&free_bytes, &all);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
