@@ -70,14 +70,14 @@ start() {
     *) libraries=$tmp/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ;;
     esac
     case $setting in 'no GPU') libraries=$tmp/cuda ;; esac
-    case $setting in # processes that share a GPU take turns, and each copy waits for one
-    'no GPU') most=60 ;;
-    *GPU*) most=240 ;;
-    *) most=60 ;;
+    case $setting in
+    'no GPU') longer= ;;
+    *GPU*) longer=${limit:-240} ;; # processes that share a GPU take turns, a copy a turn
+    *) longer= ;;
     esac
     # shellcheck disable=SC2046 # words
-    limit=${limit:-$most} run mpi "$size" env "LD_LIBRARY_PATH=$libraries" "GPUBIND_SIM_JOB=${tmp##*.}" \
-        $(variables_of "$setting") "$@"
+    limit=${longer:-${limit-}} run mpi "$size" env ${longer:+"TEST_SECONDS=$longer"} \
+        "LD_LIBRARY_PATH=$libraries" "GPUBIND_SIM_JOB=${tmp##*.}" $(variables_of "$setting") "$@"
     # What Open MPI 5 says where the machine has no network, with bytes of 0 in it.
     tr -d '\0' <"$tmp/err" | grep -v 'btl_tcp_proc\|^Unable to find reachable' >"$tmp/err.clean"
     mv "$tmp/err.clean" "$tmp/err"

@@ -112,7 +112,6 @@ static int start(struct gpu *gpu, gpu_stream stream, const struct copy *copies, 
     return copy_each(stream, copies, n);
 }
 
-/* The agent copies no pageable memory. */
 /* The ticket; 0: there is nothing to wait for. */
 static uint32_t post(struct gpu *gpu, const struct copy *copies, int n)
 {
