@@ -160,6 +160,11 @@ static int copy_through_bounce(struct gpu *gpu, const struct copy *copy, struct 
     struct copy piece = {.to = copy->to, .from = copy->from};
 
     for (uint64_t done = 0; done < copy->nbytes; done += piece.nbytes) {
+        if (!agent_serves(gpu, GPU_OUT)) { /* the last stream that waited goes on */
+            piece = (struct copy){copy->to + done, copy->from + done, copy->nbytes - done,
+                                  copy->ends};
+            return copy_by_driver(gpu, &piece, err);
+        }
         piece.nbytes = copy->nbytes - done < AGENT_BOUNCE_BYTES ? copy->nbytes - done
                                                                 : AGENT_BOUNCE_BYTES;
         piece.to = to_host ? (gpu_address)(uintptr_t)bounce : copy->to + done;
@@ -187,10 +192,10 @@ static int agent_copies(struct gpu *gpu, const struct copy *copies, int n, uint3
     for (int i = can; i < n; i++) {
         int status = 0;
 
-        if (agent_can(&copies[i]))
-            *ticket = post(gpu, &copies[i], 1);
-        else if (copies[i].ends == COPY_BY_DRIVER)
+        if (copies[i].ends == COPY_BY_DRIVER || !agent_serves(gpu, GPU_OUT))
             status = copy_by_driver(gpu, &copies[i], err);
+        else if (agent_can(&copies[i]))
+            *ticket = post(gpu, &copies[i], 1);
         else
             status = copy_through_bounce(gpu, &copies[i], err);
         if (status < 0)

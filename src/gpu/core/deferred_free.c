@@ -18,7 +18,8 @@ struct free_guard {
     bool pending;  /* the event was not seen to have completed */
 };
 
-static int nguards; /* calls of gpu_guard that are in force */
+static int nguards;        /* calls of gpu_guard that are in force */
+static bool frees_pending; /* of some GPU */
 static bool ending;
 static struct free_guard *guards;
 
@@ -119,6 +120,7 @@ static bool free_in_stream(struct gpu *gpu, gpu_address memory)
     if (status == GPU_OK)
         status = cuda->cuMemFreeAsync(memory, gpu->streams[GPU_PACK]);
     gpu->frees_pending |= status == GPU_OK;
+    frees_pending |= status == GPU_OK;
     gpu_leave(entered);
     return status == GPU_OK;
 }
@@ -127,6 +129,9 @@ static bool free_in_stream(struct gpu *gpu, gpu_address memory)
  * the frees are done, which that does not wait for. */
 static void return_memory(void)
 {
+    if (!frees_pending || gpu_is_guarded())
+        return;
+    frees_pending = false;
     for (struct gpu *gpu = gpu_first(); gpu; gpu = gpu->next) {
         bool entered;
 
@@ -137,6 +142,7 @@ static void return_memory(void)
             gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_PACK]);
             gpu->frees_pending = false;
         }
+        frees_pending |= gpu->frees_pending;
         gpu_leave(entered);
     }
 }

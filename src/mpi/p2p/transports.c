@@ -91,6 +91,10 @@ void transports_prepare(struct domain *domain, const struct peer *peer, const st
 {
     const bool ipc = transport_allowed(TRANSPORT_IPC);
 
+    if (is_self(domain, peer)) {
+        domain_pin(domain, domain->segment.me, SEGMENT_EAGER);
+        return;
+    }
     if (peer->local < 0) {
         bounce_pool_prepare(NULL, NULL);
         return;
