@@ -67,6 +67,7 @@ void output_rows(const struct bench_options *options, struct table *table)
     if (!table->streams || options->json || table->unwritable)
         return;
     output_progress_end();
+    table->one_by_one = true;
     table->unwritable = output_table(options, table) != 0;
 }
 

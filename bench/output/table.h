@@ -21,7 +21,6 @@ struct table_column {
     enum column_kind kind;
     const char *name;    /* in CSV and JSON, with its unit: GB_per_s */
     const char *heading; /* in tables: GB/s */
-    int width;           /* in tables, at least; rows that are printed one by one need it */
 };
 
 /* How the rows of a view are printed. */
@@ -72,8 +71,9 @@ struct table {
     struct text start, properties;
     bool wrong;  /* data arrived wrong, in rows that are marked */
     bool failed; /* out of memory: rows are missing */
-    /* Of output_rows. streams: rows are printed as they are added, in views without a matrix. */
-    bool streams, begun, unwritable;
+    /* Of output_rows. streams: rows may be printed as they are added, in views without a matrix;
+     * one_by_one: they are. */
+    bool streams, one_by_one, begun, unwritable;
     int nprinted;
 };
 

@@ -31,9 +31,17 @@ static void show(const struct table *table, int row, int column, struct text *sh
         text_add(shown, "-");
 }
 
+/* Rows that are printed one by one do not know the later ones: room for most numbers. */
+static int least_width(const struct table *table, int column)
+{
+    static const int widths[] = {[COLUMN_COUNT] = 7, [COLUMN_NUMBER] = 8, [COLUMN_FIXED] = 8};
+
+    return table->one_by_one ? widths[table->schema->columns[column].kind] : 0;
+}
+
 static int find_width(const struct table *table, const struct table_view *view, int column)
 {
-    int least = table->schema->columns[column].width;
+    const int least = least_width(table, column);
     int width = (int)strlen(table->schema->columns[column].heading);
     struct text shown = {0};
 
