@@ -80,7 +80,7 @@ static const char *reason(const struct gpubind_operation *send)
     if (send->order == ORDER_OPEN)
         return "earlier work of the GPU on its buffer";
     if (send->peer->local >= 0 && send->descriptor < 0)
-        return "earlier messages to that rank, which nobody has received";
+        return "room in shared memory, which earlier messages that nobody has received take";
     if (is_matched(send))
         return "its data to be moved: a receive has matched it";
     return receive;

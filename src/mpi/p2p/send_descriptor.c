@@ -21,22 +21,27 @@ static char *eager_buffer_of(const struct gpubind_operation *send)
     return segment_eager(segment, segment->me, send->eager_buffer);
 }
 
-static void fill_header(const struct gpubind_operation *send, struct msg_header *header)
+void send_header_fill(const struct gpubind_operation *send, struct msg_header *header)
 {
-    struct memory_export shared;
-    const bool self = send->peer->domain_rank == send->domain->rank;
-
     msg_sign(header, MSG_RTS);
-    header->flags = (uint8_t)((send->memory.gpu ? MSG_ON_GPU : 0) | (self ? MSG_SELF : 0) |
-                              (send->on_stream ? MSG_ON_STREAM : 0));
+    header->flags = send->memory.gpu ? MSG_ON_GPU : 0;
     header->context = send->comm->context;
     header->source = send->comm->rank;
     header->tag = send->tag;
     header->type = send->type;
     header->nbytes = send->nbytes;
     header->sequence = send->peer->sent++;
-    header->address = send->memory.address;
     header->operation = (uint64_t)(uintptr_t)send;
+}
+
+static void fill_header(const struct gpubind_operation *send, struct msg_header *header)
+{
+    struct memory_export shared;
+    const bool self = send->peer->domain_rank == send->domain->rank;
+
+    send_header_fill(send, header);
+    header->flags |= (uint8_t)((self ? MSG_SELF : 0) | (send->on_stream ? MSG_ON_STREAM : 0));
+    header->address = send->memory.address;
     if (send->memory.gpu && !self && memory_export_of(&send->memory, &shared)) {
         header->flags |= MSG_SHAREABLE;
         header->id = shared.id;

@@ -2,6 +2,7 @@
 #ifndef GPUBIND_MPI_P2P_SEND_DESCRIPTOR_H
 #define GPUBIND_MPI_P2P_SEND_DESCRIPTOR_H
 
+#include "core/msg/msg_header.h"
 #include "mpi/core/request.h"
 
 struct descriptor *send_descriptor_of(const struct gpubind_operation *send);
@@ -12,6 +13,9 @@ void send_descriptor_give(struct gpubind_operation *send);
 /* Fills in the header and the state, RTS. true: the data are in an eager buffer already, and the
  * state is EAGER_READY. */
 bool send_descriptor_fill(struct gpubind_operation *send);
+
+/* Fills in an RTS header that is all zero, as far as it is the same on a node and between nodes. */
+void send_header_fill(const struct gpubind_operation *send, struct msg_header *header);
 
 /* The message is small enough for an eager buffer. */
 bool send_may_be_eager(const struct gpubind_operation *send);

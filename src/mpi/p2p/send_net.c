@@ -9,6 +9,7 @@
 #include "mpi/core/context.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/deferred_payload.h"
+#include "mpi/p2p/send_descriptor.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/p2p/unexpected.h"
 #include "mpi/transport/net_msg.h"
@@ -36,19 +37,6 @@ static int copy_data(struct gpubind_operation *send, char *to)
     return 0;
 }
 
-static void fill(const struct gpubind_operation *send, struct msg_header *header, bool eager)
-{
-    msg_sign(header, MSG_RTS);
-    header->flags = (uint8_t)((send->memory.gpu ? MSG_ON_GPU : 0) | (eager ? MSG_EAGER : 0));
-    header->context = send->comm->context;
-    header->source = send->comm->rank;
-    header->tag = send->tag;
-    header->type = send->type;
-    header->nbytes = send->nbytes;
-    header->sequence = send->peer->sent++;
-    header->operation = (uint64_t)(uintptr_t)send;
-}
-
 static void announce(struct gpubind_operation *send)
 {
     const bool small = send->nbytes <= (uint64_t)library_settings()->eager;
@@ -63,7 +51,8 @@ static void announce(struct gpubind_operation *send)
                         (eager && send->nbytes > 0 &&
                          copy_data(send, net_msg_bytes(msg) + sizeof header) < 0);
 
-    fill(send, &header, eager && !failed);
+    send_header_fill(send, &header);
+    header.flags |= eager && !failed ? MSG_EAGER : 0;
     if (failed) { /* the receiver has to know, too */
         header.flags |= MSG_FAILED;
         nbytes = sizeof header;

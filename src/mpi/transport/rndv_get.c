@@ -119,19 +119,15 @@ static struct mapping *map(struct gpubind_operation *receive, const struct msg_h
 
 bool rndv_get_ipc(struct gpubind_operation *receive, const struct msg_header *header)
 {
-    const bool kernels = header->flags & MSG_ON_GPU;
-
     if (!(header->flags & MSG_SHAREABLE) || !receive->memory.gpu ||
         !transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer))
         return false;
     receive->mapping = map(receive, header);
     if (!receive->mapping)
         return false;
-    if (!kernels && !receive_make_dense(receive))
-        return true;
     trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);
-    add(receive, mapping_address(receive->mapping, header->address),
-        kernels ? COPY_IN_GPU : COPY_BY_DRIVER, receive->memory.gpu);
+    add(receive, mapping_address(receive->mapping, header->address), COPY_IN_GPU,
+        receive->memory.gpu);
     return true;
 }
 
