@@ -48,21 +48,27 @@ check_PROGRAMS += \
 	tests/sim/unit_sim_copies \
 	tests/sim/unit_sim_ipc \
 	tests/sim/unit_sim_streams \
+	tests/sim/unit_sim_waits \
 	tests/sim/unit_sim_words
 tests_sim_unit_sim_SOURCES = tests/sim/unit_sim.c $(sim_check)
 tests_sim_unit_sim_copies_SOURCES = tests/sim/unit_sim_copies.c src/gpu/copy/copy_kernel.h \
 	src/gpu/exchange/exchange_kernel.h src/gpu/exchange/exchange_flag.h $(sim_check)
 tests_sim_unit_sim_ipc_SOURCES = tests/sim/unit_sim_ipc.c tests/sim/pair.h $(sim_check)
-tests_sim_unit_sim_streams_SOURCES = tests/sim/unit_sim_streams.c $(sim_check)
+tests_sim_unit_sim_streams_SOURCES = tests/sim/unit_sim_streams.c tests/sim/check_streams.h \
+	$(sim_check)
+tests_sim_unit_sim_waits_SOURCES = tests/sim/unit_sim_waits.c tests/sim/check_streams.h \
+	$(sim_check)
 tests_sim_unit_sim_words_SOURCES = tests/sim/unit_sim_words.c tests/sim/pair.h $(sim_check)
 # They open the module by its path, and link nothing of gpubind's.
 tests_sim_unit_sim_LDADD =
 tests_sim_unit_sim_copies_LDADD =
 tests_sim_unit_sim_ipc_LDADD =
 tests_sim_unit_sim_streams_LDADD = -lpthread
+tests_sim_unit_sim_waits_LDADD = -lpthread
 tests_sim_unit_sim_words_LDADD =
 EXTRA_tests_sim_unit_sim_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_copies_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_ipc_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_streams_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_waits_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_words_DEPENDENCIES = tests/sim/libcudasim.la

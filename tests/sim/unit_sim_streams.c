@@ -1,37 +1,7 @@
 /* The simulated driver: streams, events, capture. */
 #include <pthread.h>
-#include <stdatomic.h>
 
-#include "tests/sim/check.h"
-
-static struct CUstream_st *new_stream(unsigned flags)
-{
-    struct CUstream_st *stream = NULL;
-
-    WANT(cu.cuStreamCreate(&stream, flags), CUDA_OK);
-    return stream;
-}
-
-static struct CUevent_st *new_event(void)
-{
-    struct CUevent_st *event = NULL;
-
-    WANT(cu.cuEventCreate(&event, CUDA_EVENT_NO_TIMING), CUDA_OK);
-    return event;
-}
-
-/* A host function that lets no later work of its stream begin. */
-static void pass(void *gate)
-{
-    while (!atomic_load((atomic_int *)gate))
-        usleep(100);
-}
-
-static void shut(struct CUstream_st *stream, atomic_int *gate)
-{
-    atomic_store(gate, 0);
-    WANT(cu.cuLaunchHostFunc(stream, pass, gate), CUDA_OK);
-}
+#include "tests/sim/check_streams.h"
 
 static void legacy(void)
 {
@@ -235,6 +205,63 @@ static void frees(void)
     WANT(cu.cuStreamQuery(stream), 400);
 }
 
+static size_t free_bytes(void)
+{
+    size_t nbytes = 0, total;
+
+    WANT(cu.cuMemGetInfo_v2(&nbytes, &total), CUDA_OK);
+    return nbytes;
+}
+
+/* Of cuMemAlloc: as an H200's driver, which knows nothing of the memory from the call on, and has
+ * it free only once somebody waits for the stream. */
+static void frees_in_stream(void)
+{
+    const size_t large = 1 << 20;
+    struct CUstream_st *stream;
+    atomic_int gate;
+    cuda_address a, b;
+    size_t before;
+    unsigned type = 0;
+    int attribute = CUDA_POINTER_MEMORY_TYPE;
+    void *value = &type;
+
+    start_driver(0);
+    stream = new_stream(CUDA_STREAM_NON_BLOCKING);
+    before = free_bytes();
+    a = allocate(large);
+    b = allocate(large);
+    shut(stream, &gate);
+    WANT(cu.cuMemFreeAsync(a, stream), CUDA_OK);
+    WANT(cu.cuPointerGetAttributes(1, &attribute, &value, a), CUDA_OK);
+    WANT(type, 0);
+    WANT(cu.cuMemFreeAsync(a, stream), CUDA_INVALID_VALUE);
+    atomic_store(&gate, 1);
+    while (cu.cuStreamQuery(stream) == CUDA_NOT_READY)
+        usleep(100);
+    WANT(before - free_bytes() >= 2 * large, true);
+    WANT(cu.cuStreamSynchronize(stream), CUDA_OK);
+    WANT(before - free_bytes() < 2 * large, true);
+    WANT(cu.cuMemFreeAsync(b, stream), CUDA_OK);
+    WANT(cu.cuCtxSynchronize(), CUDA_OK);
+    WANT(free_bytes(), before);
+}
+
+static void copies_what_is_freed(void)
+{
+    struct CUstream_st *stream;
+    atomic_int gate;
+    cuda_address a;
+    char byte;
+
+    start_driver(0);
+    stream = new_stream(CUDA_STREAM_NON_BLOCKING);
+    a = allocate(100);
+    shut(stream, &gate);
+    WANT(cu.cuMemFreeAsync(a, stream), CUDA_OK);
+    cu.cuMemcpyDtoHAsync_v2(&byte, a, 1, stream);
+}
+
 #define THREADS 4
 
 static struct CUctx_st *shared_context;
@@ -305,140 +332,6 @@ static void times(void)
     WANT(cu.cuEventElapsedTime(&ms, from, untimed), 400);
 }
 
-/* ---- calls that wait for all streams of the context, and calls that do not */
-
-static struct held {
-    struct CUstream_st *stream;
-    atomic_int gate;
-    atomic_bool opened;
-    pthread_t opener;
-} held;
-
-static void *open_late(void *unused)
-{
-    (void)unused;
-    usleep(5000); /* the call has begun, or waits all the same */
-    atomic_store(&held.opened, true);
-    atomic_store(&held.gate, 1);
-    return NULL;
-}
-
-static void hold(void)
-{
-    atomic_store(&held.opened, false);
-    held.stream = new_stream(CUDA_STREAM_NON_BLOCKING);
-    shut(held.stream, &held.gate);
-}
-
-static void begin_waiting(void)
-{
-    hold();
-    pthread_create(&held.opener, NULL, open_late, NULL);
-}
-
-static void waited(const char *what)
-{
-    check_want(atomic_load(&held.opened), true, what, __LINE__);
-    pthread_join(held.opener, NULL);
-    WANT(cu.cuStreamSynchronize(held.stream), CUDA_OK);
-}
-
-static void waits(void)
-{
-    static char bytes[100];
-    char job[4096] = {0};
-    void *parameters[] = {job};
-    struct CUstream_st *apart;
-    struct CUfunc_st *function = NULL;
-    struct CUmod_st *module = NULL;
-    cuda_address a;
-
-    start_driver(0);
-    apart = new_stream(CUDA_STREAM_NON_BLOCKING);
-    a = allocate(100);
-    WANT(cu.cuMemHostRegister_v2(bytes, sizeof bytes, 0), CUDA_OK);
-    begin_waiting();
-    WANT(cu.cuMemHostUnregister(bytes), CUDA_OK);
-    waited("unregistered");
-    begin_waiting();
-    WANT(cu.cuMemFree_v2(a), CUDA_OK);
-    waited("freed");
-    begin_waiting();
-    WANT(cu.cuModuleLoadData(&module, "an image"), CUDA_OK);
-    waited("loaded");
-    WANT(cu.cuModuleGetFunction(&function, module, "gpubind_copy"), CUDA_OK);
-    begin_waiting();
-    WANT(cu.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, apart, parameters, NULL), CUDA_OK);
-    waited("launched first");
-    hold();
-    WANT(cu.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, apart, parameters, NULL), CUDA_OK);
-    atomic_store(&held.gate, 1);
-    begin_waiting();
-    WANT(cu.cuModuleUnload(module), CUDA_OK);
-    waited("unloaded");
-}
-
-static void waits_not(void)
-{
-    static char bytes[100];
-    struct cuda_ipc_handle handle;
-    struct CUstream_st *apart;
-    struct CUevent_st *event;
-    cuda_address a, pool;
-
-    start_driver(0);
-    apart = new_stream(CUDA_STREAM_NON_BLOCKING);
-    WANT(cu.cuMemAllocAsync(&pool, 100, apart), CUDA_OK);
-    hold();
-    a = allocate(100);
-    event = new_event();
-    WANT(cu.cuIpcGetMemHandle(&handle, a), CUDA_OK);
-    WANT(cu.cuMemHostRegister_v2(bytes, sizeof bytes, 0), CUDA_OK);
-    WANT(cu.cuEventRecord(event, CUDA_LEGACY_STREAM), CUDA_OK);
-    WANT(cu.cuMemFree_v2(pool), CUDA_OK);
-    WANT(cu.cuMemFreeAsync(a, apart), CUDA_OK);
-    WANT(cu.cuEventDestroy_v2(event), CUDA_OK);
-    WANT(cu.cuStreamDestroy_v2(apart), CUDA_OK);
-    WANT(cu.cuStreamQuery(held.stream), CUDA_NOT_READY);
-    atomic_store(&held.gate, 1);
-}
-
-/* ---- calls that wait for a thread that waits in the driver */
-
-static cuda_address locked_from;
-
-static void *read_synchronously(void *context)
-{
-    char byte;
-
-    WANT(cu.cuCtxPushCurrent_v2(context), CUDA_OK);
-    WANT(cu.cuMemcpyDtoH_v2(&byte, locked_from, 1), CUDA_OK); /* behind the legacy stream */
-    return NULL;
-}
-
-static void locks(void)
-{
-    struct CUctx_st *context = start_driver(0);
-    struct CUstream_st *apart = new_stream(CUDA_STREAM_NON_BLOCKING);
-    struct CUevent_st *event = new_event();
-    pthread_t reader;
-    cuda_address a = allocate(100);
-
-    locked_from = allocate(100);
-    held.stream = CUDA_LEGACY_STREAM;
-    shut(CUDA_LEGACY_STREAM, &held.gate);
-    pthread_create(&reader, NULL, read_synchronously, context);
-    while (cu.calls("cuMemcpyDtoH_v2") < 1)
-        usleep(100);
-    WANT(cu.cuStreamQuery(CUDA_LEGACY_STREAM), CUDA_NOT_READY);
-    WANT(cu.cuEventQuery(event), CUDA_OK);
-    atomic_store(&held.opened, false);
-    pthread_create(&held.opener, NULL, open_late, NULL);
-    WANT(cu.cuMemsetD8Async(a, 1, 1, apart), CUDA_OK);
-    waited("a copy");
-    pthread_join(reader, NULL);
-}
-
 int main(void)
 {
     static const struct check_case cases[] = {
@@ -456,13 +349,10 @@ int main(void)
         {.what = "capture", .body = capture},
         {.what = "a host function calls the driver", .body = callbacks},
         {.what = "freeing waits", .body = frees, .environment = {"GPUBIND_SIM_LATENCY=300"}},
-        {.what = "calls that wait for all streams",
-         .body = waits,
-         .environment = {"GPUBIND_SIM_KERNELS=1"}},
-        {.what = "calls that wait for none", .body = waits_not},
-        {.what = "calls that wait for a thread that waits",
-         .body = locks,
-         .environment = {"GPUBIND_SIM_LOCKS=1"}},
+        {.what = "freed in a stream", .body = frees_in_stream},
+        {.what = "a copy of what a stream will free",
+         .body = copies_what_is_freed,
+         .dies = "use after free"},
         {.what = "threads", .body = threads, .environment = {"GPUBIND_SIM_LATENCY=20"}},
     };
 
