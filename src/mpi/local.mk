@@ -76,6 +76,7 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/p2p/unexpected.c src/mpi/p2p/unexpected.h \
 	src/mpi/transport/bounce_pool.c src/mpi/transport/bounce_pool.h \
 	src/mpi/transport/chunk_ring.c src/mpi/transport/chunk_ring.h \
+	src/mpi/transport/net_arrival.c src/mpi/transport/net_arrival.h \
 	src/mpi/transport/net_msg.c src/mpi/transport/net_msg.h \
 	src/mpi/transport/receive_end.c src/mpi/transport/receive_end.h \
 	src/mpi/transport/rndv_get.c src/mpi/transport/rndv_get.h \

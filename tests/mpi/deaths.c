@@ -157,6 +157,28 @@ static void in_a_send(void)
     sleep(1);
 }
 
+/* A message that MPI has announced, and that can no longer be fetched. */
+static void data_gone(void)
+{
+    char bytes[5000] = "";
+    int status = MPI_SUCCESS;
+    gpubind_request request;
+
+    if (job.rank == victim) {
+        gpubind_isend(bytes, sizeof bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
+        die(0);
+    }
+    sleep(1);
+    for (int i = 0; i < 1000 && status == MPI_SUCCESS; i++)
+        status = gpubind_sendrecv(&i, 4, MPI_BYTE, !job.rank, 1, bytes, 8, MPI_BYTE, !job.rank, 1,
+                                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    tell("exchanges of the others", status);
+    if (job.rank == 0)
+        tell("receive", MPI_GPURecv(bytes, sizeof bytes, MPI_BYTE, victim, 0, MPI_COMM_WORLD,
+                                    MPI_STATUS_IGNORE));
+    sleep(1);
+}
+
 static void finalize(void)
 {
     tell("finalize", gpubind_finalize());
@@ -234,6 +256,7 @@ void test_deaths(void)
                  {"any", any_source, false},
                  {"offer", offer, false},
                  {"in_a_send", in_a_send, false},
+                 {"data_gone", data_gone, false},
                  {"finalize", finalize, false},
                  {"campaign", campaign, false}};
     const char *what = nargs ? arguments[0] : "by_name";

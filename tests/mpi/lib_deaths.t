@@ -49,6 +49,11 @@ dies simulated 3 in_a_send
 is 'a rank that is killed in the middle of a send stops no others' "$(said)" \
 '0: exchanges of the others: success
 1: exchanges of the others: success'
+dies 'network path' 3 data_gone
+is 'a rank that is killed before its message was fetched stops no others' "$(said)" \
+'0: exchanges of the others: success
+0: receive: MPI_GPURecv: rank 2 is gone
+1: exchanges of the others: success'
 dies simulated 3 finalize
 is 'gpubind_finalize comes to its end' "$(said)" \
 '0: finalize: success

@@ -11,6 +11,7 @@
 struct gpu;
 struct incoming_msg;
 struct gpubind_operation;
+struct net_arrival;
 
 struct peer {
     int local; /* its rank in the segment; -1: reached by MPI */
@@ -21,6 +22,8 @@ struct peer {
     int net_msgs;           /* network messages to it, since the last synchronous one; */
     int awaited;            /* synchronous ones under way: see net_msg.h */
     bool stopped, stopping; /* by MPI: eager messages to it, or from it, are not allowed now */
+    uint64_t late_pass;     /* the last look at network messages that found one of it under way */
+    bool net_lost;          /* one of its network messages has not come: none after it counts */
     uint64_t received;      /* messages from it so far, matched or unexpected */
     bool no_reads;          /* the kernel refuses process_vm_readv of its memory */
     bool no_ipc;            /* its GPU memory could not be mapped */
@@ -47,11 +50,12 @@ struct domain {
     int rank, size;
     struct peer *peers;
     int nremote, nstopping;
-    struct segment segment; /* base NULL: none */
-    bool single;            /* a rank has MPI below MPI_THREAD_MULTIPLE */
-    int *of_local;          /* local rank -> domain rank */
-    struct peer *senders;   /* peers on the node that have sent to this rank, */
-    uint32_t nsenders;      /* and their number */
+    QUEUE_OF(struct net_arrival) arrivals; /* network messages on their way to this rank */
+    struct segment segment;                /* base NULL: none */
+    bool single;                           /* a rank has MPI below MPI_THREAD_MULTIPLE */
+    int *of_local;                         /* local rank -> domain rank */
+    struct peer *senders;                  /* peers on the node that have sent to this rank, */
+    uint32_t nsenders;                     /* and their number */
     uint64_t acks_seen;
     bool look_again;      /* check the descriptors although the acks counter has not changed */
     struct peer *unacked; /* peers whose descriptors this rank has changed, to be notified */

@@ -16,6 +16,7 @@
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/transport/bounce_pool.h"
+#include "mpi/transport/net_arrival.h"
 #include "mpi/transport/rndv_staged_shm.h"
 
 /* ---- a message */
@@ -108,7 +109,7 @@ static void comm_removed(struct comm *comm)
 
 static bool domain_busy(const struct domain *domain)
 {
-    return incoming_closes_for(domain) || staged_busy(domain);
+    return incoming_closes_for(domain) || staged_busy(domain) || net_arrivals_pending(domain);
 }
 
 static void domain_removed(struct domain *domain)

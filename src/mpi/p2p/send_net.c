@@ -12,6 +12,7 @@
 #include "mpi/p2p/send_descriptor.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/p2p/unexpected.h"
+#include "mpi/transport/net_arrival.h"
 #include "mpi/transport/net_msg.h"
 #include "mpi/transport/rndv_staged_mpi.h"
 
@@ -255,21 +256,13 @@ void recv_net(struct gpubind_operation *receive, const struct incoming_msg *inco
 
 /* ---- both */
 
-static void read_net_msg(struct domain *domain, const MPI_Status *status)
+static void read_net_msg(struct domain *domain, struct peer *peer, char *bytes, size_t nbytes)
 {
-    int nbytes, good;
-    char *bytes;
-    struct incoming_msg incoming = {.domain = domain, .peer = &domain->peers[status->MPI_SOURCE]};
+    struct incoming_msg incoming = {.domain = domain, .peer = peer};
     struct gpubind_error err;
 
-    PMPI_Get_count(status, MPI_BYTE, &nbytes);
-    bytes = malloc((size_t)nbytes + 1);
-    if (!bytes)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    good = PMPI_Recv(bytes, nbytes, MPI_BYTE, status->MPI_SOURCE, NET_MSG_TAG, domain->shadow,
-                     MPI_STATUS_IGNORE) == MPI_SUCCESS;
-    if (!good || msg_check(bytes, (size_t)nbytes, &err) < 0) {
-        fprintf(stderr, "gpubind: %s\n", good ? err.text : "MPI could not receive");
+    if (!bytes || msg_check(bytes, nbytes, &err) < 0) {
+        fprintf(stderr, "gpubind: %s\n", bytes ? err.text : "MPI could not receive");
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_INTERN);
     }
     if (msg_kind(bytes) == MSG_CTS || msg_kind(bytes) == MSG_CREDIT) {
@@ -284,7 +277,7 @@ static void read_net_msg(struct domain *domain, const MPI_Status *status)
         return;
     }
     memcpy(&incoming.header, bytes, sizeof incoming.header);
-    memmove(bytes, bytes + sizeof incoming.header, (size_t)nbytes - sizeof incoming.header);
+    memmove(bytes, bytes + sizeof incoming.header, nbytes - sizeof incoming.header);
     if (msg_kind(&incoming.header) == MSG_DATA) {
         deferred_payload_take(incoming.peer, &incoming.header, bytes);
         return;
@@ -298,16 +291,9 @@ static void read_net_msg(struct domain *domain, const MPI_Status *status)
 
 void net_progress(struct domain *domain)
 {
-    MPI_Status status;
-    int there = 1;
-
     net_msgs_progress(announce_queued);
     if (domain->nstopping > 0 && unexpected_has_much_room())
         send_credits(domain);
-    while (domain->nremote > 0 && there) {
-        there = 0;
-        PMPI_Iprobe(MPI_ANY_SOURCE, NET_MSG_TAG, domain->shadow, &there, &status);
-        if (there)
-            read_net_msg(domain, &status);
-    }
+    if (domain->nremote > 0)
+        net_arrivals_progress(domain, read_net_msg);
 }
