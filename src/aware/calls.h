@@ -1,0 +1,19 @@
+/* What the functions that take buffers share. */
+#ifndef GPUBIND_AWARE_CALLS_H
+#define GPUBIND_AWARE_CALLS_H
+
+#include <mpi.h>
+
+#include "aware/next.h"
+#include "aware/requests.h"
+#include "aware/staged.h"
+
+/* Calls the communicator's error handler. Returns result. */
+int call_refused(MPI_Comm comm, int result, const char *name);
+/* A call with n staged buffers has ended with result: copies what it wrote, and ends them. */
+int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm, const char *name);
+/* A call with n staged buffers has made a request: they are ended with it. */
+int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
+                 MPI_Comm comm, const char *name);
+
+#endif

@@ -1,0 +1,90 @@
+/* Collective functions: blocking, nonblocking, persistent where the MPI has them, and those with
+ * large counts. */
+#include "aware/calls.h"
+#include "aware/coll_buffers.h"
+
+#define UNWRAP(...) __VA_ARGS__
+
+/* Each defines one function by its name, the root (or -1), what stages b[0] and b[1], the
+ * parameters, and the arguments of the call. */
+#define BLOCKING(name, the_root, begin, parameters, arguments) \
+    NEXT(name)                                                 \
+    AWARE_PUBLIC int name(UNWRAP parameters)                   \
+    {                                                          \
+        const struct coll coll = {comm, false, the_root};      \
+        struct staged b[2];                                    \
+        int result = begin;                                    \
+                                                               \
+        if (result != MPI_SUCCESS)                             \
+            return call_refused(comm, result, #name);          \
+        result = next_of_##name()(UNWRAP arguments);           \
+        return call_ended(b, 2, result, comm, #name);          \
+    }
+
+#define NONBLOCKING(name, the_root, begin, parameters, arguments)        \
+    NEXT(name)                                                           \
+    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request)       \
+    {                                                                    \
+        const struct coll coll = {comm, true, the_root};                 \
+        struct staged b[2];                                              \
+        int result = begin;                                              \
+                                                                         \
+        if (result != MPI_SUCCESS)                                       \
+            return call_refused(comm, result, #name);                    \
+        result = next_of_##name()(UNWRAP arguments, request);            \
+        return call_started(b, 2, result, *request, false, comm, #name); \
+    }
+
+#define PERSISTENT(name, the_root, begin, parameters, arguments)                  \
+    NEXT(name)                                                                    \
+    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Info info, MPI_Request *request) \
+    {                                                                             \
+        const struct coll coll = {comm, true, the_root};                          \
+        struct staged b[2];                                                       \
+        int result = begin;                                                       \
+                                                                                  \
+        if (result != MPI_SUCCESS)                                                \
+            return call_refused(comm, result, #name);                             \
+        result = next_of_##name()(UNWRAP arguments, info, request);               \
+        return call_started(b, 2, result, *request, true, comm, #name);           \
+    }
+
+#if MPI_VERSION >= 4
+#define FORMS(name, iname, suffix, ...)           \
+    BLOCKING(MPI_##name##suffix, __VA_ARGS__)     \
+    NONBLOCKING(MPI_##iname##suffix, __VA_ARGS__) \
+    PERSISTENT(MPI_##name##_init##suffix, __VA_ARGS__)
+#else
+#define FORMS(name, iname, suffix, ...)       \
+    BLOCKING(MPI_##name##suffix, __VA_ARGS__) \
+    NONBLOCKING(MPI_##iname##suffix, __VA_ARGS__)
+#endif
+
+#define SEND const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype
+#define SENDV \
+    const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], MPI_Datatype sendtype
+#define RECV void *recvbuf, COUNT recvcount, MPI_Datatype recvtype
+#define RECVV void *recvbuf, const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype recvtype
+
+/* SUFFIX, COUNT and DISPL are defined where this is expanded. */
+#define COUNTS(array) ((struct numbers){array, sizeof(COUNT) > sizeof(int)})
+#define DISPLS(array) ((struct numbers){array, sizeof *(array) > sizeof(int)})
+
+/* ---- int */
+#define COUNT int
+#define DISPL int
+#define EACH(name, iname, ...) FORMS(name, iname, , __VA_ARGS__)
+#include "aware/collectives_list.h"
+#undef EACH
+#undef DISPL
+#undef COUNT
+
+#if MPI_VERSION >= 4
+#define COUNT MPI_Count
+#define DISPL MPI_Aint
+#define EACH(name, iname, ...) FORMS(name, iname, _c, __VA_ARGS__)
+#include "aware/collectives_list.h"
+#undef EACH
+#undef DISPL
+#undef COUNT
+#endif

@@ -1,0 +1,22 @@
+# libgpubind-aware: MPI functions that take GPU memory, for an MPI that does not. It stands before
+# libgpubind and MPI: LD_PRELOAD, or -lgpubind-aware before them.
+if HAVE_MPI
+lib_LTLIBRARIES += src/aware/libgpubind-aware.la
+endif
+
+src_aware_libgpubind_aware_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthread
+src_aware_libgpubind_aware_la_LDFLAGS = -version-info 0:0:0 -pthread
+src_aware_libgpubind_aware_la_LIBADD = src/mpi/libgpubind.la src/gpu/libgpubind-gpu.la \
+	src/core/libgpubind-core.la $(MPI_LIBS)
+src_aware_libgpubind_aware_la_SOURCES = \
+	src/aware/calls.c src/aware/calls.h \
+	src/aware/coll_buffers.c src/aware/coll_buffers.h \
+	src/aware/collectives.c src/aware/collectives_list.h \
+	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
+	src/aware/next.c src/aware/next.h \
+	src/aware/p2p.c \
+	src/aware/refused.c \
+	src/aware/requests.c src/aware/requests.h \
+	src/aware/staged.c src/aware/staged.h \
+	src/aware/start.c \
+	src/aware/waits.c

@@ -1,0 +1,174 @@
+/* Point to point. */
+#include "aware/calls.h"
+
+/* name, the type of its count */
+#define SENDS(name, COUNT)                                                                    \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
+                          MPI_Comm comm)                                                      \
+    {                                                                                         \
+        struct staged staged;                                                                 \
+        int result = staged_begin(&staged, buf, count, type, STAGED_READ, false);             \
+                                                                                              \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result, #name);                                         \
+        result = next_of_##name()(staged.host, count, type, dest, tag, comm);                 \
+        return call_ended(&staged, 1, result, comm, #name);                                   \
+    }
+
+#define ISENDS(name, COUNT, persistent)                                                       \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
+                          MPI_Comm comm, MPI_Request *request)                                \
+    {                                                                                         \
+        struct staged staged;                                                                 \
+        int result = staged_begin(&staged, buf, count, type, STAGED_READ, true);              \
+                                                                                              \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result, #name);                                         \
+        result = next_of_##name()(staged.host, count, type, dest, tag, comm, request);        \
+        return call_started(&staged, 1, result, *request, persistent, comm, #name);           \
+    }
+
+#define IRECVS(name, COUNT, persistent)                                                   \
+    NEXT(name)                                                                            \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag, \
+                          MPI_Comm comm, MPI_Request *request)                            \
+    {                                                                                     \
+        struct staged staged;                                                             \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, true);       \
+                                                                                          \
+        if (result != MPI_SUCCESS)                                                        \
+            return call_refused(comm, result, #name);                                     \
+        result = next_of_##name()(staged.host, count, type, source, tag, comm, request);  \
+        return call_started(&staged, 1, result, *request, persistent, comm, #name);       \
+    }
+
+/* The bytes that a message had. A receive that was cut off has filled its buffer. */
+static int received(struct staged *staged, int result, const MPI_Status *status, MPI_Comm comm,
+                    const char *name)
+{
+    MPI_Count nbytes = -1;
+    int error = MPI_SUCCESS;
+
+    if (staged->memory && result == MPI_SUCCESS) {
+        PMPI_Get_elements_x(status, MPI_BYTE, &nbytes);
+        error = staged_write(staged, nbytes == MPI_UNDEFINED ? -1 : nbytes);
+    }
+    staged_end(staged);
+    return error == MPI_SUCCESS ? result : call_refused(comm, error, name);
+}
+
+#define RECVS(name, COUNT)                                                                \
+    NEXT(name)                                                                            \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag, \
+                          MPI_Comm comm, MPI_Status *status)                              \
+    {                                                                                     \
+        struct staged staged;                                                             \
+        MPI_Status own;                                                                   \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, false);      \
+                                                                                          \
+        if (result != MPI_SUCCESS)                                                        \
+            return call_refused(comm, result, #name);                                     \
+        status = staged.memory && status == MPI_STATUS_IGNORE ? &own : status;            \
+        result = next_of_##name()(staged.host, count, type, source, tag, comm, status);   \
+        return received(&staged, result, status, comm, #name);                            \
+    }
+
+#define SENDRECVS(name, COUNT)                                                                   \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, \
+                          int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,    \
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)            \
+    {                                                                                            \
+        struct staged out, in;                                                                   \
+        MPI_Status own;                                                                          \
+        int result = staged_begin(&out, sendbuf, sendcount, sendtype, STAGED_READ, false);       \
+                                                                                                 \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result, #name);                                            \
+        result = staged_begin(&in, recvbuf, recvcount, recvtype, STAGED_WRITTEN, false);         \
+        if (result != MPI_SUCCESS) {                                                             \
+            staged_end(&out);                                                                    \
+            return call_refused(comm, result, #name);                                            \
+        }                                                                                        \
+        status = in.memory && status == MPI_STATUS_IGNORE ? &own : status;                       \
+        result = next_of_##name()(out.host, sendcount, sendtype, dest, sendtag, in.host,         \
+                                  recvcount, recvtype, source, recvtag, comm, status);           \
+        staged_end(&out);                                                                        \
+        return received(&in, result, status, comm, #name);                                       \
+    }
+
+#define REPLACES(name, COUNT)                                                                      \
+    NEXT(name)                                                                                     \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,        \
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)              \
+    {                                                                                              \
+        struct staged staged;                                                                      \
+        MPI_Status own;                                                                            \
+        int result = staged_begin(&staged, buf, count, type, STAGED_READ | STAGED_WRITTEN, false); \
+                                                                                                   \
+        if (result != MPI_SUCCESS)                                                                 \
+            return call_refused(comm, result, #name);                                              \
+        status = staged.memory && status == MPI_STATUS_IGNORE ? &own : status;                     \
+        result = next_of_##name()(staged.host, count, type, dest, sendtag, source, recvtag, comm,  \
+                                  status);                                                         \
+        return received(&staged, result, status, comm, #name);                                     \
+    }
+
+/* A matched message has no communicator to call the error handler of. */
+#define MRECVS(name, COUNT)                                                                \
+    NEXT(name)                                                                             \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, \
+                          MPI_Status *status)                                              \
+    {                                                                                      \
+        struct staged staged;                                                              \
+        MPI_Status own;                                                                    \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, false);       \
+                                                                                           \
+        if (result != MPI_SUCCESS)                                                         \
+            return call_refused(MPI_COMM_SELF, result, #name);                             \
+        status = staged.memory && status == MPI_STATUS_IGNORE ? &own : status;             \
+        result = next_of_##name()(staged.host, count, type, message, status);              \
+        return received(&staged, result, status, MPI_COMM_SELF, #name);                    \
+    }
+
+#define IMRECVS(name, COUNT)                                                               \
+    NEXT(name)                                                                             \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, \
+                          MPI_Request *request)                                            \
+    {                                                                                      \
+        struct staged staged;                                                              \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, true);        \
+                                                                                           \
+        if (result != MPI_SUCCESS)                                                         \
+            return call_refused(MPI_COMM_SELF, result, #name);                             \
+        result = next_of_##name()(staged.host, count, type, message, request);             \
+        return call_started(&staged, 1, result, *request, false, MPI_COMM_SELF, #name);    \
+    }
+
+#define ALL(suffix, COUNT)                        \
+    SENDS(MPI_Send##suffix, COUNT)                \
+    SENDS(MPI_Ssend##suffix, COUNT)               \
+    SENDS(MPI_Rsend##suffix, COUNT)               \
+    SENDS(MPI_Bsend##suffix, COUNT)               \
+    ISENDS(MPI_Isend##suffix, COUNT, false)       \
+    ISENDS(MPI_Issend##suffix, COUNT, false)      \
+    ISENDS(MPI_Irsend##suffix, COUNT, false)      \
+    ISENDS(MPI_Ibsend##suffix, COUNT, false)      \
+    ISENDS(MPI_Send_init##suffix, COUNT, true)    \
+    ISENDS(MPI_Ssend_init##suffix, COUNT, true)   \
+    ISENDS(MPI_Rsend_init##suffix, COUNT, true)   \
+    ISENDS(MPI_Bsend_init##suffix, COUNT, true)   \
+    RECVS(MPI_Recv##suffix, COUNT)                \
+    IRECVS(MPI_Irecv##suffix, COUNT, false)       \
+    IRECVS(MPI_Recv_init##suffix, COUNT, true)    \
+    SENDRECVS(MPI_Sendrecv##suffix, COUNT)        \
+    REPLACES(MPI_Sendrecv_replace##suffix, COUNT) \
+    MRECVS(MPI_Mrecv##suffix, COUNT)              \
+    IMRECVS(MPI_Imrecv##suffix, COUNT)
+
+ALL(, int)
+#if MPI_VERSION >= 4
+ALL(_c, MPI_Count)
+#endif
