@@ -1,13 +1,12 @@
 #include "aware/calls.h"
 
-int call_refused(MPI_Comm comm, int result, const char *name)
+int call_refused(MPI_Comm comm, int result)
 {
-    (void)name;
     PMPI_Comm_call_errhandler(comm, result);
     return result;
 }
 
-int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm, const char *name)
+int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm)
 {
     int error = MPI_SUCCESS;
 
@@ -16,23 +15,23 @@ int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm, const c
             error = staged_write(&buffers[i], -1);
         staged_end(&buffers[i]);
     }
-    return error == MPI_SUCCESS ? result : call_refused(comm, error, name);
+    return error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
 int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
-                 MPI_Comm comm, const char *name)
+                 MPI_Comm comm)
 {
     bool staged = false;
 
     for (int i = 0; i < n; i++)
-        staged |= buffers[i].memory != NULL;
+        staged |= buffers[i].staged;
     if (!staged)
         return result;
     if (result == MPI_SUCCESS) {
         result = requests_add(request, buffers, n, persistent);
         if (result == MPI_SUCCESS)
             return result;
-        call_refused(comm, result, name);
+        call_refused(comm, result);
     }
     for (int i = 0; i < n; i++)
         staged_end(&buffers[i]);

@@ -9,11 +9,11 @@
 #include "aware/staged.h"
 
 /* Calls the communicator's error handler. Returns result. */
-int call_refused(MPI_Comm comm, int result, const char *name);
+int call_refused(MPI_Comm comm, int result);
 /* A call with n staged buffers has ended with result: copies what it wrote, and ends them. */
-int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm, const char *name);
+int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm);
 /* A call with n staged buffers has made a request: they are ended with it. */
 int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
-                 MPI_Comm comm, const char *name);
+                 MPI_Comm comm);
 
 #endif

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "aware/gpu_buffer.h"
+
 /* ---- who takes part */
 
 static int is_inter(MPI_Comm comm)
@@ -80,6 +82,17 @@ static MPI_Aint displacement_at(struct numbers numbers, int i)
     return numbers.wide ? ((const MPI_Aint *)numbers.of)[i] : ((const int *)numbers.of)[i];
 }
 
+static unsigned later(const struct coll *coll)
+{
+    return coll->later ? STAGED_LATER : 0;
+}
+
+static int begin(struct staged *staged, const struct coll *coll, const void *user, MPI_Count n,
+                 MPI_Datatype type, unsigned use)
+{
+    return staged_begin(staged, user, n, type, use | later(coll));
+}
+
 /* One part for each rank. type: of all, displacements in its extents; or types, in bytes. */
 static int begin_parts(struct staged *staged, const struct coll *coll, const void *user, int n,
                        struct numbers counts, struct numbers displs, MPI_Datatype type,
@@ -96,16 +109,9 @@ static int begin_parts(struct staged *staged, const struct coll *coll, const voi
     for (int i = 0; i < n; i++)
         parts[i] = (struct staged_part){displacement_at(displs, i) * extent, count_at(counts, i),
                                         types ? types[i] : type};
-    result = staged_begin_parts(staged, user, n, parts, use, coll->later);
+    result = staged_begin_parts(staged, user, n, parts, use | later(coll));
     free(parts);
     return result;
-}
-
-/* As the application passed it: host memory, MPI_IN_PLACE, or of no meaning on this rank. */
-static void pass(struct staged *staged, const void *user)
-{
-    *staged = (struct staged){.user = (char *)(uintptr_t)user, .host = (char *)(uintptr_t)user};
-    staged->parts = &staged->part;
 }
 
 /* The second buffer: without it the first one goes, too. */
@@ -125,9 +131,18 @@ static int begin_send(struct staged *staged, const struct coll *coll, const void
                       MPI_Datatype type)
 {
     if (send != MPI_IN_PLACE)
-        return staged_begin(staged, send, n, type, STAGED_READ, coll->later);
-    pass(staged, send);
+        return begin(staged, coll, send, n, type, STAGED_READ);
+    staged_pass(staged, send);
     return MPI_SUCCESS;
+}
+
+/* Both as the application passed them. true: this rank takes part, and they may be GPU memory. */
+static bool may_be_staged(struct staged b[2], const struct coll *coll, const void *first,
+                          const void *second)
+{
+    staged_pass(&b[0], first);
+    staged_pass(&b[1], second);
+    return gpu_is_in_use() && !is_aside(coll);
 }
 
 /* ---- the calls */
@@ -135,12 +150,9 @@ static int begin_send(struct staged *staged, const struct coll *coll, const void
 int coll_bcast(struct staged b[2], const struct coll *coll, void *buf, MPI_Count count,
                MPI_Datatype type)
 {
-    pass(&b[0], buf);
-    pass(&b[1], NULL);
-    if (is_aside(coll))
+    if (!may_be_staged(b, coll, buf, NULL))
         return MPI_SUCCESS;
-    return staged_begin(&b[0], buf, count, type, is_root(coll) ? STAGED_READ : STAGED_WRITTEN,
-                        coll->later);
+    return begin(&b[0], coll, buf, count, type, is_root(coll) ? STAGED_READ : STAGED_WRITTEN);
 }
 
 int coll_reduce(struct staged b[2], const struct coll *coll, const void *send, void *recv,
@@ -149,16 +161,14 @@ int coll_reduce(struct staged b[2], const struct coll *coll, const void *send, v
     const bool gets = coll->root == -1 || is_root(coll);
     int result = MPI_SUCCESS;
 
-    pass(&b[0], send);
-    pass(&b[1], recv);
-    if (is_aside(coll))
+    if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
     if (!is_lone_root(coll))
         result = begin_send(&b[0], coll, send, nsend, type);
     if (result != MPI_SUCCESS || !gets)
         return result;
-    return both(b, staged_begin(&b[1], recv, nrecv, type,
-                                written(send) | (exscan ? STAGED_READ : 0), coll->later));
+    return both(b,
+                begin(&b[1], coll, recv, nrecv, type, written(send) | (exscan ? STAGED_READ : 0)));
 }
 
 int coll_reduce_scatter(struct staged b[2], const struct coll *coll, const void *send, void *recv,
@@ -167,6 +177,8 @@ int coll_reduce_scatter(struct staged b[2], const struct coll *coll, const void 
     MPI_Count all = 0;
     int rank, size;
 
+    if (!may_be_staged(b, coll, send, recv))
+        return MPI_SUCCESS;
     /* Of an intercommunicator's local group: its counts add up to what the other group gives. */
     PMPI_Comm_size(coll->comm, &size);
     PMPI_Comm_rank(coll->comm, &rank);
@@ -184,16 +196,13 @@ int coll_gather(struct staged b[2], const struct coll *coll, const void *send, M
     const bool gets = coll->root == -1 || is_root(coll);
     int result = MPI_SUCCESS;
 
-    pass(&b[0], send);
-    pass(&b[1], recv);
-    if (is_aside(coll))
+    if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
     if (!is_lone_root(coll))
         result = begin_send(&b[0], coll, send, nsend, send_type);
     if (result != MPI_SUCCESS || !gets)
         return result;
-    return both(b, staged_begin(&b[1], recv, nrecv * size_of(coll->comm), recv_type, written(send),
-                                coll->later));
+    return both(b, begin(&b[1], coll, recv, nrecv * size_of(coll->comm), recv_type, written(send)));
 }
 
 int coll_gatherv(struct staged b[2], const struct coll *coll, const void *send, MPI_Count nsend,
@@ -203,9 +212,7 @@ int coll_gatherv(struct staged b[2], const struct coll *coll, const void *send, 
     const bool gets = coll->root == -1 || is_root(coll);
     int result = MPI_SUCCESS;
 
-    pass(&b[0], send);
-    pass(&b[1], recv);
-    if (is_aside(coll))
+    if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
     if (!is_lone_root(coll))
         result = begin_send(&b[0], coll, send, nsend, send_type);
@@ -221,7 +228,7 @@ static int begin_scattered(struct staged b[2], const struct coll *coll, void *re
 {
     if (is_lone_root(coll) || recv == MPI_IN_PLACE)
         return MPI_SUCCESS;
-    return both(b, staged_begin(&b[1], recv, nrecv, type, STAGED_WRITTEN, coll->later));
+    return both(b, begin(&b[1], coll, recv, nrecv, type, STAGED_WRITTEN));
 }
 
 int coll_scatter(struct staged b[2], const struct coll *coll, const void *send, MPI_Count nsend,
@@ -229,9 +236,7 @@ int coll_scatter(struct staged b[2], const struct coll *coll, const void *send, 
 {
     int result = MPI_SUCCESS;
 
-    pass(&b[0], send);
-    pass(&b[1], recv);
-    if (is_aside(coll))
+    if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
     if (is_root(coll))
         result = begin_send(&b[0], coll, send, nsend * size_of(coll->comm), send_type);
@@ -244,9 +249,7 @@ int coll_scatterv(struct staged b[2], const struct coll *coll, const void *send,
 {
     int result = MPI_SUCCESS;
 
-    pass(&b[0], send);
-    pass(&b[1], recv);
-    if (is_aside(coll))
+    if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
     if (is_root(coll))
         result = begin_parts(&b[0], coll, send, size_of(coll->comm), counts, displs, send_type,
@@ -268,11 +271,13 @@ int coll_alltoall(struct staged b[2], const struct coll *coll, bool neighbours, 
 {
     int in, out, result;
 
+    if (!may_be_staged(b, coll, send, recv))
+        return MPI_SUCCESS;
     partners(coll, neighbours, &in, &out);
-    result = begin_send(&b[0], coll, send, send == MPI_IN_PLACE ? 0 : nsend * out, send_type);
+    result = begin_send(&b[0], coll, send, nsend * out, send_type);
     if (result != MPI_SUCCESS)
         return result;
-    return both(b, staged_begin(&b[1], recv, nrecv * in, recv_type, written(send), coll->later));
+    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, written(send)));
 }
 
 static int begin_both_parts(struct staged b[2], const struct coll *coll, bool neighbours,
@@ -284,8 +289,9 @@ static int begin_both_parts(struct staged b[2], const struct coll *coll, bool ne
 {
     int in, out, result = MPI_SUCCESS;
 
+    if (!may_be_staged(b, coll, send, recv))
+        return MPI_SUCCESS;
     partners(coll, neighbours, &in, &out);
-    pass(&b[0], send);
     if (send != MPI_IN_PLACE)
         result = begin_parts(&b[0], coll, send, out, send_counts, send_displs, send_type,
                              send_types, STAGED_READ);
@@ -317,20 +323,26 @@ int coll_neighbour_gather(struct staged b[2], const struct coll *coll, const voi
                           MPI_Count nsend, MPI_Datatype send_type, void *recv, MPI_Count nrecv,
                           MPI_Datatype recv_type)
 {
-    int in, out, result = begin_send(&b[0], coll, send, nsend, send_type);
+    int in, out, result;
 
+    if (!may_be_staged(b, coll, send, recv))
+        return MPI_SUCCESS;
+    result = begin_send(&b[0], coll, send, nsend, send_type);
     if (result != MPI_SUCCESS)
         return result;
     partners(coll, true, &in, &out);
-    return both(b, staged_begin(&b[1], recv, nrecv * in, recv_type, STAGED_WRITTEN, coll->later));
+    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, STAGED_WRITTEN));
 }
 
 int coll_neighbour_gatherv(struct staged b[2], const struct coll *coll, const void *send,
                            MPI_Count nsend, MPI_Datatype send_type, void *recv,
                            struct numbers counts, struct numbers displs, MPI_Datatype recv_type)
 {
-    int in, out, result = begin_send(&b[0], coll, send, nsend, send_type);
+    int in, out, result;
 
+    if (!may_be_staged(b, coll, send, recv))
+        return MPI_SUCCESS;
+    result = begin_send(&b[0], coll, send, nsend, send_type);
     if (result != MPI_SUCCESS)
         return result;
     partners(coll, true, &in, &out);

@@ -16,23 +16,23 @@
         int result = begin;                                    \
                                                                \
         if (result != MPI_SUCCESS)                             \
-            return call_refused(comm, result, #name);          \
+            return call_refused(comm, result);                 \
         result = next_of_##name()(UNWRAP arguments);           \
-        return call_ended(b, 2, result, comm, #name);          \
+        return call_ended(b, 2, result, comm);                 \
     }
 
-#define NONBLOCKING(name, the_root, begin, parameters, arguments)        \
-    NEXT(name)                                                           \
-    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request)       \
-    {                                                                    \
-        const struct coll coll = {comm, true, the_root};                 \
-        struct staged b[2];                                              \
-        int result = begin;                                              \
-                                                                         \
-        if (result != MPI_SUCCESS)                                       \
-            return call_refused(comm, result, #name);                    \
-        result = next_of_##name()(UNWRAP arguments, request);            \
-        return call_started(b, 2, result, *request, false, comm, #name); \
+#define NONBLOCKING(name, the_root, begin, parameters, arguments)  \
+    NEXT(name)                                                     \
+    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request) \
+    {                                                              \
+        const struct coll coll = {comm, true, the_root};           \
+        struct staged b[2];                                        \
+        int result = begin;                                        \
+                                                                   \
+        if (result != MPI_SUCCESS)                                 \
+            return call_refused(comm, result);                     \
+        result = next_of_##name()(UNWRAP arguments, request);      \
+        return call_started(b, 2, result, *request, false, comm);  \
     }
 
 #define PERSISTENT(name, the_root, begin, parameters, arguments)                  \
@@ -44,9 +44,9 @@
         int result = begin;                                                       \
                                                                                   \
         if (result != MPI_SUCCESS)                                                \
-            return call_refused(comm, result, #name);                             \
+            return call_refused(comm, result);                                    \
         result = next_of_##name()(UNWRAP arguments, info, request);               \
-        return call_started(b, 2, result, *request, true, comm, #name);           \
+        return call_started(b, 2, result, *request, true, comm);                  \
     }
 
 #if MPI_VERSION >= 4

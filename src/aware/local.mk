@@ -13,10 +13,16 @@ src_aware_libgpubind_aware_la_SOURCES = \
 	src/aware/coll_buffers.c src/aware/coll_buffers.h \
 	src/aware/collectives.c src/aware/collectives_list.h \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
+	src/aware/host_pool.c src/aware/host_pool.h \
 	src/aware/next.c src/aware/next.h \
 	src/aware/p2p.c \
 	src/aware/refused.c \
 	src/aware/requests.c src/aware/requests.h \
 	src/aware/staged.c src/aware/staged.h \
-	src/aware/start.c \
-	src/aware/waits.c
+	src/aware/start.c src/aware/start.h \
+	src/aware/typed.c src/aware/typed.h \
+	src/aware/waits.c \
+	src/mpi/datatype/type_basic.c src/mpi/datatype/type_cache.h \
+	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
+	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
+	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h

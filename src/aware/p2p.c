@@ -2,135 +2,140 @@
 #include "aware/calls.h"
 
 /* name, the type of its count */
-#define SENDS(name, COUNT)                                                                    \
-    NEXT(name)                                                                                \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
-                          MPI_Comm comm)                                                      \
-    {                                                                                         \
-        struct staged staged;                                                                 \
-        int result = staged_begin(&staged, buf, count, type, STAGED_READ, false);             \
-                                                                                              \
-        if (result != MPI_SUCCESS)                                                            \
-            return call_refused(comm, result, #name);                                         \
-        result = next_of_##name()(staged.host, count, type, dest, tag, comm);                 \
-        return call_ended(&staged, 1, result, comm, #name);                                   \
+#define SENDS(name, COUNT)                                                                         \
+    NEXT(name)                                                                                     \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,      \
+                          MPI_Comm comm)                                                           \
+    {                                                                                              \
+        struct staged staged;                                                                      \
+        int result = staged_begin(&staged, buf, count, type, STAGED_READ | STAGED_DENSE);          \
+                                                                                                   \
+        if (result != MPI_SUCCESS)                                                                 \
+            return call_refused(comm, result);                                                     \
+        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, dest, tag, comm); \
+        return call_ended(&staged, 1, result, comm);                                               \
     }
 
-#define ISENDS(name, COUNT, persistent)                                                       \
+#define ISENDS(name, COUNT, persistent)                                                           \
+    NEXT(name)                                                                                    \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,     \
+                          MPI_Comm comm, MPI_Request *request)                                    \
+    {                                                                                             \
+        struct staged staged;                                                                     \
+        int result = staged_begin(&staged, buf, count, type,                                      \
+                                  STAGED_READ | STAGED_DENSE | STAGED_LATER);                     \
+                                                                                                  \
+        if (result != MPI_SUCCESS)                                                                \
+            return call_refused(comm, result);                                                    \
+        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, dest, tag, comm, \
+                                  request);                                                       \
+        return call_started(&staged, 1, result, *request, persistent, comm);                      \
+    }
+
+#define IRECVS(name, COUNT, persistent)                                                       \
     NEXT(name)                                                                                \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,     \
                           MPI_Comm comm, MPI_Request *request)                                \
     {                                                                                         \
         struct staged staged;                                                                 \
-        int result = staged_begin(&staged, buf, count, type, STAGED_READ, true);              \
+        int result = staged_begin(&staged, buf, count, type,                                  \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);              \
                                                                                               \
         if (result != MPI_SUCCESS)                                                            \
-            return call_refused(comm, result, #name);                                         \
-        result = next_of_##name()(staged.host, count, type, dest, tag, comm, request);        \
-        return call_started(&staged, 1, result, *request, persistent, comm, #name);           \
-    }
-
-#define IRECVS(name, COUNT, persistent)                                                   \
-    NEXT(name)                                                                            \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag, \
-                          MPI_Comm comm, MPI_Request *request)                            \
-    {                                                                                     \
-        struct staged staged;                                                             \
-        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, true);       \
-                                                                                          \
-        if (result != MPI_SUCCESS)                                                        \
-            return call_refused(comm, result, #name);                                     \
-        result = next_of_##name()(staged.host, count, type, source, tag, comm, request);  \
-        return call_started(&staged, 1, result, *request, persistent, comm, #name);       \
+            return call_refused(comm, result);                                                \
+        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, source, tag, \
+                                  comm, request);                                             \
+        return call_started(&staged, 1, result, *request, persistent, comm);                  \
     }
 
 /* The bytes that a message had. A receive that was cut off has filled its buffer. */
-static int received(struct staged *staged, int result, const MPI_Status *status, MPI_Comm comm,
-                    const char *name)
+static int received(struct staged *staged, int result, const MPI_Status *status, MPI_Comm comm)
 {
     MPI_Count nbytes = -1;
     int error = MPI_SUCCESS;
 
-    if (staged->memory && result == MPI_SUCCESS) {
+    if (staged->staged && result == MPI_SUCCESS) {
         PMPI_Get_elements_x(status, MPI_BYTE, &nbytes);
         error = staged_write(staged, nbytes == MPI_UNDEFINED ? -1 : nbytes);
     }
     staged_end(staged);
-    return error == MPI_SUCCESS ? result : call_refused(comm, error, name);
+    return error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
-#define RECVS(name, COUNT)                                                                \
-    NEXT(name)                                                                            \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag, \
-                          MPI_Comm comm, MPI_Status *status)                              \
-    {                                                                                     \
-        struct staged staged;                                                             \
-        MPI_Status own;                                                                   \
-        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, false);      \
-                                                                                          \
-        if (result != MPI_SUCCESS)                                                        \
-            return call_refused(comm, result, #name);                                     \
-        status = staged.memory && status == MPI_STATUS_IGNORE ? &own : status;            \
-        result = next_of_##name()(staged.host, count, type, source, tag, comm, status);   \
-        return received(&staged, result, status, comm, #name);                            \
+#define RECVS(name, COUNT)                                                                    \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,     \
+                          MPI_Comm comm, MPI_Status *status)                                  \
+    {                                                                                         \
+        struct staged staged;                                                                 \
+        MPI_Status own;                                                                       \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);  \
+                                                                                              \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result);                                                \
+        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                \
+        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, source, tag, \
+                                  comm, status);                                              \
+        return received(&staged, result, status, comm);                                       \
     }
 
-#define SENDRECVS(name, COUNT)                                                                   \
-    NEXT(name)                                                                                   \
-    AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, \
-                          int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,    \
-                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)            \
-    {                                                                                            \
-        struct staged out, in;                                                                   \
-        MPI_Status own;                                                                          \
-        int result = staged_begin(&out, sendbuf, sendcount, sendtype, STAGED_READ, false);       \
-                                                                                                 \
-        if (result != MPI_SUCCESS)                                                               \
-            return call_refused(comm, result, #name);                                            \
-        result = staged_begin(&in, recvbuf, recvcount, recvtype, STAGED_WRITTEN, false);         \
-        if (result != MPI_SUCCESS) {                                                             \
-            staged_end(&out);                                                                    \
-            return call_refused(comm, result, #name);                                            \
-        }                                                                                        \
-        status = in.memory && status == MPI_STATUS_IGNORE ? &own : status;                       \
-        result = next_of_##name()(out.host, sendcount, sendtype, dest, sendtag, in.host,         \
-                                  recvcount, recvtype, source, recvtag, comm, status);           \
-        staged_end(&out);                                                                        \
-        return received(&in, result, status, comm, #name);                                       \
-    }
-
-#define REPLACES(name, COUNT)                                                                      \
+#define SENDRECVS(name, COUNT)                                                                     \
     NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,        \
+    AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest,   \
+                          int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,      \
                           int source, int recvtag, MPI_Comm comm, MPI_Status *status)              \
     {                                                                                              \
-        struct staged staged;                                                                      \
+        struct staged out, in;                                                                     \
         MPI_Status own;                                                                            \
-        int result = staged_begin(&staged, buf, count, type, STAGED_READ | STAGED_WRITTEN, false); \
+        int result = staged_begin(&out, sendbuf, sendcount, sendtype, STAGED_READ | STAGED_DENSE); \
                                                                                                    \
         if (result != MPI_SUCCESS)                                                                 \
-            return call_refused(comm, result, #name);                                              \
-        status = staged.memory && status == MPI_STATUS_IGNORE ? &own : status;                     \
-        result = next_of_##name()(staged.host, count, type, dest, sendtag, source, recvtag, comm,  \
-                                  status);                                                         \
-        return received(&staged, result, status, comm, #name);                                     \
+            return call_refused(comm, result);                                                     \
+        result = staged_begin(&in, recvbuf, recvcount, recvtype, STAGED_WRITTEN | STAGED_DENSE);   \
+        if (result != MPI_SUCCESS) {                                                               \
+            staged_end(&out);                                                                      \
+            return call_refused(comm, result);                                                     \
+        }                                                                                          \
+        status = in.staged && status == MPI_STATUS_IGNORE ? &own : status;                         \
+        result = next_of_##name()(out.host, (COUNT)out.count, out.type, dest, sendtag, in.host,    \
+                                  (COUNT)in.count, in.type, source, recvtag, comm, status);        \
+        staged_end(&out);                                                                          \
+        return received(&in, result, status, comm);                                                \
+    }
+
+#define REPLACES(name, COUNT)                                                                   \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,     \
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)           \
+    {                                                                                           \
+        struct staged staged;                                                                   \
+        MPI_Status own;                                                                         \
+        int result = staged_begin(&staged, buf, count, type,                                    \
+                                  STAGED_READ | STAGED_WRITTEN | STAGED_DENSE);                 \
+                                                                                                \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                  \
+        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, dest, sendtag, \
+                                  source, recvtag, comm, status);                               \
+        return received(&staged, result, status, comm);                                         \
     }
 
 /* A matched message has no communicator to call the error handler of. */
-#define MRECVS(name, COUNT)                                                                \
-    NEXT(name)                                                                             \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, \
-                          MPI_Status *status)                                              \
-    {                                                                                      \
-        struct staged staged;                                                              \
-        MPI_Status own;                                                                    \
-        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, false);       \
-                                                                                           \
-        if (result != MPI_SUCCESS)                                                         \
-            return call_refused(MPI_COMM_SELF, result, #name);                             \
-        status = staged.memory && status == MPI_STATUS_IGNORE ? &own : status;             \
-        result = next_of_##name()(staged.host, count, type, message, status);              \
-        return received(&staged, result, status, MPI_COMM_SELF, #name);                    \
+#define MRECVS(name, COUNT)                                                                        \
+    NEXT(name)                                                                                     \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,         \
+                          MPI_Status *status)                                                      \
+    {                                                                                              \
+        struct staged staged;                                                                      \
+        MPI_Status own;                                                                            \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);       \
+                                                                                                   \
+        if (result != MPI_SUCCESS)                                                                 \
+            return call_refused(MPI_COMM_SELF, result);                                            \
+        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                     \
+        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, message, status); \
+        return received(&staged, result, status, MPI_COMM_SELF);                                   \
     }
 
 #define IMRECVS(name, COUNT)                                                               \
@@ -139,12 +144,14 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
                           MPI_Request *request)                                            \
     {                                                                                      \
         struct staged staged;                                                              \
-        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN, true);        \
+        int result = staged_begin(&staged, buf, count, type,                               \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);           \
                                                                                            \
         if (result != MPI_SUCCESS)                                                         \
-            return call_refused(MPI_COMM_SELF, result, #name);                             \
-        result = next_of_##name()(staged.host, count, type, message, request);             \
-        return call_started(&staged, 1, result, *request, false, MPI_COMM_SELF, #name);    \
+            return call_refused(MPI_COMM_SELF, result);                                    \
+        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, message,  \
+                                  request);                                                \
+        return call_started(&staged, 1, result, *request, false, MPI_COMM_SELF);           \
     }
 
 #define ALL(suffix, COUNT)                        \

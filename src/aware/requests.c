@@ -9,8 +9,8 @@
 
 #define TABLE 256 /* lists; a power of 2 */
 
-struct entry {
-    struct entry *next;
+struct staged_request {
+    struct staged_request *next;
     MPI_Request request;
     struct staged buffers[2];
     int n;
@@ -19,15 +19,10 @@ struct entry {
     bool written; /* MPI_Request_get_status has seen it complete */
 };
 
-static QUEUE_OF(struct entry) table[TABLE];
-static QUEUE_OF(struct entry) freed; /* by the application, while active */
-static atomic_int nentries;
+static QUEUE_OF(struct staged_request) table[TABLE];
+static QUEUE_OF(struct staged_request) freed; /* by the application, while active */
+static atomic_int nrequests, nfreed;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-bool requests_are_plain(void)
-{
-    return atomic_load_explicit(&nentries, memory_order_relaxed) == 0;
-}
 
 static unsigned list_of(MPI_Request request)
 {
@@ -36,77 +31,75 @@ static unsigned list_of(MPI_Request request)
     return (unsigned)(value >> 4 ^ value >> 12 ^ value) & (TABLE - 1);
 }
 
-static struct entry *find(MPI_Request request)
+struct staged_request *requests_find(MPI_Request handle)
 {
-    struct entry *entry = table[list_of(request)].first;
+    struct staged_request *request;
 
-    while (entry && entry->request != request)
-        entry = entry->next;
-    return entry;
+    if (atomic_load_explicit(&nrequests, memory_order_relaxed) == 0)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    request = table[list_of(handle)].first;
+    while (request && request->request != handle)
+        request = request->next;
+    pthread_mutex_unlock(&lock);
+    return request;
 }
 
-int requests_add(MPI_Request request, const struct staged *buffers, int n, bool persistent)
+int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent)
 {
-    struct entry *entry = calloc(1, sizeof *entry);
+    struct staged_request *request = calloc(1, sizeof *request);
 
-    if (!entry)
+    if (!request)
         return MPI_ERR_NO_MEM;
-    *entry = (struct entry){.request = request, .n = n, .persistent = persistent};
-    entry->active = !persistent;
+    request->request = handle;
+    request->n = n;
+    request->persistent = persistent;
+    request->active = !persistent;
     for (int i = 0; i < n; i++) {
-        entry->buffers[i] = buffers[i];
+        request->buffers[i] = buffers[i];
         if (buffers[i].parts == &buffers[i].part)
-            entry->buffers[i].parts = &entry->buffers[i].part;
+            request->buffers[i].parts = &request->buffers[i].part;
     }
+    /* In front of another with this handle, which MPI has freed, and which another thread is about
+     * to end. */
     pthread_mutex_lock(&lock);
-    QUEUE_PUSH_FRONT(&table[list_of(request)], entry, next);
-    atomic_fetch_add(&nentries, 1);
+    QUEUE_PUSH_FRONT(&table[list_of(handle)], request, next);
+    atomic_fetch_add(&nrequests, 1);
     pthread_mutex_unlock(&lock);
     return MPI_SUCCESS;
 }
 
-/* Out of the table. */
-static struct entry *take(MPI_Request request)
+static void forget(struct staged_request *request)
 {
-    struct entry *entry = find(request);
-
-    if (entry)
-        QUEUE_REMOVE(&table[list_of(request)], entry, next);
-    return entry;
+    pthread_mutex_lock(&lock);
+    QUEUE_REMOVE(&table[list_of(request->request)], request, next);
+    atomic_fetch_sub(&nrequests, 1);
+    pthread_mutex_unlock(&lock);
 }
 
-static void end(struct entry *entry)
+static void end(struct staged_request *request)
 {
-    for (int i = 0; i < entry->n; i++)
-        staged_end(&entry->buffers[i]);
-    free(entry);
-    atomic_fetch_sub(&nentries, 1);
+    for (int i = 0; i < request->n; i++)
+        staged_end(&request->buffers[i]);
+    free(request);
 }
 
-int requests_start(MPI_Request request)
+int requests_start(struct staged_request *request)
 {
     int result = MPI_SUCCESS;
-    struct entry *entry;
 
-    if (requests_are_plain())
-        return MPI_SUCCESS;
-    pthread_mutex_lock(&lock);
-    entry = find(request);
-    pthread_mutex_unlock(&lock);
-    if (!entry)
-        return MPI_SUCCESS;
-    for (int i = 0; i < entry->n && result == MPI_SUCCESS; i++)
-        if (entry->buffers[i].use & STAGED_READ)
-            result = staged_read(&entry->buffers[i]);
-    entry->active = true;
-    entry->written = false;
+    for (int i = 0; i < request->n && result == MPI_SUCCESS; i++)
+        if (request->buffers[i].use & STAGED_READ)
+            result = staged_read(&request->buffers[i]);
+    request->active = true;
+    request->written = false;
     return result;
 }
 
 /* Collectives have no count in their status. */
-static MPI_Count bytes_that_came(const struct entry *entry, const MPI_Status *status)
+static MPI_Count bytes_that_came(const struct staged_request *request, const MPI_Status *status)
 {
-    const bool message = entry->n == 1 && entry->buffers[0].nparts == 1;
+    const bool message = request->n == 1 && request->buffers[0].nparts == 1;
     MPI_Count nbytes = -1;
 
     if (message && PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) != MPI_SUCCESS)
@@ -114,77 +107,77 @@ static MPI_Count bytes_that_came(const struct entry *entry, const MPI_Status *st
     return nbytes == MPI_UNDEFINED ? -1 : nbytes;
 }
 
-static int write(struct entry *entry, const MPI_Status *status)
+static int write(struct staged_request *request, const MPI_Status *status)
 {
     int cancelled = 0, result = MPI_SUCCESS;
 
     PMPI_Test_cancelled(status, &cancelled);
-    for (int i = 0; i < entry->n && !cancelled && !entry->written; i++) {
-        const int error = staged_write(&entry->buffers[i], bytes_that_came(entry, status));
+    for (int i = 0; i < request->n && !cancelled && !request->written; i++) {
+        const int error = staged_write(&request->buffers[i], bytes_that_came(request, status));
 
         if (result == MPI_SUCCESS)
             result = error;
     }
-    entry->written = true;
+    request->written = true;
     return result;
 }
 
-int requests_complete(MPI_Request request, const MPI_Status *status, bool ended)
+int requests_complete(struct staged_request *request, const MPI_Status *status, bool ended)
 {
-    struct entry *entry;
     int result;
 
-    pthread_mutex_lock(&lock);
-    entry = find(request);
-    if (!entry || !entry->active) {
-        pthread_mutex_unlock(&lock);
+    if (!request || !request->active)
         return MPI_SUCCESS;
+    result = write(request, status);
+    if (!ended)
+        return result;
+    request->active = false;
+    if (!request->persistent) {
+        forget(request);
+        end(request);
     }
-    if (ended && !entry->persistent)
-        take(request);
-    pthread_mutex_unlock(&lock);
-    result = write(entry, status);
-    if (ended)
-        entry->active = false;
-    if (ended && !entry->persistent)
-        end(entry);
     return result;
 }
 
-bool requests_free(MPI_Request request)
+bool requests_free(struct staged_request *request)
 {
-    struct entry *entry;
-    bool active;
+    const bool active = request->active;
 
+    forget(request);
+    if (!active) {
+        end(request);
+        return false;
+    }
     pthread_mutex_lock(&lock);
-    entry = take(request);
-    active = entry && entry->active;
-    if (active)
-        QUEUE_PUSH(&freed, entry, next);
+    QUEUE_PUSH(&freed, request, next);
+    atomic_fetch_add(&nfreed, 1);
     pthread_mutex_unlock(&lock);
-    if (entry && !active)
-        end(entry);
-    return active;
+    return true;
 }
 
-void requests_sweep(void)
+void requests_sweep(bool wait)
 {
-    struct entry **link, *entry;
+    struct staged_request **link, *request;
     MPI_Status status;
 
+    if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0)
+        return;
     pthread_mutex_lock(&lock);
-    for (link = &freed.first; (entry = *link);) {
-        int flag = 0;
+    for (link = &freed.first; (request = *link);) {
+        int over = 1;
+        const int result = wait ? PMPI_Wait(&request->request, &status)
+                                : PMPI_Test(&request->request, &over, &status);
 
-        if (PMPI_Test(&entry->request, &flag, &status) == MPI_SUCCESS && !flag) {
-            link = &entry->next;
+        if (result == MPI_SUCCESS && !over) {
+            link = &request->next;
             continue;
         }
-        if (entry->request != MPI_REQUEST_NULL) /* a persistent one, inactive now */
-            PMPI_Request_free(&entry->request);
+        if (request->request != MPI_REQUEST_NULL) /* a persistent one, inactive now */
+            PMPI_Request_free(&request->request);
         QUEUE_UNLINK(&freed, link, next);
-        write(entry, &status);
-        end(entry);
+        atomic_fetch_sub(&nfreed, 1);
+        write(request, &status);
+        end(request);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -1,11 +1,11 @@
 #include "aware/staged.h"
 
-#include <stdint.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aware/gpu_buffer.h"
-#include "mpi/gpubind.h"
+#include "aware/typed.h"
 
 /* From the first byte of a part to behind its last, as displacements in the buffer. */
 struct span {
@@ -27,22 +27,36 @@ static struct span span_of(const struct staged_part *part)
     return span;
 }
 
-static MPI_Count bytes_of(const struct staged_part *part)
+static struct typed typed_of(const char *user, const struct staged_part *part)
 {
-    MPI_Count size;
-
-    PMPI_Type_size_x(part->type, &size);
-    return size * part->count;
+    return (struct typed){address_at(user, part->displacement), part->count, part->type};
 }
 
-/* MPI_BOTTOM's parts say where they are; any other buffer is one piece of memory. */
+static MPI_Count bytes_of(const struct staged_part *part)
+{
+    const struct typed typed = {NULL, part->count, part->type};
+
+    return typed_bytes(&typed);
+}
+
+/* A buffer is one piece of memory, but may begin outside of it; MPI_BOTTOM's parts say where they
+ * are. */
 static bool is_on_gpu(const char *user, int nparts, const struct staged_part *parts)
 {
-    if (user != (const char *)MPI_BOTTOM)
-        return buffer_is_on_gpu(user);
-    for (int i = 0; i < nparts; i++)
-        if (parts[i].count > 0 && buffer_is_on_gpu(user + span_of(&parts[i]).low))
+    if (nparts == 0 || !gpu_is_in_use())
+        return false;
+    if (buffer_is_on_gpu(user))
+        return true;
+    for (int i = 0; i < nparts; i++) {
+        const struct typed typed = typed_of(user, &parts[i]);
+
+        if (parts[i].count == 0)
+            continue;
+        if (user == (const char *)MPI_BOTTOM
+                ? typed_is_on_gpu(&typed)
+                : buffer_is_on_gpu(address_at(user, span_of(&parts[i]).low)))
             return true;
+    }
     return false;
 }
 
@@ -60,129 +74,152 @@ static void keep_types(struct staged *staged)
     for (int i = 0; i < staged->nparts; i++)
         if (!is_predefined(staged->parts[i].type))
             PMPI_Type_dup(staged->parts[i].type, &staged->parts[i].type);
-    staged->own_types = true;
 }
 
 static void free_types(struct staged *staged)
 {
-    for (int i = 0; i < staged->nparts && staged->own_types; i++)
+    for (int i = 0; i < staged->nparts; i++)
         if (!is_predefined(staged->parts[i].type))
             PMPI_Type_free(&staged->parts[i].type);
 }
 
+/* The bytes alone, where there are gaps, or memory of both kinds. */
+static bool wants_dense(const struct staged *staged)
+{
+    struct span span;
+    MPI_Count nbytes;
+
+    if (staged->nparts != 1 || !(staged->use & STAGED_DENSE))
+        return false;
+    nbytes = bytes_of(&staged->part);
+    span = span_of(&staged->part);
+    return nbytes <= INT_MAX &&
+           (staged->user == (const char *)MPI_BOTTOM || nbytes != span.high - span.low);
+}
+
+static int allocate_dense(struct staged *staged)
+{
+    const MPI_Count nbytes = bytes_of(&staged->part);
+
+    if (!host_take(&staged->block, (size_t)nbytes,
+                   address_at(staged->user, span_of(&staged->part).low)))
+        return MPI_ERR_NO_MEM;
+    staged->dense = true;
+    staged->host = staged->block.at;
+    staged->count = nbytes;
+    staged->type = MPI_PACKED;
+    return MPI_SUCCESS;
+}
+
 static int allocate(struct staged *staged)
 {
-    MPI_Aint low = 0, high = 0;
-    bool first = true;
+    struct span all = {0, 0};
 
     for (int i = 0; i < staged->nparts; i++) {
         const struct span span = span_of(&staged->parts[i]);
 
         if (staged->parts[i].count == 0)
             continue;
-        low = first || span.low < low ? span.low : low;
-        high = first || span.high > high ? span.high : high;
-        first = false;
+        if (all.low == all.high)
+            all = span;
+        all.low = span.low < all.low ? span.low : all.low;
+        all.high = span.high > all.high ? span.high : all.high;
     }
-    staged->low = low;
-    staged->nbytes = (size_t)(high - low);
-    staged->memory = host_take(staged->nbytes);
-    if (!staged->memory)
+    if (!host_take(&staged->block, (size_t)(all.high - all.low), address_at(staged->user, all.low)))
         return MPI_ERR_NO_MEM;
-    staged->host = (char *)((uintptr_t)staged->memory - (uintptr_t)low);
+    staged->host = address_at(staged->block.at, -all.low);
     return MPI_SUCCESS;
 }
 
 int staged_read(struct staged *staged)
 {
+    const struct typed typed = typed_of(staged->user, &staged->parts[0]);
+
+    if (staged->dense)
+        return typed_pack(&typed, staged->block.at);
     for (int i = 0; i < staged->nparts; i++) {
         const struct span span = span_of(&staged->parts[i]);
 
-        if (span.high > span.low && buffer_to_host(staged->host + span.low, staged->user + span.low,
-                                                   (size_t)(span.high - span.low)) < 0)
+        if (span.high > span.low &&
+            buffer_to_host(address_at(staged->host, span.low), address_at(staged->user, span.low),
+                           (size_t)(span.high - span.low)) < 0)
             return MPI_ERR_BUFFER;
     }
     return MPI_SUCCESS;
 }
 
-int staged_begin_parts(struct staged *staged, const void *user, int nparts,
-                       const struct staged_part *parts, unsigned use, bool later)
+void staged_pass(struct staged *staged, const void *user)
+{
+    *staged = (struct staged){.user = (char *)(uintptr_t)user, .host = (char *)(uintptr_t)user};
+}
+
+static int begin(struct staged *staged, int nparts, const struct staged_part *parts)
 {
     int result;
 
-    *staged = (struct staged){.user = (char *)(uintptr_t)user,
-                              .host = (char *)(uintptr_t)user,
-                              .use = use,
-                              .nparts = nparts,
-                              .parts = &staged->part};
-    if (!is_on_gpu(user, nparts, parts))
-        return MPI_SUCCESS;
-    if (nparts != 1)
-        staged->parts = malloc((size_t)nparts * sizeof *parts);
+    staged->parts = nparts == 1 ? &staged->part : malloc((size_t)nparts * sizeof *parts);
     if (!staged->parts)
         return MPI_ERR_NO_MEM;
     memcpy(staged->parts, parts, (size_t)nparts * sizeof *parts);
-    result = allocate(staged);
-    if (result == MPI_SUCCESS && later)
+    staged->nparts = nparts;
+    result = wants_dense(staged) ? allocate_dense(staged) : allocate(staged);
+    if (result != MPI_SUCCESS) {
+        if (nparts != 1)
+            free(staged->parts);
+        return result;
+    }
+    staged->staged = true;
+    if (staged->use & STAGED_LATER)
         keep_types(staged);
-    if (result == MPI_SUCCESS && use & STAGED_READ)
+    if (staged->use & STAGED_READ)
         result = staged_read(staged);
     if (result != MPI_SUCCESS)
         staged_end(staged);
     return result;
 }
 
+int staged_begin_parts(struct staged *staged, const void *user, int nparts,
+                       const struct staged_part *parts, unsigned use)
+{
+    staged_pass(staged, user);
+    staged->use = use;
+    if (nparts == 1) {
+        staged->count = parts->count;
+        staged->type = parts->type;
+    }
+    return is_on_gpu(user, nparts, parts) ? begin(staged, nparts, parts) : MPI_SUCCESS;
+}
+
 int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_Datatype type,
-                 unsigned use, bool later)
+                 unsigned use)
 {
     const struct staged_part part = {0, count, type};
 
-    return staged_begin_parts(staged, user, 1, &part, use, later);
+    if (gpu_is_in_use() &&
+        (user == MPI_BOTTOM || buffer_is_on_gpu(user) || (count > 0 && !is_predefined(type))))
+        return staged_begin_parts(staged, user, 1, &part, use);
+    staged_pass(staged, user);
+    staged->count = count;
+    staged->type = type;
+    return MPI_SUCCESS;
 }
 
-/* Between two layouts of this process: a message to itself, which libgpubind scatters. */
-static int move(const void *from, MPI_Count nfrom, MPI_Datatype from_type, void *to, MPI_Count nto,
-                MPI_Datatype to_type)
-{
-    return gpubind_sendrecv_c(from, nfrom, from_type, 0, 0, to, nto, to_type, 0, 0, MPI_COMM_SELF,
-                              MPI_STATUS_IGNORE);
-}
-
-/* The first nbytes of a part whose elements have gaps, which stay as they are. */
-static int write_elements(const struct staged *staged, const struct staged_part *part,
-                          MPI_Count nbytes)
-{
-    MPI_Count lb, extent, size;
-    MPI_Aint behind;
-    char *packed;
-    int position = 0, result = MPI_SUCCESS;
-
-    PMPI_Type_get_extent_x(part->type, &lb, &extent);
-    PMPI_Type_size_x(part->type, &size);
-    if (nbytes / size > 0)
-        result = move(staged->host + part->displacement, nbytes / size, part->type,
-                      staged->user + part->displacement, nbytes / size, part->type);
-    if (result != MPI_SUCCESS || nbytes % size == 0)
-        return result;
-    behind = part->displacement + nbytes / size * extent; /* an element that came in part */
-    packed = malloc((size_t)size);
-    if (!packed)
-        return MPI_ERR_NO_MEM;
-    PMPI_Pack(staged->host + behind, 1, part->type, packed, (int)size, &position, MPI_COMM_SELF);
-    result = move(packed, nbytes % size, MPI_BYTE, staged->user + behind, 1, part->type);
-    free(packed);
-    return result;
-}
-
+/* Its first nbytes. */
 static int write_part(const struct staged *staged, const struct staged_part *part, MPI_Count nbytes)
 {
     const struct span span = span_of(part);
+    const struct typed typed = typed_of(staged->user, part);
 
     if (nbytes == 0)
         return MPI_SUCCESS;
-    if (bytes_of(part) != span.high - span.low)
-        return write_elements(staged, part, nbytes);
-    return buffer_to_gpu(staged->user + span.low, staged->host + span.low, (size_t)nbytes) < 0
+    if (staged->dense)
+        return typed_unpack(&typed, staged->block.at, nbytes);
+    /* The first bytes of a type need not be the first ones in memory. */
+    if (bytes_of(part) != span.high - span.low ||
+        (nbytes < bytes_of(part) && !is_predefined(part->type)))
+        return typed_write(&typed, address_at(staged->host, part->displacement), nbytes);
+    return buffer_to_gpu(address_at(staged->user, span.low), address_at(staged->host, span.low),
+                         (size_t)nbytes) < 0
                ? MPI_ERR_BUFFER
                : MPI_SUCCESS;
 }
@@ -191,7 +228,9 @@ int staged_write(struct staged *staged, MPI_Count nbytes)
 {
     int result = MPI_SUCCESS;
 
-    for (int i = 0; i < staged->nparts && staged->memory && staged->use & STAGED_WRITTEN; i++) {
+    if (!staged->staged || !(staged->use & STAGED_WRITTEN))
+        return MPI_SUCCESS;
+    for (int i = 0; i < staged->nparts; i++) {
         const MPI_Count all = bytes_of(&staged->parts[i]);
         const int status = write_part(staged, &staged->parts[i],
                                       nbytes >= 0 && nbytes < all ? nbytes : all);
@@ -204,13 +243,12 @@ int staged_write(struct staged *staged, MPI_Count nbytes)
 
 void staged_end(struct staged *staged)
 {
-    if (staged->memory) {
+    if (!staged->staged)
+        return;
+    if (staged->use & STAGED_LATER)
         free_types(staged);
-        host_give(staged->memory, staged->nbytes);
-    }
+    host_give(&staged->block);
     if (staged->parts != &staged->part)
         free(staged->parts);
-    staged->memory = NULL;
-    staged->parts = &staged->part;
-    staged->nparts = 0;
+    staged->staged = false;
 }

@@ -7,9 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "aware/host_pool.h"
+
 enum staged_use {
-    STAGED_READ = 1,   /* MPI reads it: copied to the host before the call */
-    STAGED_WRITTEN = 2 /* MPI writes to it: copied to the GPU when the call has completed */
+    STAGED_READ = 1,    /* MPI reads it: copied to the host before the call */
+    STAGED_WRITTEN = 2, /* MPI writes to it: copied to the GPU when the call has completed */
+    STAGED_DENSE = 4,   /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
+    STAGED_LATER = 8    /* the call ends after the function has returned, and the application may
+                           free the type in between */
 };
 
 /* Elements of one type, from displacement (bytes) of the buffer on. */
@@ -21,27 +26,29 @@ struct staged_part {
 
 /* One buffer of a call. */
 struct staged {
-    char *user;    /* as the application passed it */
-    char *host;    /* for MPI: user, or such that host + displacement is in memory */
-    char *memory;  /* host memory; NULL: the buffer is host memory */
-    size_t nbytes; /* of memory */
-    MPI_Aint low;  /* the displacement of its first byte */
+    char *user; /* as the application passed it */
+    /* For MPI: user, or such that host + displacement is in the block; and how many of what */
+    char *host;
+    MPI_Count count;
+    MPI_Datatype type;
+    bool staged; /* else the buffer is host memory, and nothing below is used */
+    bool dense;  /* the block has the bytes alone */
+    struct host_block block;
     unsigned use;
     int nparts;
     struct staged_part *parts; /* one: &part */
     struct staged_part part;
-    bool own_types; /* the types are duplicates, for calls that end later */
 };
 
-/* A buffer of count elements. An MPI error class; on success staged->host is for MPI, and
- * staged_end is to be called. later: the call ends after this function's caller has returned, and
- * the application may free the type. */
+/* A buffer of count elements. An MPI error class; on success host, count and type are for MPI, and
+ * staged_end is to be called. */
 int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_Datatype type,
-                 unsigned use, bool later);
+                 unsigned use);
 /* Several parts, which the call copies. */
 int staged_begin_parts(struct staged *staged, const void *user, int nparts,
-                       const struct staged_part *parts, unsigned use, bool later);
-
+                       const struct staged_part *parts, unsigned use);
+/* A buffer that stays as the application passed it. */
+void staged_pass(struct staged *staged, const void *user);
 /* Copies to the host again: of a persistent request that is started. */
 int staged_read(struct staged *staged);
 /* Copies what MPI has written to the GPU; nbytes: at most so many bytes of the first part, as a

@@ -1,11 +1,21 @@
 /* Start: whether GPU buffers are staged at all, and what programs ask. */
+#include "aware/start.h"
+
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "aware/gpu_buffer.h"
 #include "aware/next.h"
+#include "aware/requests.h"
 #include "mpi/gpubind.h"
+
+static atomic_bool has_library;
+
+bool aware_has_library(void)
+{
+    return atomic_load_explicit(&has_library, memory_order_relaxed);
+}
 
 /* What MPI says of itself. */
 static bool mpi_is_cuda_aware(void)
@@ -16,46 +26,52 @@ static bool mpi_is_cuda_aware(void)
     return query && query() == 1;
 }
 
-static bool is_on(void)
+bool aware_is_on(void)
 {
-    const char *mode = getenv("GPUBIND_GPU_AWARE");
+    static atomic_int on = -1;
+    int now = atomic_load_explicit(&on, memory_order_relaxed);
+    const char *mode;
 
-    if (mode && strcmp(mode, "off") == 0)
-        return false;
-    return (mode && strcmp(mode, "on") == 0) || !mpi_is_cuda_aware();
+    if (now >= 0)
+        return now;
+    mode = getenv("GPUBIND_GPU_AWARE");
+    now = mode && strcmp(mode, "off") == 0  ? 0
+          : mode && strcmp(mode, "on") == 0 ? 1
+                                            : !mpi_is_cuda_aware();
+    atomic_store(&on, now);
+    return now;
 }
 
-static void started(void)
+static int started(int result)
 {
-    if (is_on())
-        gpubind_init(); /* which scatters strided data */
-    else
-        buffers_leave_to_mpi();
+    if (result == MPI_SUCCESS && aware_is_on())
+        atomic_store(&has_library, gpubind_init() == MPI_SUCCESS);
+    return result;
 }
 
 NEXT(MPI_Init)
 AWARE_PUBLIC int MPI_Init(int *argc, char ***argv)
 {
-    const int result = next_of_MPI_Init()(argc, argv);
-
-    if (result == MPI_SUCCESS)
-        started();
-    return result;
+    return started(next_of_MPI_Init()(argc, argv));
 }
 
 NEXT(MPI_Init_thread)
 AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    const int result = next_of_MPI_Init_thread()(argc, argv, required, provided);
+    return started(next_of_MPI_Init_thread()(argc, argv, required, provided));
+}
 
-    if (result == MPI_SUCCESS)
-        started();
-    return result;
+NEXT(MPI_Finalize)
+AWARE_PUBLIC int MPI_Finalize(void)
+{
+    requests_sweep(true); /* as MPI would complete them */
+    atomic_store(&has_library, false);
+    return next_of_MPI_Finalize()();
 }
 
 /* Open MPI's and MPICH's extension. */
 int MPIX_Query_cuda_support(void);
 AWARE_PUBLIC int MPIX_Query_cuda_support(void)
 {
-    return is_on() || mpi_is_cuda_aware();
+    return aware_is_on() || mpi_is_cuda_aware();
 }

@@ -1,47 +1,14 @@
 /* The functions that start, complete, test, cancel and free requests. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "aware/calls.h"
 
-#define FEW 64
-
-/* The handles as they were before the call, and statuses where the application wants none. */
-struct ends {
-    MPI_Request few[FEW], *before;
-    MPI_Status few_statuses[FEW], *own, *statuses;
-    int n;
-};
-
-/* false: out of memory. */
-static bool ends_begin(struct ends *ends, int n, const MPI_Request *requests, MPI_Status *statuses)
+/* After the call of MPI: result, and the error of a copy to the GPU, for which there is no
+ * communicator. */
+static int ended(int result, int error)
 {
-    const bool many = n > FEW;
-
-    requests_sweep();
-    ends->n = n;
-    ends->before = many ? malloc((size_t)n * sizeof *requests) : ends->few;
-    ends->own = many && statuses == MPI_STATUSES_IGNORE ? malloc((size_t)n * sizeof *statuses)
-                                                        : ends->few_statuses;
-    ends->statuses = statuses == MPI_STATUSES_IGNORE ? ends->own : statuses;
-    if (!ends->before || !ends->own)
-        return false;
-    if (n > 0)
-        memcpy(ends->before, requests, (size_t)n * sizeof *requests);
-    return true;
-}
-
-static void ends_end(struct ends *ends)
-{
-    if (ends->before != ends->few)
-        free(ends->before);
-    if (ends->own != ends->few_statuses)
-        free(ends->own);
-}
-
-static int worse(int result, int error)
-{
-    return result == MPI_SUCCESS ? error : result;
+    return result != MPI_SUCCESS || error == MPI_SUCCESS ? result
+                                                         : call_refused(MPI_COMM_SELF, error);
 }
 
 /* ---- one */
@@ -49,63 +16,68 @@ static int worse(int result, int error)
 NEXT(MPI_Wait)
 AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    const MPI_Request before = *request;
+    struct staged_request *staged = requests_find(*request);
     MPI_Status own;
     int result;
 
-    if (requests_are_plain())
-        return next_of_MPI_Wait()(request, status);
-    requests_sweep();
-    status = status == MPI_STATUS_IGNORE ? &own : status;
+    requests_sweep(false);
+    status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     result = next_of_MPI_Wait()(request, status);
-    return worse(result, requests_complete(before, status, true));
+    return ended(result, requests_complete(staged, status, true));
 }
 
 NEXT(MPI_Test)
 AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    const MPI_Request before = *request;
+    struct staged_request *staged = requests_find(*request);
     MPI_Status own;
     int result;
 
-    if (requests_are_plain())
-        return next_of_MPI_Test()(request, flag, status);
-    requests_sweep();
-    status = status == MPI_STATUS_IGNORE ? &own : status;
+    requests_sweep(false);
+    status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
     result = next_of_MPI_Test()(request, flag, status);
-    return *flag || result != MPI_SUCCESS ? worse(result, requests_complete(before, status, true))
+    return *flag || result != MPI_SUCCESS ? ended(result, requests_complete(staged, status, true))
                                           : result;
 }
 
 NEXT(MPI_Request_get_status)
 AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    struct staged_request *staged = requests_find(request);
     MPI_Status own;
     int result;
 
-    if (requests_are_plain())
-        return next_of_MPI_Request_get_status()(request, flag, status);
-    status = status == MPI_STATUS_IGNORE ? &own : status;
+    status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
     result = next_of_MPI_Request_get_status()(request, flag, status);
-    return *flag ? worse(result, requests_complete(request, status, false)) : result;
+    return *flag ? ended(result, requests_complete(staged, status, false)) : result;
 }
 
 NEXT(MPI_Request_free)
 AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
 {
-    if (!requests_are_plain() && requests_free(*request)) {
+    struct staged_request *staged = requests_find(*request);
+
+    if (staged && requests_free(staged)) {
         *request = MPI_REQUEST_NULL;
         return MPI_SUCCESS;
     }
     return next_of_MPI_Request_free()(request);
 }
 
+static int start(MPI_Request request)
+{
+    struct staged_request *staged = requests_find(request);
+    const int result = staged ? requests_start(staged) : MPI_SUCCESS;
+
+    return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);
+}
+
 NEXT(MPI_Start)
 AWARE_PUBLIC int MPI_Start(MPI_Request *request)
 {
-    const int result = requests_start(*request);
+    const int result = start(*request);
 
     return result == MPI_SUCCESS ? next_of_MPI_Start()(request) : result;
 }
@@ -116,80 +88,123 @@ AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
     int result = MPI_SUCCESS;
 
     for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        result = requests_start(requests[i]);
+        result = start(requests[i]);
     return result == MPI_SUCCESS ? next_of_MPI_Startall()(n, requests) : result;
 }
 
-/* ---- all */
+/* ---- several */
+
+#define FEW 64
+
+/* The staged ones of n requests, and statuses where the application wants none. */
+struct several {
+    int n;
+    struct staged_request *few[FEW], **staged;
+    MPI_Status few_statuses[FEW], *own, *statuses;
+};
+
+static bool is_any_staged(int n, const MPI_Request *requests)
+{
+    requests_sweep(false);
+    for (int i = 0; i < n; i++)
+        if (requests_find(requests[i]))
+            return true;
+    return false;
+}
+
+/* false: out of memory. */
+static bool several_begin(struct several *several, int n, const MPI_Request *requests,
+                          MPI_Status *statuses)
+{
+    const bool many = n > FEW;
+
+    several->n = n;
+    several->staged = many ? malloc((size_t)n * sizeof(void *)) : several->few;
+    several->own = many && statuses == MPI_STATUSES_IGNORE ? malloc((size_t)n * sizeof *statuses)
+                                                           : several->few_statuses;
+    several->statuses = statuses == MPI_STATUSES_IGNORE ? several->own : statuses;
+    if (!several->staged || !several->own)
+        return false;
+    for (int i = 0; i < n; i++)
+        several->staged[i] = requests_find(requests[i]);
+    return true;
+}
+
+static void several_end(struct several *several)
+{
+    if (several->staged != several->few)
+        free(several->staged);
+    if (several->own != several->few_statuses)
+        free(several->own);
+}
 
 /* All n have ended, or those whose status says so. */
-static int complete_all(const struct ends *ends, int result)
+static int complete_all(const struct several *several, int result)
 {
     int error = MPI_SUCCESS;
 
-    for (int i = 0; i < ends->n; i++) {
-        const bool failed = result == MPI_ERR_IN_STATUS;
+    for (int i = 0; i < several->n; i++) {
+        int worse;
 
-        if (failed && ends->statuses[i].MPI_ERROR == MPI_ERR_PENDING)
+        if (result == MPI_ERR_IN_STATUS && several->statuses[i].MPI_ERROR == MPI_ERR_PENDING)
             continue;
-        error = worse(error, requests_complete(ends->before[i], &ends->statuses[i], true));
+        worse = requests_complete(several->staged[i], &several->statuses[i], true);
+        error = error == MPI_SUCCESS ? worse : error;
     }
-    return worse(result, error);
+    return ended(result, error);
 }
 
 NEXT(MPI_Waitall)
 AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
-    struct ends ends;
+    struct several several;
     int result = MPI_ERR_NO_MEM;
 
-    if (requests_are_plain())
+    if (!is_any_staged(n, requests))
         return next_of_MPI_Waitall()(n, requests, statuses);
-    if (ends_begin(&ends, n, requests, statuses)) {
-        result = next_of_MPI_Waitall()(n, requests, ends.statuses);
-        result = complete_all(&ends, result);
+    if (several_begin(&several, n, requests, statuses)) {
+        result = next_of_MPI_Waitall()(n, requests, several.statuses);
+        result = complete_all(&several, result);
     }
-    ends_end(&ends);
+    several_end(&several);
     return result;
 }
 
 NEXT(MPI_Testall)
 AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    struct ends ends;
+    struct several several;
     int result = MPI_ERR_NO_MEM;
 
-    if (requests_are_plain())
+    if (!is_any_staged(n, requests))
         return next_of_MPI_Testall()(n, requests, flag, statuses);
     *flag = 0;
-    if (ends_begin(&ends, n, requests, statuses)) {
-        result = next_of_MPI_Testall()(n, requests, flag, ends.statuses);
+    if (several_begin(&several, n, requests, statuses)) {
+        result = next_of_MPI_Testall()(n, requests, flag, several.statuses);
         if (*flag || result == MPI_ERR_IN_STATUS)
-            result = complete_all(&ends, result);
+            result = complete_all(&several, result);
     }
-    ends_end(&ends);
+    several_end(&several);
     return result;
 }
-
-/* ---- any */
 
 NEXT(MPI_Waitany)
 AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
-    struct ends ends;
+    struct several several;
     MPI_Status own;
     int result = MPI_ERR_NO_MEM;
 
-    if (requests_are_plain())
+    if (!is_any_staged(n, requests))
         return next_of_MPI_Waitany()(n, requests, which, status);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    if (ends_begin(&ends, n, requests, MPI_STATUSES_IGNORE)) {
+    if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
         *which = MPI_UNDEFINED;
         result = next_of_MPI_Waitany()(n, requests, which, status);
         if (*which != MPI_UNDEFINED)
-            result = worse(result, requests_complete(ends.before[*which], status, true));
+            result = ended(result, requests_complete(several.staged[*which], status, true));
     }
-    ends_end(&ends);
+    several_end(&several);
     return result;
 }
 
@@ -197,45 +212,43 @@ NEXT(MPI_Testany)
 AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *flag,
                              MPI_Status *status)
 {
-    struct ends ends;
+    struct several several;
     MPI_Status own;
     int result = MPI_ERR_NO_MEM;
 
-    if (requests_are_plain())
+    if (!is_any_staged(n, requests))
         return next_of_MPI_Testany()(n, requests, which, flag, status);
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    if (ends_begin(&ends, n, requests, MPI_STATUSES_IGNORE)) {
+    if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
         *which = MPI_UNDEFINED;
         *flag = 0;
         result = next_of_MPI_Testany()(n, requests, which, flag, status);
         if (*which != MPI_UNDEFINED && (*flag || result != MPI_SUCCESS))
-            result = worse(result, requests_complete(ends.before[*which], status, true));
+            result = ended(result, requests_complete(several.staged[*which], status, true));
     }
-    ends_end(&ends);
+    several_end(&several);
     return result;
 }
 
-/* ---- some */
-
-#define SOME(name)                                                                                 \
-    NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(int n, MPI_Request requests[], int *ended, int which[],                  \
-                          MPI_Status statuses[])                                                   \
-    {                                                                                              \
-        struct ends ends;                                                                          \
-        int result = MPI_ERR_NO_MEM;                                                               \
-                                                                                                   \
-        if (requests_are_plain())                                                                  \
-            return next_of_##name()(n, requests, ended, which, statuses);                          \
-        if (ends_begin(&ends, n, requests, statuses)) {                                            \
-            *ended = MPI_UNDEFINED;                                                                \
-            result = next_of_##name()(n, requests, ended, which, ends.statuses);                   \
-            for (int i = 0; *ended != MPI_UNDEFINED && i < *ended; i++)                            \
-                result = worse(result,                                                             \
-                               requests_complete(ends.before[which[i]], &ends.statuses[i], true)); \
-        }                                                                                          \
-        ends_end(&ends);                                                                           \
-        return result;                                                                             \
+#define SOME(name)                                                                     \
+    NEXT(name)                                                                         \
+    AWARE_PUBLIC int name(int n, MPI_Request requests[], int *nended, int which[],     \
+                          MPI_Status statuses[])                                       \
+    {                                                                                  \
+        struct several several;                                                        \
+        int result = MPI_ERR_NO_MEM;                                                   \
+                                                                                       \
+        if (!is_any_staged(n, requests))                                               \
+            return next_of_##name()(n, requests, nended, which, statuses);             \
+        if (several_begin(&several, n, requests, statuses)) {                          \
+            *nended = MPI_UNDEFINED;                                                   \
+            result = next_of_##name()(n, requests, nended, which, several.statuses);   \
+            for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)              \
+                result = ended(result, requests_complete(several.staged[which[i]],     \
+                                                         &several.statuses[i], true)); \
+        }                                                                              \
+        several_end(&several);                                                         \
+        return result;                                                                 \
     }
 SOME(MPI_Waitsome)
 SOME(MPI_Testsome)

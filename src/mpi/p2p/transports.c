@@ -4,6 +4,7 @@
 #include "mpi/p2p/transports.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #include "core/msg/msg_header.h"
 #include "mpi/p2p/rndv_put.h"
@@ -34,6 +35,19 @@ static bool is_elsewhere(const struct domain *domain, const struct peer *peer)
     return !is_on_node(domain, peer);
 }
 
+/* A function of the MPI library itself: libgpubind-aware has one of this name, too, which speaks
+ * for the application's calls. */
+static void *mpi_function(const char *name)
+{
+    int (*init)(int *, char ***) = PMPI_Init;
+    void *address, *library;
+    Dl_info info;
+
+    memcpy(&address, &init, sizeof address);
+    library = dladdr(address, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return library ? dlsym(library, name) : NULL;
+}
+
 /* Open MPI and MPICH say so through an extension, which is looked up so that the
  * library need not be built for the MPI that has it. */
 static bool mpi_is_cuda_aware(void)
@@ -43,7 +57,7 @@ static bool mpi_is_cuda_aware(void)
 
     if (aware >= 0)
         return aware;
-    *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    *(void **)&query = mpi_function("MPIX_Query_cuda_support");
     aware = query && query() == 1;
     return aware;
 }

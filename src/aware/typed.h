@@ -1,0 +1,36 @@
+/* Data of any MPI type whose bytes lie in GPU memory, or some in GPU and some in host memory. Each
+ * function returns an MPI error class; a failed copy has said why on stderr. */
+#ifndef GPUBIND_AWARE_TYPED_H
+#define GPUBIND_AWARE_TYPED_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Also of MPI_BOTTOM, which is no pointer to count from. */
+static inline char *address_at(const void *base, MPI_Aint offset)
+{
+    return (char *)((uintptr_t)base + (uintptr_t)offset);
+}
+
+/* count elements of a type at an address, which may be MPI_BOTTOM. */
+struct typed {
+    char *at;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
+/* Bytes of data. */
+MPI_Count typed_bytes(const struct typed *typed);
+/* Some byte of it is GPU memory: every block is looked at. */
+bool typed_is_on_gpu(const struct typed *typed);
+
+/* All of it to dense host memory. */
+int typed_pack(const struct typed *typed, void *dense);
+/* The first nbytes of it from dense host memory. */
+int typed_unpack(const struct typed *typed, const void *dense, MPI_Count nbytes);
+/* The first nbytes of it from host memory of the same layout: what is at typed->at here is at host
+ * there. */
+int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes);
+
+#endif
