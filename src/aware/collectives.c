@@ -17,7 +17,7 @@
                                                                \
         if (result != MPI_SUCCESS)                             \
             return call_refused(comm, result);                 \
-        result = next_of_##name()(UNWRAP arguments);           \
+        result = BEHIND(name, UNWRAP arguments);               \
         return call_ended(b, 2, result, comm);                 \
     }
 
@@ -31,7 +31,7 @@
                                                                    \
         if (result != MPI_SUCCESS)                                 \
             return call_refused(comm, result);                     \
-        result = next_of_##name()(UNWRAP arguments, request);      \
+        result = BEHIND(name, UNWRAP arguments, request);          \
         return call_started(b, 2, result, *request, false, comm);  \
     }
 
@@ -45,7 +45,7 @@
                                                                                   \
         if (result != MPI_SUCCESS)                                                \
             return call_refused(comm, result);                                    \
-        result = next_of_##name()(UNWRAP arguments, info, request);               \
+        result = BEHIND(name, UNWRAP arguments, info, request);                   \
         return call_started(b, 2, result, *request, true, comm);                  \
     }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "aware/next.h"
 #include "aware/start.h"
 #include "gpu/core/driver.h"
 
@@ -44,7 +45,7 @@ static const struct cuda_driver *driver(void)
 
 bool gpu_is_in_use(void)
 {
-    return aware_is_on() && driver();
+    return !is_behind && aware_is_on() && driver();
 }
 
 bool buffer_is_on_gpu(const void *buf)

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* false as long as the process has not started CUDA, or with GPU-aware off: there are no GPU
- * buffers. */
+/* false as long as the process has not started CUDA, or with GPU-aware off, or behind a call of ours
+ * (next.h): there are no GPU buffers. */
 bool gpu_is_in_use(void);
 /* Never makes a context. Managed and page-locked memory is host memory: MPI can access it. */
 bool buffer_is_on_gpu(const void *buf);

@@ -4,6 +4,8 @@
 #include <mpi.h>
 #include <stdio.h>
 
+__thread bool is_behind;
+
 void *next_function(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);

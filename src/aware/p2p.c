@@ -2,50 +2,50 @@
 #include "aware/calls.h"
 
 /* name, the type of its count */
-#define SENDS(name, COUNT)                                                                         \
-    NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,      \
-                          MPI_Comm comm)                                                           \
-    {                                                                                              \
-        struct staged staged;                                                                      \
-        int result = staged_begin(&staged, buf, count, type, STAGED_READ | STAGED_DENSE);          \
-                                                                                                   \
-        if (result != MPI_SUCCESS)                                                                 \
-            return call_refused(comm, result);                                                     \
-        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, dest, tag, comm); \
-        return call_ended(&staged, 1, result, comm);                                               \
+#define SENDS(name, COUNT)                                                                     \
+    NEXT(name)                                                                                 \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,  \
+                          MPI_Comm comm)                                                       \
+    {                                                                                          \
+        struct staged staged;                                                                  \
+        int result = staged_begin(&staged, buf, count, type, STAGED_READ | STAGED_DENSE);      \
+                                                                                               \
+        if (result != MPI_SUCCESS)                                                             \
+            return call_refused(comm, result);                                                 \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm); \
+        return call_ended(&staged, 1, result, comm);                                           \
     }
 
-#define ISENDS(name, COUNT, persistent)                                                           \
-    NEXT(name)                                                                                    \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,     \
-                          MPI_Comm comm, MPI_Request *request)                                    \
-    {                                                                                             \
-        struct staged staged;                                                                     \
-        int result = staged_begin(&staged, buf, count, type,                                      \
-                                  STAGED_READ | STAGED_DENSE | STAGED_LATER);                     \
-                                                                                                  \
-        if (result != MPI_SUCCESS)                                                                \
-            return call_refused(comm, result);                                                    \
-        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, dest, tag, comm, \
-                                  request);                                                       \
-        return call_started(&staged, 1, result, *request, persistent, comm);                      \
-    }
-
-#define IRECVS(name, COUNT, persistent)                                                       \
+#define ISENDS(name, COUNT, persistent)                                                       \
     NEXT(name)                                                                                \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,     \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
                           MPI_Comm comm, MPI_Request *request)                                \
     {                                                                                         \
         struct staged staged;                                                                 \
         int result = staged_begin(&staged, buf, count, type,                                  \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);              \
+                                  STAGED_READ | STAGED_DENSE | STAGED_LATER);                 \
                                                                                               \
         if (result != MPI_SUCCESS)                                                            \
             return call_refused(comm, result);                                                \
-        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, source, tag, \
-                                  comm, request);                                             \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm, \
+                        request);                                                             \
         return call_started(&staged, 1, result, *request, persistent, comm);                  \
+    }
+
+#define IRECVS(name, COUNT, persistent)                                                         \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,       \
+                          MPI_Comm comm, MPI_Request *request)                                  \
+    {                                                                                           \
+        struct staged staged;                                                                   \
+        int result = staged_begin(&staged, buf, count, type,                                    \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);                \
+                                                                                                \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, source, tag, comm, \
+                        request);                                                               \
+        return call_started(&staged, 1, result, *request, persistent, comm);                    \
     }
 
 /* The bytes that a message had. A receive that was cut off has filled its buffer. */
@@ -62,21 +62,21 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
     return error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
-#define RECVS(name, COUNT)                                                                    \
-    NEXT(name)                                                                                \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,     \
-                          MPI_Comm comm, MPI_Status *status)                                  \
-    {                                                                                         \
-        struct staged staged;                                                                 \
-        MPI_Status own;                                                                       \
-        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);  \
-                                                                                              \
-        if (result != MPI_SUCCESS)                                                            \
-            return call_refused(comm, result);                                                \
-        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                \
-        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, source, tag, \
-                                  comm, status);                                              \
-        return received(&staged, result, status, comm);                                       \
+#define RECVS(name, COUNT)                                                                      \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,       \
+                          MPI_Comm comm, MPI_Status *status)                                    \
+    {                                                                                           \
+        struct staged staged;                                                                   \
+        MPI_Status own;                                                                         \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);    \
+                                                                                                \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                  \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, source, tag, comm, \
+                        status);                                                                \
+        return received(&staged, result, status, comm);                                         \
     }
 
 #define SENDRECVS(name, COUNT)                                                                     \
@@ -97,61 +97,60 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
             return call_refused(comm, result);                                                     \
         }                                                                                          \
         status = in.staged && status == MPI_STATUS_IGNORE ? &own : status;                         \
-        result = next_of_##name()(out.host, (COUNT)out.count, out.type, dest, sendtag, in.host,    \
-                                  (COUNT)in.count, in.type, source, recvtag, comm, status);        \
+        result = BEHIND(name, out.host, (COUNT)out.count, out.type, dest, sendtag, in.host,        \
+                        (COUNT)in.count, in.type, source, recvtag, comm, status);                  \
         staged_end(&out);                                                                          \
         return received(&in, result, status, comm);                                                \
     }
 
-#define REPLACES(name, COUNT)                                                                   \
-    NEXT(name)                                                                                  \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,     \
-                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)           \
-    {                                                                                           \
-        struct staged staged;                                                                   \
-        MPI_Status own;                                                                         \
-        int result = staged_begin(&staged, buf, count, type,                                    \
-                                  STAGED_READ | STAGED_WRITTEN | STAGED_DENSE);                 \
-                                                                                                \
-        if (result != MPI_SUCCESS)                                                              \
-            return call_refused(comm, result);                                                  \
-        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                  \
-        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, dest, sendtag, \
-                                  source, recvtag, comm, status);                               \
-        return received(&staged, result, status, comm);                                         \
+#define REPLACES(name, COUNT)                                                               \
+    NEXT(name)                                                                              \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag, \
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)       \
+    {                                                                                       \
+        struct staged staged;                                                               \
+        MPI_Status own;                                                                     \
+        int result = staged_begin(&staged, buf, count, type,                                \
+                                  STAGED_READ | STAGED_WRITTEN | STAGED_DENSE);             \
+                                                                                            \
+        if (result != MPI_SUCCESS)                                                          \
+            return call_refused(comm, result);                                              \
+        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;              \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag, \
+                        source, recvtag, comm, status);                                     \
+        return received(&staged, result, status, comm);                                     \
     }
 
 /* A matched message has no communicator to call the error handler of. */
-#define MRECVS(name, COUNT)                                                                        \
-    NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,         \
-                          MPI_Status *status)                                                      \
-    {                                                                                              \
-        struct staged staged;                                                                      \
-        MPI_Status own;                                                                            \
-        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);       \
-                                                                                                   \
-        if (result != MPI_SUCCESS)                                                                 \
-            return call_refused(MPI_COMM_SELF, result);                                            \
-        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                     \
-        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, message, status); \
-        return received(&staged, result, status, MPI_COMM_SELF);                                   \
+#define MRECVS(name, COUNT)                                                                    \
+    NEXT(name)                                                                                 \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,     \
+                          MPI_Status *status)                                                  \
+    {                                                                                          \
+        struct staged staged;                                                                  \
+        MPI_Status own;                                                                        \
+        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);   \
+                                                                                               \
+        if (result != MPI_SUCCESS)                                                             \
+            return call_refused(MPI_COMM_SELF, result);                                        \
+        status = staged.staged && status == MPI_STATUS_IGNORE ? &own : status;                 \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, status); \
+        return received(&staged, result, status, MPI_COMM_SELF);                               \
     }
 
-#define IMRECVS(name, COUNT)                                                               \
-    NEXT(name)                                                                             \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, \
-                          MPI_Request *request)                                            \
-    {                                                                                      \
-        struct staged staged;                                                              \
-        int result = staged_begin(&staged, buf, count, type,                               \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);           \
-                                                                                           \
-        if (result != MPI_SUCCESS)                                                         \
-            return call_refused(MPI_COMM_SELF, result);                                    \
-        result = next_of_##name()(staged.host, (COUNT)staged.count, staged.type, message,  \
-                                  request);                                                \
-        return call_started(&staged, 1, result, *request, false, MPI_COMM_SELF);           \
+#define IMRECVS(name, COUNT)                                                                    \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,      \
+                          MPI_Request *request)                                                 \
+    {                                                                                           \
+        struct staged staged;                                                                   \
+        int result = staged_begin(&staged, buf, count, type,                                    \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);                \
+                                                                                                \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(MPI_COMM_SELF, result);                                         \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, request); \
+        return call_started(&staged, 1, result, *request, false, MPI_COMM_SELF);                \
     }
 
 #define ALL(suffix, COUNT)                        \

@@ -9,8 +9,11 @@
 
 static bool is_refused(const char *name, const void *first, const void *second)
 {
-    const void *gpu = buffer_is_on_gpu(first) ? first : buffer_is_on_gpu(second) ? second : NULL;
+    const void *gpu;
 
+    if (!gpu_is_in_use())
+        return false;
+    gpu = buffer_is_on_gpu(first) ? first : buffer_is_on_gpu(second) ? second : NULL;
     if (gpu)
         fprintf(stderr,
                 "gpubind: %s: the buffer at %p is GPU memory, which --gpu-aware passes to no such "
@@ -45,7 +48,7 @@ static int refuse_comm(MPI_Comm comm)
     {                                                               \
         if (is_refused(#name, first, second))                       \
             return refuse;                                          \
-        return next_of_##name()(UNWRAP arguments);                  \
+        return BEHIND(name, UNWRAP arguments);                      \
     }
 
 /* ---- one-sided */

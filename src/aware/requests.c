@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "aware/next.h"
 #include "core/base/list.h"
 
 #define TABLE 256 /* lists; a power of 2 */
@@ -35,7 +36,7 @@ struct staged_request *requests_find(MPI_Request handle)
 {
     struct staged_request *request;
 
-    if (atomic_load_explicit(&nrequests, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&nrequests, memory_order_relaxed) == 0 || is_behind)
         return NULL;
     pthread_mutex_lock(&lock);
     request = table[list_of(handle)].first;
@@ -155,25 +156,32 @@ bool requests_free(struct staged_request *request)
     return true;
 }
 
+/* Whether the request is complete or has failed; then it is freed. */
+static bool is_over(MPI_Request *request, bool wait, MPI_Status *status)
+{
+    int over = 1, result;
+
+    is_behind = true; /* PMPI_Test is ours, too */
+    result = wait ? PMPI_Wait(request, status) : PMPI_Test(request, &over, status);
+    if ((result != MPI_SUCCESS || over) && *request != MPI_REQUEST_NULL)
+        PMPI_Request_free(request); /* a persistent one, inactive now */
+    is_behind = false;
+    return result != MPI_SUCCESS || over;
+}
+
 void requests_sweep(bool wait)
 {
     struct staged_request **link, *request;
     MPI_Status status;
 
-    if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind)
         return;
     pthread_mutex_lock(&lock);
     for (link = &freed.first; (request = *link);) {
-        int over = 1;
-        const int result = wait ? PMPI_Wait(&request->request, &status)
-                                : PMPI_Test(&request->request, &over, &status);
-
-        if (result == MPI_SUCCESS && !over) {
+        if (!is_over(&request->request, wait, &status)) {
             link = &request->next;
             continue;
         }
-        if (request->request != MPI_REQUEST_NULL) /* a persistent one, inactive now */
-            PMPI_Request_free(&request->request);
         QUEUE_UNLINK(&freed, link, next);
         atomic_fetch_sub(&nfreed, 1);
         write(request, &status);

@@ -2,6 +2,7 @@
 #include "aware/start.h"
 
 #include <dlfcn.h>
+#include <mpi.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,31 +43,19 @@ bool aware_is_on(void)
     return now;
 }
 
-static int started(int result)
+int aware_started(int result)
 {
-    if (result == MPI_SUCCESS && aware_is_on())
+    if (result == MPI_SUCCESS && !is_behind && aware_is_on())
         atomic_store(&has_library, gpubind_init() == MPI_SUCCESS);
     return result;
 }
 
-NEXT(MPI_Init)
-AWARE_PUBLIC int MPI_Init(int *argc, char ***argv)
+void aware_ending(void)
 {
-    return started(next_of_MPI_Init()(argc, argv));
-}
-
-NEXT(MPI_Init_thread)
-AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    return started(next_of_MPI_Init_thread()(argc, argv, required, provided));
-}
-
-NEXT(MPI_Finalize)
-AWARE_PUBLIC int MPI_Finalize(void)
-{
+    if (is_behind)
+        return;
     requests_sweep(true); /* as MPI would complete them */
     atomic_store(&has_library, false);
-    return next_of_MPI_Finalize()();
 }
 
 /* Open MPI's and MPICH's extension. */

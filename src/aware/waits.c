@@ -22,7 +22,7 @@ AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
-    result = next_of_MPI_Wait()(request, status);
+    result = BEHIND(MPI_Wait, request, status);
     return ended(result, requests_complete(staged, status, true));
 }
 
@@ -36,7 +36,7 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
-    result = next_of_MPI_Test()(request, flag, status);
+    result = BEHIND(MPI_Test, request, flag, status);
     return *flag || result != MPI_SUCCESS ? ended(result, requests_complete(staged, status, true))
                                           : result;
 }
@@ -50,7 +50,7 @@ AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
 
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
-    result = next_of_MPI_Request_get_status()(request, flag, status);
+    result = BEHIND(MPI_Request_get_status, request, flag, status);
     return *flag ? ended(result, requests_complete(staged, status, false)) : result;
 }
 
@@ -63,7 +63,7 @@ AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
         *request = MPI_REQUEST_NULL;
         return MPI_SUCCESS;
     }
-    return next_of_MPI_Request_free()(request);
+    return BEHIND(MPI_Request_free, request);
 }
 
 static int start(MPI_Request request)
@@ -79,7 +79,7 @@ AWARE_PUBLIC int MPI_Start(MPI_Request *request)
 {
     const int result = start(*request);
 
-    return result == MPI_SUCCESS ? next_of_MPI_Start()(request) : result;
+    return result == MPI_SUCCESS ? BEHIND(MPI_Start, request) : result;
 }
 
 NEXT(MPI_Startall)
@@ -89,7 +89,7 @@ AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
 
     for (int i = 0; i < n && result == MPI_SUCCESS; i++)
         result = start(requests[i]);
-    return result == MPI_SUCCESS ? next_of_MPI_Startall()(n, requests) : result;
+    return result == MPI_SUCCESS ? BEHIND(MPI_Startall, n, requests) : result;
 }
 
 /* ---- several */
@@ -161,9 +161,9 @@ AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[
     int result = MPI_ERR_NO_MEM;
 
     if (!is_any_staged(n, requests))
-        return next_of_MPI_Waitall()(n, requests, statuses);
+        return BEHIND(MPI_Waitall, n, requests, statuses);
     if (several_begin(&several, n, requests, statuses)) {
-        result = next_of_MPI_Waitall()(n, requests, several.statuses);
+        result = BEHIND(MPI_Waitall, n, requests, several.statuses);
         result = complete_all(&several, result);
     }
     several_end(&several);
@@ -177,10 +177,10 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
     int result = MPI_ERR_NO_MEM;
 
     if (!is_any_staged(n, requests))
-        return next_of_MPI_Testall()(n, requests, flag, statuses);
+        return BEHIND(MPI_Testall, n, requests, flag, statuses);
     *flag = 0;
     if (several_begin(&several, n, requests, statuses)) {
-        result = next_of_MPI_Testall()(n, requests, flag, several.statuses);
+        result = BEHIND(MPI_Testall, n, requests, flag, several.statuses);
         if (*flag || result == MPI_ERR_IN_STATUS)
             result = complete_all(&several, result);
     }
@@ -196,11 +196,11 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
     int result = MPI_ERR_NO_MEM;
 
     if (!is_any_staged(n, requests))
-        return next_of_MPI_Waitany()(n, requests, which, status);
+        return BEHIND(MPI_Waitany, n, requests, which, status);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
         *which = MPI_UNDEFINED;
-        result = next_of_MPI_Waitany()(n, requests, which, status);
+        result = BEHIND(MPI_Waitany, n, requests, which, status);
         if (*which != MPI_UNDEFINED)
             result = ended(result, requests_complete(several.staged[*which], status, true));
     }
@@ -217,12 +217,12 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
     int result = MPI_ERR_NO_MEM;
 
     if (!is_any_staged(n, requests))
-        return next_of_MPI_Testany()(n, requests, which, flag, status);
+        return BEHIND(MPI_Testany, n, requests, which, flag, status);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
         *which = MPI_UNDEFINED;
         *flag = 0;
-        result = next_of_MPI_Testany()(n, requests, which, flag, status);
+        result = BEHIND(MPI_Testany, n, requests, which, flag, status);
         if (*which != MPI_UNDEFINED && (*flag || result != MPI_SUCCESS))
             result = ended(result, requests_complete(several.staged[*which], status, true));
     }
@@ -239,10 +239,10 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
         int result = MPI_ERR_NO_MEM;                                                   \
                                                                                        \
         if (!is_any_staged(n, requests))                                               \
-            return next_of_##name()(n, requests, nended, which, statuses);             \
+            return BEHIND(name, n, requests, nended, which, statuses);                 \
         if (several_begin(&several, n, requests, statuses)) {                          \
             *nended = MPI_UNDEFINED;                                                   \
-            result = next_of_##name()(n, requests, nended, which, several.statuses);   \
+            result = BEHIND(name, n, requests, nended, which, several.statuses);       \
             for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)              \
                 result = ended(result, requests_complete(several.staged[which[i]],     \
                                                          &several.statuses[i], true)); \
