@@ -7,7 +7,8 @@
 
 #include "aware/next.h"
 #include "aware/start.h"
-#include "gpu/core/driver.h"
+#include "gpu/core/gpu_calls.h"
+#include "gpu/core/pointer_query.h"
 
 /* ---- whose memory */
 
@@ -29,78 +30,50 @@ static bool is_on_stack(const void *buf)
     return at >= here && at < here + (64 << 10);
 }
 
-/* NULL: the process has not started CUDA. */
-static const struct cuda_driver *driver(void)
+/* The process has started CUDA. */
+static bool driver_is_there(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    const struct cuda_driver *cuda;
+    bool there;
 
     if (gpu_driver_is_known())
-        return gpu_driver();
+        return true;
     pthread_mutex_lock(&lock);
-    cuda = gpu_driver();
+    there = gpu_driver();
     pthread_mutex_unlock(&lock);
-    return cuda;
+    return there;
 }
 
 bool gpu_is_in_use(void)
 {
-    return !is_behind && aware_is_on() && driver();
+    return !is_behind && aware_is_on() && driver_is_there();
 }
 
 bool buffer_is_on_gpu(const void *buf)
 {
-    const struct cuda_driver *cuda = aware_is_on() ? driver() : NULL;
-    int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED};
-    unsigned type = 0, managed = 0;
-    void *values[] = {&type, &managed};
-
-    return cuda && buf && !is_on_stack(buf) && !is_in_heap(buf) &&
-           cuda->cuPointerGetAttributes(2, attributes, values, (cuda_address)(uintptr_t)buf) ==
-               GPU_OK &&
-           type == CUDA_MEMORY_DEVICE && !managed;
+    return gpu_is_in_use() && buf && !is_on_stack(buf) && !is_in_heap(buf) &&
+           pointer_is_device(buf);
 }
 
 /* ---- copies */
 
-/* The context that the memory belongs to. Memory of a pool has none: then the current one, if it is
- * of that device, else the primary one. */
-static struct CUctx_st *context_of(const struct cuda_driver *cuda, const void *gpu)
-{
-    int attributes[] = {CUDA_POINTER_CONTEXT, CUDA_POINTER_ORDINAL};
-    struct CUctx_st *context = NULL;
-    int ordinal = 0, current;
-    void *values[] = {&context, &ordinal};
-
-    if (cuda->cuPointerGetAttributes(2, attributes, values, (cuda_address)(uintptr_t)gpu) !=
-            GPU_OK ||
-        context)
-        return context;
-    if (cuda->cuCtxGetCurrent(&context) == GPU_OK && context &&
-        cuda->cuCtxGetDevice(&current) == GPU_OK && current == ordinal)
-        return context;
-    /* Retained for good; the application uses it. */
-    return cuda->cuDevicePrimaryCtxRetain(&context, ordinal) == GPU_OK ? context : NULL;
-}
-
 bool buffer_enter(const void *gpu)
 {
-    struct CUctx_st *context = context_of(driver(), gpu);
+    const gpu_context context = pointer_context(gpu);
 
-    return context && driver()->cuCtxPushCurrent_v2(context) == GPU_OK;
+    return context && gpu_context_push(context) == GPU_OK;
 }
 
 void buffer_leave(void)
 {
-    struct CUctx_st *context;
+    gpu_context context;
 
-    driver()->cuCtxPopCurrent_v2(&context);
+    gpu_context_pop(&context);
 }
 
 static int copy(const void *gpu, void *host, size_t nbytes, bool to_host)
 {
-    const struct cuda_driver *cuda = driver();
-    const cuda_address address = (cuda_address)(uintptr_t)gpu;
+    const gpu_address address = (gpu_address)(uintptr_t)gpu;
     struct gpubind_error err;
     int status;
 
@@ -110,10 +83,10 @@ static int copy(const void *gpu, void *host, size_t nbytes, bool to_host)
         fprintf(stderr, "gpubind: a buffer of an MPI call: there is no GPU memory at %p\n", gpu);
         return -1;
     }
-    status = to_host ? cuda->cuMemcpyDtoHAsync_v2(host, address, nbytes, NULL)
-                     : cuda->cuMemcpyHtoDAsync_v2(address, host, nbytes, NULL);
+    status = to_host ? gpu_download_async(host, address, nbytes, NULL)
+                     : gpu_upload_async(address, host, nbytes, NULL);
     if (status == GPU_OK)
-        status = cuda->cuStreamSynchronize(NULL);
+        status = gpu_stream_synchronize(NULL);
     buffer_leave();
     if (status == GPU_OK)
         return 0;

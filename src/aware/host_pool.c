@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "aware/gpu_buffer.h"
-#include "gpu/core/driver.h"
+#include "gpu/core/gpu_calls.h"
 
 /* Blocks of powers of 2. Page-locked ones are kept; others are not worth it. */
 #define LEAST_LOG 12
@@ -41,7 +41,7 @@ static bool page_lock(void *at, size_t nbytes, const void *gpu)
 
     if (!buffer_enter(gpu))
         return false;
-    status = gpu_driver()->cuMemHostRegister_v2(at, nbytes, GPU_REGISTER_PORTABLE);
+    status = gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE);
     buffer_leave();
     if (status != GPU_OK && !told) {
         told = true;
@@ -53,7 +53,7 @@ static bool page_lock(void *at, size_t nbytes, const void *gpu)
 
 static void page_unlock(void *at)
 {
-    gpu_driver()->cuMemHostUnregister(at);
+    gpu_host_unregister(at);
 }
 
 /* Memory that is not used makes room for a larger block. The lock is held. */

@@ -15,6 +15,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/core/kernels.c src/gpu/core/kernels.h \
 	src/gpu/core/mem_query.c src/gpu/core/mem_query.h \
 	src/gpu/core/page_locked.c src/gpu/core/page_locked.h \
+	src/gpu/core/pointer_query.c src/gpu/core/pointer_query.h \
 	src/gpu/core/sync_memops.c src/gpu/core/sync_memops.h \
 	src/gpu/core/vmm.c src/gpu/core/vmm.h \
 	src/gpu/copy/copy_agent.c src/gpu/copy/copy_agent.h \

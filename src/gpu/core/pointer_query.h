@@ -1,0 +1,18 @@
+/* Cheap questions about a pointer, without a struct gpu and what comes with it (streams, kernels).
+ * Any thread may ask. mem_query.h tells more. */
+#ifndef GPUBIND_GPU_CORE_POINTER_QUERY_H
+#define GPUBIND_GPU_CORE_POINTER_QUERY_H
+
+#include <stdbool.h>
+
+#include "gpu/core/gpu_types.h"
+
+/* It is memory of a GPU, which the host cannot access: not managed, and not page-locked. Asks the
+ * driver, which takes 0.1 us; gpu_driver is not NULL. */
+bool pointer_is_device(const void *pointer);
+/* The context that GPU memory belongs to. Memory of a pool has none: then the current context if it
+ * is of that device, else the device's primary one, which is retained for good. NULL: it is no GPU
+ * memory. */
+gpu_context pointer_context(const void *pointer);
+
+#endif
