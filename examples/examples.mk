@@ -4,6 +4,7 @@ if HAVE_MPI
 noinst_PROGRAMS += \
 	examples/any_source \
 	examples/as_in_mpi \
+	examples/gpu_aware \
 	examples/halo \
 	examples/legacy_after \
 	examples/legacy_before \
@@ -31,6 +32,11 @@ examples_as_in_mpi_CPPFLAGS = $(example_cppflags)
 examples_as_in_mpi_CFLAGS = $(example_cflags)
 examples_as_in_mpi_LDADD = $(example_libs)
 examples_as_in_mpi_SOURCES = examples/as_in_mpi.c examples/device.h
+
+examples_gpu_aware_CPPFLAGS = $(example_cppflags)
+examples_gpu_aware_CFLAGS = $(example_cflags)
+examples_gpu_aware_LDADD = src/aware/libgpubind-aware.la $(example_libs)
+examples_gpu_aware_SOURCES = examples/gpu_aware.c examples/device.h
 
 examples_halo_CPPFLAGS = $(example_cppflags)
 examples_halo_CFLAGS = $(example_cflags)

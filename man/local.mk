@@ -1,6 +1,7 @@
 dist_man_MANS = \
 	man/gpubind.1 \
 	man/gpubind.7 \
+	man/gpubind-aware.7 \
 	man/gpubind-bench.1 \
 	man/gpubind-device.7 \
 	man/gpubind-doctor.7 \

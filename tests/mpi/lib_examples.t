@@ -37,6 +37,9 @@ each_of_them() {
     done
     shows 2 as_in_mpi '2 ranks: 0 numbers are wrong'
     shows 5 as_in_mpi '5 ranks: 0 numbers are wrong'
+    for ranks in 1 2 5; do
+        shows $ranks gpu_aware "$ranks ranks: 0 results are wrong"
+    done
     shows 2 overlap '2 ranks: 0 numbers are wrong'
     shows 5 overlap '5 ranks: 0 numbers are wrong'
     shows 2 on_stream '2 ranks: 0 numbers are wrong'
