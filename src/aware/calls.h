@@ -8,6 +8,11 @@
 #include "aware/requests.h"
 #include "aware/staged.h"
 
+/* Functions of MPI 4 without large counts, which Open MPI 5 has, too. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define AWARE_MPI_4
+#endif
+
 /* Calls the communicator's error handler. Returns result. */
 int call_refused(MPI_Comm comm, int result);
 /* A call with n staged buffers has ended with result: copies what it wrote, and ends them. */

@@ -1,4 +1,5 @@
-/* Functions that do not take GPU memory yet: one-sided communication, files, packing. A GPU buffer
+/* Functions that do not take GPU memory yet: one-sided and partitioned communication, files,
+ * packing. A GPU buffer
  * is refused in one sentence, where MPI would crash. */
 #include <stdio.h>
 
@@ -53,33 +54,43 @@ static int refuse_comm(MPI_Comm comm)
 
 /* ---- one-sided */
 
-#define PUT                                                                         \
-    const void *origin, int n, MPI_Datatype type, int rank, MPI_Aint at, int there, \
+#define PUT(COUNT)                                                                      \
+    const void *origin, COUNT n, MPI_Datatype type, int rank, MPI_Aint at, COUNT there, \
         MPI_Datatype their_type
-#define GET                                                                   \
-    void *origin, int n, MPI_Datatype type, int rank, MPI_Aint at, int there, \
+#define GET(COUNT)                                                                \
+    void *origin, COUNT n, MPI_Datatype type, int rank, MPI_Aint at, COUNT there, \
         MPI_Datatype their_type
 #define PUT_ARGUMENTS origin, n, type, rank, at, there, their_type
-#define FETCH                                                                                \
-    const void *origin, int n, MPI_Datatype type, void *result, int nresult,                 \
-        MPI_Datatype result_type, int rank, MPI_Aint at, int there, MPI_Datatype their_type, \
+#define FETCH(COUNT)                                                                           \
+    const void *origin, COUNT n, MPI_Datatype type, void *result, COUNT nresult,               \
+        MPI_Datatype result_type, int rank, MPI_Aint at, COUNT there, MPI_Datatype their_type, \
         MPI_Op op, MPI_Win win
 #define FETCH_ARGUMENTS \
     origin, n, type, result, nresult, result_type, rank, at, there, their_type, op, win
 
-REFUSES(MPI_Put, origin, NULL, refuse_win(win), (PUT, MPI_Win win), (PUT_ARGUMENTS, win))
-REFUSES(MPI_Get, origin, NULL, refuse_win(win), (GET, MPI_Win win), (PUT_ARGUMENTS, win))
-REFUSES(MPI_Accumulate, origin, NULL, refuse_win(win), (PUT, MPI_Op op, MPI_Win win),
-        (PUT_ARGUMENTS, op, win))
-REFUSES(MPI_Rput, origin, NULL, refuse_win(win), (PUT, MPI_Win win, MPI_Request *request),
-        (PUT_ARGUMENTS, win, request))
-REFUSES(MPI_Rget, origin, NULL, refuse_win(win), (GET, MPI_Win win, MPI_Request *request),
-        (PUT_ARGUMENTS, win, request))
-REFUSES(MPI_Raccumulate, origin, NULL, refuse_win(win),
-        (PUT, MPI_Op op, MPI_Win win, MPI_Request *request), (PUT_ARGUMENTS, op, win, request))
-REFUSES(MPI_Get_accumulate, origin, result, refuse_win(win), (FETCH), (FETCH_ARGUMENTS))
-REFUSES(MPI_Rget_accumulate, origin, result, refuse_win(win), (FETCH, MPI_Request *request),
-        (FETCH_ARGUMENTS, request))
+/* UNIT: the type of displacement units. */
+#define ONE_SIDED(suffix, COUNT, UNIT)                                                          \
+    REFUSES(MPI_Put##suffix, origin, NULL, refuse_win(win), (PUT(COUNT), MPI_Win win),          \
+            (PUT_ARGUMENTS, win))                                                               \
+    REFUSES(MPI_Get##suffix, origin, NULL, refuse_win(win), (GET(COUNT), MPI_Win win),          \
+            (PUT_ARGUMENTS, win))                                                               \
+    REFUSES(MPI_Accumulate##suffix, origin, NULL, refuse_win(win),                              \
+            (PUT(COUNT), MPI_Op op, MPI_Win win), (PUT_ARGUMENTS, op, win))                     \
+    REFUSES(MPI_Rput##suffix, origin, NULL, refuse_win(win),                                    \
+            (PUT(COUNT), MPI_Win win, MPI_Request * request), (PUT_ARGUMENTS, win, request))    \
+    REFUSES(MPI_Rget##suffix, origin, NULL, refuse_win(win),                                    \
+            (GET(COUNT), MPI_Win win, MPI_Request * request), (PUT_ARGUMENTS, win, request))    \
+    REFUSES(MPI_Raccumulate##suffix, origin, NULL, refuse_win(win),                             \
+            (PUT(COUNT), MPI_Op op, MPI_Win win, MPI_Request * request),                        \
+            (PUT_ARGUMENTS, op, win, request))                                                  \
+    REFUSES(MPI_Get_accumulate##suffix, origin, result, refuse_win(win), (FETCH(COUNT)),        \
+            (FETCH_ARGUMENTS))                                                                  \
+    REFUSES(MPI_Rget_accumulate##suffix, origin, result, refuse_win(win),                       \
+            (FETCH(COUNT), MPI_Request * request), (FETCH_ARGUMENTS, request))                  \
+    REFUSES(MPI_Win_create##suffix, base, NULL, refuse_comm(comm),                              \
+            (void *base, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, MPI_Win *win), \
+            (base, size, unit, info, comm, win))
+ONE_SIDED(, int, int)
 REFUSES(MPI_Fetch_and_op, origin, result, refuse_win(win),
         (const void *origin, void *result, MPI_Datatype type, int rank, MPI_Aint at, MPI_Op op,
          MPI_Win win),
@@ -88,77 +99,94 @@ REFUSES(MPI_Compare_and_swap, origin, result, refuse_win(win),
         (const void *origin, const void *compare, void *result, MPI_Datatype type, int rank,
          MPI_Aint at, MPI_Win win),
         (origin, compare, result, type, rank, at, win))
-REFUSES(MPI_Win_create, base, NULL, refuse_comm(comm),
-        (void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),
-        (base, size, unit, info, comm, win))
 REFUSES(MPI_Win_attach, base, NULL, refuse_win(win), (MPI_Win win, void *base, MPI_Aint size),
         (win, base, size))
 
 /* ---- files: CONST is const for what is written */
 
-#define FILES(name, CONST)                                                                      \
-    REFUSES(name, buf, NULL, refuse_file(file),                                                 \
-            (MPI_File file, CONST void *buf, int count, MPI_Datatype type, MPI_Status *status), \
-            (file, buf, count, type, status))
-#define IFILES(name, CONST)                                                                       \
+#define FILES(name, COUNT, CONST)                                                                 \
     REFUSES(name, buf, NULL, refuse_file(file),                                                   \
-            (MPI_File file, CONST void *buf, int count, MPI_Datatype type, MPI_Request *request), \
-            (file, buf, count, type, request))
-#define FILES_BEGIN(name, CONST)                                            \
-    REFUSES(name, buf, NULL, refuse_file(file),                             \
-            (MPI_File file, CONST void *buf, int count, MPI_Datatype type), \
+            (MPI_File file, CONST void *buf, COUNT count, MPI_Datatype type, MPI_Status *status), \
+            (file, buf, count, type, status))
+#define IFILES(name, COUNT, CONST)                                                              \
+    REFUSES(                                                                                    \
+        name, buf, NULL, refuse_file(file),                                                     \
+        (MPI_File file, CONST void *buf, COUNT count, MPI_Datatype type, MPI_Request *request), \
+        (file, buf, count, type, request))
+#define FILES_BEGIN(name, COUNT, CONST)                                       \
+    REFUSES(name, buf, NULL, refuse_file(file),                               \
+            (MPI_File file, CONST void *buf, COUNT count, MPI_Datatype type), \
             (file, buf, count, type))
-#define FILES_AT(name, CONST)                                                             \
-    REFUSES(name, buf, NULL, refuse_file(file),                                           \
-            (MPI_File file, MPI_Offset at, CONST void *buf, int count, MPI_Datatype type, \
-             MPI_Status *status),                                                         \
+#define FILES_AT(name, COUNT, CONST)                                                        \
+    REFUSES(name, buf, NULL, refuse_file(file),                                             \
+            (MPI_File file, MPI_Offset at, CONST void *buf, COUNT count, MPI_Datatype type, \
+             MPI_Status *status),                                                           \
             (file, at, buf, count, type, status))
-#define IFILES_AT(name, CONST)                                                            \
-    REFUSES(name, buf, NULL, refuse_file(file),                                           \
-            (MPI_File file, MPI_Offset at, CONST void *buf, int count, MPI_Datatype type, \
-             MPI_Request *request),                                                       \
+#define IFILES_AT(name, COUNT, CONST)                                                       \
+    REFUSES(name, buf, NULL, refuse_file(file),                                             \
+            (MPI_File file, MPI_Offset at, CONST void *buf, COUNT count, MPI_Datatype type, \
+             MPI_Request *request),                                                         \
             (file, at, buf, count, type, request))
-#define FILES_AT_BEGIN(name, CONST)                                                        \
-    REFUSES(name, buf, NULL, refuse_file(file),                                            \
-            (MPI_File file, MPI_Offset at, CONST void *buf, int count, MPI_Datatype type), \
+#define FILES_AT_BEGIN(name, COUNT, CONST)                                                   \
+    REFUSES(name, buf, NULL, refuse_file(file),                                              \
+            (MPI_File file, MPI_Offset at, CONST void *buf, COUNT count, MPI_Datatype type), \
             (file, at, buf, count, type))
-#define BOTH_WAYS(read, write, form) form(MPI_File_##read, ) form(MPI_File_##write, const)
+#define BOTH_WAYS(read, write, form, COUNT) \
+    form(MPI_File_##read, COUNT, ) form(MPI_File_##write, COUNT, const)
 
-BOTH_WAYS(read, write, FILES)
-BOTH_WAYS(read_all, write_all, FILES)
-BOTH_WAYS(read_shared, write_shared, FILES)
-BOTH_WAYS(read_ordered, write_ordered, FILES)
-BOTH_WAYS(iread, iwrite, IFILES)
-BOTH_WAYS(iread_all, iwrite_all, IFILES)
-BOTH_WAYS(iread_shared, iwrite_shared, IFILES)
-BOTH_WAYS(read_all_begin, write_all_begin, FILES_BEGIN)
-BOTH_WAYS(read_ordered_begin, write_ordered_begin, FILES_BEGIN)
-BOTH_WAYS(read_at, write_at, FILES_AT)
-BOTH_WAYS(read_at_all, write_at_all, FILES_AT)
-BOTH_WAYS(iread_at, iwrite_at, IFILES_AT)
-BOTH_WAYS(iread_at_all, iwrite_at_all, IFILES_AT)
-BOTH_WAYS(read_at_all_begin, write_at_all_begin, FILES_AT_BEGIN)
+#define ALL_FILES(suffix, COUNT)                                                           \
+    BOTH_WAYS(read##suffix, write##suffix, FILES, COUNT)                                   \
+    BOTH_WAYS(read_all##suffix, write_all##suffix, FILES, COUNT)                           \
+    BOTH_WAYS(read_shared##suffix, write_shared##suffix, FILES, COUNT)                     \
+    BOTH_WAYS(read_ordered##suffix, write_ordered##suffix, FILES, COUNT)                   \
+    BOTH_WAYS(iread##suffix, iwrite##suffix, IFILES, COUNT)                                \
+    BOTH_WAYS(iread_all##suffix, iwrite_all##suffix, IFILES, COUNT)                        \
+    BOTH_WAYS(iread_shared##suffix, iwrite_shared##suffix, IFILES, COUNT)                  \
+    BOTH_WAYS(read_all_begin##suffix, write_all_begin##suffix, FILES_BEGIN, COUNT)         \
+    BOTH_WAYS(read_ordered_begin##suffix, write_ordered_begin##suffix, FILES_BEGIN, COUNT) \
+    BOTH_WAYS(read_at##suffix, write_at##suffix, FILES_AT, COUNT)                          \
+    BOTH_WAYS(read_at_all##suffix, write_at_all##suffix, FILES_AT, COUNT)                  \
+    BOTH_WAYS(iread_at##suffix, iwrite_at##suffix, IFILES_AT, COUNT)                       \
+    BOTH_WAYS(iread_at_all##suffix, iwrite_at_all##suffix, IFILES_AT, COUNT)               \
+    BOTH_WAYS(read_at_all_begin##suffix, write_at_all_begin##suffix, FILES_AT_BEGIN, COUNT)
+ALL_FILES(, int)
 
-/* ---- packing */
+/* ---- packing; SIZE: the type of sizes of the external form */
 
-REFUSES(MPI_Pack, in, out, refuse_comm(comm),
-        (const void *in, int n, MPI_Datatype type, void *out, int size, int *position,
-         MPI_Comm comm),
-        (in, n, type, out, size, position, comm))
-REFUSES(MPI_Unpack, in, out, refuse_comm(comm),
-        (const void *in, int size, int *position, void *out, int n, MPI_Datatype type,
-         MPI_Comm comm),
-        (in, size, position, out, n, type, comm))
-REFUSES(MPI_Pack_external, in, out, refuse_comm(MPI_COMM_SELF),
-        (const char form[], const void *in, int n, MPI_Datatype type, void *out, MPI_Aint size,
-         MPI_Aint *position),
-        (form, in, n, type, out, size, position))
-REFUSES(MPI_Unpack_external, in, out, refuse_comm(MPI_COMM_SELF),
-        (const char form[], const void *in, MPI_Aint size, MPI_Aint *position, void *out, int n,
-         MPI_Datatype type),
-        (form, in, size, position, out, n, type))
-REFUSES(MPI_Reduce_local, in, inout, refuse_comm(MPI_COMM_SELF),
-        (const void *in, void *inout, int n, MPI_Datatype type, MPI_Op op),
-        (in, inout, n, type, op))
-REFUSES(MPI_Buffer_attach, buf, NULL, refuse_comm(MPI_COMM_SELF), (void *buf, int size),
-        (buf, size))
+#define PACKING(suffix, COUNT, SIZE)                                                              \
+    REFUSES(MPI_Pack##suffix, in, out, refuse_comm(comm),                                         \
+            (const void *in, COUNT n, MPI_Datatype type, void *out, COUNT size, COUNT *position,  \
+             MPI_Comm comm),                                                                      \
+            (in, n, type, out, size, position, comm))                                             \
+    REFUSES(MPI_Unpack##suffix, in, out, refuse_comm(comm),                                       \
+            (const void *in, COUNT size, COUNT *position, void *out, COUNT n, MPI_Datatype type,  \
+             MPI_Comm comm),                                                                      \
+            (in, size, position, out, n, type, comm))                                             \
+    REFUSES(MPI_Pack_external##suffix, in, out, refuse_comm(MPI_COMM_SELF),                       \
+            (const char form[], const void *in, COUNT n, MPI_Datatype type, void *out, SIZE size, \
+             SIZE *position),                                                                     \
+            (form, in, n, type, out, size, position))                                             \
+    REFUSES(MPI_Unpack_external##suffix, in, out, refuse_comm(MPI_COMM_SELF),                     \
+            (const char form[], const void *in, SIZE size, SIZE *position, void *out, COUNT n,    \
+             MPI_Datatype type),                                                                  \
+            (form, in, size, position, out, n, type))
+PACKING(, int, MPI_Aint)
+
+#if MPI_VERSION >= 4
+ONE_SIDED(_c, MPI_Count, MPI_Aint)
+ALL_FILES(_c, MPI_Count)
+PACKING(_c, MPI_Count, MPI_Count)
+#endif
+
+/* ---- partitioned */
+
+#ifdef AWARE_MPI_4
+REFUSES(MPI_Psend_init, buf, NULL, refuse_comm(comm),
+        (const void *buf, int parts, MPI_Count count, MPI_Datatype type, int rank, int tag,
+         MPI_Comm comm, MPI_Info info, MPI_Request *request),
+        (buf, parts, count, type, rank, tag, comm, info, request))
+REFUSES(MPI_Precv_init, buf, NULL, refuse_comm(comm),
+        (void *buf, int parts, MPI_Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
+         MPI_Info info, MPI_Request *request),
+        (buf, parts, count, type, rank, tag, comm, info, request))
+#endif
