@@ -6,6 +6,7 @@ endif
 
 # The functions that stand in for MPI's, by both names (src/aware/next.h).
 aware_stand_ins = \
+	src/aware/attach.c \
 	src/aware/collectives.c src/aware/collectives_list.h \
 	src/aware/init.c \
 	src/aware/p2p.c \
@@ -23,6 +24,7 @@ src_aware_libgpubind_aware_la_LDFLAGS = -version-info 0:0:0 -pthread
 src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la src/mpi/libgpubind.la \
 	src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_aware_libgpubind_aware_la_SOURCES = \
+	src/aware/attached.c src/aware/attached.h \
 	src/aware/calls.c src/aware/calls.h \
 	src/aware/coll_buffers.c src/aware/coll_buffers.h \
 	$(aware_stand_ins) \
