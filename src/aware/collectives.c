@@ -1,5 +1,10 @@
 /* Collective functions: blocking, nonblocking, persistent where the MPI has them, and those with
  * large counts. */
+#include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> /* Open MPI 4's persistent collectives */
+#endif
+
 #include "aware/calls.h"
 #include "aware/coll_buffers.h"
 
@@ -49,11 +54,16 @@
         return call_started(b, 2, result, *request, true, comm);                  \
     }
 
-#if MPI_VERSION >= 4
+#ifdef AWARE_MPI_4
 #define FORMS(name, iname, suffix, ...)           \
     BLOCKING(MPI_##name##suffix, __VA_ARGS__)     \
     NONBLOCKING(MPI_##iname##suffix, __VA_ARGS__) \
     PERSISTENT(MPI_##name##_init##suffix, __VA_ARGS__)
+#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define FORMS(name, iname, suffix, ...)           \
+    BLOCKING(MPI_##name##suffix, __VA_ARGS__)     \
+    NONBLOCKING(MPI_##iname##suffix, __VA_ARGS__) \
+    PERSISTENT(MPIX_##name##_init##suffix, __VA_ARGS__)
 #else
 #define FORMS(name, iname, suffix, ...)       \
     BLOCKING(MPI_##name##suffix, __VA_ARGS__) \
@@ -87,4 +97,28 @@
 #undef EACH
 #undef DISPL
 #undef COUNT
+#endif
+
+/* ---- on this rank alone */
+
+#define REDUCES_LOCALLY(name, COUNT)                                                              \
+    NEXT(name)                                                                                    \
+    AWARE_PUBLIC int name(const void *in, void *inout, COUNT count, MPI_Datatype type, MPI_Op op) \
+    {                                                                                             \
+        struct staged b[2];                                                                       \
+        int result = staged_begin(&b[0], in, count, type, STAGED_READ);                           \
+                                                                                                  \
+        if (result != MPI_SUCCESS)                                                                \
+            return call_refused(MPI_COMM_SELF, result);                                           \
+        result = staged_begin(&b[1], inout, count, type, STAGED_READ | STAGED_WRITTEN);           \
+        if (result != MPI_SUCCESS) {                                                              \
+            staged_end(&b[0]);                                                                    \
+            return call_refused(MPI_COMM_SELF, result);                                           \
+        }                                                                                         \
+        result = BEHIND(name, b[0].host, b[1].host, count, type, op);                             \
+        return call_ended(b, 2, result, MPI_COMM_SELF);                                           \
+    }
+REDUCES_LOCALLY(MPI_Reduce_local, int)
+#if MPI_VERSION >= 4
+REDUCES_LOCALLY(MPI_Reduce_local_c, MPI_Count)
 #endif

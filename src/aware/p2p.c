@@ -121,6 +121,45 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
         return received(&staged, result, status, comm);                                     \
     }
 
+#define ISENDRECVS(name, COUNT)                                                                  \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, \
+                          int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,    \
+                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)          \
+    {                                                                                            \
+        struct staged b[2];                                                                      \
+        int result = staged_begin(&b[0], sendbuf, sendcount, sendtype,                           \
+                                  STAGED_READ | STAGED_DENSE | STAGED_LATER);                    \
+                                                                                                 \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        result = staged_begin(&b[1], recvbuf, recvcount, recvtype,                               \
+                              STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);                     \
+        if (result != MPI_SUCCESS) {                                                             \
+            staged_end(&b[0]);                                                                   \
+            return call_refused(comm, result);                                                   \
+        }                                                                                        \
+        result = BEHIND(name, b[0].host, (COUNT)b[0].count, b[0].type, dest, sendtag, b[1].host, \
+                        (COUNT)b[1].count, b[1].type, source, recvtag, comm, request);           \
+        return call_started(b, 2, result, *request, false, comm);                                \
+    }
+
+#define IREPLACES(name, COUNT)                                                                 \
+    NEXT(name)                                                                                 \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,    \
+                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)        \
+    {                                                                                          \
+        struct staged staged;                                                                  \
+        int result = staged_begin(&staged, buf, count, type,                                   \
+                                  STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER); \
+                                                                                               \
+        if (result != MPI_SUCCESS)                                                             \
+            return call_refused(comm, result);                                                 \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,    \
+                        source, recvtag, comm, request);                                       \
+        return call_started(&staged, 1, result, *request, false, comm);                        \
+    }
+
 /* A matched message has no communicator to call the error handler of. */
 #define MRECVS(name, COUNT)                                                                    \
     NEXT(name)                                                                                 \
@@ -175,6 +214,12 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
     IMRECVS(MPI_Imrecv##suffix, COUNT)
 
 ALL(, int)
+#ifdef AWARE_MPI_4
+ISENDRECVS(MPI_Isendrecv, int)
+IREPLACES(MPI_Isendrecv_replace, int)
+#endif
 #if MPI_VERSION >= 4
 ALL(_c, MPI_Count)
+ISENDRECVS(MPI_Isendrecv_c, MPI_Count)
+IREPLACES(MPI_Isendrecv_replace_c, MPI_Count)
 #endif

@@ -97,10 +97,10 @@ int requests_start(struct staged_request *request)
     return result;
 }
 
-/* Collectives have no count in their status. */
+/* Of a message; collectives have no count in their status. */
 static MPI_Count bytes_that_came(const struct staged_request *request, const MPI_Status *status)
 {
-    const bool message = request->n == 1 && request->buffers[0].nparts == 1;
+    const bool message = request->buffers[request->n - 1].use & STAGED_DENSE;
     MPI_Count nbytes = -1;
 
     if (message && PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) != MPI_SUCCESS)
