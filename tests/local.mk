@@ -196,6 +196,7 @@ include tests/fuzz/local.mk
 include tests/nvml/local.mk
 include tests/sim/local.mk
 include tests/exchange/local.mk
+include tests/aware/local.mk
 include tests/mpi/local.mk
 include tests/plugin/local.mk
 
