@@ -158,7 +158,7 @@ int coll_bcast(struct staged b[2], const struct coll *coll, void *buf, MPI_Count
 int coll_reduce(struct staged b[2], const struct coll *coll, const void *send, void *recv,
                 MPI_Count nsend, MPI_Count nrecv, MPI_Datatype type, bool exscan)
 {
-    const bool gets = coll->root == -1 || is_root(coll);
+    const bool gets = coll->root == NO_ROOT || is_root(coll);
     int result = MPI_SUCCESS;
 
     if (!may_be_staged(b, coll, send, recv))
@@ -193,7 +193,7 @@ int coll_reduce_scatter(struct staged b[2], const struct coll *coll, const void 
 int coll_gather(struct staged b[2], const struct coll *coll, const void *send, MPI_Count nsend,
                 MPI_Datatype send_type, void *recv, MPI_Count nrecv, MPI_Datatype recv_type)
 {
-    const bool gets = coll->root == -1 || is_root(coll);
+    const bool gets = coll->root == NO_ROOT || is_root(coll);
     int result = MPI_SUCCESS;
 
     if (!may_be_staged(b, coll, send, recv))
@@ -209,7 +209,7 @@ int coll_gatherv(struct staged b[2], const struct coll *coll, const void *send, 
                  MPI_Datatype send_type, void *recv, struct numbers counts, struct numbers displs,
                  MPI_Datatype recv_type)
 {
-    const bool gets = coll->root == -1 || is_root(coll);
+    const bool gets = coll->root == NO_ROOT || is_root(coll);
     int result = MPI_SUCCESS;
 
     if (!may_be_staged(b, coll, send, recv))

@@ -2,7 +2,11 @@
 #ifndef GPUBIND_AWARE_COLL_BUFFERS_H
 #define GPUBIND_AWARE_COLL_BUFFERS_H
 
+#include <limits.h>
+
 #include "aware/staged.h"
+
+#define NO_ROOT INT_MIN /* no rank, nor MPI_ROOT, nor MPI_PROC_NULL (-1 in MPICH) */
 
 /* Counts or displacements, one for each rank: int, or (wide) MPI_Count or MPI_Aint. */
 struct numbers {
@@ -14,7 +18,7 @@ struct numbers {
 struct coll {
     MPI_Comm comm;
     bool later; /* the call ends after the function has returned */
-    int root;   /* or -1 */
+    int root;   /* or NO_ROOT */
 };
 
 /* Each fills two buffers, the second one unused where there is one, and returns an MPI error class:

@@ -10,7 +10,7 @@
 
 #define UNWRAP(...) __VA_ARGS__
 
-/* Each defines one function by its name, the root (or -1), what stages b[0] and b[1], the
+/* Each defines one function by its name, the root (or NO_ROOT), what stages b[0] and b[1], the
  * parameters, and the arguments of the call. */
 #define BLOCKING(name, the_root, begin, parameters, arguments) \
     NEXT(name)                                                 \

@@ -10,29 +10,30 @@ EACH(Reduce, Ireduce, root, coll_reduce(b, &coll, sendbuf, recvbuf, count, count
       MPI_Comm comm),
      (b[0].host, b[1].host, count, datatype, op, root, comm))
 
-EACH(Allreduce, Iallreduce, -1,
+EACH(Allreduce, Iallreduce, NO_ROOT,
      coll_reduce(b, &coll, sendbuf, recvbuf, count, count, datatype, false),
      (const void *sendbuf, void *recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op,
       MPI_Comm comm),
      (b[0].host, b[1].host, count, datatype, op, comm))
 
-EACH(Scan, Iscan, -1, coll_reduce(b, &coll, sendbuf, recvbuf, count, count, datatype, false),
+EACH(Scan, Iscan, NO_ROOT, coll_reduce(b, &coll, sendbuf, recvbuf, count, count, datatype, false),
      (const void *sendbuf, void *recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op,
       MPI_Comm comm),
      (b[0].host, b[1].host, count, datatype, op, comm))
 
-EACH(Exscan, Iexscan, -1, coll_reduce(b, &coll, sendbuf, recvbuf, count, count, datatype, true),
+EACH(Exscan, Iexscan, NO_ROOT,
+     coll_reduce(b, &coll, sendbuf, recvbuf, count, count, datatype, true),
      (const void *sendbuf, void *recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op,
       MPI_Comm comm),
      (b[0].host, b[1].host, count, datatype, op, comm))
 
-EACH(Reduce_scatter_block, Ireduce_scatter_block, -1,
+EACH(Reduce_scatter_block, Ireduce_scatter_block, NO_ROOT,
      coll_reduce_scatter(b, &coll, sendbuf, recvbuf, (struct numbers){0}, recvcount, datatype),
      (const void *sendbuf, void *recvbuf, COUNT recvcount, MPI_Datatype datatype, MPI_Op op,
       MPI_Comm comm),
      (b[0].host, b[1].host, recvcount, datatype, op, comm))
 
-EACH(Reduce_scatter, Ireduce_scatter, -1,
+EACH(Reduce_scatter, Ireduce_scatter, NO_ROOT,
      coll_reduce_scatter(b, &coll, sendbuf, recvbuf, COUNTS(recvcounts), 0, datatype),
      (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
       MPI_Op op, MPI_Comm comm),
@@ -60,29 +61,29 @@ EACH(Scatterv, Iscatterv, root,
      (SENDV, RECV, int root, MPI_Comm comm),
      (b[0].host, sendcounts, sdispls, sendtype, b[1].host, recvcount, recvtype, root, comm))
 
-EACH(Allgather, Iallgather, -1,
+EACH(Allgather, Iallgather, NO_ROOT,
      coll_gather(b, &coll, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
      (SEND, RECV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcount, recvtype, comm))
 
-EACH(Allgatherv, Iallgatherv, -1,
+EACH(Allgatherv, Iallgatherv, NO_ROOT,
      coll_gatherv(b, &coll, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts),
                   DISPLS(rdispls), recvtype),
      (SEND, RECVV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcounts, rdispls, recvtype, comm))
 
-EACH(Alltoall, Ialltoall, -1,
+EACH(Alltoall, Ialltoall, NO_ROOT,
      coll_alltoall(b, &coll, false, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
      (SEND, RECV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcount, recvtype, comm))
 
-EACH(Alltoallv, Ialltoallv, -1,
+EACH(Alltoallv, Ialltoallv, NO_ROOT,
      coll_alltoallv(b, &coll, false, sendbuf, COUNTS(sendcounts), DISPLS(sdispls), sendtype,
                     recvbuf, COUNTS(recvcounts), DISPLS(rdispls), recvtype),
      (SENDV, RECVV, MPI_Comm comm),
      (b[0].host, sendcounts, sdispls, sendtype, b[1].host, recvcounts, rdispls, recvtype, comm))
 
-EACH(Alltoallw, Ialltoallw, -1,
+EACH(Alltoallw, Ialltoallw, NO_ROOT,
      coll_alltoallw(b, &coll, false, sendbuf, COUNTS(sendcounts), DISPLS(sdispls), sendtypes,
                     recvbuf, COUNTS(recvcounts), DISPLS(rdispls), recvtypes),
      (const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[],
@@ -90,29 +91,29 @@ EACH(Alltoallw, Ialltoallw, -1,
       const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),
      (b[0].host, sendcounts, sdispls, sendtypes, b[1].host, recvcounts, rdispls, recvtypes, comm))
 
-EACH(Neighbor_allgather, Ineighbor_allgather, -1,
+EACH(Neighbor_allgather, Ineighbor_allgather, NO_ROOT,
      coll_neighbour_gather(b, &coll, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
      (SEND, RECV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcount, recvtype, comm))
 
-EACH(Neighbor_allgatherv, Ineighbor_allgatherv, -1,
+EACH(Neighbor_allgatherv, Ineighbor_allgatherv, NO_ROOT,
      coll_neighbour_gatherv(b, &coll, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts),
                             DISPLS(rdispls), recvtype),
      (SEND, RECVV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcounts, rdispls, recvtype, comm))
 
-EACH(Neighbor_alltoall, Ineighbor_alltoall, -1,
+EACH(Neighbor_alltoall, Ineighbor_alltoall, NO_ROOT,
      coll_alltoall(b, &coll, true, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
      (SEND, RECV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcount, recvtype, comm))
 
-EACH(Neighbor_alltoallv, Ineighbor_alltoallv, -1,
+EACH(Neighbor_alltoallv, Ineighbor_alltoallv, NO_ROOT,
      coll_alltoallv(b, &coll, true, sendbuf, COUNTS(sendcounts), DISPLS(sdispls), sendtype, recvbuf,
                     COUNTS(recvcounts), DISPLS(rdispls), recvtype),
      (SENDV, RECVV, MPI_Comm comm),
      (b[0].host, sendcounts, sdispls, sendtype, b[1].host, recvcounts, rdispls, recvtype, comm))
 
-EACH(Neighbor_alltoallw, Ineighbor_alltoallw, -1,
+EACH(Neighbor_alltoallw, Ineighbor_alltoallw, NO_ROOT,
      coll_alltoallw(b, &coll, true, sendbuf, COUNTS(sendcounts), DISPLS(sdispls), sendtypes,
                     recvbuf, COUNTS(recvcounts), DISPLS(rdispls), recvtypes),
      (const void *sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],
