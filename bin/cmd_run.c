@@ -1,6 +1,7 @@
 /* Runs a command: joins the rendezvous of the node's ranks, applies this rank's directives, execs.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,13 +115,31 @@ int cmd_fail(const struct options *options, const struct gpubind_error *err, int
     return status;
 }
 
-static int become(const struct options *options, const char *directives, size_t size)
+/* Once a node, unless it is asked why. */
+static int apply_gpu_aware(const struct options *options, const char *program, struct text *notes,
+                           struct gpubind_error *err)
+{
+    const char *local = getenv("GPUBIND_LOCAL_RANK");
+    struct text outcome = {0};
+    bool aside;
+    int status = gpu_aware_apply(options->gpu_aware, program, &outcome, &aside, err);
+
+    if (outcome.bytes &&
+        (options->verbose || ((aside || options->report) && (!local || strcmp(local, "0") == 0))))
+        text_add(notes, "%s", outcome.bytes);
+    text_clear(&outcome);
+    return status;
+}
+
+static int become(const struct options *options, const char *program, const char *directives,
+                  size_t size)
 {
     struct gpubind_error err;
     struct text notes = {0};
     int status;
 
-    if (directives_apply(directives, size, &notes, &err) < 0)
+    if (directives_apply(directives, size, &notes, &err) < 0 ||
+        apply_gpu_aware(options, program, &notes, &err) < 0)
         return fail(&err);
     if (!options->quiet)
         say_lines(notes.bytes);
@@ -145,20 +164,21 @@ int cmd_run(const struct options *given)
     struct options options = *given;
     struct run run = {.options = &options, .plugin = plugin_plan_state(given)};
     struct gpubind_error err;
-    int status = program_find(options.command[0], &err);
+    char program[PATH_MAX];
+    int status = program_find(options.command[0], program, &err);
     char *directives;
     size_t size;
 
     if (status)
         return cmd_fail(&options, &err, status);
     if (run.plugin == PLUGIN_KEPT && !options.report && !options.verbose && !options.mps)
-        return become(&options, "", 0);
+        return become(&options, program, "", 0);
     if (run.plugin == PLUGIN_KEPT)
         look_only(&options);
     else
         plugin_plan_forget(run.plugin);
     directives = agree(&run, &size);
-    status = directives ? become(&options, directives, size) : EXIT_OWN;
+    status = directives ? become(&options, program, directives, size) : EXIT_OWN;
     free(directives);
     return status;
 }

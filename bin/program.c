@@ -29,12 +29,12 @@ static int try_path(const char *path)
 
 /* As execvp looks: the first that can be run, and a refusal only when there is
  * none. */
-static int search_path(const char *command)
+static int search_path(const char *command, char path[PATH_MAX])
 {
     const char *list = getenv("PATH");
-    char path[PATH_MAX];
     int refusal = ENOENT;
 
+    *path = '\0';
     /* execvp then uses its default path. */
     if (!list)
         return 0;
@@ -42,7 +42,7 @@ static int search_path(const char *command)
         int length = (int)strcspn(list, ":");
         int error;
 
-        snprintf(path, sizeof path, "%.*s%s%s", length, list, length ? "/" : "", command);
+        snprintf(path, PATH_MAX, "%.*s%s%s", length, list, length ? "/" : "", command);
         error = try_path(path);
         if (!error)
             return 0;
@@ -54,11 +54,13 @@ static int search_path(const char *command)
     }
 }
 
-int program_find(const char *command, struct gpubind_error *err)
+int program_find(const char *command, char path[PATH_MAX], struct gpubind_error *err)
 {
-    int error = !*command              ? ENOENT
-                : strchr(command, '/') ? try_path(command)
-                                       : search_path(command);
+    int error;
 
+    snprintf(path, PATH_MAX, "%s", command);
+    error = !*command              ? ENOENT
+            : strchr(command, '/') ? try_path(command)
+                                   : search_path(command, path);
     return error ? program_refusal(command, error, err) : 0;
 }

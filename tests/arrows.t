@@ -63,7 +63,7 @@ examples |                            | mpi.h cuda*.h nccl.h gpubind* cstd*
 hwloc_in_core='src/core/topo/node_from_hwloc*.[ch] src/core/topo/hwloc_versions.h'
 
 # A <...> that is not here is somebody's library, or an arrow up.
-libc='assert.h ctype.h dirent.h dlfcn.h errno.h fcntl.h getopt.h inttypes.h limits.h link.h
+libc='assert.h ctype.h dirent.h dlfcn.h elf.h errno.h fcntl.h getopt.h inttypes.h limits.h link.h
 locale.h math.h poll.h pthread.h pwd.h sched.h semaphore.h signal.h stdarg.h
 stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h string.h
 strings.h syscall.h time.h unistd.h wchar.h sys/* linux/* netinet/* arpa/*'
@@ -117,8 +117,8 @@ vendor() (
     {
         grep -rnwE --include='*.[ch]' \
             "$declared|cuda_driver|CU_[A-Z_0-9]+|CU(stream|event|context|deviceptr|result|device)" \
-            src/core src/host src/mpi plugin bin bench
-        grep -rnE --include='*.[ch]' -e '->cu[A-Z]' src/core src/host src/mpi plugin bin
+            src/core src/host src/mpi src/aware plugin bin bench
+        grep -rnE --include='*.[ch]' -e '->cu[A-Z]' src/core src/host src/mpi src/aware plugin bin
     } 2>/dev/null | grep -v '^src/mpi/gpubind'
 )
 
@@ -131,7 +131,7 @@ plant() {
     is "$3: $1 with $2" "$([ -n "$planted" ] && echo found || echo allowed)" "$3"
 }
 
-for folder in src/core src/host src/gpu src/mpi plugin bin bench; do
+for folder in src/core src/host src/gpu src/mpi src/aware plugin bin bench; do
     check "$folder has sources to look at" \
         grep -rqE --include='*.[ch]' '^#include' "$top_srcdir/$folder"
 done

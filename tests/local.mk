@@ -37,6 +37,7 @@ shell_tests = \
 	tests/bin/cli_usage.t \
 	tests/bin/completion.t \
 	tests/bin/doctor.t \
+	tests/bin/gpu_aware.t \
 	tests/bin/help_man.t \
 	tests/bin/list.t \
 	tests/bin/mps_gpu.t \
@@ -108,6 +109,7 @@ check_PROGRAMS += \
 	tests/bench/unit_bench_roofline \
 	tests/bench/unit_bench_table \
 	tests/core/unit_doctor \
+	tests/core/unit_elf \
 	tests/host/unit_doctor_ask \
 	tests/host/unit_doctor_read \
 	tests/core/unit_env \
@@ -166,6 +168,7 @@ tests_core_unit_env_SOURCES = tests/core/unit_env.c $(test_cases)
 tests_core_unit_env_array_SOURCES = tests/core/unit_env_array.c tests/tap.h
 tests_core_unit_flow_SOURCES = tests/core/unit_flow.c tests/tap.h
 tests_core_unit_halo_grid_SOURCES = tests/core/unit_halo_grid.c tests/tap.h
+tests_core_unit_elf_SOURCES = tests/core/unit_elf.c tests/tap.h
 tests_core_unit_idlist_SOURCES = tests/core/unit_idlist.c tests/tap.h
 tests_core_unit_layout_SOURCES = tests/core/unit_layout.c tests/tap.h
 tests_core_unit_list_SOURCES = tests/core/unit_list.c tests/tap.h
@@ -211,6 +214,7 @@ quick_tests = \
 	tests/bin/cli_bad_files.t \
 	tests/bin/cli_exec.t \
 	tests/bin/doctor.t \
+	tests/bin/gpu_aware.t \
 	tests/bin/help_man.t \
 	tests/bin/list.t \
 	tests/bin/plan.t \

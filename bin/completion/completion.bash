@@ -67,7 +67,7 @@ _gpubind_offer_value()
 
     IFS='|' read -ra words <<<"${2#* }"
     case $2 in
-    words*) _gpubind_offer "$1" "${words[@]}" ;;
+    words* | optional*) _gpubind_offer "$1" "${words[@]}" ;;
     list*)
         list=${value%"${value##*,}"}
         _gpubind_offer "$1$list" "${words[@]}" ;;
@@ -131,7 +131,7 @@ _gpubind_skip()
         -?*)
             _gpubind_takes "${words[last]}" || continue
             case $REPLY in
-            '') ;;
+            '' | optional*) ;;
             alone) alone=1 ;;
             *) ((++last < n)) || { value=$REPLY; return; } ;;
             esac ;;

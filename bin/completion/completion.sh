@@ -12,7 +12,8 @@ name=$(basename "$program")
 function=_$(echo "$name" | tr - _)
 
 # table HELP: "OPTION WHAT-IT-TAKES" of each row. Takes nothing, "alone" (an action),
-# "value", "words A|B", "list A|B" (with commas between), or files as the help writes it.
+# "value", "words A|B", "list A|B" (with commas between), "optional A|B" (behind = alone), or
+# files as the help writes it.
 table() {
     awk '
     function words(text,    n, i, part, all) {
@@ -23,6 +24,8 @@ table() {
         return all
     }
     function takes() {
+        if (optional)
+            return " optional " optional
         if (!argument)
             return alone ? " alone" : ""
         if (words(argument))
@@ -42,7 +45,7 @@ table() {
             print option takes()
         if (letter)
             print letter takes()
-        option = letter = argument = help = ""
+        option = letter = argument = optional = help = ""
     }
     /^[^ ]/ { flush(); alone = /^Instead of/ }
     /^  (   |-[a-zA-Z],?) +--/ {
@@ -50,6 +53,10 @@ table() {
         letter = $1 ~ /^--/ ? "" : substr($1, 1, 2)
         sub(/^ *(-[a-zA-Z],? )?/, "")
         option = $1; argument = $2
+        if (split(option, part, /\[=|\]/) > 1) {
+            option = part[1]
+            optional = part[2]
+        }
         next
     }
     /^  [a-z]/ { flush(); print $1 }

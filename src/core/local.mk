@@ -26,6 +26,7 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/doctor/doctor_render.c \
 	src/core/doctor/doctor_software.c \
 	src/core/doctor/doctor_visibility.c \
+	src/core/env/elf.c src/core/env/elf.h \
 	src/core/env/mps_env.c src/core/env/mps_env.h \
 	src/core/env/render_env.c src/core/env/render_env.h \
 	src/core/env/visible_devices.c src/core/env/visible_devices.h \

@@ -6,7 +6,7 @@ if HAVE_PMIX
 plugin_place = -DPMIXPLUGINDIR='"$(pmixplugindir)"'
 endif
 
-src_host_libgpubind_host_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' $(plugin_place)
+src_host_libgpubind_host_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBDIR='"$(pkglibdir)"' -DLIBDIR='"$(libdir)"' $(plugin_place)
 src_host_libgpubind_host_la_SOURCES = \
 	src/host/discover/discover.h \
 	src/host/discover/discover_subprocess.c src/host/discover/discover_subprocess.h \
@@ -24,6 +24,7 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/doctor/doctor_mpi.c \
 	src/host/doctor/doctor_nvml.c \
 	src/host/launch/binding_policy.c src/host/launch/binding_policy.h \
+	src/host/launch/gpu_aware.c src/host/launch/gpu_aware.h \
 	src/host/launch/launcher.c src/host/launch/launcher.h \
 	src/host/launch/node_rendezvous.c src/host/launch/node_rendezvous.h \
 	src/host/launch/node_rendezvous_leader.c src/host/launch/node_rendezvous_leader.h \
@@ -44,6 +45,7 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/sys/bind.c src/host/sys/bind.h \
 	src/host/sys/env_array.c src/host/sys/env_array.h \
 	src/host/sys/file.c src/host/sys/file.h \
+	src/host/sys/installed.c src/host/sys/installed.h \
 	src/host/sys/ld_search.c src/host/sys/ld_search.h \
 	src/host/sys/process.c src/host/sys/process.h \
 	src/host/sys/subprocess.c src/host/sys/subprocess.h \

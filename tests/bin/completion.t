@@ -67,7 +67,7 @@ values() {
     shift 2
     for between in ' ' =; do
         awk -v prefix="$prefix" -v between="$between" \
-            '$1 !~ /_(FLAG|ACTION)$/ { print prefix " --" $3 between "<*>" }' "$rows" |
+            '$1 !~ /_(FLAG|ACTION)$/ && (between == "=" || $3 != "gpu-aware") { print prefix " --" $3 between "<*>" }' "$rows" |
             completed "$@" | while read -r line; do
             line=${line#"$prefix --"}
             case $between in =) line="${line%%=*} ${line#*=}" ;; esac
@@ -92,7 +92,13 @@ whole() {
     shift 3
     is "$what: all options" "$(names "$prefix" "$@")" "$(wanted_names "$rows")"
     wanted_values "$rows" >"$tmp/wanted"
-    is "$what: the value of each" "$(values "$prefix" "$rows" "$@")" "$(cat "$tmp/wanted" "$tmp/wanted")"
+    # A value that may be left out stands behind = alone.
+    is "$what: the value of each" "$(values "$prefix" "$rows" "$@")" \
+        "$(grep -v '^gpu-aware ' "$tmp/wanted"; cat "$tmp/wanted")"
+    case $prefix in gpubind)
+        is "$what: no value behind a blank" \
+            "$(echo 'gpubind --gpu-aware --bi<*>' | completed "$@" | xargs)" 'gpubind --gpu-aware --bind' ;;
+    esac
 }
 whole 'plain bash' gpubind "$tmp/rows" "$script"
 

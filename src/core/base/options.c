@@ -109,8 +109,11 @@ static void make_tables(const struct option_table *table, unsigned modes, struct
 
         if (!(row->modes & modes))
             continue;
-        *longs++ = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
-                                   256 + i};
+        *longs++ = (struct option){row->name,
+                                   row->bare       ? optional_argument
+                                   : row->argument ? required_argument
+                                                   : no_argument,
+                                   NULL, 256 + i};
         if (row->letter)
             *letters++ = row->letter;
         if (row->letter && row->argument)
@@ -126,6 +129,7 @@ int options_read_arguments(const struct option_table *table, unsigned modes, int
 {
     struct option longs[OPTIONS_MAX + 1] = {{0}};
     char letters[2 * OPTIONS_MAX + 3] = "";
+    const struct option_row *row;
     int code;
 
     make_tables(table, modes, longs, letters);
@@ -133,7 +137,8 @@ int options_read_arguments(const struct option_table *table, unsigned modes, int
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         if (code == '?' || code == ':')
             return usage_error(code, argv[optind - 1], longs, help, err);
-        if (take(context, find_row(table, modes, code), optarg, err) < 0)
+        row = find_row(table, modes, code);
+        if (take(context, row, optarg ? optarg : row->bare, err) < 0)
             return -1;
     }
     return optind;
@@ -146,8 +151,10 @@ static void describe(const struct option_row *row, struct text *text)
     struct text help = {0};
 
     letter[1] = row->letter;
-    text_add(text, "  %s--%s%s%s\n", row->letter ? letter : "    ", row->name,
-             row->argument ? " " : "", row->argument ? row->argument : "");
+    text_add(text, "  %s--%s", row->letter ? letter : "    ", row->name);
+    if (row->argument)
+        text_add(text, row->bare ? "[=%s]" : " %s", row->argument);
+    text_add(text, "\n");
     if (names) {
         text_add(&help, "%.*s", (int)(names - row->help), row->help);
         row->add_names(&help);

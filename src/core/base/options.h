@@ -38,6 +38,7 @@ struct option_row {
     int low, high;
     option_reader *read;
     const char *words;
+    const char *bare; /* the value of --NAME alone; another value then stands behind a =, or NULL */
     void (*add_names)(struct text *text); /* what --help has in place of NAMES in help */
 };
 

@@ -13,7 +13,7 @@
 /* clang-format off */
 static const char *const settings[] = {
     "MASTER", "OVERFLOW", "GPUS_PER_RANK", "RANKS_PER_GPU", "MAP", "POLICY", "BIND", "SMT",
-    "MEMBIND", "REQUIRE_GPU", "TOPOLOGY", "VISIBLE", "IDS", "OMP", "NIC", "LAUNCHER", "TIMEOUT",
+    "MEMBIND", "REQUIRE_GPU", "TOPOLOGY", "VISIBLE", "IDS", "OMP", "NIC", "GPU_AWARE", "LAUNCHER", "TIMEOUT",
     "MPS", "REPORT", "VERBOSE", "QUIET", "JSON", "RANKS", "RANKS_FILE", "NODES", "DISTRIBUTION",
     "CPUSET", "XML",
     "PATH", "EAGER", "COPY_BLOCKS", "MAPPINGS", "WINDOWS", "ORDER", "PACK_MEMORY",

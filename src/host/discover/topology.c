@@ -6,55 +6,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "host/discover/discover_subprocess.h"
 #include "host/discover/lstopo_export.h"
 #include "host/discover/nvidia.h"
-
-/* Where this program lies; /proc may be missing. */
-static void own_folder(char folder[PATH_MAX])
-{
-    /* getauxval returns addresses as numbers. NOLINTNEXTLINE(performance-no-int-to-ptr) */
-    const char *started = (const char *)getauxval(AT_EXECFN);
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-
-    folder[length > 0 ? length : 0] = '\0';
-    if (length <= 0 && (!started || !realpath(started, folder)))
-        folder[0] = '\0';
-    if (strrchr(folder, '/'))
-        *strrchr(folder, '/') = '\0';
-}
+#include "host/sys/installed.h"
 
 /* Of a node's ranks one discovers; the others need not load hwloc and what it
  * needs, which would be a third of their start-up. So discovery is in a shared
- * object of its own. It is looked for in the build tree, where it was installed,
- * and where the whole installation was moved. */
+ * object of its own. */
 static void *open_discover(struct gpubind_error *err)
 {
-    static const char *const beside[] = {"/../src/host/.libs/discover.so",    /* of bin */
-                                         "/../../src/host/.libs/discover.so", /* of tests */
-                                         NULL, "/../lib/gpubind/discover.so"};
-    char folder[PATH_MAX], path[PATH_MAX + 64];
-    void *library = NULL;
+    static const struct installed_file discover = {
+        "src/host/.libs/discover.so", PKGLIBDIR "/discover.so", "lib/gpubind/discover.so"};
+    char path[PATH_MAX];
+    void *library;
 
-    own_folder(folder);
-    for (int i = 0; i < 4 && !library; i++) {
-        if (beside[i])
-            snprintf(path, sizeof path, "%s%s", folder, beside[i]);
-        else
-            snprintf(path, sizeof path, "%s/discover.so", PKGLIBDIR);
-        if (access(path, R_OK) == 0) {
-            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (!library)
-                error_set(err, "%s cannot be loaded: %s", path, dlerror());
-            return library;
-        }
+    if (!installed_find(&discover, path)) {
+        error_set(err, "discover.so, a part of gpubind, is neither in %s nor beside the program",
+                  PKGLIBDIR);
+        return NULL;
     }
-    error_set(err, "discover.so, a part of gpubind, is neither in %s nor beside the program",
-              PKGLIBDIR);
-    return NULL;
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        error_set(err, "%s cannot be loaded: %s", path, dlerror());
+    return library;
 }
 
 /* By which hwloc takes something else for this machine; NULL when it does not. */

@@ -12,6 +12,7 @@ void options_default(struct options *options)
 {
     memset(options, 0, sizeof *options);
     policy_default(&options->rules.policy);
+    options->gpu_aware = GPU_AWARE_NOT_GIVEN;
     (void)options_set_presets(&option_table, ~0u, options, NULL);
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/options.h"
 #include "core/env/render_env.h"
+#include "host/launch/gpu_aware.h"
 #include "host/launch/placement.h"
 
 enum action {
@@ -31,6 +32,7 @@ struct options {
     uint64_t settings_digest; /* of that and of what the program is to see; 0: all are defaults */
     const char *launcher;
     int timeout_s;
+    int gpu_aware; /* enum gpu_aware */
     bool mps;
     bool report, verbose, quiet;
     /* --plan */

@@ -1,0 +1,162 @@
+#include "host/launch/gpu_aware.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/env/elf.h"
+#include "host/sys/installed.h"
+
+enum family { OPEN_MPI, MPICH, OTHER_MPI };
+
+/* MPI libraries, by what the names begin with that programs need; the first row that fits. */
+static const struct {
+    const char *begins;
+    enum family family;
+} mpi_libraries[] = {
+    {"libmpi.so.40", OPEN_MPI}, {"libmpich.so.", MPICH},       {"libmpi.so.12", MPICH},
+    {"libmpi.so.", OTHER_MPI},  {"libmpi_abi.so.", OTHER_MPI}, {"libmpi_cray.so.", OTHER_MPI},
+};
+
+/* What the launchers of an MPI set: it is the MPI of a program that names none, as Python is. */
+static const struct {
+    const char *variable, *name;
+    enum family family;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "Open MPI", OPEN_MPI},
+    {"MPI_LOCALRANKID", "MPICH's family", MPICH},
+};
+
+static const struct installed_file libraries[] = {
+    {"src/aware/.libs/libgpubind-aware.so.0", LIBDIR "/libgpubind-aware.so.0",
+     "lib/libgpubind-aware.so.0"},
+    {"src/mpi/.libs/libgpubind.so.0", LIBDIR "/libgpubind.so.0", "lib/libgpubind.so.0"},
+};
+
+struct mpi {
+    char name[64]; /* of the MPI library; empty: none is named */
+    enum family family;
+};
+
+static void find_mpi(void *context, const char *name)
+{
+    struct mpi *mpi = context;
+
+    for (size_t i = 0; i < sizeof mpi_libraries / sizeof *mpi_libraries && !mpi->name[0]; i++)
+        if (strncmp(name, mpi_libraries[i].begins, strlen(mpi_libraries[i].begins)) == 0) {
+            snprintf(mpi->name, sizeof mpi->name, "%s", name);
+            mpi->family = mpi_libraries[i].family;
+        }
+}
+
+/* What a file needs. */
+static enum elf_kind read_mpi(const char *path, struct mpi *mpi)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    enum elf_kind kind = ELF_OTHER;
+    struct stat status;
+    void *bytes;
+
+    *mpi = (struct mpi){"", OTHER_MPI};
+    if (fd < 0)
+        return ELF_OTHER;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (bytes != MAP_FAILED) {
+            kind = elf_read(bytes, (size_t)status.st_size, find_mpi, mpi);
+            munmap(bytes, (size_t)status.st_size);
+        }
+    }
+    close(fd);
+    return kind;
+}
+
+/* -1: a program of the launcher's MPI cannot be helped by a library for that one. */
+static int check_launcher(const struct mpi *mine, struct gpubind_error *err)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (getenv(launchers[i].variable))
+            return launchers[i].family == mine->family
+                       ? 0
+                       : error_set(err,
+                                   "libgpubind-aware is built for %s, and the launcher is %s's",
+                                   mine->name, launchers[i].name);
+    return 0;
+}
+
+static int check_program(const char *program, const struct mpi *mine, struct gpubind_error *err)
+{
+    struct stat status;
+    struct mpi its;
+    const enum elf_kind kind = read_mpi(program, &its);
+
+    if (kind == ELF_STATIC)
+        return error_set(err, "%s loads no shared objects; link it with -lgpubind-aware", program);
+    if (stat(program, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID) && geteuid() != 0)
+        return error_set(err, "%s is setuid; link it with -lgpubind-aware", program);
+    if (!its.name[0])
+        return check_launcher(mine, err);
+    if (strcmp(its.name, mine->name) != 0)
+        return error_set(err, "libgpubind-aware is built for %s, and %s needs %s", mine->name,
+                         program, its.name);
+    return 0;
+}
+
+/* The libraries that the program gets; -1 with a sentence: they cannot help it. */
+static int find_libraries(const char *program, char paths[2][PATH_MAX], struct gpubind_error *err)
+{
+    struct mpi mine;
+
+    for (int i = 0; i < 2; i++) {
+        if (!installed_find(&libraries[i], paths[i]))
+            return error_set(err, "there is no %s; gpubind was built without MPI",
+                             libraries[i].installed);
+        if (strpbrk(paths[i], ": "))
+            return error_set(err, "%s cannot be preloaded, because of a blank or colon in its name",
+                             paths[i]);
+    }
+    read_mpi(paths[0], &mine);
+    return check_program(program, &mine, err);
+}
+
+static int preload(char paths[2][PATH_MAX], const char *mode, struct gpubind_error *err)
+{
+    const char *others = getenv("LD_PRELOAD");
+    struct text list = {0};
+    int status;
+
+    if (!others || !strstr(others, paths[0]))
+        text_add(&list, "%s:%s%s", paths[0], paths[1], others && *others ? ":" : "");
+    text_add(&list, "%s", others ? others : "");
+    status = list.failed || setenv("LD_PRELOAD", list.bytes, 1) < 0 ||
+                     setenv("GPUBIND_GPU_AWARE", mode, 1) < 0
+                 ? error_set(err, "out of memory")
+                 : 0;
+    text_clear(&list);
+    return status;
+}
+
+int gpu_aware_apply(enum gpu_aware mode, const char *program, struct text *outcome, bool *aside,
+                    struct gpubind_error *err)
+{
+    char paths[2][PATH_MAX];
+
+    *aside = false;
+    if (mode == GPU_AWARE_NOT_GIVEN)
+        return 0;
+    if (mode == GPU_AWARE_OFF)
+        return setenv("GPUBIND_GPU_AWARE", "off", 1) < 0 ? error_set(err, "out of memory") : 0;
+    if (find_libraries(program, paths, err) == 0) {
+        text_add(outcome, "GPU-aware: %s is preloaded\n", paths[0]);
+        return preload(paths, mode == GPU_AWARE_ON ? "on" : "auto", err);
+    }
+    if (mode == GPU_AWARE_ON)
+        return -1;
+    *aside = true;
+    text_add(outcome, "GPU-aware steps aside: %s\n", err->text);
+    return 0;
+}

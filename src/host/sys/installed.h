@@ -1,0 +1,17 @@
+/* Where gpubind's other parts are. */
+#ifndef GPUBIND_HOST_SYS_INSTALLED_H
+#define GPUBIND_HOST_SYS_INSTALLED_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+struct installed_file {
+    const char *built;     /* in the build tree, from its top */
+    const char *installed; /* where `make install` puts it */
+    const char *moved;     /* in a prefix that was moved, from there */
+};
+
+/* The build tree comes first, where this program is in one. false: it is nowhere. */
+bool installed_find(const struct installed_file *file, char path[PATH_MAX]);
+
+#endif

@@ -1,0 +1,98 @@
+#!/bin/sh
+# --gpu-aware: a program for a CUDA-aware MPI that knows nothing of gpubind passes GPU memory to
+# plain MPI functions, on the simulated driver.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+[ -n "$MPIRUN" ] && [ -n "$MPICC" ] || skip_all 'no MPI'
+[ -z "$SANITIZED" ] || skip_all 'the program is built without the sanitizers'
+aware=$top_builddir/src/aware/.libs/libgpubind-aware.so.0
+[ -e "$aware" ] || skip_all 'no shared library was built'
+
+"$MPICC" -o "$tmp/app" "$top_srcdir/examples/gpu_aware.c" -ldl 2>"$tmp/err" ||
+    { not_ok 'the example compiles without gpubind'; diag "$(cat "$tmp/err")"; done_testing; exit; }
+mkdir "$tmp/cuda"
+ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"
+libraries=$tmp/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+# The GPUs are the simulator's, and those of the machine are not looked at.
+on_gpus="--topology $top_srcdir/tests/machines/demo-2p4g.xml --visible all"
+# gpu_aware OPTIONS COMMAND...: on 2 ranks
+gpu_aware() {
+    options=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    run mpi 2 env "LD_LIBRARY_PATH=$libraries" "GPUBIND_SIM_JOB=${tmp##*.}" gpubind $on_gpus $options "$@"
+}
+right='2 ranks: 0 results are wrong'
+
+for option in --gpu-aware --gpu-aware=auto --gpu-aware=on; do
+    gpu_aware $option "$tmp/app"
+    is "$option" "$status $(cat "$tmp/out") $(cat "$tmp/err")" "0 $right "
+done
+export GPUBIND_GPU_AWARE=auto
+gpu_aware '' "$tmp/app"
+is 'GPUBIND_GPU_AWARE=auto' "$status $(cat "$tmp/out")" "0 $right"
+gpu_aware --gpu-aware=off "$tmp/app"
+check '--gpu-aware=off wins, and the program is on its own' test "$status" != 0
+unset GPUBIND_GPU_AWARE
+gpu_aware '' "$tmp/app"
+check 'without the option, likewise' test "$status" != 0
+gpu_aware --gpu-aware sh -c "exec '$tmp/app'"
+is 'a script' "$status $(cat "$tmp/out")" "0 $right"
+gpu_aware '--gpu-aware --report' true
+is '--report says so, once' "$(grep -c '^gpubind: GPU-aware: .*/libgpubind-aware.so.0 is preloaded$' "$tmp/err")" 1
+
+# What the program gets.
+environment() { bounded gpubind --quiet --launcher none "$@" sh -c 'echo "$GPUBIND_GPU_AWARE $LD_PRELOAD"'; }
+preloaded=$(environment --gpu-aware)
+is 'two libraries' "$(echo "${preloaded#* }" | tr ':' '\n' | sed 's|.*/||' | xargs)" \
+    'libgpubind-aware.so.0 libgpubind.so.0'
+is 'before others' "$(LD_PRELOAD=libdl.so.2 environment --gpu-aware)" "$preloaded:libdl.so.2"
+is 'not twice' "$(environment --gpu-aware gpubind --quiet --launcher none --gpu-aware)" "$preloaded"
+is 'on' "$(environment --gpu-aware=on | sed 's/ .*//')" on
+is 'off' "$(environment --gpu-aware=off)" 'off '
+is 'not asked for' "$(environment)" ' '
+
+# Bad values, and programs that cannot be helped.
+for value in maybe '' ON 1; do
+    run bounded gpubind --launcher none "--gpu-aware=$value" true
+    is "--gpu-aware=$value" "$status $(cat "$tmp/err")" \
+        "125 gpubind: --gpu-aware: '$value' is none of off|auto|on"
+done
+# aside NAME REASON COMMAND...: a notice and the program runs; with =on an error.
+aside() {
+    name=$1 reason=$2
+    shift 2
+    run bounded "$@" gpubind --launcher none --gpu-aware "$program"
+    is "$name: a notice, and it runs" "$status $(grep -i aware "$tmp/err")" \
+        "0 gpubind: GPU-aware steps aside: $reason"
+    run bounded "$@" gpubind --launcher none --gpu-aware=on "$program"
+    is "$name: an error" "$status $(grep -i aware "$tmp/err")" "125 gpubind: $reason"
+}
+echo 'int main(void) { return 0; }' >"$tmp/other.c"
+for kind in -static -static-pie; do
+    program=$tmp/static$kind
+    if ${CC:-cc} "$kind" -o "$program" "$tmp/other.c" 2>/dev/null; then
+        aside "$kind" "$program loads no shared objects; link it with -lgpubind-aware" env
+    else
+        skip "$kind" 'the compiler cannot'
+    fi
+done
+mine=$(objdump -p "$aware" 2>/dev/null | sed -n 's/^ *NEEDED *\(libmpi[a-z]*\.so\.[0-9]*\)$/\1/p')
+if [ -n "$mine" ]; then
+    echo 'int MPI_Init;' >"$tmp/mpi.c"
+    ${CC:-cc} -shared -fPIC -Wl,-soname,libmpi.so.99 -o "$tmp/libmpi.so.99" "$tmp/mpi.c"
+    program=$tmp/other_mpi
+    ${CC:-cc} -o "$program" "$tmp/other.c" -Wl,--no-as-needed,-rpath,"$tmp" "$tmp/libmpi.so.99"
+    aside 'another MPI' "libgpubind-aware is built for $mine, and $program needs libmpi.so.99" env
+    case $mine in
+    libmpi.so.40) variable=MPI_LOCALRANKID launcher="MPICH's family" ;;
+    *) variable=OMPI_COMM_WORLD_RANK launcher='Open MPI' ;;
+    esac
+    program=$(command -v true)
+    aside "another MPI's launcher" \
+        "libgpubind-aware is built for $mine, and the launcher is $launcher's" env "$variable=0"
+else
+    skip 'another MPI' 'no objdump'
+fi
+nothing_left 'nothing is left behind'
+done_testing
