@@ -68,7 +68,7 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
                           MPI_Comm comm, MPI_Status *status)                                    \
     {                                                                                           \
         struct staged staged;                                                                   \
-        MPI_Status own;                                                                         \
+        MPI_Status own = {0};                                                                   \
         int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);    \
                                                                                                 \
         if (result != MPI_SUCCESS)                                                              \
@@ -86,7 +86,7 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
                           int source, int recvtag, MPI_Comm comm, MPI_Status *status)              \
     {                                                                                              \
         struct staged out, in;                                                                     \
-        MPI_Status own;                                                                            \
+        MPI_Status own = {0};                                                                      \
         int result = staged_begin(&out, sendbuf, sendcount, sendtype, STAGED_READ | STAGED_DENSE); \
                                                                                                    \
         if (result != MPI_SUCCESS)                                                                 \
@@ -109,7 +109,7 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
                           int source, int recvtag, MPI_Comm comm, MPI_Status *status)       \
     {                                                                                       \
         struct staged staged;                                                               \
-        MPI_Status own;                                                                     \
+        MPI_Status own = {0};                                                               \
         int result = staged_begin(&staged, buf, count, type,                                \
                                   STAGED_READ | STAGED_WRITTEN | STAGED_DENSE);             \
                                                                                             \
@@ -167,7 +167,7 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
                           MPI_Status *status)                                                  \
     {                                                                                          \
         struct staged staged;                                                                  \
-        MPI_Status own;                                                                        \
+        MPI_Status own = {0};                                                                  \
         int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);   \
                                                                                                \
         if (result != MPI_SUCCESS)                                                             \

@@ -17,7 +17,7 @@ NEXT(MPI_Wait)
 AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct staged_request *staged = requests_find(*request);
-    MPI_Status own;
+    MPI_Status own = {0};
     int result;
 
     requests_sweep(false);
@@ -30,7 +30,7 @@ NEXT(MPI_Test)
 AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct staged_request *staged = requests_find(*request);
-    MPI_Status own;
+    MPI_Status own = {0};
     int result;
 
     requests_sweep(false);
@@ -45,7 +45,7 @@ NEXT(MPI_Request_get_status)
 AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct staged_request *staged = requests_find(request);
-    MPI_Status own;
+    MPI_Status own = {0};
     int result;
 
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
@@ -192,7 +192,7 @@ NEXT(MPI_Waitany)
 AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
     struct several several;
-    MPI_Status own;
+    MPI_Status own = {0};
     int result = MPI_ERR_NO_MEM;
 
     if (!is_any_staged(n, requests))
@@ -213,7 +213,7 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
                              MPI_Status *status)
 {
     struct several several;
-    MPI_Status own;
+    MPI_Status own = {0};
     int result = MPI_ERR_NO_MEM;
 
     if (!is_any_staged(n, requests))
