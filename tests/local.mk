@@ -209,6 +209,7 @@ TESTS += $(shell_tests) $(check_PROGRAMS)
 # minutes on two cores.
 quick_tests = \
 	tests/arrows.t \
+	tests/aware/layouts.t \
 	tests/bench/bench_p2p.t \
 	tests/bench/plot.t \
 	tests/bin/cli_bad_files.t \

@@ -1,7 +1,19 @@
 # libgpubind-aware: programs that pass GPU memory to MPI.
 aware_tests = \
-	tests/aware/functions.t
+	tests/aware/functions.t \
+	tests/aware/layouts.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
 	tests/aware/functions.sh \
 	tests/aware/functions.tsv
+
+# They are linked to the library where a user would preload it, so that sanitizers work.
+EXTRA_PROGRAMS += tests/aware/layouts
+if HAVE_MPI
+check_DATA += tests/aware/layouts
+endif
+CLEANFILES += tests/aware/layouts
+tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_layouts_LDFLAGS = -no-install
+tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
+tests_aware_layouts_SOURCES = tests/aware/layouts.c examples/device.h tests/tap.h

@@ -1,0 +1,245 @@
+/* Datatypes with gaps, in other orders, and over memory of both kinds, passed to plain MPI functions
+ * in a ring: the bytes of a message come where its type says, and no others change. Rank 0 prints
+ * the results. */
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "examples/device.h"
+#include "tests/tap.h"
+
+#define N 10000
+
+static int rank, size, to, from;
+static double *out, *in; /* of the GPU: N each */
+static double host[N];
+static int wrong;
+
+/* out has what tells rank and place; in has -1 everywhere. */
+static void fill(void)
+{
+    for (int i = 0; i < N; i++)
+        host[i] = rank * 1e6 + i;
+    device_write(out, host, sizeof host);
+    for (int i = 0; i < N; i++)
+        host[i] = -1;
+    device_write(in, host, sizeof host);
+}
+
+/* Element i of what the rank before sends. */
+static double theirs(int i)
+{
+    return from * 1e6 + i;
+}
+
+static void want(int i, double value)
+{
+    if (host[i] != value && wrong++ == 0)
+        tap_diag("rank %d: element %d is %g, not %g", rank, i, host[i], value);
+}
+
+static void result(const char *what)
+{
+    int all;
+
+    MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        tap_ok(all == 0, "%s", what);
+    wrong = 0;
+}
+
+static MPI_Datatype committed(MPI_Datatype type)
+{
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* Three of each ten elements, a hundred times. */
+static MPI_Datatype columns(void)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(100, 3, 10, MPI_DOUBLE, &type);
+    return committed(type);
+}
+
+/* Of what came, the first n elements of the type map of columns(). */
+static void want_columns(int n)
+{
+    device_read(host, in, sizeof host);
+    for (int i = 0, came = 0; i < N; i++)
+        want(i, i % 10 < 3 && i < 1000 && came < n ? (came++, theirs(i)) : -1);
+}
+
+static void with_gaps(void)
+{
+    MPI_Datatype type = columns();
+    MPI_Status status;
+    int n;
+
+    fill();
+    MPI_Sendrecv(out, 1, type, to, 0, in, 3, type, from, 0, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, type, &n);
+    wrong += n != 1;
+    want_columns(300);
+    result("a message shorter than its receive");
+    MPI_Type_free(&type);
+}
+
+static void half_an_element(void)
+{
+    MPI_Datatype type = columns(), part;
+    MPI_Request request;
+    MPI_Status status;
+    int n;
+
+    MPI_Type_vector(17, 3, 10, MPI_DOUBLE, &part);
+    MPI_Type_commit(&part);
+    fill();
+    MPI_Irecv(in, 1, type, from, 0, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&type);
+    MPI_Send(out, 1, part, to, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&part);
+    MPI_Wait(&request, &status);
+    MPI_Get_elements(&status, MPI_DOUBLE, &n);
+    wrong += n != 51;
+    want_columns(51);
+    result("part of an element, of a type that is freed meanwhile");
+}
+
+static void in_place(void)
+{
+    MPI_Datatype type = columns();
+
+    fill();
+    MPI_Sendrecv_replace(out, 1, type, to, 0, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    device_read(host, out, sizeof host);
+    for (int i = 0; i < N; i++)
+        want(i, i % 10 < 3 && i < 1000 ? theirs(i) : rank * 1e6 + i);
+    result("a buffer that is replaced");
+    MPI_Type_free(&type);
+}
+
+/* The later block first; only three of its four elements come. */
+static void decreasing(void)
+{
+    const int lengths[] = {2, 2}, places[] = {2, 0};
+    MPI_Datatype type;
+
+    MPI_Type_indexed(2, lengths, places, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    fill();
+    MPI_Sendrecv(out, 3, MPI_DOUBLE, to, 0, in, 1, type, from, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    device_read(host, in, sizeof host);
+    want(2, theirs(0));
+    want(3, theirs(1));
+    want(0, theirs(2));
+    want(1, -1);
+    want(4, -1);
+    result("blocks in decreasing order, and a message that ends in one");
+    MPI_Type_free(&type);
+}
+
+/* Absolute addresses: n doubles of the GPU, and n of the host. */
+static MPI_Datatype both_kinds(double *gpu, double *cpu, int n)
+{
+    const int lengths[] = {n, n};
+    const MPI_Datatype types[] = {MPI_DOUBLE, MPI_DOUBLE};
+    MPI_Aint places[2];
+    MPI_Datatype type;
+
+    MPI_Get_address(gpu, &places[0]);
+    MPI_Get_address(cpu, &places[1]);
+    MPI_Type_create_struct(2, lengths, places, types, &type);
+    return committed(type);
+}
+
+static void mixed(bool nonblocking)
+{
+    double *here = malloc(200 * sizeof *here), *there = here + 100;
+    MPI_Datatype sends = both_kinds(out + 10, here, 100),
+                 receives = both_kinds(in + 20, there, 100);
+    MPI_Request requests[2];
+
+    fill();
+    for (int i = 0; i < 100; i++) {
+        here[i] = rank + 0.5;
+        there[i] = -1;
+    }
+    if (nonblocking) {
+        MPI_Irecv(MPI_BOTTOM, 1, receives, from, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(MPI_BOTTOM, 1, sends, to, 0, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else {
+        MPI_Sendrecv(MPI_BOTTOM, 1, sends, to, 0, MPI_BOTTOM, 1, receives, from, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    }
+    device_read(host, in, sizeof host);
+    for (int i = 0; i < N; i++)
+        want(i, i >= 20 && i < 120 ? theirs(i - 10) : -1);
+    for (int i = 0; i < 100; i++)
+        wrong += there[i] != from + 0.5;
+    result(nonblocking ? "GPU and host memory in a message, nonblocking"
+                       : "GPU and host memory in a message");
+    MPI_Type_free(&sends);
+    MPI_Type_free(&receives);
+    free(here);
+}
+
+static void broadcast(void)
+{
+    MPI_Datatype type = columns();
+
+    fill();
+    MPI_Bcast(rank ? in : out, 2, type, 0, MPI_COMM_WORLD);
+    device_read(host, in, sizeof host);
+    for (int i = 0; i < N && rank; i++) { /* an element's extent is 993 */
+        const int place = i < 993 ? i : i - 993;
+
+        want(i, place % 10 < 3 && i < 1986 ? i : -1);
+    }
+    result("a broadcast");
+    MPI_Type_free(&type);
+}
+
+/* The buffer begins behind its first byte. */
+static void from_the_end(void)
+{
+    MPI_Datatype type;
+
+    MPI_Type_create_hvector(100, 1, -8, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    fill();
+    MPI_Sendrecv(out + 99, 1, type, to, 0, in + 99, 1, type, from, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    device_read(host, in, sizeof host);
+    for (int i = 0; i < N; i++)
+        want(i, i < 100 ? theirs(i) : -1);
+    result("a type that goes down in memory");
+    MPI_Type_free(&type);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    to = (rank + 1) % size;
+    from = (rank + size - 1) % size;
+    device_start();
+    out = device_alloc(sizeof host);
+    in = device_alloc(sizeof host);
+
+    with_gaps();
+    half_an_element();
+    in_place();
+    decreasing();
+    mixed(false);
+    mixed(true);
+    broadcast();
+    from_the_end();
+    device_free(in);
+    device_free(out);
+    MPI_Finalize();
+    return rank ? 0 : tap_done();
+}
