@@ -160,6 +160,7 @@ static void mixed(bool nonblocking)
     MPI_Datatype sends = both_kinds(out + 10, here, 100),
                  receives = both_kinds(in + 20, there, 100);
     MPI_Request requests[2];
+    MPI_Status statuses[2];
 
     fill();
     for (int i = 0; i < 100; i++) {
@@ -169,7 +170,7 @@ static void mixed(bool nonblocking)
     if (nonblocking) {
         MPI_Irecv(MPI_BOTTOM, 1, receives, from, 0, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(MPI_BOTTOM, 1, sends, to, 0, MPI_COMM_WORLD, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, requests, statuses);
     } else {
         MPI_Sendrecv(MPI_BOTTOM, 1, sends, to, 0, MPI_BOTTOM, 1, receives, from, 0, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
