@@ -127,6 +127,12 @@ static unsigned written(const void *send)
     return send == MPI_IN_PLACE ? STAGED_READ | STAGED_WRITTEN : STAGED_WRITTEN;
 }
 
+/* The block of a neighbour MPI_PROC_NULL stays as it is, but is copied back with the others. */
+static unsigned written_by(bool neighbours, const void *send)
+{
+    return neighbours ? STAGED_READ | STAGED_WRITTEN : written(send);
+}
+
 static int begin_send(struct staged *staged, const struct coll *coll, const void *send, MPI_Count n,
                       MPI_Datatype type)
 {
@@ -277,7 +283,7 @@ int coll_alltoall(struct staged b[2], const struct coll *coll, bool neighbours, 
     result = begin_send(&b[0], coll, send, nsend * out, send_type);
     if (result != MPI_SUCCESS)
         return result;
-    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, written(send)));
+    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, written_by(neighbours, send)));
 }
 
 static int begin_both_parts(struct staged b[2], const struct coll *coll, bool neighbours,
@@ -298,7 +304,7 @@ static int begin_both_parts(struct staged b[2], const struct coll *coll, bool ne
     if (result != MPI_SUCCESS)
         return result;
     return both(b, begin_parts(&b[1], coll, recv, in, recv_counts, recv_displs, recv_type,
-                               recv_types, written(send)));
+                               recv_types, written_by(neighbours, send)));
 }
 
 int coll_alltoallv(struct staged b[2], const struct coll *coll, bool neighbours, const void *send,
@@ -331,7 +337,7 @@ int coll_neighbour_gather(struct staged b[2], const struct coll *coll, const voi
     if (result != MPI_SUCCESS)
         return result;
     partners(coll, true, &in, &out);
-    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, STAGED_WRITTEN));
+    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, written_by(true, send)));
 }
 
 int coll_neighbour_gatherv(struct staged b[2], const struct coll *coll, const void *send,
@@ -346,6 +352,6 @@ int coll_neighbour_gatherv(struct staged b[2], const struct coll *coll, const vo
     if (result != MPI_SUCCESS)
         return result;
     partners(coll, true, &in, &out);
-    return both(
-        b, begin_parts(&b[1], coll, recv, in, counts, displs, recv_type, NULL, STAGED_WRITTEN));
+    return both(b, begin_parts(&b[1], coll, recv, in, counts, displs, recv_type, NULL,
+                               written_by(true, send)));
 }
