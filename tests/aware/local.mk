@@ -1,5 +1,6 @@
 # libgpubind-aware: programs that pass GPU memory to MPI.
 aware_tests = \
+	tests/aware/contract.t \
 	tests/aware/functions.t \
 	tests/aware/layouts.t
 shell_tests += $(aware_tests)
@@ -17,3 +18,18 @@ tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c examples/device.h tests/tap.h
+
+EXTRA_PROGRAMS += tests/aware/contract
+if HAVE_MPI
+check_DATA += tests/aware/contract
+endif
+CLEANFILES += tests/aware/contract
+tests_aware_contract_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_aware_contract_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_aware_contract_LDFLAGS = -no-install
+tests_aware_contract_LDADD = $(tests_aware_layouts_LDADD)
+tests_aware_contract_SOURCES = \
+	tests/aware/contract.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c \
+	tests/mpi/job.c tests/mpi/job.h
