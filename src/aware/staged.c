@@ -39,12 +39,21 @@ static MPI_Count bytes_of(const struct staged_part *part)
     return typed_bytes(&typed);
 }
 
+/* MPI is to find the error in the call's arguments. */
+static bool is_wrong(MPI_Count count, MPI_Datatype type)
+{
+    return count < 0 || type == MPI_DATATYPE_NULL;
+}
+
 /* A buffer is one piece of memory, but may begin outside of it; MPI_BOTTOM's parts say where they
  * are. */
 static bool is_on_gpu(const char *user, int nparts, const struct staged_part *parts)
 {
     if (nparts == 0 || !gpu_is_in_use())
         return false;
+    for (int i = 0; i < nparts; i++)
+        if (is_wrong(parts[i].count, parts[i].type))
+            return false;
     if (buffer_is_on_gpu(user))
         return true;
     for (int i = 0; i < nparts; i++) {
@@ -195,7 +204,7 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
 {
     const struct staged_part part = {0, count, type};
 
-    if (gpu_is_in_use() &&
+    if (gpu_is_in_use() && !is_wrong(count, type) &&
         (user == MPI_BOTTOM || buffer_is_on_gpu(user) || (count > 0 && !is_predefined(type))))
         return staged_begin_parts(staged, user, 1, &part, use);
     staged_pass(staged, user);
