@@ -129,6 +129,79 @@ static void test_borders(void)
     MPI_Comm_free(&line);
 }
 
+static int class_of(int result)
+{
+    int class;
+
+    MPI_Error_class(result, &class);
+    return class;
+}
+
+/* Each ends in the error class that host memory ends in. */
+static void test_errors(void)
+{
+    struct buffer buffer;
+    MPI_Request request;
+    int packed = 0;
+    char out[8];
+
+    job_test("errors of calls with GPU memory");
+    need_filled(&buffer, MEMORY_DEVICE, 5000, 4);
+    job_at("a count of -1");
+    is_int(class_of(MPI_Send(buffer.at, -1, MPI_BYTE, job.rank, TAG, MPI_COMM_WORLD)),
+           MPI_ERR_COUNT, "MPI_Send");
+    is_int(class_of(MPI_Allreduce(MPI_IN_PLACE, buffer.at, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD)),
+           MPI_ERR_COUNT, "MPI_Allreduce");
+    job_at("no type");
+    is_int(class_of(MPI_Send(buffer.at, 1, MPI_DATATYPE_NULL, job.rank, TAG, MPI_COMM_WORLD)),
+           MPI_ERR_TYPE, "MPI_Send");
+    job_at("no such rank");
+    is_int(class_of(MPI_Isend(buffer.at, 8, MPI_BYTE, job.size, TAG, MPI_COMM_WORLD, &request)),
+           MPI_ERR_RANK, "MPI_Isend");
+    job_at("a message that is too long");
+    MPI_Isend(out, 8, MPI_BYTE, job.rank, TAG, MPI_COMM_WORLD, &request);
+    is_int(class_of(
+               MPI_Recv(buffer.at, 4, MPI_BYTE, job.rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE)),
+           MPI_ERR_TRUNCATE, "MPI_Recv");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    job_at("packing");
+    if (gpu_count)
+        is_int(class_of(MPI_Pack(buffer.at, 8, MPI_BYTE, out, 8, &packed, MPI_COMM_WORLD)),
+               MPI_ERR_BUFFER, "MPI_Pack");
+    buffer_clear(&buffer);
+    job_result();
+}
+
+/* MPI_DOUBLE_INT has a gap at its end. */
+static void test_pairs(void)
+{
+    struct pair {
+        double value;
+        int rank, gap;
+    } mine = {.value = -job.rank, .rank = job.rank, .gap = 77}, got = {.gap = 78};
+    struct buffer in, out;
+
+    job_test("MPI_MINLOC");
+    need_buffer(&out, MEMORY_DEVICE, sizeof mine);
+    need_buffer(&in, MEMORY_DEVICE, sizeof got);
+    gpu_put(out.at, &mine, sizeof mine);
+    gpu_put(in.at, &got, sizeof got);
+    MPI_Allreduce(out.at, in.at, 1, MPI_DOUBLE_INT, MPI_MINLOC, job.plain);
+    gpu_get(&got, in.at, sizeof got);
+    is_int(got.rank, job.size - 1, "the rank");
+    is_int(got.gap, 78, "the gap");
+    mine.rank += 100;
+    gpu_put(out.at, &mine, sizeof mine);
+    MPI_Sendrecv(out.at, 1, MPI_DOUBLE_INT, (job.rank + 1) % job.size, TAG, in.at, 1,
+                 MPI_DOUBLE_INT, MPI_ANY_SOURCE, TAG, job.plain, MPI_STATUS_IGNORE);
+    gpu_get(&got, in.at, sizeof got);
+    is_int(got.rank, 100 + (job.rank + job.size - 1) % job.size, "the rank of a message");
+    is_int(got.gap, 78, "the gap after a message");
+    buffer_clear(&in);
+    buffer_clear(&out);
+    job_result();
+}
+
 int main(void)
 {
     job_start(MPI_THREAD_SINGLE);
@@ -136,5 +209,7 @@ int main(void)
     test_nobody();
     test_many();
     test_borders();
+    test_errors();
+    test_pairs();
     return job_end();
 }
