@@ -202,6 +202,41 @@ static void test_pairs(void)
     job_result();
 }
 
+/* MPI_Request_get_status, a persistent receive that is started again, an inactive request. */
+static void test_requests(void)
+{
+    const int next = (job.rank + 1) % job.size, last = (job.rank + job.size - 1) % job.size;
+    struct buffer in, out;
+    MPI_Request requests[2];
+
+    job_test("persistent requests among others");
+    need_buffer(&out, MEMORY_DEVICE, 5000);
+    need_buffer(&in, MEMORY_DEVICE, 5000);
+    MPI_Recv_init(in.at, 5000, MPI_BYTE, last, TAG, job.plain, &requests[0]);
+    for (int round = 0; round < 3; round++) {
+        const size_t nbytes = 5000 - (size_t)round * 1000;
+        int done = 0, which = -1;
+
+        job_at("round %d", round);
+        buffer_reset(&in);
+        buffer_fill(&out, 0, nbytes, (uint64_t)(job.rank + 10 * round));
+        MPI_Start(&requests[0]);
+        MPI_Isend(out.at, (int)nbytes, MPI_BYTE, next, TAG, job.plain, &requests[1]);
+        while (!done)
+            MPI_Request_get_status(requests[0], &done, MPI_STATUS_IGNORE);
+        received(&in, nbytes, (uint64_t)(last + 10 * round), "MPI_Request_get_status");
+        buffer_reset(&in);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        expect(buffer_untouched(&in, 0), "MPI_Waitall wrote again");
+        MPI_Waitany(2, requests, &which, MPI_STATUS_IGNORE);
+        is_int(which, MPI_UNDEFINED, "MPI_Waitany of inactive requests");
+    }
+    MPI_Request_free(&requests[0]);
+    buffer_clear(&in);
+    buffer_clear(&out);
+    job_result();
+}
+
 int main(void)
 {
     job_start(MPI_THREAD_SINGLE);
@@ -211,5 +246,6 @@ int main(void)
     test_borders();
     test_errors();
     test_pairs();
+    test_requests();
     return job_end();
 }
