@@ -136,8 +136,8 @@ void doctor_cuda_aware(const struct doctor_facts *facts, struct doctor_result *r
             text_add(&result->sentence, ", %s %s", mpi->name, mpi->version);
     }
     if (result->state == DOCTOR_FOUND)
-        doctor_set(result, "mpicc app.c $(pkg-config --cflags --libs gpubind)   # with MPI_GPUSend "
-                           "in place of MPI_Send");
+        doctor_set(result, "mpirun gpubind --gpu-aware ./app   # or compile with pkg-config's "
+                           "gpubind and call MPI_GPUSend in place of MPI_Send");
     else if (!facts->nmpis)
         doctor_unknown(result, "neither ompi_info nor mpichversion is in PATH");
     else if (unknown)
