@@ -16,8 +16,9 @@ struct staged_request {
     struct staged buffers[2];
     int n;
     bool persistent;
-    bool active;  /* started and not complete */
-    bool written; /* MPI_Request_get_status has seen it complete */
+    bool active;       /* started and not complete */
+    bool written;      /* MPI_Request_get_status has seen it complete */
+    MPI_Status status; /* of one that was freed, when it is complete */
 };
 
 static QUEUE_OF(struct staged_request) table[TABLE];
@@ -44,30 +45,6 @@ struct staged_request *requests_find(MPI_Request handle)
         request = request->next;
     pthread_mutex_unlock(&lock);
     return request;
-}
-
-int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent)
-{
-    struct staged_request *request = calloc(1, sizeof *request);
-
-    if (!request)
-        return MPI_ERR_NO_MEM;
-    request->request = handle;
-    request->n = n;
-    request->persistent = persistent;
-    request->active = !persistent;
-    for (int i = 0; i < n; i++) {
-        request->buffers[i] = buffers[i];
-        if (buffers[i].parts == &buffers[i].part)
-            request->buffers[i].parts = &request->buffers[i].part;
-    }
-    /* In front of another with this handle, which MPI has freed, and which another thread is about
-     * to end. */
-    pthread_mutex_lock(&lock);
-    QUEUE_PUSH_FRONT(&table[list_of(handle)], request, next);
-    atomic_fetch_add(&nrequests, 1);
-    pthread_mutex_unlock(&lock);
-    return MPI_SUCCESS;
 }
 
 static void forget(struct staged_request *request)
@@ -123,6 +100,49 @@ static int write(struct staged_request *request, const MPI_Status *status)
     return result;
 }
 
+/* MPI may give one handle to all requests that are complete from the start; such a handle does not
+ * tell them apart, and so they never enter the table. */
+static bool is_complete_at_once(struct staged_request *request)
+{
+    MPI_Status status = {0};
+    int over = 0;
+
+    is_behind = true;
+    PMPI_Request_get_status(request->request, &over, &status);
+    is_behind = false;
+    if (over)
+        write(request, &status);
+    return over;
+}
+
+int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent)
+{
+    struct staged_request *request = calloc(1, sizeof *request);
+
+    if (!request)
+        return MPI_ERR_NO_MEM;
+    request->request = handle;
+    request->n = n;
+    request->persistent = persistent;
+    request->active = !persistent;
+    for (int i = 0; i < n; i++) {
+        request->buffers[i] = buffers[i];
+        if (buffers[i].parts == &buffers[i].part)
+            request->buffers[i].parts = &request->buffers[i].part;
+    }
+    if (!persistent && is_complete_at_once(request)) {
+        end(request);
+        return MPI_SUCCESS;
+    }
+    /* In front of another with this handle, which MPI has freed, and which another thread is about
+     * to end. */
+    pthread_mutex_lock(&lock);
+    QUEUE_PUSH_FRONT(&table[list_of(handle)], request, next);
+    atomic_fetch_add(&nrequests, 1);
+    pthread_mutex_unlock(&lock);
+    return MPI_SUCCESS;
+}
+
 int requests_complete(struct staged_request *request, const MPI_Status *status, bool ended)
 {
     int result;
@@ -172,20 +192,25 @@ static bool is_over(MPI_Request *request, bool wait, MPI_Status *status)
 void requests_sweep(bool wait)
 {
     struct staged_request **link, *request;
-    MPI_Status status;
+    QUEUE_OF(struct staged_request) over = {0};
 
     if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind)
         return;
     pthread_mutex_lock(&lock);
     for (link = &freed.first; (request = *link);) {
-        if (!is_over(&request->request, wait, &status)) {
+        if (!is_over(&request->request, wait, &request->status)) {
             link = &request->next;
             continue;
         }
         QUEUE_UNLINK(&freed, link, next);
         atomic_fetch_sub(&nfreed, 1);
-        write(request, &status);
-        end(request);
+        QUEUE_PUSH(&over, request, next);
     }
     pthread_mutex_unlock(&lock);
+    /* Without the lock: libgpubind, which may copy, calls functions of MPI. */
+    while ((request = over.first)) {
+        over.first = request->next;
+        write(request, &request->status);
+        end(request);
+    }
 }
