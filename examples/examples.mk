@@ -35,7 +35,7 @@ examples_as_in_mpi_SOURCES = examples/as_in_mpi.c examples/device.h
 
 examples_gpu_aware_CPPFLAGS = $(example_cppflags)
 examples_gpu_aware_CFLAGS = $(example_cflags)
-examples_gpu_aware_LDADD = src/aware/libgpubind-aware.la $(example_libs)
+examples_gpu_aware_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 examples_gpu_aware_SOURCES = examples/gpu_aware.c examples/device.h
 
 examples_halo_CPPFLAGS = $(example_cppflags)

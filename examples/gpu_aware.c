@@ -6,7 +6,7 @@
  *
  * Without the launcher, the library is linked before MPI:
  *
- *     mpicc gpu_aware.c -o gpu_aware -lgpubind-aware -lgpubind
+ *     mpicc gpu_aware.c -o gpu_aware -lgpubind-aware
  *     mpirun -np 4 ./gpu_aware
  */
 #include <mpi.h>

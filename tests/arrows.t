@@ -49,7 +49,7 @@ src/mpi/rma        | mpi/rma/* $p2p | mpi.h
 src/mpi/halo       | mpi/halo/* $persistent | mpi.h
 src/mpi/api        | mpi/* gpu/* core/* | mpi.h
 src/mpi/fortran    | mpi/* gpu/* core/* | mpi.h ISO_Fortran_binding.h
-src/aware          | aware/* mpi/datatype/* mpi/gpubind.h gpu/core/* core/* | mpi.h mpi-ext.h
+src/aware          | aware/* mpi/datatype/* gpu/copy/* gpu/core/* core/* | mpi.h mpi-ext.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
 bin      | bin/* host/* gpu/* core/* | hwloc.h hwloc/*
 bench/lib    | $lib | mpi.h

@@ -96,29 +96,52 @@ void buffer_leave(void)
     gpu_context_pop(&context);
 }
 
-static int copy(const void *gpu, void *host, size_t nbytes, bool to_host)
+static int refuse(const void *gpu, int status)
 {
-    const gpu_address address = (gpu_address)(uintptr_t)gpu;
     struct gpubind_error err;
+
+    gpu_error(status, "a copy", &err);
+    fprintf(stderr, "gpubind: a buffer of an MPI call, GPU memory at %p: %s\n", gpu, err.text);
+    return -1;
+}
+
+static void *pointer_to(gpu_address address)
+{
+    return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr): one address space */
+}
+
+int buffer_copy_rows(const struct rows *rows, bool to_host)
+{
+    const void *gpu = pointer_to(rows->gpu);
     int status;
 
-    if (nbytes == 0)
-        return 0;
     if (!buffer_enter(gpu)) {
         fprintf(stderr, "gpubind: a buffer of an MPI call: there is no GPU memory at %p\n", gpu);
         return -1;
     }
-    status = to_host ? gpu_download_async(host, address, nbytes, NULL)
-                     : gpu_upload_async(address, host, nbytes, NULL);
-    if (status == GPU_OK)
-        status = gpu_stream_synchronize(NULL);
+    status = rows_copy(rows, to_host);
     buffer_leave();
-    if (status == GPU_OK)
+    return status == GPU_OK ? 0 : refuse(gpu, status);
+}
+
+int buffer_wait(gpu_address gpu)
+{
+    int status;
+
+    if (!buffer_enter(pointer_to(gpu)))
+        return -1;
+    status = gpu_stream_synchronize(NULL);
+    buffer_leave();
+    return status == GPU_OK ? 0 : refuse(pointer_to(gpu), status);
+}
+
+static int copy(const void *gpu, void *host, size_t nbytes, bool to_host)
+{
+    const struct rows rows = {(gpu_address)(uintptr_t)gpu, host, nbytes, 1, 0, 0};
+
+    if (nbytes == 0)
         return 0;
-    gpu_error(status, to_host ? "a copy to the host" : "a copy to the GPU", &err);
-    fprintf(stderr, "gpubind: a buffer of an MPI call, %zu bytes of GPU memory at %p: %s\n", nbytes,
-            gpu, err.text);
-    return -1;
+    return buffer_copy_rows(&rows, to_host) < 0 ? -1 : buffer_wait(rows.gpu);
 }
 
 int buffer_to_host(void *host, const void *gpu, size_t nbytes)

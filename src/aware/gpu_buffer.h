@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "gpu/copy/row_copy.h"
+
 /* false as long as the process has not started CUDA, or with GPU-aware off, or behind a call of ours
  * (next.h): there are no GPU buffers. */
 bool gpu_is_in_use(void);
@@ -15,6 +17,11 @@ bool buffer_is_on_gpu(const void *buf);
  * sentence on stderr. */
 int buffer_to_host(void *host, const void *gpu, size_t nbytes);
 int buffer_to_gpu(void *gpu, const void *host, size_t nbytes);
+
+/* Rows, as buffer_to_host and buffer_to_gpu; their GPU memory belongs to one context. The copies may
+ * go on until buffer_wait has returned for the same memory. */
+int buffer_copy_rows(const struct rows *rows, bool to_host);
+int buffer_wait(gpu_address gpu);
 
 /* Makes the context of GPU memory current until buffer_leave; false: there is none. */
 bool buffer_enter(const void *gpu);

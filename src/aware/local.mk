@@ -1,5 +1,5 @@
 # libgpubind-aware: MPI functions that take GPU memory, for an MPI that does not. It stands before
-# libgpubind and MPI: LD_PRELOAD, or -lgpubind-aware before them.
+# MPI, and libgpubind where a program uses that: LD_PRELOAD, or -lgpubind-aware before them.
 if HAVE_MPI
 lib_LTLIBRARIES += src/aware/libgpubind-aware.la
 endif
@@ -8,7 +8,6 @@ endif
 aware_stand_ins = \
 	src/aware/attach.c \
 	src/aware/collectives.c src/aware/collectives_list.h \
-	src/aware/init.c \
 	src/aware/p2p.c \
 	src/aware/refused.c \
 	src/aware/waits.c
@@ -21,7 +20,7 @@ src_aware_libpmpi_la_SOURCES = $(aware_stand_ins)
 
 src_aware_libgpubind_aware_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthread
 src_aware_libgpubind_aware_la_LDFLAGS = -version-info 0:0:0 -pthread
-src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la src/mpi/libgpubind.la \
+src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la \
 	src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la $(MPI_LIBS)
 src_aware_libgpubind_aware_la_SOURCES = \
 	src/aware/attached.c src/aware/attached.h \

@@ -2,21 +2,11 @@
 #include "aware/start.h"
 
 #include <dlfcn.h>
-#include <mpi.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aware/next.h"
-#include "aware/requests.h"
-#include "mpi/gpubind.h"
-
-static atomic_bool has_library;
-
-bool aware_has_library(void)
-{
-    return atomic_load_explicit(&has_library, memory_order_relaxed);
-}
 
 /* What MPI says of itself. */
 static bool mpi_is_cuda_aware(void)
@@ -41,21 +31,6 @@ bool aware_is_on(void)
                                             : !mpi_is_cuda_aware();
     atomic_store(&on, now);
     return now;
-}
-
-int aware_started(int result)
-{
-    if (result == MPI_SUCCESS && !is_behind && aware_is_on())
-        atomic_store(&has_library, gpubind_init() == MPI_SUCCESS);
-    return result;
-}
-
-void aware_ending(void)
-{
-    if (is_behind)
-        return;
-    requests_sweep(true); /* as MPI would complete them */
-    atomic_store(&has_library, false);
 }
 
 /* Open MPI's and MPICH's extension. */

@@ -1,13 +1,10 @@
 #include "aware/typed.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aware/gpu_buffer.h"
-#include "aware/start.h"
 #include "mpi/datatype/type_flatten.h"
-#include "mpi/gpubind.h"
 
 MPI_Count typed_bytes(const struct typed *typed)
 {
@@ -17,29 +14,6 @@ MPI_Count typed_bytes(const struct typed *typed)
     return size * typed->count;
 }
 
-/* ---- by libgpubind, in kernels and strided copies: a message to this process itself */
-
-static int move(const struct typed *from, const struct typed *to)
-{
-    static pthread_mutex_t lock =
-        PTHREAD_MUTEX_INITIALIZER; /* each message meets its own receive */
-    int result;
-
-    pthread_mutex_lock(&lock);
-    result = gpubind_sendrecv_c(from->at, from->count, from->type, 0, 0, to->at, to->count,
-                                to->type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
-/* It knows one kind of memory a buffer. */
-static bool library_moves(const struct typed *typed)
-{
-    return aware_has_library() && typed->at != (const char *)MPI_BOTTOM;
-}
-
-/* ---- block by block */
-
 struct walk {
     const struct typed *typed;
     char *dense;      /* or NULL: */
@@ -47,13 +21,47 @@ struct walk {
     MPI_Count left;   /* bytes */
     bool out;         /* from the elements */
     bool asks;        /* nothing is copied: is a block in GPU memory? */
+    struct rows rows; /* blocks of the GPU that are not copied yet: one copy; n 0: none */
 };
+
+static int copy_rows(struct walk *walk)
+{
+    const int status = walk->rows.n > 0 ? buffer_copy_rows(&walk->rows, walk->out) : 0;
+
+    /* The next one may be another context's. */
+    if (status == 0 && walk->rows.n > 0 && walk->typed->at == (const char *)MPI_BOTTOM &&
+        buffer_wait(walk->rows.gpu) < 0)
+        return -1;
+    walk->rows.n = 0;
+    return status;
+}
+
+/* Puts a block behind those before it, where all are as far from each other. */
+static int add_row(struct walk *walk, gpu_address gpu, char *host, size_t nbytes)
+{
+    struct rows *rows = &walk->rows;
+
+    if (rows->n == 1) {
+        rows->gpu_stride = (int64_t)(gpu - rows->gpu);
+        rows->host_stride = host - rows->host;
+    }
+    if (rows->n > 0 && rows->nbytes == nbytes &&
+        gpu == rows->gpu + (gpu_address)((int64_t)rows->n * rows->gpu_stride) &&
+        host == rows->host + (int64_t)rows->n * rows->host_stride) {
+        rows->n++;
+        return 0;
+    }
+    if (copy_rows(walk) < 0)
+        return -1;
+    *rows = (struct rows){gpu, host, nbytes, 1, 0, 0};
+    return 0;
+}
 
 /* 0: go on; 1: the walk is over; -1: a copy failed. */
 static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
 {
     char *at = address_at(walk->typed->at, offset);
-    const bool gpu = buffer_is_on_gpu(at);
+    const bool gpu = walk->typed->at != (const char *)MPI_BOTTOM || buffer_is_on_gpu(at);
     char *host = walk->dense ? walk->dense : address_at(walk->host, offset);
     int status = 0;
 
@@ -61,12 +69,22 @@ static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
         return gpu;
     nbytes = (MPI_Count)nbytes < walk->left ? nbytes : (size_t)walk->left;
     if (gpu)
-        status = walk->out ? buffer_to_host(host, at, nbytes) : buffer_to_gpu(at, host, nbytes);
+        status = add_row(walk, (gpu_address)(uintptr_t)at, host, nbytes);
     else
         memcpy(walk->out ? host : at, walk->out ? at : host, nbytes);
     walk->dense += walk->dense ? nbytes : 0;
     walk->left -= (MPI_Count)nbytes;
     return status < 0 ? -1 : walk->left == 0;
+}
+
+/* What is left, and until all is there. */
+static int finish(struct walk *walk)
+{
+    const gpu_address last = walk->rows.gpu;
+
+    if (copy_rows(walk) < 0)
+        return -1;
+    return last && walk->typed->at != (const char *)MPI_BOTTOM ? buffer_wait(last) : 0;
 }
 
 /* An MPI error class; *found: the walk was over before its end. */
@@ -86,7 +104,9 @@ static int walk_blocks(struct walk *walk, bool *found)
     free(parts.blocks);
     if (found)
         *found = over > 0;
-    return over < 0 ? MPI_ERR_BUFFER : result;
+    if (finish(walk) < 0 || over < 0)
+        return MPI_ERR_BUFFER;
+    return result;
 }
 
 bool typed_is_on_gpu(const struct typed *typed)
@@ -98,36 +118,23 @@ bool typed_is_on_gpu(const struct typed *typed)
     return found;
 }
 
-/* ---- either */
-
 int typed_pack(const struct typed *typed, void *dense)
 {
-    const struct typed to = {dense, typed_bytes(typed), MPI_BYTE};
-    struct walk walk = {.typed = typed, .dense = dense, .left = to.count, .out = true};
+    struct walk walk = {.typed = typed, .dense = dense, .left = typed_bytes(typed), .out = true};
 
-    if (to.count == 0)
-        return MPI_SUCCESS;
-    return library_moves(typed) ? move(typed, &to) : walk_blocks(&walk, NULL);
+    return walk.left > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
 }
 
 int typed_unpack(const struct typed *typed, const void *dense, MPI_Count nbytes)
 {
-    const struct typed from = {(char *)(uintptr_t)dense, nbytes, MPI_BYTE};
-    struct walk walk = {.typed = typed, .dense = from.at, .left = nbytes};
+    struct walk walk = {.typed = typed, .dense = (char *)(uintptr_t)dense, .left = nbytes};
 
-    if (nbytes == 0)
-        return MPI_SUCCESS;
-    return library_moves(typed) ? move(&from, typed) : walk_blocks(&walk, NULL);
+    return nbytes > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
 }
 
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes)
 {
-    const struct typed from = {(char *)(uintptr_t)host, typed->count, typed->type};
     struct walk walk = {.typed = typed, .host = host, .left = nbytes};
 
-    if (nbytes == 0)
-        return MPI_SUCCESS;
-    if (library_moves(typed) && nbytes == typed_bytes(typed))
-        return move(&from, typed);
-    return walk_blocks(&walk, NULL);
+    return nbytes > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
 }

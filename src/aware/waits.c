@@ -252,3 +252,12 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
     }
 SOME(MPI_Waitsome)
 SOME(MPI_Testsome)
+
+/* ---- the end */
+
+NEXT(MPI_Finalize)
+AWARE_PUBLIC int MPI_Finalize(void)
+{
+    requests_sweep(true); /* those that the application has freed, as MPI would complete them */
+    return BEHIND(MPI_Finalize);
+}

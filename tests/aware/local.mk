@@ -16,7 +16,7 @@ endif
 CLEANFILES += tests/aware/layouts
 tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
-tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
+tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c examples/device.h tests/tap.h
 
 EXTRA_PROGRAMS += tests/aware/contract
@@ -27,7 +27,7 @@ CLEANFILES += tests/aware/contract
 tests_aware_contract_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
 tests_aware_contract_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_contract_LDFLAGS = -no-install
-tests_aware_contract_LDADD = $(tests_aware_layouts_LDADD)
+tests_aware_contract_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
 tests_aware_contract_SOURCES = \
 	tests/aware/contract.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \

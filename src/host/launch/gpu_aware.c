@@ -31,11 +31,9 @@ static const struct {
     {"MPI_LOCALRANKID", "MPICH's family", MPICH},
 };
 
-static const struct installed_file libraries[] = {
-    {"src/aware/.libs/libgpubind-aware.so.0", LIBDIR "/libgpubind-aware.so.0",
-     "lib/libgpubind-aware.so.0"},
-    {"src/mpi/.libs/libgpubind.so.0", LIBDIR "/libgpubind.so.0", "lib/libgpubind.so.0"},
-};
+static const struct installed_file library = {"src/aware/.libs/libgpubind-aware.so.0",
+                                              LIBDIR "/libgpubind-aware.so.0",
+                                              "lib/libgpubind-aware.so.0"};
 
 struct mpi {
     char name[64]; /* of the MPI library; empty: none is named */
@@ -106,31 +104,42 @@ static int check_program(const char *program, const struct mpi *mine, struct gpu
     return 0;
 }
 
-/* The libraries that the program gets; -1 with a sentence: they cannot help it. */
-static int find_libraries(const char *program, char paths[2][PATH_MAX], struct gpubind_error *err)
+/* -1 with a sentence: the library is not there, or cannot help the program. */
+static int find_library(const char *program, char path[PATH_MAX], struct gpubind_error *err)
 {
     struct mpi mine;
 
-    for (int i = 0; i < 2; i++) {
-        if (!installed_find(&libraries[i], paths[i]))
-            return error_set(err, "there is no %s; gpubind was built without MPI",
-                             libraries[i].installed);
-        if (strpbrk(paths[i], ": "))
-            return error_set(err, "%s cannot be preloaded, because of a blank or colon in its name",
-                             paths[i]);
-    }
-    read_mpi(paths[0], &mine);
+    if (!installed_find(&library, path))
+        return error_set(err, "there is no %s; gpubind was built without MPI", library.installed);
+    if (strpbrk(path, ": "))
+        return error_set(err, "%s cannot be preloaded, because of a blank or colon in its name",
+                         path);
+    read_mpi(path, &mine);
     return check_program(program, &mine, err);
 }
 
-static int preload(char paths[2][PATH_MAX], const char *mode, struct gpubind_error *err)
+/* An entry of a list as LD_PRELOAD has it. */
+static bool is_listed(const char *list, const char *entry)
+{
+    while (*list) {
+        const size_t length = strcspn(list, ": ");
+
+        if (length == strlen(entry) && strncmp(list, entry, length) == 0)
+            return true;
+        list += length;
+        list += strspn(list, ": ");
+    }
+    return false;
+}
+
+static int preload(const char *path, const char *mode, struct gpubind_error *err)
 {
     const char *others = getenv("LD_PRELOAD");
     struct text list = {0};
     int status;
 
-    if (!others || !strstr(others, paths[0]))
-        text_add(&list, "%s:%s%s", paths[0], paths[1], others && *others ? ":" : "");
+    if (!others || !is_listed(others, path))
+        text_add(&list, "%s%s", path, others && *others ? ":" : "");
     text_add(&list, "%s", others ? others : "");
     status = list.failed || setenv("LD_PRELOAD", list.bytes, 1) < 0 ||
                      setenv("GPUBIND_GPU_AWARE", mode, 1) < 0
@@ -143,16 +152,16 @@ static int preload(char paths[2][PATH_MAX], const char *mode, struct gpubind_err
 int gpu_aware_apply(enum gpu_aware mode, const char *program, struct text *outcome, bool *aside,
                     struct gpubind_error *err)
 {
-    char paths[2][PATH_MAX];
+    char path[PATH_MAX];
 
     *aside = false;
     if (mode == GPU_AWARE_NOT_GIVEN)
         return 0;
     if (mode == GPU_AWARE_OFF)
         return setenv("GPUBIND_GPU_AWARE", "off", 1) < 0 ? error_set(err, "out of memory") : 0;
-    if (find_libraries(program, paths, err) == 0) {
-        text_add(outcome, "GPU-aware: %s is preloaded\n", paths[0]);
-        return preload(paths, mode == GPU_AWARE_ON ? "on" : "auto", err);
+    if (find_library(program, path, err) == 0) {
+        text_add(outcome, "GPU-aware: %s is preloaded\n", path);
+        return preload(path, mode == GPU_AWARE_ON ? "on" : "auto", err);
     }
     if (mode == GPU_AWARE_ON)
         return -1;

@@ -1,0 +1,22 @@
+/* Rows between GPU and host memory, by the driver's copies of two dimensions. It needs no struct gpu;
+ * any thread may call it. */
+#ifndef GPUBIND_GPU_COPY_ROW_COPY_H
+#define GPUBIND_GPU_COPY_ROW_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/core/gpu_types.h"
+
+struct rows {
+    gpu_address gpu;
+    char *host;
+    size_t nbytes, n;                /* of a row; rows, at least 1 */
+    int64_t gpu_stride, host_stride; /* bytes from the start of a row to that of the next */
+};
+
+/* Queues them in the legacy stream of the current context. An enum gpu_result. */
+int rows_copy(const struct rows *rows, bool to_host);
+
+#endif
