@@ -121,6 +121,8 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
         return received(&staged, result, status, comm);                                     \
     }
 
+/* The status of MPICH 4.0 has no count here: all of the buffer is written, and what a shorter message
+ * leaves is what was there. */
 #define ISENDRECVS(name, COUNT)                                                                  \
     NEXT(name)                                                                                   \
     AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, \
@@ -134,7 +136,7 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \
         result = staged_begin(&b[1], recvbuf, recvcount, recvtype,                               \
-                              STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);                     \
+                              STAGED_READ | STAGED_WRITTEN | STAGED_LATER);                      \
         if (result != MPI_SUCCESS) {                                                             \
             staged_end(&b[0]);                                                                   \
             return call_refused(comm, result);                                                   \
@@ -144,20 +146,20 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
         return call_started(b, 2, result, *request, false, comm);                                \
     }
 
-#define IREPLACES(name, COUNT)                                                                 \
-    NEXT(name)                                                                                 \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,    \
-                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)        \
-    {                                                                                          \
-        struct staged staged;                                                                  \
-        int result = staged_begin(&staged, buf, count, type,                                   \
-                                  STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER); \
-                                                                                               \
-        if (result != MPI_SUCCESS)                                                             \
-            return call_refused(comm, result);                                                 \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,    \
-                        source, recvtag, comm, request);                                       \
-        return call_started(&staged, 1, result, *request, false, comm);                        \
+#define IREPLACES(name, COUNT)                                                              \
+    NEXT(name)                                                                              \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag, \
+                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)     \
+    {                                                                                       \
+        struct staged staged;                                                               \
+        int result = staged_begin(&staged, buf, count, type,                                \
+                                  STAGED_READ | STAGED_WRITTEN | STAGED_LATER);             \
+                                                                                            \
+        if (result != MPI_SUCCESS)                                                          \
+            return call_refused(comm, result);                                              \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag, \
+                        source, recvtag, comm, request);                                    \
+        return call_started(&staged, 1, result, *request, false, comm);                     \
     }
 
 /* A matched message has no communicator to call the error handler of. */
