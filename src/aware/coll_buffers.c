@@ -9,7 +9,7 @@
 
 static int is_inter(MPI_Comm comm)
 {
-    int inter;
+    int inter = 0;
 
     PMPI_Comm_test_inter(comm, &inter);
     return inter;
@@ -18,7 +18,7 @@ static int is_inter(MPI_Comm comm)
 /* The ranks on the other side of a collective call. */
 static int size_of(MPI_Comm comm)
 {
-    int size;
+    int size = 0;
 
     if (is_inter(comm))
         PMPI_Comm_remote_size(comm, &size);

@@ -2,11 +2,14 @@
 aware_tests = \
 	tests/aware/contract.t \
 	tests/aware/functions.t \
-	tests/aware/layouts.t
+	tests/aware/layouts.t \
+	tests/aware/mpi4py.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
 	tests/aware/functions.sh \
-	tests/aware/functions.tsv
+	tests/aware/functions.tsv \
+	tests/aware/gpu_arrays.py \
+	tests/aware/mpi4py_gpu.py
 
 # They are linked to the library where a user would preload it, so that sanitizers work.
 EXTRA_PROGRAMS += tests/aware/layouts

@@ -1,0 +1,58 @@
+#!/bin/sh
+# mpi4py's own test suite, with all arrays in GPU memory (simulated): point to point, requests,
+# collectives, neighbourhoods, intercommunicators. It and numpy come from PyPI.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+[ -n "$MPIRUN" ] || skip_all 'no MPI'
+[ -z "$SANITIZED" ] || skip_all 'Python has no sanitizers'
+release=4.1.2
+python=$tmp/venv/bin/python
+aware=$top_builddir/src/aware/.libs/libgpubind-aware.so
+sim=$top_builddir/tests/sim/.libs/libcudasim.so
+for file in "$aware" "$sim"; do
+    [ -e "$file" ] || skip_all "no ${file##*/}"
+done
+
+# The wheel of mpi4py has been built for all MPIs, and takes the one that it finds.
+pip() { bounded "$python" -m pip -q --disable-pip-version-check --timeout 10 --retries 1 "$@"; }
+python3 -m venv "$tmp/venv" >"$tmp/out" 2>&1 || skip_all 'no python3 with venv and pip'
+bounded "$python" -m pip --version >"$tmp/out" 2>&1 || skip_all 'no pip'
+run pip install --only-binary :all: numpy "mpi4py==$release"
+[ "$status" = 0 ] || skip_all "pip cannot install numpy and mpi4py $release: $(tail -n 1 "$tmp/err")"
+run pip download --no-deps --no-binary mpi4py -d "$tmp/source" "mpi4py==$release"
+[ "$status" = 0 ] || skip_all "pip cannot get the source of mpi4py: $(tail -n 1 "$tmp/err")"
+tar -xf "$tmp/source/mpi4py-$release.tar.gz" -C "$tmp" || skip_all 'no tar'
+
+mkdir "$tmp/lib"
+ln -s "$sim" "$tmp/lib/libcuda.so.1"
+# Debian's name of MPICH is not that of its ABI.
+mpich=$(ldd "$aware" | awk '$1 ~ /^libmpich[.]so/ { print $3 }')
+[ -z "$mpich" ] || ln -s "$mpich" "$tmp/lib/libmpi.so.12"
+
+# suite N MODULE...: no test of these fails on N ranks.
+suite() {
+    n=$1
+    shift
+    run mpi "$n" env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=$tmp$n" \
+        "LD_PRELOAD=$aware" "$python" "$top_srcdir/tests/aware/mpi4py_gpu.py" \
+        "$tmp/mpi4py-$release/test" "$@"
+    if [ "$status" = 0 ] && [ "$(grep -c '^rank .* 0 failed$' "$tmp/out")" = "$n" ]; then
+        ok "$n ranks"
+        diag "$(grep '^rank 0: ' "$tmp/out"); why it skips:
+$(sed -n 's/^skipped .*: //p' "$tmp/out" | sort | uniq -c)"
+    else
+        not_ok "$n ranks"
+        diag "$(grep -E '^(rank|ERROR|FAIL|AssertionError|[A-Za-z.]*Exception)' "$tmp/out" "$tmp/err" |
+            sort | uniq -c | head -n 40)"
+    fi
+}
+
+messages='test_p2p_buf test_p2p_buf_matched test_request'
+collectives='test_cco_buf test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf
+    test_cco_buf_inter test_cco_vec_inter test_cco_pr_buf test_cco_pr_vec test_cco_pr_ngh_buf'
+limit=100
+for ranks in 2 3; do
+    # shellcheck disable=SC2086 # lists of words
+    suite $ranks $messages $collectives
+done
+nothing_left 'nothing is left behind'
+done_testing

@@ -1,0 +1,31 @@
+"""Runs modules of mpi4py's test suite with arrays in GPU memory and with no others:
+mpi4py_gpu.py FOLDER MODULE..., where FOLDER is the suite's. The last line of each rank says what
+came of it. What the suite leaves out because MPI itself fails with GPU memory is not left out."""
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+folder, modules = sys.argv[1], sys.argv[2:]
+sys.path[:0] = [folder, os.path.dirname(os.path.abspath(__file__))]
+
+import gpu_arrays  # noqa: E402
+
+sys.modules["cupy"] = gpu_arrays
+
+import arrayimpl  # noqa: E402
+import mpiunittest  # noqa: E402
+from mpi4py import MPI  # noqa: E402
+
+mpiunittest.is_mpi_gpu = lambda predicate, array: False
+arrayimpl.ArrayBackends[:] = [arrayimpl.GPUArrayCuPy]
+
+suite = unittest.defaultTestLoader.loadTestsFromNames(modules)
+result = unittest.TextTestRunner(verbosity=int(os.environ.get("VERBOSITY", "0"))).run(suite)
+for test, why in result.skipped if MPI.COMM_WORLD.rank == 0 else []:
+    print(f"skipped {test.id()}: {why}")
+sys.stdout.write(f"rank {MPI.COMM_WORLD.rank}: {result.testsRun} run, {len(result.skipped)} skipped, "
+      f"{len(result.failures) + len(result.errors)} failed\n")
+sys.stdout.flush()
+if not result.wasSuccessful():
+    MPI.COMM_WORLD.Abort(1)
