@@ -1,5 +1,6 @@
 # libgpubind-aware: programs that pass GPU memory to MPI.
 aware_tests = \
+	tests/aware/collectives.t \
 	tests/aware/contract.t \
 	tests/aware/functions.t \
 	tests/aware/layouts.t \
@@ -36,3 +37,13 @@ tests_aware_contract_SOURCES = \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
 	tests/mpi/job.c tests/mpi/job.h
+
+EXTRA_PROGRAMS += tests/aware/collectives
+if HAVE_MPI
+check_DATA += tests/aware/collectives
+endif
+CLEANFILES += tests/aware/collectives
+tests_aware_collectives_CFLAGS = $(tests_aware_layouts_CFLAGS)
+tests_aware_collectives_LDFLAGS = -no-install
+tests_aware_collectives_LDADD = $(tests_aware_layouts_LDADD)
+tests_aware_collectives_SOURCES = tests/aware/collectives.c examples/device.h tests/tap.h
