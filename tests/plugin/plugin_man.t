@@ -104,7 +104,7 @@ unknown_options() {
     { flat "$1" | grep -oE '(^| )gpubind --[a-z-]+'; source_taken; not_taken | sed 's/^/--/'
       section "$1" ERRORS; section "$1" 'SPAWNED RANKS'
     } | grep -oE -- '--[a-z][a-z-]+' | sort -u | while read -r option; do
-        grep -qE -- " $option([ [=]|$)" "$tmp/help" || echo "gpubind has no $option"
+        grep -qE -- " $option( |\[|$)" "$tmp/help" || echo "gpubind has no $option"
     done
 }
 
