@@ -15,6 +15,7 @@ int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm)
             error = staged_write(&buffers[i], -1);
         staged_end(&buffers[i]);
     }
+    requests_sweep(false); /* this call may tell that a freed receive is complete */
     return error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
@@ -29,9 +30,8 @@ int call_started(struct staged *buffers, int n, int result, MPI_Request request,
         return result;
     if (result == MPI_SUCCESS) {
         result = requests_add(request, buffers, n, persistent);
-        if (result == MPI_SUCCESS)
-            return result;
-        call_refused(comm, result);
+        /* Out of memory: MPI still uses the buffers, which are never given back. */
+        return result == MPI_SUCCESS ? result : call_refused(comm, result);
     }
     for (int i = 0; i < n; i++)
         staged_end(&buffers[i]);

@@ -31,10 +31,8 @@ static bool is_root(const struct coll *coll)
 {
     int rank;
 
-    if (coll->root == MPI_ROOT || coll->root == MPI_PROC_NULL)
-        return coll->root == MPI_ROOT;
     if (is_inter(coll->comm))
-        return false;
+        return coll->root == MPI_ROOT;
     PMPI_Comm_rank(coll->comm, &rank);
     return rank == coll->root;
 }
@@ -42,13 +40,13 @@ static bool is_root(const struct coll *coll)
 /* In the group of the root of an intercommunicator, but not the root: it does nothing. */
 static bool is_aside(const struct coll *coll)
 {
-    return coll->root == MPI_PROC_NULL;
+    return coll->root == MPI_PROC_NULL && is_inter(coll->comm);
 }
 
 /* The root of an intercommunicator only sends, or only receives. */
 static bool is_lone_root(const struct coll *coll)
 {
-    return coll->root == MPI_ROOT;
+    return coll->root == MPI_ROOT && is_inter(coll->comm);
 }
 
 static void count_neighbours(MPI_Comm comm, int *in, int *out)

@@ -48,7 +48,7 @@
         return call_started(&staged, 1, result, *request, persistent, comm);                    \
     }
 
-/* The bytes that a message had. A receive that was cut off has filled its buffer. */
+/* Writes the bytes that the message had. */
 static int received(struct staged *staged, int result, const MPI_Status *status, MPI_Comm comm)
 {
     MPI_Count nbytes = -1;
@@ -59,6 +59,7 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
         error = staged_write(staged, nbytes == MPI_UNDEFINED ? -1 : nbytes);
     }
     staged_end(staged);
+    requests_sweep(false); /* the message may tell that a freed receive is complete */
     return error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
 

@@ -94,8 +94,11 @@ static int check_program(const char *program, const struct mpi *mine, struct gpu
 
     if (kind == ELF_STATIC)
         return error_set(err, "%s loads no shared objects; link it with -lgpubind-aware", program);
-    if (stat(program, &status) == 0 && status.st_mode & (S_ISUID | S_ISGID) && geteuid() != 0)
+    if (stat(program, &status) == 0 && ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
+                                        (status.st_mode & S_ISGID && status.st_gid != getegid())))
         return error_set(err, "%s is setuid; link it with -lgpubind-aware", program);
+    if (!mine->name[0]) /* an MPI that is not in the table */
+        return 0;
     if (!its.name[0])
         return check_launcher(mine, err);
     if (strcmp(its.name, mine->name) != 0)
@@ -110,7 +113,8 @@ static int find_library(const char *program, char path[PATH_MAX], struct gpubind
     struct mpi mine;
 
     if (!installed_find(&library, path))
-        return error_set(err, "there is no %s; gpubind was built without MPI", library.installed);
+        return error_set(err, "there is no %s, which is built where there is an MPI",
+                         library.installed);
     if (strpbrk(path, ": "))
         return error_set(err, "%s cannot be preloaded, because of a blank or colon in its name",
                          path);
