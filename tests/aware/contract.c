@@ -237,6 +237,31 @@ static void test_requests(void)
     job_result();
 }
 
+/* The second message tells that the first one is here. */
+static void test_freed(void)
+{
+    const int next = (job.rank + 1) % job.size, last = (job.rank + job.size - 1) % job.size;
+    struct buffer in, out;
+    MPI_Request request;
+    int token = 0;
+
+    job_test("requests that are freed at once");
+    need_filled(&out, MEMORY_DEVICE, 1000, (uint64_t)job.rank + 30);
+    need_buffer(&in, MEMORY_DEVICE, 5000);
+    MPI_Irecv(in.at, 5000, MPI_BYTE, last, TAG, job.plain, &request);
+    MPI_Request_free(&request);
+    is_int(request == MPI_REQUEST_NULL, 1, "the handle of a freed request");
+    MPI_Isend(out.at, 1000, MPI_BYTE, next, TAG, job.plain, &request);
+    MPI_Request_free(&request);
+    MPI_Sendrecv(&job.rank, 1, MPI_INT, next, TAG, &token, 1, MPI_INT, last, TAG, job.plain,
+                 MPI_STATUS_IGNORE);
+    is_int(token, last, "the second message");
+    received(&in, 1000, (uint64_t)last + 30, "a freed receive");
+    buffer_clear(&in);
+    buffer_clear(&out);
+    job_result();
+}
+
 int main(void)
 {
     job_start(MPI_THREAD_SINGLE);
@@ -247,5 +272,6 @@ int main(void)
     test_errors();
     test_pairs();
     test_requests();
+    test_freed();
     return job_end();
 }
