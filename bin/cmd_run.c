@@ -169,6 +169,8 @@ int cmd_run(const struct options *given)
     char *directives;
     size_t size;
 
+    if (!status && gpu_aware_check(options.gpu_aware, program, &err) < 0)
+        status = EXIT_OWN;
     if (status)
         return cmd_fail(&options, &err, status);
     if (run.plugin == PLUGIN_KEPT && !options.report && !options.verbose && !options.mps)

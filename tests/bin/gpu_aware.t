@@ -90,6 +90,14 @@ for kind in -static -static-pie; do
         skip "$kind" 'the compiler cannot'
     fi
 done
+if [ -x "$tmp/static-static" ]; then
+    # shellcheck disable=SC2086 # words
+    run mpi 2 gpubind $on_gpus --gpu-aware=on "$tmp/static-static"
+    is 'two ranks: one sentence' "$status $(grep -c 'loads no shared objects' "$tmp/err")" '125 1'
+    # shellcheck disable=SC2086
+    run mpi 2 gpubind $on_gpus --gpu-aware "$tmp/static-static"
+    is '... and one notice' "$status $(grep -c 'GPU-aware steps aside' "$tmp/err")" '0 1'
+fi
 mine=$(objdump -p "$aware" 2>/dev/null | sed -n 's/^ *NEEDED *\(libmpi[a-z]*\.so\.[0-9]*\)$/\1/p')
 if [ -n "$mine" ]; then
     echo 'int MPI_Init;' >"$tmp/mpi.c"

@@ -153,6 +153,13 @@ static int preload(const char *path, const char *mode, struct gpubind_error *err
     return status;
 }
 
+int gpu_aware_check(enum gpu_aware mode, const char *program, struct gpubind_error *err)
+{
+    char path[PATH_MAX];
+
+    return mode == GPU_AWARE_ON ? find_library(program, path, err) : 0;
+}
+
 int gpu_aware_apply(enum gpu_aware mode, const char *program, struct text *outcome, bool *aside,
                     struct gpubind_error *err)
 {

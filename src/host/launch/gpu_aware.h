@@ -9,6 +9,9 @@
 
 enum gpu_aware { GPU_AWARE_NOT_GIVEN = -1, GPU_AWARE_OFF, GPU_AWARE_AUTO, GPU_AWARE_ON };
 
+/* -1 with a sentence where gpu_aware_apply would fail. */
+int gpu_aware_check(enum gpu_aware mode, const char *program, struct gpubind_error *err);
+
 /* Sets LD_PRELOAD and GPUBIND_GPU_AWARE of this process, which is about to become the program at
  * that path ("": not known). Where the library cannot help (it is not installed, is built for
  * another MPI, the program loads no shared objects), GPU_AWARE_ON fails with a sentence, and
