@@ -115,17 +115,21 @@ int cmd_fail(const struct options *options, const struct gpubind_error *err, int
     return status;
 }
 
-/* Once a node, unless it is asked why. */
+/* What is said once a node goes to notes, unless it is asked why. */
 static int apply_gpu_aware(const struct options *options, const char *program, struct text *notes,
                            struct gpubind_error *err)
 {
-    const char *local = getenv("GPUBIND_LOCAL_RANK");
+    const char *local = getenv("GPUBIND_LOCAL_RANK"), *role = getenv("GPUBIND_ROLE");
+    const bool says = options->verbose || !local || strcmp(local, "0") == 0;
     struct text outcome = {0};
-    bool aside;
-    int status = gpu_aware_apply(options->gpu_aware, program, &outcome, &aside, err);
+    bool aside = false;
+    int status = 0;
 
-    if (outcome.bytes &&
-        (options->verbose || ((aside || options->report) && (!local || strcmp(local, "0") == 0))))
+    if (options->gpu_aware == GPU_AWARE_AUTO && role && strcmp(role, role_name(ROLE_GPU)) != 0)
+        text_add(&outcome, "GPU-aware steps aside: this rank has no GPU\n");
+    else
+        status = gpu_aware_apply(options->gpu_aware, program, &outcome, &aside, err);
+    if (outcome.bytes && says && (aside || options->report || options->verbose))
         text_add(notes, "%s", outcome.bytes);
     text_clear(&outcome);
     return status;

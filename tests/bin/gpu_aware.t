@@ -55,12 +55,17 @@ is 'not all ranks have it' "$status" 0
 gpu_aware '--gpu-aware --report' true
 is '--report says so, once' "$(grep -c '^gpubind: GPU-aware: .*/libgpubind-aware.so.0 is preloaded$' "$tmp/err")" 1
 
+gpu_aware '--gpu-aware --report --master 0,1' sh -c 'echo "<$LD_PRELOAD>"'
+is 'ranks without a GPU: nothing is preloaded' "$(sort -u "$tmp/out")" '<>'
+is '... and --report says so' "$(grep aware "$tmp/err")" 'gpubind: GPU-aware steps aside: this rank has no GPU'
+
 # What the program gets.
-environment() { bounded gpubind --quiet --launcher none "$@" sh -c 'echo "$GPUBIND_GPU_AWARE $LD_PRELOAD"'; }
+# shellcheck disable=SC2086 # words
+environment() { bounded gpubind --quiet --launcher none $on_gpus "$@" sh -c 'echo "$GPUBIND_GPU_AWARE $LD_PRELOAD"'; }
 preloaded=$(environment --gpu-aware)
 is 'the library' "$(echo "${preloaded#* }" | sed 's|.*/||')" libgpubind-aware.so.0
 is 'before others' "$(LD_PRELOAD=libdl.so.2 environment --gpu-aware)" "$preloaded:libdl.so.2"
-is 'not twice' "$(environment --gpu-aware gpubind --quiet --launcher none --gpu-aware)" "$preloaded"
+is 'not twice' "$(environment --gpu-aware gpubind --quiet --launcher none $on_gpus --gpu-aware)" "$preloaded"
 is 'on' "$(environment --gpu-aware=on | sed 's/ .*//')" on
 is 'off' "$(environment --gpu-aware=off)" 'off '
 is 'not asked for' "$(environment)" ' '
@@ -75,10 +80,10 @@ done
 aside() {
     name=$1 reason=$2
     shift 2
-    run bounded "$@" gpubind --launcher none --gpu-aware "$program"
+    run bounded "$@" gpubind --launcher none $on_gpus --gpu-aware "$program"
     is "$name: a notice, and it runs" "$status $(grep -i aware "$tmp/err")" \
         "0 gpubind: GPU-aware steps aside: $reason"
-    run bounded "$@" gpubind --launcher none --gpu-aware=on "$program"
+    run bounded "$@" gpubind --launcher none $on_gpus --gpu-aware=on "$program"
     is "$name: an error" "$status $(grep -i aware "$tmp/err")" "125 gpubind: $reason"
 }
 echo 'int main(void) { return 0; }' >"$tmp/other.c"
