@@ -1,12 +1,12 @@
 """Runs modules of mpi4py's test suite with arrays in GPU memory and with no others:
-mpi4py_gpu.py FOLDER MODULE..., where FOLDER is the suite's. The last line of each rank says what
-came of it. What the suite leaves out because MPI itself fails with GPU memory is not left out."""
+mpi4py_gpu.py FOLDER RESULT MODULE..., where FOLDER is the suite's. What came of it is in the file
+RESULT.N of rank N. What the suite leaves out because MPI itself fails with GPU memory is not left out."""
 import os
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
-folder, modules = sys.argv[1], sys.argv[2:]
+folder, outcome, modules = sys.argv[1], sys.argv[2], sys.argv[3:]
 sys.path[:0] = [folder, os.path.dirname(os.path.abspath(__file__))]
 
 import gpu_arrays  # noqa: E402
@@ -22,10 +22,10 @@ arrayimpl.ArrayBackends[:] = [arrayimpl.GPUArrayCuPy]
 
 suite = unittest.defaultTestLoader.loadTestsFromNames(modules)
 result = unittest.TextTestRunner(verbosity=int(os.environ.get("VERBOSITY", "0"))).run(suite)
-for test, why in result.skipped if MPI.COMM_WORLD.rank == 0 else []:
-    print(f"skipped {test.id()}: {why}")
-sys.stdout.write(f"rank {MPI.COMM_WORLD.rank}: {result.testsRun} run, {len(result.skipped)} skipped, "
-      f"{len(result.failures) + len(result.errors)} failed\n")
-sys.stdout.flush()
+with open(f"{outcome}.{MPI.COMM_WORLD.rank}", "w", encoding="utf-8") as file:
+    for test, why in result.skipped:
+        file.write(f"skipped {test.id()}: {why}\n")
+    file.write(f"{result.testsRun} run, {len(result.skipped)} skipped, "
+               f"{len(result.failures) + len(result.errors)} failed\n")
 if not result.wasSuccessful():
     MPI.COMM_WORLD.Abort(1)
