@@ -1,11 +1,13 @@
 #include "aware/gpu_buffer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "aware/next.h"
@@ -74,10 +76,45 @@ bool gpu_is_in_use(void)
     return !is_behind && aware_is_on() && driver_is_there();
 }
 
+static enum pointer_kind kind_of(const void *buf)
+{
+    if (!gpu_is_in_use() || !buf || is_on_stack(buf) || is_in_heap(buf))
+        return POINTER_HOST;
+    return pointer_kind(buf);
+}
+
 bool buffer_is_on_gpu(const void *buf)
 {
-    return gpu_is_in_use() && buf && !is_on_stack(buf) && !is_in_heap(buf) &&
-           pointer_is_device(buf);
+    return kind_of(buf) == POINTER_DEVICE;
+}
+
+#define PAGE 4096
+#define PAGES 256 /* that were found readable, by their numbers */
+
+/* A system call that reads a signal set, and then refuses what it is to do with it. */
+static bool is_readable(const void *buf)
+{
+    static _Atomic uintptr_t readable[PAGES];
+    const uintptr_t page = (uintptr_t)buf / PAGE;
+
+    if (atomic_load_explicit(&readable[page % PAGES], memory_order_relaxed) == page)
+        return true;
+    if (syscall(SYS_rt_sigprocmask, ~0, (uintptr_t)buf & ~(uintptr_t)7, NULL, 8) < 0 &&
+        errno == EFAULT)
+        return false;
+    atomic_store_explicit(&readable[page % PAGES], page, memory_order_relaxed);
+    return true;
+}
+
+/* What lies in the first or the last page is no memory, but a constant of MPI. */
+static bool is_constant(const void *buf)
+{
+    return (uintptr_t)buf < PAGE || (uintptr_t)buf >= -(uintptr_t)PAGE;
+}
+
+bool buffer_is_lost(const void *buf)
+{
+    return !is_constant(buf) && kind_of(buf) == POINTER_UNKNOWN && !is_readable(buf);
 }
 
 /* ---- copies */

@@ -12,6 +12,8 @@
 bool gpu_is_in_use(void);
 /* Never makes a context. Managed and page-locked memory is host memory: MPI can access it. */
 bool buffer_is_on_gpu(const void *buf);
+/* Neither: nobody can read it. It was GPU memory and is freed, or belongs to another process. */
+bool buffer_is_lost(const void *buf);
 
 /* In the order of the legacy stream of the memory's context, as cudaMemcpy. 0, or -1 with a
  * sentence on stderr. */

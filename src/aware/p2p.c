@@ -1,6 +1,8 @@
 /* Point to point. */
 #include "aware/calls.h"
 
+#define NOBODY(rank) ((rank) == MPI_PROC_NULL ? STAGED_NOBODY : 0)
+
 /* name, the type of its count */
 #define SENDS(name, COUNT)                                                                     \
     NEXT(name)                                                                                 \
@@ -8,7 +10,8 @@
                           MPI_Comm comm)                                                       \
     {                                                                                          \
         struct staged staged;                                                                  \
-        int result = staged_begin(&staged, buf, count, type, STAGED_READ | STAGED_DENSE);      \
+        int result = staged_begin(&staged, buf, count, type,                                   \
+                                  STAGED_READ | STAGED_DENSE | NOBODY(dest));                  \
                                                                                                \
         if (result != MPI_SUCCESS)                                                             \
             return call_refused(comm, result);                                                 \
@@ -23,7 +26,7 @@
     {                                                                                         \
         struct staged staged;                                                                 \
         int result = staged_begin(&staged, buf, count, type,                                  \
-                                  STAGED_READ | STAGED_DENSE | STAGED_LATER);                 \
+                                  STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);  \
                                                                                               \
         if (result != MPI_SUCCESS)                                                            \
             return call_refused(comm, result);                                                \
@@ -32,20 +35,20 @@
         return call_started(&staged, 1, result, *request, persistent, comm);                  \
     }
 
-#define IRECVS(name, COUNT, persistent)                                                         \
-    NEXT(name)                                                                                  \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,       \
-                          MPI_Comm comm, MPI_Request *request)                                  \
-    {                                                                                           \
-        struct staged staged;                                                                   \
-        int result = staged_begin(&staged, buf, count, type,                                    \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_LATER);                \
-                                                                                                \
-        if (result != MPI_SUCCESS)                                                              \
-            return call_refused(comm, result);                                                  \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, source, tag, comm, \
-                        request);                                                               \
-        return call_started(&staged, 1, result, *request, persistent, comm);                    \
+#define IRECVS(name, COUNT, persistent)                                                           \
+    NEXT(name)                                                                                    \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,         \
+                          MPI_Comm comm, MPI_Request *request)                                    \
+    {                                                                                             \
+        struct staged staged;                                                                     \
+        int result = staged_begin(&staged, buf, count, type,                                      \
+                                  STAGED_WRITTEN | STAGED_DENSE | NOBODY(source) | STAGED_LATER); \
+                                                                                                  \
+        if (result != MPI_SUCCESS)                                                                \
+            return call_refused(comm, result);                                                    \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, source, tag, comm,   \
+                        request);                                                                 \
+        return call_started(&staged, 1, result, *request, persistent, comm);                      \
     }
 
 /* Writes the bytes that the message had. */
@@ -70,7 +73,8 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
     {                                                                                           \
         struct staged staged;                                                                   \
         MPI_Status own = {0};                                                                   \
-        int result = staged_begin(&staged, buf, count, type, STAGED_WRITTEN | STAGED_DENSE);    \
+        int result = staged_begin(&staged, buf, count, type,                                    \
+                                  STAGED_WRITTEN | STAGED_DENSE | NOBODY(source));              \
                                                                                                 \
         if (result != MPI_SUCCESS)                                                              \
             return call_refused(comm, result);                                                  \
@@ -80,28 +84,30 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
         return received(&staged, result, status, comm);                                         \
     }
 
-#define SENDRECVS(name, COUNT)                                                                     \
-    NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest,   \
-                          int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,      \
-                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)              \
-    {                                                                                              \
-        struct staged out, in;                                                                     \
-        MPI_Status own = {0};                                                                      \
-        int result = staged_begin(&out, sendbuf, sendcount, sendtype, STAGED_READ | STAGED_DENSE); \
-                                                                                                   \
-        if (result != MPI_SUCCESS)                                                                 \
-            return call_refused(comm, result);                                                     \
-        result = staged_begin(&in, recvbuf, recvcount, recvtype, STAGED_WRITTEN | STAGED_DENSE);   \
-        if (result != MPI_SUCCESS) {                                                               \
-            staged_end(&out);                                                                      \
-            return call_refused(comm, result);                                                     \
-        }                                                                                          \
-        status = in.staged && status == MPI_STATUS_IGNORE ? &own : status;                         \
-        result = BEHIND(name, out.host, (COUNT)out.count, out.type, dest, sendtag, in.host,        \
-                        (COUNT)in.count, in.type, source, recvtag, comm, status);                  \
-        staged_end(&out);                                                                          \
-        return received(&in, result, status, comm);                                                \
+#define SENDRECVS(name, COUNT)                                                                   \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, \
+                          int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,    \
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)            \
+    {                                                                                            \
+        struct staged out, in;                                                                   \
+        MPI_Status own = {0};                                                                    \
+        int result = staged_begin(&out, sendbuf, sendcount, sendtype,                            \
+                                  STAGED_READ | STAGED_DENSE | NOBODY(dest));                    \
+                                                                                                 \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        result = staged_begin(&in, recvbuf, recvcount, recvtype,                                 \
+                              STAGED_WRITTEN | STAGED_DENSE | NOBODY(source));                   \
+        if (result != MPI_SUCCESS) {                                                             \
+            staged_end(&out);                                                                    \
+            return call_refused(comm, result);                                                   \
+        }                                                                                        \
+        status = in.staged && status == MPI_STATUS_IGNORE ? &own : status;                       \
+        result = BEHIND(name, out.host, (COUNT)out.count, out.type, dest, sendtag, in.host,      \
+                        (COUNT)in.count, in.type, source, recvtag, comm, status);                \
+        staged_end(&out);                                                                        \
+        return received(&in, result, status, comm);                                              \
     }
 
 #define REPLACES(name, COUNT)                                                               \
@@ -132,7 +138,7 @@ static int received(struct staged *staged, int result, const MPI_Status *status,
     {                                                                                            \
         struct staged b[2];                                                                      \
         int result = staged_begin(&b[0], sendbuf, sendcount, sendtype,                           \
-                                  STAGED_READ | STAGED_DENSE | STAGED_LATER);                    \
+                                  STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);     \
                                                                                                  \
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \

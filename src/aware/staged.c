@@ -1,6 +1,7 @@
 #include "aware/staged.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,28 +46,46 @@ static bool is_wrong(MPI_Count count, MPI_Datatype type)
     return count < 0 || type == MPI_DATATYPE_NULL;
 }
 
-/* A buffer is one piece of memory, but may begin outside of it; MPI_BOTTOM's parts say where they
- * are. */
-static bool is_on_gpu(const char *user, int nparts, const struct staged_part *parts)
+static bool is_any_wrong(int nparts, const struct staged_part *parts)
 {
-    if (nparts == 0 || !gpu_is_in_use())
-        return false;
     for (int i = 0; i < nparts; i++)
         if (is_wrong(parts[i].count, parts[i].type))
-            return false;
-    if (buffer_is_on_gpu(user))
-        return true;
+            return true;
+    return false;
+}
+
+/* MPI_BOTTOM's parts say where they are. */
+static bool is_any_on_gpu(const char *user, int nparts, const struct staged_part *parts)
+{
     for (int i = 0; i < nparts; i++) {
         const struct typed typed = typed_of(user, &parts[i]);
 
-        if (parts[i].count == 0)
-            continue;
-        if (user == (const char *)MPI_BOTTOM
-                ? typed_is_on_gpu(&typed)
-                : buffer_is_on_gpu(address_at(user, span_of(&parts[i]).low)))
+        if (parts[i].count > 0 && typed_is_on_gpu(&typed))
             return true;
     }
     return false;
+}
+
+/* A byte of a buffer, which is one piece of memory, but may begin outside of it. NULL: it has none.
+ */
+static const char *byte_of(const char *user, int nparts, const struct staged_part *parts)
+{
+    for (int i = 0; i < nparts; i++) {
+        const struct span span = span_of(&parts[i]);
+
+        if (span.high > span.low)
+            return address_at(user, span.low);
+    }
+    return NULL;
+}
+
+static int refuse_lost(const void *user)
+{
+    fprintf(stderr,
+            "gpubind: the buffer at %p of an MPI call is not memory of this process (GPU memory "
+            "that was freed?)\n",
+            user);
+    return MPI_ERR_BUFFER;
 }
 
 static bool is_predefined(MPI_Datatype type)
@@ -190,13 +209,22 @@ static int begin(struct staged *staged, int nparts, const struct staged_part *pa
 int staged_begin_parts(struct staged *staged, const void *user, int nparts,
                        const struct staged_part *parts, unsigned use)
 {
+    const char *byte;
+
     staged_pass(staged, user);
     staged->use = use;
     if (nparts == 1) {
         staged->count = parts->count;
         staged->type = parts->type;
     }
-    return is_on_gpu(user, nparts, parts) ? begin(staged, nparts, parts) : MPI_SUCCESS;
+    if (use & STAGED_NOBODY || !gpu_is_in_use() || is_any_wrong(nparts, parts))
+        return MPI_SUCCESS;
+    if (user == MPI_BOTTOM)
+        return is_any_on_gpu(user, nparts, parts) ? begin(staged, nparts, parts) : MPI_SUCCESS;
+    byte = byte_of(user, nparts, parts);
+    if (byte && buffer_is_on_gpu(byte))
+        return begin(staged, nparts, parts);
+    return byte && buffer_is_lost(byte) ? refuse_lost(user) : MPI_SUCCESS;
 }
 
 int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_Datatype type,
@@ -210,7 +238,8 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
     staged_pass(staged, user);
     staged->count = count;
     staged->type = type;
-    return MPI_SUCCESS;
+    return count > 0 && !(use & STAGED_NOBODY) && buffer_is_lost(user) ? refuse_lost(user)
+                                                                       : MPI_SUCCESS;
 }
 
 /* Its first nbytes. */

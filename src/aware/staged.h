@@ -13,6 +13,7 @@ enum staged_use {
     STAGED_READ = 1,    /* MPI reads it: copied to the host before the call */
     STAGED_WRITTEN = 2, /* MPI writes to it: copied to the GPU when the call has completed */
     STAGED_DENSE = 4,   /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
+    STAGED_NOBODY = 16, /* MPI_PROC_NULL: the buffer has no meaning */
     STAGED_LATER = 8    /* the call ends after the function has returned, and the application may
                            free the type in between */
 };

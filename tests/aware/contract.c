@@ -138,6 +138,27 @@ static int class_of(int result)
 }
 
 /* Each ends in the error class that host memory ends in. */
+/* Memory of its own, so that nothing near it stays. */
+static void use_freed_memory(void)
+{
+    struct buffer buffer;
+    char *freed;
+
+    if (!gpu_count)
+        return;
+    need_buffer(&buffer, MEMORY_DEVICE, 8 << 20);
+    freed = buffer.at;
+    buffer_clear(&buffer);
+    job_at("memory that was freed");
+    is_int(class_of(MPI_Send(freed, 8, MPI_BYTE, job.rank, TAG, MPI_COMM_WORLD)), MPI_ERR_BUFFER,
+           "MPI_Send");
+    is_int(class_of(MPI_Recv(freed, 8, MPI_BYTE, job.rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE)),
+           MPI_ERR_BUFFER, "MPI_Recv");
+    is_int(class_of(MPI_Bcast(freed, 8, MPI_BYTE, 0, MPI_COMM_WORLD)), MPI_ERR_BUFFER, "MPI_Bcast");
+    is_int(MPI_Send(freed, 8, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD), MPI_SUCCESS,
+           "MPI_Send to nobody");
+}
+
 static void test_errors(void)
 {
     struct buffer buffer;
@@ -169,6 +190,7 @@ static void test_errors(void)
         is_int(class_of(MPI_Pack(buffer.at, 8, MPI_BYTE, out, 8, &packed, MPI_COMM_WORLD)),
                MPI_ERR_BUFFER, "MPI_Pack");
     buffer_clear(&buffer);
+    use_freed_memory();
     job_result();
 }
 

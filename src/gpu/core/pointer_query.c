@@ -5,15 +5,17 @@
 
 #include "gpu/core/driver.h"
 
-bool pointer_is_device(const void *pointer)
+enum pointer_kind pointer_kind(const void *pointer)
 {
     int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED};
     unsigned type = 0, managed = 0;
     void *values[] = {&type, &managed};
 
-    return gpu_driver()->cuPointerGetAttributes(2, attributes, values,
-                                                (gpu_address)(uintptr_t)pointer) == GPU_OK &&
-           type == CUDA_MEMORY_DEVICE && !managed;
+    if (gpu_driver()->cuPointerGetAttributes(2, attributes, values,
+                                             (gpu_address)(uintptr_t)pointer) != GPU_OK ||
+        (type == 0 && !managed))
+        return POINTER_UNKNOWN;
+    return type == CUDA_MEMORY_DEVICE && !managed ? POINTER_DEVICE : POINTER_HOST;
 }
 
 gpu_context pointer_context(const void *pointer)
@@ -27,7 +29,7 @@ gpu_context pointer_context(const void *pointer)
             GPU_OK ||
         context)
         return context;
-    if (!pointer_is_device(pointer))
+    if (pointer_kind(pointer) != POINTER_DEVICE)
         return NULL;
     if (cuda->cuCtxGetCurrent(&context) == GPU_OK && context &&
         cuda->cuCtxGetDevice(&current) == GPU_OK && current == ordinal)

@@ -3,13 +3,16 @@
 #ifndef GPUBIND_GPU_CORE_POINTER_QUERY_H
 #define GPUBIND_GPU_CORE_POINTER_QUERY_H
 
-#include <stdbool.h>
-
 #include "gpu/core/gpu_types.h"
 
-/* It is memory of a GPU, which the host cannot access: not managed, and not page-locked. Asks the
- * driver, which takes 0.1 us; gpu_driver is not NULL. */
-bool pointer_is_device(const void *pointer);
+enum pointer_kind {
+    POINTER_UNKNOWN, /* the driver knows nothing of it: plain host memory, or no memory at all */
+    POINTER_HOST,    /* managed or page-locked: the host can access it */
+    POINTER_DEVICE   /* memory of a GPU that the host cannot access */
+};
+
+/* Asks the driver, which takes 0.1 us; gpu_driver is not NULL. */
+enum pointer_kind pointer_kind(const void *pointer);
 /* The context that GPU memory belongs to. Memory of a pool has none: then the current context if it
  * is of that device, else the device's primary one, which is retained for good. NULL: it is no GPU
  * memory. */
