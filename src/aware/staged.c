@@ -7,6 +7,7 @@
 
 #include "aware/gpu_buffer.h"
 #include "aware/typed.h"
+#include "mpi/datatype/type_contents.h"
 
 /* From the first byte of a part to behind its last, as displacements in the buffer. */
 struct span {
@@ -88,26 +89,18 @@ static int refuse_lost(const void *user)
     return MPI_ERR_BUFFER;
 }
 
-static bool is_predefined(MPI_Datatype type)
-{
-    int integers, addresses, types, combiner;
-
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
-}
-
 /* The parts outlive the call, and so must their types. */
 static void keep_types(struct staged *staged)
 {
     for (int i = 0; i < staged->nparts; i++)
-        if (!is_predefined(staged->parts[i].type))
+        if (!type_is_basic(staged->parts[i].type))
             PMPI_Type_dup(staged->parts[i].type, &staged->parts[i].type);
 }
 
 static void free_types(struct staged *staged)
 {
     for (int i = 0; i < staged->nparts; i++)
-        if (!is_predefined(staged->parts[i].type))
+        if (!type_is_basic(staged->parts[i].type))
             PMPI_Type_free(&staged->parts[i].type);
 }
 
@@ -233,7 +226,7 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
     const struct staged_part part = {0, count, type};
 
     if (gpu_is_in_use() && !is_wrong(count, type) &&
-        (user == MPI_BOTTOM || buffer_is_on_gpu(user) || (count > 0 && !is_predefined(type))))
+        (user == MPI_BOTTOM || buffer_is_on_gpu(user) || (count > 0 && !type_is_basic(type))))
         return staged_begin_parts(staged, user, 1, &part, use);
     staged_pass(staged, user);
     staged->count = count;
@@ -254,7 +247,7 @@ static int write_part(const struct staged *staged, const struct staged_part *par
         return typed_unpack(&typed, staged->block.at, nbytes);
     /* The first bytes of a type need not be the first ones in memory. */
     if (bytes_of(part) != span.high - span.low ||
-        (nbytes < bytes_of(part) && !is_predefined(part->type)))
+        (nbytes < bytes_of(part) && !type_is_basic(part->type)))
         return typed_write(&typed, address_at(staged->host, part->displacement), nbytes);
     return buffer_to_gpu(address_at(staged->user, span.low), address_at(staged->host, span.low),
                          (size_t)nbytes) < 0

@@ -220,6 +220,40 @@ static void from_the_end(void)
     MPI_Type_free(&type);
 }
 
+#if MPI_VERSION >= 4
+/* The same elements, three of each ten, a hundred times. */
+static void large_counts(void)
+{
+    MPI_Count lengths[100], places[100], bytes[100];
+    const MPI_Count sizes[] = {100, 10}, parts[] = {100, 3}, starts[] = {0, 0};
+    MPI_Datatype types[8], doubles[100];
+
+    for (int i = 0; i < 100; i++) {
+        lengths[i] = 3;
+        places[i] = 10 * i;
+        bytes[i] = 80 * i;
+        doubles[i] = MPI_DOUBLE;
+    }
+    MPI_Type_vector_c(100, 3, 10, MPI_DOUBLE, &types[0]);
+    MPI_Type_create_hvector_c(100, 3, 80, MPI_DOUBLE, &types[1]);
+    MPI_Type_indexed_c(100, lengths, places, MPI_DOUBLE, &types[2]);
+    MPI_Type_create_hindexed_c(100, lengths, bytes, MPI_DOUBLE, &types[3]);
+    MPI_Type_create_indexed_block_c(100, 3, places, MPI_DOUBLE, &types[4]);
+    MPI_Type_create_hindexed_block_c(100, 3, bytes, MPI_DOUBLE, &types[5]);
+    MPI_Type_create_struct_c(100, lengths, bytes, doubles, &types[6]);
+    MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &types[7]);
+    for (int i = 0; i < 8; i++) {
+        MPI_Type_commit(&types[i]);
+        fill();
+        MPI_Sendrecv(out, 1, types[i], to, 0, in, 1, types[i], from, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        want_columns(300);
+        MPI_Type_free(&types[i]);
+    }
+    result("types that were made with large counts");
+}
+#endif
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -239,6 +273,9 @@ int main(int argc, char **argv)
     mixed(true);
     broadcast();
     from_the_end();
+#if MPI_VERSION >= 4
+    large_counts();
+#endif
     device_free(in);
     device_free(out);
     MPI_Finalize();

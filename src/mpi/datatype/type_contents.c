@@ -1,21 +1,29 @@
 /* Reads the constructor of a derived datatype. */
 #include "mpi/datatype/type_contents.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "mpi/datatype/type_cache.h"
 
-static bool is_named(MPI_Datatype type)
+static int combiner_of(MPI_Datatype type)
 {
-    int integers, addresses, types, combiner;
+    int combiner;
+#if MPI_VERSION >= 4
+    MPI_Count integers, addresses, counts, types;
+
+    PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
+#else
+    int integers, addresses, types;
 
     PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
+#endif
+    return combiner;
 }
 
 bool type_is_basic(MPI_Datatype type)
 {
-    return is_named(type) || type_number(type) >= 0;
+    return combiner_of(type) == MPI_COMBINER_NAMED || type_number(type) >= 0;
 }
 
 static void free_arrays(struct type_contents *c)
@@ -25,16 +33,105 @@ static void free_arrays(struct type_contents *c)
     free(c->types);
 }
 
-bool type_contents_get(MPI_Datatype type, struct type_contents *c)
+static bool allocate(struct type_contents *c)
 {
-    PMPI_Type_get_envelope(type, &c->nintegers, &c->naddresses, &c->ntypes, &c->combiner);
     c->integers = calloc((size_t)c->nintegers + 1, sizeof *c->integers);
     c->addresses = calloc((size_t)c->naddresses + 1, sizeof *c->addresses);
     c->types = calloc((size_t)c->ntypes + 1, sizeof(MPI_Datatype));
-    if (!c->integers || !c->addresses || !c->types) {
-        free_arrays(c);
-        return false;
+    if (c->integers && c->addresses && c->types)
+        return true;
+    free_arrays(c);
+    return false;
+}
+
+#if MPI_VERSION >= 4
+/* Integers that stand before the large counts of a type, in the order without large counts. */
+static int before_counts(int combiner)
+{
+    return combiner == MPI_COMBINER_SUBARRAY ? 1 : combiner == MPI_COMBINER_DARRAY ? 3 : 0;
+}
+
+/* How many of the last large counts are addresses in that order. */
+static int addresses_in(int combiner, const MPI_Count *counts)
+{
+    switch (combiner) {
+    case MPI_COMBINER_HVECTOR:
+        return 1;
+    case MPI_COMBINER_RESIZED:
+        return 2;
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+    case MPI_COMBINER_STRUCT:
+        return (int)counts[0];
+    default:
+        return 0;
     }
+}
+
+/* The contents of a type that was made with large counts (MPI 4.0, 5.1.13), as those of one that was
+ * not. integers and counts: ncounts is not 0. false: a count is too large, or out of memory. */
+static bool narrow(struct type_contents *c, const int *integers, int nintegers,
+                   const MPI_Count *counts, int ncounts)
+{
+    const int before = before_counts(c->combiner);
+    int n = 0;
+
+    c->naddresses = addresses_in(c->combiner, counts);
+    c->nintegers = nintegers + ncounts - c->naddresses;
+    if (!allocate(c))
+        return false;
+    for (int i = 0; i < before; i++)
+        c->integers[n++] = integers[i];
+    for (int i = 0; i < ncounts - c->naddresses; i++) {
+        if (counts[i] > INT_MAX || counts[i] < INT_MIN) {
+            free_arrays(c);
+            return false;
+        }
+        c->integers[n++] = (int)counts[i];
+    }
+    for (int i = before; i < nintegers; i++)
+        c->integers[n++] = integers[i];
+    for (int i = 0; i < c->naddresses; i++)
+        c->addresses[i] = (MPI_Aint)counts[ncounts - c->naddresses + i];
+    return true;
+}
+
+static bool get_large(MPI_Datatype type, MPI_Count nintegers, MPI_Count ncounts,
+                      struct type_contents *c)
+{
+    int *integers = calloc((size_t)nintegers + 1, sizeof *integers);
+    MPI_Count *counts = calloc((size_t)ncounts + 1, sizeof *counts);
+    MPI_Datatype *types = calloc((size_t)c->ntypes + 1, sizeof(MPI_Datatype));
+    MPI_Aint none;
+    bool good = integers && counts && types;
+
+    if (good) {
+        PMPI_Type_get_contents_c(type, nintegers, 0, ncounts, c->ntypes, integers, &none, counts,
+                                 types);
+        good = narrow(c, integers, (int)nintegers, counts, (int)ncounts);
+    }
+    for (int i = 0; i < c->ntypes && good; i++)
+        c->types[i] = types[i];
+    free(integers);
+    free(counts);
+    free(types);
+    return good;
+}
+#endif
+
+bool type_contents_get(MPI_Datatype type, struct type_contents *c)
+{
+#if MPI_VERSION >= 4
+    MPI_Count integers, addresses, counts, types;
+
+    PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &c->combiner);
+    c->ntypes = (int)types;
+    if (counts > 0)
+        return get_large(type, integers, counts, c);
+#endif
+    PMPI_Type_get_envelope(type, &c->nintegers, &c->naddresses, &c->ntypes, &c->combiner);
+    if (!allocate(c))
+        return false;
     PMPI_Type_get_contents(type, c->nintegers, c->naddresses, c->ntypes, c->integers, c->addresses,
                            c->types);
     return true;
@@ -43,9 +140,8 @@ bool type_contents_get(MPI_Datatype type, struct type_contents *c)
 /* MPI does not let those of MPI_Type_create_f90_* be freed. */
 static bool may_be_freed(MPI_Datatype type)
 {
-    int integers, addresses, types, combiner;
+    const int combiner = combiner_of(type);
 
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     return combiner != MPI_COMBINER_F90_REAL && combiner != MPI_COMBINER_F90_COMPLEX &&
            combiner != MPI_COMBINER_F90_INTEGER && !type_is_basic(type);
 }

@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-struct type_contents { /* as MPI_Type_get_contents gives them */
+struct type_contents { /* as MPI_Type_get_contents gives them, also of types with large counts */
     int nintegers, naddresses, ntypes, combiner;
     int *integers;
     MPI_Aint *addresses;

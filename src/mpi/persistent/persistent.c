@@ -7,6 +7,7 @@
 #include "mpi/core/progress.h"
 #include "mpi/datatype/flat_type.h"
 #include "mpi/datatype/pack.h"
+#include "mpi/datatype/type_contents.h"
 #include "mpi/message/message.h"
 #include "mpi/persistent/exchange_streams.h"
 
@@ -18,11 +19,8 @@ static struct channel *freed_active; /* until their starts have completed */
 /* The application may free the datatype at once: keeps a duplicate. */
 static int keep_type(struct channel *channel, MPI_Datatype type)
 {
-    int integers, addresses, types, combiner;
-
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     channel->type = type;
-    if (combiner == MPI_COMBINER_NAMED)
+    if (type_is_basic(type))
         return MPI_SUCCESS;
     channel->owns_type = PMPI_Type_dup(type, &channel->type) == MPI_SUCCESS;
     return channel->owns_type ? MPI_SUCCESS : MPI_ERR_TYPE;
