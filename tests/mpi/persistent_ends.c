@@ -235,20 +235,23 @@ static size_t heap(void)
     return info.uordblks + info.hblkhd;
 }
 
+/* MPI may grow a list of its own once, so two of three parts must not both take more. */
 static void flat(int nstarts)
 {
     gpubind_request requests[2];
-    size_t before = 0;
+    size_t after[3] = {0};
 
     job_test("%d starts take no memory", nstarts);
     init_both(requests, 5, MPI_COMM_WORLD);
-    for (int i = 0; i < nstarts; i++) {
-        if (i == nstarts / 2)
-            before = heap();
-        succeeds(gpubind_startall(2, requests), "startall");
-        succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
+    for (int part = 0; part < 3; part++) {
+        for (int i = 0; i < nstarts / 3; i++) {
+            succeeds(gpubind_startall(2, requests), "startall");
+            succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
+        }
+        after[part] = heap();
     }
-    expect(heap() < before + 65536, "%zu bytes became %zu", before, heap());
+    expect(after[1] < after[0] + 16384 || after[2] < after[1] + 16384,
+           "%zu bytes became %zu and %zu", after[0], after[1], after[2]);
     free_both(requests);
     job_result();
 }
