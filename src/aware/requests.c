@@ -33,25 +33,50 @@ static unsigned list_of(MPI_Request request)
     return (unsigned)(value >> 4 ^ value >> 12 ^ value) & (TABLE - 1);
 }
 
+static struct staged_request *find(MPI_Request handle)
+{
+    struct staged_request *request = table[list_of(handle)].first;
+
+    while (request && request->request != handle)
+        request = request->next;
+    return request;
+}
+
+static bool is_empty(void)
+{
+    return atomic_load_explicit(&nrequests, memory_order_relaxed) == 0 || is_behind;
+}
+
 struct staged_request *requests_find(MPI_Request handle)
 {
     struct staged_request *request;
 
-    if (atomic_load_explicit(&nrequests, memory_order_relaxed) == 0 || is_behind)
+    if (is_empty())
         return NULL;
     pthread_mutex_lock(&lock);
-    request = table[list_of(handle)].first;
-    while (request && request->request != handle)
-        request = request->next;
+    request = find(handle);
     pthread_mutex_unlock(&lock);
     return request;
 }
 
-static void forget(struct staged_request *request)
+struct staged_request *requests_take(MPI_Request handle)
+{
+    struct staged_request *request;
+
+    if (is_empty())
+        return NULL;
+    pthread_mutex_lock(&lock);
+    request = find(handle);
+    if (request)
+        QUEUE_REMOVE(&table[list_of(handle)], request, next);
+    pthread_mutex_unlock(&lock);
+    return request;
+}
+
+void requests_put_back(struct staged_request *request)
 {
     pthread_mutex_lock(&lock);
-    QUEUE_REMOVE(&table[list_of(request->request)], request, next);
-    atomic_fetch_sub(&nrequests, 1);
+    QUEUE_PUSH_FRONT(&table[list_of(request->request)], request, next);
     pthread_mutex_unlock(&lock);
 }
 
@@ -60,6 +85,7 @@ static void end(struct staged_request *request)
     for (int i = 0; i < request->n; i++)
         staged_end(&request->buffers[i]);
     free(request);
+    atomic_fetch_sub(&nrequests, 1);
 }
 
 int requests_start(struct staged_request *request)
@@ -130,42 +156,38 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
         if (buffers[i].parts == &buffers[i].part)
             request->buffers[i].parts = &request->buffers[i].part;
     }
-    if (!persistent && is_complete_at_once(request)) {
-        end(request);
-        return MPI_SUCCESS;
-    }
-    /* In front of another with this handle, which MPI has freed, and which another thread is about
-     * to end. */
-    pthread_mutex_lock(&lock);
-    QUEUE_PUSH_FRONT(&table[list_of(handle)], request, next);
     atomic_fetch_add(&nrequests, 1);
-    pthread_mutex_unlock(&lock);
+    if (!persistent && is_complete_at_once(request))
+        end(request);
+    else
+        requests_put_back(request);
     return MPI_SUCCESS;
 }
 
-int requests_complete(struct staged_request *request, const MPI_Status *status, bool ended)
+int requests_complete(struct staged_request *request, const MPI_Status *status)
 {
-    int result;
+    int result = MPI_SUCCESS;
 
-    if (!request || !request->active)
+    if (!request)
         return MPI_SUCCESS;
-    result = write(request, status);
-    if (!ended)
-        return result;
+    if (request->active)
+        result = write(request, status);
     request->active = false;
-    if (!request->persistent) {
-        forget(request);
+    if (request->persistent)
+        requests_put_back(request);
+    else
         end(request);
-    }
     return result;
+}
+
+int requests_see_complete(struct staged_request *request, const MPI_Status *status)
+{
+    return request && request->active ? write(request, status) : MPI_SUCCESS;
 }
 
 bool requests_free(struct staged_request *request)
 {
-    const bool active = request->active;
-
-    forget(request);
-    if (!active) {
+    if (!request->active) {
         end(request);
         return false;
     }

@@ -16,20 +16,20 @@ static int ended(int result, int error)
 NEXT(MPI_Wait)
 AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    struct staged_request *staged = requests_find(*request);
+    struct staged_request *staged = requests_take(*request);
     MPI_Status own = {0};
     int result;
 
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Wait, request, status);
-    return ended(result, requests_complete(staged, status, true));
+    return ended(result, requests_complete(staged, status));
 }
 
 NEXT(MPI_Test)
 AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    struct staged_request *staged = requests_find(*request);
+    struct staged_request *staged = requests_take(*request);
     MPI_Status own = {0};
     int result;
 
@@ -37,8 +37,11 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
     result = BEHIND(MPI_Test, request, flag, status);
-    return *flag || result != MPI_SUCCESS ? ended(result, requests_complete(staged, status, true))
-                                          : result;
+    if (*flag || result != MPI_SUCCESS)
+        return ended(result, requests_complete(staged, status));
+    if (staged)
+        requests_put_back(staged);
+    return result;
 }
 
 NEXT(MPI_Request_get_status)
@@ -51,13 +54,13 @@ AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
     result = BEHIND(MPI_Request_get_status, request, flag, status);
-    return *flag ? ended(result, requests_complete(staged, status, false)) : result;
+    return *flag ? ended(result, requests_see_complete(staged, status)) : result;
 }
 
 NEXT(MPI_Request_free)
 AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
 {
-    struct staged_request *staged = requests_find(*request);
+    struct staged_request *staged = requests_take(*request);
 
     if (staged && requests_free(staged)) {
         *request = MPI_REQUEST_NULL;
@@ -118,7 +121,7 @@ static bool several_begin(struct several *several, int n, const MPI_Request *req
 {
     const bool many = n > FEW;
 
-    several->n = n;
+    several->n = 0;
     several->staged = many ? malloc((size_t)n * sizeof(void *)) : several->few;
     several->own = many && statuses == MPI_STATUSES_IGNORE ? malloc((size_t)n * sizeof *statuses)
                                                            : several->few_statuses;
@@ -126,12 +129,26 @@ static bool several_begin(struct several *several, int n, const MPI_Request *req
     if (!several->staged || !several->own)
         return false;
     for (int i = 0; i < n; i++)
-        several->staged[i] = requests_find(requests[i]);
+        several->staged[i] = requests_take(requests[i]);
+    several->n = n;
     return true;
 }
 
+/* Request i is complete. */
+static int several_complete(struct several *several, int i, const MPI_Status *status)
+{
+    struct staged_request *request = several->staged[i];
+
+    several->staged[i] = NULL;
+    return requests_complete(request, status);
+}
+
+/* Puts those back that are not complete. */
 static void several_end(struct several *several)
 {
+    for (int i = 0; i < several->n; i++)
+        if (several->staged[i])
+            requests_put_back(several->staged[i]);
     if (several->staged != several->few)
         free(several->staged);
     if (several->own != several->few_statuses)
@@ -139,7 +156,7 @@ static void several_end(struct several *several)
 }
 
 /* All n have ended, or those whose status says so. */
-static int complete_all(const struct several *several, int result)
+static int complete_all(struct several *several, int result)
 {
     int error = MPI_SUCCESS;
 
@@ -148,7 +165,7 @@ static int complete_all(const struct several *several, int result)
 
         if (result == MPI_ERR_IN_STATUS && several->statuses[i].MPI_ERROR == MPI_ERR_PENDING)
             continue;
-        worse = requests_complete(several->staged[i], &several->statuses[i], true);
+        worse = several_complete(several, i, &several->statuses[i]);
         error = error == MPI_SUCCESS ? worse : error;
     }
     return ended(result, error);
@@ -202,7 +219,7 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
         *which = MPI_UNDEFINED;
         result = BEHIND(MPI_Waitany, n, requests, which, status);
         if (*which != MPI_UNDEFINED)
-            result = ended(result, requests_complete(several.staged[*which], status, true));
+            result = ended(result, several_complete(&several, *which, status));
     }
     several_end(&several);
     return result;
@@ -224,31 +241,31 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
         *flag = 0;
         result = BEHIND(MPI_Testany, n, requests, which, flag, status);
         if (*which != MPI_UNDEFINED && (*flag || result != MPI_SUCCESS))
-            result = ended(result, requests_complete(several.staged[*which], status, true));
+            result = ended(result, several_complete(&several, *which, status));
     }
     several_end(&several);
     return result;
 }
 
-#define SOME(name)                                                                     \
-    NEXT(name)                                                                         \
-    AWARE_PUBLIC int name(int n, MPI_Request requests[], int *nended, int which[],     \
-                          MPI_Status statuses[])                                       \
-    {                                                                                  \
-        struct several several;                                                        \
-        int result = MPI_ERR_NO_MEM;                                                   \
-                                                                                       \
-        if (!is_any_staged(n, requests))                                               \
-            return BEHIND(name, n, requests, nended, which, statuses);                 \
-        if (several_begin(&several, n, requests, statuses)) {                          \
-            *nended = MPI_UNDEFINED;                                                   \
-            result = BEHIND(name, n, requests, nended, which, several.statuses);       \
-            for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)              \
-                result = ended(result, requests_complete(several.staged[which[i]],     \
-                                                         &several.statuses[i], true)); \
-        }                                                                              \
-        several_end(&several);                                                         \
-        return result;                                                                 \
+#define SOME(name)                                                                          \
+    NEXT(name)                                                                              \
+    AWARE_PUBLIC int name(int n, MPI_Request requests[], int *nended, int which[],          \
+                          MPI_Status statuses[])                                            \
+    {                                                                                       \
+        struct several several;                                                             \
+        int result = MPI_ERR_NO_MEM;                                                        \
+                                                                                            \
+        if (!is_any_staged(n, requests))                                                    \
+            return BEHIND(name, n, requests, nended, which, statuses);                      \
+        if (several_begin(&several, n, requests, statuses)) {                               \
+            *nended = MPI_UNDEFINED;                                                        \
+            result = BEHIND(name, n, requests, nended, which, several.statuses);            \
+            for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)                   \
+                result = ended(result,                                                      \
+                               several_complete(&several, which[i], &several.statuses[i])); \
+        }                                                                                   \
+        several_end(&several);                                                              \
+        return result;                                                                      \
     }
 SOME(MPI_Waitsome)
 SOME(MPI_Testsome)
