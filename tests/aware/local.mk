@@ -4,7 +4,8 @@ aware_tests = \
 	tests/aware/contract.t \
 	tests/aware/functions.t \
 	tests/aware/layouts.t \
-	tests/aware/mpi4py.t
+	tests/aware/mpi4py.t \
+	tests/aware/threads.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
 	tests/aware/functions.sh \
@@ -47,3 +48,13 @@ tests_aware_collectives_CFLAGS = $(tests_aware_layouts_CFLAGS)
 tests_aware_collectives_LDFLAGS = -no-install
 tests_aware_collectives_LDADD = $(tests_aware_layouts_LDADD)
 tests_aware_collectives_SOURCES = tests/aware/collectives.c examples/device.h tests/tap.h
+
+EXTRA_PROGRAMS += tests/aware/threads
+if HAVE_MPI
+check_DATA += tests/aware/threads
+endif
+CLEANFILES += tests/aware/threads
+tests_aware_threads_CFLAGS = $(tests_aware_layouts_CFLAGS) -pthread
+tests_aware_threads_LDFLAGS = -no-install
+tests_aware_threads_LDADD = $(tests_aware_layouts_LDADD)
+tests_aware_threads_SOURCES = tests/aware/threads.c examples/device.h tests/tap.h

@@ -16,7 +16,7 @@ limit=900 # a build, beside other tests
 unset MAKEFLAGS MFLAGS MAKELEVEL
 run bounded sh -c 'cd "$0" && "$1/configure" "CC=$2" "MPICC=$3" "MPIRUN=$4" &&
     make src/mpi/libgpubind.la src/aware/libgpubind-aware.la tests/sim/libcudasim.la \
-        tests/mpi/ranks tests/aware/layouts' \
+        tests/mpi/ranks tests/aware/layouts tests/aware/threads' \
     "$tmp/build" "$top_srcdir" "${CC:-cc}" "$mpicc" "$mpirun"
 if [ "$status" != 0 ]; then
     not_ok 'it builds with mpicc.mpich'
@@ -65,5 +65,7 @@ for setting in 'no peers' 'network threads'; do
 done
 program=$tmp/build/tests/aware/layouts
 on simulated 3 layouts
+program=$tmp/build/tests/aware/threads
+on simulated 2 threads
 nothing_left 'nothing is left behind'
 done_testing
