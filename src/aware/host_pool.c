@@ -15,15 +15,10 @@ struct unused { /* at its start */
     struct unused *next;
 };
 
-static size_t limit = (size_t)32 << 20;
+static const size_t limit = (size_t)32 << 20;
 static size_t nlocked; /* bytes that are page-locked, in use or not */
 static struct unused *unused[CLASSES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-void host_pool_limit(size_t nbytes)
-{
-    limit = nbytes;
-}
 
 static int class_of(size_t nbytes)
 {

@@ -5,16 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sets how many bytes may be page-locked, and kept for later calls; 32 MiB at first. */
-void host_pool_limit(size_t nbytes);
-
 struct host_block {
     void *at;
     size_t nbytes; /* of the block: at least what was asked for */
     bool locked;
 };
 
-/* At least nbytes of host memory, page-locked as far as the limit goes, for copies from and to that
+/* At least nbytes of host memory, page-locked as far as 32 MiB in all go, for copies from and to that
  * GPU memory. false: out of memory. */
 bool host_take(struct host_block *block, size_t nbytes, const void *gpu);
 void host_give(const struct host_block *block);
