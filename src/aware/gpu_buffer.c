@@ -112,9 +112,16 @@ static bool is_constant(const void *buf)
     return (uintptr_t)buf < PAGE || (uintptr_t)buf >= -(uintptr_t)PAGE;
 }
 
-bool buffer_is_lost(const void *buf)
+enum buffer_place buffer_place(const void *buf)
 {
-    return !is_constant(buf) && kind_of(buf) == POINTER_UNKNOWN && !is_readable(buf);
+    switch (kind_of(buf)) {
+    case POINTER_DEVICE:
+        return BUFFER_GPU;
+    case POINTER_UNKNOWN:
+        return is_constant(buf) || is_readable(buf) ? BUFFER_HOST : BUFFER_LOST;
+    default:
+        return BUFFER_HOST;
+    }
 }
 
 /* ---- copies */

@@ -10,10 +10,14 @@
 /* false as long as the process has not started CUDA, or with GPU-aware off, or behind a call of ours
  * (next.h): there are no GPU buffers. */
 bool gpu_is_in_use(void);
-/* Never makes a context. Managed and page-locked memory is host memory: MPI can access it. */
+enum buffer_place {
+    BUFFER_HOST, /* also managed and page-locked memory: MPI can access it */
+    BUFFER_GPU,
+    BUFFER_LOST /* nobody can read it: GPU memory that was freed, or another process's */
+};
+/* Never makes a context. */
+enum buffer_place buffer_place(const void *buf);
 bool buffer_is_on_gpu(const void *buf);
-/* Neither: nobody can read it. It was GPU memory and is freed, or belongs to another process. */
-bool buffer_is_lost(const void *buf);
 
 /* In the order of the legacy stream of the memory's context, as cudaMemcpy. 0, or -1 with a
  * sentence on stderr. */

@@ -199,6 +199,14 @@ static int begin(struct staged *staged, int nparts, const struct staged_part *pa
     return result;
 }
 
+static int begin_at(enum buffer_place place, struct staged *staged, int nparts,
+                    const struct staged_part *parts)
+{
+    if (place == BUFFER_GPU)
+        return begin(staged, nparts, parts);
+    return place == BUFFER_LOST ? refuse_lost(staged->user) : MPI_SUCCESS;
+}
+
 int staged_begin_parts(struct staged *staged, const void *user, int nparts,
                        const struct staged_part *parts, unsigned use)
 {
@@ -215,9 +223,7 @@ int staged_begin_parts(struct staged *staged, const void *user, int nparts,
     if (user == MPI_BOTTOM)
         return is_any_on_gpu(user, nparts, parts) ? begin(staged, nparts, parts) : MPI_SUCCESS;
     byte = byte_of(user, nparts, parts);
-    if (byte && buffer_is_on_gpu(byte))
-        return begin(staged, nparts, parts);
-    return byte && buffer_is_lost(byte) ? refuse_lost(user) : MPI_SUCCESS;
+    return begin_at(byte ? buffer_place(byte) : BUFFER_HOST, staged, nparts, parts);
 }
 
 int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_Datatype type,
@@ -225,14 +231,15 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
 {
     const struct staged_part part = {0, count, type};
 
-    if (gpu_is_in_use() && !is_wrong(count, type) &&
-        (user == MPI_BOTTOM || buffer_is_on_gpu(user) || (count > 0 && !type_is_basic(type))))
+    if (gpu_is_in_use() && (user == MPI_BOTTOM || (!is_wrong(count, type) && !type_is_basic(type))))
         return staged_begin_parts(staged, user, 1, &part, use);
     staged_pass(staged, user);
+    staged->use = use;
     staged->count = count;
     staged->type = type;
-    return count > 0 && !(use & STAGED_NOBODY) && buffer_is_lost(user) ? refuse_lost(user)
-                                                                       : MPI_SUCCESS;
+    if (use & STAGED_NOBODY || count <= 0 || is_wrong(count, type))
+        return MPI_SUCCESS;
+    return begin_at(buffer_place(user), staged, 1, &part);
 }
 
 /* Its first nbytes. */
