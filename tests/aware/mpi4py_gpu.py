@@ -1,6 +1,7 @@
 """Runs modules of mpi4py's test suite with arrays in GPU memory and with no others:
 mpi4py_gpu.py FOLDER RESULT MODULE..., where FOLDER is the suite's. What came of it is in the file
-RESULT.N of rank N. What the suite leaves out because MPI itself fails with GPU memory is not left out."""
+RESULT.N of rank N. What the suite leaves out because MPI itself fails with GPU memory is not left out.
+The arrays are CuPy's with GPUBIND_TEST_GPU=only, and of the simulated driver otherwise."""
 import os
 import sys
 import unittest
@@ -9,9 +10,10 @@ sys.dont_write_bytecode = True
 folder, outcome, modules = sys.argv[1], sys.argv[2], sys.argv[3:]
 sys.path[:0] = [folder, os.path.dirname(os.path.abspath(__file__))]
 
-import gpu_arrays  # noqa: E402
+if os.environ.get("GPUBIND_TEST_GPU") != "only":
+    import gpu_arrays
 
-sys.modules["cupy"] = gpu_arrays
+    sys.modules["cupy"] = gpu_arrays
 
 import arrayimpl  # noqa: E402
 import mpiunittest  # noqa: E402
