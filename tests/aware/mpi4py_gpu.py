@@ -17,10 +17,20 @@ if os.environ.get("GPUBIND_TEST_GPU") != "only":
 
 import arrayimpl  # noqa: E402
 import mpiunittest  # noqa: E402
+import numpy  # noqa: E402
 from mpi4py import MPI  # noqa: E402
 
+
+class Array(arrayimpl.GPUArrayCuPy):
+    """Takes -1 for arrays of unsigned numbers, which CuPy refuses since numpy 2."""
+
+    def __init__(self, arg, typecode, shape=None):
+        values = numpy.asarray(arg).astype(typecode)
+        super().__init__(values, typecode, values.shape if shape is None else shape)
+
+
 mpiunittest.is_mpi_gpu = lambda predicate, array: False
-arrayimpl.ArrayBackends[:] = [arrayimpl.GPUArrayCuPy]
+arrayimpl.ArrayBackends[:] = [Array]
 
 suite = unittest.defaultTestLoader.loadTestsFromNames(modules)
 result = unittest.TextTestRunner(verbosity=int(os.environ.get("VERBOSITY", "0"))).run(suite)
