@@ -10,10 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "aware/copy_stream.h"
 #include "aware/next.h"
 #include "aware/start.h"
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_context.h"
 #include "gpu/core/pointer_query.h"
+#include "gpu/core/sync_memops.h"
 
 /* ---- whose memory */
 
@@ -78,9 +81,15 @@ bool gpu_is_in_use(void)
 
 static enum pointer_kind kind_of(const void *buf)
 {
+    bool synchronous = true;
+    enum pointer_kind kind;
+
     if (!gpu_is_in_use() || !buf || is_on_stack(buf) || is_in_heap(buf))
         return POINTER_HOST;
-    return pointer_kind(buf);
+    kind = pointer_kind(buf, &synchronous);
+    if (kind == POINTER_DEVICE && !synchronous)
+        sync_memops_ensure(buf);
+    return kind;
 }
 
 bool buffer_is_on_gpu(const void *buf)
@@ -126,18 +135,21 @@ enum buffer_place buffer_place(const void *buf)
 
 /* ---- copies */
 
-bool buffer_enter(const void *gpu)
+bool buffer_enter(const void *gpu, struct entered *entered)
 {
-    const gpu_context context = pointer_context(gpu);
-
-    return context && gpu_context_push(context) == GPU_OK;
+    entered->context = pointer_context(gpu);
+    if (!entered->context || gpu_context_push(entered->context) != GPU_OK)
+        return false;
+    entered->capture = gpu_suspend_capture();
+    return true;
 }
 
-void buffer_leave(void)
+void buffer_leave(const struct entered *entered)
 {
-    gpu_context context;
+    gpu_context ours;
 
-    gpu_context_pop(&context);
+    gpu_resume_capture(entered->capture);
+    gpu_context_pop(&ours);
 }
 
 static int refuse(const void *gpu, int status)
@@ -157,25 +169,27 @@ static void *pointer_to(gpu_address address)
 int buffer_copy_rows(const struct rows *rows, bool to_host)
 {
     const void *gpu = pointer_to(rows->gpu);
+    struct entered entered;
     int status;
 
-    if (!buffer_enter(gpu)) {
+    if (!buffer_enter(gpu, &entered)) {
         fprintf(stderr, "gpubind: a buffer of an MPI call: there is no GPU memory at %p\n", gpu);
         return -1;
     }
-    status = rows_copy(rows, to_host);
-    buffer_leave();
+    status = rows_copy(rows, to_host, copy_stream(entered.context));
+    buffer_leave(&entered);
     return status == GPU_OK ? 0 : refuse(gpu, status);
 }
 
 int buffer_wait(gpu_address gpu)
 {
+    struct entered entered;
     int status;
 
-    if (!buffer_enter(pointer_to(gpu)))
+    if (!buffer_enter(pointer_to(gpu), &entered))
         return -1;
-    status = gpu_stream_synchronize(NULL);
-    buffer_leave();
+    status = gpu_stream_synchronize(copy_stream(entered.context));
+    buffer_leave(&entered);
     return status == GPU_OK ? 0 : refuse(pointer_to(gpu), status);
 }
 

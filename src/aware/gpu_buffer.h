@@ -15,12 +15,13 @@ enum buffer_place {
     BUFFER_GPU,
     BUFFER_LOST /* nobody can read it: GPU memory that was freed, or another process's */
 };
-/* Never makes a context. */
+/* Never makes a context. Synchronous copies of the application to GPU memory that was looked at are
+ * done when they return (sync_memops.h). */
 enum buffer_place buffer_place(const void *buf);
 bool buffer_is_on_gpu(const void *buf);
 
-/* In the order of the legacy stream of the memory's context, as cudaMemcpy. 0, or -1 with a
- * sentence on stderr. */
+/* After earlier work in the legacy stream of the memory's context (copy_stream.h), and done when they
+ * return. 0, or -1 with a sentence on stderr. */
 int buffer_to_host(void *host, const void *gpu, size_t nbytes);
 int buffer_to_gpu(void *gpu, const void *host, size_t nbytes);
 
@@ -29,8 +30,13 @@ int buffer_to_gpu(void *gpu, const void *host, size_t nbytes);
 int buffer_copy_rows(const struct rows *rows, bool to_host);
 int buffer_wait(gpu_address gpu);
 
-/* Makes the context of GPU memory current until buffer_leave; false: there is none. */
-bool buffer_enter(const void *gpu);
-void buffer_leave(void);
+/* In the context of GPU memory, and outside of captures of streams into graphs, until buffer_leave.
+ * false: there is no such memory. */
+struct entered {
+    gpu_context context;
+    int capture;
+};
+bool buffer_enter(const void *gpu, struct entered *entered);
+void buffer_leave(const struct entered *entered);
 
 #endif

@@ -32,12 +32,13 @@ static int class_of(size_t nbytes)
 static bool page_lock(void *at, size_t nbytes, const void *gpu)
 {
     static bool told;
+    struct entered entered;
     int status;
 
-    if (!buffer_enter(gpu))
+    if (!buffer_enter(gpu, &entered))
         return false;
     status = gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE);
-    buffer_leave();
+    buffer_leave(&entered);
     if (status != GPU_OK && !told) {
         told = true;
         fprintf(stderr, "gpubind: no page-locked memory could be had for the GPU buffers of MPI "

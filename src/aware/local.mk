@@ -26,6 +26,7 @@ src_aware_libgpubind_aware_la_SOURCES = \
 	src/aware/attached.c src/aware/attached.h \
 	src/aware/calls.c src/aware/calls.h \
 	src/aware/coll_buffers.c src/aware/coll_buffers.h \
+	src/aware/copy_stream.c src/aware/copy_stream.h \
 	$(aware_stand_ins) \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
 	src/aware/host_pool.c src/aware/host_pool.h \

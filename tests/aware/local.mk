@@ -5,6 +5,7 @@ aware_tests = \
 	tests/aware/functions.t \
 	tests/aware/layouts.t \
 	tests/aware/mpi4py.t \
+	tests/aware/order.t \
 	tests/aware/threads.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
@@ -35,6 +36,21 @@ tests_aware_contract_LDFLAGS = -no-install
 tests_aware_contract_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
 tests_aware_contract_SOURCES = \
 	tests/aware/contract.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c \
+	tests/mpi/job.c tests/mpi/job.h
+
+EXTRA_PROGRAMS += tests/aware/order
+if HAVE_MPI
+check_DATA += tests/aware/order
+endif
+CLEANFILES += tests/aware/order
+tests_aware_order_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_aware_order_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_aware_order_LDFLAGS = -no-install
+tests_aware_order_LDADD = $(tests_aware_contract_LDADD)
+tests_aware_order_SOURCES = \
+	tests/aware/order.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
 	tests/mpi/job.c tests/mpi/job.h

@@ -6,6 +6,9 @@
 
 #include "tests/sim/sim_api.h"
 
+/* cuda.h has it under the name without _ptds, where that is asked for. */
+CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr to, const void *from, size_t nbytes);
+
 #define SAME(name, ours, theirs) \
     _Static_assert((long long)(ours) == (long long)(theirs), name " is " #theirs)
 

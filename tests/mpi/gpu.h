@@ -25,6 +25,7 @@ struct vmm_properties;
     X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                                         \
     X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))                                   \
     X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))                                   \
+    X(cuMemcpyHtoD_v2_ptds, (cuda_address, const void *, size_t))                              \
     X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))                         \
     X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                                    \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                                   \

@@ -126,9 +126,9 @@ static bool is_left(const struct CUctx_st *context, cuda_address to, cuda_addres
                 : nbytes <= LEFT_MOST;
 }
 
-/* In the legacy stream; what went before is done in any case. */
-static int copy_and_wait(enum sim_call call, cuda_address to, enum side to_side, cuda_address from,
-                         enum side from_side, size_t nbytes)
+/* What went before is done in any case. */
+static int copy_and_wait(enum sim_call call, struct CUstream_st *handle, cuda_address to,
+                         enum side to_side, cuda_address from, enum side from_side, size_t nbytes)
 {
     int result = sim_enter(call);
     struct CUstream_st *stream;
@@ -136,30 +136,36 @@ static int copy_and_wait(enum sim_call call, cuda_address to, enum side to_side,
 
     if (result)
         return result;
-    result = stream_use(NULL, &stream);
+    result = stream_use(handle, &stream);
     if (!result && nbytes)
         result = queue_linear(call, to, to_side, from, from_side, nbytes, stream, &ticket);
     if (result || !nbytes)
         return sim_leave(result);
-    lock_take(true);
+    lock_take(stream->legacy);
     stream_wait(stream, is_left(stream->context, to, from, nbytes) ? ticket - 1 : ticket);
-    lock_give(true);
+    lock_give(stream->legacy);
     return sim_leave(stream_take_error(stream));
 }
 
 int cuMemcpyHtoD_v2(cuda_address to, const void *from, size_t nbytes)
 {
-    return copy_and_wait(CALL_cuMemcpyHtoD_v2, to, SIDE_DEVICE, (uintptr_t)from, SIDE_ANY, nbytes);
+    return copy_and_wait(CALL_cuMemcpyHtoD_v2, NULL, to, SIDE_DEVICE, (uintptr_t)from, SIDE_ANY, nbytes);
+}
+
+int cuMemcpyHtoD_v2_ptds(cuda_address to, const void *from, size_t nbytes)
+{
+    return copy_and_wait(CALL_cuMemcpyHtoD_v2_ptds, CUDA_PER_THREAD_STREAM, to, SIDE_DEVICE,
+                         (uintptr_t)from, SIDE_ANY, nbytes);
 }
 
 int cuMemcpyDtoH_v2(void *to, cuda_address from, size_t nbytes)
 {
-    return copy_and_wait(CALL_cuMemcpyDtoH_v2, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE, nbytes);
+    return copy_and_wait(CALL_cuMemcpyDtoH_v2, NULL, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE, nbytes);
 }
 
 int cuMemcpyDtoD_v2(cuda_address to, cuda_address from, size_t nbytes)
 {
-    return copy_and_wait(CALL_cuMemcpyDtoD_v2, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes);
+    return copy_and_wait(CALL_cuMemcpyDtoD_v2, NULL, to, SIDE_DEVICE, from, SIDE_DEVICE, nbytes);
 }
 
 int cuMemsetD8Async(cuda_address to, unsigned char value, size_t nbytes, struct CUstream_st *handle)

@@ -22,6 +22,7 @@ struct CUgraph_st;
     X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))              \
     X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                    \
     X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))              \
+    X(cuMemcpyHtoD_v2_ptds, (cuda_address, const void *, size_t))         \
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))               \
     X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))
 

@@ -1,13 +1,26 @@
 /* Calls about streams. */
 #include "tests/sim/sim.h"
 
+/* A blocking one for each thread; of a context at a time here. */
+static int per_thread_stream(struct CUstream_st **stream)
+{
+    static __thread struct CUstream_st *mine;
+    struct CUctx_st *context;
+    const int result = context_current(&context);
+
+    if (!result && (!mine || mine->context != context))
+        mine = stream_new(context, true, false);
+    *stream = mine;
+    return result;
+}
+
 int stream_find(struct CUstream_st *handle, struct CUstream_st **stream)
 {
     struct CUctx_st *context;
     int result;
 
-    if (handle == (struct CUstream_st *)2) /* one for each thread: not here */
-        return SIM_INVALID_HANDLE;
+    if (handle == CUDA_PER_THREAD_STREAM)
+        return per_thread_stream(stream);
     *stream = handle;
     if (handle && handle != CUDA_LEGACY_STREAM && !handle->context->alive)
         return SIM_CONTEXT_DESTROYED;

@@ -16,7 +16,7 @@ struct rows {
     int64_t gpu_stride, host_stride; /* bytes from the start of a row to that of the next */
 };
 
-/* Queues them in the legacy stream of the current context. An enum gpu_result. */
-int rows_copy(const struct rows *rows, bool to_host);
+/* Queues them in a stream of the current context. An enum gpu_result. */
+int rows_copy(const struct rows *rows, bool to_host, gpu_stream stream);
 
 #endif

@@ -5,16 +5,18 @@
 
 #include "gpu/core/driver.h"
 
-enum pointer_kind pointer_kind(const void *pointer)
+enum pointer_kind pointer_kind(const void *pointer, bool *synchronous)
 {
-    int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED};
-    unsigned type = 0, managed = 0;
-    void *values[] = {&type, &managed};
+    int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED,
+                        CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_SYNC_MEMOPS};
+    unsigned type = 0, managed = 0, ipc_capable = 0, set = 0;
+    void *values[] = {&type, &managed, &ipc_capable, &set};
 
-    if (gpu_driver()->cuPointerGetAttributes(2, attributes, values,
+    if (gpu_driver()->cuPointerGetAttributes(4, attributes, values,
                                              (gpu_address)(uintptr_t)pointer) != GPU_OK ||
         (type == 0 && !managed))
         return POINTER_UNKNOWN;
+    *synchronous = ipc_capable & set & 0xff;
     return type == CUDA_MEMORY_DEVICE && !managed ? POINTER_DEVICE : POINTER_HOST;
 }
 
@@ -24,12 +26,13 @@ gpu_context pointer_context(const void *pointer)
     int attributes[] = {CUDA_POINTER_CONTEXT, CUDA_POINTER_ORDINAL}, ordinal = 0, current;
     gpu_context context = NULL;
     void *values[] = {&context, &ordinal};
+    bool synchronous;
 
     if (cuda->cuPointerGetAttributes(2, attributes, values, (gpu_address)(uintptr_t)pointer) !=
             GPU_OK ||
         context)
         return context;
-    if (pointer_kind(pointer) != POINTER_DEVICE)
+    if (pointer_kind(pointer, &synchronous) != POINTER_DEVICE)
         return NULL;
     if (cuda->cuCtxGetCurrent(&context) == GPU_OK && context &&
         cuda->cuCtxGetDevice(&current) == GPU_OK && current == ordinal)

@@ -3,6 +3,8 @@
 #ifndef GPUBIND_GPU_CORE_POINTER_QUERY_H
 #define GPUBIND_GPU_CORE_POINTER_QUERY_H
 
+#include <stdbool.h>
+
 #include "gpu/core/gpu_types.h"
 
 enum pointer_kind {
@@ -11,8 +13,9 @@ enum pointer_kind {
     POINTER_DEVICE   /* memory of a GPU that the host cannot access */
 };
 
-/* Asks the driver, which takes 0.1 us; gpu_driver is not NULL. */
-enum pointer_kind pointer_kind(const void *pointer);
+/* Asks the driver, which takes 0.1 us; gpu_driver is not NULL. *synchronous, of POINTER_DEVICE: what
+ * sync_memops.h is about is set for its allocation. */
+enum pointer_kind pointer_kind(const void *pointer, bool *synchronous);
 /* The context that GPU memory belongs to. Memory of a pool has none: then the current context if it
  * is of that device, else the device's primary one, which is retained for good. NULL: it is no GPU
  * memory. */

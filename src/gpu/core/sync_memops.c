@@ -2,31 +2,42 @@
 
 #include <time.h>
 
+#include "gpu/core/pointer_query.h"
+
 /* A copy of 64 KiB, the most that a call leaves behind, takes microseconds. */
 #define SETTLED_WITHIN 0.1 /* seconds */
 #define SETTLED_WHILE_GUARDED 1e-3
 
-static bool enable_for_allocation(const struct memory *memory)
+/* Of cuMemAlloc. */
+static bool enable_for_allocation(gpu_address start)
 {
     unsigned on = 1;
 
-    return memory->ipc_capable && gpu_driver()->cuPointerSetAttribute &&
-           gpu_driver()->cuPointerSetAttribute(&on, CUDA_POINTER_SYNC_MEMOPS, memory->start) ==
-               GPU_OK;
+    return gpu_driver()->cuPointerSetAttribute &&
+           gpu_driver()->cuPointerSetAttribute(&on, CUDA_POINTER_SYNC_MEMOPS, start) == GPU_OK;
 }
 
-/* The call waits for all streams of the context, so that it may have to be made later. */
-static void enable_for_context(struct gpu *gpu)
+/* The current one. The call waits for all its streams, so that it may have to be made later. */
+static bool enable_for_context(bool may_wait)
 {
     const struct cuda_driver *cuda = gpu_driver();
     unsigned flags = 0;
+
+    if (!cuda->cuCtxSetFlags || !cuda->cuCtxGetFlags || cuda->cuCtxGetFlags(&flags) != GPU_OK)
+        return false;
+    if (flags & CUDA_CONTEXT_SYNC_MEMOPS)
+        return true;
+    return may_wait && cuda->cuCtxSetFlags(flags | CUDA_CONTEXT_SYNC_MEMOPS) == GPU_OK;
+}
+
+static void enable_for_gpu(struct gpu *gpu)
+{
     bool entered;
 
-    if (gpu->synchronous || !cuda->cuCtxSetFlags || !cuda->cuCtxGetFlags || !gpu_may_wait())
+    if (gpu->synchronous || !gpu_may_wait())
         return;
     entered = gpu_enter(gpu);
-    gpu->synchronous = cuda->cuCtxGetFlags(&flags) == GPU_OK &&
-                       cuda->cuCtxSetFlags(flags | CUDA_CONTEXT_SYNC_MEMOPS) == GPU_OK;
+    gpu->synchronous = enable_for_context(true);
     gpu_leave(entered);
 }
 
@@ -34,8 +45,8 @@ bool sync_memops_enable(const struct memory *memory)
 {
     if (!memory->gpu || memory->synchronous)
         return false;
-    if (!enable_for_allocation(memory))
-        enable_for_context(memory->gpu);
+    if (!memory->ipc_capable || !enable_for_allocation(memory->start))
+        enable_for_gpu(memory->gpu);
     return true;
 }
 
@@ -53,4 +64,39 @@ void sync_memops_settle(const struct memory *memory)
 
     while (!gpu_is_idle(memory->gpu) && !gpu_is_capturing(memory->gpu) && clock_now() < until)
         ;
+}
+
+/* ---- without a struct gpu */
+
+enum work { NO_WORK, WORK, CAPTURED };
+
+/* Of the legacy and blocking streams of the current context. */
+static enum work legacy_work(void)
+{
+    int capturing = 0;
+    const int status = gpu_driver()->cuStreamIsCapturing(GPU_LEGACY_STREAM, &capturing);
+
+    if (status == GPU_CAPTURE_IMPLICIT || capturing)
+        return CAPTURED;
+    return gpu_driver()->cuStreamQuery(GPU_LEGACY_STREAM) == GPU_NOT_READY ? WORK : NO_WORK;
+}
+
+void sync_memops_ensure(const void *pointer)
+{
+    int attributes[] = {CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_START};
+    unsigned ipc_capable = 0;
+    gpu_address start = 0;
+    void *values[] = {&ipc_capable, &start};
+    const gpu_context context = pointer_context(pointer);
+    const double until = clock_now() + SETTLED_WITHIN;
+    gpu_context ours;
+
+    if (!context || gpu_driver()->cuCtxPushCurrent_v2(context) != GPU_OK)
+        return;
+    gpu_driver()->cuPointerGetAttributes(2, attributes, values, (gpu_address)(uintptr_t)pointer);
+    if (!(ipc_capable & 0xff) || !enable_for_allocation(start))
+        enable_for_context(legacy_work() == NO_WORK);
+    while (legacy_work() == WORK && clock_now() < until)
+        ;
+    gpu_driver()->cuCtxPopCurrent_v2(&ours);
 }

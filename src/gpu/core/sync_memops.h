@@ -18,4 +18,8 @@ bool sync_memops_enable(const struct memory *memory);
 /* Waits for those, for a short time: the stream may itself wait for the library. */
 void sync_memops_settle(const struct memory *memory);
 
+/* Both, of the allocation that GPU memory lies in, without a struct gpu; any thread may call it. To be
+ * called for memory that pointer_kind says to be not synchronous. */
+void sync_memops_ensure(const void *pointer);
+
 #endif

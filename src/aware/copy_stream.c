@@ -1,0 +1,75 @@
+#include "aware/copy_stream.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/core/gpu_calls.h"
+
+struct context_stream {
+    struct context_stream *next;
+    gpu_context context;
+    unsigned long long id; /* of the context: one that was destroyed may have had its address */
+    gpu_stream stream;
+};
+
+static struct context_stream *streams;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned flags(void)
+{
+    const char *order = getenv("GPUBIND_ORDER");
+
+    return order && strcmp(order, "0") == 0 ? GPU_STREAM_NON_BLOCKING : 0;
+}
+
+static struct context_stream *find(gpu_context context)
+{
+    struct context_stream *found = streams;
+
+    while (found && found->context != context)
+        found = found->next;
+    return found;
+}
+
+static struct context_stream *add(gpu_context context)
+{
+    struct context_stream *added = calloc(1, sizeof *added);
+
+    if (added) {
+        added->next = streams;
+        added->context = context;
+        streams = added;
+    }
+    return added;
+}
+
+/* The lock is held. */
+static gpu_stream find_or_make(gpu_context context, unsigned long long id)
+{
+    struct context_stream *found = find(context);
+
+    if (found && found->id == id && found->stream)
+        return found->stream;
+    if (!found)
+        found = add(context);
+    if (!found)
+        return NULL;
+    found->id = id;
+    if (gpu_stream_create(&found->stream, flags()) != GPU_OK)
+        found->stream = NULL;
+    return found->stream;
+}
+
+gpu_stream copy_stream(gpu_context context)
+{
+    unsigned long long id = 0; /* drivers before CUDA 12 give contexts no numbers */
+    gpu_stream stream;
+
+    if (gpu_context_id && gpu_context_id(context, &id) != GPU_OK)
+        id = 0;
+    pthread_mutex_lock(&lock);
+    stream = find_or_make(context, id);
+    pthread_mutex_unlock(&lock);
+    return stream;
+}
