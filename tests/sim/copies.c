@@ -149,7 +149,8 @@ static int copy_and_wait(enum sim_call call, struct CUstream_st *handle, cuda_ad
 
 int cuMemcpyHtoD_v2(cuda_address to, const void *from, size_t nbytes)
 {
-    return copy_and_wait(CALL_cuMemcpyHtoD_v2, NULL, to, SIDE_DEVICE, (uintptr_t)from, SIDE_ANY, nbytes);
+    return copy_and_wait(CALL_cuMemcpyHtoD_v2, NULL, to, SIDE_DEVICE, (uintptr_t)from, SIDE_ANY,
+                         nbytes);
 }
 
 int cuMemcpyHtoD_v2_ptds(cuda_address to, const void *from, size_t nbytes)
@@ -160,7 +161,8 @@ int cuMemcpyHtoD_v2_ptds(cuda_address to, const void *from, size_t nbytes)
 
 int cuMemcpyDtoH_v2(void *to, cuda_address from, size_t nbytes)
 {
-    return copy_and_wait(CALL_cuMemcpyDtoH_v2, NULL, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE, nbytes);
+    return copy_and_wait(CALL_cuMemcpyDtoH_v2, NULL, (uintptr_t)to, SIDE_ANY, from, SIDE_DEVICE,
+                         nbytes);
 }
 
 int cuMemcpyDtoD_v2(cuda_address to, cuda_address from, size_t nbytes)

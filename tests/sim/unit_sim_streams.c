@@ -32,7 +32,12 @@ static void legacy(void)
     WANT(byte_at(a), 1); /* a copy in the legacy stream, past apart */
     atomic_store(&gate, 1);
     WANT(cu.cuCtxSynchronize(), CUDA_OK);
-    WANT(cu.cuStreamQuery((struct CUstream_st *)2), 400);
+    WANT(cu.cuStreamQuery(CUDA_PER_THREAD_STREAM), CUDA_OK);
+    shut(CUDA_PER_THREAD_STREAM, &gate);
+    WANT(cu.cuStreamQuery(CUDA_PER_THREAD_STREAM), CUDA_NOT_READY);
+    WANT(cu.cuStreamQuery(NULL), CUDA_NOT_READY);
+    atomic_store(&gate, 1);
+    WANT(cu.cuStreamSynchronize(CUDA_PER_THREAD_STREAM), CUDA_OK);
     WANT(cu.cuStreamCreate(&apart, 8), CUDA_INVALID_VALUE);
 }
 
