@@ -1,37 +1,86 @@
 #include "aware/host_pool.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "aware/gpu_buffer.h"
 #include "gpu/core/gpu_calls.h"
 
-/* Blocks of powers of 2. Page-locked ones are kept; others are not worth it. */
+/* Page-locked memory comes from arenas that are made when there is need and never given back: to
+ * unlock pages waits for all streams, and one may wait for a message. An arena is a buddy allocator of
+ * blocks of powers of 2. */
 #define LEAST_LOG 12
-#define CLASSES 48
+#define MOST_LOG 47
 
-struct unused { /* at its start */
-    struct unused *next;
+struct arena {
+    const int log; /* bytes of the arena */
+    enum { UNMADE, BEING_MADE, READY, FAILED } state;
+    char *at;
+    /* A binary tree: node 1 is the arena, nodes 2n and 2n + 1 are the halves of n. The log of the
+     * largest free block in each, 0: there is none. */
+    uint8_t *largest;
 };
 
-static const size_t limit = (size_t)32 << 20;
-static size_t nlocked; /* bytes that are page-locked, in use or not */
-static struct unused *unused[CLASSES];
+static struct arena arenas[] = {{.log = 20}, {.log = 20}, {.log = 21},
+                                {.log = 22}, {.log = 23}, {.log = 24}}; /* 32 MiB */
+#define ARENAS (sizeof arenas / sizeof *arenas)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int class_of(size_t nbytes)
-{
-    int class = LEAST_LOG;
+/* ---- the buddy allocator; the lock is held */
 
-    while (class < CLASSES - 1 && ((size_t)1 << class) < nbytes)
-        class ++;
-    return class;
+static void fill_tree(const struct arena *arena)
+{
+    for (int log = arena->log; log >= LEAST_LOG; log--)
+        for (size_t node = (size_t)1 << (arena->log - log); node >> (arena->log - log) == 1; node++)
+            arena->largest[node] = (uint8_t)log;
 }
+
+/* After a change of a node that has the size of log. */
+static void update_parents(const struct arena *arena, size_t node, int log)
+{
+    while (node > 1) {
+        const uint8_t left = arena->largest[node & ~(size_t)1], right = arena->largest[node | 1];
+
+        arena->largest[node / 2] = left == log && right == log ? (uint8_t)(log + 1)
+                                   : left > right              ? left
+                                                               : right;
+        node /= 2;
+        log++;
+    }
+}
+
+static void *take_from(const struct arena *arena, int log)
+{
+    size_t node = 1;
+
+    if (arena->state != READY || arena->largest[1] < log)
+        return NULL;
+    for (int at = arena->log; at > log; at--)
+        node = 2 * node + (arena->largest[2 * node] < log);
+    arena->largest[node] = 0;
+    update_parents(arena, node, log);
+    return arena->at + ((node - ((size_t)1 << (arena->log - log))) << log);
+}
+
+static bool give_to(const struct arena *arena, const char *at, int log)
+{
+    const size_t offset = (size_t)((uintptr_t)at - (uintptr_t)arena->at);
+    const size_t node = ((size_t)1 << (arena->log - log)) + (offset >> log);
+
+    if (arena->state != READY || offset >= (size_t)1 << arena->log)
+        return false;
+    arena->largest[node] = (uint8_t)log;
+    update_parents(arena, node, log);
+    return true;
+}
+
+/* ---- arenas */
 
 static bool page_lock(void *at, size_t nbytes, const void *gpu)
 {
-    static bool told;
     struct entered entered;
     int status;
 
@@ -39,96 +88,119 @@ static bool page_lock(void *at, size_t nbytes, const void *gpu)
         return false;
     status = gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE);
     buffer_leave(&entered);
-    if (status != GPU_OK && !told) {
-        told = true;
-        fprintf(stderr, "gpubind: no page-locked memory could be had for the GPU buffers of MPI "
-                        "calls; copies from and to the GPU are slower\n");
-    }
     return status == GPU_OK;
 }
 
-static void page_unlock(void *at)
+static void *map(size_t nbytes)
 {
-    gpu_host_unregister(at);
+    void *at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED)
+        return NULL;
+    madvise(at, nbytes, MADV_HUGEPAGE); /* fewer page faults; the system may not have them */
+    return at;
 }
 
-/* Memory that is not used makes room for a larger block. The lock is held. */
-static void make_room(size_t nbytes)
+/* Page-locks memory for it; the lock is not held, since the driver may wait. */
+static bool make(struct arena *arena, const void *gpu)
 {
-    for (int class = CLASSES - 1; class >= 0; class --)
-        while (unused[class] && nlocked + nbytes > limit) {
-            struct unused *block = unused[class];
+    const size_t nbytes = (size_t)1 << arena->log;
 
-            unused[class] = block->next;
-            nlocked -= (size_t)1 << class;
-            page_unlock(block);
-            munmap(block, (size_t)1 << class);
-        }
+    arena->largest = malloc((size_t)2 << (arena->log - LEAST_LOG));
+    arena->at = map(nbytes);
+    if (arena->largest && arena->at && page_lock(arena->at, nbytes, gpu)) {
+        fill_tree(arena);
+        return true;
+    }
+    free(arena->largest);
+    if (arena->at)
+        munmap(arena->at, nbytes);
+    return false;
 }
 
-/* Reserves nbytes of the limit. false: they are in use. */
-static bool reserve(size_t nbytes)
+static void tell_failure(void)
 {
-    bool reserved;
+    static bool told;
 
-    pthread_mutex_lock(&lock);
-    if (nbytes <= limit)
-        make_room(nbytes);
-    reserved = nlocked + nbytes <= limit;
-    nlocked += reserved ? nbytes : 0;
+    if (!told)
+        fprintf(stderr, "gpubind: no page-locked memory could be had for the GPU buffers of MPI "
+                        "calls; copies from and to the GPU are slower\n");
+    told = true;
+}
+
+/* The smallest one that has room and is not made yet. The lock is held. */
+static struct arena *next_unmade(int log)
+{
+    for (size_t i = 0; i < ARENAS; i++)
+        if (arenas[i].state == UNMADE && arenas[i].log >= log)
+            return &arenas[i];
+    return NULL;
+}
+
+/* Releases the lock meanwhile. */
+static void *take_from_new(int log, const void *gpu)
+{
+    struct arena *arena = next_unmade(log);
+    bool made;
+
+    if (!arena)
+        return NULL;
+    arena->state = BEING_MADE;
     pthread_mutex_unlock(&lock);
-    return reserved;
+    made = make(arena, gpu);
+    pthread_mutex_lock(&lock);
+    arena->state = made ? READY : FAILED;
+    if (!made)
+        tell_failure();
+    return take_from(arena, log);
 }
 
-static void unreserve(size_t nbytes)
+static void *take_locked(int log, const void *gpu)
 {
-    pthread_mutex_lock(&lock);
-    nlocked -= nbytes;
-    pthread_mutex_unlock(&lock);
-}
-
-static struct unused *take_unused(int class)
-{
-    struct unused *found;
+    void *found = NULL;
 
     pthread_mutex_lock(&lock);
-    found = unused[class];
-    if (found)
-        unused[class] = found->next;
+    for (size_t i = 0; i < ARENAS && !found; i++)
+        found = take_from(&arenas[i], log);
+    if (!found)
+        found = take_from_new(log, gpu);
     pthread_mutex_unlock(&lock);
     return found;
 }
 
+/* ---- blocks */
+
+static int log_of(size_t nbytes)
+{
+    int log = LEAST_LOG;
+
+    while (log < MOST_LOG && ((size_t)1 << log) < nbytes)
+        log++;
+    return log;
+}
+
 bool host_take(struct host_block *block, size_t nbytes, const void *gpu)
 {
-    const int class = class_of(nbytes);
-    const size_t size = (size_t)1 << class;
+    const int log = log_of(nbytes);
 
-    *block = (struct host_block){take_unused(class), size, true};
+    *block = (struct host_block){take_locked(log, gpu), (size_t)1 << log, true};
     if (block->at)
         return true;
-    block->at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block->at == MAP_FAILED)
-        return false;
-    block->locked = reserve(size);
-    if (block->locked && !page_lock(block->at, size, gpu)) {
-        unreserve(size);
-        block->locked = false;
-    }
-    return true;
+    block->locked = false;
+    block->at = map(block->nbytes);
+    return block->at;
 }
 
 void host_give(const struct host_block *block)
 {
-    struct unused *memory = block->at;
-    const int class = class_of(block->nbytes);
+    bool given = false;
 
     if (!block->locked) {
-        munmap(memory, block->nbytes);
+        munmap(block->at, block->nbytes);
         return;
     }
     pthread_mutex_lock(&lock);
-    memory->next = unused[class];
-    unused[class] = memory;
+    for (size_t i = 0; i < ARENAS && !given; i++)
+        given = give_to(&arenas[i], block->at, log_of(block->nbytes));
     pthread_mutex_unlock(&lock);
 }

@@ -14,6 +14,13 @@ EXTRA_DIST += \
 	tests/aware/gpu_arrays.py \
 	tests/aware/mpi4py_gpu.py
 
+if HAVE_MPI
+check_PROGRAMS += tests/aware/unit_host_pool
+endif
+tests_aware_unit_host_pool_CFLAGS = $(AM_CFLAGS) -pthread
+tests_aware_unit_host_pool_SOURCES = tests/aware/unit_host_pool.c tests/tap.h \
+	src/aware/host_pool.c src/aware/host_pool.h
+
 # They are linked to the library where a user would preload it, so that sanitizers work.
 EXTRA_PROGRAMS += tests/aware/layouts
 if HAVE_MPI

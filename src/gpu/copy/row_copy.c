@@ -16,7 +16,8 @@ static int copy_one_by_one(const struct rows *rows, bool to_host, gpu_stream str
 
     for (size_t i = 0; i < rows->n && status == GPU_OK; i++)
         status = copy_row(rows->gpu + (gpu_address)((int64_t)i * rows->gpu_stride),
-                          rows->host + (int64_t)i * rows->host_stride, rows->nbytes, to_host, stream);
+                          rows->host + (int64_t)i * rows->host_stride, rows->nbytes, to_host,
+                          stream);
     return status;
 }
 

@@ -7,8 +7,8 @@
 
 enum pointer_kind pointer_kind(const void *pointer, bool *synchronous)
 {
-    int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED,
-                        CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_SYNC_MEMOPS};
+    int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED, CUDA_POINTER_IPC_CAPABLE,
+                        CUDA_POINTER_SYNC_MEMOPS};
     unsigned type = 0, managed = 0, ipc_capable = 0, set = 0;
     void *values[] = {&type, &managed, &ipc_capable, &set};
 
