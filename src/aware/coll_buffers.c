@@ -115,6 +115,11 @@ static int begin_parts(struct staged *staged, const struct coll *coll, const voi
 /* The second buffer: without it the first one goes, too. */
 static int both(struct staged b[2], int result)
 {
+    if (result == MPI_SUCCESS) {
+        result = staged_keep_apart(&b[0], &b[1]);
+        if (result != MPI_SUCCESS)
+            staged_end(&b[1]);
+    }
     if (result != MPI_SUCCESS)
         staged_end(&b[0]);
     return result;

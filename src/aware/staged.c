@@ -242,6 +242,23 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
     return begin_at(buffer_place(user), staged, 1, &part);
 }
 
+int staged_keep_apart(const struct staged *first, struct staged *second)
+{
+    const struct host_block before = second->block;
+
+    if (!second->staged || first->host != second->host || first->user == second->user)
+        return MPI_SUCCESS;
+    if (!host_take(&second->block, before.nbytes,
+                   byte_of(second->user, second->nparts, second->parts))) {
+        second->block = before;
+        return MPI_ERR_NO_MEM;
+    }
+    memcpy(second->block.at, before.at, before.nbytes);
+    second->host += (char *)second->block.at - (char *)before.at;
+    host_give(&before);
+    return MPI_SUCCESS;
+}
+
 /* Its first nbytes. */
 static int write_part(const struct staged *staged, const struct staged_part *part, MPI_Count nbytes)
 {

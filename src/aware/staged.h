@@ -50,6 +50,9 @@ int staged_begin_parts(struct staged *staged, const void *user, int nparts,
                        const struct staged_part *parts, unsigned use);
 /* A buffer that stays as the application passed it. */
 void staged_pass(struct staged *staged, const void *user);
+/* MPI takes two equal pointers for MPI_IN_PLACE, or for an error; those to a block with a displacement
+ * may be equal by accident. Moves the second buffer then. An MPI error class. */
+int staged_keep_apart(const struct staged *first, struct staged *second);
 /* Copies to the host again: of a persistent request that is started. */
 int staged_read(struct staged *staged);
 /* Copies what MPI has written to the GPU; nbytes: at most so many bytes of the first part, as a

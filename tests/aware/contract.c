@@ -284,6 +284,29 @@ static void test_freed(void)
     job_result();
 }
 
+/* The host memory that takes the place of both buffers may lie side by side; MPI must not take a
+ * pointer to one less its displacement for the other. */
+static void test_displaced(void)
+{
+    enum { NBYTES = 4096 };
+    int counts[64] = {0}, displacements[64] = {0};
+    struct buffer out, in;
+    MPI_Request request;
+
+    job_test("a block behind a gap of the size of what is sent");
+    counts[0] = NBYTES;
+    displacements[0] = NBYTES;
+    need_filled(&out, MEMORY_DEVICE, NBYTES, (uint64_t)job.rank + 60);
+    need_buffer(&in, MEMORY_DEVICE, 2 * NBYTES);
+    MPI_Iallgatherv(out.at, counts[job.rank], MPI_BYTE, in.at, counts, displacements, MPI_BYTE,
+                    job.plain, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(buffer_holds(&in, NBYTES, NBYTES, 60, NULL), "the block");
+    buffer_clear(&in);
+    buffer_clear(&out);
+    job_result();
+}
+
 int main(void)
 {
     job_start(MPI_THREAD_SINGLE);
@@ -295,5 +318,6 @@ int main(void)
     test_pairs();
     test_requests();
     test_freed();
+    test_displaced();
     return job_end();
 }

@@ -6,6 +6,7 @@ aware_tests = \
 	tests/aware/layouts.t \
 	tests/aware/mpi4py.t \
 	tests/aware/order.t \
+	tests/aware/soak.t \
 	tests/aware/threads.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
@@ -58,6 +59,21 @@ tests_aware_order_LDFLAGS = -no-install
 tests_aware_order_LDADD = $(tests_aware_contract_LDADD)
 tests_aware_order_SOURCES = \
 	tests/aware/order.c \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c \
+	tests/mpi/job.c tests/mpi/job.h
+
+EXTRA_PROGRAMS += tests/aware/soak
+if HAVE_MPI
+check_DATA += tests/aware/soak
+endif
+CLEANFILES += tests/aware/soak
+tests_aware_soak_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_aware_soak_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_aware_soak_LDFLAGS = -no-install
+tests_aware_soak_LDADD = $(tests_aware_contract_LDADD)
+tests_aware_soak_SOURCES = \
+	tests/aware/soak.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
 	tests/mpi/job.c tests/mpi/job.h
