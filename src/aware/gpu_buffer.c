@@ -161,6 +161,12 @@ static int refuse(const void *gpu, int status)
     return -1;
 }
 
+static int refuse_gone(const void *gpu)
+{
+    fprintf(stderr, "gpubind: a buffer of an MPI call: there is no GPU memory at %p\n", gpu);
+    return -1;
+}
+
 static void *pointer_to(gpu_address address)
 {
     return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr): one address space */
@@ -172,10 +178,8 @@ int buffer_copy_rows(const struct rows *rows, bool to_host)
     struct entered entered;
     int status;
 
-    if (!buffer_enter(gpu, &entered)) {
-        fprintf(stderr, "gpubind: a buffer of an MPI call: there is no GPU memory at %p\n", gpu);
-        return -1;
-    }
+    if (!buffer_enter(gpu, &entered))
+        return refuse_gone(gpu);
     status = rows_copy(rows, to_host, copy_stream(entered.context));
     buffer_leave(&entered);
     return status == GPU_OK ? 0 : refuse(gpu, status);
@@ -187,7 +191,7 @@ int buffer_wait(gpu_address gpu)
     int status;
 
     if (!buffer_enter(pointer_to(gpu), &entered))
-        return -1;
+        return refuse_gone(pointer_to(gpu));
     status = gpu_stream_synchronize(copy_stream(entered.context));
     buffer_leave(&entered);
     return status == GPU_OK ? 0 : refuse(pointer_to(gpu), status);

@@ -88,16 +88,22 @@ static void end(struct staged_request *request)
     atomic_fetch_sub(&nrequests, 1);
 }
 
-int requests_start(struct staged_request *request)
+int requests_read(struct staged_request *request)
 {
     int result = MPI_SUCCESS;
 
-    for (int i = 0; i < request->n && result == MPI_SUCCESS; i++)
+    for (int i = 0; request && i < request->n && result == MPI_SUCCESS; i++)
         if (request->buffers[i].use & STAGED_READ)
             result = staged_read(&request->buffers[i]);
+    return result;
+}
+
+void requests_started(struct staged_request *request)
+{
+    if (!request)
+        return;
     request->active = true;
     request->written = false;
-    return result;
 }
 
 /* Of a message; collectives have no count in their status. */
@@ -128,7 +134,7 @@ static int write(struct staged_request *request, const MPI_Status *status)
 
 /* MPI may give one handle to all requests that are complete from the start; such a handle does not
  * tell them apart, and so they never enter the table. */
-static bool is_complete_at_once(struct staged_request *request)
+static bool is_complete_at_once(struct staged_request *request, int *result)
 {
     MPI_Status status = {0};
     int over = 0;
@@ -137,13 +143,14 @@ static bool is_complete_at_once(struct staged_request *request)
     PMPI_Request_get_status(request->request, &over, &status);
     is_behind = false;
     if (over)
-        write(request, &status);
+        *result = write(request, &status);
     return over;
 }
 
 int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent)
 {
     struct staged_request *request = calloc(1, sizeof *request);
+    int result = MPI_SUCCESS;
 
     if (!request)
         return MPI_ERR_NO_MEM;
@@ -157,11 +164,11 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
             request->buffers[i].parts = &request->buffers[i].part;
     }
     atomic_fetch_add(&nrequests, 1);
-    if (!persistent && is_complete_at_once(request))
+    if (!persistent && is_complete_at_once(request, &result))
         end(request);
     else
         requests_put_back(request);
-    return MPI_SUCCESS;
+    return result;
 }
 
 int requests_complete(struct staged_request *request, const MPI_Status *status)

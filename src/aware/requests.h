@@ -20,8 +20,9 @@ void requests_put_back(struct staged_request *request);
 int requests_complete(struct staged_request *request, const MPI_Status *status);
 /* MPI_Request_get_status has found it complete; it is still there. */
 int requests_see_complete(struct staged_request *request, const MPI_Status *status);
-/* A persistent request is about to be started. */
-int requests_start(struct staged_request *request);
+/* A persistent request is about to be started, and has been. NULL does nothing. */
+int requests_read(struct staged_request *request);
+void requests_started(struct staged_request *request);
 /* The application frees it, taken. true: it is active, and the caller must leave it to
  * requests_sweep. */
 bool requests_free(struct staged_request *request);

@@ -69,30 +69,37 @@ AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
     return BEHIND(MPI_Request_free, request);
 }
 
-static int start(MPI_Request request)
+/* All of them, or none. */
+static int read_all(int n, const MPI_Request requests[])
 {
-    struct staged_request *staged = requests_find(request);
-    const int result = staged ? requests_start(staged) : MPI_SUCCESS;
+    int result = MPI_SUCCESS;
 
+    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
+        result = requests_read(requests_find(requests[i]));
     return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);
+}
+
+static int started(int n, const MPI_Request requests[], int result)
+{
+    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
+        requests_started(requests_find(requests[i]));
+    return result;
 }
 
 NEXT(MPI_Start)
 AWARE_PUBLIC int MPI_Start(MPI_Request *request)
 {
-    const int result = start(*request);
+    const int result = read_all(1, request);
 
-    return result == MPI_SUCCESS ? BEHIND(MPI_Start, request) : result;
+    return result == MPI_SUCCESS ? started(1, request, BEHIND(MPI_Start, request)) : result;
 }
 
 NEXT(MPI_Startall)
 AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
 {
-    int result = MPI_SUCCESS;
+    const int result = read_all(n, requests);
 
-    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        result = start(requests[i]);
-    return result == MPI_SUCCESS ? BEHIND(MPI_Startall, n, requests) : result;
+    return result == MPI_SUCCESS ? started(n, requests, BEHIND(MPI_Startall, n, requests)) : result;
 }
 
 /* ---- several */

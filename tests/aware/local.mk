@@ -2,6 +2,7 @@
 aware_tests = \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
+	tests/aware/faults.t \
 	tests/aware/functions.t \
 	tests/aware/layouts.t \
 	tests/aware/mpi4py.t \

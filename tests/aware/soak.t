@@ -4,9 +4,10 @@
 . "$top_srcdir/tests/mpi/ranks.sh"
 program=$top_builddir/tests/aware/soak
 
-for setting in simulated 'slow copies' 'kernels, locks' threads 'no driver' GPU; do
-    on "$setting" 2 3 11
-    on "$setting" 4 3 12
+for setting in simulated 'slow copies' 'kernels, locks' 'no driver' GPU; do
+    on "$setting" 3 2 11
 done
+on simulated 4 2 12
+on GPU 4 2 12
 nothing_left 'nothing is left behind'
 done_testing
