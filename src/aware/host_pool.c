@@ -68,10 +68,11 @@ static void *take_from(const struct arena *arena, int log)
 static bool give_to(const struct arena *arena, const char *at, int log)
 {
     const size_t offset = (size_t)((uintptr_t)at - (uintptr_t)arena->at);
-    const size_t node = ((size_t)1 << (arena->log - log)) + (offset >> log);
+    size_t node;
 
     if (arena->state != READY || offset >= (size_t)1 << arena->log)
         return false;
+    node = ((size_t)1 << (arena->log - log)) + (offset >> log);
     arena->largest[node] = (uint8_t)log;
     update_parents(arena, node, log);
     return true;

@@ -15,7 +15,7 @@ faulty() {
 }
 
 for fault in cuMemcpyDtoHAsync_v2:9=999 cuMemcpyDtoHAsync_v2:1+=999 cuMemcpyHtoDAsync_v2:2=719late \
-    cuMemcpy2DAsync_v2:9=999 cuStreamSynchronize:300+=999; do
+    cuMemcpy2DAsync_v2:9=999; do
     faulty "$fault" 5
     is 'the job ends' "$((status != 0))" 1
     check 'it is said why' grep -q 'gpubind: a buffer of an MPI call, GPU memory at 0x' "$tmp/err"
