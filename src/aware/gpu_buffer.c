@@ -172,17 +172,26 @@ static void *pointer_to(gpu_address address)
     return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr): one address space */
 }
 
-int buffer_copy_rows(const struct rows *rows, bool to_host)
+static int transfer(const struct rows *rows, bool to_host, bool wait)
 {
     const void *gpu = pointer_to(rows->gpu);
     struct entered entered;
+    gpu_stream stream;
     int status;
 
     if (!buffer_enter(gpu, &entered))
         return refuse_gone(gpu);
-    status = rows_copy(rows, to_host, copy_stream(entered.context));
+    stream = copy_stream(entered.context);
+    status = rows_copy(rows, to_host, stream);
+    if (wait && status == GPU_OK)
+        status = gpu_stream_synchronize(stream);
     buffer_leave(&entered);
     return status == GPU_OK ? 0 : refuse(gpu, status);
+}
+
+int buffer_copy_rows(const struct rows *rows, bool to_host)
+{
+    return transfer(rows, to_host, false);
 }
 
 int buffer_wait(gpu_address gpu)
@@ -201,9 +210,7 @@ static int copy(const void *gpu, void *host, size_t nbytes, bool to_host)
 {
     const struct rows rows = {(gpu_address)(uintptr_t)gpu, host, nbytes, 1, 0, 0};
 
-    if (nbytes == 0)
-        return 0;
-    return buffer_copy_rows(&rows, to_host) < 0 ? -1 : buffer_wait(rows.gpu);
+    return nbytes == 0 ? 0 : transfer(&rows, to_host, true);
 }
 
 int buffer_to_host(void *host, const void *gpu, size_t nbytes)
