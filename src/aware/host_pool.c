@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "aware/gpu_buffer.h"
+#include "core/base/number.h"
 #include "gpu/core/gpu_calls.h"
 
 /* Page-locked memory comes from arenas that are made when there is need and never given back: to
@@ -24,10 +25,28 @@ struct arena {
     uint8_t *largest;
 };
 
-static struct arena arenas[] = {{.log = 20}, {.log = 20}, {.log = 21},
-                                {.log = 22}, {.log = 23}, {.log = 24}}; /* 32 MiB */
+static struct arena arenas[] = {
+    {.log = 20}, {.log = 20}, {.log = 21}, {.log = 22}, {.log = 23}, {.log = 24}, /* 32 MiB */
+    {.log = 25}, {.log = 26}, {.log = 27}, {.log = 28}, {.log = 29}, {.log = 30}, {.log = 31}};
 #define ARENAS (sizeof arenas / sizeof *arenas)
+static size_t nlocked; /* bytes of arenas that are made, or are being made */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Of all arenas, in bytes. */
+static size_t limit(void)
+{
+    static int mib = -1;
+    const char *asked = getenv("GPUBIND_PINNED_MEMORY");
+    struct gpubind_error err;
+
+    if (mib < 0) {
+        mib = 32;
+        if (asked && *asked &&
+            number_parse(asked, 0, 4095, "GPUBIND_PINNED_MEMORY", &mib, &err) < 0)
+            fprintf(stderr, "gpubind: %s\n", err.text);
+    }
+    return (size_t)mib << 20;
+}
 
 /* ---- the buddy allocator; the lock is held */
 
@@ -129,12 +148,12 @@ static void tell_failure(void)
     told = true;
 }
 
-/* The smallest one that has room and is not made yet. The lock is held. */
+/* The smallest one that has room, is not made yet, and may be made. The lock is held. */
 static struct arena *next_unmade(int log)
 {
     for (size_t i = 0; i < ARENAS; i++)
         if (arenas[i].state == UNMADE && arenas[i].log >= log)
-            return &arenas[i];
+            return nlocked + ((size_t)1 << arenas[i].log) <= limit() ? &arenas[i] : NULL;
     return NULL;
 }
 
@@ -147,12 +166,15 @@ static void *take_from_new(int log, const void *gpu)
     if (!arena)
         return NULL;
     arena->state = BEING_MADE;
+    nlocked += (size_t)1 << arena->log;
     pthread_mutex_unlock(&lock);
     made = make(arena, gpu);
     pthread_mutex_lock(&lock);
     arena->state = made ? READY : FAILED;
-    if (!made)
+    if (!made) {
+        nlocked -= (size_t)1 << arena->log;
         tell_failure();
+    }
     return take_from(arena, log);
 }
 

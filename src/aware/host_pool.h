@@ -11,8 +11,8 @@ struct host_block {
     bool locked;
 };
 
-/* At least nbytes of host memory, page-locked as far as 32 MiB in all go, for copies from and to that
- * GPU memory. false: out of memory. */
+/* At least nbytes of host memory, page-locked as far as 32 MiB in all go (GPUBIND_PINNED_MEMORY says
+ * how many), for copies from and to that GPU memory. false: out of memory. */
 bool host_take(struct host_block *block, size_t nbytes, const void *gpu);
 void host_give(const struct host_block *block);
 

@@ -22,6 +22,7 @@ endif
 tests_aware_unit_host_pool_CFLAGS = $(AM_CFLAGS) -pthread
 tests_aware_unit_host_pool_SOURCES = tests/aware/unit_host_pool.c tests/tap.h \
 	src/aware/host_pool.c src/aware/host_pool.h
+tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 
 # They are linked to the library where a user would preload it, so that sanitizers work.
 EXTRA_PROGRAMS += tests/aware/layouts

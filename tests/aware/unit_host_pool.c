@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "aware/gpu_buffer.h"
 #include "gpu/core/driver.h"
@@ -131,6 +133,29 @@ static void test_whole(void)
     host_give(&more);
 }
 
+/* In a process of its own, since the variable is read once. */
+static int lock_with(const char *mib, size_t nbytes)
+{
+    struct host_block block;
+    int here = 1, status = 0;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        setenv("GPUBIND_PINNED_MEMORY", mib, 1);
+        _exit(host_take(&block, nbytes, &here) && block.locked);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_limit(void)
+{
+    tap_is_int(lock_with("0", 100), 0, "none");
+    tap_is_int(lock_with("96", 40 << 20), 1, "64 of 96 MiB");
+    tap_is_int(lock_with("96", 80 << 20), 0, "128 of 96 MiB");
+    tap_is_int(lock_with("many", 16 << 20), 1, "no number: the default");
+}
+
 static void test_refused(void)
 {
     struct host_block block;
@@ -144,6 +169,7 @@ static void test_refused(void)
 
 int main(void)
 {
+    test_limit();
     test_refused(); /* 1 MiB, for good */
     test_threads();
     test_whole();
