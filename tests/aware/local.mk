@@ -3,6 +3,7 @@ aware_tests = \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
 	tests/aware/faults.t \
+	tests/aware/fortran.t \
 	tests/aware/functions.t \
 	tests/aware/layouts.t \
 	tests/aware/mpi4py.t \

@@ -1,10 +1,11 @@
-# Programs that tests/mpi/lib_fortran.t compiles.
+# Programs that tests/mpi/lib_fortran.t and tests/aware/fortran.t compile.
 TESTS += tests/mpi/lib_fortran.t
 AM_TESTS_ENVIRONMENT += \
 	MPIFORT='$(MPIFORT)'; MPI_F08='$(FORTRAN_DEFS)'; \
 	export MPIFORT MPI_F08;
 EXTRA_DIST += \
 	tests/mpi/lib_fortran.t \
+	tests/fortran/aware.F90 \
 	tests/fortran/bare.f90 \
 	tests/fortran/calls.F90 \
 	tests/fortran/checks.f90 \
