@@ -93,7 +93,16 @@ class ndarray:
     def __eq__(self, other):
         return self.get() == _as_host(other)
 
+    def __ne__(self, other):
+        return asarray(self.get() != _as_host(other))
+
     __hash__ = None
+
+    def __mul__(self, other):
+        return asarray(self.get() * _as_host(other))
+
+    def sum(self):
+        return self.get().sum()
 
     def fill(self, value):
         self[...] = value

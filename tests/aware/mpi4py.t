@@ -54,5 +54,10 @@ for ranks in 2 3; do
     # shellcheck disable=SC2086 # lists of words
     suite $ranks $messages $collectives
 done
+# The example imports cupy, which is simulated here.
+ln -s "$top_srcdir/tests/aware/gpu_arrays.py" "$tmp/cupy.py"
+run mpi 3 env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=${tmp}e" "LD_PRELOAD=$aware" \
+    "PYTHONPATH=$tmp" "$python" -B "$top_srcdir/examples/gpu_aware.py"
+is 'examples/gpu_aware.py' "$status, $(cat "$tmp/out")" '0, 3 ranks: 0 numbers are wrong'
 nothing_left 'nothing is left behind'
 done_testing
