@@ -28,32 +28,39 @@ ln -s "$sim" "$tmp/lib/libcuda.so.1"
 mpich=$(ldd "$aware" | awk '$1 ~ /^libmpich[.]so/ { print $3 }')
 [ -z "$mpich" ] || ln -s "$mpich" "$tmp/lib/libmpi.so.12"
 
-# suite N MODULE...: no test of these fails on N ranks.
-suite() {
-    n=$1 outcome=$tmp/ranks$1
-    shift
-    run mpi "$n" env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=$tmp$n" \
-        "LD_PRELOAD=$aware" "$python" "$top_srcdir/tests/aware/mpi4py_gpu.py" \
-        "$tmp/mpi4py-$release/test" "$outcome" "$@"
-    if [ "$status" = 0 ] && [ "$(cat "$outcome".* | grep -c ' 0 failed$')" = "$n" ]; then
-        ok "$n ranks"
-        diag "$(tail -n 1 "$outcome.0"); why it skips:
-$(sed -n 's/^skipped .*: //p' "$outcome.0" | sort | uniq -c)"
-    else
-        not_ok "$n ranks"
-        diag "$(grep -E '^(ERROR|FAIL|AssertionError|[A-Za-z.]*Exception)' "$tmp/out" "$tmp/err" |
-            sort | uniq -c | head -n 40)"
-    fi
-}
-
 messages='test_p2p_buf test_p2p_buf_matched test_request'
 collectives='test_cco_buf test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf
     test_cco_buf_inter test_cco_vec_inter test_cco_pr_buf test_cco_pr_vec test_cco_pr_ngh_buf'
 limit=200
-for ranks in 2 3; do
+
+# suite N ARRAYS OUTCOME LIBRARY: all of these on N ranks.
+suite() {
     # shellcheck disable=SC2086 # lists of words
-    suite $ranks $messages $collectives
+    run mpi "$1" env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=$tmp$1" "LD_PRELOAD=$4" \
+        "$python" "$top_srcdir/tests/aware/mpi4py_gpu.py" "$2" "$tmp/mpi4py-$release/test" \
+        "$tmp/$3" $messages $collectives
+}
+
+for n in 1 2 4; do
+    suite $n gpu "ranks$n" "$aware"
+    if [ "$status" = 0 ] && [ "$(cat "$tmp/ranks$n".* | grep -c ' 0 failed$')" = $n ]; then
+        ok "arrays of the GPU, $n ranks"
+        diag "$(tail -n 1 "$tmp/ranks$n.0"); why it skips:
+$(sed -n 's/^skipped .*: //p' "$tmp/ranks$n.0" | sort | uniq -c)"
+    else
+        not_ok "arrays of the GPU, $n ranks"
+        diag "$(grep -E '^(ERROR|FAIL|AssertionError|[A-Za-z.]*Exception)' "$tmp/out" "$tmp/err" |
+            sort | uniq -c | head -n 40)"
+    fi
 done
+
+suite 2 host with "$aware"
+first=$status
+suite 2 host without ''
+is 'arrays of the host, 2 ranks: as without the library' "$first
+$(cat "$tmp/with.0")" "$status
+$(cat "$tmp/without.0")"
+
 # The example imports cupy, which is simulated here.
 ln -s "$top_srcdir/tests/aware/gpu_arrays.py" "$tmp/cupy.py"
 run mpi 3 env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=${tmp}e" "LD_PRELOAD=$aware" \

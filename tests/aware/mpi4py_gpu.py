@@ -1,5 +1,5 @@
-"""Runs modules of mpi4py's test suite with arrays in GPU memory and with no others:
-mpi4py_gpu.py FOLDER RESULT MODULE..., where FOLDER is the suite's. What came of it is in the file
+"""Runs modules of mpi4py's test suite with arrays in GPU memory and with no others, or (host) with those
+of the host: mpi4py_gpu.py gpu|host FOLDER RESULT MODULE..., where FOLDER is the suite's. What came of it is in the file
 RESULT.N of rank N. What the suite leaves out because MPI itself fails with GPU memory is not left out.
 The arrays are CuPy's with GPUBIND_TEST_GPU=only, and of the simulated driver otherwise."""
 import os
@@ -7,10 +7,12 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-folder, outcome, modules = sys.argv[1], sys.argv[2], sys.argv[3:]
+arrays, folder, outcome, modules = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 sys.path[:0] = [folder, os.path.dirname(os.path.abspath(__file__))]
 
-if os.environ.get("GPUBIND_TEST_GPU") != "only":
+if arrays == "host":
+    sys.modules["cupy"] = None
+elif os.environ.get("GPUBIND_TEST_GPU") != "only":
     import gpu_arrays
 
     sys.modules["cupy"] = gpu_arrays
@@ -21,16 +23,17 @@ import numpy  # noqa: E402
 from mpi4py import MPI  # noqa: E402
 
 
-class Array(arrayimpl.GPUArrayCuPy):
-    """Takes -1 for arrays of unsigned numbers, which CuPy refuses since numpy 2."""
+if arrays == "gpu":
 
-    def __init__(self, arg, typecode, shape=None):
-        values = numpy.asarray(arg).astype(typecode)
-        super().__init__(values, typecode, values.shape if shape is None else shape)
+    class Array(arrayimpl.GPUArrayCuPy):
+        """Takes -1 for arrays of unsigned numbers, which CuPy refuses since numpy 2."""
 
+        def __init__(self, arg, typecode, shape=None):
+            values = numpy.asarray(arg).astype(typecode)
+            super().__init__(values, typecode, values.shape if shape is None else shape)
 
-mpiunittest.is_mpi_gpu = lambda predicate, array: False
-arrayimpl.ArrayBackends[:] = [Array]
+    mpiunittest.is_mpi_gpu = lambda predicate, array: False
+    arrayimpl.ArrayBackends[:] = [Array]
 
 suite = unittest.defaultTestLoader.loadTestsFromNames(modules)
 result = unittest.TextTestRunner(verbosity=int(os.environ.get("VERBOSITY", "0"))).run(suite)
