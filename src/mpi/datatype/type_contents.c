@@ -6,18 +6,29 @@
 
 #include "mpi/datatype/type_cache.h"
 
+#if MPI_VERSION >= 4
+/* The library that is loaded may be older than mpi.h: MPICH's ABI is the same since MPI 3. */
+static bool has_large_counts(void)
+{
+    int version = 0, subversion;
+
+    PMPI_Get_version(&version, &subversion);
+    return version >= 4;
+}
+#endif
+
 static int combiner_of(MPI_Datatype type)
 {
-    int combiner;
+    int integers, addresses, types, combiner;
 #if MPI_VERSION >= 4
-    MPI_Count integers, addresses, counts, types;
+    MPI_Count many[4];
 
-    PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
-#else
-    int integers, addresses, types;
-
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (has_large_counts()) {
+        PMPI_Type_get_envelope_c(type, &many[0], &many[1], &many[2], &many[3], &combiner);
+        return combiner;
+    }
 #endif
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     return combiner;
 }
 
@@ -122,10 +133,12 @@ static bool get_large(MPI_Datatype type, MPI_Count nintegers, MPI_Count ncounts,
 bool type_contents_get(MPI_Datatype type, struct type_contents *c)
 {
 #if MPI_VERSION >= 4
-    MPI_Count integers, addresses, counts, types;
+    MPI_Count integers, addresses, counts = 0, types;
 
-    PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &c->combiner);
-    c->ntypes = (int)types;
+    if (has_large_counts()) {
+        PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &c->combiner);
+        c->ntypes = (int)types;
+    }
     if (counts > 0)
         return get_large(type, integers, counts, c);
 #endif
