@@ -4,8 +4,14 @@
 # the examples and some tests. The launcher needs none.
 #   --without-mpi    do not look for one; default: take it when it is there
 #   MPICC, MPIRUN    which one; default: mpicc on PATH, and the mpirun beside it
-# Never fatal, but for an MPICC that was given and does not work.
-# Defines MPICC, MPIRUN, MPI_CFLAGS, MPI_LIBS and the automake conditional HAVE_MPI.
+#   --with-mpich-cc=PROGRAM|no, --with-openmpi-cc=PROGRAM|no
+#                    compilers of two families of MPIs, for a libgpubind-aware that
+#                    programs of an MPI other than MPICC's get; default: MPICC where it is of
+#                    the family, else mpicc.mpich and mpicc.openmpi, as Debian names them
+# Never fatal, but for a compiler that was given and does not work.
+# Defines MPICC, MPIRUN, MPI_CFLAGS, MPI_LIBS and the automake conditional HAVE_MPI; for MPICH's
+# family MPICH_CC, MPICH_CFLAGS and AWARE_MPICH, for Open MPI likewise, with OPENMPI_LIBS;
+# AWARE_LAZY, the linker's flags for an object whose MPI is found at run time.
 AC_DEFUN([GPUBIND_MPI], [
   AC_ARG_WITH([mpi],
     [AS_HELP_STRING([--without-mpi], [build the launcher alone])],
@@ -21,21 +27,81 @@ AC_DEFUN([GPUBIND_MPI], [
     [AS_VAR_APPEND([left_out], ["
     the library libgpubind, the examples, and the tests that run under mpirun: no MPI"])])
   AM_CONDITIONAL([HAVE_MPI], [test $have_mpi = yes])
+
+  AC_ARG_WITH([mpich-cc],
+    [AS_HELP_STRING([--with-mpich-cc=PROGRAM],
+      [libgpubind-aware for MPICH's family (default: mpicc.mpich)])],
+    [], [with_mpich_cc=])
+  AC_ARG_WITH([openmpi-cc],
+    [AS_HELP_STRING([--with-openmpi-cc=PROGRAM],
+      [libgpubind-aware for Open MPI, where MPICC is of another MPI (default: mpicc.openmpi)])],
+    [], [with_openmpi_cc=])
+  _GPUBIND_MPI_FAMILY([MPICH], [mpich], [MPICH_NUMVERSION])
+  _GPUBIND_MPI_FAMILY([OPENMPI], [openmpi], [OPEN_MPI])
+  # The library for MPICC is Open MPI's.
+  AS_IF([test "x$OPENMPI_CC" = "x$MPICC"], [have_OPENMPI=no])
+  aware_summary=
+  AS_IF([test $have_mpi = yes], [aware_summary="$MPICC"])
+  AS_IF([test $have_MPICH = yes && test "x$MPICH_CC" != "x$MPICC"],
+    [AS_VAR_APPEND([aware_summary], [", $MPICH_CC"])])
+  AS_IF([test $have_OPENMPI = yes], [AS_VAR_APPEND([aware_summary], [", $OPENMPI_CC"])])
+  AS_IF([test -z "$aware_summary"], [aware_summary=no])
+  # Behind LDFLAGS with -z now or -z defs, the last one counts.
+  AC_SUBST([AWARE_LAZY], ['-Wl,-z,lazy -Wl,-z,undefs'])
+  AM_CONDITIONAL([AWARE_MPICH], [test $have_MPICH = yes])
+  AM_CONDITIONAL([AWARE_OPENMPI], [test $have_OPENMPI = yes])
+])
+
+# _GPUBIND_MPI_FLAGS(WRAPPER, CFLAGS-VARIABLE, LIBS-VARIABLE): sets these to a wrapper's flags.
+AC_DEFUN([_GPUBIND_MPI_FLAGS], [
+  $2= $3=
+  for word in `$1 -show 2>/dev/null`; do
+    AS_CASE([$word],
+      [-I*|-D*], [AS_VAR_APPEND([$2], [" $word"])],
+      [-L*|-l*|-Wl,*], [AS_VAR_APPEND([$3], [" $word"])],
+      [-pthread], [AS_VAR_APPEND([$2], [" $word"])
+                   AS_VAR_APPEND([$3], [" $word"])])
+  done
+  AC_SUBST([$2])
+  AC_SUBST([$3])
+])
+
+# _GPUBIND_MPI_FAMILY(VARIABLES, NAME, MACRO): the compiler of a family of MPIs, whose mpi.h defines
+# MACRO, and its flags.
+AC_DEFUN([_GPUBIND_MPI_FAMILY], [
+  have_$1=no $1_CC= $1_CFLAGS= $1_LIBS=
+  AS_IF([test "x$with_mpi" != xno && test "x$with_$2_cc" != xno], [
+    AS_CASE([$with_$2_cc], [''|yes],
+      [_GPUBIND_MPI_FAMILY_TRY([$1], [$MPICC], [$3])
+       AS_IF([test $have_$1 = no], [
+         AC_PATH_PROG([$1_NAMED], [mpicc.$2])
+         _GPUBIND_MPI_FAMILY_TRY([$1], [$$1_NAMED], [$3])])],
+      [_GPUBIND_MPI_FAMILY_TRY([$1], [$with_$2_cc], [$3])])
+    AS_IF([test $have_$1 = no && test -n "$with_$2_cc"],
+      [AC_MSG_ERROR([--with-$2-cc=$with_$2_cc does not compile programs of that MPI])])])
+  AC_SUBST([$1_CC])
+  AC_SUBST([$1_CFLAGS])
+  AC_SUBST([$1_LIBS])
+])
+
+AC_DEFUN([_GPUBIND_MPI_FAMILY_TRY], [
+  AS_IF([test -n "$2"], [
+    _GPUBIND_MPI_FLAGS([$2], [$1_CFLAGS], [$1_LIBS])
+    gpubind_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS $$1_CFLAGS"
+    AC_MSG_CHECKING([whether mpi.h of $2 defines $3])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>
+#ifndef $3
+#error another MPI
+#endif]], [])], [have_$1=yes $1_CC=$2])
+    AC_MSG_RESULT([$have_$1])
+    CFLAGS=$gpubind_save_CFLAGS])
 ])
 
 # Asks the wrapper for its flags, tries them, and finds the mpirun of the same MPI
 # (mpicc -> mpirun, mpicc.openmpi -> mpirun.openmpi).
 AC_DEFUN([_GPUBIND_MPI_TRY], [
-  MPI_CFLAGS= MPI_LIBS=
-  for word in `$MPICC -show 2>/dev/null`; do
-    AS_CASE([$word],
-      [-I*|-D*], [AS_VAR_APPEND([MPI_CFLAGS], [" $word"])],
-      [-L*|-l*|-Wl,*], [AS_VAR_APPEND([MPI_LIBS], [" $word"])],
-      [-pthread], [AS_VAR_APPEND([MPI_CFLAGS], [" $word"])
-                   AS_VAR_APPEND([MPI_LIBS], [" $word"])])
-  done
-  AC_SUBST([MPI_CFLAGS])
-  AC_SUBST([MPI_LIBS])
+  _GPUBIND_MPI_FLAGS([$MPICC], [MPI_CFLAGS], [MPI_LIBS])
 
   gpubind_save_CFLAGS=$CFLAGS gpubind_save_LIBS=$LIBS
   CFLAGS="$CFLAGS $MPI_CFLAGS" LIBS="$MPI_LIBS $LIBS"

@@ -1,8 +1,7 @@
 # libgpubind-aware: MPI functions that take GPU memory, for an MPI that does not. It stands before
 # MPI, and libgpubind where a program uses that: LD_PRELOAD, or -lgpubind-aware before them.
-if HAVE_MPI
-lib_LTLIBRARIES += src/aware/libgpubind-aware.la
-endif
+# libgpubind-aware is MPICC's. The others, of the same sources, are for programs of other MPIs, which
+# gpubind --gpu-aware chooses between (src/host/launch/gpu_aware.c).
 
 # The functions that stand in for MPI's, by both names (src/aware/next.h).
 aware_stand_ins = \
@@ -11,18 +10,7 @@ aware_stand_ins = \
 	src/aware/p2p.c \
 	src/aware/refused.c \
 	src/aware/waits.c
-if HAVE_MPI
-noinst_LTLIBRARIES += src/aware/libpmpi.la
-endif
-src_aware_libpmpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DAWARE_PMPI
-src_aware_libpmpi_la_CFLAGS = $(src_aware_libgpubind_aware_la_CFLAGS)
-src_aware_libpmpi_la_SOURCES = $(aware_stand_ins)
-
-src_aware_libgpubind_aware_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthread
-src_aware_libgpubind_aware_la_LDFLAGS = -version-info 0:0:0 -pthread
-src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la \
-	src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la $(MPI_LIBS)
-src_aware_libgpubind_aware_la_SOURCES = \
+aware_sources = \
 	src/aware/attached.c src/aware/attached.h \
 	src/aware/calls.c src/aware/calls.h \
 	src/aware/coll_buffers.c src/aware/coll_buffers.h \
@@ -39,3 +27,46 @@ src_aware_libgpubind_aware_la_SOURCES = \
 	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
 	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h
+aware_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
+aware_ldflags = -version-info 0:0:0 -pthread
+aware_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
+aware_pmpi = $(AM_CPPFLAGS) -DAWARE_PMPI
+
+if HAVE_MPI
+lib_LTLIBRARIES += src/aware/libgpubind-aware.la
+noinst_LTLIBRARIES += src/aware/libpmpi.la
+endif
+src_aware_libpmpi_la_CPPFLAGS = $(aware_pmpi)
+src_aware_libpmpi_la_CFLAGS = $(aware_flags) $(MPI_CFLAGS)
+src_aware_libpmpi_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_la_CFLAGS = $(aware_flags) $(MPI_CFLAGS)
+src_aware_libgpubind_aware_la_LDFLAGS = $(aware_ldflags)
+src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la $(aware_libs) $(MPI_LIBS)
+src_aware_libgpubind_aware_la_SOURCES = $(aware_sources)
+
+# The MPIs of MPICH's ABI are called libmpich.so.12 or libmpi.so.12: this library needs none by name,
+# and finds the program's when it is called (src/aware/next.c); until then its symbols of MPI are
+# undefined, which AWARE_LAZY allows whatever a packager's LDFLAGS say.
+if AWARE_MPICH
+lib_LTLIBRARIES += src/aware/libgpubind-aware-mpich.la
+noinst_LTLIBRARIES += src/aware/libpmpi-mpich.la
+endif
+src_aware_libpmpi_mpich_la_CPPFLAGS = $(aware_pmpi)
+src_aware_libpmpi_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
+src_aware_libpmpi_mpich_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
+src_aware_libgpubind_aware_mpich_la_LDFLAGS = $(aware_ldflags)
+src_aware_libgpubind_aware_mpich_la_LIBADD = src/aware/libpmpi-mpich.la $(aware_libs) $(AWARE_LAZY)
+src_aware_libgpubind_aware_mpich_la_SOURCES = $(aware_sources)
+
+if AWARE_OPENMPI
+lib_LTLIBRARIES += src/aware/libgpubind-aware-openmpi.la
+noinst_LTLIBRARIES += src/aware/libpmpi-openmpi.la
+endif
+src_aware_libpmpi_openmpi_la_CPPFLAGS = $(aware_pmpi)
+src_aware_libpmpi_openmpi_la_CFLAGS = $(aware_flags) $(OPENMPI_CFLAGS)
+src_aware_libpmpi_openmpi_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_openmpi_la_CFLAGS = $(aware_flags) $(OPENMPI_CFLAGS)
+src_aware_libgpubind_aware_openmpi_la_LDFLAGS = $(aware_ldflags)
+src_aware_libgpubind_aware_openmpi_la_LIBADD = src/aware/libpmpi-openmpi.la $(aware_libs) $(OPENMPI_LIBS)
+src_aware_libgpubind_aware_openmpi_la_SOURCES = $(aware_sources)

@@ -15,6 +15,11 @@
  * loaded after us calls PMPI_Send for MPI_Send) is passed on as it is: it has been staged. */
 extern __thread bool is_behind __attribute__((tls_model("initial-exec")));
 
+/* Where MPI was loaded for a plugin alone (Python's modules are), its symbols become the whole
+ * process's: the lookup behind this library, and this library's own calls, then find them. To be called
+ * before the library calls MPI. */
+void next_find_mpi(void);
+
 /* Looks the name up behind this library; aborts the job where there is none, since the program was
  * linked with a function that its MPI lacks. */
 void *next_function(const char *name);

@@ -25,6 +25,7 @@ bool aware_is_on(void)
 
     if (now >= 0)
         return now;
+    next_find_mpi();
     mode = getenv("GPUBIND_GPU_AWARE");
     now = mode && strcmp(mode, "off") == 0  ? 0
           : mode && strcmp(mode, "on") == 0 ? 1
