@@ -110,15 +110,55 @@ if [ -n "$mine" ]; then
     program=$tmp/other_mpi
     ${CC:-cc} -o "$program" "$tmp/other.c" -Wl,--no-as-needed,-rpath,"$tmp" "$tmp/libmpi.so.99"
     aside 'another MPI' "libgpubind-aware is built for $mine, and $program needs libmpi.so.99" env
-    case $mine in
-    libmpi.so.40) variable=MPI_LOCALRANKID launcher="MPICH's family" ;;
-    *) variable=OMPI_COMM_WORLD_RANK launcher='Open MPI' ;;
-    esac
-    program=$(command -v true)
-    aside "another MPI's launcher" \
-        "libgpubind-aware is built for $mine, and the launcher is $launcher's" env "$variable=0"
 else
     skip 'another MPI' 'no objdump'
+fi
+
+# A library for each MPI that configure found; what the program needs says which, else the launcher.
+mpich=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
+case $mine in libmpi.so.40) ;; *) mpich= ;; esac
+if [ -e "$mpich" ]; then
+    for name in libmpich.so.12 libmpi.so.12; do
+        ${CC:-cc} -shared -fPIC "-Wl,-soname,$name" -o "$tmp/$name" "$tmp/mpi.c"
+        ${CC:-cc} -o "$tmp/of_mpich" "$tmp/other.c" -Wl,--no-as-needed,-rpath,"$tmp" "$tmp/$name"
+        for variable in NOTHING OMPI_COMM_WORLD_RANK; do
+            run bounded env "$variable=0" gpubind --launcher none $on_gpus --gpu-aware --report "$tmp/of_mpich"
+            is "a program that needs $name, $variable" "$(sed -n 's|.*GPU-aware: .*/||p' "$tmp/err")" \
+                'libgpubind-aware-mpich.so.0 is preloaded'
+        done
+    done
+    for row in NOTHING= OMPI_COMM_WORLD_RANK= PMI_RANK= MPI_LOCALRANKID=-mpich MV2_COMM_WORLD_RANK=-mpich; do
+        run bounded env "${row%%=*}=0" gpubind --launcher none $on_gpus --gpu-aware --report true
+        is "a program of no MPI, ${row%%=*}" "$(sed -n 's|.*GPU-aware: .*/||p' "$tmp/err")" \
+            "libgpubind-aware${row#*=}.so.0 is preloaded"
+    done
+    check 'it needs no MPI by name' sh -c '! objdump -p "$0" | grep "NEEDED.*libmpi"' "$mpich"
+else
+    skip 'a program of another MPI' 'libgpubind-aware-mpich was not built, or MPICC is of MPICH'
+fi
+hydra=$(command -v mpiexec.hydra)
+if [ -e "$mpich" ] && [ -n "$hydra" ] && command -v mpicc.mpich >/dev/null &&
+    mpicc.mpich -o "$tmp/app" "$top_srcdir/examples/gpu_aware.c" -ldl 2>/dev/null; then
+    MPIRUN=$hydra
+    gpu_aware --gpu-aware=on "$tmp/app"
+    is 'a program of MPICH' "$status $(cat "$tmp/out")" "0 $right"
+    gpu_aware --gpu-aware=on sh -c "exec '$tmp/app'"
+    is 'a script under Hydra' "$status $(cat "$tmp/out")" "0 $right"
+    # As Python does: MPI is loaded for a plugin alone.
+    echo '#include <dlfcn.h>
+int main(int argc, char **argv)
+{
+    void *plugin = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    int (*start)(int, char **) = plugin ? (int (*)(int, char **))dlsym(plugin, "start") : 0;
+
+    return start ? start(argc, argv) : 99;
+}' >"$tmp/host.c"
+    ${CC:-cc} -o "$tmp/host" "$tmp/host.c" -ldl
+    mpicc.mpich -Dmain=start -shared -fPIC -o "$tmp/plugin.so" "$top_srcdir/examples/gpu_aware.c" -ldl 2>/dev/null
+    gpu_aware --gpu-aware=on "$tmp/host" "$tmp/plugin.so"
+    is 'a plugin that needs MPICH' "$status $(cat "$tmp/out")" "0 $right"
+else
+    skip 'programs of MPICH' 'no libgpubind-aware-mpich, mpicc.mpich or mpiexec.hydra'
 fi
 nothing_left 'nothing is left behind'
 done_testing

@@ -22,18 +22,30 @@ static const struct {
     {"libmpi.so.", OTHER_MPI},  {"libmpi_abi.so.", OTHER_MPI}, {"libmpi_cray.so.", OTHER_MPI},
 };
 
-/* What the launchers of an MPI set: it is the MPI of a program that names none, as Python is. */
+/* What the launchers of an MPI set: it is the MPI of a program that names none, as Python is. PMI_RANK
+ * and PMIX_RANK say nothing, since Slurm and others set them for any MPI. */
 static const struct {
     const char *variable, *name;
     enum family family;
 } launchers[] = {
     {"OMPI_COMM_WORLD_RANK", "Open MPI", OPEN_MPI},
-    {"MPI_LOCALRANKID", "MPICH's family", MPICH},
+    {"MPI_LOCALRANKID", "MPICH's family", MPICH}, /* Hydra, also Intel MPI's */
+    {"MV2_COMM_WORLD_RANK", "MPICH's family", MPICH},
+    {"MVP_COMM_WORLD_RANK", "MPICH's family", MPICH},
 };
 
+/* The library for the MPI that gpubind was built with. */
 static const struct installed_file library = {"src/aware/.libs/libgpubind-aware.so.0",
                                               LIBDIR "/libgpubind-aware.so.0",
                                               "lib/libgpubind-aware.so.0"};
+
+/* Those for a family of MPIs, where they were built. */
+static const struct installed_file family_libraries[] = {
+    [OPEN_MPI] = {"src/aware/.libs/libgpubind-aware-openmpi.so.0",
+                  LIBDIR "/libgpubind-aware-openmpi.so.0", "lib/libgpubind-aware-openmpi.so.0"},
+    [MPICH] = {"src/aware/.libs/libgpubind-aware-mpich.so.0",
+               LIBDIR "/libgpubind-aware-mpich.so.0", "lib/libgpubind-aware-mpich.so.0"},
+};
 
 struct mpi {
     char name[64]; /* of the MPI library; empty: none is named */
@@ -73,53 +85,80 @@ static enum elf_kind read_mpi(const char *path, struct mpi *mpi)
     return kind;
 }
 
-/* -1: a program of the launcher's MPI cannot be helped by a library for that one. */
-static int check_launcher(const struct mpi *mine, struct gpubind_error *err)
-{
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-        if (getenv(launchers[i].variable))
-            return launchers[i].family == mine->family
-                       ? 0
-                       : error_set(err,
-                                   "libgpubind-aware is built for %s, and the launcher is %s's",
-                                   mine->name, launchers[i].name);
-    return 0;
-}
-
-static int check_program(const char *program, const struct mpi *mine, struct gpubind_error *err)
+/* -1: the program cannot be preloaded to. its: the MPI that it names. */
+static int check_program(const char *program, struct mpi *its, struct gpubind_error *err)
 {
     struct stat status;
-    struct mpi its;
-    const enum elf_kind kind = read_mpi(program, &its);
+    const enum elf_kind kind = read_mpi(program, its);
 
     if (kind == ELF_STATIC)
         return error_set(err, "%s loads no shared objects; link it with -lgpubind-aware", program);
     if (stat(program, &status) == 0 && ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
                                         (status.st_mode & S_ISGID && status.st_gid != getegid())))
         return error_set(err, "%s is setuid; link it with -lgpubind-aware", program);
-    if (!mine->name[0]) /* an MPI that is not in the table */
-        return 0;
-    if (!its.name[0])
-        return check_launcher(mine, err);
-    if (strcmp(its.name, mine->name) != 0)
-        return error_set(err, "libgpubind-aware is built for %s, and %s needs %s", mine->name,
-                         program, its.name);
     return 0;
+}
+
+/* false: there is none, and path stays. */
+static bool find_family(enum family family, char path[PATH_MAX])
+{
+    char found[PATH_MAX];
+
+    if (family >= OTHER_MPI || !installed_find(&family_libraries[family], found))
+        return false;
+    memcpy(path, found, sizeof found);
+    return true;
+}
+
+/* For a program that names an MPI. mine: of the library at path, which stays where it fits. */
+static int choose_by_program(const char *program, const struct mpi *its, const struct mpi *mine,
+                             char path[PATH_MAX], struct gpubind_error *err)
+{
+    if (!mine->name[0] || strcmp(its->name, mine->name) == 0 ||
+        find_family(its->family, path))
+        return 0;
+    if (its->family < OTHER_MPI)
+        return error_set(err, "libgpubind-aware is built for %s, and %s needs %s: there is no %s",
+                         mine->name, program, its->name, family_libraries[its->family].installed);
+    return error_set(err, "libgpubind-aware is built for %s, and %s needs %s", mine->name, program,
+                     its->name);
+}
+
+/* For a program that names none: the launcher's MPI, else what the library was built for. */
+static int choose_by_launcher(const struct mpi *mine, char path[PATH_MAX],
+                              struct gpubind_error *err)
+{
+    size_t i = 0;
+
+    while (i < sizeof launchers / sizeof *launchers && !getenv(launchers[i].variable))
+        i++;
+    if (i == sizeof launchers / sizeof *launchers || !mine->name[0] ||
+        find_family(launchers[i].family, path) || mine->family == launchers[i].family)
+        return 0;
+    return error_set(err,
+                     "libgpubind-aware is built for %s, and the launcher is %s's: there is no %s",
+                     mine->name, launchers[i].name,
+                     family_libraries[launchers[i].family].installed);
 }
 
 /* -1 with a sentence: the library is not there, or cannot help the program. */
 static int find_library(const char *program, char path[PATH_MAX], struct gpubind_error *err)
 {
-    struct mpi mine;
+    struct mpi mine, its;
 
     if (!installed_find(&library, path))
         return error_set(err, "there is no %s, which is built where there is an MPI",
                          library.installed);
+    read_mpi(path, &mine);
+    if (check_program(program, &its, err) < 0)
+        return -1;
+    if (its.name[0] ? choose_by_program(program, &its, &mine, path, err) < 0
+                    : choose_by_launcher(&mine, path, err) < 0)
+        return -1;
     if (strpbrk(path, ": "))
         return error_set(err, "%s cannot be preloaded, because of a blank or colon in its name",
                          path);
-    read_mpi(path, &mine);
-    return check_program(program, &mine, err);
+    return 0;
 }
 
 /* An entry of a list as LD_PRELOAD has it. */
