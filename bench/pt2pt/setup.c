@@ -57,8 +57,9 @@ static int check_awareness(const struct pt2pt *pt2pt, struct gpubind_error *err)
     if (!pt2pt->use[METHOD_MPI] || options->buffers == BUFFERS_HH || options->force ||
         api_is_cuda_aware())
         return 0;
-    return error_set(err, "this MPI does not say that it is CUDA-aware: plain MPI is measured "
-                          "with --buffers hh, or on device memory with --force");
+    return error_set(err,
+                     "this MPI does not say that it is CUDA-aware: plain MPI is measured under "
+                     "gpubind --gpu-aware, with --buffers hh, or on device memory with --force");
 }
 
 static int open_gpu(struct pt2pt *pt2pt, struct gpubind_error *err)

@@ -2,7 +2,8 @@
 # Fortran programs that pass GPU memory to MPI, with the handles of mpi and of mpi_f08, linked to
 # nothing of gpubind's.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
-[ -n "$MPIFORT" ] || skip_all 'no Fortran'
+[ -n "$MPIFORT" ] && [ -e "$top_builddir/src/mpi/gpubind.mod" ] ||
+    skip_all 'configured without Fortran'
 . "$top_srcdir/tests/mpi/ranks.sh"
 [ -z "$SANITIZED" ] || skip_all 'the library cannot be preloaded to a program without sanitizers'
 aware=$top_builddir/src/aware/.libs/libgpubind-aware.so

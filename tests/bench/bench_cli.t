@@ -290,5 +290,13 @@ if [ "$status" = 0 ]; then
 else
     rejects 2 'does not say that it is CUDA-aware' --api mpi
 fi
+aware=$top_builddir/src/aware/.libs/libgpubind-aware.so
+if [ -z "$SANITIZED" ]; then
+    run mpi 2 env "LD_PRELOAD=$aware" gpubind-bench pt2pt --compare --sizes 8,64K \
+        --measure latency --ceiling none --csv
+    is 'MPI beside the library, under --gpu-aware' "$status $(cells 2)" "0 $(printf 'gpubind\nmpi')"
+else
+    skip 'MPI beside the library, under --gpu-aware' 'a program with sanitizers'
+fi
 nothing_left 'nothing is left'
 done_testing
