@@ -5,6 +5,14 @@
 
 #include "gpu/core/driver.h"
 
+/* The driver's answers about a pointer, each an attribute; false: it has none. */
+static bool ask(const void *pointer, unsigned n, int *attributes, void **values)
+{
+    return gpu_driver()->cuPointerGetAttributes(n, attributes, values,
+                                                (gpu_address)(uintptr_t)pointer) == GPU_OK;
+}
+
+/* Host memory, which is asked about most, costs one attribute. */
 enum pointer_kind pointer_kind(const void *pointer, bool *synchronous)
 {
     int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED, CUDA_POINTER_IPC_CAPABLE,
@@ -12,12 +20,16 @@ enum pointer_kind pointer_kind(const void *pointer, bool *synchronous)
     unsigned type = 0, managed = 0, ipc_capable = 0, set = 0;
     void *values[] = {&type, &managed, &ipc_capable, &set};
 
-    if (gpu_driver()->cuPointerGetAttributes(4, attributes, values,
-                                             (gpu_address)(uintptr_t)pointer) != GPU_OK ||
-        (type == 0 && !managed))
+    if (!ask(pointer, 1, attributes, values) || type == 0)
         return POINTER_UNKNOWN;
+    if (type != CUDA_MEMORY_DEVICE)
+        return POINTER_HOST;
+    if (!ask(pointer, 3, attributes + 1, values + 1))
+        return POINTER_UNKNOWN;
+    if (managed)
+        return POINTER_HOST;
     *synchronous = ipc_capable & set & 0xff;
-    return type == CUDA_MEMORY_DEVICE && !managed ? POINTER_DEVICE : POINTER_HOST;
+    return POINTER_DEVICE;
 }
 
 gpu_context pointer_context(const void *pointer)
@@ -28,9 +40,7 @@ gpu_context pointer_context(const void *pointer)
     void *values[] = {&context, &ordinal};
     bool synchronous;
 
-    if (cuda->cuPointerGetAttributes(2, attributes, values, (gpu_address)(uintptr_t)pointer) !=
-            GPU_OK ||
-        context)
+    if (!ask(pointer, 2, attributes, values) || context)
         return context;
     if (pointer_kind(pointer, &synchronous) != POINTER_DEVICE)
         return NULL;
