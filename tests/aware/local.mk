@@ -26,77 +26,49 @@ tests_aware_unit_host_pool_SOURCES = tests/aware/unit_host_pool.c tests/tap.h \
 tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 
 # They are linked to the library where a user would preload it, so that sanitizers work.
-EXTRA_PROGRAMS += tests/aware/layouts
+aware_programs = \
+	tests/aware/collectives \
+	tests/aware/contract \
+	tests/aware/layouts \
+	tests/aware/order \
+	tests/aware/soak \
+	tests/aware/threads
+EXTRA_PROGRAMS += $(aware_programs)
 if HAVE_MPI
-check_DATA += tests/aware/layouts
+check_DATA += $(aware_programs)
 endif
-CLEANFILES += tests/aware/layouts
+CLEANFILES += $(aware_programs)
+
+# Some are programs as users write them; the others use what the library's tests have.
+tests_aware_collectives_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_collectives_LDFLAGS = -no-install
+tests_aware_collectives_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_collectives_SOURCES = tests/aware/collectives.c examples/device.h tests/tap.h
 tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c examples/device.h tests/tap.h
+tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+tests_aware_threads_LDFLAGS = -no-install
+tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_threads_SOURCES = tests/aware/threads.c examples/device.h tests/tap.h
 
-EXTRA_PROGRAMS += tests/aware/contract
-if HAVE_MPI
-check_DATA += tests/aware/contract
-endif
-CLEANFILES += tests/aware/contract
+aware_job = \
+	tests/mpi/gpu.c tests/mpi/gpu.h \
+	tests/mpi/gpu_vmm.c \
+	tests/mpi/job.c tests/mpi/job.h
 tests_aware_contract_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
 tests_aware_contract_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_contract_LDFLAGS = -no-install
 tests_aware_contract_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
-tests_aware_contract_SOURCES = \
-	tests/aware/contract.c \
-	tests/mpi/gpu.c tests/mpi/gpu.h \
-	tests/mpi/gpu_vmm.c \
-	tests/mpi/job.c tests/mpi/job.h
-
-EXTRA_PROGRAMS += tests/aware/order
-if HAVE_MPI
-check_DATA += tests/aware/order
-endif
-CLEANFILES += tests/aware/order
+tests_aware_contract_SOURCES = tests/aware/contract.c $(aware_job)
 tests_aware_order_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
 tests_aware_order_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_order_LDFLAGS = -no-install
-tests_aware_order_LDADD = $(tests_aware_contract_LDADD)
-tests_aware_order_SOURCES = \
-	tests/aware/order.c \
-	tests/mpi/gpu.c tests/mpi/gpu.h \
-	tests/mpi/gpu_vmm.c \
-	tests/mpi/job.c tests/mpi/job.h
-
-EXTRA_PROGRAMS += tests/aware/soak
-if HAVE_MPI
-check_DATA += tests/aware/soak
-endif
-CLEANFILES += tests/aware/soak
+tests_aware_order_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
+tests_aware_order_SOURCES = tests/aware/order.c $(aware_job)
 tests_aware_soak_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
 tests_aware_soak_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_soak_LDFLAGS = -no-install
-tests_aware_soak_LDADD = $(tests_aware_contract_LDADD)
-tests_aware_soak_SOURCES = \
-	tests/aware/soak.c \
-	tests/mpi/gpu.c tests/mpi/gpu.h \
-	tests/mpi/gpu_vmm.c \
-	tests/mpi/job.c tests/mpi/job.h
-
-EXTRA_PROGRAMS += tests/aware/collectives
-if HAVE_MPI
-check_DATA += tests/aware/collectives
-endif
-CLEANFILES += tests/aware/collectives
-tests_aware_collectives_CFLAGS = $(tests_aware_layouts_CFLAGS)
-tests_aware_collectives_LDFLAGS = -no-install
-tests_aware_collectives_LDADD = $(tests_aware_layouts_LDADD)
-tests_aware_collectives_SOURCES = tests/aware/collectives.c examples/device.h tests/tap.h
-
-EXTRA_PROGRAMS += tests/aware/threads
-if HAVE_MPI
-check_DATA += tests/aware/threads
-endif
-CLEANFILES += tests/aware/threads
-tests_aware_threads_CFLAGS = $(tests_aware_layouts_CFLAGS) -pthread
-tests_aware_threads_LDFLAGS = -no-install
-tests_aware_threads_LDADD = $(tests_aware_layouts_LDADD)
-tests_aware_threads_SOURCES = tests/aware/threads.c examples/device.h tests/tap.h
+tests_aware_soak_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
+tests_aware_soak_SOURCES = tests/aware/soak.c $(aware_job)
