@@ -43,8 +43,8 @@ static const struct installed_file library = {"src/aware/.libs/libgpubind-aware.
 static const struct installed_file family_libraries[] = {
     [OPEN_MPI] = {"src/aware/.libs/libgpubind-aware-openmpi.so.0",
                   LIBDIR "/libgpubind-aware-openmpi.so.0", "lib/libgpubind-aware-openmpi.so.0"},
-    [MPICH] = {"src/aware/.libs/libgpubind-aware-mpich.so.0",
-               LIBDIR "/libgpubind-aware-mpich.so.0", "lib/libgpubind-aware-mpich.so.0"},
+    [MPICH] = {"src/aware/.libs/libgpubind-aware-mpich.so.0", LIBDIR "/libgpubind-aware-mpich.so.0",
+               "lib/libgpubind-aware-mpich.so.0"},
 };
 
 struct mpi {
@@ -114,8 +114,7 @@ static bool find_family(enum family family, char path[PATH_MAX])
 static int choose_by_program(const char *program, const struct mpi *its, const struct mpi *mine,
                              char path[PATH_MAX], struct gpubind_error *err)
 {
-    if (!mine->name[0] || strcmp(its->name, mine->name) == 0 ||
-        find_family(its->family, path))
+    if (!mine->name[0] || strcmp(its->name, mine->name) == 0 || find_family(its->family, path))
         return 0;
     if (its->family < OTHER_MPI)
         return error_set(err, "libgpubind-aware is built for %s, and %s needs %s: there is no %s",
@@ -135,10 +134,9 @@ static int choose_by_launcher(const struct mpi *mine, char path[PATH_MAX],
     if (i == sizeof launchers / sizeof *launchers || !mine->name[0] ||
         find_family(launchers[i].family, path) || mine->family == launchers[i].family)
         return 0;
-    return error_set(err,
-                     "libgpubind-aware is built for %s, and the launcher is %s's: there is no %s",
-                     mine->name, launchers[i].name,
-                     family_libraries[launchers[i].family].installed);
+    return error_set(
+        err, "libgpubind-aware is built for %s, and the launcher is %s's: there is no %s",
+        mine->name, launchers[i].name, family_libraries[launchers[i].family].installed);
 }
 
 /* -1 with a sentence: the library is not there, or cannot help the program. */
