@@ -23,11 +23,9 @@ static bool enable_for_context(bool may_wait)
     const struct cuda_driver *cuda = gpu_driver();
     unsigned flags = 0;
 
-    if (!cuda->cuCtxSetFlags || !cuda->cuCtxGetFlags || cuda->cuCtxGetFlags(&flags) != GPU_OK)
-        return false;
-    if (flags & CUDA_CONTEXT_SYNC_MEMOPS)
-        return true;
-    return may_wait && cuda->cuCtxSetFlags(flags | CUDA_CONTEXT_SYNC_MEMOPS) == GPU_OK;
+    return may_wait && cuda->cuCtxSetFlags && cuda->cuCtxGetFlags &&
+           cuda->cuCtxGetFlags(&flags) == GPU_OK &&
+           cuda->cuCtxSetFlags(flags | CUDA_CONTEXT_SYNC_MEMOPS) == GPU_OK;
 }
 
 static void enable_for_gpu(struct gpu *gpu)
@@ -81,22 +79,42 @@ static enum work legacy_work(void)
     return gpu_driver()->cuStreamQuery(GPU_LEGACY_STREAM) == GPU_NOT_READY ? WORK : NO_WORK;
 }
 
-void sync_memops_ensure(const void *pointer)
+static bool context_is_enabled(void)
+{
+    unsigned flags = 0;
+
+    return gpu_driver()->cuCtxGetFlags && gpu_driver()->cuCtxGetFlags(&flags) == GPU_OK &&
+           flags & CUDA_CONTEXT_SYNC_MEMOPS;
+}
+
+/* In the context of the pointer. */
+static void ensure(const void *pointer)
 {
     int attributes[] = {CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_START};
     unsigned ipc_capable = 0;
     gpu_address start = 0;
     void *values[] = {&ipc_capable, &start};
-    const gpu_context context = pointer_context(pointer);
     const double until = clock_now() + SETTLED_WITHIN;
-    gpu_context ours;
 
-    if (!context || gpu_driver()->cuCtxPushCurrent_v2(context) != GPU_OK)
+    if (context_is_enabled()) /* memory of a pool, which does not tell */
         return;
     gpu_driver()->cuPointerGetAttributes(2, attributes, values, (gpu_address)(uintptr_t)pointer);
     if (!(ipc_capable & 0xff) || !enable_for_allocation(start))
         enable_for_context(legacy_work() == NO_WORK);
     while (legacy_work() == WORK && clock_now() < until)
         ;
+}
+
+void sync_memops_ensure(const void *pointer)
+{
+    const gpu_context context = pointer_context(pointer);
+    gpu_context ours;
+    int capture;
+
+    if (!context || gpu_driver()->cuCtxPushCurrent_v2(context) != GPU_OK)
+        return;
+    capture = gpu_suspend_capture();
+    ensure(pointer);
+    gpu_resume_capture(capture);
     gpu_driver()->cuCtxPopCurrent_v2(&ours);
 }
