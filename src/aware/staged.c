@@ -254,7 +254,8 @@ int staged_keep_apart(const struct staged *first, struct staged *second)
         return MPI_ERR_NO_MEM;
     }
     memcpy(second->block.at, before.at, before.nbytes);
-    second->host += (char *)second->block.at - (char *)before.at;
+    second->host = address_at(second->block.at,
+                              (MPI_Aint)((uintptr_t)second->host - (uintptr_t)before.at));
     host_give(&before);
     return MPI_SUCCESS;
 }
