@@ -71,4 +71,8 @@ tests_aware_soak_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
 tests_aware_soak_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_soak_LDFLAGS = -no-install
 tests_aware_soak_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
-tests_aware_soak_SOURCES = tests/aware/soak.c $(aware_job)
+tests_aware_soak_SOURCES = \
+	tests/aware/soak.c tests/aware/soak.h \
+	tests/aware/soak_collectives.c \
+	tests/aware/soak_messages.c \
+	$(aware_job)
