@@ -1,6 +1,7 @@
 #include "bench/lib/machine.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,4 +109,13 @@ void machine_add_ranks(const struct bench_gpu *gpu, MPI_Comm comm, struct text *
     snprintf(line, sizeof line, "%.*s\n", MACHINE_LINE - 2, mine.bytes ? mine.bytes : "");
     text_clear(&mine);
     machine_gather_lines(line, comm, text);
+}
+
+/* An extension of Open MPI and MPICH. */
+bool machine_mpi_is_cuda_aware(void)
+{
+    int (*query)(void);
+
+    *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    return query && query() == 1;
 }

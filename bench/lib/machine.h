@@ -1,8 +1,9 @@
-/* Lines that describe the machine of a run. */
+/* The machine of a run: lines that describe it, and whether its MPI takes GPU memory. */
 #ifndef GPUBIND_BENCH_LIB_MACHINE_H
 #define GPUBIND_BENCH_LIB_MACHINE_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "bench/lib/gpu.h"
 #include "core/base/text.h"
@@ -22,5 +23,8 @@ void machine_add_ranks(const struct bench_gpu *gpu, MPI_Comm comm, struct text *
  * comm alone. */
 #define MACHINE_LINE 256
 void machine_gather_lines(const char mine[MACHINE_LINE], MPI_Comm comm, struct text *text);
+
+/* Whether MPI reports CUDA support; false if it cannot be queried. */
+bool machine_mpi_is_cuda_aware(void);
 
 #endif

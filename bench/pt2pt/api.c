@@ -1,7 +1,5 @@
 #include "bench/pt2pt/api.h"
 
-#include <dlfcn.h>
-
 #include "bench/lib/ranks.h"
 
 /* ---- gpubind */
@@ -95,12 +93,3 @@ static void mpi_end_all(struct requests *requests)
 }
 
 const struct api api_mpi = {mpi_send, mpi_recv, mpi_start_send, mpi_start_recv, mpi_end_all};
-
-/* An extension of Open MPI and MPICH. */
-bool api_is_cuda_aware(void)
-{
-    int (*query)(void);
-
-    *(void **)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
-    return query && query() == 1;
-}

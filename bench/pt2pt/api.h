@@ -1,10 +1,9 @@
-/* The calls that are measured: the same operations by gpubind and by plain MPI. All but
- * api_is_cuda_aware abort the job when a call fails. */
+/* The calls that are measured: the same operations by gpubind and by plain MPI. They abort the job
+ * when a call fails. */
 #ifndef GPUBIND_BENCH_PT2PT_API_H
 #define GPUBIND_BENCH_PT2PT_API_H
 
 #include <mpi.h>
-#include <stdbool.h>
 
 #include "bench/lib/options.h"
 #include "mpi/gpubind.h"
@@ -27,8 +26,5 @@ struct api {
 };
 
 extern const struct api api_gpubind, api_mpi;
-
-/* Whether MPI reports CUDA support; false if it cannot be queried. */
-bool api_is_cuda_aware(void);
 
 #endif

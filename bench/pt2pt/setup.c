@@ -55,7 +55,7 @@ static int check_awareness(const struct pt2pt *pt2pt, struct gpubind_error *err)
     const struct bench_options *options = pt2pt->options;
 
     if (!pt2pt->use[METHOD_MPI] || options->buffers == BUFFERS_HH || options->force ||
-        api_is_cuda_aware())
+        machine_mpi_is_cuda_aware())
         return 0;
     return error_set(err,
                      "this MPI does not say that it is CUDA-aware: plain MPI is measured under "
