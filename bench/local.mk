@@ -22,6 +22,13 @@ bin_gpubind_bench_SOURCES = \
 	bench/cases/peer_kernel_schema.c bench/cases/peer_kernel_schema.h \
 	bench/cases/put.c \
 	bench/cases/put_schema.c bench/cases/put_schema.h \
+	bench/coll/coll.c bench/coll/coll.h \
+	bench/coll/contents.c \
+	bench/coll/measure.c \
+	bench/coll/nccl.c bench/coll/nccl.h \
+	bench/coll/operations.c bench/coll/operations.h \
+	bench/coll/schema.c bench/coll/schema.h \
+	bench/coll/setup.c \
 	bench/lib/buffer.c bench/lib/buffer.h \
 	bench/lib/gpu.c bench/lib/gpu.h \
 	bench/lib/kernel_launch.c bench/lib/kernel_launch.h \

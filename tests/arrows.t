@@ -55,8 +55,9 @@ bin      | bin/* host/* gpu/* core/* | hwloc.h hwloc/*
 bench/lib    | $lib | mpi.h
 bench/output | $output | mpi.h
 bench/pt2pt  | bench/pt2pt/* $output | mpi.h
+bench/coll   | bench/coll/* $output | mpi.h
 bench/cases  | bench/cases/* $output | mpi.h
-bench/main   | bench/main/* bench/cases/* bench/pt2pt/* host/* $output | mpi.h
+bench/main   | bench/main/* bench/cases/* bench/coll/* bench/pt2pt/* host/* $output | mpi.h
 examples |                            | mpi.h cuda*.h nccl.h gpubind* cstd*
 "
 # The only files of the core that may look at hwloc.

@@ -19,6 +19,7 @@ T_LOG_DRIVER = $(LOG_DRIVER)
 shell_tests = \
 	tests/arrows.t \
 	tests/bench/bench_cli.t \
+	tests/bench/bench_coll.t \
 	tests/bench/bench_halo.t \
 	tests/bench/bench_host.t \
 	tests/bench/bench_p2p.t \
@@ -249,6 +250,7 @@ check-quick:
 .PHONY: check-quick
 EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench/launch.py \
+	tests/bench/nccl.c \
 	tests/bench/on_gpus tests/bench/soak \
 	tests/bench/plan.sh \
 	tests/bench.sh \

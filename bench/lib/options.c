@@ -114,6 +114,7 @@ static int read_measures(const struct option_row *row, const char *value, const 
 enum {
     ALL = (1 << SUBCOMMANDS) - 1,
     PT2PT = 1 << SUBCOMMAND_PT2PT,
+    COLL = 1 << SUBCOMMAND_COLL,
     P2P = 1 << SUBCOMMAND_P2P,
     HOST = 1 << SUBCOMMAND_HOST,
     HALO = 1 << SUBCOMMAND_HALO,
@@ -132,6 +133,14 @@ static const struct option_row rows[] = {
      AT(measures), .read = read_measures, .words = MEASURE_WORDS},
     {PT2PT | REPORT, GROUP_WHAT, OPTION_READ, 0, "sizes", "SIZE[-SIZE][,...]", "8-256M",
      "bytes of a message, with K, M or G; a range goes in powers of 2", .read = read_sizes},
+    {COLL, GROUP_WHAT, OPTION_READ, 0, "operations", "NAME[,NAME...]",
+     "allreduce,bcast,alltoall,allgather", "which of " OPERATION_WORDS,
+     AT(operations), .read = read_measures, .words = OPERATION_WORDS},
+    {COLL, GROUP_WHAT, OPTION_READ, 0, "sizes", "SIZE[-SIZE][,...]", "8,64K,1M,16M",
+     "bytes of the buffer, or of the block that one rank has for another; multiples of 8, 256M "
+     "at most", .read = read_sizes},
+    {COLL, GROUP_WHAT, OPTION_FLAG, 0, "host", NULL, NULL,
+     "buffers in host memory, not in that of the GPUs", AT(host)},
     {HOST, GROUP_WHAT, OPTION_READ, 0, "measure", "NAME[,NAME...]", NULL,
      "which of " HOST_WORDS " (all)",
      AT(host_measures), .read = read_measures, .words = HOST_WORDS},
@@ -155,11 +164,11 @@ static const struct option_row rows[] = {
     {PT2PT, GROUP_HOW, OPTION_NUMBER, 0, "window", "N", NULL,
      "nonblocking messages under way at once (64 up to 64 KiB, 16 above)",
      AT(window), 1, BENCH_MAX_WINDOW},
-    {PT2PT, GROUP_HOW, OPTION_NUMBER, 0, "iterations", "N", NULL,
+    {PT2PT | COLL, GROUP_HOW, OPTION_NUMBER, 0, "iterations", "N", NULL,
      "so many of each size (as many as fit into --time, 2000 at most)", AT(iterations), 1, 1000000},
-    {PT2PT, GROUP_HOW, OPTION_NUMBER, 0, "warmup", "N", "20",
+    {PT2PT | COLL, GROUP_HOW, OPTION_NUMBER, 0, "warmup", "N", "20",
      "iterations before those that count", AT(warmup), 1, 1000000},
-    {PT2PT | REPORT, GROUP_HOW, OPTION_NUMBER, 0, "time", "MS", "200",
+    {PT2PT | COLL | REPORT, GROUP_HOW, OPTION_NUMBER, 0, "time", "MS", "200",
      "milliseconds for each size and method", AT(time_ms), 1, 3600000},
     {PT2PT, GROUP_HOW, OPTION_READ, 0, "memory", "SIZE", NULL,
      "for the buffers of a rank; windows of large messages shrink to it (8G, or an eighth of "
@@ -257,6 +266,20 @@ static bool names_picture(const char *path)
     return false;
 }
 
+/* coll counts in doubles. */
+static int check_coll(const struct bench_options *options, struct gpubind_error *err)
+{
+    for (int i = 0; i < options->nsizes; i++) {
+        if (options->sizes[i] % sizeof(double))
+            return error_set(err, "--sizes: %zu bytes are no multiple of 8: coll sums doubles",
+                             options->sizes[i]);
+        if (options->sizes[i] > COLL_MAX_SIZE)
+            return error_set(err, "--sizes: %zu bytes are more than 256M, the largest of coll",
+                             options->sizes[i]);
+    }
+    return 0;
+}
+
 static int check_options(const struct bench_options *options, struct gpubind_error *err)
 {
     if (options->output && names_picture(options->output))
@@ -272,7 +295,7 @@ static int check_options(const struct bench_options *options, struct gpubind_err
         return error_set(err, "--ceiling peer goes with --buffers dd: the copy is from GPU to GPU");
     if (options->ceiling == CEILING_STAGED && options->buffers == BUFFERS_HH)
         return error_set(err, "--ceiling staged needs a GPU: --buffers hh has none");
-    return 0;
+    return options->subcommand == SUBCOMMAND_COLL ? check_coll(options, err) : 0;
 }
 
 int bench_options_read(enum subcommand_id subcommand, int argc, char **argv,

@@ -11,6 +11,7 @@
 /* The subcommands, in the order of --help: see bench/main/subcommands.h. */
 enum subcommand_id {
     SUBCOMMAND_PT2PT,
+    SUBCOMMAND_COLL,
     SUBCOMMAND_P2P,
     SUBCOMMAND_HOST,
     SUBCOMMAND_HALO,
@@ -39,6 +40,12 @@ enum measure {
     MEASURE_RENEWED = MEASURES
 };
 
+/* What coll measures, in the order of bench/coll/operations.c. */
+#define OPERATION_WORDS \
+    "allreduce|bcast|alltoall|allgather|reduce_scatter_block|reduce|gather|scatter|alltoallv"
+#define COLL_OPERATIONS 9
+#define COLL_MAX_SIZE ((size_t)256 << 20)
+
 /* What host measures, in its order. */
 #define HOST_WORDS "copies|chunks|numa|together"
 
@@ -52,11 +59,12 @@ struct bench_options {
     enum bench_action action;
     unsigned measures;      /* bit 1 << enum measure */
     unsigned host_measures; /* bit 1 << position in HOST_WORDS */
+    unsigned operations;    /* bit 1 << position in OPERATION_WORDS */
     size_t sizes[BENCH_MAX_SIZES];
     int nsizes;
     int buffers, api, ceiling; /* the enums above */
     const char *path;          /* NULL: the library chooses */
-    bool compare, force, pairs;
+    bool compare, force, pairs, host;
     int window, iterations, warmup; /* 0: by size; 0: by time */
     int time_ms;
     size_t size; /* bytes of a copy, or that are copied in all */

@@ -1,6 +1,7 @@
 #include "bench/main/subcommands.h"
 
 #include "bench/cases/cases.h"
+#include "bench/coll/coll.h"
 #include "bench/lib/options.h"
 #include "bench/pt2pt/pt2pt.h"
 
@@ -10,6 +11,10 @@ const struct subcommand subcommands[SUBCOMMANDS] = {
                           "mpirun -np 2 gpubind-bench pt2pt [OPTION...]",
                           "Measure messages between the GPUs of two ranks.", &pt2pt_benchmark,
                           pt2pt_main},
+    [SUBCOMMAND_COLL] = {"coll", "MPI's collectives on GPU memory, beside NCCL's",
+                         "mpirun -np N gpubind --gpu-aware gpubind-bench coll [OPTION...]",
+                         "Measure MPI's collectives on the memory of all ranks' GPUs.",
+                         &coll_benchmark, NULL},
     [SUBCOMMAND_P2P] = {"p2p",
                         "copies between all GPUs of one process, with peer access and without",
                         "gpubind-bench p2p [OPTION...]",

@@ -33,7 +33,7 @@ table() {
         if (argument ~ /FILE/)
             return " " argument
         # NAME: the names are in the text, as "a|b|c, d or e".
-        if (argument ~ /^NAME/ && match(help, /([a-z0-9]+\|)+[a-z0-9]+(, [a-z]+ or [a-z]+)?/)) {
+        if (argument ~ /^NAME/ && match(help, /([a-z0-9_]+\|)+[a-z0-9_]+(, [a-z]+ or [a-z]+)?/)) {
             help = substr(help, RSTART, RLENGTH)
             gsub(/, | or /, "|", help)
             return (argument ~ /,/ ? " list " : " words ") help

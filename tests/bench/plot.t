@@ -147,6 +147,11 @@ draws "$recorded/pt2pt.json" "
 for word in ('latency: half a ping-pong, us', 'bandwidth: one way, GB/s', 'gpubind', 'mpi', '512',
              'message size in bytes', 'message rate, million/s', 'first-new, mpi'):
     assert word in words, word"
+draws "$recorded/coll.json" "
+for word in ('allreduce, us', 'alltoall, us', 'reduce_scatter_block, us', 'bytes of the whole buffer'):
+    assert words.count(word) == 1, word
+assert words.count('bytes of a block, as one rank has for another') == 2
+assert words.count('mpi') == words.count('nccl') == 3 and words.count('32K') == 3"
 draws "$recorded/host.json" "
 for word in ('page-locked, both', 'breadth first', 'all at once', 'down, all at once, sum', 'rank'):
     assert word in words, word"

@@ -29,10 +29,11 @@ source_rows() {
     sed -nE "s/^( *\{)([A-Z0-9_]+ \| )*(ALL|$only)( \| [A-Z0-9_]+)*, /\1/p" "$1" |
         sed -nE 's/^ *\{[A-Z_]+, (OPTION_[A-Z]+), ('"'(.)'"'|0), "([a-z-]+)", ("([^"]*)"|NULL),.*/\1 -\3 \4 \6/p'
 }
-# words_of SUBCOMMAND: what its --measure takes.
+# words_of SUBCOMMAND: what its --measure or --operations takes.
 words_of() {
     case $1 in
     pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
+    coll) sed -n '/^#define OPERATION_WORDS/{n;s/^ *"\(.*\)"/\1/p}' "$top_srcdir/bench/lib/options.h" ;;
     host) sed -n 's/^#define HOST_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
     esac
 }
@@ -49,7 +50,7 @@ wanted_values() {
         *_FLAG.* | *_ACTION.*) continue ;;
         *.master)   words=none ;;
         *.launcher) words="auto none $(launchers)" ;;
-        *.measure)  words=$(echo "$measures" | tr '|' ' ') ;;
+        *.measure | *.operations) words=$(echo "$measures" | tr '|' ' ') ;;
         *_WORD.* | *_SWITCH.* | *_NAME.*) words=$(echo "$argument" | tr '|' ' ') ;;
         *_TEXT.*) case $argument in
             FILE | *=FILE*) words='e gpuprogram node.xml' ;;
