@@ -23,6 +23,8 @@ static const struct section {
      "A kernel of the first GPU doubles numbers in its own memory, and in that of each other GPU."},
     {SUBCOMMAND_HOST, "Between GPUs and their host",
      "Copies between the GPU of a rank and the memory of its host, whole and in chunks."},
+    {SUBCOMMAND_COLL, "Collectives of MPI",
+     "MPI's collectives on the memory of all ranks' GPUs, beside NCCL's."},
     {SUBCOMMAND_PT2PT, "Messages between ranks",
      "Messages of the library between two ranks, beside a bare copy of as many bytes."},
     {SUBCOMMAND_HALO, "Halo exchanges",

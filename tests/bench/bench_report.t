@@ -11,7 +11,9 @@ file() {
 import json, sys
 report = json.load(open(sys.argv[1]))
 sections = {section['subcommand']: section for section in report['sections']}
-absent = [section['not_measured'] for section in report['sections'] if section['not_measured']]
+absent = [section['not_measured'] for section in report['sections']
+          if section['not_measured'] and section['subcommand'] != 'coll']
+assert sections['coll']['results'] or sections['coll']['not_measured']
 assert all(not section['results'] for section in report['sections'] if section['not_measured'])
 $3" "$2"
     else
@@ -37,7 +39,7 @@ assert rows[0]["ceiling"] == "not known" and rows[0]["percent"] is None'
 check 'two ranks: the file has the same' cmp "$tmp/out" "$tmp/all.json"
 file 'two ranks: the file has all sections' "$tmp/all.json" "
 assert report['subcommand'] == 'report' and report['version']
-assert list(sections) == ['p2p', 'peer-kernel', 'host', 'pt2pt', 'halo', 'put']
+assert list(sections) == ['p2p', 'peer-kernel', 'host', 'coll', 'pt2pt', 'halo', 'put']
 assert all(section['title'] and section['about'] for section in report['sections'])
 assert len(sections['p2p']['results']) == 20 and len(sections['halo']['results']) >= 48
 assert {row['measure'] for row in sections['pt2pt']['results']} >= {'latency', 'bandwidth'}
@@ -80,6 +82,18 @@ is 'one GPU: succeeds' "$status" 0
 file 'one GPU: a file of its own name' "$tmp/gpubind-report.json" "
 assert any('one GPU is visible' in note for note in sections['p2p']['notes'])
 assert any(row['what'] == 'memory of the slowest GPU' for row in report['results'])"
+
+aware=$top_builddir/src/aware/.libs/libgpubind-aware.so
+if [ -z "$SANITIZED" ] && [ -e "$aware" ]; then
+    # shellcheck disable=SC2086 # words
+    run mpi 2 env "LD_PRELOAD=$aware" gpubind-bench report $quick --output "$tmp/all.json"
+    is 'under --gpu-aware: succeeds' "$status" 0
+    file 'under --gpu-aware: collectives, too' "$tmp/all.json" "
+results = [row for row in sections['coll']['results'] if row['method'] == 'mpi']
+assert len(results) == 16 and all(row['data'] == 'right' for row in results)"
+else
+    skip 'under --gpu-aware' 'a program with sanitizers, or no shared library'
+fi
 
 # ---- what fails
 
