@@ -11,7 +11,8 @@ struct installed_file {
     const char *moved;     /* in a prefix that was moved, from there */
 };
 
-/* The build tree comes first, where this program is in one. false: it is nowhere. */
+/* The build tree comes first, where this program, or the shared object that this code is in, is in
+ * one. false: it is nowhere. */
 bool installed_find(const struct installed_file *file, char path[PATH_MAX]);
 
 #endif
