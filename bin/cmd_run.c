@@ -10,6 +10,7 @@
 #include "bin/program.h"
 #include "bin/run.h"
 #include "host/launch/rank_directives.h"
+#include "host/sys/env_array.h"
 
 /* When this rank has failed, it waits less: the job ends anyway. */
 #define SHORT_PATIENCE_S 1.0
@@ -121,6 +122,7 @@ static int apply_gpu_aware(const struct options *options, const char *program, s
 {
     const char *local = getenv("GPUBIND_LOCAL_RANK"), *role = getenv("GPUBIND_ROLE");
     const bool says = options->verbose || !local || strcmp(local, "0") == 0;
+    struct env_list list = {0};
     struct text outcome = {0};
     bool aside = false;
     int status = 0;
@@ -128,7 +130,11 @@ static int apply_gpu_aware(const struct options *options, const char *program, s
     if (options->gpu_aware == GPU_AWARE_AUTO && role && strcmp(role, role_name(ROLE_GPU)) != 0)
         text_add(&outcome, "GPU-aware steps aside: this rank has no GPU\n");
     else
-        status = gpu_aware_apply(options->gpu_aware, program, &outcome, &aside, err);
+        status = gpu_aware_environment(options->gpu_aware, program, environ, &list, &outcome,
+                                       &aside, err);
+    if (status == 0 && env_array_apply(&environ, &list) < 0)
+        status = error_set(err, "out of memory");
+    env_list_clear(&list);
     if (outcome.bytes && says && (aside || options->report || options->verbose))
         text_add(notes, "%s", outcome.bytes);
     text_clear(&outcome);
@@ -173,7 +179,7 @@ int cmd_run(const struct options *given)
     char *directives;
     size_t size;
 
-    if (!status && gpu_aware_check(options.gpu_aware, program, &err) < 0)
+    if (!status && gpu_aware_check(options.gpu_aware, program, environ, &err) < 0)
         status = EXIT_OWN;
     if (status)
         return cmd_fail(&options, &err, status);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/env/elf.h"
+#include "host/sys/env_array.h"
 #include "host/sys/installed.h"
 
 enum family { OPEN_MPI, MPICH, OTHER_MPI };
@@ -29,7 +30,8 @@ static const struct {
     enum family family;
 } launchers[] = {
     {"OMPI_COMM_WORLD_RANK", "Open MPI", OPEN_MPI},
-    {"MPI_LOCALRANKID", "MPICH's family", MPICH}, /* Hydra, also Intel MPI's */
+    {"OMPI_COMM_WORLD_SIZE", "Open MPI", OPEN_MPI}, /* all that the PMIx plugin sees */
+    {"MPI_LOCALRANKID", "MPICH's family", MPICH},   /* Hydra, also Intel MPI's */
     {"MV2_COMM_WORLD_RANK", "MPICH's family", MPICH},
     {"MVP_COMM_WORLD_RANK", "MPICH's family", MPICH},
 };
@@ -123,14 +125,22 @@ static int choose_by_program(const char *program, const struct mpi *its, const s
                      its->name);
 }
 
-/* For a program that names none: the launcher's MPI, else what the library was built for. */
-static int choose_by_launcher(const struct mpi *mine, char path[PATH_MAX],
-                              struct gpubind_error *err)
+/* The row of launchers that env shows, or their number. */
+static size_t find_launcher(char *const *env)
 {
     size_t i = 0;
 
-    while (i < sizeof launchers / sizeof *launchers && !getenv(launchers[i].variable))
+    while (i < sizeof launchers / sizeof *launchers && !env_array_get(env, launchers[i].variable))
         i++;
+    return i;
+}
+
+/* For a program that names none: the launcher's MPI, else what the library was built for. */
+static int choose_by_launcher(const struct mpi *mine, char *const *env, char path[PATH_MAX],
+                              struct gpubind_error *err)
+{
+    const size_t i = find_launcher(env);
+
     if (i == sizeof launchers / sizeof *launchers || !mine->name[0] ||
         find_family(launchers[i].family, path) || mine->family == launchers[i].family)
         return 0;
@@ -140,7 +150,8 @@ static int choose_by_launcher(const struct mpi *mine, char path[PATH_MAX],
 }
 
 /* -1 with a sentence: the library is not there, or cannot help the program. */
-static int find_library(const char *program, char path[PATH_MAX], struct gpubind_error *err)
+static int find_library(const char *program, char *const *env, char path[PATH_MAX],
+                        struct gpubind_error *err)
 {
     struct mpi mine, its;
 
@@ -151,7 +162,7 @@ static int find_library(const char *program, char path[PATH_MAX], struct gpubind
     if (check_program(program, &its, err) < 0)
         return -1;
     if (its.name[0] ? choose_by_program(program, &its, &mine, path, err) < 0
-                    : choose_by_launcher(&mine, path, err) < 0)
+                    : choose_by_launcher(&mine, env, path, err) < 0)
         return -1;
     if (strpbrk(path, ": "))
         return error_set(err, "%s cannot be preloaded, because of a blank or colon in its name",
@@ -173,43 +184,63 @@ static bool is_listed(const char *list, const char *entry)
     return false;
 }
 
-static int preload(const char *path, const char *mode, struct gpubind_error *err)
+static void add(struct env_list *list, const char *name, char *value)
 {
-    const char *others = getenv("LD_PRELOAD");
-    struct text list = {0};
-    int status;
+    list->item[list->n++] = (struct env_item){ENV_SET, name, value};
+}
+
+static int preload(const char *path, const char *mode, char *const *env, struct env_list *list,
+                   struct gpubind_error *err)
+{
+    const char *others = env_array_get(env, "LD_PRELOAD");
+    struct text all = {0};
+    char *copy = strdup(mode);
 
     if (!others || !is_listed(others, path))
-        text_add(&list, "%s%s", path, others && *others ? ":" : "");
-    text_add(&list, "%s", others ? others : "");
-    status = list.failed || setenv("LD_PRELOAD", list.bytes, 1) < 0 ||
-                     setenv("GPUBIND_GPU_AWARE", mode, 1) < 0
-                 ? error_set(err, "out of memory")
-                 : 0;
-    text_clear(&list);
-    return status;
+        text_add(&all, "%s%s", path, others && *others ? ":" : "");
+    text_add(&all, "%s", others ? others : "");
+    if (all.failed || !copy) {
+        text_clear(&all);
+        free(copy);
+        return error_set(err, "out of memory");
+    }
+    add(list, "LD_PRELOAD", all.bytes);
+    add(list, "GPUBIND_GPU_AWARE", copy);
+    return 0;
 }
 
-int gpu_aware_check(enum gpu_aware mode, const char *program, struct gpubind_error *err)
+bool gpu_aware_knows_launcher(char *const *env)
 {
-    char path[PATH_MAX];
-
-    return mode == GPU_AWARE_ON ? find_library(program, path, err) : 0;
+    return find_launcher(env) < sizeof launchers / sizeof *launchers;
 }
 
-int gpu_aware_apply(enum gpu_aware mode, const char *program, struct text *outcome, bool *aside,
+int gpu_aware_check(enum gpu_aware mode, const char *program, char *const *env,
                     struct gpubind_error *err)
 {
     char path[PATH_MAX];
 
+    return mode == GPU_AWARE_ON ? find_library(program, env, path, err) : 0;
+}
+
+int gpu_aware_environment(enum gpu_aware mode, const char *program, char *const *env,
+                          struct env_list *list, struct text *outcome, bool *aside,
+                          struct gpubind_error *err)
+{
+    char path[PATH_MAX], *off;
+
     *aside = false;
     if (mode == GPU_AWARE_NOT_GIVEN)
         return 0;
-    if (mode == GPU_AWARE_OFF)
-        return setenv("GPUBIND_GPU_AWARE", "off", 1) < 0 ? error_set(err, "out of memory") : 0;
-    if (find_library(program, path, err) == 0) {
+    if (mode == GPU_AWARE_OFF) {
+        off = strdup("off");
+        if (!off)
+            return error_set(err, "out of memory");
+        add(list, "GPUBIND_GPU_AWARE", off);
+        return 0;
+    }
+    if (find_library(program, env, path, err) == 0) {
         text_add(outcome, "GPU-aware: %s is preloaded\n", path);
-        return preload(path, mode == GPU_AWARE_ON ? "on" : "auto", err);
+        return preload(path, mode == GPU_AWARE_ON ? "on" : "auto", env, list, err);
     }
     if (mode == GPU_AWARE_ON)
         return -1;

@@ -6,18 +6,25 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/env/render_env.h"
 
 enum gpu_aware { GPU_AWARE_NOT_GIVEN = -1, GPU_AWARE_OFF, GPU_AWARE_AUTO, GPU_AWARE_ON };
 
-/* -1 with a sentence where gpu_aware_apply would fail. */
-int gpu_aware_check(enum gpu_aware mode, const char *program, struct gpubind_error *err);
+/* -1 with a sentence where gpu_aware_environment would fail. env is the program's, with "" for a
+ * program that is not known. */
+int gpu_aware_check(enum gpu_aware mode, const char *program, char *const *env,
+                    struct gpubind_error *err);
 
-/* Sets LD_PRELOAD and GPUBIND_GPU_AWARE of this process, which is about to become the program at
- * that path ("": not known). Where the library cannot help (it is not installed, is built for
+/* Adds to list LD_PRELOAD and GPUBIND_GPU_AWARE for the program at that path ("": not known), which is
+ * to start with env (may be NULL). Where the library cannot help (it is not installed, is built for
  * another MPI, the program loads no shared objects), GPU_AWARE_ON fails with a sentence, and
  * GPU_AWARE_AUTO leaves the program alone. What was done goes to outcome, one sentence as a line;
- * *aside: it was to leave the program alone. */
-int gpu_aware_apply(enum gpu_aware mode, const char *program, struct text *outcome, bool *aside,
-                    struct gpubind_error *err);
+ * *aside: it was to leave the program alone. The caller clears the list, also after a failure. */
+int gpu_aware_environment(enum gpu_aware mode, const char *program, char *const *env,
+                          struct env_list *list, struct text *outcome, bool *aside,
+                          struct gpubind_error *err);
+
+/* Whether env says of which MPI the launcher is: the MPI of a program that is not known. */
+bool gpu_aware_knows_launcher(char *const *env);
 
 #endif
