@@ -24,6 +24,7 @@ struct plugin_job {
     struct text refused; /* settings that were ignored, a line each */
     struct text unknown; /* variables of the job's, likewise */
     bool warned;         /* refused and unknown were printed */
+    bool aware_reported; /* likewise what became of gpu_aware */
 };
 
 /* The one of the list with this name, or NULL. */
@@ -32,5 +33,11 @@ struct plugin_job *plugin_job_find(struct plugin_job *jobs, const char *name);
 /* GPUs that ranks of jobs before this one have: as many entries as the node has GPUs. */
 void plugin_job_taken(const struct plugin_job *job, struct plugin_job *jobs,
                       const struct node *node, struct taken *taken);
+
+/* Adds to list what a rank with that environment gets by the setting gpu_aware. planned: NULL where the
+ * rank's GPUs were not chosen here. Returns -1 only when the job must not start, as jobs_environment
+ * does. */
+int plugin_job_preload(struct plugin_job *job, const struct plan_rank *planned, char *const *env,
+                       struct env_list *list, struct gpubind_error *err);
 
 #endif

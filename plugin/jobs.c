@@ -252,12 +252,36 @@ static void warn(struct plugin_job *job)
     text_clear(&text);
 }
 
+/* For a job with a plan. */
+static int fill_planned(struct plugin_job *job, struct local_rank *rank, char *const *job_env,
+                        struct env_list *list, struct gpubind_error *err)
+{
+    const struct plan_rank *planned = rank ? plan_find(&job->placement.plan, rank->local) : NULL;
+
+    if (!job->reported)
+        job_plan_report(&job->view.options, &job->placement, &job->notes);
+    job->reported = true;
+    if (job_env && is_chosen(job, job_env)) {
+        leave_unmanaged(job, rank, job_env);
+        return plugin_job_preload(job, NULL, job_env, list, err);
+    }
+    if (!planned)
+        return 0;
+    /* Out of memory: the rank runs without any of our variables. */
+    if (job_plan_render(&job->info, &job->placement, &job->view, planned, job_env, list, err) < 0) {
+        env_list_clear(list);
+        return 0;
+    }
+    if (job->env)
+        drop_defaults(list, job_env);
+    return plugin_job_preload(job, planned, job_env, list, err);
+}
+
 /* Adds to list what the rank's environment is to get. */
 static int fill(struct plugin_job *job, int number, bool forked, char *const *env,
                 struct env_list *list, struct gpubind_error *err)
 {
     struct local_rank *rank = find_rank(job, number);
-    const struct plan_rank *planned = NULL;
     char *const *job_env = job->env ? job->env : env;
 
     job->started = true;
@@ -278,23 +302,7 @@ static int fill(struct plugin_job *job, int number, bool forked, char *const *en
         job->failure_reported = true;
         return -1;
     }
-    if (rank)
-        planned = plan_find(&job->placement.plan, rank->local);
-    if (!job->reported)
-        job_plan_report(&job->view.options, &job->placement, &job->notes);
-    job->reported = true;
-    if (job_env && is_chosen(job, job_env)) {
-        leave_unmanaged(job, rank, job_env);
-        return 0;
-    }
-    if (!planned)
-        return 0;
-    /* Out of memory: the rank runs without any of our variables. */
-    if (job_plan_render(&job->info, &job->placement, &job->view, planned, job_env, list, err) < 0)
-        env_list_clear(list);
-    else if (job->env)
-        drop_defaults(list, job_env);
-    return 0;
+    return fill_planned(job, rank, job_env, list, err);
 }
 
 int jobs_environment(const char *name, int rank, bool forked, char ***env,

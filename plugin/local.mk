@@ -22,6 +22,7 @@ plugin_pmix_mca_pmdl_gpubind_la_SOURCES = \
 	plugin/settings.c plugin/settings.h \
 	plugin/slurm.c plugin/slurm.h \
 	plugin/job.h \
+	plugin/job_aware.c \
 	plugin/job_plan.c plugin/job_plan.h \
 	plugin/job_taken.c \
 	plugin/jobs.c plugin/jobs.h \

@@ -207,6 +207,8 @@ memory
 S
     is '1,000 namespaces leave nothing behind' "$status $(sed -n 's/^memory: pmdl_gpubind //p' "$tmp/out" | tail -n 1) $(sed -n 's/^held at the end: //p' "$tmp/out")" \
         '0 0 blocks, 0 bytes (+0 blocks, +0 bytes) 0 blocks, 0 bytes'
+    # The library lies beside the plugin's own file.
+    ln -sf "$(realpath "$plugin_file")" "$plugin_dir/"
     for keep in '' --keep-failing; do
         machine=$machines/small-4c2g.xml
         # shellcheck disable=SC2086 # nothing, or an option
@@ -218,6 +220,9 @@ nspace more size=2 noderank=2 parent=job:0
 fork more all
 forget more
 forget job
+nspace aware size=2
+fork aware all OMPI_COMM_WORLD_SIZE=2 GPUBIND_GPU_AWARE=auto LD_PRELOAD=libdl.so.2
+forget aware
 S
         is "no memory at any time, ${keep:-once}: ranks start, with all or nothing" \
             "$status $(tail -n 1 "$tmp/out" | grep -c ' 0 failed-to-start, 0 other output, 0 crashed, 0 hung') $(tail -n 1 "$tmp/out" | awk '{ print ($1 > 100) }')" '0 1 1'

@@ -12,7 +12,7 @@
 /* clang-format off */
 static const char *const shown[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "ROCR_", "ZE_", "GPUBIND_", "UCX_NET_DEVICES",
-    "OMP_",
+    "OMP_", "LD_PRELOAD",
 };
 /* clang-format on */
 

@@ -92,7 +92,7 @@ static const struct option_row rows[] = {
     {JOB | PLUGIN, PROGRAM, OPTION_WORD, 0, "nic", "auto|ucx|ofi|none", NULL,
      "export the nearest NIC, also as UCX_NET_DEVICES or libfabric's variable (auto)",
      AT(prefs.nic)},
-    {JOB, RUNNING, OPTION_WORD, 0, "gpu-aware", "off|auto|on", NULL,
+    {JOB | PLUGIN, RUNNING, OPTION_WORD, 0, "gpu-aware", "off|auto|on", NULL,
      "MPI takes GPU memory, in programs for a CUDA-aware MPI; auto: where it does not by itself "
      "(off; alone: auto)", AT(gpu_aware), .bare = "auto"},
     {JOB, RUNNING, OPTION_READ, 0, "launcher", "NAME", "auto",
