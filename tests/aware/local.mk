@@ -7,6 +7,8 @@ aware_tests = \
 	tests/aware/functions.t \
 	tests/aware/layouts.t \
 	tests/aware/mpi4py.t \
+	tests/aware/mpi4py_mpich.t \
+	tests/aware/mpich.t \
 	tests/aware/order.t \
 	tests/aware/soak.t \
 	tests/aware/threads.t
@@ -15,6 +17,7 @@ EXTRA_DIST += \
 	tests/aware/functions.sh \
 	tests/aware/functions.tsv \
 	tests/aware/gpu_arrays.py \
+	tests/aware/mpi4py.sh \
 	tests/aware/mpi4py_gpu.py
 
 if HAVE_MPI

@@ -1,70 +1,13 @@
 #!/bin/sh
-# mpi4py's own test suite, with all arrays in GPU memory (simulated): point to point, requests,
-# collectives, neighbourhoods, intercommunicators. It and numpy come from PyPI.
+# mpi4py's own test suite over the MPI that was configured, with all arrays in GPU memory.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no MPI'
-[ -z "$SANITIZED" ] || skip_all 'Python has no sanitizers'
-release=4.1.2
-python=$tmp/venv/bin/python
 aware=$top_builddir/src/aware/.libs/libgpubind-aware.so
-sim=$top_builddir/tests/sim/.libs/libcudasim.so
-for file in "$aware" "$sim"; do
-    [ -e "$file" ] || skip_all "no ${file##*/}"
-done
+mpi_library=$(ldd "$aware" 2>/dev/null | awk '$1 ~ /^libmpich[.]so/ { print $3 }')
+. "$top_srcdir/tests/aware/mpi4py.sh"
 
-# The wheel of mpi4py has been built for all MPIs, and takes the one that it finds.
-pip() { bounded "$python" -m pip -q --disable-pip-version-check --timeout 10 --retries 1 "$@"; }
-python3 -m venv "$tmp/venv" >"$tmp/out" 2>&1 || skip_all 'no python3 with venv and pip'
-bounded "$python" -m pip --version >"$tmp/out" 2>&1 || skip_all 'no pip'
-run pip install --only-binary :all: numpy "mpi4py==$release"
-[ "$status" = 0 ] || skip_all "pip cannot install numpy and mpi4py $release: $(tail -n 1 "$tmp/err")"
-run pip download --no-deps --no-binary mpi4py -d "$tmp/source" "mpi4py==$release"
-[ "$status" = 0 ] || skip_all "pip cannot get the source of mpi4py: $(tail -n 1 "$tmp/err")"
-tar -xf "$tmp/source/mpi4py-$release.tar.gz" -C "$tmp" || skip_all 'no tar'
-
-mkdir "$tmp/lib"
-ln -s "$sim" "$tmp/lib/libcuda.so.1"
-# Debian's name of MPICH is not that of its ABI.
-mpich=$(ldd "$aware" | awk '$1 ~ /^libmpich[.]so/ { print $3 }')
-[ -z "$mpich" ] || ln -s "$mpich" "$tmp/lib/libmpi.so.12"
-
-messages='test_p2p_buf test_p2p_buf_matched test_request'
-collectives='test_cco_buf test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf
-    test_cco_buf_inter test_cco_vec_inter test_cco_pr_buf test_cco_pr_vec test_cco_pr_ngh_buf'
-limit=200
-
-# suite N ARRAYS OUTCOME LIBRARY: all of these on N ranks.
-suite() {
-    # shellcheck disable=SC2086 # lists of words
-    run mpi "$1" env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=$tmp$1" "LD_PRELOAD=$4" \
-        "$python" "$top_srcdir/tests/aware/mpi4py_gpu.py" "$2" "$tmp/mpi4py-$release/test" \
-        "$tmp/$3" $messages $collectives
-}
-
-for n in 1 2 4; do
-    suite $n gpu "ranks$n" "$aware"
-    if [ "$status" = 0 ] && [ "$(cat "$tmp/ranks$n".* | grep -c ' 0 failed$')" = $n ]; then
-        ok "arrays of the GPU, $n ranks"
-        diag "$(tail -n 1 "$tmp/ranks$n.0"); why it skips:
-$(sed -n 's/^skipped .*: //p' "$tmp/ranks$n.0" | sort | uniq -c)"
-    else
-        not_ok "arrays of the GPU, $n ranks"
-        diag "$(grep -E '^(ERROR|FAIL|AssertionError|[A-Za-z.]*Exception)' "$tmp/out" "$tmp/err" |
-            sort | uniq -c | head -n 40)"
-    fi
-done
-
-suite 2 host with "$aware"
-first=$status
-suite 2 host without ''
-is 'arrays of the host, 2 ranks: as without the library' "$first
-$(cat "$tmp/with.0")" "$status
-$(cat "$tmp/without.0")"
-
-# The example imports cupy, which is simulated here.
-ln -s "$top_srcdir/tests/aware/gpu_arrays.py" "$tmp/cupy.py"
-run mpi 3 env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=${tmp}e" "LD_PRELOAD=$aware" \
-    "PYTHONPATH=$tmp" "$python" -B "$top_srcdir/examples/gpu_aware.py"
-is 'examples/gpu_aware.py' "$status, $(cat "$tmp/out")" '0, 3 ranks: 0 numbers are wrong'
+on_gpus 1 2 4
+on_host
+example
 nothing_left 'nothing is left behind'
 done_testing

@@ -1,0 +1,22 @@
+#!/bin/sh
+# mpi4py's own test suite over MPICH, beside the MPI that was configured, with all arrays in GPU memory.
+# shellcheck disable=SC2034 # mpi4py.sh has them
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+MPIRUN=$(command -v mpirun.mpich || command -v mpiexec.hydra) || skip_all 'no mpirun.mpich'
+aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so
+mpi_library=$(ldconfig -p 2>/dev/null | awk '$1 == "libmpich.so.12" { print $NF; exit }')
+[ -n "$mpi_library" ] || skip_all 'no libmpich.so.12'
+. "$top_srcdir/tests/aware/mpi4py.sh"
+
+# Ranks of MPICH spin while they wait: on two cores three of them take 210 s, two take 55 s.
+limit=400
+on_gpus 1 2
+if [ "$(nproc)" -ge 4 ]; then
+    on_gpus 4
+else
+    skip 'arrays of the GPU, 4 ranks' 'fewer than four cores'
+fi
+on_host
+example
+nothing_left 'nothing is left behind'
+done_testing
