@@ -53,11 +53,33 @@ static bool is_in_heap(const void *buf)
     return (const char *)buf >= start && (const char *)buf < (const char *)sbrk(0);
 }
 
+struct stack {
+    const char *low, *high; /* low NULL: not known yet */
+};
+
+static void find_stack(struct stack *stack)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t nbytes = 0;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &low, &nbytes);
+        pthread_attr_destroy(&attributes);
+    }
+    stack->low = low ? low : (const char *)stack;
+    stack->high = stack->low + nbytes;
+}
+
+/* What this thread's stack has in use. A coroutine's stack is another, and then nothing is. */
 static bool is_on_stack(const void *buf)
 {
+    static __thread struct stack stack __attribute__((tls_model("initial-exec")));
     const char *here = __builtin_frame_address(0), *at = buf;
 
-    return at >= here && at < here + (64 << 10);
+    if (!stack.low)
+        find_stack(&stack);
+    return here >= stack.low && at >= here && at < stack.high;
 }
 
 /* The process has started CUDA. */
