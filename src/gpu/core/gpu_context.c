@@ -59,17 +59,23 @@ bool gpu_is_capturing(const struct gpu *gpu)
     return status == GPU_CAPTURE_IMPLICIT || capturing;
 }
 
-/* A query of the stream would invalidate a capture. */
+enum gpu_work gpu_legacy_work(void)
+{
+    int capturing = 0;
+    const int status = gpu_driver()->cuStreamIsCapturing(GPU_LEGACY_STREAM, &capturing);
+
+    if (status == GPU_CAPTURE_IMPLICIT || capturing)
+        return GPU_CAPTURED;
+    return gpu_driver()->cuStreamQuery(GPU_LEGACY_STREAM) == GPU_NOT_READY ? GPU_WORK : GPU_NO_WORK;
+}
+
 bool gpu_is_idle(const struct gpu *gpu)
 {
-    bool entered, idle;
+    const bool entered = gpu_enter(gpu);
+    const enum gpu_work work = gpu_legacy_work();
 
-    if (gpu_is_capturing(gpu))
-        return false;
-    entered = gpu_enter(gpu);
-    idle = gpu_driver()->cuStreamQuery(GPU_LEGACY_STREAM) != GPU_NOT_READY;
     gpu_leave(entered);
-    return idle;
+    return work == GPU_NO_WORK;
 }
 
 bool gpu_is_lost(const struct gpu *gpu)

@@ -94,6 +94,10 @@ bool gpu_agents_quiesce(bool wait);
  * Returns what gpu_resume_capture takes, in the same thread. */
 int gpu_suspend_capture(void);
 void gpu_resume_capture(int mode);
+/* Of the legacy and blocking streams of the current context. While one of these is captured, that cannot
+ * be asked: it would invalidate the capture. */
+enum gpu_work { GPU_NO_WORK, GPU_WORK, GPU_CAPTURED };
+enum gpu_work gpu_legacy_work(void);
 
 /* Some driver calls (src/gpu/README.md) wait until all streams of a context are idle. They are made
  * only when no stream of the application waits for the library. */

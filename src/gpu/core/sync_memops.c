@@ -66,19 +66,6 @@ void sync_memops_settle(const struct memory *memory)
 
 /* ---- without a struct gpu */
 
-enum work { NO_WORK, WORK, CAPTURED };
-
-/* Of the legacy and blocking streams of the current context. */
-static enum work legacy_work(void)
-{
-    int capturing = 0;
-    const int status = gpu_driver()->cuStreamIsCapturing(GPU_LEGACY_STREAM, &capturing);
-
-    if (status == GPU_CAPTURE_IMPLICIT || capturing)
-        return CAPTURED;
-    return gpu_driver()->cuStreamQuery(GPU_LEGACY_STREAM) == GPU_NOT_READY ? WORK : NO_WORK;
-}
-
 static bool context_is_enabled(void)
 {
     unsigned flags = 0;
@@ -100,8 +87,8 @@ static void ensure(const void *pointer)
         return;
     gpu_driver()->cuPointerGetAttributes(2, attributes, values, (gpu_address)(uintptr_t)pointer);
     if (!(ipc_capable & 0xff) || !enable_for_allocation(start))
-        enable_for_context(legacy_work() == NO_WORK);
-    while (legacy_work() == WORK && clock_now() < until)
+        enable_for_context(gpu_legacy_work() == GPU_NO_WORK);
+    while (gpu_legacy_work() == GPU_WORK && clock_now() < until)
         ;
 }
 
