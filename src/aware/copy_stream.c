@@ -1,6 +1,7 @@
 #include "aware/copy_stream.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +11,13 @@ struct context_stream {
     struct context_stream *next;
     gpu_context context;
     unsigned long long id; /* of the context: one that was destroyed may have had its address */
-    gpu_stream stream;
+    gpu_stream ordered, unordered; /* NULL: not made yet */
 };
 
 static struct context_stream *streams;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned flags(void)
+static unsigned flags_of_ordered(void)
 {
     const char *order = getenv("GPUBIND_ORDER");
 
@@ -45,23 +46,26 @@ static struct context_stream *add(gpu_context context)
 }
 
 /* The lock is held. */
-static gpu_stream find_or_make(gpu_context context, unsigned long long id)
+static gpu_stream find_or_make(gpu_context context, unsigned long long id, bool ordered)
 {
     struct context_stream *found = find(context);
+    gpu_stream *stream;
 
-    if (found && found->id == id && found->stream)
-        return found->stream;
     if (!found)
         found = add(context);
     if (!found)
         return NULL;
+    if (found->id != id)
+        found->ordered = found->unordered = NULL;
     found->id = id;
-    if (gpu_stream_create(&found->stream, flags()) != GPU_OK)
-        found->stream = NULL;
-    return found->stream;
+    stream = ordered ? &found->ordered : &found->unordered;
+    if (!*stream &&
+        gpu_stream_create(stream, ordered ? flags_of_ordered() : GPU_STREAM_NON_BLOCKING) != GPU_OK)
+        *stream = NULL;
+    return *stream;
 }
 
-gpu_stream copy_stream(gpu_context context)
+static gpu_stream stream_of(gpu_context context, bool ordered)
 {
     unsigned long long id = 0; /* drivers before CUDA 12 give contexts no numbers */
     gpu_stream stream;
@@ -69,7 +73,17 @@ gpu_stream copy_stream(gpu_context context)
     if (gpu_context_id && gpu_context_id(context, &id) != GPU_OK)
         id = 0;
     pthread_mutex_lock(&lock);
-    stream = find_or_make(context, id);
+    stream = find_or_make(context, id, ordered);
     pthread_mutex_unlock(&lock);
     return stream;
+}
+
+gpu_stream copy_stream(gpu_context context)
+{
+    return stream_of(context, true);
+}
+
+gpu_stream copy_stream_unordered(gpu_context context)
+{
+    return stream_of(context, false);
 }

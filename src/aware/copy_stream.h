@@ -8,5 +8,7 @@
 
 /* Of the current context. NULL, which is the legacy stream: none could be made. */
 gpu_stream copy_stream(gpu_context context);
+/* The same for copies that come after nothing: a nonblocking stream. */
+gpu_stream copy_stream_unordered(gpu_context context);
 
 #endif

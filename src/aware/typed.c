@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aware/gpu_buffer.h"
+#include "mpi/datatype/type_contents.h"
 #include "mpi/datatype/type_flatten.h"
 
 MPI_Count typed_bytes(const struct typed *typed)
@@ -61,7 +62,8 @@ static int add_row(struct walk *walk, gpu_address gpu, char *host, size_t nbytes
 static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
 {
     char *at = address_at(walk->typed->at, offset);
-    const bool gpu = walk->typed->at != (const char *)MPI_BOTTOM || buffer_is_on_gpu(at);
+    const bool gpu = !walk->typed->host &&
+                     (walk->typed->at != (const char *)MPI_BOTTOM || buffer_is_on_gpu(at));
     char *host = walk->dense ? walk->dense : address_at(walk->host, offset);
     int status = 0;
 
@@ -116,6 +118,45 @@ bool typed_is_on_gpu(const struct typed *typed)
 
     walk_blocks(&walk, &found);
     return found;
+}
+
+/* The blocks of one element follow each other, and so do the elements. */
+static bool are_adjacent(const struct type_parts *parts, MPI_Count count, MPI_Count extent)
+{
+    for (int i = 1; i < parts->nblocks; i++)
+        if (parts->blocks[i].at != parts->blocks[i - 1].at + (MPI_Aint)parts->blocks[i - 1].nbytes)
+            return false;
+    return parts->nblocks > 0 && (count == 1 || (MPI_Count)parts->nbytes == extent);
+}
+
+bool typed_is_contiguous(const struct typed *typed, char **start)
+{
+    struct type_parts parts = {0};
+    MPI_Count lb, extent;
+    bool contiguous;
+
+    *start = typed->at;
+    if (type_is_basic(typed->type))
+        return true;
+    PMPI_Type_get_extent_x(typed->type, &lb, &extent);
+    contiguous = type_flatten(&parts, typed->type) == 0 &&
+                 are_adjacent(&parts, typed->count, extent);
+    if (contiguous)
+        *start = address_at(typed->at, parts.blocks[0].at);
+    free(parts.blocks);
+    return contiguous;
+}
+
+void typed_head(const struct typed *typed, void *dense, size_t nbytes)
+{
+    const MPI_Count all = typed_bytes(typed);
+    struct walk walk = {.typed = typed,
+                        .dense = dense,
+                        .left = all < (MPI_Count)nbytes ? all : (MPI_Count)nbytes,
+                        .out = true};
+
+    if (walk.left > 0)
+        walk_blocks(&walk, NULL);
 }
 
 int typed_pack(const struct typed *typed, void *dense)

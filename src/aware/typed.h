@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Also of MPI_BOTTOM, which is no pointer to count from. */
@@ -18,12 +19,18 @@ struct typed {
     char *at;
     MPI_Count count;
     MPI_Datatype type;
+    bool host; /* all of it is host memory */
 };
 
 /* Bytes of data. */
 MPI_Count typed_bytes(const struct typed *typed);
 /* Some byte of it is GPU memory: every block is looked at. */
 bool typed_is_on_gpu(const struct typed *typed);
+
+/* Its bytes follow each other in memory, in the order of the type, from *start on. */
+bool typed_is_contiguous(const struct typed *typed, char **start);
+/* Copies the first nbytes of it (or fewer, where it has fewer), which lie in host memory, to dense. */
+void typed_head(const struct typed *typed, void *dense, size_t nbytes);
 
 /* All of it to dense host memory. */
 int typed_pack(const struct typed *typed, void *dense);

@@ -49,3 +49,18 @@ gpu_context pointer_context(const void *pointer)
         return context;
     return cuda->cuDevicePrimaryCtxRetain(&context, ordinal) == GPU_OK ? context : NULL;
 }
+
+bool pointer_allocation(const void *pointer, struct allocation *allocation)
+{
+    int attributes[] = {CUDA_POINTER_BUFFER_ID, CUDA_POINTER_START, CUDA_POINTER_SIZE,
+                        CUDA_POINTER_IPC_CAPABLE};
+    unsigned long long id = 0;
+    unsigned ipc_capable = 0;
+    void *values[] = {&id, &allocation->start, &allocation->nbytes, &ipc_capable};
+
+    if (!ask(pointer, 4, attributes, values) || allocation->start == 0)
+        return false;
+    allocation->id = id;
+    allocation->ipc_capable = ipc_capable & 0xff;
+    return true;
+}

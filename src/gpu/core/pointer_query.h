@@ -4,6 +4,7 @@
 #define GPUBIND_GPU_CORE_POINTER_QUERY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "gpu/core/gpu_types.h"
 
@@ -20,5 +21,15 @@ enum pointer_kind pointer_kind(const void *pointer, bool *synchronous);
  * is of that device, else the device's primary one, which is retained for good. NULL: it is no GPU
  * memory. */
 gpu_context pointer_context(const void *pointer);
+
+/* The allocation that GPU memory lies in. */
+struct allocation {
+    uint64_t id; /* unique in a process */
+    gpu_address start;
+    size_t nbytes;
+    bool ipc_capable; /* cuIpcGetMemHandle may take it */
+};
+/* false: it is no GPU memory. */
+bool pointer_allocation(const void *pointer, struct allocation *allocation);
 
 #endif
