@@ -1,5 +1,7 @@
 #include "aware/calls.h"
 
+#include <sched.h>
+
 int call_refused(MPI_Comm comm, int result)
 {
     PMPI_Comm_call_errhandler(comm, result);
@@ -25,7 +27,7 @@ int call_started(struct staged *buffers, int n, int result, MPI_Request request,
     bool staged = false;
 
     for (int i = 0; i < n; i++)
-        staged |= buffers[i].staged;
+        staged |= buffers[i].staged || buffers[i].direct;
     if (!staged)
         return result;
     if (result == MPI_SUCCESS) {
@@ -36,4 +38,70 @@ int call_started(struct staged *buffers, int n, int result, MPI_Request request,
     for (int i = 0; i < n; i++)
         staged_end(&buffers[i]);
     return result;
+}
+
+/* ---- direct messages */
+
+bool calls_are_pending(void)
+{
+    return !is_behind && (direct_sends_pending() > 0 || requests_are_pullable());
+}
+
+void calls_progress(void)
+{
+    if (!calls_are_pending())
+        return;
+    direct_sends_poll();
+    requests_pull();
+}
+
+#define SPINS 64 /* between two calls of MPI and of the scheduler */
+
+/* MPI makes progress, for the peers' sake. */
+static void progress_mpi(void)
+{
+    int there;
+
+    is_behind = true;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
+    is_behind = false;
+    sched_yield();
+}
+
+void call_wait_for(struct direct_send *send)
+{
+    for (unsigned spins = 1; !direct_send_end(send); spins++) {
+        calls_progress();
+        if (spins % SPINS == 0)
+            progress_mpi();
+    }
+}
+
+void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor)
+{
+    call_wait_for(send);
+    is_behind = true;
+    PMPI_Wait(descriptor, MPI_STATUS_IGNORE);
+    is_behind = false;
+}
+
+int call_sent(struct direct_send *send, int result)
+{
+    if (result == MPI_SUCCESS)
+        call_wait_for(send);
+    else
+        direct_send_abandon(send);
+    requests_sweep(false);
+    return result;
+}
+
+int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
+               MPI_Comm comm)
+{
+    if (result != MPI_SUCCESS) {
+        direct_send_abandon(send);
+        return result;
+    }
+    result = direct_send_later(send, descriptor, request);
+    return result == MPI_SUCCESS ? result : call_refused(comm, result);
 }

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include "aware/direct_receive.h"
+#include "aware/direct_send.h"
 #include "aware/next.h"
 #include "aware/requests.h"
 #include "aware/staged.h"
@@ -20,5 +22,17 @@ int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm);
 /* A call with n staged buffers has made a request: they are ended with it. */
 int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
                  MPI_Comm comm);
+
+/* Direct messages are under way that this process looks after in its calls. */
+bool calls_are_pending(void);
+void calls_progress(void);
+/* Returns when the direct message's buffer may be used again. */
+void call_wait_for(struct direct_send *send);
+/* And when MPI has sent the descriptor. */
+void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor);
+/* A blocking call, or one with a request, has given MPI the descriptor, with result. */
+int call_sent(struct direct_send *send, int result);
+int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
+               MPI_Comm comm);
 
 #endif

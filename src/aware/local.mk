@@ -15,6 +15,10 @@ aware_sources = \
 	src/aware/calls.c src/aware/calls.h \
 	src/aware/coll_buffers.c src/aware/coll_buffers.h \
 	src/aware/copy_stream.c src/aware/copy_stream.h \
+	src/aware/direct_memory.c src/aware/direct_memory.h \
+	src/aware/direct_receive.c src/aware/direct_receive.h \
+	src/aware/direct_segment.c src/aware/direct_segment.h \
+	src/aware/direct_send.c src/aware/direct_send.h \
 	$(aware_stand_ins) \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
 	src/aware/host_pool.c src/aware/host_pool.h \

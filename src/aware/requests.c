@@ -1,10 +1,12 @@
 #include "aware/requests.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "aware/direct_receive.h"
 #include "aware/next.h"
 #include "core/base/list.h"
 
@@ -12,18 +14,24 @@
 
 struct staged_request {
     struct staged_request *next;
+    struct staged_request *before, *after; /* of those that may get direct messages */
     MPI_Request request;
     struct staged buffers[2];
     int n;
     bool persistent;
     bool active;       /* started and not complete */
-    bool written;      /* MPI_Request_get_status has seen it complete */
+    bool written;      /* its buffers are, although it is still there */
+    bool pulling;      /* a thread is in requests_pull with it */
+    bool ordinary;     /* complete, and no direct message */
+    MPI_Count direct;  /* bytes of the direct message that was written; -1: none was */
+    int error;         /* of writing it */
     MPI_Status status; /* of one that was freed, when it is complete */
 };
 
 static QUEUE_OF(struct staged_request) table[TABLE];
-static QUEUE_OF(struct staged_request) freed; /* by the application, while active */
-static atomic_int nrequests, nfreed;
+static QUEUE_OF(struct staged_request) freed;             /* by the application, while active */
+static struct staged_request *expecting, *last_expecting; /* direct messages; in the table */
+static atomic_int nrequests, nfreed, nexpecting;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned list_of(MPI_Request request)
@@ -42,9 +50,44 @@ static struct staged_request *find(MPI_Request handle)
     return request;
 }
 
+/* The last buffer is what a message is received in. */
+static struct staged *buffer_of_message(struct staged_request *request)
+{
+    return &request->buffers[request->n - 1];
+}
+
+static void link_expecting(struct staged_request *request)
+{
+    request->after = NULL;
+    request->before = last_expecting;
+    *(last_expecting ? &last_expecting->after : &expecting) = request;
+    last_expecting = request;
+    atomic_fetch_add_explicit(&nexpecting, 1, memory_order_relaxed);
+}
+
+static void unlink_expecting(struct staged_request *request)
+{
+    *(request->before ? &request->before->after : &expecting) = request->after;
+    *(request->after ? &request->after->before : &last_expecting) = request->before;
+    atomic_fetch_sub_explicit(&nexpecting, 1, memory_order_relaxed);
+}
+
 static bool is_empty(void)
 {
     return atomic_load_explicit(&nrequests, memory_order_relaxed) == 0 || is_behind;
+}
+
+/* Waits for the thread that is in requests_pull with it. The lock is held. */
+static struct staged_request *find_settled(MPI_Request handle)
+{
+    struct staged_request *request;
+
+    while ((request = find(handle)) && request->pulling) {
+        pthread_mutex_unlock(&lock);
+        sched_yield();
+        pthread_mutex_lock(&lock);
+    }
+    return request;
 }
 
 struct staged_request *requests_find(MPI_Request handle)
@@ -54,7 +97,7 @@ struct staged_request *requests_find(MPI_Request handle)
     if (is_empty())
         return NULL;
     pthread_mutex_lock(&lock);
-    request = find(handle);
+    request = find_settled(handle);
     pthread_mutex_unlock(&lock);
     return request;
 }
@@ -66,9 +109,12 @@ struct staged_request *requests_take(MPI_Request handle)
     if (is_empty())
         return NULL;
     pthread_mutex_lock(&lock);
-    request = find(handle);
-    if (request)
+    request = find_settled(handle);
+    if (request) {
         QUEUE_REMOVE(&table[list_of(handle)], request, next);
+        if (buffer_of_message(request)->direct)
+            unlink_expecting(request);
+    }
     pthread_mutex_unlock(&lock);
     return request;
 }
@@ -77,6 +123,8 @@ void requests_put_back(struct staged_request *request)
 {
     pthread_mutex_lock(&lock);
     QUEUE_PUSH_FRONT(&table[list_of(request->request)], request, next);
+    if (buffer_of_message(request)->direct)
+        link_expecting(request);
     pthread_mutex_unlock(&lock);
 }
 
@@ -103,7 +151,8 @@ void requests_started(struct staged_request *request)
     if (!request)
         return;
     request->active = true;
-    request->written = false;
+    request->written = request->ordinary = false;
+    request->direct = -1;
 }
 
 /* Of a message; collectives have no count in their status. */
@@ -117,11 +166,29 @@ static MPI_Count bytes_that_came(const struct staged_request *request, const MPI
     return nbytes == MPI_UNDEFINED ? -1 : nbytes;
 }
 
-static int write(struct staged_request *request, const MPI_Status *status)
+/* A direct message that has come. false: it is an ordinary one. */
+static bool write_direct(struct staged_request *request, MPI_Status *status)
+{
+    int error;
+
+    if (request->direct < 0 && !request->written &&
+        direct_receive(buffer_of_message(request), status, &error)) {
+        PMPI_Get_elements_x(status, MPI_BYTE, &request->direct);
+        request->error = error;
+        request->written = true;
+    }
+    if (request->direct >= 0)
+        PMPI_Status_set_elements_x(status, MPI_BYTE, request->direct);
+    return request->direct >= 0;
+}
+
+static int write(struct staged_request *request, MPI_Status *status)
 {
     int cancelled = 0, result = MPI_SUCCESS;
 
     PMPI_Test_cancelled(status, &cancelled);
+    if (!cancelled && write_direct(request, status))
+        return request->error;
     for (int i = 0; i < request->n && !cancelled && !request->written; i++) {
         const int error = staged_write(&request->buffers[i], bytes_that_came(request, status));
 
@@ -144,7 +211,7 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     is_behind = false;
     if (over)
         *result = write(request, &status);
-    return over;
+    return over && request->direct < 0; /* the status of a direct message is still to be changed */
 }
 
 int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent)
@@ -156,6 +223,7 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
         return MPI_ERR_NO_MEM;
     request->request = handle;
     request->n = n;
+    request->direct = -1;
     request->persistent = persistent;
     request->active = !persistent;
     for (int i = 0; i < n; i++) {
@@ -171,7 +239,7 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
     return result;
 }
 
-int requests_complete(struct staged_request *request, const MPI_Status *status)
+int requests_complete(struct staged_request *request, MPI_Status *status)
 {
     int result = MPI_SUCCESS;
 
@@ -187,7 +255,7 @@ int requests_complete(struct staged_request *request, const MPI_Status *status)
     return result;
 }
 
-int requests_see_complete(struct staged_request *request, const MPI_Status *status)
+int requests_see_complete(struct staged_request *request, MPI_Status *status)
 {
     return request && request->active ? write(request, status) : MPI_SUCCESS;
 }
@@ -242,4 +310,58 @@ void requests_sweep(bool wait)
         write(request, &request->status);
         end(request);
     }
+}
+
+bool requests_are_pullable(void)
+{
+    return atomic_load_explicit(&nexpecting, memory_order_relaxed) > 0 && !is_behind;
+}
+
+static bool is_complete(struct staged_request *request, MPI_Status *status)
+{
+    int complete = 0;
+
+    is_behind = true;
+    PMPI_Request_get_status(request->request, &complete, status);
+    is_behind = false;
+    return complete;
+}
+
+#define MISSES 4 /* requests that are asked for in vain: MPI makes progress each time */
+
+/* The first one with a direct message. The lock is held. */
+static struct staged_request *find_pullable(MPI_Status *status)
+{
+    int misses = 0;
+
+    for (struct staged_request *request = expecting; request && misses < MISSES;
+         request = request->after) {
+        if (!request->active || request->written || request->ordinary || request->pulling)
+            continue;
+        if (!is_complete(request, status))
+            misses++;
+        else if (direct_is_ready(buffer_of_message(request), &request->ordinary))
+            return request;
+    }
+    return NULL;
+}
+
+void requests_pull(void)
+{
+    struct staged_request *request;
+    MPI_Status status = {0};
+
+    if (!requests_are_pullable())
+        return;
+    pthread_mutex_lock(&lock);
+    request = find_pullable(&status);
+    if (request)
+        request->pulling = true;
+    pthread_mutex_unlock(&lock);
+    if (!request)
+        return;
+    write_direct(request, &status);
+    pthread_mutex_lock(&lock);
+    request->pulling = false;
+    pthread_mutex_unlock(&lock);
 }

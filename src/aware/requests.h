@@ -16,10 +16,10 @@ struct staged_request *requests_take(MPI_Request request);
 /* It is not complete. */
 void requests_put_back(struct staged_request *request);
 /* It is complete with that status, never MPI_STATUS_IGNORE, and MPI has freed it, unless it is
- * persistent. NULL does nothing. */
-int requests_complete(struct staged_request *request, const MPI_Status *status);
+ * persistent. The status of a direct message gets its length. NULL does nothing. */
+int requests_complete(struct staged_request *request, MPI_Status *status);
 /* MPI_Request_get_status has found it complete; it is still there. */
-int requests_see_complete(struct staged_request *request, const MPI_Status *status);
+int requests_see_complete(struct staged_request *request, MPI_Status *status);
 /* A persistent request is about to be started, and has been. NULL does nothing. */
 int requests_read(struct staged_request *request);
 void requests_started(struct staged_request *request);
@@ -28,5 +28,9 @@ void requests_started(struct staged_request *request);
 bool requests_free(struct staged_request *request);
 /* Ends freed requests that have completed; wait: waits for all of them. */
 void requests_sweep(bool wait);
+/* Copies direct messages that have come for receives which nobody has completed yet. */
+void requests_pull(void);
+/* There may be such receives. */
+bool requests_are_pullable(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aware/direct_receive.h"
 #include "aware/gpu_buffer.h"
 #include "aware/typed.h"
 #include "mpi/datatype/type_contents.h"
@@ -31,12 +32,12 @@ static struct span span_of(const struct staged_part *part)
 
 static struct typed typed_of(const char *user, const struct staged_part *part)
 {
-    return (struct typed){address_at(user, part->displacement), part->count, part->type};
+    return (struct typed){address_at(user, part->displacement), part->count, part->type, false};
 }
 
 static MPI_Count bytes_of(const struct staged_part *part)
 {
-    const struct typed typed = {NULL, part->count, part->type};
+    const struct typed typed = {NULL, part->count, part->type, false};
 
     return typed_bytes(&typed);
 }
@@ -226,8 +227,21 @@ int staged_begin_parts(struct staged *staged, const void *user, int nparts,
     return begin_at(byte ? buffer_place(byte) : BUFFER_HOST, staged, nparts, parts);
 }
 
-int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_Datatype type,
-                 unsigned use)
+/* Where the buffer is host memory, its type is kept nevertheless. */
+static void expect_direct(struct staged *staged, MPI_Count count, MPI_Datatype type)
+{
+    staged->direct = true;
+    if (staged->staged)
+        return;
+    staged->part = (struct staged_part){0, count, type};
+    staged->parts = &staged->part;
+    staged->nparts = 1;
+    if (staged->use & STAGED_LATER)
+        keep_types(staged);
+}
+
+static int begin_one(struct staged *staged, const void *user, MPI_Count count, MPI_Datatype type,
+                     unsigned use)
 {
     const struct staged_part part = {0, count, type};
 
@@ -240,6 +254,17 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
     if (use & STAGED_NOBODY || count <= 0 || is_wrong(count, type))
         return MPI_SUCCESS;
     return begin_at(buffer_place(user), staged, 1, &part);
+}
+
+int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_Datatype type,
+                 unsigned use)
+{
+    const int result = begin_one(staged, user, count, type, use);
+
+    if (result == MPI_SUCCESS && use & STAGED_MESSAGE && !(use & STAGED_NOBODY) &&
+        direct_receives(count, type))
+        expect_direct(staged, count, type);
+    return result;
 }
 
 int staged_keep_apart(const struct staged *first, struct staged *second)
@@ -299,10 +324,12 @@ int staged_write(struct staged *staged, MPI_Count nbytes)
 
 void staged_end(struct staged *staged)
 {
-    if (!staged->staged)
-        return;
     if (staged->use & STAGED_LATER)
         free_types(staged);
+    staged->nparts = 0;
+    staged->direct = false;
+    if (!staged->staged)
+        return;
     host_give(&staged->block);
     if (staged->parts != &staged->part)
         free(staged->parts);

@@ -10,11 +10,12 @@
 #include "aware/host_pool.h"
 
 enum staged_use {
-    STAGED_READ = 1,    /* MPI reads it: copied to the host before the call */
-    STAGED_WRITTEN = 2, /* MPI writes to it: copied to the GPU when the call has completed */
-    STAGED_DENSE = 4,   /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
-    STAGED_NOBODY = 16, /* MPI_PROC_NULL: the buffer has no meaning */
-    STAGED_LATER = 8    /* the call ends after the function has returned, and the application may
+    STAGED_READ = 1,     /* MPI reads it: copied to the host before the call */
+    STAGED_WRITTEN = 2,  /* MPI writes to it: copied to the GPU when the call has completed */
+    STAGED_DENSE = 4,    /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
+    STAGED_NOBODY = 16,  /* MPI_PROC_NULL: the buffer has no meaning */
+    STAGED_MESSAGE = 32, /* it receives a message, which may come directly (direct_receive.h) */
+    STAGED_LATER = 8     /* the call ends after the function has returned, and the application may
                            free the type in between */
 };
 
@@ -32,7 +33,8 @@ struct staged {
     char *host;
     MPI_Count count;
     MPI_Datatype type;
-    bool staged; /* else the buffer is host memory, and nothing below is used */
+    bool direct; /* a direct message may come; parts and use are there then, too */
+    bool staged; /* else the buffer is host memory, and nothing else below is used */
     bool dense;  /* the block has the bytes alone */
     struct host_block block;
     unsigned use;

@@ -1,4 +1,5 @@
 /* The functions that start, complete, test, cancel and free requests. */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "aware/calls.h"
@@ -11,15 +12,45 @@ static int ended(int result, int error)
                                                          : call_refused(MPI_COMM_SELF, error);
 }
 
+static bool is_complete(MPI_Request request)
+{
+    const bool was_behind = is_behind;
+    int complete = 1;
+
+    is_behind = true;
+    if (request != MPI_REQUEST_NULL &&
+        PMPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        complete = 1; /* MPI's wait finds the error */
+    is_behind = was_behind;
+    return complete;
+}
+
+/* While direct messages are under way, this process looks after them, until MPI's wait for the requests
+ * would return at once. */
+static void wait_for_all(int n, const MPI_Request requests[])
+{
+    int ncomplete = 0;
+
+    for (unsigned spins = 1; ncomplete < n && calls_are_pending(); spins++) {
+        calls_progress();
+        if (is_complete(requests[ncomplete]))
+            ncomplete++;
+        else if (spins % 64 == 0)
+            sched_yield();
+    }
+}
+
 /* ---- one */
 
 NEXT(MPI_Wait)
 AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    struct staged_request *staged = requests_take(*request);
+    struct staged_request *staged;
     MPI_Status own = {0};
     int result;
 
+    wait_for_all(1, request);
+    staged = requests_take(*request);
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Wait, request, status);
@@ -29,10 +60,12 @@ AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 NEXT(MPI_Test)
 AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    struct staged_request *staged = requests_take(*request);
+    struct staged_request *staged;
     MPI_Status own = {0};
     int result;
 
+    calls_progress();
+    staged = requests_take(*request);
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
@@ -47,10 +80,12 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 NEXT(MPI_Request_get_status)
 AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    struct staged_request *staged = requests_find(request);
+    struct staged_request *staged;
     MPI_Status own = {0};
     int result;
 
+    calls_progress();
+    staged = requests_find(request);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
     result = BEHIND(MPI_Request_get_status, request, flag, status);
@@ -142,7 +177,7 @@ static bool several_begin(struct several *several, int n, const MPI_Request *req
 }
 
 /* Request i is complete. */
-static int several_complete(struct several *several, int i, const MPI_Status *status)
+static int several_complete(struct several *several, int i, MPI_Status *status)
 {
     struct staged_request *request = several->staged[i];
 
@@ -184,6 +219,7 @@ AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[
     struct several several;
     int result = MPI_ERR_NO_MEM;
 
+    wait_for_all(n, requests);
     if (!is_any_staged(n, requests))
         return BEHIND(MPI_Waitall, n, requests, statuses);
     if (several_begin(&several, n, requests, statuses)) {
@@ -200,6 +236,7 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
     struct several several;
     int result = MPI_ERR_NO_MEM;
 
+    calls_progress();
     if (!is_any_staged(n, requests))
         return BEHIND(MPI_Testall, n, requests, flag, statuses);
     *flag = 0;
@@ -212,34 +249,14 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
     return result;
 }
 
-NEXT(MPI_Waitany)
-AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
-{
-    struct several several;
-    MPI_Status own = {0};
-    int result = MPI_ERR_NO_MEM;
-
-    if (!is_any_staged(n, requests))
-        return BEHIND(MPI_Waitany, n, requests, which, status);
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
-        *which = MPI_UNDEFINED;
-        result = BEHIND(MPI_Waitany, n, requests, which, status);
-        if (*which != MPI_UNDEFINED)
-            result = ended(result, several_complete(&several, *which, status));
-    }
-    several_end(&several);
-    return result;
-}
-
 NEXT(MPI_Testany)
-AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *flag,
-                             MPI_Status *status)
+static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status)
 {
     struct several several;
     MPI_Status own = {0};
     int result = MPI_ERR_NO_MEM;
 
+    calls_progress();
     if (!is_any_staged(n, requests))
         return BEHIND(MPI_Testany, n, requests, which, flag, status);
     status = status == MPI_STATUS_IGNORE ? &own : status;
@@ -254,10 +271,49 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
     return result;
 }
 
-#define SOME(name)                                                                          \
+AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *flag,
+                             MPI_Status *status)
+{
+    return test_any(n, requests, which, flag, status);
+}
+
+/* With direct messages under way. */
+static int wait_for_any(int n, MPI_Request requests[], int *which, MPI_Status *status)
+{
+    int result, flag = 0;
+
+    do
+        result = test_any(n, requests, which, &flag, status);
+    while (result == MPI_SUCCESS && !flag);
+    return result;
+}
+
+NEXT(MPI_Waitany)
+AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
+{
+    struct several several;
+    MPI_Status own = {0};
+    int result = MPI_ERR_NO_MEM;
+
+    if (calls_are_pending())
+        return wait_for_any(n, requests, which, status);
+    if (!is_any_staged(n, requests))
+        return BEHIND(MPI_Waitany, n, requests, which, status);
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
+        *which = MPI_UNDEFINED;
+        result = BEHIND(MPI_Waitany, n, requests, which, status);
+        if (*which != MPI_UNDEFINED)
+            result = ended(result, several_complete(&several, *which, status));
+    }
+    several_end(&several);
+    return result;
+}
+
+#define SOME(name, function)                                                                \
     NEXT(name)                                                                              \
-    AWARE_PUBLIC int name(int n, MPI_Request requests[], int *nended, int which[],          \
-                          MPI_Status statuses[])                                            \
+    static int function(int n, MPI_Request requests[], int *nended, int which[],            \
+                        MPI_Status statuses[])                                              \
     {                                                                                       \
         struct several several;                                                             \
         int result = MPI_ERR_NO_MEM;                                                        \
@@ -274,8 +330,29 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
         several_end(&several);                                                              \
         return result;                                                                      \
     }
-SOME(MPI_Waitsome)
-SOME(MPI_Testsome)
+SOME(MPI_Testsome, test_some)
+SOME(MPI_Waitsome, wait_some)
+
+AWARE_PUBLIC int MPI_Testsome(int n, MPI_Request requests[], int *nended, int which[],
+                              MPI_Status statuses[])
+{
+    calls_progress();
+    return test_some(n, requests, nended, which, statuses);
+}
+
+AWARE_PUBLIC int MPI_Waitsome(int n, MPI_Request requests[], int *nended, int which[],
+                              MPI_Status statuses[])
+{
+    int result;
+
+    if (!calls_are_pending())
+        return wait_some(n, requests, nended, which, statuses);
+    do {
+        calls_progress();
+        result = test_some(n, requests, nended, which, statuses);
+    } while (result == MPI_SUCCESS && *nended == 0);
+    return result;
+}
 
 /* ---- the end */
 
@@ -283,5 +360,7 @@ NEXT(MPI_Finalize)
 AWARE_PUBLIC int MPI_Finalize(void)
 {
     requests_sweep(true); /* those that the application has freed, as MPI would complete them */
+    direct_segment_end();
+    direct_sends_end();
     return BEHIND(MPI_Finalize);
 }

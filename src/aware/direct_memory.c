@@ -1,0 +1,295 @@
+#include "aware/direct_memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "aware/copy_stream.h"
+#include "aware/gpu_buffer.h"
+#include "core/base/list.h"
+#include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_context.h"
+#include "gpu/core/pointer_query.h"
+
+/* ---- exports */
+
+#define EXPORTS 256
+
+static struct direct_export exports[EXPORTS]; /* by the allocation's number; id 0: none */
+static pthread_mutex_t exports_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool exists(const struct direct_export *shared)
+{
+    struct allocation now;
+
+    return pointer_allocation((const void *)(uintptr_t)shared->start, &now) && now.id == shared->id;
+}
+
+/* Peers close their mappings of it. */
+static void tell_stale(struct direct_export *shared)
+{
+    struct direct_segment *own = direct_own();
+    const uint64_t n = own ? atomic_load(&own->nstale) : 0;
+
+    if (own) {
+        atomic_store(&own->stale[n % DIRECT_STALE], shared->id);
+        atomic_store(&own->nstale, n + 1);
+    }
+    shared->id = 0;
+}
+
+static bool make_export(const void *gpu, const struct allocation *allocation,
+                        struct direct_export *shared)
+{
+    struct entered entered;
+    int status;
+
+    for (int i = 0; i < EXPORTS; i++)
+        if (exports[i].id && !exists(&exports[i]))
+            tell_stale(&exports[i]);
+    if (shared->id)
+        tell_stale(shared);
+    if (!buffer_enter(gpu, &entered))
+        return false;
+    status = gpu_ipc_export(&shared->handle, allocation->start);
+    buffer_leave(&entered);
+    if (status != GPU_OK)
+        return false;
+    shared->id = allocation->id;
+    shared->start = allocation->start;
+    shared->nbytes = allocation->nbytes;
+    return true;
+}
+
+bool direct_export(const void *gpu, size_t nbytes, struct direct_export *shared)
+{
+    struct direct_export *cached;
+    struct allocation allocation;
+    bool there;
+
+    if (!pointer_allocation(gpu, &allocation) || !allocation.ipc_capable ||
+        (uintptr_t)gpu + nbytes > allocation.start + allocation.nbytes)
+        return false;
+    pthread_mutex_lock(&exports_lock);
+    cached = &exports[allocation.id % EXPORTS];
+    there = cached->id == allocation.id || make_export(gpu, &allocation, cached);
+    if (there)
+        *shared = *cached;
+    pthread_mutex_unlock(&exports_lock);
+    return there;
+}
+
+/* ---- mappings of peers' memory */
+
+#define MAPPINGS 256
+
+struct direct_mapping {
+    struct direct_mapping *next; /* the most recently used first */
+    const struct direct_peer *peer;
+    uint64_t id; /* of the peer's allocation; 0: it is no more */
+    gpu_context context;
+    gpu_address at;
+    int users;
+};
+
+static struct direct_mapping *mappings;
+static int nmappings;
+static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Closing waits for all work of the context (src/gpu/README.md). */
+static bool may_close(gpu_context context)
+{
+    gpu_context ours;
+    bool idle;
+
+    if (gpu_context_push(context) != GPU_OK)
+        return false;
+    idle = gpu_legacy_work() == GPU_NO_WORK;
+    gpu_context_pop(&ours);
+    return idle;
+}
+
+static bool close_mapping(struct direct_mapping *mapping)
+{
+    gpu_context ours;
+
+    if (mapping->users > 0 || !may_close(mapping->context))
+        return false;
+    gpu_context_push(mapping->context);
+    gpu_ipc_close(mapping->at);
+    gpu_context_pop(&ours);
+    nmappings--;
+    free(mapping);
+    return true;
+}
+
+/* Forgets those of a peer's allocation; 0: of all. */
+static void forget(const struct direct_peer *peer, uint64_t id)
+{
+    for (struct direct_mapping *mapping = mappings; mapping; mapping = mapping->next)
+        if (mapping->peer == peer && (id == 0 || mapping->id == id))
+            mapping->id = 0;
+}
+
+/* Closes those that were forgotten, and the last one where there are too many. */
+static void tidy(void)
+{
+    struct direct_mapping **link = &mappings;
+
+    while (*link) {
+        struct direct_mapping *mapping = *link, *next = mapping->next;
+        const bool last = !next && nmappings >= MAPPINGS;
+
+        if ((mapping->id == 0 || last) && close_mapping(mapping))
+            *link = next;
+        else
+            link = &mapping->next;
+    }
+}
+
+static void look_for_stale(struct direct_peer *peer)
+{
+    const uint64_t n = atomic_load_explicit(&peer->segment->nstale, memory_order_acquire);
+
+    if (n == peer->nstale && nmappings < MAPPINGS)
+        return;
+    if (n - peer->nstale > DIRECT_STALE / 2)
+        forget(peer, 0);
+    else
+        for (uint64_t i = peer->nstale; i < n; i++)
+            forget(peer, atomic_load(&peer->segment->stale[i % DIRECT_STALE]));
+    peer->nstale = n;
+    tidy();
+}
+
+static struct direct_mapping *open_mapping(struct direct_peer *peer,
+                                           const struct direct_export *shared, gpu_context context)
+{
+    struct direct_mapping **link = &mappings, *mapping;
+
+    look_for_stale(peer);
+    while ((mapping = *link) &&
+           (mapping->peer != peer || mapping->id != shared->id || mapping->context != context))
+        link = &mapping->next;
+    if (mapping) {
+        *link = mapping->next;
+    } else {
+        mapping = calloc(1, sizeof *mapping);
+        if (!mapping || gpu_ipc_open(&mapping->at, shared->handle, GPU_IPC_LAZY_PEER) != GPU_OK) {
+            free(mapping);
+            return NULL;
+        }
+        mapping->peer = peer;
+        mapping->id = shared->id;
+        mapping->context = context;
+        nmappings++;
+    }
+    mapping->next = mappings;
+    mappings = mapping;
+    return mapping;
+}
+
+/* ---- copies */
+
+/* In the memory's context, or, for host memory, in the current one of the thread or that which was
+ * entered last. */
+static bool enter(const void *gpu, struct entered *entered)
+{
+    static _Atomic gpu_context last;
+
+    if (gpu) {
+        if (!buffer_enter(gpu, entered))
+            return false;
+        atomic_store_explicit(&last, entered->context, memory_order_relaxed);
+        return true;
+    }
+    if (gpu_context_current(&entered->context) != GPU_OK || !entered->context)
+        entered->context = atomic_load(&last);
+    if (!entered->context || gpu_context_push(entered->context) != GPU_OK)
+        return false;
+    entered->capture = gpu_suspend_capture();
+    return true;
+}
+
+/* Work in the legacy stream of the memory's context is not complete. */
+static bool is_busy(const void *gpu)
+{
+    struct entered entered;
+    bool busy;
+
+    if (!enter(gpu, &entered))
+        return false;
+    busy = gpu_legacy_work() != GPU_NO_WORK;
+    buffer_leave(&entered);
+    return busy;
+}
+
+bool direct_must_wait(const void *gpu)
+{
+    return is_busy(gpu);
+}
+
+int direct_settle(const void *gpu)
+{
+    char byte;
+
+    return is_busy(gpu) ? buffer_to_host(&byte, gpu, 1) : 0;
+}
+
+static int copy(void *to, gpu_address from, size_t nbytes, gpu_stream stream)
+{
+    int status = gpu_copy_async((gpu_address)(uintptr_t)to, from, nbytes, stream);
+
+    if (status == GPU_OK)
+        status = gpu_stream_synchronize(stream);
+    return status == GPU_OK ? 0 : -1;
+}
+
+int direct_to_host(void *host, const void *gpu, size_t nbytes)
+{
+    struct entered entered;
+    int status;
+
+    if (!enter(gpu, &entered))
+        return -1;
+    status = copy(host, (gpu_address)(uintptr_t)gpu, nbytes,
+                  copy_stream_unordered(entered.context));
+    buffer_leave(&entered);
+    return status;
+}
+
+static int pull_mapped(struct direct_peer *peer, const struct direct_slot *slot, void *to,
+                       gpu_context context, gpu_stream stream, size_t nbytes)
+{
+    struct direct_mapping *mapping;
+    int status;
+
+    pthread_mutex_lock(&mappings_lock);
+    mapping = open_mapping(peer, &slot->memory, context);
+    if (mapping)
+        mapping->users++;
+    pthread_mutex_unlock(&mappings_lock);
+    if (!mapping)
+        return -1;
+    status = copy(to, mapping->at + (slot->address - slot->memory.start), nbytes, stream);
+    pthread_mutex_lock(&mappings_lock);
+    mapping->users--;
+    pthread_mutex_unlock(&mappings_lock);
+    return status;
+}
+
+int direct_pull(struct direct_peer *peer, const struct direct_slot *slot, void *to, bool to_gpu,
+                size_t nbytes)
+{
+    struct entered entered;
+    gpu_stream stream;
+    int status;
+
+    if (!enter(to_gpu ? to : NULL, &entered))
+        return -1;
+    stream = to_gpu ? copy_stream(entered.context) : copy_stream_unordered(entered.context);
+    status = peer->segment == direct_own()
+                 ? copy(to, slot->address, nbytes, stream)
+                 : pull_mapped(peer, slot, to, entered.context, stream, nbytes);
+    buffer_leave(&entered);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* GPU memory that processes copy from each other, and the copies. Any thread may call these. */
+#ifndef GPUBIND_AWARE_DIRECT_MEMORY_H
+#define GPUBIND_AWARE_DIRECT_MEMORY_H
+
+#include "aware/direct_segment.h"
+
+/* What a peer needs to map GPU memory of this process. false: it cannot be mapped, as that of pools. */
+bool direct_export(const void *gpu, size_t nbytes, struct direct_export *shared);
+/* Waits until earlier work of the legacy stream has written GPU memory; a peer may read it then. 0, or
+ * -1 with a sentence on stderr. */
+int direct_settle(const void *gpu);
+/* Copies from GPU memory of this process, after no other work, and is done when it returns. 0 or -1. */
+int direct_to_host(void *host, const void *gpu, size_t nbytes);
+/* Work in the legacy stream of the memory's context has to complete before a copy to it. */
+bool direct_must_wait(const void *gpu);
+/* Copies nbytes of the message in a peer's slot to memory of this process: host memory, or GPU memory
+ * (after earlier work of the legacy stream). It is done when it returns. -1: the peer's memory cannot be
+ * mapped, or the copy failed. */
+int direct_pull(struct direct_peer *peer, const struct direct_slot *slot, void *to, bool to_gpu,
+                size_t nbytes);
+
+#endif

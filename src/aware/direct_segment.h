@@ -1,0 +1,94 @@
+/* What a process shows the others of its node, so that they copy from its GPU memory: messages that
+ * it sends directly, each in a slot.
+ *
+ * A direct message is a descriptor, which MPI carries and matches in place of the data. It names the
+ * sender's slot, which has the rest; the receiver copies from the sender's GPU memory. Each slot has
+ * descriptors of a length of its own, so that a probe knows whose message it has seen.
+ *
+ * The segment is a memfd. Others find its process by a socket's name, made of the job and the rank,
+ * and the memfd among that process's files: no two ranks have to call anything together, and nothing
+ * is left behind by a job that was killed. */
+#ifndef GPUBIND_AWARE_DIRECT_SEGMENT_H
+#define GPUBIND_AWARE_DIRECT_SEGMENT_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "gpu/core/gpu_types.h"
+
+#define DIRECT_SLOTS 64
+#define DIRECT_STALE 64
+
+enum direct_state {
+    DIRECT_FREE,
+    DIRECT_READY,     /* sent: the data is in the sender's GPU memory */
+    DIRECT_BUFFERING, /* the sender copies it to host memory, which the receiver maps */
+    DIRECT_BUFFERED,  /* it is there; the application's send is complete */
+    DIRECT_TAKEN,     /* the receiver copies it */
+    DIRECT_WANTED,    /* the receiver cannot map the GPU memory: the sender is to buffer it */
+    DIRECT_DONE       /* the receiver has it; the sender may use the slot again */
+};
+
+/* GPU memory that other processes map. */
+struct direct_export {
+    uint64_t id; /* of the allocation, unique in its process */
+    uint64_t start, nbytes;
+    gpu_ipc_handle handle;
+};
+
+/* Written by the sender as long as it is free, ready or buffering, then by the receiver. */
+struct direct_slot {
+    _Atomic uint32_t state;
+    uint32_t sequence; /* of the message; a descriptor has the same */
+    int32_t dest, tag; /* dest: a rank of MPI_COMM_WORLD */
+    uint64_t nbytes;
+    uint64_t address; /* in the sender's process */
+    struct direct_export memory;
+    int32_t fd;            /* of the sender's process: the data, when it is buffered */
+    _Atomic uint32_t slow; /* the receiver could not map the GPU memory */
+};
+
+struct direct_segment {
+    uint64_t magic;
+    uint64_t job, nonce; /* nonce: no other process has it */
+    int32_t pid, rank;   /* of MPI_COMM_WORLD */
+    /* This process completes receives of descriptors, and has GPU memory. */
+    _Atomic uint32_t receives;
+    _Atomic uint32_t visited; /* somebody may send directly to it */
+    _Atomic uint32_t ended;   /* it is in MPI_Finalize: it receives nothing any more */
+    _Atomic uint32_t wanted;  /* a futex: counts slots that were set to DIRECT_WANTED */
+    /* Allocations that are no more: a ring, and how many there were. */
+    _Atomic uint64_t nstale;
+    _Atomic uint64_t stale[DIRECT_STALE];
+    struct direct_slot slots[DIRECT_SLOTS];
+};
+
+/* A process of the node. */
+struct direct_peer {
+    struct direct_segment *segment; /* NULL: not found yet */
+    unsigned asked, retry;          /* calls, and the next one that looks for it */
+    uint64_t nstale;                /* of its allocations, that were looked at */
+    bool slow;                      /* could not map GPU memory of this process */
+};
+
+/* This process's segment, made at the first call; NULL: it neither sends nor receives directly. */
+struct direct_segment *direct_own(void);
+/* The peer that a rank of the communicator (of the remote group of an intercommunicator) is; NULL: it is
+ * not on this node, or does not receive directly, or has not called MPI yet. */
+struct direct_peer *direct_peer(MPI_Comm comm, int rank);
+/* The peer whose segment has that nonce, by its rank of MPI_COMM_WORLD; NULL: there is none. */
+struct direct_peer *direct_peer_at(int rank, uint64_t nonce);
+/* It completes receives of descriptors. */
+bool direct_peer_receives(const struct direct_peer *peer);
+/* Its process is alive. Asks the kernel. */
+bool direct_peer_lives(const struct direct_peer *peer);
+/* What a file of the peer's process has; NULL: it is not there. The caller unmaps it. */
+void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write);
+/* This process receives nothing any more. */
+void direct_segment_end(void);
+
+#endif
