@@ -51,8 +51,9 @@ void calls_progress(void)
 {
     if (!calls_are_pending())
         return;
+    while (requests_pull())
+        ;
     direct_sends_poll();
-    requests_pull();
 }
 
 #define SPINS 64 /* between two calls of MPI and of the scheduler */

@@ -235,61 +235,76 @@ int direct_settle(const void *gpu)
     return is_busy(gpu) ? buffer_to_host(&byte, gpu, 1) : 0;
 }
 
-static int copy(void *to, gpu_address from, size_t nbytes, gpu_stream stream)
-{
-    int status = gpu_copy_async((gpu_address)(uintptr_t)to, from, nbytes, stream);
-
-    if (status == GPU_OK)
-        status = gpu_stream_synchronize(stream);
-    return status == GPU_OK ? 0 : -1;
-}
-
 int direct_to_host(void *host, const void *gpu, size_t nbytes)
-{
-    struct entered entered;
-    int status;
-
-    if (!enter(gpu, &entered))
-        return -1;
-    status = copy(host, (gpu_address)(uintptr_t)gpu, nbytes,
-                  copy_stream_unordered(entered.context));
-    buffer_leave(&entered);
-    return status;
-}
-
-static int pull_mapped(struct direct_peer *peer, const struct direct_slot *slot, void *to,
-                       gpu_context context, gpu_stream stream, size_t nbytes)
-{
-    struct direct_mapping *mapping;
-    int status;
-
-    pthread_mutex_lock(&mappings_lock);
-    mapping = open_mapping(peer, &slot->memory, context);
-    if (mapping)
-        mapping->users++;
-    pthread_mutex_unlock(&mappings_lock);
-    if (!mapping)
-        return -1;
-    status = copy(to, mapping->at + (slot->address - slot->memory.start), nbytes, stream);
-    pthread_mutex_lock(&mappings_lock);
-    mapping->users--;
-    pthread_mutex_unlock(&mappings_lock);
-    return status;
-}
-
-int direct_pull(struct direct_peer *peer, const struct direct_slot *slot, void *to, bool to_gpu,
-                size_t nbytes)
 {
     struct entered entered;
     gpu_stream stream;
     int status;
 
-    if (!enter(to_gpu ? to : NULL, &entered))
+    if (!enter(gpu, &entered))
         return -1;
-    stream = to_gpu ? copy_stream(entered.context) : copy_stream_unordered(entered.context);
-    status = peer->segment == direct_own()
-                 ? copy(to, slot->address, nbytes, stream)
-                 : pull_mapped(peer, slot, to, entered.context, stream, nbytes);
+    stream = copy_stream_unordered(entered.context);
+    status = gpu_copy_async((gpu_address)(uintptr_t)host, (gpu_address)(uintptr_t)gpu, nbytes,
+                            stream);
+    if (status == GPU_OK)
+        status = gpu_stream_synchronize(stream);
     buffer_leave(&entered);
-    return status;
+    return status == GPU_OK ? 0 : -1;
+}
+
+static void let_go(struct direct_mapping *mapping)
+{
+    pthread_mutex_lock(&mappings_lock);
+    if (mapping)
+        mapping->users--;
+    pthread_mutex_unlock(&mappings_lock);
+}
+
+/* Where the message lies here. 0: it cannot be mapped. */
+static gpu_address find_source(struct direct_copy *copy, struct direct_peer *peer,
+                               const struct direct_slot *slot)
+{
+    copy->mapping = NULL;
+    if (peer->segment == direct_own())
+        return slot->address;
+    pthread_mutex_lock(&mappings_lock);
+    copy->mapping = open_mapping(peer, &slot->memory, copy->context);
+    if (copy->mapping)
+        copy->mapping->users++;
+    pthread_mutex_unlock(&mappings_lock);
+    return copy->mapping ? copy->mapping->at + (slot->address - slot->memory.start) : 0;
+}
+
+bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
+                       const struct direct_slot *slot, void *to, bool to_gpu, size_t nbytes)
+{
+    struct entered entered;
+    gpu_address source;
+    bool started;
+
+    if (!enter(to_gpu ? to : NULL, &entered))
+        return false;
+    copy->context = entered.context;
+    copy->stream = to_gpu ? copy_stream(entered.context) : copy_stream_unordered(entered.context);
+    source = find_source(copy, peer, slot);
+    started = source &&
+              gpu_copy_async((gpu_address)(uintptr_t)to, source, nbytes, copy->stream) == GPU_OK;
+    buffer_leave(&entered);
+    if (!started)
+        let_go(copy->mapping);
+    return started;
+}
+
+int direct_copy_wait(struct direct_copy *copy)
+{
+    struct entered entered = {.context = copy->context};
+    int status = gpu_context_push(copy->context);
+
+    if (status == GPU_OK) {
+        entered.capture = gpu_suspend_capture();
+        status = gpu_stream_synchronize(copy->stream);
+        buffer_leave(&entered);
+    }
+    let_go(copy->mapping);
+    return status == GPU_OK ? 0 : -1;
 }

@@ -13,10 +13,17 @@ int direct_settle(const void *gpu);
 int direct_to_host(void *host, const void *gpu, size_t nbytes);
 /* Work in the legacy stream of the memory's context has to complete before a copy to it. */
 bool direct_must_wait(const void *gpu);
-/* Copies nbytes of the message in a peer's slot to memory of this process: host memory, or GPU memory
- * (after earlier work of the legacy stream). It is done when it returns. -1: the peer's memory cannot be
- * mapped, or the copy failed. */
-int direct_pull(struct direct_peer *peer, const struct direct_slot *slot, void *to, bool to_gpu,
-                size_t nbytes);
+/* A copy that was started. */
+struct direct_copy {
+    gpu_context context;
+    gpu_stream stream;
+    struct direct_mapping *mapping; /* NULL: the sender is this process */
+};
+/* Starts to copy nbytes of the message in a peer's slot to memory of this process: host memory, or GPU
+ * memory (after earlier work of the legacy stream). false: the peer's memory cannot be mapped. */
+bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
+                       const struct direct_slot *slot, void *to, bool to_gpu, size_t nbytes);
+/* Until it is done. -1: it failed. */
+int direct_copy_wait(struct direct_copy *copy);
 
 #endif

@@ -33,14 +33,6 @@ bool direct_receives(MPI_Count count, MPI_Datatype type)
 
 /* ---- whose descriptor */
 
-/* A message that came as a descriptor. */
-struct incoming {
-    struct direct_peer *peer;
-    struct direct_slot *slot;
-    struct typed typed; /* where it is to go */
-    void *room;         /* host memory for all that fits there; NULL: there is none */
-};
-
 /* The first bytes that MPI has received. */
 static void read_head(const struct staged *staged, struct direct_descriptor *head)
 {
@@ -62,7 +54,7 @@ static bool is_open(const struct direct_slot *slot, uint32_t sequence)
            slot->sequence == sequence && slot->dest == direct_own()->rank;
 }
 
-static bool find_incoming(const struct staged *staged, struct incoming *incoming)
+static bool find_message(const struct staged *staged, struct direct_message *message)
 {
     const struct staged_part *part = &staged->parts[0];
     struct direct_descriptor head;
@@ -71,49 +63,49 @@ static bool find_incoming(const struct staged *staged, struct incoming *incoming
     if (head.magic[0] != direct_magic[0] || head.magic[1] != direct_magic[1] ||
         head.slot >= DIRECT_SLOTS)
         return false;
-    incoming->peer = direct_peer_at(head.rank, head.nonce);
-    if (!incoming->peer)
+    message->peer = direct_peer_at(head.rank, head.nonce);
+    if (!message->peer)
         return false;
-    incoming->slot = &incoming->peer->segment->slots[head.slot];
-    incoming->typed = (struct typed){address_at(staged->user, part->displacement), part->count,
-                                     part->type, !staged->staged};
-    incoming->room = staged->staged ? staged->block.at : NULL;
-    return is_open(incoming->slot, head.sequence);
+    message->slot = &message->peer->segment->slots[head.slot];
+    message->typed = (struct typed){address_at(staged->user, part->displacement), part->count,
+                                    part->type, !staged->staged};
+    message->room = staged->staged ? staged->block.at : NULL;
+    return is_open(message->slot, head.sequence);
 }
 
 bool direct_is_ready(const struct staged *staged, bool *ordinary)
 {
-    struct incoming incoming;
+    struct direct_message message;
     char *start;
 
-    *ordinary = !find_incoming(staged, &incoming);
-    return !*ordinary && (!staged->staged || !typed_is_contiguous(&incoming.typed, &start) ||
+    *ordinary = !find_message(staged, &message);
+    return !*ordinary && (!staged->staged || !typed_is_contiguous(&message.typed, &start) ||
                           !direct_must_wait(start));
 }
 
 /* ---- the data */
 
 /* true: it is in host memory; false: it is in GPU memory, and stays there until it is done. */
-static bool take(const struct incoming *incoming)
+static bool take(const struct direct_message *message)
 {
     for (;;) {
         uint32_t ready = DIRECT_READY, buffered = DIRECT_BUFFERED;
 
-        if (atomic_compare_exchange_strong(&incoming->slot->state, &ready, DIRECT_TAKEN))
+        if (atomic_compare_exchange_strong(&message->slot->state, &ready, DIRECT_TAKEN))
             return false;
-        if (atomic_compare_exchange_strong(&incoming->slot->state, &buffered, DIRECT_TAKEN))
+        if (atomic_compare_exchange_strong(&message->slot->state, &buffered, DIRECT_TAKEN))
             return true;
-        if (!direct_peer_lives(incoming->peer))
+        if (!direct_peer_lives(message->peer))
             return true;
         sched_yield();
     }
 }
 
 /* The sender is to buffer it. false: its process has ended. */
-static bool want(const struct incoming *incoming)
+static bool want(const struct direct_message *message)
 {
-    struct direct_slot *slot = incoming->slot;
-    struct direct_segment *segment = incoming->peer->segment;
+    struct direct_slot *slot = message->slot;
+    struct direct_segment *segment = message->peer->segment;
     uint32_t buffered;
 
     atomic_store(&slot->slow, 1);
@@ -124,91 +116,118 @@ static bool want(const struct incoming *incoming)
         buffered = DIRECT_BUFFERED;
         if (atomic_compare_exchange_strong(&slot->state, &buffered, DIRECT_TAKEN))
             return true;
-        if (!direct_peer_lives(incoming->peer))
+        if (!direct_peer_lives(message->peer))
             return false;
         usleep(20);
     }
 }
 
 /* Bytes in host memory go to the application's buffer. An MPI error class. */
-static int put(const struct incoming *incoming, const void *bytes, size_t nbytes)
+static int put(const struct direct_message *message, const void *bytes, size_t nbytes)
 {
     char *start;
 
-    if (!typed_is_contiguous(&incoming->typed, &start))
-        return typed_unpack(&incoming->typed, bytes, (MPI_Count)nbytes);
+    if (!typed_is_contiguous(&message->typed, &start))
+        return typed_unpack(&message->typed, bytes, (MPI_Count)nbytes);
     if (buffer_is_on_gpu(start))
         return buffer_to_gpu(start, bytes, nbytes) < 0 ? MPI_ERR_BUFFER : MPI_SUCCESS;
     memcpy(start, bytes, nbytes);
     return MPI_SUCCESS;
 }
 
-static int put_buffered(const struct incoming *incoming, size_t nbytes)
+static int put_buffered(const struct direct_message *message, size_t nbytes)
 {
-    const size_t all = incoming->slot->nbytes;
-    void *data = direct_peer_map(incoming->peer, incoming->slot->fd, all, false);
+    const size_t all = message->slot->nbytes;
+    void *data = direct_peer_map(message->peer, message->slot->fd, all, false);
     int result;
 
     if (!data)
         return MPI_ERR_OTHER;
-    result = put(incoming, data, nbytes);
+    result = put(message, data, nbytes);
     munmap(data, all);
     return result;
 }
 
-/* From GPU memory to GPU memory, or to host memory. false: it cannot be had so. */
-static bool pull(const struct incoming *incoming, size_t nbytes, int *result)
+/* By way of host memory, where the buffer has gaps. false: the GPU memory cannot be mapped. */
+static bool pull_in_parts(struct direct_message *message)
 {
-    const struct typed *typed = &incoming->typed;
-    void *room = incoming->room;
-    bool pulled;
-    char *start;
+    const size_t nbytes = (size_t)message->nbytes;
+    void *room = message->room ? message->room : malloc(nbytes);
+    bool pulled = room &&
+                  direct_copy_start(&message->copy, message->peer, message->slot, room, false,
+                                    nbytes) &&
+                  direct_copy_wait(&message->copy) == 0;
 
-    *result = MPI_SUCCESS;
-    if (typed_is_contiguous(typed, &start))
-        return direct_pull(incoming->peer, incoming->slot, start, buffer_is_on_gpu(start),
-                           nbytes) == 0;
-    if (!room)
-        room = malloc(nbytes);
-    pulled = room && direct_pull(incoming->peer, incoming->slot, room, false, nbytes) == 0;
     if (pulled)
-        *result = typed_unpack(typed, room, (MPI_Count)nbytes);
-    if (room != incoming->room)
+        message->result = typed_unpack(&message->typed, room, message->nbytes);
+    if (room != message->room)
         free(room);
     return pulled;
 }
 
-static int receive(const struct incoming *incoming, size_t nbytes)
+/* false: the GPU memory cannot be mapped. */
+static bool pull(struct direct_message *message)
 {
-    bool buffered = take(incoming);
-    int result = MPI_ERR_OTHER;
+    char *start;
 
-    if (!buffered && !pull(incoming, nbytes, &result))
-        buffered = want(incoming);
-    if (buffered)
-        result = put_buffered(incoming, nbytes);
-    atomic_store_explicit(&incoming->slot->state, DIRECT_DONE, memory_order_release);
-    if (result == MPI_ERR_OTHER)
+    if (!typed_is_contiguous(&message->typed, &start))
+        return pull_in_parts(message);
+    message->copying = direct_copy_start(&message->copy, message->peer, message->slot, start,
+                                         buffer_is_on_gpu(start), (size_t)message->nbytes);
+    return message->copying;
+}
+
+/* The sender's host memory is taken where its GPU memory cannot be. */
+static void receive_from_host(struct direct_message *message, bool buffered)
+{
+    if (buffered || want(message))
+        message->result = put_buffered(message, (size_t)message->nbytes);
+    if (message->result == MPI_ERR_OTHER)
         fprintf(stderr,
-                "gpubind: a message of %zu bytes from rank %d of MPI_COMM_WORLD is lost: that "
+                "gpubind: a message of %lld bytes from rank %d of MPI_COMM_WORLD is lost: that "
                 "process has ended, or neither its GPU memory nor its files can be mapped\n",
-                nbytes, incoming->peer->segment->rank);
-    return result;
+                (long long)message->nbytes, message->peer->segment->rank);
+}
+
+bool direct_message_start(struct direct_message *message, const struct staged *staged)
+{
+    MPI_Count room;
+    bool buffered;
+
+    if (!staged->direct || !find_message(staged, message))
+        return false;
+    room = typed_bytes(&message->typed);
+    message->nbytes = (MPI_Count)message->slot->nbytes;
+    if (message->nbytes > room)
+        message->nbytes = room;
+    message->copying = false;
+    message->result = MPI_ERR_OTHER;
+    buffered = take(message);
+    if (buffered || !pull(message))
+        receive_from_host(message, buffered);
+    return true;
+}
+
+int direct_message_end(struct direct_message *message)
+{
+    const bool truncated = message->nbytes < (MPI_Count)message->slot->nbytes;
+
+    if (message->copying && direct_copy_wait(&message->copy) == 0)
+        message->result = MPI_SUCCESS;
+    else if (message->copying)
+        receive_from_host(message, false);
+    atomic_store_explicit(&message->slot->state, DIRECT_DONE, memory_order_release);
+    return message->result == MPI_SUCCESS && truncated ? MPI_ERR_TRUNCATE : message->result;
 }
 
 bool direct_receive(const struct staged *staged, MPI_Status *status, int *result)
 {
-    struct incoming incoming;
-    MPI_Count room, nbytes;
+    struct direct_message message;
 
-    if (!staged->direct || !find_incoming(staged, &incoming))
+    if (!direct_message_start(&message, staged))
         return false;
-    nbytes = (MPI_Count)incoming.slot->nbytes;
-    room = typed_bytes(&incoming.typed);
-    *result = receive(&incoming, (size_t)(nbytes < room ? nbytes : room));
-    if (*result == MPI_SUCCESS && nbytes > room)
-        *result = MPI_ERR_TRUNCATE;
-    PMPI_Status_set_elements_x(status, MPI_BYTE, nbytes < room ? nbytes : room);
+    *result = direct_message_end(&message);
+    PMPI_Status_set_elements_x(status, MPI_BYTE, message.nbytes);
     return true;
 }
 

@@ -6,11 +6,30 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "aware/direct_memory.h"
 #include "aware/staged.h"
+#include "aware/typed.h"
 
 /* A receive of count elements may be given one: when it is complete, direct_receive is to be called. */
 bool direct_receives(MPI_Count count, MPI_Datatype type);
-/* MPI has completed the receive. false: with an ordinary message. Otherwise the message is copied to the
+/* A direct message that has come. */
+struct direct_message {
+    struct direct_peer *peer;
+    struct direct_slot *slot;
+    struct typed typed; /* where it is to go */
+    void *room;         /* host memory for all that fits there; NULL: there is none */
+    MPI_Count nbytes;   /* of it, as many as have room there */
+    bool copying;       /* else it has been copied, */
+    int result;         /* with this MPI error class */
+    struct direct_copy copy;
+};
+
+/* MPI has completed the receive. false: with an ordinary message. Otherwise starts to copy the message to
+ * the application's buffer. */
+bool direct_message_start(struct direct_message *message, const struct staged *staged);
+/* Until it is there. An MPI error class; message->nbytes are in the buffer. */
+int direct_message_end(struct direct_message *message);
+/* Both: MPI has completed the receive. false: with an ordinary message. Otherwise the message is copied to the
  * application's buffer, *status says how long it is, and *result is an MPI error class. */
 bool direct_receive(const struct staged *staged, MPI_Status *status, int *result);
 /* It would return true, and not wait for work in the legacy stream. *ordinary: it would return false. */

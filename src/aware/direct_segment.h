@@ -73,6 +73,7 @@ struct direct_peer {
     unsigned asked, retry;          /* calls, and the next one that looks for it */
     uint64_t nstale;                /* of its allocations, that were looked at */
     bool slow;                      /* could not map GPU memory of this process */
+    double active;                  /* seconds: when it was last seen to take a message */
 };
 
 /* This process's segment, made at the first call; NULL: it neither sends nor receives directly. */

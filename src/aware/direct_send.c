@@ -282,10 +282,12 @@ void direct_send_abandon(struct direct_send *send)
     pthread_mutex_unlock(&lock);
 }
 
-/* Seconds to wait for a receiver: what it would cost to go on without it. */
-static double patience(const struct outgoing *out)
+/* The receiver takes nothing of this process's for as long as it would cost to go on without it. */
+static bool is_late(const struct outgoing *out)
 {
-    return 200e-6 + (double)out->slot->nbytes / 4e9;
+    const double patience = 1e-3 + (double)out->slot->nbytes / 2e9, time = now();
+
+    return time - out->since > patience && time - out->peer->active > patience;
 }
 
 /* The buffer may be used again. */
@@ -293,7 +295,9 @@ static bool is_over(struct outgoing *out)
 {
     const uint32_t state = state_of(out);
 
-    if (state == DIRECT_READY && now() - out->since > patience(out))
+    if (state == DIRECT_TAKEN || state == DIRECT_DONE)
+        out->peer->active = now();
+    if (state == DIRECT_READY && is_late(out))
         buffer(out, state);
     else if (state == DIRECT_WANTED)
         buffer(out, state);

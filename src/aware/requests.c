@@ -171,8 +171,7 @@ static bool write_direct(struct staged_request *request, MPI_Status *status)
 {
     int error;
 
-    if (request->direct < 0 && !request->written &&
-        direct_receive(buffer_of_message(request), status, &error)) {
+    if (!request->written && direct_receive(buffer_of_message(request), status, &error)) {
         PMPI_Get_elements_x(status, MPI_BYTE, &request->direct);
         request->error = error;
         request->written = true;
@@ -328,17 +327,20 @@ static bool is_complete(struct staged_request *request, MPI_Status *status)
 }
 
 #define MISSES 4 /* requests that are asked for in vain: MPI makes progress each time */
+#define BATCH 16
 
 /* The first one with a direct message. The lock is held. */
-static struct staged_request *find_pullable(MPI_Status *status)
+static struct staged_request *find_pullable(void)
 {
     int misses = 0;
 
     for (struct staged_request *request = expecting; request && misses < MISSES;
          request = request->after) {
+        MPI_Status status = {0};
+
         if (!request->active || request->written || request->ordinary || request->pulling)
             continue;
-        if (!is_complete(request, status))
+        if (!is_complete(request, &status))
             misses++;
         else if (direct_is_ready(buffer_of_message(request), &request->ordinary))
             return request;
@@ -346,22 +348,45 @@ static struct staged_request *find_pullable(MPI_Status *status)
     return NULL;
 }
 
-void requests_pull(void)
+/* It leaves the list when this thread is done with it, at the earliest. */
+static struct staged_request *claim_pullable(void)
 {
     struct staged_request *request;
-    MPI_Status status = {0};
 
-    if (!requests_are_pullable())
-        return;
     pthread_mutex_lock(&lock);
-    request = find_pullable(&status);
+    request = find_pullable();
     if (request)
         request->pulling = true;
     pthread_mutex_unlock(&lock);
-    if (!request)
-        return;
-    write_direct(request, &status);
+    return request;
+}
+
+static void unclaim(struct staged_request *request, bool written)
+{
     pthread_mutex_lock(&lock);
+    request->written = written;
+    request->ordinary = !written;
     request->pulling = false;
     pthread_mutex_unlock(&lock);
+}
+
+bool requests_pull(void)
+{
+    struct staged_request *requests[BATCH];
+    struct direct_message messages[BATCH];
+    int n = 0;
+
+    if (!requests_are_pullable())
+        return false;
+    while (n < BATCH && (requests[n] = claim_pullable()))
+        if (direct_message_start(&messages[n], buffer_of_message(requests[n])))
+            n++;
+        else
+            unclaim(requests[n], false);
+    for (int i = 0; i < n; i++) {
+        requests[i]->error = direct_message_end(&messages[i]);
+        requests[i]->direct = messages[i].nbytes;
+        unclaim(requests[i], true);
+    }
+    return n > 0;
 }

@@ -28,8 +28,9 @@ void requests_started(struct staged_request *request);
 bool requests_free(struct staged_request *request);
 /* Ends freed requests that have completed; wait: waits for all of them. */
 void requests_sweep(bool wait);
-/* Copies direct messages that have come for receives which nobody has completed yet. */
-void requests_pull(void);
+/* Copies direct messages that have come for receives which nobody has completed yet. false: there are
+ * none. */
+bool requests_pull(void);
 /* There may be such receives. */
 bool requests_are_pullable(void);
 
