@@ -2,6 +2,7 @@
 aware_tests = \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
+	tests/aware/direct.t \
 	tests/aware/faults.t \
 	tests/aware/fortran.t \
 	tests/aware/functions.t \
@@ -32,6 +33,7 @@ tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 aware_programs = \
 	tests/aware/collectives \
 	tests/aware/contract \
+	tests/aware/direct \
 	tests/aware/layouts \
 	tests/aware/order \
 	tests/aware/soak \
@@ -65,6 +67,22 @@ tests_aware_contract_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_contract_LDFLAGS = -no-install
 tests_aware_contract_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
 tests_aware_contract_SOURCES = tests/aware/contract.c $(aware_job)
+tests_aware_direct_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_aware_direct_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_aware_direct_LDFLAGS = -no-install
+tests_aware_direct_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_direct_SOURCES = \
+	tests/aware/direct.c tests/aware/direct.h \
+	tests/aware/direct_complete.c \
+	tests/aware/direct_lengths.c \
+	tests/aware/direct_modes.c \
+	tests/aware/direct_pass.c tests/aware/direct_pass.h \
+	tests/aware/direct_places.c \
+	tests/aware/direct_probes.c \
+	tests/aware/direct_progress.c \
+	tests/aware/direct_truncation.c \
+	tests/aware/no_gpubind.c \
+	$(aware_job)
 tests_aware_order_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
 tests_aware_order_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_order_LDFLAGS = -no-install
