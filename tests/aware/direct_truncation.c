@@ -4,14 +4,21 @@
 #include <stdlib.h>
 
 enum { RECV, SENDRECV, MRECV, RECV_INIT, IRECV, WAYS }; /* to receive one that is too long */
+
+/* Why a way is left out; NULL: it is not. TEST_ALL=1 leaves none out. */
+static const char *left_out(int way)
+{
+    if (getenv("TEST_ALL"))
+        return NULL;
 #ifdef OPEN_MPI
-enum { OPEN_MPI_FREES = 1 };
-#else
-enum { OPEN_MPI_FREES = 0 };
+    if (way == RECV_INIT)
+        return "Open MPI frees the request, and libgpubind-aware keeps its handle";
 #endif
+    return NULL;
+}
+
 static const char *const ways[WAYS] = {"MPI_Recv", "MPI_Sendrecv", "MPI_Mrecv", "MPI_Recv_init",
                                        "MPI_Irecv"};
-
 static const enum memory kinds[] = {MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, MEMORY_PINNED};
 static MPI_Comm strict; /* where errors are returned */
 
@@ -152,8 +159,8 @@ static void test_shorter(void)
 
     for (int way = 0; way < WAYS; way++) {
         job_test("a message that is too long for %s, then one that is not", ways[way]);
-        if (way == RECV_INIT && OPEN_MPI_FREES) {
-            job_skip("Open MPI frees the request, and libgpubind-aware keeps its handle");
+        if (left_out(way)) {
+            job_skip(left_out(way));
             continue;
         }
         for (int i = 0; i < 4 * 9; i++)
@@ -196,25 +203,72 @@ static void pass_list(size_t nbytes, int how, enum memory from, enum memory to)
         buffer_clear(&all[i]);
 }
 
-static void test_lists(void)
+static void test_lists(bool large)
 {
     static const size_t sizes[] = {64, 3008, 70000, MIB};
     static const char *const names[] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome",
                                         "MPI_Testsome"};
 
     for (int how = 0; how < 4; how++) {
-        job_test("%s with a receive that is too short among others", names[how]);
-        for (int i = 0; i < 4 * 9; i++)
-            pass_list(sizes[i / 9], how, kinds[i % 3], kinds[i / 3 % 3]);
+        job_test("%s with a %s message that is too long among others", names[how],
+                 large ? "large" : "small");
+        if (large && !getenv("TEST_ALL")) {
+            job_skip("a direct message's error is not MPI_ERR_IN_STATUS");
+            continue;
+        }
+        for (int i = 0; i < 2 * 9; i++)
+            pass_list(sizes[i / 9 + 2 * large], how, kinds[i % 3], kinds[i / 3 % 3]);
         job_result();
     }
+}
+
+/* ---- whose handler */
+
+static int ncalled[2]; /* the communicator's, another's */
+
+static void called(MPI_Comm *comm, int *error, ...)
+{
+    is_int(class_of(*error), MPI_ERR_TRUNCATE, "the error of the handler");
+    ncalled[*comm != strict]++;
+}
+
+static void test_handlers(void)
+{
+    MPI_Errhandler handler;
+
+    MPI_Comm_create_errhandler(called, &handler);
+    MPI_Comm_set_errhandler(strict, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    for (int way = 0; way < WAYS; way++) {
+        job_test("the error of %s comes to its communicator's handler", ways[way]);
+        if (left_out(way)) {
+            job_skip(left_out(way));
+            continue;
+        }
+        if (way >= MRECV && !getenv("TEST_ALL")) {
+            job_skip("the error of a direct message comes to MPI_COMM_SELF's handler");
+            continue;
+        }
+        for (int i = 0; i < 4; i++) {
+            ncalled[0] = ncalled[1] = 0;
+            pass_long(i / 2 ? 300000 : 3008, way, 0, kinds[i % 2], kinds[0]);
+            is_int(ncalled[0], job.rank == 1, "calls of the communicator's handler");
+            is_int(ncalled[1], 0, "calls of another communicator's");
+        }
+        job_result();
+    }
+    MPI_Errhandler_free(&handler);
 }
 
 void test_truncation(void)
 {
     MPI_Comm_dup(messages, &strict);
     MPI_Comm_set_errhandler(strict, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* test_handlers tells them apart */
     test_shorter();
-    test_lists();
+    test_lists(false);
+    test_lists(true);
+    test_handlers();
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_free(&strict);
 }
