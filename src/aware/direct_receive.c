@@ -73,14 +73,21 @@ static bool find_message(const struct staged *staged, struct direct_message *mes
     return is_open(message->slot, head.sequence);
 }
 
-bool direct_is_ready(const struct staged *staged, bool *ordinary)
+bool direct_has_come(const struct staged *staged)
+{
+    struct direct_message message;
+
+    return staged->direct && find_message(staged, &message);
+}
+
+bool direct_is_ready(const struct staged *staged)
 {
     struct direct_message message;
     char *start;
 
-    *ordinary = !find_message(staged, &message);
-    return !*ordinary && (!staged->staged || !typed_is_contiguous(&message.typed, &start) ||
-                          !direct_must_wait(start));
+    return find_message(staged, &message) &&
+           (!staged->staged || !typed_is_contiguous(&message.typed, &start) ||
+            !direct_must_wait(start));
 }
 
 /* ---- the data */

@@ -32,8 +32,10 @@ int direct_message_end(struct direct_message *message);
 /* Both: MPI has completed the receive. false: with an ordinary message. Otherwise the message is copied to the
  * application's buffer, *status says how long it is, and *result is an MPI error class. */
 bool direct_receive(const struct staged *staged, MPI_Status *status, int *result);
-/* It would return true, and not wait for work in the legacy stream. *ordinary: it would return false. */
-bool direct_is_ready(const struct staged *staged, bool *ordinary);
+/* It would return true. */
+bool direct_has_come(const struct staged *staged);
+/* And not wait for work in the legacy stream. */
+bool direct_is_ready(const struct staged *staged);
 /* A probe has found a message: the status of a descriptor gets the length of its message. NULL and
  * MPI_STATUS_IGNORE do nothing. */
 void direct_probed(MPI_Comm comm, MPI_Status *status);

@@ -12,7 +12,7 @@
 #define DIRECT_LENGTH_MOST (DIRECT_LENGTH + (DIRECT_SLOTS - 1) * DIRECT_LENGTH_STEP)
 /* Bytes of the shortest message that is sent directly; not below DIRECT_LENGTH_MOST, so that the data
  * overwrites all of the descriptor. */
-#define DIRECT_LEAST 16384
+#define DIRECT_LEAST 8192
 
 struct direct_descriptor {
     uint64_t magic[2], nonce; /* nonce: the sender's segment's */

@@ -199,7 +199,8 @@ static int write(struct staged_request *request, MPI_Status *status)
 }
 
 /* MPI may give one handle to all requests that are complete from the start; such a handle does not
- * tell them apart, and so they never enter the table. */
+ * tell them apart, and so they never enter the table. A direct message's does, since its status is still
+ * to be changed: it is copied later, together with others. */
 static bool is_complete_at_once(struct staged_request *request, int *result)
 {
     MPI_Status status = {0};
@@ -208,9 +209,10 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     is_behind = true;
     PMPI_Request_get_status(request->request, &over, &status);
     is_behind = false;
-    if (over)
-        *result = write(request, &status);
-    return over && request->direct < 0; /* the status of a direct message is still to be changed */
+    if (!over || direct_has_come(buffer_of_message(request)))
+        return false;
+    *result = write(request, &status);
+    return true;
 }
 
 int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent)
@@ -329,8 +331,9 @@ static bool is_complete(struct staged_request *request, MPI_Status *status)
 #define MISSES 4 /* requests that are asked for in vain: MPI makes progress each time */
 #define BATCH 16
 
-/* The first one with a direct message. The lock is held. */
-static struct staged_request *find_pullable(void)
+/* The first one with a direct message, that is not to wait for the legacy stream; idle: nothing is. The
+ * lock is held. */
+static struct staged_request *find_pullable(bool idle)
 {
     int misses = 0;
 
@@ -342,19 +345,21 @@ static struct staged_request *find_pullable(void)
             continue;
         if (!is_complete(request, &status))
             misses++;
-        else if (direct_is_ready(buffer_of_message(request), &request->ordinary))
+        else if (!direct_has_come(buffer_of_message(request)))
+            request->ordinary = true;
+        else if (idle || direct_is_ready(buffer_of_message(request)))
             return request;
     }
     return NULL;
 }
 
 /* It leaves the list when this thread is done with it, at the earliest. */
-static struct staged_request *claim_pullable(void)
+static struct staged_request *claim_pullable(bool idle)
 {
     struct staged_request *request;
 
     pthread_mutex_lock(&lock);
-    request = find_pullable();
+    request = find_pullable(idle);
     if (request)
         request->pulling = true;
     pthread_mutex_unlock(&lock);
@@ -378,7 +383,7 @@ bool requests_pull(void)
 
     if (!requests_are_pullable())
         return false;
-    while (n < BATCH && (requests[n] = claim_pullable()))
+    while (n < BATCH && (requests[n] = claim_pullable(n > 0)))
         if (direct_message_start(&messages[n], buffer_of_message(requests[n])))
             n++;
         else
