@@ -22,6 +22,9 @@ static const struct part {
     {"lengths", MPI_THREAD_SINGLE, test_lengths},
     {"truncation", MPI_THREAD_SINGLE, test_truncation},
     {"progress", MPI_THREAD_SINGLE, test_progress},
+    {"wildcards", MPI_THREAD_SINGLE, test_wildcards},
+    {"buffers", MPI_THREAD_SINGLE, test_buffers},
+    {"rings", MPI_THREAD_SINGLE, test_rings},
 };
 #define PARTS (sizeof parts / sizeof *parts)
 

@@ -73,6 +73,7 @@ tests_aware_direct_LDFLAGS = -no-install
 tests_aware_direct_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_direct_SOURCES = \
 	tests/aware/direct.c tests/aware/direct.h \
+	tests/aware/direct_buffers.c \
 	tests/aware/direct_complete.c \
 	tests/aware/direct_lengths.c \
 	tests/aware/direct_modes.c \
@@ -80,7 +81,9 @@ tests_aware_direct_SOURCES = \
 	tests/aware/direct_places.c \
 	tests/aware/direct_probes.c \
 	tests/aware/direct_progress.c \
+	tests/aware/direct_rings.c \
 	tests/aware/direct_truncation.c \
+	tests/aware/direct_wildcards.c \
 	tests/aware/no_gpubind.c \
 	$(aware_job)
 tests_aware_order_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
