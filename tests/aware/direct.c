@@ -25,6 +25,8 @@ static const struct part {
     {"wildcards", MPI_THREAD_SINGLE, test_wildcards},
     {"buffers", MPI_THREAD_SINGLE, test_buffers},
     {"rings", MPI_THREAD_SINGLE, test_rings},
+    {"lists", MPI_THREAD_SINGLE, test_lists},
+    {"comms", MPI_THREAD_SINGLE, test_comms},
 };
 #define PARTS (sizeof parts / sizeof *parts)
 

@@ -91,5 +91,7 @@ void test_progress(void);
 void test_wildcards(void);
 void test_buffers(void);
 void test_rings(void);
+void test_lists(void);
+void test_comms(void);
 
 #endif

@@ -203,7 +203,7 @@ static void pass_list(size_t nbytes, int how, enum memory from, enum memory to)
         buffer_clear(&all[i]);
 }
 
-static void test_lists(bool large)
+static void test_in_lists(bool large)
 {
     static const size_t sizes[] = {64, 3008, 70000, MIB};
     static const char *const names[] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome",
@@ -266,8 +266,8 @@ void test_truncation(void)
     MPI_Comm_set_errhandler(strict, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* test_handlers tells them apart */
     test_shorter();
-    test_lists(false);
-    test_lists(true);
+    test_in_lists(false);
+    test_in_lists(true);
     test_handlers();
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_free(&strict);

@@ -74,8 +74,10 @@ tests_aware_direct_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_direct_SOURCES = \
 	tests/aware/direct.c tests/aware/direct.h \
 	tests/aware/direct_buffers.c \
+	tests/aware/direct_comms.c \
 	tests/aware/direct_complete.c \
 	tests/aware/direct_lengths.c \
+	tests/aware/direct_lists.c \
 	tests/aware/direct_modes.c \
 	tests/aware/direct_pass.c tests/aware/direct_pass.h \
 	tests/aware/direct_places.c \
