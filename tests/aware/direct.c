@@ -1,4 +1,4 @@
-/* direct [PART...]: what the MPI standard promises of messages, between buffers of GPU and host memory,
+/* direct [PART...], direct finalize: what the MPI standard promises of messages, between buffers of GPU and host memory,
  * whatever way the data takes. No part relies on MPI to buffer a message. */
 #include "tests/aware/direct.h"
 
@@ -27,6 +27,9 @@ static const struct part {
     {"rings", MPI_THREAD_SINGLE, test_rings},
     {"lists", MPI_THREAD_SINGLE, test_lists},
     {"comms", MPI_THREAD_SINGLE, test_comms},
+    {"layouts", MPI_THREAD_SINGLE, test_layouts},
+    {"streams", MPI_THREAD_SINGLE, test_streams},
+    {"threads", MPI_THREAD_MULTIPLE, test_threads},
 };
 #define PARTS (sizeof parts / sizeof *parts)
 
@@ -107,6 +110,8 @@ int main(int argc, char **argv)
             threads = parts[i].threads;
     job_start(threads);
     MPI_Comm_dup(job.plain, &messages);
+    if (argc > 1 && strcmp(argv[1], "finalize") == 0)
+        return finalize();
     for (size_t i = 0; i < PARTS; i++) {
         state = i + 1;
         if (is_wanted(&parts[i], argc, argv))

@@ -93,5 +93,10 @@ void test_buffers(void);
 void test_rings(void);
 void test_lists(void);
 void test_comms(void);
+void test_layouts(void);
+void test_streams(void);
+void test_threads(void);
+/* In place of them: the program's end, and its status. */
+int finalize(void);
 
 #endif

@@ -56,6 +56,7 @@ static void to_oneself(MPI_Comm comm, int me, enum memory from, enum memory to, 
     received(&in, (size_t)nbytes, 3, "MPI_Sendrecv_replace");
     buffer_reset(&in);
     MPI_Issend(out.at, nbytes, MPI_BYTE, me, TAG, comm, &requests[0]);
+    statuses[0] = (MPI_Status){0};
     MPI_Mprobe(me, TAG, comm, &matched, &statuses[0]);
     status_says(&statuses[0], me, TAG, (size_t)nbytes, NULL, "MPI_Mprobe");
     MPI_Imrecv(in.at, nbytes, MPI_BYTE, &matched, &requests[1]);

@@ -149,7 +149,7 @@ static void check(int how, MPI_Request requests[LIST], MPI_Status statuses[LIST]
 static void check_inactive(MPI_Request requests[LIST])
 {
     int flag = 0, which = 0, count = 0, indices[LIST];
-    MPI_Status status, statuses[LIST];
+    MPI_Status status = {.MPI_SOURCE = 55, .MPI_TAG = 56}, statuses[LIST];
 
     MPI_Testall(LIST, requests, &flag, statuses);
     is_int(flag, 1, "MPI_Testall's flag");

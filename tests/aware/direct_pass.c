@@ -152,6 +152,7 @@ static void probe(const struct message *m, const struct place *place, int from, 
 {
     int flag = 0;
 
+    *status = (MPI_Status){0}; /* MPICH's probes leave what MPI_Test_cancelled asks for */
     if (m->receive == PROBE)
         MPI_Probe(from, tag, messages, status);
     else if (m->receive == MPROBE)

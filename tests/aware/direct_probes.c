@@ -11,6 +11,7 @@ static int probe(int how, int from, int tag, MPI_Message *matched, MPI_Status *s
     int flag = 0, count = -1;
 
     *matched = MPI_MESSAGE_NULL;
+    *status = (MPI_Status){0}; /* MPICH's probes leave what MPI_Test_cancelled asks for */
     if (how == 0)
         MPI_Probe(from, tag, messages, status);
     else if (how == 2)

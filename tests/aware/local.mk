@@ -3,6 +3,7 @@ aware_tests = \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
 	tests/aware/direct.t \
+	tests/aware/direct_mpich.t \
 	tests/aware/faults.t \
 	tests/aware/fortran.t \
 	tests/aware/functions.t \
@@ -15,6 +16,7 @@ aware_tests = \
 	tests/aware/threads.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
+	tests/aware/direct.sh \
 	tests/aware/functions.sh \
 	tests/aware/functions.tsv \
 	tests/aware/gpu_arrays.py \
@@ -76,6 +78,8 @@ tests_aware_direct_SOURCES = \
 	tests/aware/direct_buffers.c \
 	tests/aware/direct_comms.c \
 	tests/aware/direct_complete.c \
+	tests/aware/direct_finalize.c \
+	tests/aware/direct_layouts.c \
 	tests/aware/direct_lengths.c \
 	tests/aware/direct_lists.c \
 	tests/aware/direct_modes.c \
@@ -84,6 +88,8 @@ tests_aware_direct_SOURCES = \
 	tests/aware/direct_probes.c \
 	tests/aware/direct_progress.c \
 	tests/aware/direct_rings.c \
+	tests/aware/direct_streams.c \
+	tests/aware/direct_threads.c \
 	tests/aware/direct_truncation.c \
 	tests/aware/direct_wildcards.c \
 	tests/aware/no_gpubind.c \
