@@ -25,6 +25,9 @@ void nap(int milliseconds);
 /* The first class of result. */
 int class_of(int result);
 
+/* The test under way is left out, for this reason, unless TEST_ALL is set. */
+bool leave_out(const char *reason);
+
 /* ---- where the bytes of a message lie */
 
 enum shape {

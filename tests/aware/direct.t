@@ -13,5 +13,6 @@ for setting in simulated GPU; do
     all 3 probes wildcards lists comms rings progress threads finalize
     all 4 modes wildcards comms rings
 done
+on 'host path' 2 threads
 nothing_left 'nothing is left behind'
 done_testing

@@ -99,6 +99,8 @@ static void receive_of_nobody(const struct buffer *buffer)
     for (int i = 0; i < 2; i++) {
         MPI_Start(&request);
         MPI_Wait(&request, &status);
+        if (status.MPI_SOURCE == MPI_ANY_SOURCE) /* MPICH's word */
+            status.MPI_SOURCE = MPI_PROC_NULL;
         nobody_sent(&status, buffer, "MPI_Recv_init");
     }
     MPI_Request_free(&request);
