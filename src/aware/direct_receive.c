@@ -123,7 +123,7 @@ static bool want(const struct direct_message *message)
         buffered = DIRECT_BUFFERED;
         if (atomic_compare_exchange_strong(&slot->state, &buffered, DIRECT_TAKEN))
             return true;
-        if (!direct_peer_lives(message->peer))
+        if (buffered == DIRECT_LOST || !direct_peer_lives(message->peer))
             return false;
         usleep(20);
     }

@@ -30,6 +30,7 @@ enum direct_state {
     DIRECT_BUFFERED,  /* it is there; the application's send is complete */
     DIRECT_TAKEN,     /* the receiver copies it */
     DIRECT_WANTED,    /* the receiver cannot map the GPU memory: the sender is to buffer it */
+    DIRECT_LOST,      /* the sender could not */
     DIRECT_DONE       /* the receiver has it; the sender may use the slot again */
 };
 

@@ -1,55 +1,21 @@
 #include "aware/direct_send.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "aware/counts.h"
 #include "aware/direct_memory.h"
 #include "aware/gpu_buffer.h"
 #include "aware/next.h"
+#include "aware/outgoing.h"
 #include "aware/typed.h"
 
 const uint64_t direct_magic[2] = {UINT64_C(0x8e2f6d0bb5a94c17), UINT64_C(0x53c1f7e42a9d860b)};
 
-/* One for each slot. */
-struct outgoing {
-    struct direct_send send; /* first: what callers hold */
-    struct direct_slot *slot;
-    struct direct_peer *peer;
-    bool used;      /* also after the application's send has completed, until the receiver has it */
-    bool completed; /* the application's send has */
-    bool retired;   /* see direct_send_plain */
-    bool generalized;
-    MPI_Request descriptor, request; /* of direct_send_later; request: a generalized one */
-    double since;                    /* seconds; when the descriptor was made */
-    unsigned asked;                  /* how often the state was looked at */
-    void *data;                      /* where it is buffered */
-    union {
-        struct direct_descriptor head;
-        char all[DIRECT_LENGTH_MOST];
-    } bytes;
-};
-
-static struct outgoing sends[DIRECT_SLOTS];
+struct outgoing outgoing[DIRECT_SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int npending;
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 int direct_slot_of_length(MPI_Count nbytes)
 {
@@ -65,99 +31,11 @@ static uint32_t state_of(const struct outgoing *out)
     return atomic_load_explicit(&out->slot->state, memory_order_acquire);
 }
 
-/* ---- data in host memory */
-
-/* A memfd, which the receiver opens among the files of this process. */
-static void *make_data(size_t nbytes, int *fd)
-{
-    void *at = MAP_FAILED;
-
-    *fd = memfd_create("gpubind-aware-data", MFD_CLOEXEC);
-    if (*fd >= 0 && posix_fallocate(*fd, 0, (off_t)nbytes) == 0)
-        at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-    if (at != MAP_FAILED)
-        return at;
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-    return NULL;
-}
-
-static void free_data(struct outgoing *out)
-{
-    if (!out->data)
-        return;
-    munmap(out->data, out->slot->nbytes);
-    close(out->slot->fd);
-    out->data = NULL;
-    out->slot->fd = -1;
-}
-
-/* Where the slot's state is still the one that was seen. */
-static void buffer(struct outgoing *out, uint32_t seen)
-{
-    struct direct_slot *slot = out->slot;
-
-    if (!atomic_compare_exchange_strong(&slot->state, &seen, DIRECT_BUFFERING))
-        return;
-    out->data = make_data(slot->nbytes, &slot->fd);
-    if (out->data &&
-        direct_to_host(out->data, (const void *)(uintptr_t)slot->address, slot->nbytes) == 0) {
-        atomic_store(&slot->state, DIRECT_BUFFERED);
-        return;
-    }
-    free_data(out);
-    out->since = now();
-    atomic_store(&slot->state, seen);
-}
-
-static pthread_t server;
-static bool is_served;
-static atomic_bool is_ending;
-
-/* Buffers what receivers want that cannot map GPU memory, whatever the application's threads do. */
-static void *serve(void *unused)
-{
-    struct direct_segment *own = unused;
-
-    while (!atomic_load(&is_ending)) {
-        const uint32_t wanted = atomic_load(&own->wanted);
-
-        for (int i = 0; i < DIRECT_SLOTS; i++)
-            if (atomic_load(&own->slots[i].state) == DIRECT_WANTED)
-                buffer(&sends[i], DIRECT_WANTED);
-        if (!atomic_load(&is_ending))
-            syscall(SYS_futex, &own->wanted, FUTEX_WAIT, wanted, NULL, NULL, 0);
-    }
-    return NULL;
-}
-
-/* Without the thread, the sender's own calls do it. */
-static void start_server(void)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    is_served = pthread_create(&server, NULL, serve, direct_own()) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static void stop_server(struct direct_segment *own)
-{
-    atomic_store(&is_ending, true);
-    atomic_fetch_add(&own->wanted, 1);
-    syscall(SYS_futex, &own->wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    if (is_served)
-        pthread_join(server, NULL);
-    is_served = false;
-}
-
 /* ---- slots */
 
 static void release(struct outgoing *out)
 {
-    free_data(out);
+    outgoing_free_data(out);
     if (out->slot->slow)
         out->peer->slow = true;
     atomic_store(&out->slot->state, DIRECT_FREE);
@@ -183,8 +61,8 @@ static struct outgoing *find_free(void)
     struct outgoing *found = NULL;
 
     for (int i = 0; i < DIRECT_SLOTS && !found; i++)
-        if (!sends[i].used && !sends[i].retired)
-            found = &sends[i];
+        if (!outgoing[i].used && !outgoing[i].retired)
+            found = &outgoing[i];
     return found;
 }
 
@@ -193,16 +71,15 @@ static struct outgoing *take(void)
     struct outgoing *out;
 
     pthread_mutex_lock(&lock);
-    if (!is_served)
-        start_server();
+    outgoing_serve();
     for (int i = 0; i < DIRECT_SLOTS; i++)
-        if (sends[i].used && is_left(&sends[i]))
-            release(&sends[i]);
+        if (outgoing[i].used && is_left(&outgoing[i]))
+            release(&outgoing[i]);
     out = find_free();
     if (out) {
         out->used = true;
         out->completed = out->generalized = false;
-        out->asked = 0;
+        out->asked = out->failures = 0;
     }
     pthread_mutex_unlock(&lock);
     return out;
@@ -212,7 +89,7 @@ static struct outgoing *take(void)
 static void publish(struct outgoing *out, struct direct_peer *peer, const void *gpu, size_t nbytes,
                     int tag, const struct direct_export *memory)
 {
-    const int i = (int)(out - sends);
+    const int i = (int)(out - outgoing);
     struct direct_segment *own = direct_own();
     struct direct_slot *slot = &own->slots[i];
 
@@ -220,7 +97,7 @@ static void publish(struct outgoing *out, struct direct_peer *peer, const void *
     out->peer = peer;
     out->send.descriptor = &out->bytes;
     out->send.length = DIRECT_LENGTH + i * DIRECT_LENGTH_STEP;
-    out->since = now();
+    out->since = outgoing_now();
     slot->sequence++;
     slot->dest = peer->segment->rank;
     slot->tag = tag;
@@ -270,6 +147,7 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
     if (!out)
         return NULL;
     publish(out, peer, gpu, (size_t)nbytes, tag, &memory);
+    count_one(COUNT_DIRECT);
     return &out->send;
 }
 
@@ -285,7 +163,7 @@ void direct_send_abandon(struct direct_send *send)
 /* The receiver takes nothing of this process's for as long as it would cost to go on without it. */
 static bool is_late(const struct outgoing *out)
 {
-    const double patience = 1e-3 + (double)out->slot->nbytes / 2e9, time = now();
+    const double patience = 1e-3 + (double)out->slot->nbytes / 2e9, time = outgoing_now();
 
     return time - out->since > patience && time - out->peer->active > patience;
 }
@@ -296,13 +174,13 @@ static bool is_over(struct outgoing *out)
     const uint32_t state = state_of(out);
 
     if (state == DIRECT_TAKEN || state == DIRECT_DONE)
-        out->peer->active = now();
+        out->peer->active = outgoing_now();
     if (state == DIRECT_READY && is_late(out))
-        buffer(out, state);
+        outgoing_buffer(out, state);
     else if (state == DIRECT_WANTED)
-        buffer(out, state);
+        outgoing_buffer(out, state);
     return state_of(out) == DIRECT_DONE || state_of(out) == DIRECT_BUFFERED ||
-           (state_of(out) == DIRECT_TAKEN && out->data) ||
+           state_of(out) == DIRECT_LOST || (state_of(out) == DIRECT_TAKEN && out->data) ||
            (++out->asked % 4096 == 0 && is_lost(out));
 }
 
@@ -386,7 +264,7 @@ void direct_sends_poll(void)
     if (direct_sends_pending() == 0 || pthread_mutex_trylock(&polling) != 0)
         return;
     for (int i = 0; i < DIRECT_SLOTS; i++) {
-        struct outgoing *out = &sends[i];
+        struct outgoing *out = &outgoing[i];
         MPI_Request request;
 
         if (!out->generalized || !is_over(out) || !is_descriptor_gone(out))
@@ -410,7 +288,7 @@ void direct_send_plain(MPI_Count count, MPI_Datatype type)
     PMPI_Type_size_x(type, &size);
     slot = direct_slot_of_length(count * size);
     if (slot >= 0)
-        sends[slot].retired = true;
+        outgoing[slot].retired = true;
 }
 
 void direct_sends_end(void)
@@ -429,14 +307,14 @@ void direct_sends_end(void)
 
         waits = false;
         for (int i = 0; i < DIRECT_SLOTS; i++)
-            waits |= sends[i].used && !is_left(&sends[i]);
+            waits |= outgoing[i].used && !is_left(&outgoing[i]);
         is_behind = true; /* MPI may still hold a descriptor back */
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
         is_behind = false;
         if (waits)
             usleep(50);
     }
-    stop_server(own);
+    outgoing_serve_no_more();
     for (int i = 0; i < DIRECT_SLOTS; i++)
-        free_data(&sends[i]);
+        outgoing_free_data(&outgoing[i]);
 }

@@ -15,6 +15,7 @@ aware_sources = \
 	src/aware/calls.c src/aware/calls.h \
 	src/aware/coll_buffers.c src/aware/coll_buffers.h \
 	src/aware/copy_stream.c src/aware/copy_stream.h \
+	src/aware/counts.c src/aware/counts.h \
 	src/aware/direct_memory.c src/aware/direct_memory.h \
 	src/aware/direct_receive.c src/aware/direct_receive.h \
 	src/aware/direct_segment.c src/aware/direct_segment.h \
@@ -23,6 +24,7 @@ aware_sources = \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
 	src/aware/host_pool.c src/aware/host_pool.h \
 	src/aware/next.c src/aware/next.h \
+	src/aware/outgoing.c src/aware/outgoing.h \
 	src/aware/requests.c src/aware/requests.h \
 	src/aware/staged.c src/aware/staged.h \
 	src/aware/start.c src/aware/start.h \

@@ -1,7 +1,16 @@
 /* Point to point. */
 #include "aware/calls.h"
+#include "aware/counts.h"
 
 #define NOBODY(rank) ((rank) == MPI_PROC_NULL ? STAGED_NOBODY : 0)
+
+/* A message that MPI carries. */
+static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Datatype type)
+{
+    direct_send_plain(count, type);
+    if (staged->staged)
+        count_one(COUNT_STAGED);
+}
 
 /* directly: a message may go so in this mode: not where MPI is to buffer it */
 #define SENDS(name, COUNT, directly)                                                            \
@@ -22,7 +31,7 @@
                               STAGED_READ | STAGED_DENSE | NOBODY(dest));                       \
         if (result != MPI_SUCCESS)                                                              \
             return call_refused(comm, result);                                                  \
-        direct_send_plain(count, type);                                                         \
+        sent_by_mpi(&staged, count, type);                                                      \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm);  \
         return call_ended(&staged, 1, result, comm);                                            \
     }
@@ -49,7 +58,7 @@
                               STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \
-        direct_send_plain(count, type);                                                          \
+        sent_by_mpi(&staged, count, type);                                                       \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,    \
                         request);                                                                \
         return call_started(&staged, 1, result, *request, persistent, comm);                     \
@@ -153,7 +162,7 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
             staged_end(&out);                                                                      \
             return call_refused(comm, result);                                                     \
         }                                                                                          \
-        direct_send_plain(sendcount, sendtype);                                                    \
+        sent_by_mpi(&out, sendcount, sendtype);                                                    \
         status = status_for(&in, status, &own);                                                    \
         result = BEHIND(MPI_Sendrecv##suffix, out.host, (COUNT)out.count, out.type, dest, sendtag, \
                         in.host, (COUNT)in.count, in.type, source, recvtag, comm, status);         \

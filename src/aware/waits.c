@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "aware/calls.h"
+#include "aware/counts.h"
 
 /* After the call of MPI: result, and the error of a copy to the GPU, for which there is no
  * communicator. */
@@ -362,5 +363,6 @@ AWARE_PUBLIC int MPI_Finalize(void)
     requests_sweep(true); /* those that the application has freed, as MPI would complete them */
     direct_segment_end();
     direct_sends_end();
+    counts_print();
     return BEHIND(MPI_Finalize);
 }
