@@ -7,7 +7,9 @@
 aware_stand_ins = \
 	src/aware/attach.c \
 	src/aware/collectives.c src/aware/collectives_list.h \
+	src/aware/files.c \
 	src/aware/p2p.c \
+	src/aware/packing.c \
 	src/aware/refused.c \
 	src/aware/waits.c
 aware_sources = \
@@ -21,6 +23,7 @@ aware_sources = \
 	src/aware/direct_segment.c src/aware/direct_segment.h \
 	src/aware/direct_send.c src/aware/direct_send.h \
 	$(aware_stand_ins) \
+	src/aware/file_buffers.c src/aware/file_buffers.h \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
 	src/aware/host_pool.c src/aware/host_pool.h \
 	src/aware/next.c src/aware/next.h \
