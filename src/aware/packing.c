@@ -6,39 +6,48 @@
 
 #define UNWRAP(...) __VA_ARGS__
 
-/* The second one of two buffers; without it the first one goes, too. At most so many of size bytes at
- * the position and behind it. */
-static int packed_begin(struct staged *packed, const void *user, MPI_Count size, MPI_Count position,
+/* The packed buffer of a call. */
+struct packed {
+    struct staged staged;
+    MPI_Count base; /* the position where the host memory begins, or 0 */
+};
+
+/* The second one of two buffers; without it the first one goes, too. most: bytes that the call packs or
+ * unpacks, for which there must be room: MPICH 4.0 packs what fits, and says nothing. */
+static int packed_begin(struct packed *packed, const void *user, MPI_Count size, MPI_Count position,
                         MPI_Count most, unsigned use, struct staged *first)
 {
-    const MPI_Count left = size - position;
-    int result = MPI_ERR_ARG;
+    int result = MPI_SUCCESS;
 
-    if (buffer_place(user) == BUFFER_HOST) {
-        staged_pass(packed, user);
+    staged_pass(&packed->staged, user);
+    packed->base = 0;
+    if (buffer_place(user) == BUFFER_HOST || most <= 0)
         return MPI_SUCCESS;
-    }
-    if (position >= 0 && left >= 0)
-        result = staged_begin(packed, address_at(user, (MPI_Aint)position),
-                              most < left ? most : left, MPI_PACKED, use);
-    if (result == MPI_SUCCESS && !packed->staged) /* nothing is packed, or there is no room */
-        staged_pass(packed, user);
-    if (result != MPI_SUCCESS)
+    if (position < 0)
+        result = MPI_ERR_ARG;
+    else if (size - position < most)
+        result = MPI_ERR_TRUNCATE;
+    else
+        result = staged_begin(&packed->staged, address_at(user, (MPI_Aint)position), most,
+                              MPI_PACKED, use);
+    if (result == MPI_SUCCESS)
+        packed->base = position;
+    else
         staged_end(first);
     return result;
 }
 
 /* Copies what was written: of a packed buffer nbytes. */
-static int packing_ended(struct staged *packed, struct staged *typed, int result, MPI_Count nbytes,
+static int packing_ended(struct packed *packed, struct staged *typed, int result, MPI_Count nbytes,
                          MPI_Comm comm)
 {
     int error = MPI_SUCCESS;
 
     if (result == MPI_SUCCESS)
-        error = staged_write(packed, nbytes);
+        error = staged_write(&packed->staged, nbytes);
     if (result == MPI_SUCCESS && error == MPI_SUCCESS)
         error = staged_write(typed, -1);
-    staged_end(packed);
+    staged_end(&packed->staged);
     staged_end(typed);
     return error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
@@ -49,7 +58,8 @@ static int packing_ended(struct staged *packed, struct staged *typed, int result
 #define BODY(typed_user, typed_use, packed_user, packed_use, COUNT, SIZE, comm, most_bytes, plain, \
              behind)                                                                               \
     {                                                                                              \
-        struct staged typed, packed;                                                               \
+        struct packed packed;                                                                      \
+        struct staged typed;                                                                       \
         SIZE most = 0, at;                                                                         \
         int result;                                                                                \
                                                                                                    \
@@ -64,12 +74,13 @@ static int packing_ended(struct staged *packed, struct staged *typed, int result
                                   &typed);                                                         \
         if (result != MPI_SUCCESS)                                                                 \
             return call_refused(comm, result);                                                     \
-        at = packed.staged ? 0 : *position;                                                        \
-        size = packed.staged ? (SIZE)packed.count : size;                                          \
+        at = *position - (SIZE)packed.base;                                                        \
+        size -= (SIZE)packed.base;                                                                 \
         result = behind;                                                                           \
+        result = packing_ended(&packed, &typed, result, at, comm);                                 \
         if (result == MPI_SUCCESS)                                                                 \
-            *position = packed.staged ? *position + at : at;                                       \
-        return packing_ended(&packed, &typed, result, at, comm);                                   \
+            *position = (SIZE)packed.base + at;                                                    \
+        return result;                                                                             \
     }
 
 #define TYPED(COUNT) typed.host, (COUNT)typed.count, typed.type
@@ -81,7 +92,7 @@ static int packing_ended(struct staged *packed, struct staged *typed, int result
                           SIZE size, SIZE *position UNWRAP behind)                             \
         BODY(in, STAGED_READ | (dense), out, STAGED_WRITTEN, COUNT, SIZE, comm, most_bytes,    \
              BEHIND(name, UNWRAP first in, n, type, out, size, position UNWRAP last),          \
-             BEHIND(name, UNWRAP first TYPED(COUNT), packed.host, size, &at UNWRAP last))
+             BEHIND(name, UNWRAP first TYPED(COUNT), packed.staged.host, size, &at UNWRAP last))
 
 #define UNPACKS(name, COUNT, SIZE, dense, comm, most_bytes, before, behind, first, last)      \
     NEXT(name)                                                                                \
@@ -89,7 +100,7 @@ static int packing_ended(struct staged *packed, struct staged *typed, int result
                           COUNT n, MPI_Datatype type UNWRAP behind)                           \
         BODY(out, STAGED_WRITTEN | (dense), in, STAGED_READ, COUNT, SIZE, comm, most_bytes,   \
              BEHIND(name, UNWRAP first in, size, position, out, n, type UNWRAP last),         \
-             BEHIND(name, UNWRAP first packed.host, size, &at, TYPED(COUNT) UNWRAP last))
+             BEHIND(name, UNWRAP first packed.staged.host, size, &at, TYPED(COUNT) UNWRAP last))
 
 /* Of MPI_Pack the packed bytes are those of memory; the external form is made from elements of the
  * type. SIZE: the type of the external form's sizes. */

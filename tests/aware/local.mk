@@ -12,6 +12,7 @@ aware_tests = \
 	tests/aware/mpi4py_mpich.t \
 	tests/aware/mpich.t \
 	tests/aware/order.t \
+	tests/aware/packing.t \
 	tests/aware/soak.t \
 	tests/aware/threads.t
 shell_tests += $(aware_tests)
@@ -38,6 +39,7 @@ aware_programs = \
 	tests/aware/direct \
 	tests/aware/layouts \
 	tests/aware/order \
+	tests/aware/packing \
 	tests/aware/soak \
 	tests/aware/threads
 EXTRA_PROGRAMS += $(aware_programs)
@@ -55,6 +57,10 @@ tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c examples/device.h tests/tap.h
+tests_aware_packing_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_packing_LDFLAGS = -no-install
+tests_aware_packing_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_packing_SOURCES = tests/aware/packing.c examples/device.h tests/tap.h
 tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
