@@ -5,6 +5,7 @@ aware_tests = \
 	tests/aware/direct.t \
 	tests/aware/direct_mpich.t \
 	tests/aware/faults.t \
+	tests/aware/files.t \
 	tests/aware/fortran.t \
 	tests/aware/functions.t \
 	tests/aware/layouts.t \
@@ -37,6 +38,7 @@ aware_programs = \
 	tests/aware/collectives \
 	tests/aware/contract \
 	tests/aware/direct \
+	tests/aware/files \
 	tests/aware/layouts \
 	tests/aware/order \
 	tests/aware/packing \
@@ -53,6 +55,10 @@ tests_aware_collectives_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_collectives_LDFLAGS = -no-install
 tests_aware_collectives_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_collectives_SOURCES = tests/aware/collectives.c examples/device.h tests/tap.h
+tests_aware_files_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_files_LDFLAGS = -no-install
+tests_aware_files_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_files_SOURCES = tests/aware/files.c examples/device.h tests/tap.h
 tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
