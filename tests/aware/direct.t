@@ -14,5 +14,8 @@ for setting in simulated GPU; do
     all 4 modes wildcards comms rings
 done
 on 'host path' 2 threads
+on 'host path' 2 lists
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+on 'host path' 2 truncation
 nothing_left 'nothing is left behind'
 done_testing

@@ -27,5 +27,8 @@ else
     all 3 wildcards rings
 fi
 on 'host path' 2 threads
+on 'host path' 2 lists
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+on 'host path' 2 truncation
 nothing_left 'nothing is left behind'
 done_testing

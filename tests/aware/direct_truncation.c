@@ -209,7 +209,7 @@ static void test_in_lists(bool large)
     for (int how = 0; how < 4; how++) {
         job_test("%s with a %s message that is too long among others", names[how],
                  large ? "large" : "small");
-        if (large && leave_out("a direct message's error is not MPI_ERR_IN_STATUS"))
+        if (large && leave_out_direct("a direct message's error is not MPI_ERR_IN_STATUS"))
             continue;
         for (int i = 0; i < 2 * 9; i++)
             pass_list(sizes[i / 9 + 2 * large], how, kinds[i % 3], kinds[i / 3 % 3]);
@@ -238,8 +238,14 @@ static void test_handlers(void)
         job_test("the error of %s comes to its communicator's handler", ways[way]);
         if (is_left_out(way))
             continue;
+#ifdef MPICH
+        if (way == MRECV || way == IRECV) {
+            job_skip("MPICH calls another handler, of host memory, too");
+            continue;
+        }
+#endif
         if (way >= MRECV &&
-            leave_out("the error of a direct message comes to MPI_COMM_SELF's handler"))
+            leave_out_direct("the error of a direct message comes to MPI_COMM_SELF's handler"))
             continue;
         for (int i = 0; i < 4; i++) {
             ncalled[0] = ncalled[1] = 0;
