@@ -31,7 +31,7 @@ int call_started(struct staged *buffers, int n, int result, MPI_Request request,
     if (!staged)
         return result;
     if (result == MPI_SUCCESS) {
-        result = requests_add(request, buffers, n, persistent);
+        result = requests_add(request, buffers, n, persistent, comm);
         /* Out of memory: MPI still uses the buffers, which are never given back. */
         return result == MPI_SUCCESS ? result : call_refused(comm, result);
     }

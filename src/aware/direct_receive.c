@@ -240,7 +240,7 @@ bool direct_receive(const struct staged *staged, MPI_Status *status, int *result
 
 /* ---- probes */
 
-void direct_probed(MPI_Comm comm, MPI_Status *status)
+bool direct_probed(MPI_Comm comm, MPI_Status *status)
 {
     MPI_Count nbytes = 0;
     struct direct_peer *peer;
@@ -249,10 +249,12 @@ void direct_probed(MPI_Comm comm, MPI_Status *status)
 
     if (is_behind || status == MPI_STATUS_IGNORE || !direct_own() ||
         PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) != MPI_SUCCESS)
-        return;
+        return false;
     i = direct_slot_of_length(nbytes);
     peer = i >= 0 ? direct_peer(comm, status->MPI_SOURCE) : NULL;
     slot = peer ? &peer->segment->slots[i] : NULL;
-    if (slot && is_open(slot, slot->sequence) && slot->tag == status->MPI_TAG)
-        PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)slot->nbytes);
+    if (!slot || !is_open(slot, slot->sequence) || slot->tag != status->MPI_TAG)
+        return false;
+    PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)slot->nbytes);
+    return true;
 }

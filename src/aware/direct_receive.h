@@ -36,8 +36,8 @@ bool direct_receive(const struct staged *staged, MPI_Status *status, int *result
 bool direct_has_come(const struct staged *staged);
 /* And not wait for work in the legacy stream. */
 bool direct_is_ready(const struct staged *staged);
-/* A probe has found a message: the status of a descriptor gets the length of its message. NULL and
- * MPI_STATUS_IGNORE do nothing. */
-void direct_probed(MPI_Comm comm, MPI_Status *status);
+/* A probe has found a message: the status, if there is one, of a descriptor gets the length of its message.
+ * false: it is an ordinary message, or there is no status. */
+bool direct_probed(MPI_Comm comm, MPI_Status *status);
 
 #endif

@@ -26,6 +26,7 @@ aware_sources = \
 	src/aware/file_buffers.c src/aware/file_buffers.h \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
 	src/aware/host_pool.c src/aware/host_pool.h \
+	src/aware/matched.c src/aware/matched.h \
 	src/aware/next.c src/aware/next.h \
 	src/aware/outgoing.c src/aware/outgoing.h \
 	src/aware/requests.c src/aware/requests.h \

@@ -1,6 +1,7 @@
 /* Point to point. */
 #include "aware/calls.h"
 #include "aware/counts.h"
+#include "aware/matched.h"
 
 #define NOBODY(rank) ((rank) == MPI_PROC_NULL ? STAGED_NOBODY : 0)
 
@@ -230,7 +231,6 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
         return call_started(&staged, 1, result, *request, false, comm);                          \
     }
 
-/* A matched message has no communicator to call the error handler of. */
 #define MRECVS(name, COUNT)                                                                    \
     NEXT(name)                                                                                 \
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,     \
@@ -238,14 +238,15 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
     {                                                                                          \
         struct staged staged;                                                                  \
         MPI_Status own = {0};                                                                  \
+        const MPI_Comm comm = matched_take(*message);                                          \
         int result = staged_begin(&staged, buf, count, type,                                   \
                                   STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE);             \
                                                                                                \
         if (result != MPI_SUCCESS)                                                             \
-            return call_refused(MPI_COMM_SELF, result);                                        \
+            return call_refused(comm, result);                                                 \
         status = status_for(&staged, status, &own);                                            \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, status); \
-        return received(&staged, result, status, MPI_COMM_SELF);                               \
+        return received(&staged, result, status, comm);                                        \
     }
 
 #define IMRECVS(name, COUNT)                                                                      \
@@ -254,13 +255,14 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
                           MPI_Request *request)                                                   \
     {                                                                                             \
         struct staged staged;                                                                     \
+        const MPI_Comm comm = matched_take(*message);                                             \
         int result = staged_begin(&staged, buf, count, type,                                      \
                                   STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | STAGED_LATER); \
                                                                                                   \
         if (result != MPI_SUCCESS)                                                                \
-            return call_refused(MPI_COMM_SELF, result);                                           \
+            return call_refused(comm, result);                                                    \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, request);   \
-        return call_started(&staged, 1, result, *request, false, MPI_COMM_SELF);                  \
+        return call_started(&staged, 1, result, *request, false, comm);                           \
     }
 
 #define ALL(suffix, COUNT)                             \
@@ -311,10 +313,13 @@ NEXT(MPI_Mprobe)
 AWARE_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
                             MPI_Status *status)
 {
-    const int result = BEHIND(MPI_Mprobe, source, tag, comm, message, status);
+    MPI_Status own = {0};
+    int result;
 
-    if (result == MPI_SUCCESS)
-        direct_probed(comm, status);
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    result = BEHIND(MPI_Mprobe, source, tag, comm, message, status);
+    if (result == MPI_SUCCESS && direct_probed(comm, status))
+        matched_add(*message, comm);
     return result;
 }
 
@@ -334,11 +339,13 @@ NEXT(MPI_Improbe)
 AWARE_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                              MPI_Status *status)
 {
+    MPI_Status own = {0};
     int result;
 
     calls_progress();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Improbe, source, tag, comm, flag, message, status);
-    if (result == MPI_SUCCESS && *flag)
-        direct_probed(comm, status);
+    if (result == MPI_SUCCESS && *flag && direct_probed(comm, status))
+        matched_add(*message, comm);
     return result;
 }

@@ -16,6 +16,7 @@ struct staged_request {
     struct staged_request *next;
     struct staged_request *before, *after; /* of those that may get direct messages */
     MPI_Request request;
+    MPI_Comm comm;
     struct staged buffers[2];
     int n;
     bool persistent;
@@ -90,16 +91,21 @@ static struct staged_request *find_settled(MPI_Request handle)
     return request;
 }
 
-struct staged_request *requests_find(MPI_Request handle)
+bool requests_has(MPI_Request handle)
 {
-    struct staged_request *request;
+    bool has;
 
     if (is_empty())
-        return NULL;
+        return false;
     pthread_mutex_lock(&lock);
-    request = find_settled(handle);
+    has = find(handle);
     pthread_mutex_unlock(&lock);
-    return request;
+    return has;
+}
+
+MPI_Comm requests_comm(const struct staged_request *request)
+{
+    return request ? request->comm : MPI_COMM_SELF;
 }
 
 struct staged_request *requests_take(MPI_Request handle)
@@ -146,13 +152,17 @@ int requests_read(struct staged_request *request)
     return result;
 }
 
-void requests_started(struct staged_request *request)
+void requests_started(struct staged_request *request, MPI_Request handle, bool started)
 {
     if (!request)
         return;
-    request->active = true;
-    request->written = request->ordinary = false;
-    request->direct = -1;
+    if (started) {
+        request->request = handle;
+        request->active = true;
+        request->written = request->ordinary = false;
+        request->direct = -1;
+    }
+    requests_put_back(request);
 }
 
 /* Of a message; collectives have no count in their status. */
@@ -220,7 +230,8 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     return true;
 }
 
-int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent)
+int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent,
+                 MPI_Comm comm)
 {
     struct staged_request *request = calloc(1, sizeof *request);
     int result = MPI_SUCCESS;
@@ -228,6 +239,7 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
     if (!request)
         return MPI_ERR_NO_MEM;
     request->request = handle;
+    request->comm = comm;
     request->n = n;
     request->direct = -1;
     request->persistent = persistent;
@@ -245,7 +257,7 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
     return result;
 }
 
-int requests_complete(struct staged_request *request, MPI_Status *status)
+int requests_complete(struct staged_request *request, MPI_Request handle, MPI_Status *status)
 {
     int result = MPI_SUCCESS;
 
@@ -254,7 +266,8 @@ int requests_complete(struct staged_request *request, MPI_Status *status)
     if (request->active)
         result = write(request, status);
     request->active = false;
-    if (request->persistent)
+    /* Open MPI frees a persistent one that has failed. */
+    if (request->persistent && handle != MPI_REQUEST_NULL)
         requests_put_back(request);
     else
         end(request);

@@ -7,22 +7,27 @@
 struct staged_request;
 
 /* Takes over n (1 or 2) staged buffers, which are copied. An MPI error class. */
-int requests_add(MPI_Request request, const struct staged *buffers, int n, bool persistent);
-/* NULL: its buffers are not staged. */
-struct staged_request *requests_find(MPI_Request request);
-/* The same, out of the table, before MPI may complete the request: MPI gives its handle to the next
- * one, perhaps another thread's, at once. Then one of the two below is called. */
+int requests_add(MPI_Request request, const struct staged *buffers, int n, bool persistent,
+                 MPI_Comm comm);
+/* Its buffers are staged, or a direct message may come for it. */
+bool requests_has(MPI_Request request);
+/* NULL: neither. Otherwise it is taken out of the table, before MPI may complete the request: MPI gives its
+ * handle to the next one, perhaps another thread's, at once. Then one of those below is called. */
 struct staged_request *requests_take(MPI_Request request);
 /* It is not complete. */
 void requests_put_back(struct staged_request *request);
-/* It is complete with that status, never MPI_STATUS_IGNORE, and MPI has freed it, unless it is
- * persistent. The status of a direct message gets its length. NULL does nothing. */
-int requests_complete(struct staged_request *request, MPI_Status *status);
-/* MPI_Request_get_status has found it complete; it is still there. */
+/* The communicator of its call; MPI_COMM_SELF: request is NULL. */
+MPI_Comm requests_comm(const struct staged_request *request);
+/* It is complete with that status, never MPI_STATUS_IGNORE, and handle is what MPI has left of its handle:
+ * MPI_REQUEST_NULL unless it is persistent. The status of a direct message gets its length. NULL does
+ * nothing. */
+int requests_complete(struct staged_request *request, MPI_Request handle, MPI_Status *status);
+/* The same after MPI_Request_get_status. It stays taken. */
 int requests_see_complete(struct staged_request *request, MPI_Status *status);
-/* A persistent request is about to be started, and has been. NULL does nothing. */
+/* A persistent request, taken, is about to be started, and then has been (started), or not; handle: Open MPI
+ * may have changed it, while it still sends what was buffered. NULL does nothing. */
 int requests_read(struct staged_request *request);
-void requests_started(struct staged_request *request);
+void requests_started(struct staged_request *request, MPI_Request handle, bool started);
 /* The application frees it, taken. true: it is active, and the caller must leave it to
  * requests_sweep. */
 bool requests_free(struct staged_request *request);

@@ -5,12 +5,20 @@
 #include "aware/calls.h"
 #include "aware/counts.h"
 
-/* After the call of MPI: result, and the error of a copy to the GPU, for which there is no
- * communicator. */
-static int ended(int result, int error)
+/* After the call of MPI: result, and the error of a copy to the GPU, or of a direct message, of a request
+ * of that communicator. */
+static int ended(int result, int error, MPI_Comm comm)
 {
-    return result != MPI_SUCCESS || error == MPI_SUCCESS ? result
-                                                         : call_refused(MPI_COMM_SELF, error);
+    return result != MPI_SUCCESS || error == MPI_SUCCESS ? result : call_refused(comm, error);
+}
+
+/* MPI has completed the request. */
+static int ended_one(int result, struct staged_request *staged, MPI_Request handle,
+                     MPI_Status *status)
+{
+    const MPI_Comm comm = requests_comm(staged);
+
+    return ended(result, requests_complete(staged, handle, status), comm);
 }
 
 static bool is_complete(MPI_Request request)
@@ -55,7 +63,7 @@ AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Wait, request, status);
-    return ended(result, requests_complete(staged, status));
+    return ended_one(result, staged, *request, status);
 }
 
 NEXT(MPI_Test)
@@ -72,7 +80,7 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     *flag = 0;
     result = BEHIND(MPI_Test, request, flag, status);
     if (*flag || result != MPI_SUCCESS)
-        return ended(result, requests_complete(staged, status));
+        return ended_one(result, staged, *request, status);
     if (staged)
         requests_put_back(staged);
     return result;
@@ -86,11 +94,15 @@ AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
     int result;
 
     calls_progress();
-    staged = requests_find(request);
+    staged = requests_take(request);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
     result = BEHIND(MPI_Request_get_status, request, flag, status);
-    return *flag ? ended(result, requests_see_complete(staged, status)) : result;
+    if (*flag)
+        result = ended(result, requests_see_complete(staged, status), requests_comm(staged));
+    if (staged)
+        requests_put_back(staged);
+    return result;
 }
 
 NEXT(MPI_Request_free)
@@ -105,37 +117,20 @@ AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
     return BEHIND(MPI_Request_free, request);
 }
 
-/* All of them, or none. */
-static int read_all(int n, const MPI_Request requests[])
-{
-    int result = MPI_SUCCESS;
-
-    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        result = requests_read(requests_find(requests[i]));
-    return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);
-}
-
-static int started(int n, const MPI_Request requests[], int result)
-{
-    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        requests_started(requests_find(requests[i]));
-    return result;
-}
-
 NEXT(MPI_Start)
 AWARE_PUBLIC int MPI_Start(MPI_Request *request)
 {
-    const int result = read_all(1, request);
+    struct staged_request *staged = requests_take(*request);
+    const MPI_Comm comm = requests_comm(staged);
+    int result = requests_read(staged);
 
-    return result == MPI_SUCCESS ? started(1, request, BEHIND(MPI_Start, request)) : result;
-}
-
-NEXT(MPI_Startall)
-AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
-{
-    const int result = read_all(n, requests);
-
-    return result == MPI_SUCCESS ? started(n, requests, BEHIND(MPI_Startall, n, requests)) : result;
+    if (result == MPI_SUCCESS) {
+        result = BEHIND(MPI_Start, request);
+        requests_started(staged, *request, result == MPI_SUCCESS);
+        return result;
+    }
+    requests_put_back(staged);
+    return call_refused(comm, result);
 }
 
 /* ---- several */
@@ -147,24 +142,29 @@ struct several {
     int n;
     struct staged_request *few[FEW], **staged;
     MPI_Status few_statuses[FEW], *own, *statuses;
+    MPI_Request *requests;
+    bool failed;   /* a request has, by an error of this library */
+    MPI_Comm comm; /* of the first one */
 };
 
 static bool is_any_staged(int n, const MPI_Request *requests)
 {
     requests_sweep(false);
     for (int i = 0; i < n; i++)
-        if (requests_find(requests[i]))
+        if (requests_has(requests[i]))
             return true;
     return false;
 }
 
 /* false: out of memory. */
-static bool several_begin(struct several *several, int n, const MPI_Request *requests,
+static bool several_begin(struct several *several, int n, MPI_Request *requests,
                           MPI_Status *statuses)
 {
     const bool many = n > FEW;
 
     several->n = 0;
+    several->requests = requests;
+    several->failed = false;
     several->staged = many ? malloc((size_t)n * sizeof(void *)) : several->few;
     several->own = many && statuses == MPI_STATUSES_IGNORE ? malloc((size_t)n * sizeof *statuses)
                                                            : several->few_statuses;
@@ -183,7 +183,7 @@ static int several_complete(struct several *several, int i, MPI_Status *status)
     struct staged_request *request = several->staged[i];
 
     several->staged[i] = NULL;
-    return requests_complete(request, status);
+    return requests_complete(request, several->requests[i], status);
 }
 
 /* Puts those back that are not complete. */
@@ -198,20 +198,72 @@ static void several_end(struct several *several)
         free(several->own);
 }
 
+/* Request i of those that ended, of which the first n statuses tell, is complete. */
+static void several_end_one(struct several *several, int i, MPI_Status *status, int n)
+{
+    const MPI_Comm comm = requests_comm(several->staged[i]);
+    const int error = several_complete(several, i, status);
+
+    if (error == MPI_SUCCESS)
+        return;
+    for (int j = 0; !several->failed && j < n; j++)
+        several->statuses[j].MPI_ERROR = MPI_SUCCESS;
+    if (!several->failed)
+        several->comm = comm;
+    several->failed = true;
+    status->MPI_ERROR = error;
+}
+
+/* What the call returns. */
+static int several_result(const struct several *several, int result)
+{
+    return several->failed && result == MPI_SUCCESS ? call_refused(several->comm, MPI_ERR_IN_STATUS)
+                                                    : result;
+}
+
 /* All n have ended, or those whose status says so. */
 static int complete_all(struct several *several, int result)
 {
-    int error = MPI_SUCCESS;
-
     for (int i = 0; i < several->n; i++) {
-        int worse;
+        MPI_Status *status = &several->statuses[i];
 
-        if (result == MPI_ERR_IN_STATUS && several->statuses[i].MPI_ERROR == MPI_ERR_PENDING)
-            continue;
-        worse = several_complete(several, i, &several->statuses[i]);
-        error = error == MPI_SUCCESS ? worse : error;
+        if (result != MPI_ERR_IN_STATUS || status->MPI_ERROR != MPI_ERR_PENDING)
+            several_end_one(several, i, status, result == MPI_ERR_IN_STATUS ? 0 : several->n);
     }
-    return ended(result, error);
+    return several_result(several, result);
+}
+
+/* That one has ended. */
+static int complete_any(struct several *several, int i, MPI_Status *status, int result)
+{
+    const MPI_Comm comm = requests_comm(several->staged[i]);
+
+    return ended(result, several_complete(several, i, status), comm);
+}
+
+NEXT(MPI_Startall)
+AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
+{
+    struct several several;
+    int result = MPI_SUCCESS;
+
+    if (!is_any_staged(n, requests))
+        return BEHIND(MPI_Startall, n, requests);
+    if (!several_begin(&several, n, requests, MPI_STATUSES_IGNORE))
+        result = MPI_ERR_NO_MEM;
+    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
+        result = requests_read(several.staged[i]);
+    if (result != MPI_SUCCESS) {
+        several_end(&several);
+        return call_refused(MPI_COMM_SELF, result);
+    }
+    result = BEHIND(MPI_Startall, n, requests);
+    for (int i = 0; i < n; i++) {
+        requests_started(several.staged[i], requests[i], result == MPI_SUCCESS);
+        several.staged[i] = NULL;
+    }
+    several_end(&several);
+    return result;
 }
 
 NEXT(MPI_Waitall)
@@ -266,7 +318,7 @@ static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_St
         *flag = 0;
         result = BEHIND(MPI_Testany, n, requests, which, flag, status);
         if (*which != MPI_UNDEFINED && (*flag || result != MPI_SUCCESS))
-            result = ended(result, several_complete(&several, *which, status));
+            result = complete_any(&several, *which, status, result);
     }
     several_end(&several);
     return result;
@@ -278,6 +330,7 @@ AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *fla
     return test_any(n, requests, which, flag, status);
 }
 
+NEXT(MPI_Waitany)
 /* With direct messages under way. */
 static int wait_for_any(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
@@ -286,10 +339,12 @@ static int wait_for_any(int n, MPI_Request requests[], int *which, MPI_Status *s
     do
         result = test_any(n, requests, which, &flag, status);
     while (result == MPI_SUCCESS && !flag);
-    return result;
+    /* MPICH's MPI_Testany sets no status where all are inactive. */
+    return result == MPI_SUCCESS && *which == MPI_UNDEFINED
+               ? BEHIND(MPI_Waitany, n, requests, which, status)
+               : result;
 }
 
-NEXT(MPI_Waitany)
 AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
     struct several several;
@@ -305,31 +360,32 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
         *which = MPI_UNDEFINED;
         result = BEHIND(MPI_Waitany, n, requests, which, status);
         if (*which != MPI_UNDEFINED)
-            result = ended(result, several_complete(&several, *which, status));
+            result = complete_any(&several, *which, status, result);
     }
     several_end(&several);
     return result;
 }
 
-#define SOME(name, function)                                                                \
-    NEXT(name)                                                                              \
-    static int function(int n, MPI_Request requests[], int *nended, int which[],            \
-                        MPI_Status statuses[])                                              \
-    {                                                                                       \
-        struct several several;                                                             \
-        int result = MPI_ERR_NO_MEM;                                                        \
-                                                                                            \
-        if (!is_any_staged(n, requests))                                                    \
-            return BEHIND(name, n, requests, nended, which, statuses);                      \
-        if (several_begin(&several, n, requests, statuses)) {                               \
-            *nended = MPI_UNDEFINED;                                                        \
-            result = BEHIND(name, n, requests, nended, which, several.statuses);            \
-            for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)                   \
-                result = ended(result,                                                      \
-                               several_complete(&several, which[i], &several.statuses[i])); \
-        }                                                                                   \
-        several_end(&several);                                                              \
-        return result;                                                                      \
+#define SOME(name, function)                                                     \
+    NEXT(name)                                                                   \
+    static int function(int n, MPI_Request requests[], int *nended, int which[], \
+                        MPI_Status statuses[])                                   \
+    {                                                                            \
+        struct several several;                                                  \
+        int result = MPI_ERR_NO_MEM;                                             \
+                                                                                 \
+        if (!is_any_staged(n, requests))                                         \
+            return BEHIND(name, n, requests, nended, which, statuses);           \
+        if (several_begin(&several, n, requests, statuses)) {                    \
+            *nended = MPI_UNDEFINED;                                             \
+            result = BEHIND(name, n, requests, nended, which, several.statuses); \
+            for (int i = 0; *nended != MPI_UNDEFINED && i < *nended; i++)        \
+                several_end_one(&several, which[i], &several.statuses[i],        \
+                                result == MPI_ERR_IN_STATUS ? 0 : *nended);      \
+            result = several_result(&several, result);                           \
+        }                                                                        \
+        several_end(&several);                                                   \
+        return result;                                                           \
     }
 SOME(MPI_Testsome, test_some)
 SOME(MPI_Waitsome, wait_some)

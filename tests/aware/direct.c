@@ -92,19 +92,6 @@ int class_of(int result)
     return class;
 }
 
-bool leave_out(const char *reason)
-{
-    if (getenv("TEST_ALL"))
-        return false;
-    job_skip(reason);
-    return true;
-}
-
-bool leave_out_direct(const char *reason)
-{
-    return gpu_count > 0 && !getenv("GPUBIND_PATH") && leave_out(reason);
-}
-
 static bool is_wanted(const struct part *part, int argc, char **argv)
 {
     bool wanted = argc == 1;

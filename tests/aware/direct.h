@@ -25,11 +25,6 @@ void nap(int milliseconds);
 /* The first class of result. */
 int class_of(int result);
 
-/* The test under way is left out, for this reason, unless TEST_ALL is set. */
-bool leave_out(const char *reason);
-/* The same where messages may go directly: from GPU memory, without a path that is asked for. */
-bool leave_out_direct(const char *reason);
-
 /* ---- where the bytes of a message lie */
 
 enum shape {

@@ -155,9 +155,6 @@ void test_threads(void)
             job_skip("MPI has no MPI_THREAD_MULTIPLE");
             continue;
         }
-        if (form == 4 &&
-            leave_out_direct("beside other threads it takes other messages, too, that go directly"))
-            continue;
         asks = form == 4;
         for (int i = 0; i < THREADS; i++) {
             workers[i].comm = messages;

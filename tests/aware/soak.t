@@ -4,7 +4,7 @@
 . "$top_srcdir/tests/mpi/ranks.sh"
 program=$top_builddir/tests/aware/soak
 
-for setting in simulated 'slow copies' 'kernels, locks' 'no driver' GPU; do
+for setting in simulated 'slow copies' 'no peers' 'kernels, locks' 'no driver' GPU; do
     on "$setting" 3 2 11
 done
 on simulated 4 2 12

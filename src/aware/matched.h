@@ -1,0 +1,12 @@
+/* The communicators of matched messages: an error of their receive is for its error handler. */
+#ifndef GPUBIND_AWARE_MATCHED_H
+#define GPUBIND_AWARE_MATCHED_H
+
+#include <mpi.h>
+
+/* A direct message was matched. */
+void matched_add(MPI_Message message, MPI_Comm comm);
+/* It is received. MPI_COMM_SELF: it was not added. */
+MPI_Comm matched_take(MPI_Message message);
+
+#endif
