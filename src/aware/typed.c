@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aware/gpu_buffer.h"
+#include "gpu/core/pointer_query.h"
 #include "mpi/datatype/type_contents.h"
 #include "mpi/datatype/type_flatten.h"
 
@@ -17,12 +18,13 @@ MPI_Count typed_bytes(const struct typed *typed)
 
 struct walk {
     const struct typed *typed;
-    char *dense;      /* or NULL: */
-    const char *host; /* of the same layout */
-    MPI_Count left;   /* bytes */
-    bool out;         /* from the elements */
-    bool asks;        /* nothing is copied: is a block in GPU memory? */
-    struct rows rows; /* blocks of the GPU that are not copied yet: one copy; n 0: none */
+    char *dense;         /* or NULL: */
+    const char *host;    /* of the same layout */
+    MPI_Count left;      /* bytes */
+    bool out;            /* from the elements */
+    bool asks;           /* nothing is copied: is a block in GPU memory? */
+    struct rows rows;    /* blocks of the GPU that are not copied yet: one copy; n 0: none */
+    uint64_t allocation; /* that they lie in, where blocks have absolute addresses */
 };
 
 static int copy_rows(struct walk *walk)
@@ -34,6 +36,21 @@ static int copy_rows(struct walk *walk)
         buffer_wait(walk->rows.gpu) < 0)
         return -1;
     walk->rows.n = 0;
+    return status;
+}
+
+/* No copy spans two allocations. */
+static int leave_allocation(struct walk *walk, const void *block)
+{
+    struct allocation allocation = {0};
+    int status = 0;
+
+    if (walk->typed->at != (const char *)MPI_BOTTOM)
+        return 0;
+    pointer_allocation(block, &allocation);
+    if (allocation.id != walk->allocation)
+        status = copy_rows(walk);
+    walk->allocation = allocation.id;
     return status;
 }
 
@@ -71,6 +88,8 @@ static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
         return gpu;
     nbytes = (MPI_Count)nbytes < walk->left ? nbytes : (size_t)walk->left;
     if (gpu)
+        status = leave_allocation(walk, at);
+    if (gpu && status == 0)
         status = add_row(walk, (gpu_address)(uintptr_t)at, host, nbytes);
     else
         memcpy(walk->out ? host : at, walk->out ? at : host, nbytes);
