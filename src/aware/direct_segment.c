@@ -30,14 +30,23 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the own one */
 
-/* The processes that one launch of MPI_COMM_WORLD has started on this node have the same: PMIx's name
- * of the job, or the process that has started them. */
+/* The processes that one launch of MPI_COMM_WORLD has started on this node have the same: PMIx's name of the
+ * job and the addresses of its server (Open MPI 4 makes the name of 16 bits of a hash, which two jobs may
+ * share), or the process that has started them. */
 static uint64_t job_id(void)
 {
+    static const char server[] = "PMIX_SERVER_URI";
     const char *name = getenv("PMIX_NAMESPACE");
     const pid_t parent = getppid();
+    uint64_t id;
 
-    return name ? hash_text(HASH_START, name) : hash_bytes(HASH_START, &parent, sizeof parent);
+    if (!name)
+        return hash_bytes(HASH_START, &parent, sizeof parent);
+    id = hash_text(HASH_START, name);
+    for (char **variable = environ; *variable; variable++)
+        if (strncmp(*variable, server, sizeof server - 1) == 0)
+            id ^= hash_text(HASH_START, *variable); /* in any order */
+    return id;
 }
 
 /* An abstract name, which ends with its socket. */
