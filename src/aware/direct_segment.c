@@ -148,14 +148,15 @@ struct direct_segment *direct_own(void)
     return own;
 }
 
-void direct_segment_end(void)
+bool direct_segment_end(void)
 {
     if (!own)
-        return;
+        return false;
     atomic_store(&own->receives, 0);
     atomic_store(&own->ended, 1);
     close(listener);
     PMPI_Comm_free_keyval(&world_ranks);
+    return true;
 }
 
 /* ---- others */

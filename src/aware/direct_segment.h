@@ -90,7 +90,7 @@ bool direct_peer_receives(const struct direct_peer *peer);
 bool direct_peer_lives(const struct direct_peer *peer);
 /* What a file of the peer's process has; NULL: it is not there. The caller unmaps it. */
 void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write);
-/* This process receives nothing any more. */
-void direct_segment_end(void);
+/* This process receives nothing any more. false: it has no segment. */
+bool direct_segment_end(void);
 
 #endif

@@ -184,12 +184,12 @@ static bool is_over(struct outgoing *out)
            (++out->asked % 4096 == 0 && is_lost(out));
 }
 
-/* The application's send is complete. */
+/* The application's send is complete. The receiver may still look at the slot. */
 static void complete(struct outgoing *out)
 {
     pthread_mutex_lock(&lock);
     out->completed = true;
-    if (state_of(out) == DIRECT_DONE || !out->data)
+    if (is_left(out))
         release(out);
     pthread_mutex_unlock(&lock);
 }
@@ -293,11 +293,8 @@ void direct_send_plain(MPI_Count count, MPI_Datatype type)
 
 void direct_sends_end(void)
 {
-    struct direct_segment *own = direct_own();
     bool waits = true;
 
-    if (!own)
-        return;
     while (direct_sends_pending() > 0) {
         direct_sends_poll();
         sched_yield();

@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -21,6 +22,8 @@ double outgoing_now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* How often it fails to get host memory until that is told, and until what is wanted is lost. */
+#define TOLD 100
 #define FAILURES 100
 
 /* A memfd, which the receiver opens among the files of this process. */
@@ -49,6 +52,18 @@ void outgoing_free_data(struct outgoing *out)
     out->slot->fd = -1;
 }
 
+/* It waits for the receiver, then, which may wait for this rank in a call of MPI's. */
+static void tell_failure(const struct direct_slot *slot)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&told))
+        fprintf(stderr,
+                "gpubind: there is no host memory for a message of %llu bytes to rank %d of "
+                "MPI_COMM_WORLD, which does not come for it\n",
+                (unsigned long long)slot->nbytes, slot->dest);
+}
+
 void outgoing_buffer(struct outgoing *out, uint32_t seen)
 {
     struct direct_slot *slot = out->slot;
@@ -64,7 +79,8 @@ void outgoing_buffer(struct outgoing *out, uint32_t seen)
     }
     outgoing_free_data(out);
     out->since = outgoing_now();
-    out->failures++;
+    if (++out->failures == TOLD && seen == DIRECT_READY)
+        tell_failure(slot);
     atomic_store(&slot->state,
                  seen == DIRECT_WANTED && out->failures > FAILURES ? DIRECT_LOST : seen);
 }

@@ -417,8 +417,8 @@ NEXT(MPI_Finalize)
 AWARE_PUBLIC int MPI_Finalize(void)
 {
     requests_sweep(true); /* those that the application has freed, as MPI would complete them */
-    direct_segment_end();
-    direct_sends_end();
+    if (direct_segment_end())
+        direct_sends_end();
     counts_print();
     return BEHIND(MPI_Finalize);
 }
