@@ -27,6 +27,22 @@ for fault in cuMemHostRegister_v2:1+=2 cuStreamCreate:3=2 cuPointerSetAttribute:
     is 'the slower way' "$status" 0
 done
 
+# Messages go directly through files of memory: each of them refused.
+refused() {
+    start "$1" 2 env LD_PRELOAD="$top_builddir/tests/mpi/.libs/librefuse_memfd.so" GPUBIND_VERBOSE=1 \
+        "$2" "$program" 0.5 3
+    ! grep -q 'hangs:\|Segmentation' "$tmp/out" "$tmp/err"
+    is "$2, $1: no hang, no crash" $? 0
+}
+if [ -z "$SANITIZED" ]; then
+    refused simulated ALL=1
+    is 'no segment: the slower way' "$status" 0
+    check 'none go directly' grep -q 'from GPU memory 0 went directly' "$tmp/err"
+    refused 'no peers' REFUSED=gpubind-aware-data
+    is 'neither GPU memory nor host memory can be mapped: the job ends' "$((status != 0))" 1
+    check 'it is said why' grep -q 'from rank [01] of MPI_COMM_WORLD is lost' "$tmp/err"
+fi
+
 # shellcheck disable=SC2016 # for the ranks' shell
 start simulated 3 sh -c '
     [ "${OMPI_COMM_WORLD_RANK-$PMI_RANK}" != 1 ] || { (sleep 0.7; kill -9 $$) & }
