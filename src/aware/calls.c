@@ -8,6 +8,11 @@ int call_refused(MPI_Comm comm, int result)
     return result;
 }
 
+int call_completed(int result, int error, MPI_Comm comm)
+{
+    return result != MPI_SUCCESS || error == MPI_SUCCESS ? result : call_refused(comm, error);
+}
+
 int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm)
 {
     int error = MPI_SUCCESS;
@@ -105,4 +110,30 @@ int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI
     }
     result = direct_send_later(send, descriptor, request);
     return result == MPI_SUCCESS ? result : call_refused(comm, result);
+}
+
+static bool is_complete(MPI_Request request)
+{
+    const bool was_behind = is_behind;
+    int complete = 1;
+
+    is_behind = true;
+    if (request != MPI_REQUEST_NULL &&
+        PMPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        complete = 1; /* MPI's wait finds the error */
+    is_behind = was_behind;
+    return complete;
+}
+
+void call_wait_for_all(int n, const MPI_Request requests[])
+{
+    int ncomplete = 0;
+
+    for (unsigned spins = 1; ncomplete < n && calls_are_pending(); spins++) {
+        calls_progress();
+        if (is_complete(requests[ncomplete]))
+            ncomplete++;
+        else if (spins % 64 == 0)
+            sched_yield();
+    }
 }

@@ -17,6 +17,9 @@
 
 /* Calls the communicator's error handler. Returns result. */
 int call_refused(MPI_Comm comm, int result);
+/* MPI has completed a request of that communicator with result; error: of a copy to the GPU, or of a direct
+ * message. */
+int call_completed(int result, int error, MPI_Comm comm);
 /* A call with n staged buffers has ended with result: copies what it wrote, and ends them. */
 int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm);
 /* A call with n staged buffers has made a request: they are ended with it. */
@@ -26,6 +29,8 @@ int call_started(struct staged *buffers, int n, int result, MPI_Request request,
 /* Direct messages are under way that this process looks after in its calls. */
 bool calls_are_pending(void);
 void calls_progress(void);
+/* While they are, looks after them until MPI's wait for all the requests would return at once. */
+void call_wait_for_all(int n, const MPI_Request requests[]);
 /* Returns when the direct message's buffer may be used again. */
 void call_wait_for(struct direct_send *send);
 /* And when MPI has sent the descriptor. */

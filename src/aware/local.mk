@@ -11,7 +11,8 @@ aware_stand_ins = \
 	src/aware/p2p.c \
 	src/aware/packing.c \
 	src/aware/refused.c \
-	src/aware/waits.c
+	src/aware/waits.c \
+	src/aware/waits_lists.c
 aware_sources = \
 	src/aware/attached.c src/aware/attached.h \
 	src/aware/calls.c src/aware/calls.h \
