@@ -12,9 +12,9 @@ done
 # With the host's memory alone they tell whether the tests are right.
 if [ -z "$quick" ]; then
     setting='no driver'
-    all 2 modes lists
+    all 2 modes
     setting='slow copies'
-    all 2 probes rings progress threads
+    all 2 progress threads
     for setting in simulated GPU; do
         all 3 wildcards lists comms rings progress
         all 4 wildcards rings

@@ -10,13 +10,12 @@ mpi_library=$(ldconfig -p 2>/dev/null | awk '$1 == "libmpich.so.12" { print $NF;
 
 # Ranks of MPICH spin while they wait: on two cores three of them take 210 s, two take 55 s.
 limit=400
-on_gpus 1 2
+on_gpus 2
 if [ "$(nproc)" -ge 4 ]; then
     on_gpus 4
 else
     skip 'arrays of the GPU, 4 ranks' 'fewer than four cores'
 fi
-on_host
 example
 nothing_left 'nothing is left behind'
 done_testing
