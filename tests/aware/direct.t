@@ -16,8 +16,8 @@ if [ -z "$quick" ]; then
     setting='slow copies'
     all 2 progress threads
     for setting in simulated GPU; do
-        all 3 wildcards lists comms rings progress
-        all 4 wildcards rings
+        all 3 wildcards comms progress
+        all 4 wildcards
     done
     on 'host path' 2 threads
 fi
