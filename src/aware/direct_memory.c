@@ -5,7 +5,6 @@
 
 #include "aware/copy_stream.h"
 #include "aware/gpu_buffer.h"
-#include "core/base/list.h"
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_context.h"
 #include "gpu/core/pointer_query.h"

@@ -12,6 +12,7 @@
 
 /* A receive of count elements may be given one: when it is complete, direct_receive is to be called. */
 bool direct_receives(MPI_Count count, MPI_Datatype type);
+
 /* A direct message that has come. */
 struct direct_message {
     struct direct_peer *peer;
