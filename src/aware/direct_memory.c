@@ -229,7 +229,7 @@ bool direct_must_wait(const void *gpu)
 
 int direct_settle(const void *gpu)
 {
-    char byte;
+    char byte = 0;
 
     return is_busy(gpu) ? buffer_to_host(&byte, gpu, 1) : 0;
 }

@@ -175,9 +175,7 @@ static bool is_over(struct outgoing *out)
 
     if (state == DIRECT_TAKEN || state == DIRECT_DONE)
         out->peer->active = outgoing_now();
-    if (state == DIRECT_READY && is_late(out))
-        outgoing_buffer(out, state);
-    else if (state == DIRECT_WANTED)
+    if (state == DIRECT_WANTED || (state == DIRECT_READY && is_late(out)))
         outgoing_buffer(out, state);
     return state_of(out) == DIRECT_DONE || state_of(out) == DIRECT_BUFFERED ||
            state_of(out) == DIRECT_LOST || (state_of(out) == DIRECT_TAKEN && out->data) ||
