@@ -246,6 +246,20 @@ quick_tests = \
 	tests/symbols.t \
 	$(check_PROGRAMS)
 
+# What a tarball has to have, besides what is built.
+dist_tests = \
+	tests/arrows.t \
+	tests/aware/layouts.t \
+	tests/bench/plot.t \
+	tests/bin/cli_exec.t \
+	tests/bin/help_man.t \
+	tests/bin/plan.t \
+	tests/docs.t \
+	tests/examples.t \
+	tests/mpi/lib_pt2pt.t \
+	tests/plugin/plugin_mpi.t \
+	$(check_PROGRAMS)
+
 check-quick:
 	GPUBIND_TEST_QUICK=2 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)'
 .PHONY: check-quick
