@@ -63,32 +63,27 @@ void calls_progress(void)
 
 #define SPINS 64 /* between two calls of MPI and of the scheduler */
 
-/* MPI makes progress, for the peers' sake. */
-static void progress_mpi(void)
+void call_idle(unsigned spins)
 {
     int there;
 
-    is_behind = true;
-    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
-    is_behind = false;
+    calls_progress();
+    if (spins % SPINS != 0)
+        return;
+    CALL_MPI(PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE));
     sched_yield();
 }
 
 void call_wait_for(struct direct_send *send)
 {
-    for (unsigned spins = 1; !direct_send_end(send); spins++) {
-        calls_progress();
-        if (spins % SPINS == 0)
-            progress_mpi();
-    }
+    for (unsigned spins = 1; !direct_send_end(send); spins++)
+        call_idle(spins);
 }
 
 void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor)
 {
     call_wait_for(send);
-    is_behind = true;
-    PMPI_Wait(descriptor, MPI_STATUS_IGNORE);
-    is_behind = false;
+    CALL_MPI(PMPI_Wait(descriptor, MPI_STATUS_IGNORE));
 }
 
 int call_sent(struct direct_send *send, int result)

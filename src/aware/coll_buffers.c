@@ -70,16 +70,6 @@ static void count_neighbours(MPI_Comm comm, int *in, int *out)
 
 /* ---- parts */
 
-static MPI_Count count_at(struct numbers numbers, int i)
-{
-    return numbers.wide ? ((const MPI_Count *)numbers.of)[i] : ((const int *)numbers.of)[i];
-}
-
-static MPI_Aint displacement_at(struct numbers numbers, int i)
-{
-    return numbers.wide ? ((const MPI_Aint *)numbers.of)[i] : ((const int *)numbers.of)[i];
-}
-
 static unsigned later(const struct coll *coll)
 {
     return coll->later ? STAGED_LATER : 0;

@@ -14,6 +14,16 @@ struct numbers {
     bool wide;
 };
 
+static inline MPI_Count count_at(struct numbers numbers, int i)
+{
+    return numbers.wide ? ((const MPI_Count *)numbers.of)[i] : ((const int *)numbers.of)[i];
+}
+
+static inline MPI_Aint displacement_at(struct numbers numbers, int i)
+{
+    return numbers.wide ? ((const MPI_Aint *)numbers.of)[i] : ((const int *)numbers.of)[i];
+}
+
 /* A call's communicator: who takes part, and what root means here. */
 struct coll {
     MPI_Comm comm;

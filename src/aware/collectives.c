@@ -7,40 +7,44 @@
 
 #include "aware/calls.h"
 #include "aware/coll_buffers.h"
+#include "aware/coll_direct.h"
 
 #define UNWRAP(...) __VA_ARGS__
 
-/* Each defines one function by its name, the root (or NO_ROOT), what stages b[0] and b[1], the
- * parameters, and the arguments of the call. */
-#define BLOCKING(name, the_root, begin, parameters, arguments) \
-    NEXT(name)                                                 \
-    AWARE_PUBLIC int name(UNWRAP parameters)                   \
-    {                                                          \
-        const struct coll coll = {comm, false, the_root};      \
-        struct staged b[2];                                    \
-        int result = begin;                                    \
-                                                               \
-        if (result != MPI_SUCCESS)                             \
-            return call_refused(comm, result);                 \
-        result = BEHIND(name, UNWRAP arguments);               \
-        return call_ended(b, 2, result, comm);                 \
+/* Each defines one function by its name, the root (or NO_ROOT), what does the blocking call directly
+ * (or false), what stages b[0] and b[1], the parameters, and the arguments of the call. */
+#define BLOCKING(name, the_root, direct, begin, parameters, arguments) \
+    NEXT(name)                                                         \
+    AWARE_PUBLIC int name(UNWRAP parameters)                           \
+    {                                                                  \
+        const struct coll coll = {comm, false, the_root};              \
+        struct staged b[2];                                            \
+        int result;                                                    \
+                                                                       \
+        if (direct)                                                    \
+            return call_completed(MPI_SUCCESS, result, comm);          \
+        result = begin;                                                \
+        if (result != MPI_SUCCESS)                                     \
+            return call_refused(comm, result);                         \
+        result = BEHIND(name, UNWRAP arguments);                       \
+        return call_ended(b, 2, result, comm);                         \
     }
 
-#define NONBLOCKING(name, the_root, begin, parameters, arguments)  \
-    NEXT(name)                                                     \
-    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request) \
-    {                                                              \
-        const struct coll coll = {comm, true, the_root};           \
-        struct staged b[2];                                        \
-        int result = begin;                                        \
-                                                                   \
-        if (result != MPI_SUCCESS)                                 \
-            return call_refused(comm, result);                     \
-        result = BEHIND(name, UNWRAP arguments, request);          \
-        return call_started(b, 2, result, *request, false, comm);  \
+#define NONBLOCKING(name, the_root, direct, begin, parameters, arguments) \
+    NEXT(name)                                                            \
+    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request)        \
+    {                                                                     \
+        const struct coll coll = {comm, true, the_root};                  \
+        struct staged b[2];                                               \
+        int result = begin;                                               \
+                                                                          \
+        if (result != MPI_SUCCESS)                                        \
+            return call_refused(comm, result);                            \
+        result = BEHIND(name, UNWRAP arguments, request);                 \
+        return call_started(b, 2, result, *request, false, comm);         \
     }
 
-#define PERSISTENT(name, the_root, begin, parameters, arguments)                  \
+#define PERSISTENT(name, the_root, direct, begin, parameters, arguments)          \
     NEXT(name)                                                                    \
     AWARE_PUBLIC int name(UNWRAP parameters, MPI_Info info, MPI_Request *request) \
     {                                                                             \
@@ -75,6 +79,34 @@
     const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], MPI_Datatype sendtype
 #define RECV void *recvbuf, COUNT recvcount, MPI_Datatype recvtype
 #define RECVV void *recvbuf, const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype recvtype
+
+/* Of blocks alike, or not. */
+#define SENT ((struct coll_blocks){.at = sendbuf, .n = sendcount, .type = sendtype})
+#define SENTV                                           \
+    ((struct coll_blocks){.at = sendbuf,                \
+                          .varies = true,               \
+                          .type = sendtype,             \
+                          .counts = COUNTS(sendcounts), \
+                          .displs = DISPLS(sdispls)})
+#define SENTW                                           \
+    ((struct coll_blocks){.at = sendbuf,                \
+                          .varies = true,               \
+                          .types = sendtypes,           \
+                          .counts = COUNTS(sendcounts), \
+                          .displs = DISPLS(sdispls)})
+#define GOT ((struct coll_blocks){.at = recvbuf, .n = recvcount, .type = recvtype})
+#define GOTV                                            \
+    ((struct coll_blocks){.at = recvbuf,                \
+                          .varies = true,               \
+                          .type = recvtype,             \
+                          .counts = COUNTS(recvcounts), \
+                          .displs = DISPLS(rdispls)})
+#define GOTW                                            \
+    ((struct coll_blocks){.at = recvbuf,                \
+                          .varies = true,               \
+                          .types = recvtypes,           \
+                          .counts = COUNTS(recvcounts), \
+                          .displs = DISPLS(rdispls)})
 
 /* SUFFIX, COUNT and DISPL are defined where this is expanded. */
 #define COUNTS(array) ((struct numbers){array, sizeof(COUNT) > sizeof(int)})

@@ -19,13 +19,17 @@ void counts_print(void)
     const char *verbose = getenv("GPUBIND_VERBOSE");
     int rank = 0;
 
-    if (atomic_flag_test_and_set(&printed) || !verbose || strcmp(verbose, "1") != 0 ||
-        counts[COUNT_DIRECT] + counts[COUNT_STAGED] == 0)
+    if (atomic_flag_test_and_set(&printed) || !verbose || strcmp(verbose, "1") != 0)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    fprintf(stderr,
-            "gpubind: rank %d: of %lu messages from GPU memory %lu went directly, %lu of these "
-            "through host memory after all; %lu through MPI\n",
-            rank, counts[COUNT_DIRECT] + counts[COUNT_STAGED], counts[COUNT_DIRECT],
-            counts[COUNT_BUFFERED], counts[COUNT_STAGED]);
+    if (counts[COUNT_DIRECT] + counts[COUNT_STAGED] > 0)
+        fprintf(stderr,
+                "gpubind: rank %d: of %lu messages from GPU memory %lu went directly, %lu of these "
+                "through host memory after all; %lu through MPI\n",
+                rank, counts[COUNT_DIRECT] + counts[COUNT_STAGED], counts[COUNT_DIRECT],
+                counts[COUNT_BUFFERED], counts[COUNT_STAGED]);
+    if (counts[COUNT_MOVED] + counts[COUNT_REDUCED] > 0)
+        fprintf(stderr,
+                "gpubind: rank %d: %lu collective calls went as direct messages, %lu by NCCL\n",
+                rank, counts[COUNT_MOVED], counts[COUNT_REDUCED]);
 }

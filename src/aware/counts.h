@@ -6,11 +6,13 @@ enum count {
     COUNT_DIRECT,   /* the receiver was told where they lie */
     COUNT_BUFFERED, /* of these: copied to host memory nevertheless */
     COUNT_STAGED,   /* MPI carried them */
+    COUNT_MOVED,    /* collective calls that went as direct messages */
+    COUNT_REDUCED,  /* and those that NCCL did */
     COUNTS
 };
 
 void count_one(enum count kind);
-/* A line on stderr, where GPUBIND_VERBOSE is 1 and there was a message; MPI is not finalized. */
+/* A line on stderr, where GPUBIND_VERBOSE is 1 and there was something to count; MPI is not finalized. */
 void counts_print(void);
 
 #endif

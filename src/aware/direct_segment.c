@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "aware/coll_ways.h"
 #include "aware/next.h"
 #include "aware/start.h"
 #include "core/base/hash.h"
@@ -135,6 +136,7 @@ static void make_own(void)
     segment->job = job_id();
     segment->pid = getpid();
     segment->rank = rank;
+    segment->collectives = coll_ways().messages || coll_ways().nccl;
     peers[rank].segment = segment;
     if (listen_as(segment->job, rank))
         own = segment;
@@ -302,7 +304,19 @@ struct direct_peer *direct_peer(MPI_Comm comm, int rank)
     return peer;
 }
 
-struct direct_peer *direct_peer_at(int rank, uint64_t nonce)
+int direct_world_rank(MPI_Comm comm, int rank)
+{
+    int world;
+
+    if (!direct_own())
+        return MPI_UNDEFINED;
+    pthread_mutex_lock(&lock);
+    world = world_rank(comm, rank);
+    pthread_mutex_unlock(&lock);
+    return world;
+}
+
+struct direct_peer *direct_peer_now(int rank)
 {
     struct direct_peer *peer = NULL;
 
@@ -312,6 +326,13 @@ struct direct_peer *direct_peer_at(int rank, uint64_t nonce)
     peers[rank].retry = 0;
     peer = find(rank);
     pthread_mutex_unlock(&lock);
+    return peer;
+}
+
+struct direct_peer *direct_peer_at(int rank, uint64_t nonce)
+{
+    struct direct_peer *peer = direct_peer_now(rank);
+
     return peer && peer->segment->nonce == nonce ? peer : NULL;
 }
 

@@ -22,6 +22,8 @@
 
 #define DIRECT_SLOTS 64
 #define DIRECT_STALE 64
+#define DIRECT_POSTS 64
+#define DIRECT_RANKS 65536 /* of MPI_COMM_WORLD: those behind take part in no direct collective */
 
 enum direct_state {
     DIRECT_FREE,
@@ -53,6 +55,16 @@ struct direct_slot {
     _Atomic uint32_t slow; /* the receiver could not map the GPU memory */
 };
 
+/* What the process says in the collective calls of one communicator (coll_comm.h), which are numbered. */
+struct direct_post {
+    _Atomic uint64_t said;    /* the last call in which it has said yes or no */
+    _Atomic uint64_t yes[2];  /* the last two calls in which it has said yes */
+    _Atomic uint64_t gave_up; /* the call since which it says nothing */
+};
+
+/* Whether a process has found another one: it decides once. */
+enum direct_sight { DIRECT_UNDECIDED, DIRECT_SEEN, DIRECT_UNSEEN };
+
 struct direct_segment {
     uint64_t magic;
     uint64_t job, nonce; /* nonce: no other process has it */
@@ -66,6 +78,9 @@ struct direct_segment {
     _Atomic uint64_t nstale;
     _Atomic uint64_t stale[DIRECT_STALE];
     struct direct_slot slots[DIRECT_SLOTS];
+    uint32_t collectives; /* it takes part in direct collectives */
+    struct direct_post posts[DIRECT_POSTS];
+    _Atomic uint8_t sights[DIRECT_RANKS]; /* of each rank of MPI_COMM_WORLD: enum direct_sight */
 };
 
 /* A process of the node. */
@@ -82,6 +97,11 @@ struct direct_segment *direct_own(void);
 /* The peer that a rank of the communicator (of the remote group of an intercommunicator) is; NULL: it is
  * not on this node, or does not receive directly, or has not called MPI yet. */
 struct direct_peer *direct_peer(MPI_Comm comm, int rank);
+/* The rank of MPI_COMM_WORLD that a rank of a communicator is; MPI_UNDEFINED: it is none, or this process
+ * has no segment. */
+int direct_world_rank(MPI_Comm comm, int rank);
+/* The peer of that rank of MPI_COMM_WORLD, which is looked for now. */
+struct direct_peer *direct_peer_now(int rank);
 /* The peer whose segment has that nonce, by its rank of MPI_COMM_WORLD; NULL: there is none. */
 struct direct_peer *direct_peer_at(int rank, uint64_t nonce);
 /* It completes receives of descriptors. */

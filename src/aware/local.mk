@@ -7,6 +7,7 @@
 aware_stand_ins = \
 	src/aware/attach.c \
 	src/aware/collectives.c src/aware/collectives_list.h \
+	src/aware/comms.c \
 	src/aware/files.c \
 	src/aware/p2p.c \
 	src/aware/packing.c \
@@ -17,6 +18,11 @@ aware_sources = \
 	src/aware/attached.c src/aware/attached.h \
 	src/aware/calls.c src/aware/calls.h \
 	src/aware/coll_buffers.c src/aware/coll_buffers.h \
+	src/aware/coll_comm.c src/aware/coll_comm.h \
+	src/aware/coll_direct.c src/aware/coll_direct.h \
+	src/aware/coll_moves.c src/aware/coll_moves.h \
+	src/aware/coll_nccl.c src/aware/coll_nccl.h \
+	src/aware/coll_ways.c src/aware/coll_ways.h \
 	src/aware/copy_stream.c src/aware/copy_stream.h \
 	src/aware/counts.c src/aware/counts.h \
 	src/aware/direct_memory.c src/aware/direct_memory.h \

@@ -51,6 +51,7 @@
 /* Streams and events. */
 #define gpu_stream_create (gpu_driver()->cuStreamCreate)
 #define gpu_stream_destroy (gpu_driver()->cuStreamDestroy_v2)
+#define gpu_stream_query (gpu_driver()->cuStreamQuery)
 #define gpu_stream_synchronize (gpu_driver()->cuStreamSynchronize)
 #define gpu_stream_is_capturing (gpu_driver()->cuStreamIsCapturing)
 #define gpu_stream_context (gpu_driver()->cuStreamGetCtx)

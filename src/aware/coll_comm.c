@@ -1,0 +1,305 @@
+#include "aware/coll_comm.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "aware/calls.h"
+#include "aware/coll_nccl.h"
+#include "aware/direct_segment.h"
+#include "aware/outgoing.h"
+
+/* Seconds after MPI_Init in which others may still make their segments. */
+#define GRACE 0.2
+
+struct coll_member {
+    struct direct_peer *peer;
+    struct direct_post *post;
+    uint64_t before; /* what its post has said before this communicator's first call */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool post_is_used[DIRECT_POSTS];
+static double started; /* seconds; 0: long ago */
+
+void coll_start(void)
+{
+    if (direct_own())
+        started = outgoing_now();
+}
+
+/* ---- who sees whom */
+
+static struct direct_peer *look_for(int world)
+{
+    struct direct_peer *peer = direct_peer_now(world);
+
+    while (!peer && outgoing_now() - started < GRACE) {
+        usleep(1000);
+        peer = direct_peer_now(world);
+    }
+    return peer;
+}
+
+/* Decides, and tells the others. */
+static struct direct_peer *see(int world)
+{
+    _Atomic uint8_t *sight = &direct_own()->sights[world];
+    struct direct_peer *peer = NULL;
+
+    if (atomic_load(sight) != DIRECT_UNSEEN)
+        peer = look_for(world);
+    if (peer && !peer->segment->collectives)
+        peer = NULL;
+    pthread_mutex_lock(&lock); /* another thread may have decided */
+    if (atomic_load(sight) == DIRECT_UNDECIDED)
+        atomic_store(sight, peer ? DIRECT_SEEN : DIRECT_UNSEEN);
+    if (atomic_load(sight) == DIRECT_UNSEEN)
+        peer = NULL;
+    pthread_mutex_unlock(&lock);
+    return peer;
+}
+
+static bool lives(const struct direct_peer *peer)
+{
+    return !atomic_load(&peer->segment->ended) && direct_peer_lives(peer);
+}
+
+/* What a member has decided about a rank of MPI_COMM_WORLD: it is in the same call, or will be. */
+static bool has_seen(const struct direct_peer *peer, int world)
+{
+    uint8_t sight;
+
+    for (unsigned spins = 1; !(sight = atomic_load(&peer->segment->sights[world])); spins++) {
+        call_idle(spins);
+        if (spins % 4096 == 0 && !lives(peer))
+            return false;
+    }
+    return sight == DIRECT_SEEN;
+}
+
+static bool all_see_all(struct coll_comm *comm)
+{
+    bool all = true;
+
+    for (int i = 0; i < comm->size; i++) {
+        const int world = direct_world_rank(comm->comm, i);
+
+        comm->members[i].peer = world >= 0 && world < DIRECT_RANKS ? see(world) : NULL;
+        all &= comm->members[i].peer != NULL;
+    }
+    for (int i = 0; all && i < comm->size; i++)
+        for (int j = 0; all && j < comm->size; j++)
+            all = has_seen(comm->members[i].peer, comm->members[j].peer->segment->rank);
+    return all;
+}
+
+/* ---- a communicator */
+
+/* The others are in the same call, and would wait for a rank that had no memory for it. */
+static void *allocate(MPI_Comm comm, size_t n, size_t size)
+{
+    void *memory = calloc(n, size);
+
+    if (!memory) {
+        fprintf(stderr, "gpubind: out of memory in a collective call with GPU memory\n");
+        PMPI_Abort(comm, MPI_ERR_NO_MEM);
+    }
+    return memory;
+}
+
+/* DIRECT_POSTS: all are used. */
+static int take_post(void)
+{
+    int post = 0;
+
+    pthread_mutex_lock(&lock);
+    while (post < DIRECT_POSTS && post_is_used[post])
+        post++;
+    if (post < DIRECT_POSTS)
+        post_is_used[post] = true;
+    pthread_mutex_unlock(&lock);
+    return post;
+}
+
+static void give_post(int post)
+{
+    pthread_mutex_lock(&lock);
+    if (post < DIRECT_POSTS)
+        post_is_used[post] = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Tells the others where this process will say yes or no. Numbers of calls go on where those of the post's
+ * last communicator have ended: somebody may not have read these yet. */
+static bool exchange_posts(struct coll_comm *comm)
+{
+    const int post = take_post();
+    const uint64_t mine[2] = {(uint64_t)post,
+                              post < DIRECT_POSTS ? direct_own()->posts[post].said : 0};
+    uint64_t *all = allocate(comm->comm, 2 * (size_t)comm->size, sizeof *all);
+    bool agrees = CALL_MPI(PMPI_Allgather(mine, 2, MPI_UINT64_T, all, 2, MPI_UINT64_T,
+                                          comm->comm)) == MPI_SUCCESS;
+
+    for (int i = 0; agrees && i < comm->size; i++) {
+        agrees = all[2 * i] < DIRECT_POSTS;
+        comm->members[i].post = &comm->members[i].peer->segment->posts[agrees ? all[2 * i] : 0];
+        comm->members[i].before = all[2 * i + 1];
+    }
+    free(all);
+    comm->post = post;
+    return agrees;
+}
+
+static void free_all(struct coll_comm *comm)
+{
+    free(comm->members);
+    free(comm->sends);
+    free(comm->receives);
+    free(comm->requests);
+    free(comm->statuses);
+    free(comm);
+}
+
+static struct coll_comm *make(MPI_Comm of)
+{
+    struct coll_comm *comm = allocate(of, 1, sizeof *comm);
+    size_t n;
+
+    comm->comm = of;
+    comm->own = MPI_COMM_NULL;
+    comm->post = DIRECT_POSTS;
+    PMPI_Comm_size(of, &comm->size);
+    PMPI_Comm_rank(of, &comm->rank);
+    n = (size_t)comm->size;
+    comm->members = allocate(of, n, sizeof *comm->members);
+    comm->sends = allocate(of, n, sizeof *comm->sends);
+    comm->receives = allocate(of, n, sizeof *comm->receives);
+    comm->requests = allocate(of, 2 * n, sizeof(MPI_Request));
+    comm->statuses = allocate(of, 2 * n, sizeof(MPI_Status));
+    comm->agrees = all_see_all(comm) && exchange_posts(comm);
+    return comm;
+}
+
+static int keyval = MPI_KEYVAL_INVALID;
+
+static void make_keyval(void)
+{
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL) !=
+        MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+}
+
+static bool may_agree(MPI_Comm comm)
+{
+    int inter = 1, size = 0;
+
+    return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter &&
+           PMPI_Comm_size(comm, &size) == MPI_SUCCESS && size > 1;
+}
+
+struct coll_comm *coll_comm(MPI_Comm of)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct coll_comm *comm = NULL;
+    int found = 0;
+
+    if (!direct_own() || !direct_own()->collectives || of == MPI_COMM_NULL)
+        return NULL;
+    pthread_once(&once, make_keyval);
+    if (keyval == MPI_KEYVAL_INVALID ||
+        PMPI_Comm_get_attr(of, keyval, &comm, &found) != MPI_SUCCESS)
+        return NULL;
+    if (!found) {
+        if (!may_agree(of))
+            return NULL;
+        comm = make(of);
+        PMPI_Comm_set_attr(of, keyval, comm);
+    }
+    return comm->agrees ? comm : NULL;
+}
+
+bool coll_own_comm(struct coll_comm *comm)
+{
+    if (comm->own == MPI_COMM_NULL &&
+        (CALL_MPI(PMPI_Comm_split(comm->comm, 0, comm->rank, &comm->own)) != MPI_SUCCESS ||
+         PMPI_Comm_set_errhandler(comm->own, MPI_ERRORS_RETURN) != MPI_SUCCESS))
+        comm->own = MPI_COMM_NULL;
+    return comm->own != MPI_COMM_NULL;
+}
+
+void coll_comm_free(MPI_Comm of)
+{
+    struct coll_comm *comm = NULL;
+    int found = 0;
+
+    if (keyval == MPI_KEYVAL_INVALID || of == MPI_COMM_NULL || of == MPI_COMM_WORLD ||
+        of == MPI_COMM_SELF || PMPI_Comm_get_attr(of, keyval, &comm, &found) != MPI_SUCCESS ||
+        !found)
+        return;
+    PMPI_Comm_delete_attr(of, keyval);
+    if (comm->own != MPI_COMM_NULL)
+        CALL_MPI(PMPI_Comm_free(&comm->own));
+    nccl_close(comm->nccl);
+    give_post(comm->post);
+    free_all(comm);
+}
+
+/* ---- agreement */
+
+static void say(struct coll_comm *comm, bool yes)
+{
+    struct direct_post *post = &direct_own()->posts[comm->post];
+    const uint64_t call = comm->members[comm->rank].before + comm->calls;
+
+    if (yes)
+        atomic_store(&post->yes[post->yes[0] > post->yes[1]], call);
+    atomic_store(&post->said, call);
+}
+
+void coll_give_up(struct coll_comm *comm)
+{
+    comm->agrees = false;
+    atomic_store(&direct_own()->posts[comm->post].gave_up,
+                 comm->members[comm->rank].before + comm->calls);
+}
+
+/* Earlier communicators' calls had lower numbers. */
+static bool has_given_up(const struct coll_member *member)
+{
+    return atomic_load(&member->post->gave_up) > member->before;
+}
+
+bool coll_all_live(const struct coll_comm *comm)
+{
+    for (int i = 0; i < comm->size; i++)
+        if (!lives(comm->members[i].peer) || has_given_up(&comm->members[i]))
+            return false;
+    return true;
+}
+
+/* Where it has said yes in two calls since, it has not waited for this rank: it knew that somebody had said
+ * no in this one. */
+static bool says_yes(struct coll_comm *comm, const struct coll_member *member)
+{
+    const uint64_t call = member->before + comm->calls;
+
+    for (unsigned spins = 1; atomic_load(&member->post->said) < call; spins++) {
+        call_idle(spins);
+        if (has_given_up(member) || (spins % 4096 == 0 && !lives(member->peer))) {
+            coll_give_up(comm);
+            return false;
+        }
+    }
+    return atomic_load(&member->post->yes[0]) == call || atomic_load(&member->post->yes[1]) == call;
+}
+
+bool coll_agree(struct coll_comm *comm, bool yes)
+{
+    comm->calls++;
+    say(comm, yes);
+    for (int i = 0; yes && i < comm->size; i++)
+        yes = says_yes(comm, &comm->members[i]);
+    return yes;
+}

@@ -1,0 +1,60 @@
+/* Communicators whose collectives may go directly between GPUs, and how their ranks agree on it.
+ *
+ * A rank knows its own buffer alone, and others may pass host memory. So where a call is large, which all
+ * know alike, each rank says in its segment whether its buffer is GPU memory, and who says yes waits for
+ * what the others say. Who says no does not wait: it goes the way through host memory at once.
+ *
+ * Some ranks may have been started without this library, or in another container. The ranks of a
+ * communicator therefore agree only if each has found the segments of all others. Each decides that
+ * once for each other one, and tells in its segment, so that all come to the same answer. */
+#ifndef GPUBIND_AWARE_COLL_COMM_H
+#define GPUBIND_AWARE_COLL_COMM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A contiguous message of a collective. */
+struct coll_move {
+    void *at;
+    MPI_Count count;
+    MPI_Datatype type;
+    int peer;
+};
+
+struct coll_nccl;
+
+struct coll_comm {
+    bool agrees; /* else its collectives are staged, and nothing below is used */
+    MPI_Comm comm;
+    MPI_Comm own; /* of the same ranks, for this library's messages; MPI_COMM_NULL: not made yet */
+    int rank, size;
+    uint64_t calls; /* that were agreed upon */
+    int post;       /* of this process's posts; DIRECT_POSTS: none was left */
+    struct coll_member *members;
+    /* Room for the messages of a call. */
+    struct coll_move *sends, *receives; /* size of each */
+    MPI_Request *requests;              /* twice as many */
+    MPI_Status *statuses;
+    struct coll_nccl *nccl; /* NULL: not started */
+    bool nccl_failed;
+    uint64_t reduced; /* bytes of calls that NCCL could have done */
+};
+
+/* After MPI_Init, so that others find this process. */
+void coll_start(void);
+/* Of an intracommunicator of several ranks, in a call that all of them are in; NULL: its collectives are
+ * staged. */
+struct coll_comm *coll_comm(MPI_Comm comm);
+/* The next call that all ranks agree upon: true: all have said yes. */
+bool coll_agree(struct coll_comm *comm, bool yes);
+/* All ranks have said yes: comm->own, whose errors return. false: MPI has made none. */
+bool coll_own_comm(struct coll_comm *comm);
+/* All ranks are alive, none is in MPI_Finalize, and none has given up. Asks the kernel. */
+bool coll_all_live(const struct coll_comm *comm);
+/* From now on its collectives are staged; the other ranks find out. */
+void coll_give_up(struct coll_comm *comm);
+/* The communicator is freed. */
+void coll_comm_free(MPI_Comm comm);
+
+#endif
