@@ -50,7 +50,7 @@ static struct direct_peer *see(int world)
 
     if (atomic_load(sight) != DIRECT_UNSEEN)
         peer = look_for(world);
-    if (peer && !peer->segment->collectives)
+    if (peer && peer->segment->collectives != direct_own()->collectives)
         peer = NULL;
     pthread_mutex_lock(&lock); /* another thread may have decided */
     if (atomic_load(sight) == DIRECT_UNDECIDED)
@@ -274,7 +274,7 @@ static bool has_given_up(const struct coll_member *member)
 bool coll_all_live(const struct coll_comm *comm)
 {
     for (int i = 0; i < comm->size; i++)
-        if (!lives(comm->members[i].peer) || has_given_up(&comm->members[i]))
+        if (!direct_peer_lives(comm->members[i].peer) || has_given_up(&comm->members[i]))
             return false;
     return true;
 }

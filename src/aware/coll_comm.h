@@ -50,7 +50,7 @@ struct coll_comm *coll_comm(MPI_Comm comm);
 bool coll_agree(struct coll_comm *comm, bool yes);
 /* All ranks have said yes: comm->own, whose errors return. false: MPI has made none. */
 bool coll_own_comm(struct coll_comm *comm);
-/* All ranks are alive, none is in MPI_Finalize, and none has given up. Asks the kernel. */
+/* All ranks are alive, and none has given up. Asks the kernel. */
 bool coll_all_live(const struct coll_comm *comm);
 /* From now on its collectives are staged; the other ranks find out. */
 void coll_give_up(struct coll_comm *comm);

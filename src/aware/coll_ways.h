@@ -10,8 +10,11 @@ struct coll_ways {
     bool at_once;  /* NCCL is started by the first of them */
 };
 
-/* auto is all but at_once, as is a value that is none, of which a sentence on stderr tells; staged is none:
- * everything goes through host memory. */
+/* auto is all but at_once, as is a value that is none, of which a sentence on stderr tells. staged is none,
+ * everything goes through host memory; so it is, too, where a profiler stands behind this library, which
+ * would not see calls that do not reach MPI. */
 struct coll_ways coll_ways(void);
+/* As a number, which ranks compare; 0: none. */
+unsigned coll_ways_word(void);
 
 #endif

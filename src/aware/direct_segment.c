@@ -136,7 +136,7 @@ static void make_own(void)
     segment->job = job_id();
     segment->pid = getpid();
     segment->rank = rank;
-    segment->collectives = coll_ways().messages || coll_ways().nccl;
+    segment->collectives = coll_ways_word();
     peers[rank].segment = segment;
     if (listen_as(segment->job, rank))
         own = segment;

@@ -15,7 +15,8 @@ aware_tests = \
 	tests/aware/order.t \
 	tests/aware/packing.t \
 	tests/aware/soak.t \
-	tests/aware/threads.t
+	tests/aware/threads.t \
+	tests/aware/ways.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
 	tests/aware/direct.sh \
