@@ -10,7 +10,7 @@ struct collective {
     size_t nbytes; /* a rank's block */
     int root;
     uint64_t seed;
-    bool in_place, later;
+    bool in_place, later, most; /* most: a reduction is the maximum, else exclusive or */
     struct buffer one, all,
         out; /* a block, a block of each rank, and what comes out of a reduction */
     MPI_Request request;
@@ -143,7 +143,12 @@ static void alltoallv(struct collective *c)
             has_block(c, &c->out, i, seed_of(c, i, job.rank), "MPI_Alltoallv");
 }
 
-/* The exclusive or of the blocks of the first n ranks. */
+static int maximum(char a, char b)
+{
+    return (unsigned char)a > (unsigned char)b ? a : b;
+}
+
+/* The maximum, or the exclusive or, of the blocks of the first n ranks. */
 static void has_reduced(const struct collective *c, int n, const char *what)
 {
     char *bytes = malloc(3 * c->nbytes + 1), *more = bytes + c->nbytes, *got = more + c->nbytes;
@@ -152,7 +157,7 @@ static void has_reduced(const struct collective *c, int n, const char *what)
     for (int rank = 0; rank < n; rank++) {
         bytes_of_seed(more, c->nbytes, seed_of(c, rank, 0));
         for (size_t i = 0; i < c->nbytes; i++)
-            bytes[i] = (char)(bytes[i] ^ more[i]);
+            bytes[i] = (char)(c->most ? maximum(bytes[i], more[i]) : bytes[i] ^ more[i]);
     }
     gpu_get(got, c->out.at, c->nbytes);
     expect(memcmp(bytes, got, c->nbytes) == 0, "%s", what);
@@ -164,15 +169,16 @@ static void reduce(struct collective *c)
     const int n = (int)c->nbytes, kind = (int)(c->seed % 3);
     const bool in_place = c->in_place && (kind != 1 || job.rank == c->root);
     const void *from = in_place ? MPI_IN_PLACE : c->one.at;
+    const MPI_Op op = c->most ? MPI_MAX : MPI_BXOR;
 
     buffer_fill(&c->one, 0, c->nbytes, seed_of(c, job.rank, 0));
     buffer_fill(&c->out, 0, c->nbytes, seed_of(c, job.rank, 0));
     if (kind == 0)
-        CALL(allreduce, from, c->out.at, n, MPI_BYTE, MPI_BXOR);
+        CALL(allreduce, from, c->out.at, n, MPI_UNSIGNED_CHAR, op);
     else if (kind == 1)
-        CALL(reduce, from, c->out.at, n, MPI_BYTE, MPI_BXOR, c->root);
+        CALL(reduce, from, c->out.at, n, MPI_UNSIGNED_CHAR, op, c->root);
     else
-        CALL(scan, from, c->out.at, n, MPI_BYTE, MPI_BXOR);
+        CALL(scan, from, c->out.at, n, MPI_UNSIGNED_CHAR, op);
     finish(c);
     if (kind != 1 || job.rank == c->root)
         has_reduced(c, kind == 2 ? job.rank + 1 : job.size, "a reduction");
@@ -183,17 +189,23 @@ void collective(void)
     static void (*const all[])(struct collective *) = {
         bcast, allgather, allgatherv, gather, scatter, alltoall, alltoallv, reduce, reduce};
     const unsigned which = draw(sizeof all / sizeof *all);
+    const bool large = draw(2), alike = draw(2); /* GPU memory on all ranks */
     struct collective c = {.nbytes = draw_size() / 4, .root = (int)draw((unsigned)job.size)};
 
     job_at("collective %ld", ncollectives);
     c.seed = draw_seed();
     c.in_place = draw(2);
-    c.later = draw(2);
+    c.later = draw(4) == 0;
+    c.most = draw(2);
+    if (large)
+        c.nbytes = 8192 + draw(LARGE / 8);
     for (int rank = 0; rank < job.size; rank++) { /* each has memory of its own kinds */
         enum memory kinds[] = {draw_memory(), draw_memory(), draw_memory()};
 
         if (rank != job.rank)
             continue;
+        for (int i = 0; i < 3 && alike; i++)
+            kinds[i] = MEMORY_DEVICE;
         need_buffer(&c.one, kinds[0], c.nbytes);
         need_buffer(&c.all, kinds[1], c.nbytes * (size_t)job.size);
         need_buffer(&c.out, kinds[2], c.nbytes * (size_t)job.size);
