@@ -26,18 +26,6 @@ int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm);
 int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
                  MPI_Comm comm);
 
-/* Calls a function of MPI that stands in for itself here, as it is. */
-#define CALL_MPI(call)                     \
-    __extension__({                        \
-        const bool was_behind = is_behind; \
-        int result_of_mpi;                 \
-                                           \
-        is_behind = true;                  \
-        result_of_mpi = (call);            \
-        is_behind = was_behind;            \
-        result_of_mpi;                     \
-    })
-
 /* Between two looks at what another process will do: direct messages and, now and then, MPI make
  * progress, for the others' sake. */
 void call_idle(unsigned spins);

@@ -19,7 +19,7 @@
     {                                                                  \
         const struct coll coll = {comm, false, the_root};              \
         struct staged b[2];                                            \
-        int result;                                                    \
+        int result = MPI_SUCCESS;                                      \
                                                                        \
         if (direct)                                                    \
             return call_completed(MPI_SUCCESS, result, comm);          \

@@ -295,17 +295,14 @@ void direct_sends_end(void)
 
     while (direct_sends_pending() > 0) {
         direct_sends_poll();
+        progress_of_mpi();
         sched_yield();
     }
     while (waits) {
-        int there;
-
         waits = false;
         for (int i = 0; i < DIRECT_SLOTS; i++)
             waits |= outgoing[i].used && !is_left(&outgoing[i]);
-        is_behind = true; /* MPI may still hold a descriptor back */
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
-        is_behind = false;
+        progress_of_mpi(); /* it may still hold a descriptor back */
         if (waits)
             usleep(50);
     }

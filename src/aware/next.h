@@ -24,6 +24,21 @@ void next_find_mpi(void);
  * linked with a function that its MPI lacks. */
 void *next_function(const char *name);
 
+/* Calls a PMPI_ function that one of ours may stand in for, as it is. */
+#define CALL_MPI(call)                     \
+    __extension__({                        \
+        const bool was_behind = is_behind; \
+        int result_of_mpi;                 \
+                                           \
+        is_behind = true;                  \
+        result_of_mpi = (call);            \
+        is_behind = was_behind;            \
+        result_of_mpi;                     \
+    })
+
+/* MPI makes progress, for other ranks' sake. MPI_Init has returned. */
+void progress_of_mpi(void);
+
 #ifdef AWARE_PMPI
 #define NEXT_PREFIX "P"
 #define NEXT_SYMBOL(name) extern __typeof__(name) name __asm__("P" #name);

@@ -17,6 +17,16 @@ program=$tmp/aware_direct
 printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$aware" "$tmp/direct" >"$program"
 chmod +x "$program"
 [ -z "$quick" ] || skip_all 'the quick tests are over the other MPI'
+run mpicc.mpich -pthread -D_GNU_SOURCE "-I$top_srcdir" "-I$top_srcdir/src" "-I$top_srcdir/src/mpi" \
+    -o "$tmp/soak" "$top_srcdir"/tests/aware/soak*.c "$top_srcdir/tests/aware/no_gpubind.c" \
+    "$top_srcdir/tests/mpi/job.c" "$top_srcdir/tests/mpi/gpu.c" "$top_srcdir/tests/mpi/gpu_vmm.c" -ldl
+is 'the soak test compiles' "$status" 0
+printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$aware" "$tmp/soak" >"$tmp/aware_soak"
+chmod +x "$tmp/aware_soak"
+program=$tmp/aware_soak
+on simulated 2 2 31
+on simulated 2 2 33
+program=$tmp/aware_direct
 setting='slow copies'
 all 2 lists progress threads
 setting=simulated
