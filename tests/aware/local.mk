@@ -1,5 +1,6 @@
 # libgpubind-aware: programs that pass GPU memory to MPI.
 aware_tests = \
+	tests/aware/agree.t \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
 	tests/aware/direct.t \
@@ -36,6 +37,7 @@ tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 
 # They are linked to the library where a user would preload it, so that sanitizers work.
 aware_programs = \
+	tests/aware/agree \
 	tests/aware/collectives \
 	tests/aware/contract \
 	tests/aware/direct \
@@ -77,6 +79,11 @@ aware_job = \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
 	tests/mpi/job.c tests/mpi/job.h
+tests_aware_agree_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_aware_agree_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_aware_agree_LDFLAGS = -no-install
+tests_aware_agree_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
+tests_aware_agree_SOURCES = tests/aware/agree.c $(aware_job)
 tests_aware_contract_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
 tests_aware_contract_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_contract_LDFLAGS = -no-install
