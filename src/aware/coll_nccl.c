@@ -139,12 +139,21 @@ struct candidate {
     char gpu[28]; /* its PCI bus ID */
 };
 
-static void describe(struct candidate *mine)
+/* NCCL's own threads use the primary context, which is retained for good. */
+static bool is_primary(gpu_context context, int device)
+{
+    gpu_context primary;
+
+    return gpu_context_retain(&primary, device) == GPU_OK && primary == context;
+}
+
+/* In the context. No version: NCCL cannot be used in it. */
+static void describe(gpu_context context, struct candidate *mine)
 {
     int device;
 
     memset(mine, 0, sizeof *mine);
-    if (gpu_context_device(&device) == GPU_OK &&
+    if (gpu_context_device(&device) == GPU_OK && is_primary(context, device) &&
         gpu_device_pci(mine->gpu, sizeof mine->gpu - 1, device) == GPU_OK)
         mine->version = version;
 }
@@ -156,7 +165,9 @@ static const char *compare(const struct candidate *all, int n)
 {
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++)
-            if (all[i].version == 0 || all[i].version != all[j].version)
+            if (all[i].version == 0)
+                return "a rank's GPU memory is of a context that it does not use";
+            else if (all[i].version != all[j].version)
                 return "ranks have different versions of it";
             else if (i != j && strcmp(all[i].gpu, all[j].gpu) == 0)
                 return shared;
@@ -205,7 +216,7 @@ static void start(struct coll_comm *comm, struct coll_nccl *made)
     const char *why = NULL;
     int status = -1;
 
-    describe(&mine);
+    describe(made->context, &mine);
     if (!agree(comm, all != NULL)) {
         free(all);
         return;
