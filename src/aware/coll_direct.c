@@ -29,7 +29,7 @@ static MPI_Count bytes_of(MPI_Count n, MPI_Datatype type)
     return n < 0 || type == MPI_DATATYPE_NULL ? -1 : typed_bytes(&typed);
 }
 
-/* Contiguous GPU memory, or nothing. */
+/* Contiguous GPU memory, or nothing; a process that uses no GPU says no, and does not wait. */
 static bool is_on_gpu(const void *at, MPI_Count n, MPI_Datatype type)
 {
     const struct typed typed = {address_at(at, 0), n, type, false};
@@ -37,7 +37,7 @@ static bool is_on_gpu(const void *at, MPI_Count n, MPI_Datatype type)
     char *start;
 
     if (nbytes <= 0)
-        return nbytes == 0;
+        return nbytes == 0 && gpu_is_in_use();
     return at != MPI_BOTTOM && n <= INT_MAX && typed_is_contiguous(&typed, &start) &&
            buffer_is_on_gpu(start);
 }
