@@ -16,10 +16,9 @@ if [ -z "$quick" ]; then
     setting='slow copies'
     all 2 progress threads
     for setting in simulated GPU; do
-        all 3 wildcards comms progress
+        all 3 wildcards comms
         all 4 wildcards
     done
-    on 'host path' 2 threads
 fi
 
 # went SETTING WHAT: what rank 0, which sends most of the part "progress", says of its messages.

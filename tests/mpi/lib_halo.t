@@ -43,6 +43,8 @@ on simulated 2 halo_errors
 on 'network path' 3 halo_errors
 on GPU 2 halo_errors
 
+quick_ends_here
+
 on simulated 2 halo_long 10000
 on simulated 2 halo_long 10000 turn
 on 'network path' 2 halo_long 1000

@@ -34,6 +34,8 @@ for setting in simulated 'slow copies' 'network threads' GPU; do
         "$(grep -c '^gpubind: rank 0: a message on a stream went wrong, and no later call .*: nobody sent' "$tmp/err")" 1
 done
 
+quick_ends_here
+
 # Each at odd places, in both ranks; the tests' own calls are few.
 for fault in cuStreamWriteValue32_v2:3=719,cuStreamWriteValue32_v2:9=999 \
     cuStreamGetCtx:2=400,cuStreamIsCapturing:5=999 cuMemHostRegister_v2:1=2 \

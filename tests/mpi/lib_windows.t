@@ -32,6 +32,8 @@ unset GPUBIND_SIM_FLUSH
 on 'no GPU' 2 windows
 on 'no driver' 2 windows
 
+quick_ends_here
+
 # failing WHAT LIST: a call of rank 1's that fails leaves all ranks without a window.
 for call in cuMemAlloc_v2 cuMemsetD8Async cuMemcpyHtoDAsync_v2; do
     export GPUBIND_SIM_FAIL="$call:1+=2" GPUBIND_SIM_RANK=1
