@@ -34,12 +34,14 @@ messages='test_p2p_buf test_p2p_buf_matched test_request'
 files='test_pack test_io' # on one rank: two of them take 70 s for these on two cores, with the library or not
 collectives='test_cco_buf test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf
     test_cco_buf_inter test_cco_vec_inter test_cco_pr_buf test_cco_pr_vec test_cco_pr_ngh_buf'
+of_host='test_cco_buf test_cco_vec test_cco_nb_buf test_cco_ngh_buf test_cco_buf_inter'
 limit=200 # for the suite
 
-# suite N ARRAYS OUTCOME LIBRARY: all of these on N ranks.
+# suite N ARRAYS OUTCOME LIBRARY: these on N ranks.
 suite() {
     modules="$messages $collectives"
     [ "$1" != 1 ] || modules="$modules $files"
+    [ "$2" != host ] || modules="$messages $of_host"
     # shellcheck disable=SC2086 # lists of words
     run mpi "$1" env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=$tmp$1" "LD_PRELOAD=$4" \
         "$python" "$top_srcdir/tests/aware/mpi4py_gpu.py" "$2" "$tmp/mpi4py-$release/test" \
