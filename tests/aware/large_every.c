@@ -20,6 +20,18 @@ static void check(struct call call)
     call_check(&call);
 }
 
+/* Each rank has its own view of the same ints, on either side. */
+static void view(struct call *call, int i)
+{
+    const unsigned first = (unsigned)i / 4;
+
+    call->out = form_of_ints((first + (unsigned)job.rank) % FORMS);
+    call->in = form_of_ints((first + 3 * (unsigned)job.rank + (unsigned)i % 4) % FORMS);
+    /* Open MPI 4.1 hangs: its ranks choose how to go by count times size, of other types. */
+    if (call->operation == ALLGATHERV)
+        call->out = call->in = form_of_ints(first % FORMS);
+}
+
 void test_moved(void)
 {
     static const enum values kinds[] = {INTS, LONGS, DOUBLES, BYTES, LONG_DOUBLES, PAIRS};
@@ -36,11 +48,8 @@ void test_moved(void)
             call.shift = draw(4);
             call.seed = draw_seed();
             call.from = call.to = i % 7 ? MEMORY_DEVICE : MEMORY_POOL;
-            /* Each rank has its own view of the same ints, on either side. */
-            if (element->values == INTS && i % 4) {
-                call.out = form_of_ints((unsigned)(i / 4 + job.rank) % FORMS);
-                call.in = form_of_ints((unsigned)(i / 4 + 3 * job.rank + i % 4) % FORMS);
-            }
+            if (element->values == INTS && i % 4)
+                view(&call, i);
             check(call);
         }
         job_result();
