@@ -9,6 +9,7 @@ aware_tests = \
 	tests/aware/files.t \
 	tests/aware/fortran.t \
 	tests/aware/functions.t \
+	tests/aware/large.t \
 	tests/aware/layouts.t \
 	tests/aware/mpi4py.t \
 	tests/aware/mpi4py_mpich.t \
@@ -42,6 +43,7 @@ aware_programs = \
 	tests/aware/contract \
 	tests/aware/direct \
 	tests/aware/files \
+	tests/aware/large \
 	tests/aware/layouts \
 	tests/aware/order \
 	tests/aware/packing \
@@ -112,6 +114,24 @@ tests_aware_direct_SOURCES = \
 	tests/aware/direct_threads.c \
 	tests/aware/direct_truncation.c \
 	tests/aware/direct_wildcards.c \
+	tests/aware/no_gpubind.c \
+	$(aware_job)
+tests_aware_large_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_aware_large_CFLAGS = $(tests_mpi_ranks_CFLAGS)
+tests_aware_large_LDFLAGS = -no-install
+tests_aware_large_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_large_SOURCES = \
+	tests/aware/large.c tests/aware/large.h \
+	tests/aware/large_calls.c \
+	tests/aware/large_comms.c \
+	tests/aware/large_errors.c \
+	tests/aware/large_every.c \
+	tests/aware/large_inter.c \
+	tests/aware/large_pending.c \
+	tests/aware/large_progress.c \
+	tests/aware/large_streams.c \
+	tests/aware/large_threads.c \
+	tests/aware/large_types.c \
 	tests/aware/no_gpubind.c \
 	$(aware_job)
 tests_aware_order_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
