@@ -20,13 +20,13 @@ done
 if [ -z "$quick" ]; then
     for setting in kernels GPU; do
         all 3 moved reduced comms inter ahead wildcards pending
-        all 4 pass comms progress threads
+        all 4 progress threads
     done
     setting='slow copies'
     all 3 ahead pending threads
     # With the host's memory alone they tell whether the tests are right.
     setting='no driver'
-    all 3 moved reduced errors
+    all 3 moved errors
 fi
 nothing_left 'nothing is left behind'
 done_testing
