@@ -38,17 +38,16 @@ export TEST_SECONDS=170
 on simulated 3 comms
 limit=60
 unset TEST_SECONDS
-on 'network path' 3 comms 100
 for setting in simulated 'network path'; do
-    on "$setting" 3 types
-    on "$setting" 4 matching
     on "$setting" 2 requests
-    on "$setting" 4 probe
-    on "$setting" 3 persistent
     on "$setting" 2 persistent_types
-    on "$setting" 2 persistent_ends
     on "$setting" 2 progress
 done
+on simulated 2 types
+on 'network path' 3 matching
+on simulated 3 probe
+on simulated 3 persistent
+on simulated 2 persistent_ends
 for test in types_as_mpi synchronous requests_ends requests_freed matched as_mpi; do
     on simulated 2 $test
 done
