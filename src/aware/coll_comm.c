@@ -229,40 +229,22 @@ bool coll_own_comm(struct coll_comm *comm)
     return comm->own != MPI_COMM_NULL;
 }
 
-void coll_comm_free(MPI_Comm of)
-{
-    struct coll_comm *comm = NULL;
-    int found = 0;
-
-    if (keyval == MPI_KEYVAL_INVALID || of == MPI_COMM_NULL || of == MPI_COMM_WORLD ||
-        of == MPI_COMM_SELF || PMPI_Comm_get_attr(of, keyval, &comm, &found) != MPI_SUCCESS ||
-        !found)
-        return;
-    PMPI_Comm_delete_attr(of, keyval);
-    if (comm->own != MPI_COMM_NULL)
-        CALL_MPI(PMPI_Comm_free(&comm->own));
-    nccl_close(comm->nccl);
-    give_post(comm->post);
-    free_all(comm);
-}
-
 /* ---- agreement */
 
-static void say(struct coll_comm *comm, bool yes)
+static struct direct_post *own_post(const struct coll_comm *comm)
 {
-    struct direct_post *post = &direct_own()->posts[comm->post];
-    const uint64_t call = comm->members[comm->rank].before + comm->calls;
+    return &direct_own()->posts[comm->post];
+}
 
-    if (yes)
-        atomic_store(&post->yes[post->yes[0] > post->yes[1]], call);
-    atomic_store(&post->said, call);
+static uint64_t own_call(const struct coll_comm *comm)
+{
+    return comm->members[comm->rank].before + comm->calls;
 }
 
 void coll_give_up(struct coll_comm *comm)
 {
     comm->agrees = false;
-    atomic_store(&direct_own()->posts[comm->post].gave_up,
-                 comm->members[comm->rank].before + comm->calls);
+    atomic_store(&own_post(comm)->gave_up, own_call(comm));
 }
 
 /* Earlier communicators' calls had lower numbers. */
@@ -279,27 +261,70 @@ bool coll_all_live(const struct coll_comm *comm)
     return true;
 }
 
-/* Where it has said yes in two calls since, it has not waited for this rank: it knew that somebody had said
- * no in this one. */
-static bool says_yes(struct coll_comm *comm, const struct coll_member *member)
+/* The member's word has come to that call. false: it will not. */
+static bool await(struct coll_comm *comm, const struct coll_member *member,
+                  const _Atomic uint64_t *word, uint64_t call)
 {
-    const uint64_t call = member->before + comm->calls;
-
-    for (unsigned spins = 1; atomic_load(&member->post->said) < call; spins++) {
+    for (unsigned spins = 1; atomic_load(word) < member->before + call; spins++) {
         call_idle(spins);
         if (has_given_up(member) || (spins % 4096 == 0 && !lives(member->peer))) {
             coll_give_up(comm);
             return false;
         }
     }
-    return atomic_load(&member->post->yes[0]) == call || atomic_load(&member->post->yes[1]) == call;
+    return true;
+}
+
+/* All have read that all had said yes, so that this process may say something else. That takes nothing
+ * that they have to be called for: each has said yes, and has all answers. */
+static bool await_readers(struct coll_comm *comm)
+{
+    bool all = true;
+
+    for (int i = 0; comm->agreed && all && i < comm->size; i++)
+        all = await(comm, &comm->members[i], &comm->members[i].post->read, comm->agreed);
+    comm->agreed = 0;
+    return all;
+}
+
+/* Where it has said yes in a later call, it knows that somebody has said no in this one. */
+static bool says_yes(struct coll_comm *comm, const struct coll_member *member)
+{
+    return await(comm, member, &member->post->said, comm->calls) &&
+           atomic_load(&member->post->yes) == member->before + comm->calls;
 }
 
 bool coll_agree(struct coll_comm *comm, bool yes)
 {
     comm->calls++;
-    say(comm, yes);
+    yes = yes && await_readers(comm);
+    if (yes)
+        atomic_store(&own_post(comm)->yes, own_call(comm));
+    atomic_store(&own_post(comm)->said, own_call(comm));
     for (int i = 0; yes && i < comm->size; i++)
         yes = says_yes(comm, &comm->members[i]);
+    atomic_store(&own_post(comm)->read, own_call(comm));
+    if (yes)
+        comm->agreed = comm->calls;
     return yes;
+}
+
+/* ---- the end */
+
+void coll_comm_free(MPI_Comm of)
+{
+    struct coll_comm *comm = NULL;
+    int found = 0;
+
+    if (keyval == MPI_KEYVAL_INVALID || of == MPI_COMM_NULL || of == MPI_COMM_WORLD ||
+        of == MPI_COMM_SELF || PMPI_Comm_get_attr(of, keyval, &comm, &found) != MPI_SUCCESS ||
+        !found)
+        return;
+    await_readers(comm); /* the post will be another communicator's */
+    PMPI_Comm_delete_attr(of, keyval);
+    if (comm->own != MPI_COMM_NULL)
+        CALL_MPI(PMPI_Comm_free(&comm->own));
+    nccl_close(comm->nccl);
+    give_post(comm->post);
+    free_all(comm);
 }

@@ -29,8 +29,9 @@ struct coll_comm {
     MPI_Comm comm;
     MPI_Comm own; /* of the same ranks, for this library's messages; MPI_COMM_NULL: not made yet */
     int rank, size;
-    uint64_t calls; /* that were agreed upon */
-    int post;       /* of this process's posts; DIRECT_POSTS: none was left */
+    uint64_t calls;  /* in which the ranks have said yes or no */
+    uint64_t agreed; /* the last of them in which all have said yes; 0: all have read that since */
+    int post;        /* of this process's posts; DIRECT_POSTS: none was left */
     struct coll_member *members;
     /* Room for the messages of a call. */
     struct coll_move *sends, *receives; /* size of each */

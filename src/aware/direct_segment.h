@@ -57,8 +57,9 @@ struct direct_slot {
 
 /* What the process says in the collective calls of one communicator (coll_comm.h), which are numbered. */
 struct direct_post {
-    _Atomic uint64_t said;    /* the last call in which it has said yes or no */
-    _Atomic uint64_t yes[2];  /* the last two calls in which it has said yes */
+    _Atomic uint64_t said; /* the last call in which it has said yes or no */
+    _Atomic uint64_t yes;  /* the last call in which it has said yes */
+    _Atomic uint64_t read; /* the last call in which it needs no answer of another rank any more */
     _Atomic uint64_t gave_up; /* the call since which it says nothing */
 };
 

@@ -2,9 +2,11 @@
  * of them comes, on whatever communicator, the results are those of the standard, and what else is under
  * way is none of it. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/mpi/job.h"
 
@@ -187,6 +189,61 @@ static void ahead(void)
             nap(3);
         one_call(&call);
     }
+}
+
+/* In a while this process is stopped, for a longer while. */
+static void stop_soon(void)
+{
+    const pid_t process = getpid();
+
+    if (fork() != 0)
+        return;
+    nap(150);
+    kill(process, SIGSTOP);
+    nap(800);
+    kill(process, SIGCONT);
+    _exit(0);
+}
+
+/* Only ranks 0 and 1 have data. Rank 2 has said that its (empty) buffers are on the GPU, and is stopped
+ * before it has read what the others say, which come later and do not need it. */
+static void stopped(void)
+{
+    const bool takes_part = job.rank < 2;
+    int counts[64] = {0}, places[64] = {0};
+    struct buffer out, in, host;
+
+    need_filled(&out, MEMORY_DEVICE, BIG, (uint64_t)job.rank);
+    need_filled(&host, MEMORY_HOST, BIG, 9);
+    need_buffer(&in, MEMORY_DEVICE, 2 * BIG);
+    for (int i = 0; i < 2; i++) {
+        counts[i] = takes_part ? BIG : 0;
+        places[i] = i * BIG;
+    }
+    for (int i = 0; i < 2; i++) {
+        int to_one[64] = {0, BIG}, at[64] = {0};
+        int same[64] = {0};
+
+        job_barrier();
+        if (job.rank == 2)
+            stop_soon();
+        else
+            nap(300);
+        MPI_Alltoallv(out.at, counts, same, MPI_BYTE, in.at, counts, places, MPI_BYTE,
+                      MPI_COMM_WORLD);
+        for (int from = 0; takes_part && from < 2; from++)
+            expect(buffer_holds(&in, (size_t)from * BIG, BIG, (uint64_t)from, NULL), "block %d",
+                   from);
+        for (int more = 0; more < 3; more++)
+            MPI_Scatterv(host.at, to_one, at, MPI_BYTE, in.at, job.rank == 1 ? BIG : 0, MPI_BYTE, 0,
+                         MPI_COMM_WORLD);
+        if (job.rank == 1)
+            expect(buffer_holds(&in, 0, BIG, 9, NULL), "what rank 0 has scattered");
+    }
+    job_barrier();
+    buffer_clear(&out);
+    buffer_clear(&in);
+    buffer_clear(&host);
 }
 
 static int ncopied, ndeleted;
@@ -374,6 +431,12 @@ int main(void)
     job_start(MPI_THREAD_MULTIPLE);
     test("who passes GPU memory", every_answer);
     test("a root runs ahead", ahead);
+    if (job.size > 2) {
+        test("a rank is stopped while it reads", stopped);
+    } else {
+        job_test("a rank is stopped while it reads");
+        job_skip("fewer than three ranks");
+    }
     test("many communicators", many_comms);
     test("halves, reversed ranks, one rank", halves);
     test("messages beside it", traffic);
