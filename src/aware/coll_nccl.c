@@ -85,34 +85,38 @@ static bool is_there(void)
 
 /* ---- types and operations */
 
-/* -1: NCCL has none. */
+/* -1: NCCL has none. A Fortran compiler's default types may have another size, or be none of the MPI's. */
 static int type_of(MPI_Datatype type)
 {
     const struct {
         MPI_Datatype mpi;
-        int nccl;
+        int nccl, nbytes;
     } types[] = {
-        {MPI_SIGNED_CHAR, NCCL_INT8},
-        {MPI_INT8_T, NCCL_INT8},
-        {MPI_UNSIGNED_CHAR, NCCL_UINT8},
-        {MPI_UINT8_T, NCCL_UINT8},
-        {MPI_INT, NCCL_INT32},
-        {MPI_INT32_T, NCCL_INT32},
-        {MPI_UNSIGNED, NCCL_UINT32},
-        {MPI_UINT32_T, NCCL_UINT32},
-        {MPI_LONG, NCCL_INT64},
-        {MPI_LONG_LONG, NCCL_INT64},
-        {MPI_INT64_T, NCCL_INT64},
-        {MPI_UNSIGNED_LONG, NCCL_UINT64},
-        {MPI_UNSIGNED_LONG_LONG, NCCL_UINT64},
-        {MPI_UINT64_T, NCCL_UINT64},
-        {MPI_FLOAT, NCCL_FLOAT},
-        {MPI_DOUBLE, NCCL_DOUBLE},
-        {MPI_DOUBLE_PRECISION, NCCL_DOUBLE},
+        {MPI_SIGNED_CHAR, NCCL_INT8, 1},
+        {MPI_INT8_T, NCCL_INT8, 1},
+        {MPI_UNSIGNED_CHAR, NCCL_UINT8, 1},
+        {MPI_UINT8_T, NCCL_UINT8, 1},
+        {MPI_INT, NCCL_INT32, 4},
+        {MPI_INT32_T, NCCL_INT32, 4},
+        {MPI_INTEGER, NCCL_INT32, 4},
+        {MPI_UNSIGNED, NCCL_UINT32, 4},
+        {MPI_UINT32_T, NCCL_UINT32, 4},
+        {MPI_LONG, NCCL_INT64, 8},
+        {MPI_LONG_LONG, NCCL_INT64, 8},
+        {MPI_INT64_T, NCCL_INT64, 8},
+        {MPI_UNSIGNED_LONG, NCCL_UINT64, 8},
+        {MPI_UNSIGNED_LONG_LONG, NCCL_UINT64, 8},
+        {MPI_UINT64_T, NCCL_UINT64, 8},
+        {MPI_FLOAT, NCCL_FLOAT, 4},
+        {MPI_REAL, NCCL_FLOAT, 4},
+        {MPI_DOUBLE, NCCL_DOUBLE, 8},
+        {MPI_DOUBLE_PRECISION, NCCL_DOUBLE, 8},
     };
+    int nbytes = 0;
 
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (type == types[i].mpi)
+        if (type != MPI_DATATYPE_NULL && type == types[i].mpi &&
+            PMPI_Type_size(type, &nbytes) == MPI_SUCCESS && nbytes == types[i].nbytes)
             return types[i].nccl;
     return -1;
 }

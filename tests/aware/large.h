@@ -16,7 +16,7 @@ void nap(int milliseconds);
 
 /* ---- elements, and types that hold several of them */
 
-enum values { INTS, LONGS, FLOATS, DOUBLES, BYTES, LONG_DOUBLES, PAIRS, SQUARES, GAPPED };
+enum values { INTS, LONGS, FLOATS, REALS, DOUBLES, BYTES, LONG_DOUBLES, PAIRS, SQUARES, GAPPED };
 
 struct element {
     const char *name;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MODULUS = 10007, GAPPED_INTS = 3, VECTOR_INTS = 8, NELEMENTS = 9 };
+enum { MODULUS = 10007, GAPPED_INTS = 3, VECTOR_INTS = 8, NELEMENTS = 10 };
 
 static struct element elements[NELEMENTS];
 static struct form forms[FORMS];
@@ -13,7 +13,7 @@ struct reduction reductions[] = {
     {INTS, "MPI_SUM", MPI_OP_NULL},         {INTS, "MPI_PROD", MPI_OP_NULL},
     {INTS, "MPI_LAND", MPI_OP_NULL},        {INTS, "MPI_BOR", MPI_OP_NULL},
     {LONGS, "MPI_SUM", MPI_OP_NULL},        {LONGS, "MPI_MAX", MPI_OP_NULL},
-    {FLOATS, "MPI_SUM", MPI_OP_NULL},       {FLOATS, "MPI_MIN", MPI_OP_NULL},
+    {FLOATS, "MPI_SUM", MPI_OP_NULL},       {REALS, "MPI_MIN", MPI_OP_NULL},
     {DOUBLES, "MPI_SUM", MPI_OP_NULL},      {DOUBLES, "MPI_PROD", MPI_OP_NULL},
     {DOUBLES, "MPI_MAX", MPI_OP_NULL},      {BYTES, "MPI_MAX", MPI_OP_NULL},
     {BYTES, "MPI_BOR", MPI_OP_NULL},        {LONG_DOUBLES, "MPI_SUM", MPI_OP_NULL},
@@ -54,6 +54,16 @@ static void set_element(enum values values, const char *name, MPI_Datatype type,
     elements[values] = (struct element){name, values, type, extent};
 }
 
+/* Fortran's, where the MPI has it. */
+static MPI_Datatype type_of_reals(void)
+{
+    int nbytes = 0;
+
+    if (MPI_REAL != MPI_DATATYPE_NULL)
+        MPI_Type_size(MPI_REAL, &nbytes);
+    return nbytes == sizeof(float) ? MPI_REAL : MPI_FLOAT;
+}
+
 /* Two ints of three, and eight of sixteen. */
 static void make_gapped(MPI_Datatype *gapped, MPI_Datatype *vector)
 {
@@ -80,6 +90,7 @@ void types_make(void)
     set_element(INTS, "MPI_INT", MPI_INT, sizeof(int));
     set_element(LONGS, "MPI_LONG", MPI_LONG, sizeof(long));
     set_element(FLOATS, "MPI_FLOAT", MPI_FLOAT, sizeof(float));
+    set_element(REALS, "MPI_REAL", type_of_reals(), sizeof(float));
     set_element(DOUBLES, "MPI_DOUBLE", MPI_DOUBLE, sizeof(double));
     set_element(BYTES, "MPI_UNSIGNED_CHAR", MPI_UNSIGNED_CHAR, 1);
     set_element(LONG_DOUBLES, "MPI_LONG_DOUBLE", MPI_LONG_DOUBLE, sizeof(long double));
@@ -131,8 +142,9 @@ static int number(uint64_t *seed)
 
 void fill_values(char *bytes, size_t nbytes, enum values values, uint64_t seed)
 {
-    const size_t sizes[] = {sizeof(int),         sizeof(long), sizeof(float), sizeof(double), 1,
-                            sizeof(long double), sizeof(int),  sizeof(int),   sizeof(int)};
+    const size_t sizes[] = {
+        sizeof(int), sizeof(long),        sizeof(float), sizeof(float), sizeof(double),
+        1,           sizeof(long double), sizeof(int),   sizeof(int),   sizeof(int)};
     const size_t nbytes_each = sizes[values];
 
     memset(bytes, BUFFER_UNTOUCHED, nbytes);
@@ -141,7 +153,7 @@ void fill_values(char *bytes, size_t nbytes, enum values values, uint64_t seed)
 
         if (values == LONGS)
             memcpy(bytes + at, &(long){drawn}, nbytes_each);
-        else if (values == FLOATS)
+        else if (values == FLOATS || values == REALS)
             memcpy(bytes + at, &(float){(float)drawn}, nbytes_each);
         else if (values == DOUBLES)
             memcpy(bytes + at, &(double){drawn}, nbytes_each);
