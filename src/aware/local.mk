@@ -11,6 +11,7 @@ aware_stand_ins = \
 	src/aware/files.c \
 	src/aware/p2p.c \
 	src/aware/packing.c \
+	src/aware/partitioned.c \
 	src/aware/refused.c \
 	src/aware/waits.c \
 	src/aware/waits_lists.c

@@ -1,5 +1,5 @@
-/* Functions that do not take GPU memory yet: one-sided and partitioned communication. A GPU buffer is
- * refused in one sentence, where MPI would crash. */
+/* Functions that do not take GPU memory yet: one-sided communication. A GPU buffer is refused in one
+ * sentence, where MPI would crash. */
 #include <stdio.h>
 
 #include "aware/calls.h"
@@ -97,17 +97,4 @@ REFUSES(MPI_Win_attach, base, NULL, refuse_win(win), (MPI_Win win, void *base, M
 
 #if MPI_VERSION >= 4
 ONE_SIDED(_c, MPI_Count, MPI_Aint)
-#endif
-
-/* ---- partitioned */
-
-#ifdef AWARE_MPI_4
-REFUSES(MPI_Psend_init, buf, NULL, refuse_comm(comm),
-        (const void *buf, int parts, MPI_Count count, MPI_Datatype type, int rank, int tag,
-         MPI_Comm comm, MPI_Info info, MPI_Request *request),
-        (buf, parts, count, type, rank, tag, comm, info, request))
-REFUSES(MPI_Precv_init, buf, NULL, refuse_comm(comm),
-        (void *buf, int parts, MPI_Count count, MPI_Datatype type, int rank, int tag, MPI_Comm comm,
-         MPI_Info info, MPI_Request *request),
-        (buf, parts, count, type, rank, tag, comm, info, request))
 #endif

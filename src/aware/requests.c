@@ -103,6 +103,22 @@ bool requests_has(MPI_Request handle)
     return has;
 }
 
+const struct staged *requests_partitions(MPI_Request handle, MPI_Comm *comm)
+{
+    const struct staged_request *request = NULL;
+
+    if (is_empty())
+        return NULL;
+    pthread_mutex_lock(&lock);
+    request = find(handle);
+    if (request && (!request->active || !request->buffers[0].written))
+        request = NULL;
+    if (request)
+        *comm = request->comm;
+    pthread_mutex_unlock(&lock);
+    return request ? &request->buffers[0] : NULL;
+}
+
 MPI_Comm requests_comm(const struct staged_request *request)
 {
     return request ? request->comm : MPI_COMM_SELF;
@@ -161,6 +177,8 @@ void requests_started(struct staged_request *request, MPI_Request handle, bool s
         request->active = true;
         request->written = request->ordinary = false;
         request->direct = -1;
+        for (int i = 0; i < request->n; i++)
+            staged_restart(&request->buffers[i]);
     }
     requests_put_back(request);
 }

@@ -11,6 +11,9 @@ int requests_add(MPI_Request request, const struct staged *buffers, int n, bool 
                  MPI_Comm comm);
 /* Its buffers are staged, or a direct message may come for it. */
 bool requests_has(MPI_Request request);
+/* The buffer of an active request whose parts are partitions, and its communicator; NULL: it is none. It
+ * is there until the request is complete. */
+const struct staged *requests_partitions(MPI_Request request, MPI_Comm *comm);
 /* NULL: neither. Otherwise it is taken out of the table, before MPI may complete the request: MPI gives its
  * handle to the next one, perhaps another thread's, at once. Then one of those below is called. */
 struct staged_request *requests_take(MPI_Request request);

@@ -153,21 +153,27 @@ static int allocate(struct staged *staged)
     return MPI_SUCCESS;
 }
 
+int staged_read_part(const struct staged *staged, int part)
+{
+    const struct span span = span_of(&staged->parts[part]);
+
+    return span.high > span.low && buffer_to_host(address_at(staged->host, span.low),
+                                                  address_at(staged->user, span.low),
+                                                  (size_t)(span.high - span.low)) < 0
+               ? MPI_ERR_BUFFER
+               : MPI_SUCCESS;
+}
+
 int staged_read(struct staged *staged)
 {
     const struct typed typed = typed_of(staged->user, &staged->parts[0]);
+    int result = MPI_SUCCESS;
 
     if (staged->dense)
         return typed_pack(&typed, staged->block.at);
-    for (int i = 0; i < staged->nparts; i++) {
-        const struct span span = span_of(&staged->parts[i]);
-
-        if (span.high > span.low &&
-            buffer_to_host(address_at(staged->host, span.low), address_at(staged->user, span.low),
-                           (size_t)(span.high - span.low)) < 0)
-            return MPI_ERR_BUFFER;
-    }
-    return MPI_SUCCESS;
+    for (int i = 0; i < staged->nparts && result == MPI_SUCCESS; i++)
+        result = staged_read_part(staged, i);
+    return result;
 }
 
 void staged_pass(struct staged *staged, const void *user)
@@ -285,8 +291,9 @@ int staged_keep_apart(const struct staged *first, struct staged *second)
     return MPI_SUCCESS;
 }
 
-/* Its first nbytes. */
-static int write_part(const struct staged *staged, const struct staged_part *part, MPI_Count nbytes)
+/* The first nbytes of a part. */
+static int write_bytes(const struct staged *staged, const struct staged_part *part,
+                       MPI_Count nbytes)
 {
     const struct span span = span_of(part);
     const struct typed typed = typed_of(staged->user, part);
@@ -313,19 +320,55 @@ int staged_write(struct staged *staged, MPI_Count nbytes)
         return MPI_SUCCESS;
     for (int i = 0; i < staged->nparts; i++) {
         const MPI_Count all = bytes_of(&staged->parts[i]);
-        const int status = write_part(staged, &staged->parts[i],
-                                      nbytes >= 0 && nbytes < all ? nbytes : all);
+        int status;
 
+        if (staged->written && staged->written[i])
+            continue;
+        status = write_bytes(staged, &staged->parts[i], nbytes >= 0 && nbytes < all ? nbytes : all);
         if (result == MPI_SUCCESS)
             result = status;
     }
     return result;
 }
 
+/* ---- partitions */
+
+int staged_keep_written(struct staged *staged)
+{
+    if (!staged->staged)
+        return MPI_SUCCESS;
+    staged->written = calloc((size_t)staged->nparts, sizeof *staged->written);
+    if (staged->written)
+        return MPI_SUCCESS;
+    staged_end(staged);
+    return MPI_ERR_NO_MEM;
+}
+
+int staged_write_part(const struct staged *staged, int part)
+{
+    int result;
+
+    if (staged->written[part])
+        return MPI_SUCCESS;
+    result = write_bytes(staged, &staged->parts[part], bytes_of(&staged->parts[part]));
+    staged->written[part] = result == MPI_SUCCESS;
+    return result;
+}
+
+void staged_restart(const struct staged *staged)
+{
+    if (staged->written)
+        memset(staged->written, 0, (size_t)staged->nparts * sizeof *staged->written);
+}
+
+/* ---- the end */
+
 void staged_end(struct staged *staged)
 {
     if (staged->use & STAGED_LATER)
         free_types(staged);
+    free(staged->written);
+    staged->written = NULL;
     staged->nparts = 0;
     staged->direct = false;
     if (!staged->staged)

@@ -39,6 +39,7 @@ struct staged {
     struct host_block block;
     unsigned use;
     int nparts;
+    bool *written;             /* parts that staged_write_part has copied; NULL: it is not called */
     struct staged_part *parts; /* one: &part */
     struct staged_part part;
 };
@@ -60,6 +61,12 @@ int staged_read(struct staged *staged);
 /* Copies what MPI has written to the GPU; nbytes: at most so many bytes of the first part, as a
  * status says, or -1 for all. */
 int staged_write(struct staged *staged, MPI_Count nbytes);
+/* The parts are partitions of a message, which are copied one by one: to the host, and to the GPU, where
+ * staged_write leaves them out then until the message is started again. */
+int staged_keep_written(struct staged *staged);
+int staged_read_part(const struct staged *staged, int part);
+int staged_write_part(const struct staged *staged, int part);
+void staged_restart(const struct staged *staged);
 /* Gives the host memory back. */
 void staged_end(struct staged *staged);
 

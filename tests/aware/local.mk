@@ -16,6 +16,7 @@ aware_tests = \
 	tests/aware/mpich.t \
 	tests/aware/order.t \
 	tests/aware/packing.t \
+	tests/aware/partitioned.t \
 	tests/aware/soak.t \
 	tests/aware/threads.t \
 	tests/aware/ways.t
@@ -47,6 +48,7 @@ aware_programs = \
 	tests/aware/layouts \
 	tests/aware/order \
 	tests/aware/packing \
+	tests/aware/partitioned \
 	tests/aware/soak \
 	tests/aware/threads
 EXTRA_PROGRAMS += $(aware_programs)
@@ -72,6 +74,10 @@ tests_aware_packing_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_packing_LDFLAGS = -no-install
 tests_aware_packing_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_packing_SOURCES = tests/aware/packing.c examples/device.h tests/tap.h
+tests_aware_partitioned_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+tests_aware_partitioned_LDFLAGS = -no-install
+tests_aware_partitioned_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_partitioned_SOURCES = tests/aware/partitioned.c examples/device.h tests/tap.h
 tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Partitioned messages from and to GPU memory.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+. "$top_srcdir/tests/mpi/ranks.sh"
+
+program=$top_builddir/tests/aware/partitioned
+[ -x "$program" ] || skip_all 'configured without MPI'
+run mpi 1 "$program"
+why=$(sed -n 's/^1[.][.]0 # SKIP //p' "$tmp/out")
+[ -z "$why" ] || skip_all "$why"
+for setting in simulated kernels GPU; do
+    for n in 1 2 3; do
+        on "$setting" $n partitioned
+    done
+done
+nothing_left 'nothing is left behind'
+done_testing
