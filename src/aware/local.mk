@@ -13,6 +13,7 @@ aware_stand_ins = \
 	src/aware/packing.c \
 	src/aware/partitioned.c \
 	src/aware/refused.c \
+	src/aware/spawn.c \
 	src/aware/waits.c \
 	src/aware/waits_lists.c
 aware_sources = \

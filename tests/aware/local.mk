@@ -18,6 +18,7 @@ aware_tests = \
 	tests/aware/packing.t \
 	tests/aware/partitioned.t \
 	tests/aware/soak.t \
+	tests/aware/spawn.t \
 	tests/aware/threads.t \
 	tests/aware/ways.t
 shell_tests += $(aware_tests)
@@ -27,7 +28,8 @@ EXTRA_DIST += \
 	tests/aware/functions.tsv \
 	tests/aware/gpu_arrays.py \
 	tests/aware/mpi4py.sh \
-	tests/aware/mpi4py_gpu.py
+	tests/aware/mpi4py_gpu.py \
+	tests/aware/spawn.c
 
 if HAVE_MPI
 check_PROGRAMS += tests/aware/unit_host_pool

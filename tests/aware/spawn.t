@@ -1,0 +1,26 @@
+#!/bin/sh
+# MPI_Comm_spawn by a program that knows nothing of gpubind: its children take GPU memory, too.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+[ -n "$MPIRUN" ] && [ -n "$MPICC" ] || skip_all 'no MPI'
+[ -z "$SANITIZED" ] || skip_all 'the program is built without the sanitizers'
+aware=$top_builddir/src/aware/.libs/libgpubind-aware.so.0
+[ -e "$aware" ] || skip_all 'no shared library was built'
+
+mkdir "$tmp/cuda"
+ln -s "$top_builddir/tests/sim/.libs/libcudasim.so" "$tmp/cuda/libcuda.so.1"
+LD_LIBRARY_PATH=$tmp/cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+GPUBIND_SIM_JOB=${tmp##*.}
+export LD_LIBRARY_PATH GPUBIND_SIM_JOB
+check 'the program compiles' "$MPICC" "-I$top_srcdir" -o "$tmp/spawn" "$top_srcdir/tests/aware/spawn.c" -ldl
+
+for n in 1 2 3; do
+    run mpi $n gpubind --topology "$top_srcdir/tests/machines/demo-2p4g.xml" --visible all \
+        --gpu-aware "$tmp/spawn"
+    is "$n ranks" "$status $(cat "$tmp/out") $(grep gpubind "$tmp/err")" \
+        "0 $n ranks have had children: 0 are wrong "
+done
+# mpirun of Open MPI 4.1 ends with the job then, whatever the error handler.
+run mpi 1 env "LD_PRELOAD=$aware" "$tmp/spawn" nothing
+check 'MPI says of a program that it is not there' grep -q no-such-program "$tmp/err"
+nothing_left 'nothing is left behind'
+done_testing
