@@ -305,20 +305,24 @@ bool mpi_makes_windows(MPI_Comm comm)
     return good;
 }
 
-/* What was put is not looked at: an MPICH 4.0 lost it, without gpubind too. */
+/* To a window that does not begin at a multiple of 16 MPICH 4.0 writes before its beginning. */
+#define WINDOW_ALIGNMENT 64
+
 static void fence(MPI_Comm comm, int rank)
 {
-    int memory, value = rank + 20;
+    _Alignas(WINDOW_ALIGNMENT) int memory;
+    int value = rank + 20;
     MPI_Win win = window(comm, &memory);
 
     succeeds(MPI_Win_fence(0, win), "fence");
     succeeds(MPI_Put(&value, 1, MPI_INT, !rank, 0, 1, MPI_INT, win), "put");
     succeeds(MPI_Win_fence(0, win), "fence");
+    is_int(memory, !rank + 20, "what was put");
     succeeds(MPI_Win_free(&win), "win_free");
 }
 
 static MPI_Win kept; /* made beforehand: rank 0 is to meet rank 1 in the wait */
-static int kept_memory;
+static _Alignas(WINDOW_ALIGNMENT) int kept_memory;
 static bool is_kept;
 
 static void post_and_wait(MPI_Comm comm, int rank)
@@ -334,6 +338,8 @@ static void post_and_wait(MPI_Comm comm, int rank)
     if (rank == 0) {
         succeeds(MPI_Win_post(group, 0, kept), "post");
         succeeds(MPI_Win_wait(kept), "win_wait");
+        is_int(kept_memory, value, "what was put");
+        kept_memory = -1;
     } else {
         succeeds(MPI_Win_start(group, 0, kept), "start");
         succeeds(MPI_Put(&value, 1, MPI_INT, other, 0, 1, MPI_INT, kept), "put");
