@@ -293,8 +293,8 @@ static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_C
     if (r.send == MPI_IN_PLACE)
         r.send = r.recv;
     yes = has_root(coll, comm) && nccl_knows(r.type, r.op) && is_on_gpu(r.send, nsend, r.type) &&
-          (!gets || is_on_gpu(r.recv, nrecv, r.type)) && nccl_takes(comm, r.send) &&
-          (!gets || nccl_takes(comm, r.recv));
+          (!gets || is_on_gpu(r.recv, nrecv, r.type)) &&
+          nccl_takes(comm, r.send, gets ? r.recv : NULL);
     if (!coll_agree(comm, yes) || !is_started(comm, nbytes, r.send))
         return false;
     r.root = coll->root;

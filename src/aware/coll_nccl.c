@@ -261,17 +261,23 @@ void nccl_start(struct coll_comm *comm, const void *gpu)
         comm->nccl = made;
 }
 
-bool nccl_takes(const struct coll_comm *comm, const void *gpu)
+/* NULL: of none. */
+static gpu_context context_of(const void *gpu)
 {
     struct entered entered;
-    bool takes;
 
-    if (!comm->nccl)
-        return true;
-    takes = buffer_enter(gpu, &entered) && entered.context == comm->nccl->context;
-    if (takes)
-        buffer_leave(&entered);
-    return takes;
+    if (!buffer_enter(gpu, &entered))
+        return NULL;
+    buffer_leave(&entered);
+    return entered.context;
+}
+
+bool nccl_takes(const struct coll_comm *comm, const void *send, const void *recv)
+{
+    const gpu_context context = context_of(send);
+
+    return context && (!recv || recv == send || context_of(recv) == context) &&
+           (!comm->nccl || comm->nccl->context == context);
 }
 
 /* The GPU's context may be gone in MPI_Comm_free; what NCCL then says is of no use. */

@@ -22,8 +22,8 @@ bool nccl_knows(MPI_Datatype type, MPI_Op op);
 /* NCCL's communicator of the communicator's ranks and the GPU that gpu lies on. Collective: all ranks get one,
  * or comm->nccl_failed is set on all, with a sentence of the rank that knows why. */
 void nccl_start(struct coll_comm *comm, const void *gpu);
-/* It is started (if it is) for the GPU that the memory lies on. */
-bool nccl_takes(const struct coll_comm *comm, const void *gpu);
+/* Both lie on one GPU (recv may be NULL), for which it is started, if it is. */
+bool nccl_takes(const struct coll_comm *comm, const void *send, const void *recv);
 /* An MPI error class; a sentence on stderr has said more. */
 int nccl_reduce(struct coll_comm *comm, const struct nccl_reduction *reduction);
 /* nccl may be NULL. */

@@ -15,6 +15,7 @@
 struct staged_request {
     struct staged_request *next;
     struct staged_request *before, *after; /* of those that may get direct messages */
+    struct staged_request *next_partitioned;
     MPI_Request request;
     MPI_Comm comm;
     struct staged buffers[2];
@@ -32,6 +33,8 @@ struct staged_request {
 static QUEUE_OF(struct staged_request) table[TABLE];
 static QUEUE_OF(struct staged_request) freed;             /* by the application, while active */
 static struct staged_request *expecting, *last_expecting; /* direct messages; in the table */
+/* Whose partitions become ready while another thread waits for them, and has taken them. */
+static QUEUE_OF(struct staged_request) partitioned;
 static atomic_int nrequests, nfreed, nexpecting;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -105,14 +108,14 @@ bool requests_has(MPI_Request handle)
 
 const struct staged *requests_partitions(MPI_Request handle, MPI_Comm *comm)
 {
-    const struct staged_request *request = NULL;
+    const struct staged_request *request;
 
     if (is_empty())
         return NULL;
     pthread_mutex_lock(&lock);
-    request = find(handle);
-    if (request && (!request->active || !request->buffers[0].written))
-        request = NULL;
+    request = partitioned.first;
+    while (request && (request->request != handle || !request->active))
+        request = request->next_partitioned;
     if (request)
         *comm = request->comm;
     pthread_mutex_unlock(&lock);
@@ -150,8 +153,18 @@ void requests_put_back(struct staged_request *request)
     pthread_mutex_unlock(&lock);
 }
 
+static bool is_partitioned(const struct staged_request *request)
+{
+    return request->buffers[0].written;
+}
+
 static void end(struct staged_request *request)
 {
+    if (is_partitioned(request)) {
+        pthread_mutex_lock(&lock);
+        QUEUE_REMOVE(&partitioned, request, next_partitioned);
+        pthread_mutex_unlock(&lock);
+    }
     for (int i = 0; i < request->n; i++)
         staged_end(&request->buffers[i]);
     free(request);
@@ -173,8 +186,10 @@ void requests_started(struct staged_request *request, MPI_Request handle, bool s
     if (!request)
         return;
     if (started) {
+        pthread_mutex_lock(&lock);
         request->request = handle;
         request->active = true;
+        pthread_mutex_unlock(&lock);
         request->written = request->ordinary = false;
         request->direct = -1;
         for (int i = 0; i < request->n; i++)
@@ -268,6 +283,11 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
             request->buffers[i].parts = &request->buffers[i].part;
     }
     atomic_fetch_add(&nrequests, 1);
+    if (is_partitioned(request)) {
+        pthread_mutex_lock(&lock);
+        QUEUE_PUSH(&partitioned, request, next_partitioned);
+        pthread_mutex_unlock(&lock);
+    }
     if (!persistent && is_complete_at_once(request, &result))
         end(request);
     else

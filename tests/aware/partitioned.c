@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "examples/device.h"
 #include "tests/tap.h"
@@ -101,6 +102,7 @@ static void *work(void *argument)
     struct worker *worker = argument;
 
     device_start();
+    usleep(2000);
     for (int i = worker->first; i < worker->side->parts; i += THREADS) {
         fill_part(worker->side, i, worker->seed);
         MPI_Pready(i, worker->side->request);
@@ -108,16 +110,14 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void by_threads(const struct side *side, int seed)
-{
-    struct worker workers[THREADS];
+static struct worker workers[THREADS];
 
+static void start_threads(const struct side *side, int seed)
+{
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){.side = side, .first = i, .seed = seed};
         pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
 }
 
 static void make_ready(const struct side *side, int how, int seed)
@@ -125,7 +125,7 @@ static void make_ready(const struct side *side, int how, int seed)
     int ends[2] = {0, side->parts - 1};
 
     if (how == 3) {
-        by_threads(side, seed);
+        start_threads(side, seed);
         return;
     }
     for (int i = side->parts - 2; i > 0; i--) {
@@ -167,7 +167,9 @@ static void exchange(struct side out, struct side in, int nways)
         MPI_Startall(2, requests);
         make_ready(&out, how, 100000 * how + rank);
         take(&in, how, 100000 * how + last);
-        MPI_Waitall(2, requests, statuses);
+        MPI_Waitall(2, requests, statuses); /* while the threads still make parts ready */
+        for (int i = 0; how == 3 && i < THREADS; i++)
+            pthread_join(workers[i].thread, NULL);
         for (int i = 0; i < in.parts; i++)
             check_part(&in, i, 100000 * how + last);
     }
