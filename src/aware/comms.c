@@ -1,25 +1,28 @@
-/* MPI_Init, and the functions that free communicators: what this library keeps of each goes with it. */
+/* MPI_Init, MPI_Finalize, and the functions that free communicators: what this library keeps of each goes
+ * with it. The application's delete callbacks are called in them, and may communicate. */
 #include "aware/calls.h"
 #include "aware/coll_comm.h"
+#include "aware/ending.h"
+
+static int started(int result)
+{
+    if (result == MPI_SUCCESS && !is_behind) {
+        ending_prepare();
+        coll_start();
+    }
+    return result;
+}
 
 NEXT(MPI_Init)
 AWARE_PUBLIC int MPI_Init(int *argc, char ***argv)
 {
-    const int result = BEHIND(MPI_Init, argc, argv);
-
-    if (result == MPI_SUCCESS && !is_behind)
-        coll_start();
-    return result;
+    return started(BEHIND(MPI_Init, argc, argv));
 }
 
 NEXT(MPI_Init_thread)
 AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    const int result = BEHIND(MPI_Init_thread, argc, argv, required, provided);
-
-    if (result == MPI_SUCCESS && !is_behind)
-        coll_start();
-    return result;
+    return started(BEHIND(MPI_Init_thread, argc, argv, required, provided));
 }
 
 #define FREES(name)                       \
@@ -28,7 +31,20 @@ AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *pro
     {                                     \
         if (!is_behind)                   \
             coll_comm_free(*comm);        \
-        return BEHIND(name, comm);        \
+        return next_of_##name()(comm);    \
     }
 FREES(MPI_Comm_free)
 FREES(MPI_Comm_disconnect)
+
+NEXT(MPI_Finalize)
+AWARE_PUBLIC int MPI_Finalize(void)
+{
+    const bool was_behind = is_behind;
+    int result;
+
+    if (!was_behind && !ending_is_prepared())
+        ending_now();
+    result = next_of_MPI_Finalize()();
+    is_behind = was_behind;
+    return result;
+}

@@ -32,6 +32,7 @@ aware_sources = \
 	src/aware/direct_segment.c src/aware/direct_segment.h \
 	src/aware/direct_send.c src/aware/direct_send.h \
 	$(aware_stand_ins) \
+	src/aware/ending.c src/aware/ending.h \
 	src/aware/file_buffers.c src/aware/file_buffers.h \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
 	src/aware/host_pool.c src/aware/host_pool.h \

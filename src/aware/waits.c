@@ -1,6 +1,5 @@
-/* The functions that start, complete, test, cancel and free one request, and MPI_Finalize. */
+/* The functions that start, complete, test, cancel and free one request. */
 #include "aware/calls.h"
-#include "aware/counts.h"
 
 /* MPI has completed the request. */
 static int completed(int result, struct staged_request *staged, MPI_Request handle,
@@ -92,16 +91,4 @@ AWARE_PUBLIC int MPI_Start(MPI_Request *request)
     }
     requests_put_back(staged);
     return call_refused(comm, result);
-}
-
-/* ---- the end */
-
-NEXT(MPI_Finalize)
-AWARE_PUBLIC int MPI_Finalize(void)
-{
-    requests_sweep(true); /* those that the application has freed, as MPI would complete them */
-    if (direct_segment_end())
-        direct_sends_end();
-    counts_print();
-    return BEHIND(MPI_Finalize);
 }
