@@ -11,23 +11,39 @@
 
 static const char env_path[] = "/usr/bin/env";
 
-enum { NADDED = 3 }; /* arguments before the application's */
+enum { NADDED = 6 }; /* arguments before the application's, at most */
 
 struct added {
     char preload[4096], mode[64];
 };
 
+/* LD_PRELOAD with this library's path where it has the name alone, which the child may not find. false: it
+ * is not preloaded, or the room is too short. */
+static bool preload_of(const char *preload, char *text, size_t room)
+{
+    const char *name, *found;
+    Dl_info own;
+
+    if (!preload || !dladdr(env_path, &own))
+        return false;
+    name = strrchr(own.dli_fname, '/');
+    name = name ? name + 1 : own.dli_fname;
+    found = strstr(preload, name);
+    if (!found)
+        return false;
+    if (found > preload && found[-1] == '/')
+        return snprintf(text, room, "LD_PRELOAD=%s", preload) < (int)room;
+    return snprintf(text, room, "LD_PRELOAD=%.*s%s%s", (int)(found - preload), preload,
+                    own.dli_fname, found + strlen(name)) < (int)room;
+}
+
 /* false: the library is linked, or another program's matter. */
 static bool find_added(struct added *added)
 {
-    const char *preload = getenv("LD_PRELOAD"), *mode = getenv("GPUBIND_GPU_AWARE");
-    Dl_info own;
+    const char *mode = getenv("GPUBIND_GPU_AWARE");
 
-    if (is_behind || !preload || !dladdr(env_path, &own) || !strstr(preload, own.dli_fname) ||
-        !aware_is_on() || access(env_path, X_OK) != 0)
-        return false;
-    return snprintf(added->preload, sizeof added->preload, "LD_PRELOAD=%s", preload) <
-               (int)sizeof added->preload &&
+    return !is_behind && aware_is_on() && access(env_path, X_OK) == 0 &&
+           preload_of(getenv("LD_PRELOAD"), added->preload, sizeof added->preload) &&
            snprintf(added->mode, sizeof added->mode, "GPUBIND_GPU_AWARE=%s", mode ? mode : "auto") <
                (int)sizeof added->mode;
 }
@@ -85,40 +101,56 @@ static bool names_command(MPI_Info info)
     return false;
 }
 
-static bool is_there(const char *command, MPI_Info info)
+enum place { NOWHERE, IN_PATH, IN_FOLDER };
+
+static enum place find(const char *command, MPI_Info info)
 {
     char folder[MPI_MAX_INFO_VAL + 1];
+    bool there;
 
     if (names_command(info))
-        return false;
+        return NOWHERE;
+    if (!strchr(command, '/') && is_in_path(command))
+        return IN_PATH;
+#ifndef OPEN_MPI
     if (!strchr(command, '/'))
-        return is_in_path(command);
-    return command[0] != '/' && get(info, "wdir", folder)
-               ? is_program(folder, strlen(folder), command)
-               : is_program("", 0, command);
+        return NOWHERE; /* Open MPI alone looks in the folder, too */
+#endif
+    there = command[0] != '/' && get(info, "wdir", folder)
+                ? is_program(folder, strlen(folder), command)
+                : is_program("", 0, command);
+    return there ? IN_FOLDER : NOWHERE;
 }
 
 /* ---- commands */
+
+static char shell[] = "/bin/sh", from_text[] = "-c", run[] = "exec \"$0\" \"$@\"",
+            run_here[] = "exec ./\"$0\" \"$@\"";
 
 /* A list that the caller frees, of strings that it does not; NULL: the command is to stay as it is. */
 static char **arguments_of_env(struct added *added, const char *command, char *const *argv,
                                MPI_Info info)
 {
+    const enum place place = find(command, info);
+    const bool is_here = place == IN_FOLDER && !strchr(command, '/');
+    size_t n = 0, nadded = 0;
     char **all;
-    size_t n = 0;
 
-    if (!is_there(command, info))
-        return NULL;
     while (argv && argv[n])
         n++;
-    all = calloc(NADDED + n + 1, sizeof *all);
+    all = place == NOWHERE ? NULL : calloc(NADDED + n + 1, sizeof *all);
     if (!all)
         return NULL;
-    all[0] = added->preload;
-    all[1] = added->mode;
-    all[2] = (char *)(uintptr_t)command;
+    all[nadded++] = added->preload;
+    all[nadded++] = added->mode;
+    if (is_here || strchr(command, '=')) { /* env takes it for a variable */
+        all[nadded++] = shell;
+        all[nadded++] = from_text;
+        all[nadded++] = is_here ? run_here : run;
+    }
+    all[nadded++] = (char *)(uintptr_t)command;
     if (n > 0)
-        memcpy(all + NADDED, argv, n * sizeof *argv);
+        memcpy(all + nadded, argv, n * sizeof *argv);
     return all;
 }
 

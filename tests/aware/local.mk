@@ -1,6 +1,7 @@
 # libgpubind-aware: programs that pass GPU memory to MPI.
 aware_tests = \
 	tests/aware/agree.t \
+	tests/aware/callbacks.t \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
 	tests/aware/direct.t \
@@ -42,6 +43,7 @@ tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 # They are linked to the library where a user would preload it, so that sanitizers work.
 aware_programs = \
 	tests/aware/agree \
+	tests/aware/callbacks \
 	tests/aware/collectives \
 	tests/aware/contract \
 	tests/aware/direct \
@@ -60,6 +62,10 @@ endif
 CLEANFILES += $(aware_programs)
 
 # Some are programs as users write them; the others use what the library's tests have.
+tests_aware_callbacks_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_callbacks_LDFLAGS = -no-install
+tests_aware_callbacks_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_callbacks_SOURCES = tests/aware/callbacks.c examples/device.h tests/tap.h
 tests_aware_collectives_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_collectives_LDFLAGS = -no-install
 tests_aware_collectives_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

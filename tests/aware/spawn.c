@@ -1,4 +1,5 @@
-/* Processes that MPI_Comm_spawn starts pass GPU memory, too, to each other and to their parents. */
+/* `spawn [-- COMMAND]`: processes that MPI_Comm_spawn starts pass GPU memory, too, to each other and to
+ * their parents. `spawn nothing`: of a program that is not there. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,13 +94,13 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    for (int several = 0; several < 2 && argc == 1; several++) {
-        MPI_Comm children = start(argv[0], several);
+    for (int several = 0; several < 2 && argc != 2; several++) {
+        MPI_Comm children = start(argv[argc - 1], several);
 
         talk(children, rank, rank < CHILDREN ? rank : MPI_PROC_NULL, 0);
         MPI_Comm_disconnect(&children);
     }
-    if (argc > 1)
+    if (argc == 2)
         start_nothing();
     if (rank == 0)
         printf("%d ranks have had children: %d are wrong\n", size, wrong);

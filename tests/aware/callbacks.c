@@ -1,0 +1,83 @@
+/* Delete callbacks of attributes communicate, with GPU memory: in MPI_Comm_free, and in MPI_Finalize. */
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "examples/device.h"
+#include "tests/tap.h"
+
+enum { MOST = 70000, TAG = 4 };
+
+static int rank, size, nbytes, called, all_wrong;
+static char *out, *in; /* of the GPU */
+static char bytes[MOST];
+static MPI_Request requests[2];
+
+static void start(int n)
+{
+    nbytes = n;
+    memset(bytes, 1 + rank, (size_t)n);
+    device_write(out, bytes, (size_t)n);
+    memset(bytes, 0x70, (size_t)n);
+    device_write(in, bytes, (size_t)n);
+    MPI_Irecv(in, n, MPI_CHAR, (rank + size - 1) % size, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out, n, MPI_CHAR, (rank + 1) % size, TAG, MPI_COMM_WORLD, &requests[1]);
+}
+
+static int check(int first, int n)
+{
+    int wrong = 0;
+
+    device_read(bytes, in, (size_t)n);
+    for (int i = 0; i < n; i++)
+        wrong += bytes[i] != first;
+    return wrong;
+}
+
+/* Completes what is under way, and calls a collective function. */
+static int deleted(MPI_Comm comm, int key, void *value, void *extra)
+{
+    int wrong;
+
+    (void)comm, (void)key, (void)value, (void)extra;
+    called++;
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    wrong = check(1 + (rank + size - 1) % size, nbytes);
+    MPI_Allreduce(out, in, nbytes, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD);
+    wrong += check(size > 2 ? 3 : size == 2 ? 1 | 2 : 1, nbytes);
+    MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return MPI_SUCCESS;
+}
+
+static void result(int ncalls, const char *what, int n)
+{
+    if (rank == 0)
+        tap_ok(called == ncalls && all_wrong == 0, "%s, %d bytes", what, n);
+}
+
+int main(int argc, char **argv)
+{
+    static const int sizes[] = {100, 5000, MOST};
+    int key, ncalls = 0;
+    MPI_Comm comm;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    device_start();
+    out = device_alloc(MOST);
+    in = device_alloc(MOST);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
+    for (int i = 0; i < 6; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_attr(comm, key, NULL);
+        start(sizes[i % 3]);
+        i < 3 ? MPI_Comm_free(&comm) : MPI_Comm_disconnect(&comm);
+        result(++ncalls, i < 3 ? "MPI_Comm_free" : "MPI_Comm_disconnect", sizes[i % 3]);
+    }
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    MPI_Comm_free_keyval(&key);
+    start(argc > 1 ? atoi(argv[1]) : MOST);
+    MPI_Finalize();
+    result(ncalls + 1, "MPI_Finalize", nbytes);
+    return rank ? 0 : tap_done();
+}
