@@ -85,15 +85,17 @@ static void to_oneself(struct worker *worker)
 {
     for (int round = 0; round < ROUNDS; round++) {
         const int nbytes = round % 2 ? MIB : 3008;
+        const int turn = round / 8; /* a send may return before the other thread receives */
         struct buffer buffer;
 
         need_buffer(&buffer, kind_of((unsigned)(round + worker->number)), (size_t)nbytes);
-        if (worker->number == round / 8 % 2) {
+        if (worker->number == turn % 2) {
             buffer_fill(&buffer, 0, (size_t)nbytes, (uint64_t)round);
-            (round % 3 ? MPI_Ssend : MPI_Send)(buffer.at, nbytes, MPI_BYTE, job.rank, TAG,
+            (round % 3 ? MPI_Ssend : MPI_Send)(buffer.at, nbytes, MPI_BYTE, job.rank, TAG + turn,
                                                messages);
         } else {
-            MPI_Recv(buffer.at, nbytes, MPI_BYTE, job.rank, TAG, messages, MPI_STATUS_IGNORE);
+            MPI_Recv(buffer.at, nbytes, MPI_BYTE, job.rank, TAG + turn, messages,
+                     MPI_STATUS_IGNORE);
             received(&buffer, (size_t)nbytes, (uint64_t)round, "of the other thread");
         }
         buffer_clear(&buffer);
