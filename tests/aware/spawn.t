@@ -2,7 +2,7 @@
 # MPI_Comm_spawn by a program that knows nothing of gpubind: its children take GPU memory, too.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] && [ -n "$MPICC" ] || skip_all 'no MPI'
-"$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE' || skip_all 'spawning was tried over Open MPI alone'
+"$MPIRUN" --version 2>&1 | grep -qE '\((Open MPI|OpenRTE)\) 4[.]' || skip_all 'spawning is tried over Open MPI 4 alone'
 [ -z "$SANITIZED" ] || skip_all 'the program is built without the sanitizers'
 aware=$top_builddir/src/aware/.libs/libgpubind-aware.so.0
 [ -e "$aware" ] || skip_all 'no shared library was built'
