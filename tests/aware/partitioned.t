@@ -8,7 +8,7 @@ program=$top_builddir/tests/aware/partitioned
 run mpi 1 "$program"
 why=$(sed -n 's/^1[.][.]0 # SKIP //p' "$tmp/out")
 [ -z "$why" ] || skip_all "$why"
-limit=20 start simulated 2 "$program" host
+limit=20 start simulated 2 env GPUBIND_GPU_AWARE=off "$program" host
 [ "$status" = 0 ] || skip_all "this MPI does it wrong with host memory, too: status $status"
 for setting in simulated kernels GPU; do
     for n in 1 2 3; do
