@@ -5,14 +5,13 @@
 #include <stdlib.h>
 
 #include "examples/device.h"
-#include "tests/tap.h"
+#include "tests/aware/tap_ranks.h"
 
 #define N 10000
 
-static int rank, size, to, from;
+static int to, from;
 static double *out, *in; /* of the GPU: N each */
 static double host[N];
-static int wrong;
 
 /* out has what tells rank and place; in has -1 everywhere. */
 static void fill(void)
@@ -35,16 +34,6 @@ static void want(int i, double value)
 {
     if (host[i] != value && wrong++ == 0)
         tap_diag("rank %d: element %d is %g, not %g", rank, i, host[i], value);
-}
-
-static void result(const char *what)
-{
-    int all;
-
-    MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
-        tap_ok(all == 0, "%s", what);
-    wrong = 0;
 }
 
 static MPI_Datatype committed(MPI_Datatype type)

@@ -77,15 +77,18 @@ tests_aware_files_SOURCES = tests/aware/files.c examples/device.h tests/tap.h
 tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
-tests_aware_layouts_SOURCES = tests/aware/layouts.c examples/device.h tests/tap.h
+tests_aware_layouts_SOURCES = tests/aware/layouts.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_packing_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_packing_LDFLAGS = -no-install
 tests_aware_packing_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
-tests_aware_packing_SOURCES = tests/aware/packing.c examples/device.h tests/tap.h
+tests_aware_packing_SOURCES = tests/aware/packing.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_partitioned_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_partitioned_LDFLAGS = -no-install
 tests_aware_partitioned_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
-tests_aware_partitioned_SOURCES = tests/aware/partitioned.c examples/device.h tests/tap.h
+tests_aware_partitioned_SOURCES = tests/aware/partitioned.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

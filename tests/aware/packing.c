@@ -4,17 +4,15 @@
 #include <stdlib.h>
 
 #include "examples/device.h"
-#include "tests/tap.h"
+#include "tests/aware/tap_ranks.h"
 
 #define N 1000    /* doubles of a buffer of elements */
 #define ROOM 9000 /* bytes of a packed buffer */
 
-static int rank, size;
 static double *elements, *others; /* of the GPU: N each */
 static char *packed;              /* of the GPU: ROOM */
 static double host_elements[N], host_others[N];
 static char host_packed[ROOM];
-static int wrong;
 
 /* The same on both sides. */
 static void fill(void)
@@ -47,16 +45,6 @@ static void compare(void)
     expect(memcmp(doubles, host_others, sizeof doubles) == 0, "the second elements");
     device_read(bytes, packed, sizeof bytes);
     expect(memcmp(bytes, host_packed, sizeof bytes) == 0, "the packed bytes");
-}
-
-static void result(const char *what)
-{
-    int all;
-
-    MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
-        tap_ok(all == 0, "%s", what);
-    wrong = 0;
 }
 
 static int class_of(int error)
