@@ -11,7 +11,8 @@
 
 /* Bytes from which agreeing, and going directly, takes less time than through host memory. */
 #define LEAST_BLOCK 16384 /* from one rank to one other */
-#define LEAST_WHOLE 32768
+#define LEAST_WHOLE 8192  /* of a broadcast or a reduction */
+#define LEAST_OF_ALL 32768 /* that a rank sends and receives */
 /* Bytes of reductions after which NCCL is started, which takes some tenths of a second and some hundred
  * MiB of the GPU. */
 #define REDUCED_BEFORE_NCCL ((uint64_t)16 << 20)
@@ -120,7 +121,7 @@ static struct coll_comm *large(const struct coll *coll, MPI_Count nbytes, MPI_Co
  * directly, but not who has nothing. */
 static bool is_worth(MPI_Count nbytes)
 {
-    return nbytes == 0 || nbytes >= LEAST_WHOLE;
+    return nbytes == 0 || nbytes >= LEAST_OF_ALL;
 }
 
 /* ---- data that is moved */

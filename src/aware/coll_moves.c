@@ -1,6 +1,8 @@
 #include "aware/coll_moves.h"
 
+#include "aware/direct_memory.h"
 #include "aware/next.h"
+#include "aware/typed.h"
 
 #define TAG 0
 /* Of a broadcast: from here on the root sends each rank its part, and the ranks send these to each other;
@@ -27,7 +29,44 @@ static int first_error(const struct coll_comm *comm, int n, int result)
     return result;
 }
 
-int coll_exchange(struct coll_comm *comm, int nsends, int nreceives)
+/* The move between this rank and itself. -1: there is none. */
+static int own_move(const struct coll_comm *comm, const struct coll_move *moves, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (moves[i].peer == comm->rank)
+            return i;
+    return -1;
+}
+
+static size_t bytes_at(const struct coll_move *move, char **start)
+{
+    const struct typed typed = {move->at, move->count, move->type, false};
+
+    return typed_is_contiguous(&typed, start) ? (size_t)typed_bytes(&typed) : 0;
+}
+
+/* What a rank has for itself needs no message. The copy goes on beside those from the others. Both moves
+ * are none of nsends and nreceives any more, then. */
+static bool start_own_copy(struct coll_comm *comm, int *nsends, int *nreceives,
+                           struct direct_copy *copy)
+{
+    const int send = own_move(comm, comm->sends, *nsends);
+    const int receive = own_move(comm, comm->receives, *nreceives);
+    char *from, *to;
+    size_t nbytes;
+
+    if (send < 0 || receive < 0)
+        return false;
+    nbytes = bytes_at(&comm->sends[send], &from);
+    if (nbytes == 0 || nbytes != bytes_at(&comm->receives[receive], &to) ||
+        !direct_copy_start_own(copy, from, to, nbytes))
+        return false;
+    comm->sends[send] = comm->sends[--*nsends];
+    comm->receives[receive] = comm->receives[--*nreceives];
+    return true;
+}
+
+static int exchange(struct coll_comm *comm, int nsends, int nreceives)
 {
     int n = 0, result = coll_own_comm(comm) ? MPI_SUCCESS : MPI_ERR_OTHER, waited;
 
@@ -49,6 +88,17 @@ int coll_exchange(struct coll_comm *comm, int nsends, int nreceives)
         return result; /* what was started has no end: others may have failed, too */
     waited = PMPI_Waitall(n, comm->requests, comm->statuses);
     return first_error(comm, n, waited);
+}
+
+int coll_exchange(struct coll_comm *comm, int nsends, int nreceives)
+{
+    struct direct_copy copy;
+    const bool copies = start_own_copy(comm, &nsends, &nreceives, &copy);
+    const int result = exchange(comm, nsends, nreceives);
+
+    if (copies && direct_copy_wait(&copy) < 0 && result == MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    return result;
 }
 
 /* ---- broadcast */

@@ -8,7 +8,8 @@
 #include "aware/coll_comm.h"
 
 /* The first nsends of comm->sends and nreceives of comm->receives, with at most one message from each
- * rank to each other one; those of no bytes are left out on both sides. */
+ * rank to each other one; those of no bytes are left out on both sides. What a rank has for itself
+ * is copied. */
 int coll_exchange(struct coll_comm *comm, int nsends, int nreceives);
 int coll_broadcast(struct coll_comm *comm, char *at, size_t nbytes, int root);
 

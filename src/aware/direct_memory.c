@@ -294,6 +294,22 @@ bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
     return started;
 }
 
+bool direct_copy_start_own(struct direct_copy *copy, const void *from, void *to, size_t nbytes)
+{
+    struct entered entered;
+    bool started;
+
+    if (direct_settle(from) < 0 || !enter(to, &entered))
+        return false;
+    copy->context = entered.context;
+    copy->mapping = NULL;
+    copy->stream = copy_stream(entered.context);
+    started = gpu_copy_async((gpu_address)(uintptr_t)to, (gpu_address)(uintptr_t)from, nbytes,
+                             copy->stream) == GPU_OK;
+    buffer_leave(&entered);
+    return started;
+}
+
 int direct_copy_wait(struct direct_copy *copy)
 {
     struct entered entered = {.context = copy->context};

@@ -23,6 +23,8 @@ struct direct_copy {
  * memory (after earlier work of the legacy stream). false: the peer's memory cannot be mapped. */
 bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
                        const struct direct_slot *slot, void *to, bool to_gpu, size_t nbytes);
+/* The same between GPU memory of this process, after earlier work of both legacy streams. */
+bool direct_copy_start_own(struct direct_copy *copy, const void *from, void *to, size_t nbytes);
 /* Until it is done. -1: it failed. */
 int direct_copy_wait(struct direct_copy *copy);
 
