@@ -299,11 +299,11 @@ bool direct_copy_start_own(struct direct_copy *copy, const void *from, void *to,
     struct entered entered;
     bool started;
 
-    if (direct_settle(from) < 0 || !enter(to, &entered))
+    if (direct_settle(from) < 0 || direct_settle(to) < 0 || !enter(to, &entered))
         return false;
     copy->context = entered.context;
     copy->mapping = NULL;
-    copy->stream = copy_stream(entered.context);
+    copy->stream = copy_stream_unordered(entered.context); /* the other would make is_busy true */
     started = gpu_copy_async((gpu_address)(uintptr_t)to, (gpu_address)(uintptr_t)from, nbytes,
                              copy->stream) == GPU_OK;
     buffer_leave(&entered);
