@@ -8,35 +8,17 @@
 
 #include "aware/direct_receive.h"
 #include "aware/next.h"
+#include "aware/staged_request.h"
 #include "core/base/list.h"
 
 #define TABLE 256 /* lists; a power of 2 */
 
-struct staged_request {
-    struct staged_request *next;
-    struct staged_request *before, *after; /* of those that may get direct messages */
-    struct staged_request *next_partitioned;
-    MPI_Request request;
-    MPI_Comm comm;
-    struct staged buffers[2];
-    int n;
-    bool persistent;
-    bool active;       /* started and not complete */
-    bool written;      /* its buffers are, although it is still there */
-    bool pulling;      /* a thread is in requests_pull with it */
-    bool ordinary;     /* complete, and no direct message */
-    MPI_Count direct;  /* bytes of the direct message that was written; -1: none was */
-    int error;         /* of writing it */
-    MPI_Status status; /* of one that was freed, when it is complete */
-};
-
 static QUEUE_OF(struct staged_request) table[TABLE];
-static QUEUE_OF(struct staged_request) freed;             /* by the application, while active */
-static struct staged_request *expecting, *last_expecting; /* direct messages; in the table */
+static QUEUE_OF(struct staged_request) freed; /* by the application, while active */
 /* Whose partitions become ready while another thread waits for them, and has taken them. */
 static QUEUE_OF(struct staged_request) partitioned;
-static atomic_int nrequests, nfreed, nexpecting;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int nrequests, nfreed;
+pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned list_of(MPI_Request request)
 {
@@ -54,28 +36,6 @@ static struct staged_request *find(MPI_Request handle)
     return request;
 }
 
-/* The last buffer is what a message is received in. */
-static struct staged *buffer_of_message(struct staged_request *request)
-{
-    return &request->buffers[request->n - 1];
-}
-
-static void link_expecting(struct staged_request *request)
-{
-    request->after = NULL;
-    request->before = last_expecting;
-    *(last_expecting ? &last_expecting->after : &expecting) = request;
-    last_expecting = request;
-    atomic_fetch_add_explicit(&nexpecting, 1, memory_order_relaxed);
-}
-
-static void unlink_expecting(struct staged_request *request)
-{
-    *(request->before ? &request->before->after : &expecting) = request->after;
-    *(request->after ? &request->after->before : &last_expecting) = request->before;
-    atomic_fetch_sub_explicit(&nexpecting, 1, memory_order_relaxed);
-}
-
 static bool is_empty(void)
 {
     return atomic_load_explicit(&nrequests, memory_order_relaxed) == 0 || is_behind;
@@ -87,9 +47,9 @@ static struct staged_request *find_settled(MPI_Request handle)
     struct staged_request *request;
 
     while ((request = find(handle)) && request->pulling) {
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&requests_lock);
         sched_yield();
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&requests_lock);
     }
     return request;
 }
@@ -100,9 +60,9 @@ bool requests_has(MPI_Request handle)
 
     if (is_empty())
         return false;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&requests_lock);
     has = find(handle);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&requests_lock);
     return has;
 }
 
@@ -112,13 +72,13 @@ const struct staged *requests_partitions(MPI_Request handle, MPI_Comm *comm)
 
     if (is_empty())
         return NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&requests_lock);
     request = partitioned.first;
     while (request && (request->request != handle || !request->active))
         request = request->next_partitioned;
     if (request)
         *comm = request->comm;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&requests_lock);
     return request ? &request->buffers[0] : NULL;
 }
 
@@ -133,24 +93,24 @@ struct staged_request *requests_take(MPI_Request handle)
 
     if (is_empty())
         return NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&requests_lock);
     request = find_settled(handle);
     if (request) {
         QUEUE_REMOVE(&table[list_of(handle)], request, next);
         if (buffer_of_message(request)->direct)
-            unlink_expecting(request);
+            request_expects_no_more(request);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&requests_lock);
     return request;
 }
 
 void requests_put_back(struct staged_request *request)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&requests_lock);
     QUEUE_PUSH_FRONT(&table[list_of(request->request)], request, next);
     if (buffer_of_message(request)->direct)
-        link_expecting(request);
-    pthread_mutex_unlock(&lock);
+        request_expects(request);
+    pthread_mutex_unlock(&requests_lock);
 }
 
 static bool is_partitioned(const struct staged_request *request)
@@ -161,9 +121,9 @@ static bool is_partitioned(const struct staged_request *request)
 static void end(struct staged_request *request)
 {
     if (is_partitioned(request)) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&requests_lock);
         QUEUE_REMOVE(&partitioned, request, next_partitioned);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&requests_lock);
     }
     for (int i = 0; i < request->n; i++)
         staged_end(&request->buffers[i]);
@@ -186,10 +146,10 @@ void requests_started(struct staged_request *request, MPI_Request handle, bool s
     if (!request)
         return;
     if (started) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&requests_lock);
         request->request = handle;
         request->active = true;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&requests_lock);
         request->written = request->ordinary = false;
         request->direct = -1;
         for (int i = 0; i < request->n; i++)
@@ -284,9 +244,9 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
     }
     atomic_fetch_add(&nrequests, 1);
     if (is_partitioned(request)) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&requests_lock);
         QUEUE_PUSH(&partitioned, request, next_partitioned);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&requests_lock);
     }
     if (!persistent && is_complete_at_once(request, &result))
         end(request);
@@ -323,10 +283,10 @@ bool requests_free(struct staged_request *request)
         end(request);
         return false;
     }
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&requests_lock);
     QUEUE_PUSH(&freed, request, next);
     atomic_fetch_add(&nfreed, 1);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&requests_lock);
     return true;
 }
 
@@ -350,7 +310,7 @@ void requests_sweep(bool wait)
 
     if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&requests_lock);
     for (link = &freed.first; (request = *link);) {
         if (!is_over(&request->request, wait, &request->status)) {
             link = &request->next;
@@ -360,94 +320,11 @@ void requests_sweep(bool wait)
         atomic_fetch_sub(&nfreed, 1);
         QUEUE_PUSH(&over, request, next);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&requests_lock);
     /* Without the lock: libgpubind, which may copy, calls functions of MPI. */
     while ((request = over.first)) {
         over.first = request->next;
         write(request, &request->status);
         end(request);
     }
-}
-
-bool requests_are_pullable(void)
-{
-    return atomic_load_explicit(&nexpecting, memory_order_relaxed) > 0 && !is_behind;
-}
-
-static bool is_complete(struct staged_request *request, MPI_Status *status)
-{
-    int complete = 0;
-
-    is_behind = true;
-    PMPI_Request_get_status(request->request, &complete, status);
-    is_behind = false;
-    return complete;
-}
-
-#define MISSES 4 /* requests that are asked for in vain: MPI makes progress each time */
-#define BATCH 16
-
-/* The first one with a direct message, that is not to wait for the legacy stream; idle: nothing is. The
- * lock is held. */
-static struct staged_request *find_pullable(bool idle)
-{
-    int misses = 0;
-
-    for (struct staged_request *request = expecting; request && misses < MISSES;
-         request = request->after) {
-        MPI_Status status = {0};
-
-        if (!request->active || request->written || request->ordinary || request->pulling)
-            continue;
-        if (!is_complete(request, &status))
-            misses++;
-        else if (!direct_has_come(buffer_of_message(request)))
-            request->ordinary = true;
-        else if (idle || direct_is_ready(buffer_of_message(request)))
-            return request;
-    }
-    return NULL;
-}
-
-/* It leaves the list when this thread is done with it, at the earliest. */
-static struct staged_request *claim_pullable(bool idle)
-{
-    struct staged_request *request;
-
-    pthread_mutex_lock(&lock);
-    request = find_pullable(idle);
-    if (request)
-        request->pulling = true;
-    pthread_mutex_unlock(&lock);
-    return request;
-}
-
-static void unclaim(struct staged_request *request, bool written)
-{
-    pthread_mutex_lock(&lock);
-    request->written = written;
-    request->ordinary = !written;
-    request->pulling = false;
-    pthread_mutex_unlock(&lock);
-}
-
-bool requests_pull(void)
-{
-    struct staged_request *requests[BATCH];
-    struct direct_message messages[BATCH];
-    int n = 0;
-
-    if (!requests_are_pullable())
-        return false;
-    while (n < BATCH && (requests[n] = claim_pullable(n > 0)))
-        if (direct_message_start(&messages[n], buffer_of_message(requests[n])))
-            n++;
-        else
-            unclaim(requests[n], false);
-    for (int i = 0; i < n; i++) {
-        requests[i]->error = direct_message_end(&messages[i]);
-        requests[i]->direct = messages[i].nbytes;
-        unclaim(requests[i], true);
-    }
-    return n > 0;
 }

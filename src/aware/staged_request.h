@@ -1,0 +1,43 @@
+/* One entry of the table of requests (requests.c), and the list of those that may get direct messages
+ * (requests_pull.c). For these two alone. */
+#ifndef GPUBIND_AWARE_STAGED_REQUEST_H
+#define GPUBIND_AWARE_STAGED_REQUEST_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "aware/requests.h"
+
+struct staged_request {
+    struct staged_request *next;
+    struct staged_request *before, *after; /* of those that may get direct messages */
+    struct staged_request *next_partitioned;
+    MPI_Request request;
+    MPI_Comm comm;
+    struct staged buffers[2];
+    int n;
+    bool persistent;
+    bool active;       /* started and not complete */
+    bool written;      /* its buffers are, although it is still there */
+    bool pulling;      /* a thread is in requests_pull with it */
+    bool ordinary;     /* complete, and no direct message */
+    MPI_Count direct;  /* bytes of the direct message that was written; -1: none was */
+    int error;         /* of writing it */
+    MPI_Status status; /* of one that was freed, when it is complete */
+};
+
+/* Of the table, the lists, and of each request active, written, ordinary and pulling. */
+extern pthread_mutex_t requests_lock;
+
+/* The last buffer is what a message is received in. */
+static inline struct staged *buffer_of_message(struct staged_request *request)
+{
+    return &request->buffers[request->n - 1];
+}
+
+/* From when it is in the table until it is taken. The lock is held. */
+void request_expects(struct staged_request *request);
+void request_expects_no_more(struct staged_request *request);
+
+#endif
