@@ -1,5 +1,7 @@
 #include "aware/coll_moves.h"
 
+#include <stdio.h>
+
 #include "aware/direct_memory.h"
 #include "aware/next.h"
 #include "aware/typed.h"
@@ -96,9 +98,10 @@ int coll_exchange(struct coll_comm *comm, int nsends, int nreceives)
     const bool copies = start_own_copy(comm, &nsends, &nreceives, &copy);
     const int result = exchange(comm, nsends, nreceives);
 
-    if (copies && direct_copy_wait(&copy) < 0 && result == MPI_SUCCESS)
-        return MPI_ERR_OTHER;
-    return result;
+    if (!copies || direct_copy_wait(&copy) == 0)
+        return result;
+    fprintf(stderr, "gpubind: a collective call's copy within GPU memory has failed\n");
+    return MPI_ERR_OTHER;
 }
 
 /* ---- broadcast */
