@@ -10,7 +10,7 @@
 #include "aware/typed.h"
 
 /* Bytes from which agreeing, and going directly, takes less time than through host memory. */
-#define LEAST_BLOCK 16384  /* from one rank to one other */
+#define LEAST_BLOCK 32768  /* from one rank to one other */
 #define LEAST_WHOLE 8192   /* of a broadcast or a reduction */
 #define LEAST_OF_ALL 32768 /* that a rank sends and receives */
 /* Bytes of reductions after which NCCL is started, which takes some tenths of a second and some hundred
