@@ -7,6 +7,7 @@
 
 #include "aware/calls.h"
 #include "aware/coll_nccl.h"
+#include "aware/coll_ways.h"
 #include "aware/direct_segment.h"
 #include "aware/outgoing.h"
 
@@ -50,8 +51,6 @@ static struct direct_peer *see(int world)
 
     if (atomic_load(sight) != DIRECT_UNSEEN)
         peer = look_for(world);
-    if (peer && peer->segment->collectives != direct_own()->collectives)
-        peer = NULL;
     pthread_mutex_lock(&lock); /* another thread may have decided */
     if (atomic_load(sight) == DIRECT_UNDECIDED)
         atomic_store(sight, peer ? DIRECT_SEEN : DIRECT_UNSEEN);
@@ -132,20 +131,23 @@ static void give_post(int post)
 }
 
 /* Tells the others where this process will say yes or no. Numbers of calls go on where those of the post's
- * last communicator have ended: somebody may not have read these yet. */
+ * last communicator have ended: somebody may not have read these yet. false: some rank has no post, or goes by
+ * other ways, or by none. */
 static bool exchange_posts(struct coll_comm *comm)
 {
     const int post = take_post();
-    const uint64_t mine[2] = {(uint64_t)post,
-                              post < DIRECT_POSTS ? direct_own()->posts[post].said : 0};
-    uint64_t *all = allocate(comm->comm, 2 * (size_t)comm->size, sizeof *all);
-    bool agrees = CALL_MPI(PMPI_Allgather(mine, 2, MPI_UINT64_T, all, 2, MPI_UINT64_T,
-                                          comm->comm)) == MPI_SUCCESS;
+    const uint64_t ways = coll_ways_word();
+    const uint64_t mine[3] = {(uint64_t)post,
+                              post < DIRECT_POSTS ? direct_own()->posts[post].said : 0, ways};
+    uint64_t *all = allocate(comm->comm, 3 * (size_t)comm->size, sizeof *all);
+    bool agrees = CALL_MPI(PMPI_Allgather(mine, 3, MPI_UINT64_T, all, 3, MPI_UINT64_T,
+                                          comm->comm)) == MPI_SUCCESS &&
+                  ways != 0;
 
     for (int i = 0; agrees && i < comm->size; i++) {
-        agrees = all[2 * i] < DIRECT_POSTS;
-        comm->members[i].post = &comm->members[i].peer->segment->posts[agrees ? all[2 * i] : 0];
-        comm->members[i].before = all[2 * i + 1];
+        agrees = all[3 * i] < DIRECT_POSTS && all[3 * i + 2] == ways;
+        comm->members[i].post = &comm->members[i].peer->segment->posts[agrees ? all[3 * i] : 0];
+        comm->members[i].before = all[3 * i + 1];
     }
     free(all);
     comm->post = post;
@@ -178,7 +180,8 @@ static struct coll_comm *make(MPI_Comm of)
     comm->receives = allocate(of, n, sizeof *comm->receives);
     comm->requests = allocate(of, 2 * n, sizeof(MPI_Request));
     comm->statuses = allocate(of, 2 * n, sizeof(MPI_Status));
-    comm->agrees = all_see_all(comm) && exchange_posts(comm);
+    comm->near = all_see_all(comm);
+    comm->agrees = comm->near && exchange_posts(comm);
     return comm;
 }
 
@@ -199,13 +202,14 @@ static bool may_agree(MPI_Comm comm)
            PMPI_Comm_size(comm, &size) == MPI_SUCCESS && size > 1;
 }
 
-struct coll_comm *coll_comm(MPI_Comm of)
+/* NULL: the communicator has no other ranks, or others than its own. */
+static struct coll_comm *find(MPI_Comm of)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct coll_comm *comm = NULL;
     int found = 0;
 
-    if (!direct_own() || !direct_own()->collectives || of == MPI_COMM_NULL)
+    if (!direct_own() || of == MPI_COMM_NULL)
         return NULL;
     pthread_once(&once, make_keyval);
     if (keyval == MPI_KEYVAL_INVALID ||
@@ -217,7 +221,25 @@ struct coll_comm *coll_comm(MPI_Comm of)
         comm = make(of);
         PMPI_Comm_set_attr(of, keyval, comm);
     }
-    return comm->agrees ? comm : NULL;
+    return comm;
+}
+
+struct coll_comm *coll_comm(MPI_Comm of)
+{
+    struct coll_comm *comm = find(of);
+
+    return comm && comm->agrees ? comm : NULL;
+}
+
+bool coll_comm_is_near(MPI_Comm of)
+{
+    const struct coll_comm *comm = find(of);
+    int size = 0;
+
+    if (comm)
+        return comm->near;
+    return direct_own() && PMPI_Comm_size(of, &size) == MPI_SUCCESS && size == 1 &&
+           direct_world_rank(of, 0) != MPI_UNDEFINED;
 }
 
 bool coll_own_comm(struct coll_comm *comm)

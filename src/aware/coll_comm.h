@@ -25,6 +25,7 @@ struct coll_move {
 struct coll_nccl;
 
 struct coll_comm {
+    bool near;   /* each rank has found the segments of all others */
     bool agrees; /* else its collectives are staged, and nothing below is used */
     MPI_Comm comm;
     MPI_Comm own; /* of the same ranks, for this library's messages; MPI_COMM_NULL: not made yet */
@@ -47,6 +48,9 @@ void coll_start(void);
 /* Of an intracommunicator of several ranks, in a call that all of them are in; NULL: its collectives are
  * staged. */
 struct coll_comm *coll_comm(MPI_Comm comm);
+/* Each rank of the communicator has found the segments of all others, or it is the only one: in a call that
+ * all of them are in, where all get the same answer. */
+bool coll_comm_is_near(MPI_Comm comm);
 /* The next call that all ranks agree upon: true: all have said yes. */
 bool coll_agree(struct coll_comm *comm, bool yes);
 /* All ranks have said yes: comm->own, whose errors return. false: MPI has made none. */

@@ -138,7 +138,7 @@ bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Coun
                        MPI_Datatype type)
 {
     const MPI_Count nbytes = bytes_of(count, type);
-    struct coll_comm *comm = coll_ways().messages ? large(coll, nbytes, LEAST_WHOLE) : NULL;
+    struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
     const struct typed typed = {buf, count, type, false};
     char *start = buf;
 
@@ -152,8 +152,6 @@ bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Coun
 /* NULL: as above. blocks: some that are as large as those of the other ranks, unless they vary. */
 static struct coll_comm *moved(const struct coll *coll, const struct coll_blocks *blocks)
 {
-    if (!coll_ways().messages)
-        return NULL;
     return blocks->varies ? large(coll, 0, 0)
                           : large(coll, bytes_of(blocks->n, blocks->type), LEAST_BLOCK);
 }
@@ -285,10 +283,10 @@ static bool is_started(struct coll_comm *comm, MPI_Count nbytes, const void *gpu
 static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_Count nsend,
                    MPI_Count nrecv, struct nccl_reduction r)
 {
-    struct coll_comm *comm = coll_ways().nccl ? large(coll, nbytes, LEAST_WHOLE) : NULL;
+    struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
     bool gets, yes;
 
-    if (!comm || comm->nccl_failed)
+    if (!comm || !coll_ways().nccl || comm->nccl_failed)
         return false;
     gets = gets_all(coll, comm);
     if (r.send == MPI_IN_PLACE)

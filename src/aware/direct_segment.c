@@ -14,7 +14,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "aware/coll_ways.h"
 #include "aware/next.h"
 #include "aware/start.h"
 #include "core/base/hash.h"
@@ -136,7 +135,6 @@ static void make_own(void)
     segment->job = job_id();
     segment->pid = getpid();
     segment->rank = rank;
-    segment->collectives = coll_ways_word();
     peers[rank].segment = segment;
     if (listen_as(segment->job, rank))
         own = segment;

@@ -79,8 +79,6 @@ struct direct_segment {
     _Atomic uint64_t nstale;
     _Atomic uint64_t stale[DIRECT_STALE];
     struct direct_slot slots[DIRECT_SLOTS];
-    uint32_t
-        collectives; /* what it goes by (coll_ways.h); 0: it takes part in none that goes directly */
     struct direct_post posts[DIRECT_POSTS];
     _Atomic uint8_t sights[DIRECT_RANKS]; /* of each rank of MPI_COMM_WORLD: enum direct_sight */
 };
