@@ -234,11 +234,12 @@ struct coll_comm *coll_comm(MPI_Comm of)
 bool coll_comm_is_near(MPI_Comm of)
 {
     const struct coll_comm *comm = find(of);
-    int size = 0;
+    int size = 0, inter = 1;
 
     if (comm)
         return comm->near;
-    return direct_own() && PMPI_Comm_size(of, &size) == MPI_SUCCESS && size == 1 &&
+    return direct_own() && PMPI_Comm_test_inter(of, &inter) == MPI_SUCCESS && !inter &&
+           PMPI_Comm_size(of, &size) == MPI_SUCCESS && size == 1 &&
            direct_world_rank(of, 0) != MPI_UNDEFINED;
 }
 

@@ -32,4 +32,7 @@ void counts_print(void)
         fprintf(stderr,
                 "gpubind: rank %d: %lu collective calls went as direct messages, %lu by NCCL\n",
                 rank, counts[COUNT_MOVED], counts[COUNT_REDUCED]);
+    if (counts[COUNT_ONE_SIDED] > 0)
+        fprintf(stderr, "gpubind: rank %d: %lu one-sided calls to GPU memory\n", rank,
+                counts[COUNT_ONE_SIDED]);
 }

@@ -3,11 +3,12 @@
 #define GPUBIND_AWARE_COUNTS_H
 
 enum count {
-    COUNT_DIRECT,   /* the receiver was told where they lie */
-    COUNT_BUFFERED, /* of these: copied to host memory nevertheless */
-    COUNT_STAGED,   /* MPI carried them */
-    COUNT_MOVED,    /* collective calls that went as direct messages */
-    COUNT_REDUCED,  /* and those that NCCL did */
+    COUNT_DIRECT,    /* the receiver was told where they lie */
+    COUNT_BUFFERED,  /* of these: copied to host memory nevertheless */
+    COUNT_STAGED,    /* MPI carried them */
+    COUNT_MOVED,     /* collective calls that went as direct messages */
+    COUNT_REDUCED,   /* and those that NCCL did */
+    COUNT_ONE_SIDED, /* calls to GPU memory of a window */
     COUNTS
 };
 

@@ -234,21 +234,37 @@ int direct_settle(const void *gpu)
     return is_busy(gpu) ? buffer_to_host(&byte, gpu, 1) : 0;
 }
 
-int direct_to_host(void *host, const void *gpu, size_t nbytes)
+/* In a stream of the context that was entered. */
+static int copy_in(gpu_stream stream, void *to, const void *from, size_t nbytes)
+{
+    int status = gpu_copy_async((gpu_address)(uintptr_t)to, (gpu_address)(uintptr_t)from, nbytes,
+                                stream);
+
+    if (status == GPU_OK)
+        status = gpu_stream_synchronize(stream);
+    return status == GPU_OK ? 0 : -1;
+}
+
+static int copy_of(const void *gpu, void *to, const void *from, size_t nbytes)
 {
     struct entered entered;
-    gpu_stream stream;
     int status;
 
     if (!enter(gpu, &entered))
         return -1;
-    stream = copy_stream_unordered(entered.context);
-    status = gpu_copy_async((gpu_address)(uintptr_t)host, (gpu_address)(uintptr_t)gpu, nbytes,
-                            stream);
-    if (status == GPU_OK)
-        status = gpu_stream_synchronize(stream);
+    status = copy_in(copy_stream_unordered(entered.context), to, from, nbytes);
     buffer_leave(&entered);
-    return status == GPU_OK ? 0 : -1;
+    return status;
+}
+
+int direct_to_host(void *host, const void *gpu, size_t nbytes)
+{
+    return copy_of(gpu, host, gpu, nbytes);
+}
+
+int direct_from_host(void *gpu, const void *host, size_t nbytes)
+{
+    return copy_of(gpu, gpu, host, nbytes);
 }
 
 static void let_go(struct direct_mapping *mapping)
@@ -259,19 +275,20 @@ static void let_go(struct direct_mapping *mapping)
     pthread_mutex_unlock(&mappings_lock);
 }
 
-/* Where the message lies here. 0: it cannot be mapped. */
-static gpu_address find_source(struct direct_copy *copy, struct direct_peer *peer,
-                               const struct direct_slot *slot)
+/* Where an address of the peer's lies here, in a context that was entered. 0: it cannot be mapped. */
+static gpu_address find(struct direct_mapping **mapping, gpu_context context,
+                        struct direct_peer *peer, const struct direct_export *memory,
+                        uint64_t address)
 {
-    copy->mapping = NULL;
+    *mapping = NULL;
     if (peer->segment == direct_own())
-        return slot->address;
+        return address;
     pthread_mutex_lock(&mappings_lock);
-    copy->mapping = open_mapping(peer, &slot->memory, copy->context);
-    if (copy->mapping)
-        copy->mapping->users++;
+    *mapping = open_mapping(peer, memory, context);
+    if (*mapping)
+        (*mapping)->users++;
     pthread_mutex_unlock(&mappings_lock);
-    return copy->mapping ? copy->mapping->at + (slot->address - slot->memory.start) : 0;
+    return *mapping ? (*mapping)->at + (address - memory->start) : 0;
 }
 
 bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
@@ -285,7 +302,7 @@ bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
         return false;
     copy->context = entered.context;
     copy->stream = to_gpu ? copy_stream(entered.context) : copy_stream_unordered(entered.context);
-    source = find_source(copy, peer, slot);
+    source = find(&copy->mapping, entered.context, peer, &slot->memory, slot->address);
     started = source &&
               gpu_copy_async((gpu_address)(uintptr_t)to, source, nbytes, copy->stream) == GPU_OK;
     buffer_leave(&entered);
@@ -322,4 +339,41 @@ int direct_copy_wait(struct direct_copy *copy)
     }
     let_go(copy->mapping);
     return status == GPU_OK ? 0 : -1;
+}
+
+/* ---- memory of peers that is accessed where it lies */
+
+void *direct_map(struct direct_map *map, struct direct_peer *peer,
+                 const struct direct_export *memory, uint64_t address, const void *beside)
+{
+    const bool own = peer->segment == direct_own();
+    struct entered entered;
+    gpu_address at = 0;
+
+    map->mapping = NULL;
+    if (!enter(own ? (const void *)(uintptr_t)address : beside, &entered))
+        return NULL;
+    map->context = entered.context;
+    if (own || memory->id)
+        at = find(&map->mapping, entered.context, peer, memory, address);
+    buffer_leave(&entered);
+    return (void *)(uintptr_t)at; /* NOLINT(performance-no-int-to-ptr): one address space */
+}
+
+void direct_unmap(const struct direct_map *map)
+{
+    let_go(map->mapping);
+}
+
+int direct_map_copy(const struct direct_map *map, void *to, const void *from, size_t nbytes)
+{
+    struct entered entered = {.context = map->context};
+    int status;
+
+    if (gpu_context_push(map->context) != GPU_OK)
+        return -1;
+    entered.capture = gpu_suspend_capture();
+    status = copy_in(copy_stream(map->context), to, from, nbytes);
+    buffer_leave(&entered);
+    return status;
 }

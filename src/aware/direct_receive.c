@@ -1,13 +1,10 @@
 #include "aware/direct_receive.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "aware/direct_memory.h"
@@ -117,8 +114,7 @@ static bool want(const struct direct_message *message)
 
     atomic_store(&slot->slow, 1);
     atomic_store(&slot->state, DIRECT_WANTED);
-    atomic_fetch_add(&segment->wanted, 1);
-    syscall(SYS_futex, &segment->wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    direct_wake(segment);
     for (;;) {
         buffered = DIRECT_BUFFERED;
         if (atomic_compare_exchange_strong(&slot->state, &buffered, DIRECT_TAKEN))

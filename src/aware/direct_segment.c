@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -339,9 +342,20 @@ bool direct_peer_receives(const struct direct_peer *peer)
     return !peer->slow && atomic_load_explicit(&peer->segment->receives, memory_order_acquire);
 }
 
+bool direct_process_lives(pid_t pid)
+{
+    return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+void direct_wake(struct direct_segment *segment)
+{
+    atomic_fetch_add(&segment->wanted, 1);
+    syscall(SYS_futex, &segment->wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 bool direct_peer_lives(const struct direct_peer *peer)
 {
-    return kill(peer->segment->pid, 0) == 0 || errno != ESRCH;
+    return direct_process_lives(peer->segment->pid);
 }
 
 void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write)

@@ -23,6 +23,7 @@
 #define DIRECT_SLOTS 64
 #define DIRECT_STALE 64
 #define DIRECT_POSTS 64
+#define DIRECT_ASK_ROOM ((size_t)1 << 20)
 #define DIRECT_RANKS 65536 /* of MPI_COMM_WORLD: those behind take part in no direct collective */
 
 enum direct_state {
@@ -63,6 +64,15 @@ struct direct_post {
     _Atomic uint64_t gave_up; /* the call since which it says nothing */
 };
 
+/* A copy between GPU memory of this process and data, which another process asks for (direct_ask.h). */
+struct direct_ask {
+    _Atomic int32_t holder; /* the process that asks; 0: none */
+    _Atomic uint32_t state;
+    uint64_t address, nbytes; /* at most DIRECT_ASK_ROOM */
+    uint32_t writes;          /* to the GPU memory */
+    char data[DIRECT_ASK_ROOM];
+};
+
 /* Whether a process has found another one: it decides once. */
 enum direct_sight { DIRECT_UNDECIDED, DIRECT_SEEN, DIRECT_UNSEEN };
 
@@ -74,13 +84,14 @@ struct direct_segment {
     _Atomic uint32_t receives;
     _Atomic uint32_t visited; /* somebody may send directly to it */
     _Atomic uint32_t ended;   /* it is in MPI_Finalize: it receives nothing any more */
-    _Atomic uint32_t wanted;  /* a futex: counts slots that were set to DIRECT_WANTED */
+    _Atomic uint32_t wanted;  /* a futex: counts what the thread is to do (outgoing.h) */
     /* Allocations that are no more: a ring, and how many there were. */
     _Atomic uint64_t nstale;
     _Atomic uint64_t stale[DIRECT_STALE];
     struct direct_slot slots[DIRECT_SLOTS];
     struct direct_post posts[DIRECT_POSTS];
     _Atomic uint8_t sights[DIRECT_RANKS]; /* of each rank of MPI_COMM_WORLD: enum direct_sight */
+    struct direct_ask ask;
 };
 
 /* A process of the node. */
@@ -108,6 +119,9 @@ struct direct_peer *direct_peer_at(int rank, uint64_t nonce);
 bool direct_peer_receives(const struct direct_peer *peer);
 /* Its process is alive. Asks the kernel. */
 bool direct_peer_lives(const struct direct_peer *peer);
+bool direct_process_lives(pid_t pid);
+/* Its thread is to look for what it has to do. */
+void direct_wake(struct direct_segment *segment);
 /* What a file of the peer's process has; NULL: it is not there. The caller unmaps it. */
 void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write);
 /* This process receives nothing any more. false: it has no segment. */

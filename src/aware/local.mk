@@ -9,13 +9,14 @@ aware_stand_ins = \
 	src/aware/collectives.c src/aware/collectives_list.h \
 	src/aware/comms.c \
 	src/aware/files.c \
+	src/aware/one_sided.c \
 	src/aware/p2p.c \
 	src/aware/packing.c \
 	src/aware/partitioned.c \
-	src/aware/refused.c \
 	src/aware/spawn.c \
 	src/aware/waits.c \
-	src/aware/waits_lists.c
+	src/aware/waits_lists.c \
+	src/aware/windows.c
 aware_sources = \
 	src/aware/attached.c src/aware/attached.h \
 	src/aware/calls.c src/aware/calls.h \
@@ -27,6 +28,7 @@ aware_sources = \
 	src/aware/coll_ways.c src/aware/coll_ways.h \
 	src/aware/copy_stream.c src/aware/copy_stream.h \
 	src/aware/counts.c src/aware/counts.h \
+	src/aware/direct_ask.c src/aware/direct_ask.h \
 	src/aware/direct_memory.c src/aware/direct_memory.h \
 	src/aware/direct_receive.c src/aware/direct_receive.h \
 	src/aware/direct_segment.c src/aware/direct_segment.h \
@@ -44,6 +46,11 @@ aware_sources = \
 	src/aware/staged.c src/aware/staged.h \
 	src/aware/start.c src/aware/start.h \
 	src/aware/typed.c src/aware/typed.h \
+	src/aware/window.c src/aware/window.h \
+	src/aware/window_later.c src/aware/window_later.h \
+	src/aware/window_move.c src/aware/window_move.h \
+	src/aware/window_place.c src/aware/window_place.h \
+	src/aware/window_sync.c src/aware/window_sync.h \
 	src/mpi/datatype/type_basic.c src/mpi/datatype/type_cache.h \
 	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \

@@ -1,7 +1,6 @@
 #include "aware/outgoing.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "aware/counts.h"
+#include "aware/direct_ask.h"
 #include "aware/direct_memory.h"
 
 double outgoing_now(void)
@@ -85,11 +85,12 @@ void outgoing_buffer(struct outgoing *out, uint32_t seen)
                  seen == DIRECT_WANTED && out->failures > FAILURES ? DIRECT_LOST : seen);
 }
 
-/* Buffers what is wanted. false: some still is. */
+/* Copies what is asked for, and buffers what is wanted. false: some still is. */
 static bool serve_once(struct direct_segment *own)
 {
     bool done = true;
 
+    direct_ask_serve(own);
     for (int i = 0; i < DIRECT_SLOTS; i++) {
         if (atomic_load(&own->slots[i].state) == DIRECT_WANTED)
             outgoing_buffer(&outgoing[i], DIRECT_WANTED);
@@ -119,14 +120,17 @@ static void *serve(void *unused)
 
 void outgoing_serve(void)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     sigset_t all, before;
 
-    if (is_served)
-        return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    is_served = pthread_create(&server, NULL, serve, direct_own()) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_mutex_lock(&lock);
+    if (!is_served) {
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        is_served = pthread_create(&server, NULL, serve, direct_own()) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void outgoing_serve_no_more(void)
@@ -134,8 +138,7 @@ void outgoing_serve_no_more(void)
     struct direct_segment *own = direct_own();
 
     atomic_store(&is_ending, true);
-    atomic_fetch_add(&own->wanted, 1);
-    syscall(SYS_futex, &own->wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    direct_wake(own);
     if (is_served)
         pthread_join(server, NULL);
     is_served = false;

@@ -164,7 +164,6 @@ static void test_errors(void)
     struct buffer buffer;
     MPI_Request request;
     char out[8];
-    MPI_Win win;
 
     job_test("errors of calls with GPU memory");
     need_filled(&buffer, MEMORY_DEVICE, 5000, 4);
@@ -185,10 +184,6 @@ static void test_errors(void)
                MPI_Recv(buffer.at, 4, MPI_BYTE, job.rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE)),
            MPI_ERR_TRUNCATE, "MPI_Recv");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    job_at("a window");
-    if (gpu_count)
-        is_int(class_of(MPI_Win_create(buffer.at, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win)),
-               MPI_ERR_BUFFER, "MPI_Win_create");
     buffer_clear(&buffer);
     use_freed_memory();
     job_result();

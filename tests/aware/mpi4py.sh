@@ -31,6 +31,7 @@ if [ -n "${mpi_library-}" ]; then
 fi
 
 messages='test_p2p_buf test_p2p_buf_matched test_request'
+one_sided='test_rma test_rma_nb'
 files='test_pack test_io' # on one rank: two of them take 70 s for these on two cores, with the library or not
 collectives='test_cco_buf test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf
     test_cco_buf_inter test_cco_vec_inter test_cco_pr_buf test_cco_pr_vec test_cco_pr_ngh_buf'
@@ -41,6 +42,8 @@ limit=200 # for the suite
 suite() {
     modules="$messages $collectives"
     [ "$1" != 1 ] || modules="$modules $files"
+    [ "$2" != gpu ] || modules="$modules test_win test_rma_nb"
+    [ "$2" != windows ] || modules=$one_sided
     [ "$2" != host ] || modules="$messages $of_host"
     # shellcheck disable=SC2086 # lists of words
     run mpi "$1" env "LD_LIBRARY_PATH=$tmp/lib" "GPUBIND_SIM_JOB=$tmp$1" "LD_PRELOAD=$4" \
@@ -62,6 +65,14 @@ $(sed -n 's/^skipped .*: //p' "$tmp/ranks$n.0" | sort | uniq -c)"
                 sort | uniq -c | head -n 40)"
         fi
     done
+}
+
+# on_windows N: one-sided communication with the windows' memory on the GPU, too. (With that of the host,
+# MPI_Compare_and_swap ends Open MPI 4.1.4 with signal 11, whatever the buffers.)
+on_windows() {
+    suite "$1" windows "windows$1" "$aware"
+    is "windows of the GPU, $1 ranks" "$status, $(sed 's/.* run, //' "$tmp/windows$1.0")" \
+        '0, 0 skipped, 0 failed'
 }
 
 # on_host: with arrays of the host the library changes nothing.

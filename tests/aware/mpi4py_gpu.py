@@ -1,6 +1,6 @@
-"""Runs modules of mpi4py's test suite with arrays in GPU memory and with no others, or (host) with those
-of the host: mpi4py_gpu.py gpu|host FOLDER RESULT MODULE..., where FOLDER is the suite's. What came of it is in the file
-RESULT.N of rank N. What the suite leaves out because MPI itself fails with GPU memory is not left out.
+"""Runs modules of mpi4py's test suite with arrays in GPU memory and with no others (windows: the memory
+of windows, too), or (host) with those of the host: mpi4py_gpu.py gpu|windows|host FOLDER RESULT MODULE...,
+where FOLDER is the suite's. What came of it is in the file RESULT.N of rank N. What the suite leaves out because MPI itself fails with GPU memory is not left out.
 The arrays are CuPy's with GPUBIND_TEST_GPU=only, and of the simulated driver otherwise."""
 import os
 import sys
@@ -23,19 +23,67 @@ import numpy  # noqa: E402
 from mpi4py import MPI  # noqa: E402
 
 
-if arrays == "gpu":
+if arrays != "host":
 
     class Array(arrayimpl.GPUArrayCuPy):
         """Takes -1 for arrays of unsigned numbers, which CuPy refuses since numpy 2."""
 
         def __init__(self, arg, typecode, shape=None):
             values = numpy.asarray(arg).astype(typecode)
-            super().__init__(values, typecode, values.shape if shape is None else shape)
+            if numpy.ndim(arg) == 0:
+                super().__init__((complex if typecode in "FDG" else float)(values)
+                                 if typecode in "fdgFDG" else values.item(), typecode, shape)
+            else:
+                super().__init__(values, typecode, values.shape if shape is None else shape)
 
     mpiunittest.is_mpi_gpu = lambda predicate, array: False
     arrayimpl.ArrayBackends[:] = [Array]
 
-suite = unittest.defaultTestLoader.loadTestsFromNames(modules)
+
+
+def works(make):
+    """Without the library, some releases of Open MPI 4.1 make no window on MPI_COMM_SELF."""
+    try:
+        make().Free()
+        return True
+    except MPI.Exception:
+        return False
+
+
+selves = works(lambda: MPI.Win.Create(None, 1, MPI.INFO_NULL, MPI.COMM_SELF))
+if arrays != "host":
+
+    def usable(comm):
+        return comm if selves or comm != MPI.COMM_SELF else MPI.COMM_WORLD
+
+    class Win(MPI.Win):
+        """Windows of GPU memory. The suite tries on MPI_COMM_SELF whether there are windows."""
+
+        memory = []
+
+        @classmethod
+        def Create(cls, memory, disp_unit=1, info=MPI.INFO_NULL, comm=MPI.COMM_SELF):
+            if arrays == "windows" and isinstance(memory, (bytearray, MPI.buffer)):
+                cls.memory.append(sys.modules["cupy"].zeros(len(memory), "B"))
+                memory = cls.memory[-1]
+            return super().Create(memory, disp_unit, info, usable(comm))
+
+        @classmethod
+        def Create_dynamic(cls, info=MPI.INFO_NULL, comm=MPI.COMM_SELF):
+            return super().Create_dynamic(info, usable(comm))
+
+    MPI.Win = Win
+
+
+def tests_of(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from tests_of(test)
+        elif selves or not type(test).__name__.endswith("Self"):
+            yield test
+
+
+suite = unittest.TestSuite(tests_of(unittest.defaultTestLoader.loadTestsFromNames(modules)))
 result = unittest.TextTestRunner(verbosity=int(os.environ.get("VERBOSITY", "0"))).run(suite)
 with open(f"{outcome}.{MPI.COMM_WORLD.rank}", "w", encoding="utf-8") as file:
     for test, why in result.skipped:

@@ -1,0 +1,299 @@
+#include "aware/window.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aware/coll_comm.h"
+#include "aware/direct_memory.h"
+#include "aware/gpu_buffer.h"
+#include "aware/next.h"
+#include "aware/outgoing.h"
+
+int window_refused(MPI_Win win, int result)
+{
+    PMPI_Win_call_errhandler(win, result);
+    return result;
+}
+
+/* ---- of a handle */
+
+static int keyval = MPI_KEYVAL_INVALID;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool are_there;
+
+bool windows_are_there(void)
+{
+    return atomic_load_explicit(&are_there, memory_order_relaxed);
+}
+
+struct window *window_find(MPI_Win win)
+{
+    struct window *window = NULL;
+    int found = 0;
+
+    if (!windows_are_there() || win == MPI_WIN_NULL ||
+        CALL_MPI(PMPI_Win_get_attr(win, keyval, &window, &found)) != MPI_SUCCESS)
+        return NULL;
+    return found ? window : NULL;
+}
+
+/* An MPI error class. */
+static int remember(struct window *window, MPI_Win win)
+{
+    int result = MPI_SUCCESS;
+
+    window->win = win;
+    if (keyval == MPI_KEYVAL_INVALID)
+        result = PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval,
+                                        NULL);
+    if (result == MPI_SUCCESS)
+        result = PMPI_Win_set_attr(win, keyval, window);
+    atomic_store(&are_there, true);
+    return result;
+}
+
+static void prepare(struct window *window)
+{
+    window->fd = -1;
+    pthread_mutex_init(&window->lock, NULL);
+}
+
+struct window *window_of(MPI_Win win)
+{
+    struct window *window;
+
+    pthread_mutex_lock(&lock);
+    window = window_find(win);
+    if (!window) {
+        window = calloc(1, sizeof *window);
+        if (window)
+            prepare(window);
+        if (window && remember(window, win) != MPI_SUCCESS) {
+            window_free(window);
+            window = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return window;
+}
+
+/* ---- memory that the ranks share */
+
+static size_t share_bytes(int size)
+{
+    return sizeof(struct window_share) + (size_t)size * sizeof(uint32_t);
+}
+
+static bool make_share(struct window *window)
+{
+    const size_t nbytes = share_bytes(window->size);
+    void *at = MAP_FAILED;
+
+    window->fd = memfd_create("gpubind-aware-window", MFD_CLOEXEC);
+    if (window->fd >= 0 && posix_fallocate(window->fd, 0, (off_t)nbytes) == 0)
+        at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, window->fd, 0);
+    window->share = at == MAP_FAILED ? NULL : at;
+    return window->share != NULL;
+}
+
+void window_free(struct window *window)
+{
+    if (!window)
+        return;
+    for (int i = 0; window->targets && i < window->size; i++)
+        if (window->targets[i].share && i != window->rank)
+            munmap(window->targets[i].share, share_bytes(window->size));
+    if (window->share)
+        munmap(window->share, share_bytes(window->size));
+    if (window->fd >= 0)
+        close(window->fd);
+    pthread_mutex_destroy(&window->lock);
+    free(window->targets);
+    free(window);
+}
+
+/* ---- regions */
+
+bool window_is_gpu_memory(const void *base)
+{
+    return gpu_is_in_use() && buffer_is_on_gpu(base);
+}
+
+int window_is_far(const void *base)
+{
+    fprintf(
+        stderr,
+        "gpubind: a window: the memory at %p is on a GPU, which it can have where all ranks run on "
+        "one node, with --gpu-aware and without GPUBIND_PATH\n",
+        base);
+    return MPI_ERR_BUFFER;
+}
+
+static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
+{
+    struct window_region *region = window->share->regions, *end = region + WINDOW_REGIONS;
+
+    while (region < end && atomic_load(&region->used))
+        region++;
+    if (region == end)
+        return false;
+    region->start = (uintptr_t)base;
+    region->nbytes = (uint64_t)nbytes;
+    if (!direct_export(base, (size_t)nbytes, &region->memory))
+        region->memory.id = 0;
+    atomic_store(&region->used, 1);
+    return true;
+}
+
+int window_attach(struct window *window, void *base, MPI_Aint nbytes)
+{
+    bool added;
+
+    pthread_mutex_lock(&window->lock);
+    added = add_region(window, base, nbytes);
+    pthread_mutex_unlock(&window->lock);
+    if (added)
+        return MPI_SUCCESS;
+    fprintf(stderr,
+            "gpubind: MPI_Win_attach: a window has at most %d pieces of GPU memory a rank\n",
+            WINDOW_REGIONS);
+    return MPI_ERR_RMA_ATTACH;
+}
+
+bool window_detach(struct window *window, const void *base)
+{
+    struct window_region *found = NULL;
+
+    if (!window->dynamic)
+        return false;
+    pthread_mutex_lock(&window->lock);
+    for (int i = 0; i < WINDOW_REGIONS && !found; i++)
+        if (atomic_load(&window->share->regions[i].used) &&
+            window->share->regions[i].start == (uintptr_t)base)
+            found = &window->share->regions[i];
+    if (found)
+        atomic_store(&found->used, 0);
+    pthread_mutex_unlock(&window->lock);
+    return found != NULL;
+}
+
+/* ---- making one */
+
+/* The others wait for this rank. */
+static void *allocate(MPI_Comm comm, size_t n, size_t size)
+{
+    void *memory = calloc(n, size);
+
+    if (!memory) {
+        fprintf(stderr, "gpubind: out of memory for a window\n");
+        PMPI_Abort(comm, MPI_ERR_NO_MEM);
+    }
+    return memory;
+}
+
+/* What a rank tells the others. */
+struct card {
+    uint64_t base;
+    int64_t unit;
+    int32_t fd; /* -1: it has no memory for this */
+    int32_t gpu;
+};
+
+static bool map_target(struct window *window, int rank, const struct card *card, int world)
+{
+    struct window_target *target = &window->targets[rank];
+
+    target->peer = direct_peer_now(world);
+    target->gpu = card->gpu;
+    target->base = card->base;
+    target->unit = card->unit;
+    target->share = rank == window->rank ? window->share
+                    : target->peer
+                        ? direct_peer_map(target->peer, card->fd, share_bytes(window->size), true)
+                        : NULL;
+    return target->share != NULL;
+}
+
+/* All ranks have told. */
+static int use(struct window *window, const struct card *cards, MPI_Comm comm)
+{
+    int good = 1, all = 0;
+
+    for (int i = 0; i < window->size; i++) {
+        window->gpu |= cards[i].gpu != 0;
+        good &= cards[i].fd >= 0;
+    }
+    window->gpu |= window->dynamic;
+    if (!window->gpu)
+        return MPI_SUCCESS;
+    for (int i = 0; good && i < window->size; i++)
+        good = map_target(window, i, &cards[i], direct_world_rank(comm, i));
+    if (CALL_MPI(PMPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm)) != MPI_SUCCESS)
+        all = 0;
+    return all ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit)
+{
+    struct card *cards = allocate(comm, (size_t)window->size, sizeof *cards);
+    const bool good = make_share(window) &&
+                      (!window->base || add_region(window, window->base, window->nbytes));
+    const struct card mine = {(uintptr_t)window->base, unit, good ? window->fd : -1,
+                              window->base != NULL};
+    int result;
+
+    window->targets = allocate(comm, (size_t)window->size, sizeof *window->targets);
+    result = CALL_MPI(
+        PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards, sizeof mine, MPI_BYTE, comm));
+    if (result == MPI_SUCCESS)
+        result = use(window, cards, comm);
+    free(cards);
+    return result;
+}
+
+int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nbytes, MPI_Aint unit,
+                bool dynamic)
+{
+    const enum buffer_place place = !dynamic && nbytes > 0 ? buffer_place(base) : BUFFER_HOST;
+    int result;
+
+    *plan = (struct window_plan){NULL, base, nbytes};
+    if (is_behind || comm == MPI_COMM_NULL || (!dynamic && (nbytes < 0 || unit <= 0)))
+        return MPI_SUCCESS;
+    if (!coll_comm_is_near(comm))
+        return place == BUFFER_GPU ? window_is_far(base) : MPI_SUCCESS;
+    plan->window = allocate(comm, 1, sizeof *plan->window);
+    prepare(plan->window);
+    plan->window->dynamic = dynamic;
+    PMPI_Comm_rank(comm, &plan->window->rank);
+    PMPI_Comm_size(comm, &plan->window->size);
+    if (place == BUFFER_GPU) {
+        plan->window->base = base;
+        plan->window->nbytes = nbytes;
+        plan->base = NULL;
+        plan->nbytes = 0;
+    }
+    result = exchange(plan->window, comm, dynamic ? 1 : unit);
+    if (result != MPI_SUCCESS || !plan->window->gpu) {
+        window_free(plan->window);
+        plan->window = NULL;
+        return result;
+    }
+    outgoing_serve();
+    return MPI_SUCCESS;
+}
+
+int window_made(struct window_plan *plan, int result, MPI_Win win)
+{
+    if (!plan->window)
+        return result;
+    if (result == MPI_SUCCESS) {
+        result = remember(plan->window, win);
+        return result == MPI_SUCCESS ? result : window_refused(win, result);
+    }
+    window_free(plan->window);
+    return result;
+}

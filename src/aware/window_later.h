@@ -1,0 +1,15 @@
+/* GPU buffers of one-sided calls to memory that is MPI's: staged until the call is complete. Each int is an
+ * MPI error class. */
+#ifndef GPUBIND_AWARE_WINDOW_LATER_H
+#define GPUBIND_AWARE_WINDOW_LATER_H
+
+#include "aware/window.h"
+
+#define WINDOW_ALL (-1) /* targets */
+
+/* A call to that target has returned result; its n buffers are taken over. */
+int window_later(MPI_Win win, int target, struct staged *buffers, int n, int result);
+/* MPI has completed, with result, the calls to that target, or to all. */
+int window_later_end(struct window *window, int target, int result);
+
+#endif

@@ -1,0 +1,346 @@
+#include "aware/window_move.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aware/counts.h"
+#include "aware/gpu_buffer.h"
+#include "aware/host_pool.h"
+#include "aware/next.h"
+#include "aware/window_place.h"
+#include "aware/window_sync.h"
+#include "mpi/datatype/type_cache.h"
+#include "mpi/datatype/type_contents.h"
+#include "mpi/datatype/type_flatten.h"
+
+bool window_has_gpu(struct window *window, const struct window_there *there)
+{
+    return window && window->gpu && there->rank >= 0 && there->rank < window->size &&
+           there->count >= 0 && there->type != MPI_DATATYPE_NULL && place_region(window, there);
+}
+
+/* ---- the origin's buffers */
+
+static struct typed typed_of(const struct window_buffer *buffer)
+{
+    return (struct typed){(char *)(uintptr_t)buffer->at, buffer->count, buffer->type,
+                          buffer->at != MPI_BOTTOM && !buffer_is_on_gpu(buffer->at)};
+}
+
+static bool is_wrong(const struct window_buffer *buffer)
+{
+    return buffer->count < 0 || buffer->type == MPI_DATATYPE_NULL;
+}
+
+static MPI_Count bytes_there(const struct window_there *there)
+{
+    const struct typed typed = {NULL, there->count, there->type, false};
+
+    return typed_bytes(&typed);
+}
+
+/* Whether all bytes lie at one address of either kind of memory. */
+static bool is_one_piece(const struct window_buffer *buffer, char **start)
+{
+    const struct typed typed = {(char *)(uintptr_t)buffer->at, buffer->count, buffer->type, false};
+
+    return buffer->at != MPI_BOTTOM && typed_is_contiguous(&typed, start);
+}
+
+/* ---- put and get */
+
+/* Between an origin's buffer and a target's that both are one piece, and mapped. */
+static int copy_at_once(const struct place *place, char *start, char *there, MPI_Count nbytes,
+                        bool puts)
+{
+    const int status = puts ? direct_map_copy(&place->map, there, start, (size_t)nbytes)
+                            : direct_map_copy(&place->map, start, there, (size_t)nbytes);
+
+    return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+static int copy_in_parts(const struct place *place, const struct typed *typed, MPI_Count nbytes,
+                         bool puts)
+{
+    struct host_block block;
+    int result;
+
+    if (!host_take(&block, (size_t)nbytes, place->here ? place->here : typed->at))
+        return MPI_ERR_NO_MEM;
+    result = puts ? typed_pack(typed, block.at) : place_read(place, block.at);
+    if (result == MPI_SUCCESS)
+        result = puts ? place_write(place, block.at, nbytes)
+                      : typed_unpack(typed, block.at, nbytes);
+    host_give(&block);
+    return result;
+}
+
+static int move(struct window *window, const struct window_there *there,
+                struct window_buffer buffer, bool puts)
+{
+    const struct typed typed = typed_of(&buffer);
+    const MPI_Count nbytes = is_wrong(&buffer) ? -1 : typed_bytes(&typed);
+    const struct window_buffer target = {NULL, there->count, there->type};
+    char *start = typed.at, *at = NULL;
+    struct place place;
+    int result;
+
+    if (nbytes < 0)
+        return MPI_ERR_ARG;
+    if (nbytes != bytes_there(there))
+        return MPI_ERR_TRUNCATE;
+    if (nbytes == 0)
+        return MPI_SUCCESS;
+    result = place_begin(&place, window, there, typed.host ? NULL : typed.at);
+    if (result != MPI_SUCCESS)
+        return result;
+    if (place.here && is_one_piece(&buffer, &start) &&
+        is_one_piece(&(struct window_buffer){place.here, target.count, target.type}, &at))
+        result = copy_at_once(&place, start, at, nbytes, puts);
+    else
+        result = copy_in_parts(&place, &typed, nbytes, puts);
+    place_end(&place);
+    count_one(COUNT_ONE_SIDED);
+    return result;
+}
+
+int window_put(struct window *window, const struct window_there *there, struct window_buffer from)
+{
+    const int result = window_enter(window, there->rank);
+
+    return result == MPI_SUCCESS ? move(window, there, from, true) : result;
+}
+
+int window_get(struct window *window, const struct window_there *there, struct window_buffer to)
+{
+    const int result = window_enter(window, there->rank);
+
+    return result == MPI_SUCCESS ? move(window, there, to, false) : result;
+}
+
+/* ---- accumulates */
+
+/* The predefined type of which all elements are; of a derived type that of its first one. */
+static MPI_Datatype element_of(MPI_Datatype type)
+{
+    struct type_parts parts = {0};
+    MPI_Datatype found = type;
+
+    if (type_is_basic(type))
+        return type;
+    if (type_flatten(&parts, type) == 0)
+        found = type_numbered(parts.number);
+    free(parts.blocks);
+    return found;
+}
+
+/* The bytes of n elements, without the gaps that a pair has in it: from and to an array. */
+static int to_array(void *array, const void *dense, MPI_Count n, MPI_Datatype element)
+{
+    const struct typed typed = {array, n, element, true};
+
+    return typed_unpack(&typed, dense, typed_bytes(&typed));
+}
+
+static int from_array(void *dense, void *array, MPI_Count n, MPI_Datatype element)
+{
+    const struct typed typed = {array, n, element, true};
+
+    return typed_pack(&typed, dense);
+}
+
+#define MOST ((MPI_Count)1 << 28) /* elements of a call */
+
+static int reduce_arrays(const char *from, char *there, MPI_Count n, MPI_Count extent,
+                         MPI_Datatype element, MPI_Op op)
+{
+    int result = MPI_SUCCESS;
+
+    for (MPI_Count i = 0; i < n && result == MPI_SUCCESS; i += MOST)
+        result = CALL_MPI(PMPI_Reduce_local(from + i * extent, there + i * extent,
+                                            (int)(n - i < MOST ? n - i : MOST), element, op));
+    return result;
+}
+
+/* there = from op there, on dense bytes of n elements. */
+static int reduce(const void *from, void *there, MPI_Count n, MPI_Datatype element, MPI_Op op)
+{
+    MPI_Count lb, extent, size;
+    char *arrays;
+    int result;
+
+    PMPI_Type_get_extent_x(element, &lb, &extent);
+    PMPI_Type_size_x(element, &size);
+    if (extent == size)
+        return reduce_arrays(from, there, n, extent, element, op);
+    arrays = calloc(2 * (size_t)n, (size_t)extent);
+    if (!arrays)
+        return MPI_ERR_NO_MEM;
+    to_array(arrays, from, n, element);
+    to_array(arrays + n * extent, there, n, element);
+    result = reduce_arrays(arrays, arrays + n * extent, n, extent, element, op);
+    if (result == MPI_SUCCESS)
+        result = from_array(there, arrays + n * extent, n, element);
+    free(arrays);
+    return result;
+}
+
+/* Host memory for a call: what is there, and what the origin gives. */
+struct room {
+    struct host_block there, from;
+    MPI_Count nbytes;
+};
+
+static bool room_begin(struct room *room, MPI_Count nbytes, const void *gpu)
+{
+    room->nbytes = nbytes;
+    if (!host_take(&room->there, (size_t)nbytes, gpu))
+        return false;
+    if (host_take(&room->from, (size_t)nbytes, gpu))
+        return true;
+    host_give(&room->there);
+    return false;
+}
+
+static void room_end(const struct room *room)
+{
+    host_give(&room->there);
+    host_give(&room->from);
+}
+
+/* room->from has what the origin gives; the lock of accumulates is held. */
+static int update(const struct place *place, const struct room *room,
+                  const struct window_buffer *wanted, MPI_Datatype element, MPI_Op op)
+{
+    const bool replaces = op == MPI_REPLACE, wants = wanted->type != MPI_DATATYPE_NULL;
+    MPI_Count size;
+    int result = MPI_SUCCESS;
+
+    PMPI_Type_size_x(element, &size);
+    if (wants || (!replaces && op != MPI_NO_OP))
+        result = place_read(place, room->there.at);
+    if (result == MPI_SUCCESS && wants) {
+        const struct typed typed = typed_of(wanted);
+
+        result = typed_unpack(&typed, room->there.at, room->nbytes);
+    }
+    if (result == MPI_SUCCESS && !replaces && op != MPI_NO_OP)
+        result = reduce(room->from.at, room->there.at, room->nbytes / size, element, op);
+    if (result == MPI_SUCCESS && op != MPI_NO_OP)
+        result = place_write(place, replaces ? room->from.at : room->there.at, room->nbytes);
+    return result;
+}
+
+static int fetch(const struct window_buffer *from, const struct room *room)
+{
+    const struct typed typed = typed_of(from);
+
+    return typed_pack(&typed, room->from.at);
+}
+
+static int accumulate(struct window *window, const struct window_there *there,
+                      const struct window_buffer *from, const struct window_buffer *wanted,
+                      MPI_Op op)
+{
+    const MPI_Count nbytes = bytes_there(there);
+    struct place place;
+    struct room room;
+    int result;
+
+    if (nbytes == 0)
+        return MPI_SUCCESS;
+    result = place_begin(&place, window, there, NULL);
+    if (result != MPI_SUCCESS)
+        return result;
+    if (!room_begin(&room, nbytes, place.here)) {
+        place_end(&place);
+        return MPI_ERR_NO_MEM;
+    }
+    if (op != MPI_NO_OP)
+        result = fetch(from, &room);
+    if (result == MPI_SUCCESS)
+        result = window_update_begin(window, there->rank);
+    if (result == MPI_SUCCESS) {
+        result = update(&place, &room, wanted, element_of(there->type), op);
+        window_update_end(window, there->rank);
+    }
+    room_end(&room);
+    place_end(&place);
+    count_one(COUNT_ONE_SIDED);
+    return result;
+}
+
+static bool fits(const struct window_buffer *buffer, MPI_Count nbytes)
+{
+    const struct typed typed = {NULL, buffer->count, buffer->type, false};
+
+    return !is_wrong(buffer) && typed_bytes(&typed) == nbytes;
+}
+
+int window_accumulate(struct window *window, const struct window_there *there,
+                      struct window_buffer from, struct window_buffer result, MPI_Op op)
+{
+    const MPI_Count nbytes = bytes_there(there);
+    const int entered = window_enter(window, there->rank);
+
+    if (entered != MPI_SUCCESS)
+        return entered;
+    if (op == MPI_OP_NULL)
+        return MPI_ERR_OP;
+    if ((op != MPI_NO_OP && !fits(&from, nbytes)) ||
+        (result.type != MPI_DATATYPE_NULL && !fits(&result, nbytes)))
+        return MPI_ERR_TRUNCATE;
+    return accumulate(window, there, &from, &result, op);
+}
+
+/* ---- compare and swap */
+
+static int swap(const struct place *place, const struct room *room, const char *compare,
+                const struct window_buffer *result)
+{
+    const size_t nbytes = (size_t)room->nbytes;
+    const struct typed typed = typed_of(result);
+    int status = place_read(place, room->there.at);
+
+    if (status == MPI_SUCCESS)
+        status = typed_unpack(&typed, room->there.at, room->nbytes);
+    if (status == MPI_SUCCESS && memcmp(room->there.at, compare, nbytes) == 0)
+        status = place_write(place, room->from.at, room->nbytes);
+    return status;
+}
+
+int window_compare_and_swap(struct window *window, const struct window_there *there,
+                            const void *from, const void *compare, void *result)
+{
+    const struct window_buffer given = {from, 1, there->type}, expected = {compare, 1, there->type},
+                               wanted = {result, 1, there->type};
+    const struct typed expects = typed_of(&expected);
+    int status = window_enter(window, there->rank);
+    char bytes[64];
+    struct place place;
+    struct room room;
+
+    if (status == MPI_SUCCESS && bytes_there(there) > (MPI_Count)sizeof bytes)
+        status = MPI_ERR_TYPE;
+    if (status == MPI_SUCCESS)
+        status = place_begin(&place, window, there, NULL);
+    if (status != MPI_SUCCESS)
+        return status;
+    if (!room_begin(&room, bytes_there(there), place.here)) {
+        place_end(&place);
+        return MPI_ERR_NO_MEM;
+    }
+    status = fetch(&given, &room);
+    if (status == MPI_SUCCESS)
+        status = typed_pack(&expects, bytes);
+    if (status == MPI_SUCCESS)
+        status = window_update_begin(window, there->rank);
+    if (status == MPI_SUCCESS) {
+        status = swap(&place, &room, bytes, &wanted);
+        window_update_end(window, there->rank);
+    }
+    room_end(&room);
+    place_end(&place);
+    count_one(COUNT_ONE_SIDED);
+    return status;
+}

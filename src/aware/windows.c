@@ -1,0 +1,279 @@
+/* One-sided communication: windows and their synchronisation. */
+#include "aware/calls.h"
+#include "aware/start.h"
+#include "aware/window_later.h"
+#include "aware/window_sync.h"
+
+/* ---- making and freeing */
+
+/* UNIT: the type of displacement units. */
+#define CREATES(name, UNIT)                                                                   \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(void *base, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, \
+                          MPI_Win *win)                                                       \
+    {                                                                                         \
+        struct window_plan plan;                                                              \
+        int result;                                                                           \
+                                                                                              \
+        if (!aware_is_on())                                                                   \
+            return BEHIND(name, base, size, unit, info, comm, win);                           \
+        result = window_plan(&plan, comm, base, size, unit, false);                           \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result);                                                \
+        result = BEHIND(name, plan.base, plan.nbytes, unit, info, comm, win);                 \
+        return window_made(&plan, result, *win);                                              \
+    }
+
+CREATES(MPI_Win_create, int)
+#if MPI_VERSION >= 4
+CREATES(MPI_Win_create_c, MPI_Aint)
+#endif
+
+NEXT(MPI_Win_create_dynamic)
+AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    struct window_plan plan;
+    int result;
+
+    if (!aware_is_on())
+        return BEHIND(MPI_Win_create_dynamic, info, comm, win);
+    result = window_plan(&plan, comm, NULL, 0, 1, true);
+    if (result != MPI_SUCCESS)
+        return call_refused(comm, result);
+    result = BEHIND(MPI_Win_create_dynamic, info, comm, win);
+    return window_made(&plan, result, *win);
+}
+
+NEXT(MPI_Win_free)
+AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
+{
+    struct window *window = is_behind ? NULL : window_find(*win);
+    int result = BEHIND(MPI_Win_free, win);
+
+    if (window && result == MPI_SUCCESS) {
+        window_later_end(window, WINDOW_ALL, result);
+        window_free(window);
+    }
+    return result;
+}
+
+NEXT(MPI_Win_attach)
+AWARE_PUBLIC int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
+{
+    struct window *window;
+    int result;
+
+    if (size <= 0 || !window_is_gpu_memory(base))
+        return BEHIND(MPI_Win_attach, win, base, size);
+    window = window_find(win);
+    result = window && window->dynamic ? window_attach(window, base, size) : window_is_far(base);
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
+NEXT(MPI_Win_detach)
+AWARE_PUBLIC int MPI_Win_detach(MPI_Win win, const void *base)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    if (window && window_detach(window, base))
+        return MPI_SUCCESS;
+    return BEHIND(MPI_Win_detach, win, base);
+}
+
+/* What the application gave, which MPI has not. */
+NEXT(MPI_Win_get_attr)
+AWARE_PUBLIC int MPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+    const int result = BEHIND(MPI_Win_get_attr, win, key, value, flag);
+
+    if (result != MPI_SUCCESS || !window || !window->base || !*flag)
+        return result;
+    if (key == MPI_WIN_BASE)
+        *(void **)value = window->base;
+    if (key == MPI_WIN_SIZE)
+        *(MPI_Aint **)value = &window->nbytes;
+    return result;
+}
+
+/* ---- synchronisation of all */
+
+/* The window, if some rank's memory is on a GPU. */
+static struct window *find_gpu(MPI_Win win)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    return window && window->gpu ? window : NULL;
+}
+
+/* Staged buffers of calls that MPI has completed with result. */
+static int end_staged(MPI_Win win, int rank, int result)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    return window ? window_later_end(window, rank, result) : result;
+}
+
+static int done(MPI_Win win, int result)
+{
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
+/* Assertions that would save MPI a barrier are not passed on: calls to GPU memory need it. */
+NEXT(MPI_Win_fence)
+AWARE_PUBLIC int MPI_Win_fence(int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result;
+
+    if (!window)
+        return end_staged(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win));
+    result = window_settle(window);
+    if (result != MPI_SUCCESS)
+        return window_refused(win, result);
+    result = BEHIND(MPI_Win_fence, 0, win);
+    window->fenced = result == MPI_SUCCESS && !(assert &MPI_MODE_NOSUCCEED);
+    return end_staged(win, WINDOW_ALL, result);
+}
+
+NEXT(MPI_Win_post)
+AWARE_PUBLIC int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = BEHIND(MPI_Win_post, group, assert, win);
+
+    return window && result == MPI_SUCCESS ? done(win, window_posts(window, group)) : result;
+}
+
+NEXT(MPI_Win_start)
+AWARE_PUBLIC int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = BEHIND(MPI_Win_start, group, assert, win);
+
+    return window && result == MPI_SUCCESS ? done(win, window_starts(window, group, assert))
+                                           : result;
+}
+
+NEXT(MPI_Win_complete)
+AWARE_PUBLIC int MPI_Win_complete(MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = BEHIND(MPI_Win_complete, win);
+
+    if (window && result == MPI_SUCCESS)
+        window_completes(window);
+    return end_staged(win, WINDOW_ALL, result);
+}
+
+NEXT(MPI_Win_sync)
+AWARE_PUBLIC int MPI_Win_sync(MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result;
+
+    if (!window)
+        return BEHIND(MPI_Win_sync, win);
+    result = window_settle(window);
+    if (result != MPI_SUCCESS)
+        return window_refused(win, result);
+    return window->locks > 0 || !window_holds_any(window) ? BEHIND(MPI_Win_sync, win) : result;
+}
+
+/* ---- locks */
+
+/* A rank's lock is MPI's, ours, or, of a dynamic window, both. */
+static bool is_only_ours(const struct window *window, int rank)
+{
+    return window && !window->dynamic && rank >= 0 && rank < window->size &&
+           window->targets[rank].gpu;
+}
+
+static bool has_ours(const struct window *window, int rank)
+{
+    return is_only_ours(window, rank) ||
+           (window && window->dynamic && rank >= 0 && rank < window->size);
+}
+
+NEXT(MPI_Win_lock)
+AWARE_PUBLIC int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result = MPI_SUCCESS;
+
+    if (!is_only_ours(window, rank))
+        result = BEHIND(MPI_Win_lock, type, rank, assert, win);
+    if (window && result == MPI_SUCCESS && !is_only_ours(window, rank))
+        window->locks++;
+    return has_ours(window, rank) && result == MPI_SUCCESS
+               ? done(win, window_lock(window, rank, type, assert))
+               : result;
+}
+
+NEXT(MPI_Win_unlock)
+AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result = MPI_SUCCESS;
+
+    if (has_ours(window, rank))
+        result = done(win, window_unlock(window, rank));
+    if (is_only_ours(window, rank) || result != MPI_SUCCESS)
+        return result;
+    result = BEHIND(MPI_Win_unlock, rank, win);
+    if (window && result == MPI_SUCCESS)
+        window->locks--;
+    return end_staged(win, rank, result);
+}
+
+NEXT(MPI_Win_lock_all)
+AWARE_PUBLIC int MPI_Win_lock_all(int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = BEHIND(MPI_Win_lock_all, assert, win);
+
+    if (!window || result != MPI_SUCCESS)
+        return result;
+    window->locks++;
+    return done(win, window_lock_all(window, assert));
+}
+
+NEXT(MPI_Win_unlock_all)
+AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result = window ? done(win, window_unlock_all(window)) : MPI_SUCCESS;
+
+    if (result != MPI_SUCCESS)
+        return result;
+    result = BEHIND(MPI_Win_unlock_all, win);
+    if (window && result == MPI_SUCCESS)
+        window->locks--;
+    return end_staged(win, WINDOW_ALL, result);
+}
+
+/* Calls to GPU memory are complete; so the flush is of MPI's memory, if there is any to flush. */
+#define FLUSHES(name)                                                                \
+    NEXT(name)                                                                       \
+    AWARE_PUBLIC int name(int rank, MPI_Win win)                                     \
+    {                                                                                \
+        struct window *window = find_gpu(win);                                       \
+                                                                                     \
+        if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE) \
+            return MPI_SUCCESS;                                                      \
+        return end_staged(win, rank, BEHIND(name, rank, win));                       \
+    }
+#define FLUSHES_ALL(name)                                             \
+    NEXT(name)                                                        \
+    AWARE_PUBLIC int name(MPI_Win win)                                \
+    {                                                                 \
+        struct window *window = find_gpu(win);                        \
+                                                                      \
+        if (window && window->locks == 0 && window_holds_any(window)) \
+            return MPI_SUCCESS;                                       \
+        return end_staged(win, WINDOW_ALL, BEHIND(name, win));        \
+    }
+FLUSHES(MPI_Win_flush)
+FLUSHES(MPI_Win_flush_local)
+FLUSHES_ALL(MPI_Win_flush_all)
+FLUSHES_ALL(MPI_Win_flush_local_all)
