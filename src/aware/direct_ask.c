@@ -6,6 +6,7 @@
 
 #include "aware/calls.h"
 #include "aware/direct_memory.h"
+#include "aware/gpu_buffer.h"
 
 #define LOOKS 4096 /* between two questions whether a process lives */
 
@@ -83,13 +84,16 @@ int direct_ask_copy(const struct direct_peer *peer, uint64_t address, void *host
 void direct_ask_serve(struct direct_segment *own)
 {
     struct direct_ask *ask = &own->ask;
-    int status;
+    void *memory = (void *)(uintptr_t)ask->address;
+    int status = 0;
 
     if (atomic_load(&ask->state) != ASKED)
         return;
-    if (ask->writes)
-        status = direct_from_host((void *)(uintptr_t)ask->address, ask->data, ask->nbytes);
+    if (!buffer_is_on_gpu(memory))
+        memcpy(ask->writes ? memory : ask->data, ask->writes ? ask->data : memory, ask->nbytes);
+    else if (ask->writes)
+        status = direct_from_host(memory, ask->data, ask->nbytes);
     else
-        status = direct_to_host(ask->data, (const void *)(uintptr_t)ask->address, ask->nbytes);
+        status = direct_to_host(ask->data, memory, ask->nbytes);
     atomic_store(&ask->state, status == 0 ? DONE : FAILED);
 }

@@ -1,5 +1,5 @@
-/* Copies between GPU memory of another process of the node and host memory of this one, done by that
- * process's thread (outgoing.h), where this process cannot map the memory. Any thread may call these. */
+/* Copies between memory of another process of the node and host memory of this one, done by that process's
+ * thread (outgoing.h), where this process cannot map the memory. Any thread may call these. */
 #ifndef GPUBIND_AWARE_DIRECT_ASK_H
 #define GPUBIND_AWARE_DIRECT_ASK_H
 

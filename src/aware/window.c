@@ -117,11 +117,6 @@ void window_free(struct window *window)
 
 /* ---- regions */
 
-bool window_is_gpu_memory(const void *base)
-{
-    return gpu_is_in_use() && buffer_is_on_gpu(base);
-}
-
 int window_is_far(const void *base)
 {
     fprintf(
@@ -130,6 +125,11 @@ int window_is_far(const void *base)
         "one node, with --gpu-aware and without GPUBIND_PATH\n",
         base);
     return MPI_ERR_BUFFER;
+}
+
+bool window_is_gpu_memory(const void *base)
+{
+    return gpu_is_in_use() && buffer_is_on_gpu(base);
 }
 
 static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
@@ -142,7 +142,7 @@ static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
         return false;
     region->start = (uintptr_t)base;
     region->nbytes = (uint64_t)nbytes;
-    if (!direct_export(base, (size_t)nbytes, &region->memory))
+    if (!window_is_gpu_memory(base) || !direct_export(base, (size_t)nbytes, &region->memory))
         region->memory.id = 0;
     atomic_store(&region->used, 1);
     return true;
@@ -207,7 +207,7 @@ static bool map_target(struct window *window, int rank, const struct card *card,
     struct window_target *target = &window->targets[rank];
 
     target->peer = direct_peer_now(world);
-    target->gpu = card->gpu;
+    target->ours = card->gpu;
     target->base = card->base;
     target->unit = card->unit;
     target->share = rank == window->rank ? window->share
@@ -222,8 +222,10 @@ static int use(struct window *window, const struct card *cards, MPI_Comm comm)
 {
     int good = 1, all = 0;
 
+    window->empty = !window->dynamic;
     for (int i = 0; i < window->size; i++) {
         window->gpu |= cards[i].gpu != 0;
+        window->empty &= cards[i].gpu != 0;
         good &= cards[i].fd >= 0;
     }
     window->gpu |= window->dynamic;
@@ -236,13 +238,12 @@ static int use(struct window *window, const struct card *cards, MPI_Comm comm)
     return all ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit)
+static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gpu)
 {
     struct card *cards = allocate(comm, (size_t)window->size, sizeof *cards);
     const bool good = make_share(window) &&
-                      (!window->base || add_region(window, window->base, window->nbytes));
-    const struct card mine = {(uintptr_t)window->base, unit, good ? window->fd : -1,
-                              window->base != NULL};
+                      (window->dynamic || add_region(window, window->base, window->nbytes));
+    const struct card mine = {(uintptr_t)window->base, unit, good ? window->fd : -1, gpu};
     int result;
 
     window->targets = allocate(comm, (size_t)window->size, sizeof *window->targets);
@@ -268,15 +269,16 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
     plan->window = allocate(comm, 1, sizeof *plan->window);
     prepare(plan->window);
     plan->window->dynamic = dynamic;
+    plan->window->flavor = dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE;
+    plan->window->base = base;
+    plan->window->nbytes = nbytes;
     PMPI_Comm_rank(comm, &plan->window->rank);
     PMPI_Comm_size(comm, &plan->window->size);
     if (place == BUFFER_GPU) {
-        plan->window->base = base;
-        plan->window->nbytes = nbytes;
         plan->base = NULL;
         plan->nbytes = 0;
     }
-    result = exchange(plan->window, comm, dynamic ? 1 : unit);
+    result = exchange(plan->window, comm, dynamic ? 1 : unit, place == BUFFER_GPU);
     if (result != MPI_SUCCESS || !plan->window->gpu) {
         window_free(plan->window);
         plan->window = NULL;
@@ -286,7 +288,35 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
     return MPI_SUCCESS;
 }
 
-int window_made(struct window_plan *plan, int result, MPI_Win win)
+int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                      MPI_Win *win)
+{
+    struct window *window = plan->window;
+    void *none;
+
+    window->empty = true;
+    for (int i = 0; i < window->size; i++)
+        window->targets[i].ours = true;
+    return CALL_MPI(PMPI_Win_allocate(0, (int)unit, info, comm, &none, win));
+}
+
+void window_try_begin(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler)
+{
+    if (!plan->window)
+        return;
+    PMPI_Comm_get_errhandler(comm, handler);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+void window_try_end(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler)
+{
+    if (!plan->window)
+        return;
+    PMPI_Comm_set_errhandler(comm, *handler);
+    PMPI_Errhandler_free(handler);
+}
+
+int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win)
 {
     if (!plan->window)
         return result;
@@ -295,5 +325,6 @@ int window_made(struct window_plan *plan, int result, MPI_Win win)
         return result == MPI_SUCCESS ? result : window_refused(win, result);
     }
     window_free(plan->window);
+    PMPI_Comm_call_errhandler(comm, result);
     return result;
 }

@@ -3,8 +3,9 @@
  * A rank's memory may be on the GPU where all ranks of the window are on one node, each within the others'
  * reach (coll_comm.h). MPI's own window then has none of that rank's: the origin copies from and to the GPU
  * memory itself, where it maps it or by way of the target's process (direct_ask.h), and each call is complete
- * when it returns. MPI's window has the memory of the other ranks, and its synchronisation carries that of
- * all but locks: those of GPU memory are words in memory that the ranks share, as are the starts of exposure
+ * when it returns. MPI's window has the memory of the other ranks; where there is none, or this MPI makes no
+ * window of an application's memory (Open MPI 4.1 on a machine without a network), it has no memory at all, and
+ * the other ranks' is reached in the same way. MPI's synchronisation carries that of all but locks: those of GPU memory are words in memory that the ranks share, as are the starts of exposure
  * epochs, which MPI may tell an origin later than its first call needs them.
  *
  * Where the target's memory is MPI's, a GPU buffer of the origin's is staged, until the synchronisation that
@@ -45,7 +46,7 @@ enum window_held { WINDOW_FREE, WINDOW_SHARED, WINDOW_EXCLUSIVE, WINDOW_UNCHECKE
 struct window_target {
     struct direct_peer *peer;
     struct window_share *share;
-    bool gpu;        /* its memory is not MPI's; in a dynamic window some may be so */
+    bool ours;       /* its memory is not MPI's; in a dynamic window some may be so */
     uint64_t base;   /* in its process; 0 of a dynamic window */
     MPI_Aint unit;   /* of displacements, in bytes */
     bool started;    /* an access epoch that MPI_Win_start has begun */
@@ -65,12 +66,14 @@ struct window {
     MPI_Win win;
     bool gpu; /* some rank's memory is; else only what is staged is used below */
     bool dynamic;
+    bool empty; /* MPI's window has no memory */
     int rank, size;
     struct window_target *targets;
     struct window_share *share; /* this rank's */
     int fd;                     /* of it */
-    void *base;                 /* this rank's GPU memory; NULL: it has none here */
+    void *base;                 /* this rank's memory, as the application gave it */
     MPI_Aint nbytes;
+    int flavor;
     bool fenced; /* an access epoch of MPI_Win_fence */
     bool all_locked;
     int locks; /* of targets whose memory is MPI's, which MPI holds */
@@ -96,15 +99,21 @@ struct window_plan {
  * meaning. An MPI error class, the same on all ranks unless a rank's memory is at fault. */
 int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nbytes, MPI_Aint unit,
                 bool dynamic);
+/* Where the window is to have nothing of MPI's: MPI makes an empty one. An MPI error class. */
+int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                      MPI_Win *win);
 /* MPI has made it with that result. An MPI error class. */
-int window_made(struct window_plan *plan, int result, MPI_Win win);
+int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win);
+/* Between these, errors of the communicator return: there is another way, if the plan has a window. */
+void window_try_begin(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler);
+void window_try_end(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler);
 /* MPI has freed it. NULL does nothing. */
 void window_free(struct window *window);
 
 bool window_is_gpu_memory(const void *base);
 /* Says that memory of a GPU cannot be the window's, and why. MPI_ERR_BUFFER. */
 int window_is_far(const void *base);
-/* GPU memory of a dynamic window. An MPI error class. */
+/* Memory of a dynamic window that is not MPI's. An MPI error class. */
 int window_attach(struct window *window, void *base, MPI_Aint nbytes);
 /* false: it was not attached here. */
 bool window_detach(struct window *window, const void *base);

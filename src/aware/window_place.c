@@ -36,7 +36,7 @@ const struct window_region *place_region(const struct window *window,
     uint64_t first;
 
     if (!window->dynamic)
-        return target->gpu ? regions : NULL;
+        return target->ours ? regions : NULL;
     find_span(there, &low, &high);
     first = address_of(window, there) + (uint64_t)low;
     for (int i = 0; i < WINDOW_REGIONS; i++)

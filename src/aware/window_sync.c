@@ -203,7 +203,7 @@ int window_lock_all(struct window *window, int assert)
     int result = MPI_SUCCESS;
 
     for (int i = 0; i < window->size && result == MPI_SUCCESS; i++)
-        if (window->dynamic || window->targets[i].gpu)
+        if (window->dynamic || window->targets[i].ours)
             result = window_lock(window, i, MPI_LOCK_SHARED, assert);
     window->all_locked = result == MPI_SUCCESS;
     return result;

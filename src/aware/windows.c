@@ -12,6 +12,7 @@
     AWARE_PUBLIC int name(void *base, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, \
                           MPI_Win *win)                                                       \
     {                                                                                         \
+        MPI_Errhandler handler = MPI_ERRHANDLER_NULL;                                         \
         struct window_plan plan;                                                              \
         int result;                                                                           \
                                                                                               \
@@ -20,8 +21,13 @@
         result = window_plan(&plan, comm, base, size, unit, false);                           \
         if (result != MPI_SUCCESS)                                                            \
             return call_refused(comm, result);                                                \
-        result = BEHIND(name, plan.base, plan.nbytes, unit, info, comm, win);                 \
-        return window_made(&plan, result, *win);                                              \
+        window_try_begin(&plan, comm, &handler);                                              \
+        if (!plan.window || !plan.window->empty)                                              \
+            result = BEHIND(name, plan.base, plan.nbytes, unit, info, comm, win);             \
+        if (plan.window && (plan.window->empty || result != MPI_SUCCESS))                     \
+            result = window_make_empty(&plan, unit, info, comm, win);                         \
+        window_try_end(&plan, comm, &handler);                                                \
+        return window_made(&plan, result, comm, *win);                                        \
     }
 
 CREATES(MPI_Win_create, int)
@@ -32,6 +38,7 @@ CREATES(MPI_Win_create_c, MPI_Aint)
 NEXT(MPI_Win_create_dynamic)
 AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct window_plan plan;
     int result;
 
@@ -40,8 +47,12 @@ AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *w
     result = window_plan(&plan, comm, NULL, 0, 1, true);
     if (result != MPI_SUCCESS)
         return call_refused(comm, result);
+    window_try_begin(&plan, comm, &handler);
     result = BEHIND(MPI_Win_create_dynamic, info, comm, win);
-    return window_made(&plan, result, *win);
+    if (plan.window && result != MPI_SUCCESS)
+        result = window_make_empty(&plan, 1, info, comm, win);
+    window_try_end(&plan, comm, &handler);
+    return window_made(&plan, result, comm, *win);
 }
 
 NEXT(MPI_Win_free)
@@ -60,12 +71,11 @@ AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
 NEXT(MPI_Win_attach)
 AWARE_PUBLIC int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
-    struct window *window;
+    struct window *window = is_behind ? NULL : window_find(win);
     int result;
 
-    if (size <= 0 || !window_is_gpu_memory(base))
+    if (size <= 0 || (!window_is_gpu_memory(base) && !(window && window->empty)))
         return BEHIND(MPI_Win_attach, win, base, size);
-    window = window_find(win);
     result = window && window->dynamic ? window_attach(window, base, size) : window_is_far(base);
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
@@ -87,12 +97,14 @@ AWARE_PUBLIC int MPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag)
     struct window *window = is_behind ? NULL : window_find(win);
     const int result = BEHIND(MPI_Win_get_attr, win, key, value, flag);
 
-    if (result != MPI_SUCCESS || !window || !window->base || !*flag)
+    if (result != MPI_SUCCESS || !window || !window->gpu || !*flag)
         return result;
     if (key == MPI_WIN_BASE)
         *(void **)value = window->base;
     if (key == MPI_WIN_SIZE)
         *(MPI_Aint **)value = &window->nbytes;
+    if (key == MPI_WIN_CREATE_FLAVOR)
+        *(int **)value = &window->flavor;
     return result;
 }
 
@@ -185,8 +197,8 @@ AWARE_PUBLIC int MPI_Win_sync(MPI_Win win)
 /* A rank's lock is MPI's, ours, or, of a dynamic window, both. */
 static bool is_only_ours(const struct window *window, int rank)
 {
-    return window && !window->dynamic && rank >= 0 && rank < window->size &&
-           window->targets[rank].gpu;
+    return window && (window->empty || !window->dynamic) && rank >= 0 && rank < window->size &&
+           window->targets[rank].ours;
 }
 
 static bool has_ours(const struct window *window, int rank)

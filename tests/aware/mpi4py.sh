@@ -42,7 +42,7 @@ limit=200 # for the suite
 suite() {
     modules="$messages $collectives"
     [ "$1" != 1 ] || modules="$modules $files"
-    [ "$2" != gpu ] || modules="$modules test_win test_rma_nb"
+    [ "$2" != gpu ] || [ "$1" = 1 ] || modules="$modules test_win test_rma_nb"
     [ "$2" != windows ] || modules=$one_sided
     [ "$2" != host ] || modules="$messages $of_host"
     # shellcheck disable=SC2086 # lists of words
@@ -67,12 +67,14 @@ $(sed -n 's/^skipped .*: //p' "$tmp/ranks$n.0" | sort | uniq -c)"
     done
 }
 
-# on_windows N: one-sided communication with the windows' memory on the GPU, too. (With that of the host,
+# on_windows N...: one-sided communication with the windows' memory on the GPU, too. (With that of the host,
 # MPI_Compare_and_swap ends Open MPI 4.1.4 with signal 11, whatever the buffers.)
 on_windows() {
-    suite "$1" windows "windows$1" "$aware"
-    is "windows of the GPU, $1 ranks" "$status, $(sed 's/.* run, //' "$tmp/windows$1.0")" \
-        '0, 0 skipped, 0 failed'
+    for n in "$@"; do
+        suite "$n" windows "windows$n" "$aware"
+        is "windows of the GPU, $n ranks" "$status, $(sed 's/.* run, //' "$tmp/windows$n.0")" \
+            '0, 0 skipped, 0 failed'
+    done
 }
 
 # on_host: with arrays of the host the library changes nothing.

@@ -12,7 +12,7 @@ if [ "$(nproc)" -ge 4 ]; then
 else
     on_gpus 3 # four of them take 200 s on two cores
 fi
-on_windows 2
+on_windows 1 2
 on_host
 example
 nothing_left 'nothing is left behind'

@@ -41,20 +41,18 @@ if arrays != "host":
 
 
 
-def works(make):
+def works(memory):
     """Without the library, some releases of Open MPI 4.1 make no window on MPI_COMM_SELF."""
     try:
-        make().Free()
+        MPI.Win.Create(memory, 1, MPI.INFO_NULL, MPI.COMM_SELF).Free()
         return True
     except MPI.Exception:
         return False
 
 
-selves = works(lambda: MPI.Win.Create(None, 1, MPI.INFO_NULL, MPI.COMM_SELF))
+tried = works(None)
+selves = works(sys.modules["cupy"].zeros(8, "B")) if arrays == "windows" else tried
 if arrays != "host":
-
-    def usable(comm):
-        return comm if selves or comm != MPI.COMM_SELF else MPI.COMM_WORLD
 
     class Win(MPI.Win):
         """Windows of GPU memory. The suite tries on MPI_COMM_SELF whether there are windows."""
@@ -63,14 +61,12 @@ if arrays != "host":
 
         @classmethod
         def Create(cls, memory, disp_unit=1, info=MPI.INFO_NULL, comm=MPI.COMM_SELF):
-            if arrays == "windows" and isinstance(memory, (bytearray, MPI.buffer)):
+            if memory is None or isinstance(memory, type(MPI.BOTTOM)):
+                memory = bytearray(8)
+            if arrays == "windows" or (comm == MPI.COMM_SELF and not tried):
                 cls.memory.append(sys.modules["cupy"].zeros(len(memory), "B"))
                 memory = cls.memory[-1]
-            return super().Create(memory, disp_unit, info, usable(comm))
-
-        @classmethod
-        def Create_dynamic(cls, info=MPI.INFO_NULL, comm=MPI.COMM_SELF):
-            return super().Create_dynamic(info, usable(comm))
+            return super().Create(memory, disp_unit, info, comm)
 
     MPI.Win = Win
 

@@ -16,7 +16,7 @@ if [ "$(nproc)" -ge 4 ]; then
 else
     skip 'arrays of the GPU, 4 ranks' 'fewer than four cores'
 fi
-on_windows 2
+on_windows 1 2
 example
 nothing_left 'nothing is left behind'
 done_testing
