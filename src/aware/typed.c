@@ -108,20 +108,41 @@ static int finish(struct walk *walk)
     return last && walk->typed->at != (const char *)MPI_BOTTOM ? buffer_wait(last) : 0;
 }
 
+/* The blocks of one element follow each other, and so do the elements. */
+static bool are_adjacent(const struct type_parts *parts, MPI_Count count, MPI_Count extent)
+{
+    for (int i = 1; i < parts->nblocks; i++)
+        if (parts->blocks[i].at != parts->blocks[i - 1].at + (MPI_Aint)parts->blocks[i - 1].nbytes)
+            return false;
+    return parts->nblocks > 0 && (count == 1 || (MPI_Count)parts->nbytes == extent);
+}
+
+/* As visit. */
+static int visit_all(struct walk *walk, const struct type_parts *parts)
+{
+    const MPI_Count count = walk->typed->count;
+    MPI_Count lb, extent;
+    int over = 0;
+
+    PMPI_Type_get_extent_x(walk->typed->type, &lb, &extent);
+    if (parts->nbytes > 0 && are_adjacent(parts, count, extent))
+        return visit(walk, parts->blocks[0].at, parts->nbytes * (size_t)count);
+    for (MPI_Count i = 0; i < count && !over; i++)
+        for (int j = 0; j < parts->nblocks && !over; j++)
+            if (parts->blocks[j].nbytes > 0)
+                over = visit(walk, (MPI_Aint)(i * extent) + parts->blocks[j].at,
+                             parts->blocks[j].nbytes);
+    return over;
+}
+
 /* An MPI error class; *found: the walk was over before its end. */
 static int walk_blocks(struct walk *walk, bool *found)
 {
-    const struct typed *typed = walk->typed;
     struct type_parts parts = {0};
-    MPI_Count lb, extent;
-    int result = type_flatten(&parts, typed->type) < 0 ? MPI_ERR_TYPE : MPI_SUCCESS, over = 0;
+    int result = type_flatten(&parts, walk->typed->type) < 0 ? MPI_ERR_TYPE : MPI_SUCCESS, over = 0;
 
-    PMPI_Type_get_extent_x(typed->type, &lb, &extent);
-    for (MPI_Count i = 0; i < typed->count && result == MPI_SUCCESS && !over; i++)
-        for (int j = 0; j < parts.nblocks && !over; j++)
-            if (parts.blocks[j].nbytes > 0)
-                over = visit(walk, (MPI_Aint)(i * extent) + parts.blocks[j].at,
-                             parts.blocks[j].nbytes);
+    if (result == MPI_SUCCESS)
+        over = visit_all(walk, &parts);
     free(parts.blocks);
     if (found)
         *found = over > 0;
@@ -137,15 +158,6 @@ bool typed_is_on_gpu(const struct typed *typed)
 
     walk_blocks(&walk, &found);
     return found;
-}
-
-/* The blocks of one element follow each other, and so do the elements. */
-static bool are_adjacent(const struct type_parts *parts, MPI_Count count, MPI_Count extent)
-{
-    for (int i = 1; i < parts->nblocks; i++)
-        if (parts->blocks[i].at != parts->blocks[i - 1].at + (MPI_Aint)parts->blocks[i - 1].nbytes)
-            return false;
-    return parts->nblocks > 0 && (count == 1 || (MPI_Count)parts->nbytes == extent);
 }
 
 bool typed_is_contiguous(const struct typed *typed, char **start)
