@@ -15,5 +15,23 @@ on simulated 3 one_sided
 on 'no IPC' 2 one_sided
 unset OMPI_MCA_osc
 on 'host path' 2 one_sided
+
+# Over MPICH, beside the MPI that was configured.
+aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
+hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
+if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc.mpich >"$tmp/out"; then
+    run mpicc.mpich -D_GNU_SOURCE "-I$top_srcdir" -o "$tmp/one_sided" "$top_srcdir/tests/aware/one_sided.c" -ldl
+    is 'it compiles with mpicc.mpich' "$status" 0
+    # shellcheck disable=SC2016 # for the ranks
+    printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/one_sided"\n' "$aware" >"$tmp/over_mpich"
+    chmod +x "$tmp/over_mpich"
+    program=$tmp/over_mpich
+    for n in 1 2 3; do
+        MPIRUN=$hydra on simulated $n 'over MPICH'
+    done
+    MPIRUN=$hydra on 'no IPC' 2 'over MPICH'
+else
+    skip 'over MPICH' 'no mpicc.mpich, no mpirun.mpich, no libgpubind-aware-mpich, or sanitizers'
+fi
 nothing_left 'nothing is left behind'
 done_testing
