@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include "aware/persistent.h"
+
 int call_refused(MPI_Comm comm, int result)
 {
     PMPI_Comm_call_errhandler(comm, result);
@@ -124,7 +126,7 @@ void call_wait_for_all(int n, const MPI_Request requests[])
 
     for (unsigned spins = 1; ncomplete < n && calls_are_pending(); spins++) {
         calls_progress();
-        if (is_complete(requests[ncomplete]))
+        if (is_complete(persistent_active(requests[ncomplete])))
             ncomplete++;
         else if (spins % 64 == 0)
             sched_yield();

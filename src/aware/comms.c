@@ -3,6 +3,7 @@
 #include "aware/calls.h"
 #include "aware/coll_comm.h"
 #include "aware/ending.h"
+#include "aware/persistent.h"
 
 static int started(int result)
 {
@@ -25,12 +26,18 @@ AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *pro
     return started(BEHIND(MPI_Init_thread, argc, argv, required, provided));
 }
 
+static void freed(MPI_Comm comm)
+{
+    coll_comm_free(comm);
+    persistent_comm_freed(comm);
+}
+
 #define FREES(name)                       \
     NEXT(name)                            \
     AWARE_PUBLIC int name(MPI_Comm *comm) \
     {                                     \
         if (!is_behind)                   \
-            coll_comm_free(*comm);        \
+            freed(*comm);                 \
         return next_of_##name()(comm);    \
     }
 FREES(MPI_Comm_free)

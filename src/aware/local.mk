@@ -41,6 +41,7 @@ aware_sources = \
 	src/aware/matched.c src/aware/matched.h \
 	src/aware/next.c src/aware/next.h \
 	src/aware/outgoing.c src/aware/outgoing.h \
+	src/aware/persistent.c src/aware/persistent.h \
 	src/aware/requests.c src/aware/requests.h src/aware/staged_request.h \
 	src/aware/requests_pull.c \
 	src/aware/staged.c src/aware/staged.h \

@@ -2,6 +2,7 @@
 #include "aware/calls.h"
 #include "aware/counts.h"
 #include "aware/matched.h"
+#include "aware/persistent.h"
 
 #define NOBODY(rank) ((rank) == MPI_PROC_NULL ? STAGED_NOBODY : 0)
 
@@ -37,7 +38,7 @@ static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Dataty
         return call_ended(&staged, 1, result, comm);                                            \
     }
 
-#define ISENDS(name, COUNT, directly, persistent)                                                \
+#define ISENDS(name, COUNT, directly)                                                            \
     NEXT(name)                                                                                   \
     AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,    \
                           MPI_Comm comm, MPI_Request *request)                                   \
@@ -62,7 +63,37 @@ static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Dataty
         sent_by_mpi(&staged, count, type);                                                       \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,    \
                         request);                                                                \
-        return call_started(&staged, 1, result, *request, persistent, comm);                     \
+        return call_started(&staged, 1, result, *request, false, comm);                          \
+    }
+
+/* How a start of a persistent send sends the descriptor of a direct message. */
+static persistent_send descriptor_by_MPI_Isend, descriptor_by_MPI_Issend, descriptor_by_MPI_Irsend;
+#define SENDS_DESCRIPTOR(name)                                                                   \
+    static int descriptor_by_##name(const struct direct_send *send, int dest, int tag,           \
+                                    MPI_Comm comm, MPI_Request *request)                         \
+    {                                                                                            \
+        return BEHIND(name, send->descriptor, send->length, MPI_BYTE, dest, tag, comm, request); \
+    }
+
+/* directly: NULL where messages do not go so */
+#define SEND_INITS(name, COUNT, directly)                                                     \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
+                          MPI_Comm comm, MPI_Request *request)                                \
+    {                                                                                         \
+        struct staged staged;                                                                 \
+        int result = staged_begin(&staged, buf, count, type,                                  \
+                                  STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);  \
+                                                                                              \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result);                                                \
+        sent_by_mpi(&staged, count, type);                                                    \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm, \
+                        request);                                                             \
+        result = call_started(&staged, 1, result, *request, true, comm);                      \
+        if (result == MPI_SUCCESS && staged.staged)                                           \
+            persistent_may_go_directly(*request, directly, dest, tag);                        \
+        return result;                                                                        \
     }
 
 #define IRECVS(name, COUNT, persistent)                                                         \
@@ -265,28 +296,31 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
         return call_started(&staged, 1, result, *request, false, comm);                           \
     }
 
-#define ALL(suffix, COUNT)                             \
-    SENDS(MPI_Send##suffix, COUNT, true)               \
-    SENDS(MPI_Ssend##suffix, COUNT, true)              \
-    SENDS(MPI_Rsend##suffix, COUNT, true)              \
-    SENDS(MPI_Bsend##suffix, COUNT, false)             \
-    ISENDS(MPI_Isend##suffix, COUNT, true, false)      \
-    ISENDS(MPI_Issend##suffix, COUNT, true, false)     \
-    ISENDS(MPI_Irsend##suffix, COUNT, true, false)     \
-    ISENDS(MPI_Ibsend##suffix, COUNT, false, false)    \
-    ISENDS(MPI_Send_init##suffix, COUNT, false, true)  \
-    ISENDS(MPI_Ssend_init##suffix, COUNT, false, true) \
-    ISENDS(MPI_Rsend_init##suffix, COUNT, false, true) \
-    ISENDS(MPI_Bsend_init##suffix, COUNT, false, true) \
-    RECVS(suffix, COUNT)                               \
-    IRECVS(MPI_Irecv##suffix, COUNT, false)            \
-    IRECVS(MPI_Recv_init##suffix, COUNT, true)         \
-    SENDRECVS(suffix, COUNT)                           \
-    REPLACES(MPI_Sendrecv_replace##suffix, COUNT)      \
-    MRECVS(MPI_Mrecv##suffix, COUNT)                   \
+#define ALL(suffix, COUNT)                                              \
+    SENDS(MPI_Send##suffix, COUNT, true)                                \
+    SENDS(MPI_Ssend##suffix, COUNT, true)                               \
+    SENDS(MPI_Rsend##suffix, COUNT, true)                               \
+    SENDS(MPI_Bsend##suffix, COUNT, false)                              \
+    ISENDS(MPI_Isend##suffix, COUNT, true)                              \
+    ISENDS(MPI_Issend##suffix, COUNT, true)                             \
+    ISENDS(MPI_Irsend##suffix, COUNT, true)                             \
+    ISENDS(MPI_Ibsend##suffix, COUNT, false)                            \
+    SEND_INITS(MPI_Send_init##suffix, COUNT, descriptor_by_MPI_Isend)   \
+    SEND_INITS(MPI_Ssend_init##suffix, COUNT, descriptor_by_MPI_Issend) \
+    SEND_INITS(MPI_Rsend_init##suffix, COUNT, descriptor_by_MPI_Irsend) \
+    SEND_INITS(MPI_Bsend_init##suffix, COUNT, NULL)                     \
+    RECVS(suffix, COUNT)                                                \
+    IRECVS(MPI_Irecv##suffix, COUNT, false)                             \
+    IRECVS(MPI_Recv_init##suffix, COUNT, true)                          \
+    SENDRECVS(suffix, COUNT)                                            \
+    REPLACES(MPI_Sendrecv_replace##suffix, COUNT)                       \
+    MRECVS(MPI_Mrecv##suffix, COUNT)                                    \
     IMRECVS(MPI_Imrecv##suffix, COUNT)
 
 ALL(, int)
+SENDS_DESCRIPTOR(MPI_Isend)
+SENDS_DESCRIPTOR(MPI_Issend)
+SENDS_DESCRIPTOR(MPI_Irsend)
 #ifdef AWARE_MPI_4
 ISENDRECVS(MPI_Isendrecv, int)
 IREPLACES(MPI_Isendrecv_replace, int)

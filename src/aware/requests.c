@@ -82,6 +82,30 @@ const struct staged *requests_partitions(MPI_Request handle, MPI_Comm *comm)
     return request ? &request->buffers[0] : NULL;
 }
 
+void requests_for_each(void (*visit)(struct staged_request *request, const void *argument),
+                       const void *argument)
+{
+    pthread_mutex_lock(&requests_lock);
+    for (int i = 0; i < TABLE; i++)
+        for (struct staged_request *request = table[i].first; request; request = request->next)
+            visit(request, argument);
+    pthread_mutex_unlock(&requests_lock);
+}
+
+MPI_Request requests_standing_in(MPI_Request handle)
+{
+    const struct staged_request *request;
+
+    if (is_empty())
+        return handle;
+    pthread_mutex_lock(&requests_lock);
+    request = find(handle);
+    if (request && request->standing_in != MPI_REQUEST_NULL)
+        handle = request->standing_in;
+    pthread_mutex_unlock(&requests_lock);
+    return handle;
+}
+
 MPI_Comm requests_comm(const struct staged_request *request)
 {
     return request ? request->comm : MPI_COMM_SELF;
@@ -235,6 +259,7 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
     request->comm = comm;
     request->n = n;
     request->direct = -1;
+    request->standing_in = MPI_REQUEST_NULL;
     request->persistent = persistent;
     request->active = !persistent;
     for (int i = 0; i < n; i++) {
@@ -277,17 +302,23 @@ int requests_see_complete(struct staged_request *request, MPI_Status *status)
     return request && request->active ? write(request, status) : MPI_SUCCESS;
 }
 
-bool requests_free(struct staged_request *request)
+static bool leave_to_sweep(struct staged_request *request)
 {
-    if (!request->active) {
-        end(request);
-        return false;
-    }
     pthread_mutex_lock(&requests_lock);
     QUEUE_PUSH(&freed, request, next);
     atomic_fetch_add(&nfreed, 1);
     pthread_mutex_unlock(&requests_lock);
     return true;
+}
+
+bool requests_free(struct staged_request *request)
+{
+    if (request->standing_in != MPI_REQUEST_NULL)
+        CALL_MPI(PMPI_Request_free(&request->standing_in));
+    else if (request->active)
+        return leave_to_sweep(request);
+    end(request);
+    return false;
 }
 
 /* Whether the request is complete or has failed; then it is freed. */

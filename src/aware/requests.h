@@ -31,6 +31,11 @@ int requests_see_complete(struct staged_request *request, MPI_Status *status);
  * may have changed it, while it still sends what was buffered. NULL does nothing. */
 int requests_read(struct staged_request *request);
 void requests_started(struct staged_request *request, MPI_Request handle, bool started);
+/* For each request in the table, which is locked. */
+void requests_for_each(void (*visit)(struct staged_request *request, const void *argument),
+                       const void *argument);
+/* What stands in for a persistent request (persistent.h), or the handle itself. */
+MPI_Request requests_standing_in(MPI_Request handle);
 /* The application frees it, taken. true: it is active, and the caller must leave it to
  * requests_sweep. */
 bool requests_free(struct staged_request *request);

@@ -1,5 +1,5 @@
-/* One entry of the table of requests (requests.c), and the list of those that may get direct messages
- * (requests_pull.c). For these two alone. */
+/* One entry of the table of requests (requests.c), the list of those that may get direct messages
+ * (requests_pull.c), and persistent sends that go directly (persistent.c). For these three alone. */
 #ifndef GPUBIND_AWARE_STAGED_REQUEST_H
 #define GPUBIND_AWARE_STAGED_REQUEST_H
 
@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "aware/persistent.h"
 #include "aware/requests.h"
 
 struct staged_request {
@@ -18,6 +19,12 @@ struct staged_request {
     struct staged buffers[2];
     int n;
     bool persistent;
+    persistent_send
+        *send; /* of a persistent send that may go directly; NULL: it goes through MPI */
+    int dest, tag;
+    struct direct_send *direct_send; /* that it was prepared for */
+    MPI_Request
+        standing_in;   /* for request, since a start that goes directly; or MPI_REQUEST_NULL */
     bool active;       /* started and not complete */
     bool written;      /* its buffers are, although it is still there */
     bool pulling;      /* a thread is in requests_pull with it */

@@ -1,5 +1,6 @@
 /* The functions that start, complete, test, cancel and free one request. */
 #include "aware/calls.h"
+#include "aware/persistent.h"
 
 /* MPI has completed the request. */
 static int completed(int result, struct staged_request *staged, MPI_Request handle,
@@ -21,7 +22,9 @@ AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
     staged = requests_take(*request);
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
+    persistent_stand_in(staged, request);
     result = BEHIND(MPI_Wait, request, status);
+    persistent_restore(staged, request);
     return completed(result, staged, *request, status);
 }
 
@@ -37,7 +40,9 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
+    persistent_stand_in(staged, request);
     result = BEHIND(MPI_Test, request, flag, status);
+    persistent_restore(staged, request);
     if (*flag || result != MPI_SUCCESS)
         return completed(result, staged, *request, status);
     if (staged)
@@ -56,6 +61,7 @@ AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
     staged = requests_take(request);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
+    persistent_stand_in(staged, &request);
     result = BEHIND(MPI_Request_get_status, request, flag, status);
     if (*flag)
         result = call_completed(result, requests_see_complete(staged, status),
@@ -82,8 +88,10 @@ AWARE_PUBLIC int MPI_Start(MPI_Request *request)
 {
     struct staged_request *staged = requests_take(*request);
     const MPI_Comm comm = requests_comm(staged);
-    int result = requests_read(staged);
+    int result = persistent_prepare(staged);
 
+    if (persistent_is_direct(staged))
+        return persistent_start(staged);
     if (result == MPI_SUCCESS) {
         result = BEHIND(MPI_Start, request);
         requests_started(staged, *request, result == MPI_SUCCESS);
@@ -91,4 +99,12 @@ AWARE_PUBLIC int MPI_Start(MPI_Request *request)
     }
     requests_put_back(staged);
     return call_refused(comm, result);
+}
+
+/* A direct message is on its way: its receiver may have it. */
+NEXT(MPI_Cancel)
+AWARE_PUBLIC int MPI_Cancel(MPI_Request *request)
+{
+    return !is_behind && persistent_active(*request) != *request ? MPI_SUCCESS
+                                                                 : BEHIND(MPI_Cancel, request);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "aware/calls.h"
+#include "aware/persistent.h"
 
 #define FEW 64
 
@@ -39,8 +40,10 @@ static bool several_begin(struct several *several, int n, MPI_Request *requests,
     several->statuses = statuses == MPI_STATUSES_IGNORE ? several->own : statuses;
     if (!several->staged || !several->own)
         return false;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         several->staged[i] = requests_take(requests[i]);
+        persistent_stand_in(several->staged[i], &requests[i]);
+    }
     several->n = n;
     return true;
 }
@@ -51,6 +54,7 @@ static int several_complete(struct several *several, int i, MPI_Status *status)
     struct staged_request *request = several->staged[i];
 
     several->staged[i] = NULL;
+    persistent_restore(request, &several->requests[i]);
     return requests_complete(request, several->requests[i], status);
 }
 
@@ -58,8 +62,10 @@ static int several_complete(struct several *several, int i, MPI_Status *status)
 static void several_end(struct several *several)
 {
     for (int i = 0; i < several->n; i++)
-        if (several->staged[i])
+        if (several->staged[i]) {
+            persistent_restore(several->staged[i], &several->requests[i]);
             requests_put_back(several->staged[i]);
+        }
     if (several->staged != several->few)
         free(several->staged);
     if (several->own != several->few_statuses)
@@ -109,7 +115,40 @@ static int complete_any(struct several *several, int i, MPI_Status *status, int 
     return call_completed(result, several_complete(several, i, status), comm);
 }
 
+/* Those that were prepared, and are not to be started. */
+static void abandon_from(struct several *several, int i)
+{
+    for (; i < several->n; i++)
+        persistent_abandon(several->staged[i]);
+}
+
+/* The next two return the index of the first request that is not started yet. */
+static int start_directly(struct several *several, int i, int *result)
+{
+    *result = persistent_start(several->staged[i]);
+    several->staged[i] = NULL;
+    if (*result != MPI_SUCCESS)
+        abandon_from(several, i + 1);
+    return i + 1;
+}
+
 NEXT(MPI_Startall)
+static int start_by_mpi(struct several *several, int first, int *result)
+{
+    int end = first;
+
+    while (end < several->n && !persistent_is_direct(several->staged[end]))
+        end++;
+    *result = BEHIND(MPI_Startall, end - first, several->requests + first);
+    for (int i = first; i < end; i++) {
+        requests_started(several->staged[i], several->requests[i], *result == MPI_SUCCESS);
+        several->staged[i] = NULL;
+    }
+    if (*result != MPI_SUCCESS)
+        abandon_from(several, end);
+    return end;
+}
+
 AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
 {
     struct several several;
@@ -120,16 +159,15 @@ AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
     if (!several_begin(&several, n, requests, MPI_STATUSES_IGNORE))
         result = MPI_ERR_NO_MEM;
     for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-        result = requests_read(several.staged[i]);
+        result = persistent_prepare(several.staged[i]);
     if (result != MPI_SUCCESS) {
+        abandon_from(&several, 0);
         several_end(&several);
         return call_refused(MPI_COMM_SELF, result);
     }
-    result = BEHIND(MPI_Startall, n, requests);
-    for (int i = 0; i < n; i++) {
-        requests_started(several.staged[i], requests[i], result == MPI_SUCCESS);
-        several.staged[i] = NULL;
-    }
+    for (int i = 0; i < n && result == MPI_SUCCESS;)
+        i = persistent_is_direct(several.staged[i]) ? start_directly(&several, i, &result)
+                                                    : start_by_mpi(&several, i, &result);
     several_end(&several);
     return result;
 }

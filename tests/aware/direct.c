@@ -22,6 +22,7 @@ static const struct part {
     {"lengths", MPI_THREAD_SINGLE, test_lengths},
     {"truncation", MPI_THREAD_SINGLE, test_truncation},
     {"progress", MPI_THREAD_SINGLE, test_progress},
+    {"persistent", MPI_THREAD_SINGLE, test_persistent},
     {"wildcards", MPI_THREAD_SINGLE, test_wildcards},
     {"buffers", MPI_THREAD_SINGLE, test_buffers},
     {"rings", MPI_THREAD_SINGLE, test_rings},

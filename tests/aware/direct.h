@@ -88,6 +88,7 @@ void test_probes(void);
 void test_lengths(void);
 void test_truncation(void);
 void test_progress(void);
+void test_persistent(void);
 void test_wildcards(void);
 void test_buffers(void);
 void test_rings(void);

@@ -21,16 +21,18 @@ if [ -z "$quick" ]; then
     done
 fi
 
-# went SETTING WHAT: what rank 0, which sends most of the part "progress", says of its messages.
+# went SETTING WHAT [PART]: what rank 0, which sends most of the part "progress", says of its messages.
 went() {
     is_wanted "$1" || return 0
-    start "$1" 2 env GPUBIND_VERBOSE=1 "$program" progress
+    start "$1" 2 env GPUBIND_VERBOSE=1 "$program" "${3-progress}"
     check "$1: $2" grep -Eq "gpubind: rank 0: of [1-9][0-9]* messages from GPU memory $2" "$tmp/err"
 }
 went simulated '[1-9][0-9]* went directly, [1-9][0-9]* of these through host memory'
 went 'host path' '0 went directly, 0 of these .*; [1-9][0-9]* through MPI'
 went 'no peers' '[1-9][0-9]* went directly, [1-9][0-9]* of these .*; [1-9][0-9]* through MPI'
 went GPU '[1-9][0-9]* went directly'
+# Those of a freed communicator, too small, or too many go through MPI.
+went simulated '[1-9][0-9][0-9] went directly, .*; [0-9]{1,2} through MPI' persistent
 on 'host path' 2 lists
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 on 'host path' 2 truncation

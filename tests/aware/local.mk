@@ -130,6 +130,7 @@ tests_aware_direct_SOURCES = \
 	tests/aware/direct_lists.c \
 	tests/aware/direct_modes.c \
 	tests/aware/direct_pass.c tests/aware/direct_pass.h \
+	tests/aware/direct_persistent.c \
 	tests/aware/direct_places.c \
 	tests/aware/direct_probes.c \
 	tests/aware/direct_progress.c \
