@@ -64,6 +64,7 @@ void calls_progress(void)
 }
 
 #define SPINS 64 /* between two calls of MPI and of the scheduler */
+#define POLLS 4  /* of MPI, for one look at direct messages */
 
 void call_idle(unsigned spins)
 {
@@ -124,11 +125,14 @@ void call_wait_for_all(int n, const MPI_Request requests[])
 {
     int ncomplete = 0;
 
-    for (unsigned spins = 1; ncomplete < n && calls_are_pending(); spins++) {
-        calls_progress();
-        if (is_complete(persistent_active(requests[ncomplete])))
+    for (unsigned spins = 0; ncomplete < n && calls_are_pending(); spins++) {
+        if (spins % POLLS == 0)
+            calls_progress();
+        if (is_complete(persistent_active(requests[ncomplete]))) {
             ncomplete++;
-        else if (spins % 64 == 0)
+            spins = -1U;
+        } else if (spins % SPINS == 0) {
             sched_yield();
+        }
     }
 }

@@ -1,5 +1,6 @@
 #include "aware/direct_receive.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,65 +10,119 @@
 
 #include "aware/direct_memory.h"
 #include "aware/direct_send.h"
+#include "aware/direct_token.h"
 #include "aware/gpu_buffer.h"
 #include "aware/next.h"
 #include "aware/typed.h"
 #include "mpi/datatype/type_contents.h"
 
-bool direct_receives(MPI_Count count, MPI_Datatype type)
+static pthread_mutex_t small_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool overlooked; /* a small receive that is complete after its call */
+
+/* Small receives cost the look that they get, and a process without GPU memory is spared it. Those that
+ * were overlooked then may still be there later: this process gets no small direct message any more. */
+static bool looks_at_small(struct direct_segment *own, bool later)
+{
+    bool looks;
+
+    if (atomic_load_explicit(&own->receives_small, memory_order_acquire))
+        return true;
+    if (atomic_load_explicit(&overlooked, memory_order_relaxed))
+        return false;
+    if (!later && !gpu_is_in_use())
+        return true;
+    pthread_mutex_lock(&small_lock);
+    if (gpu_is_in_use() && !overlooked && !atomic_load(&own->ended))
+        atomic_store(&own->receives_small, 1);
+    looks = atomic_load(&own->receives_small);
+    if (!looks && later)
+        atomic_store(&overlooked, true);
+    pthread_mutex_unlock(&small_lock);
+    return looks || !later;
+}
+
+MPI_Count direct_receives(MPI_Count count, MPI_Datatype type, bool later)
 {
     struct direct_segment *own = is_behind ? NULL : direct_own();
-    MPI_Count size = 0;
+    MPI_Count size = 0, nbytes;
+    bool small;
 
     if (!own || count <= 0 || type == MPI_DATATYPE_NULL)
-        return false;
+        return 0;
     if (!atomic_load_explicit(&own->receives, memory_order_relaxed) && gpu_is_in_use() &&
         !atomic_load(&own->ended))
         atomic_store(&own->receives, 1);
     PMPI_Type_size_x(type, &size);
-    return count * size >= DIRECT_LENGTH;
+    nbytes = count * size;
+    if (nbytes < DIRECT_LEAST)
+        return 0;
+    small = looks_at_small(own, later && nbytes < DIRECT_LENGTH);
+    return small || nbytes >= DIRECT_LENGTH ? nbytes : 0;
 }
 
 /* ---- whose descriptor */
 
-/* The first bytes that MPI has received. */
-static void read_head(const struct staged *staged, struct direct_descriptor *head)
+/* The first nbytes of the buffer that MPI has received in. */
+static void read_head(const struct staged *staged, void *head, size_t nbytes)
 {
     const struct staged_part *part = &staged->parts[0];
     const struct typed typed = {staged->host, part->count, part->type, true};
 
     if (staged->dense || type_is_basic(part->type))
-        memcpy(head, staged->host, sizeof *head);
+        memcpy(head, staged->host, nbytes);
     else
-        typed_head(&typed, head, sizeof *head);
+        typed_head(&typed, head, nbytes);
 }
 
-/* Its slot has a message for this process, of that descriptor, that nobody has taken. */
-static bool is_open(const struct direct_slot *slot, uint32_t sequence)
+/* Its slot has a message for this process that nobody has taken. */
+static bool is_open(const struct direct_slot *slot)
 {
     const uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
     return (state == DIRECT_READY || state == DIRECT_BUFFERING || state == DIRECT_BUFFERED) &&
-           slot->sequence == sequence && slot->dest == direct_own()->rank;
+           slot->dest == direct_own()->rank;
+}
+
+static bool find_small(uint64_t token, struct direct_message *message)
+{
+    message->peer = direct_peer_now(token_rank(token));
+    if (!message->peer)
+        return false;
+    message->slot = &message->peer->segment->slots[token_slot(token)];
+    return is_open(message->slot) && message->slot->token == token;
+}
+
+static bool find_large(const struct direct_descriptor *head, struct direct_message *message)
+{
+    if (head->magic[0] != direct_magic[0] || head->magic[1] != direct_magic[1] ||
+        head->slot >= DIRECT_SLOTS)
+        return false;
+    message->peer = direct_peer_at(head->rank, head->nonce);
+    if (!message->peer)
+        return false;
+    message->slot = &message->peer->segment->slots[head->slot];
+    return is_open(message->slot) && message->slot->sequence == head->sequence &&
+           !message->slot->token;
 }
 
 static bool find_message(const struct staged *staged, struct direct_message *message)
 {
     const struct staged_part *part = &staged->parts[0];
     struct direct_descriptor head;
+    uint64_t token;
 
-    read_head(staged, &head);
-    if (head.magic[0] != direct_magic[0] || head.magic[1] != direct_magic[1] ||
-        head.slot >= DIRECT_SLOTS)
+    read_head(staged, &token, sizeof token);
+    if (token == direct_magic[0] && staged->direct >= DIRECT_LENGTH) {
+        read_head(staged, &head, sizeof head);
+        if (!find_large(&head, message))
+            return false;
+    } else if (!token_is_of(token, direct_own()->job) || !find_small(token, message)) {
         return false;
-    message->peer = direct_peer_at(head.rank, head.nonce);
-    if (!message->peer)
-        return false;
-    message->slot = &message->peer->segment->slots[head.slot];
+    }
     message->typed = (struct typed){address_at(staged->user, part->displacement), part->count,
                                     part->type, !staged->staged};
     message->room = staged->staged ? staged->block.at : NULL;
-    return is_open(message->slot, head.sequence);
+    return true;
 }
 
 bool direct_has_come(const struct staged *staged)
@@ -138,12 +193,21 @@ static int put(const struct direct_message *message, const void *bytes, size_t n
     return MPI_SUCCESS;
 }
 
+static const struct direct_slot *slots_of(const struct direct_message *message)
+{
+    return message->peer->segment->slots;
+}
+
 static int put_buffered(const struct direct_message *message, size_t nbytes)
 {
     const size_t all = message->slot->nbytes;
-    void *data = direct_peer_map(message->peer, message->slot->fd, all, false);
+    void *data;
     int result;
 
+    if (message->slot->token)
+        return put(message, message->peer->segment->small[message->slot - slots_of(message)],
+                   nbytes);
+    data = direct_peer_map(message->peer, message->slot->fd, all, false);
     if (!data)
         return MPI_ERR_OTHER;
     result = put(message, data, nbytes);
@@ -249,7 +313,7 @@ bool direct_probed(MPI_Comm comm, MPI_Status *status)
     i = direct_slot_of_length(nbytes);
     peer = i >= 0 ? direct_peer(comm, status->MPI_SOURCE) : NULL;
     slot = peer ? &peer->segment->slots[i] : NULL;
-    if (!slot || !is_open(slot, slot->sequence) || slot->tag != status->MPI_TAG)
+    if (!slot || !is_open(slot) || slot->token || slot->tag != status->MPI_TAG)
         return false;
     PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)slot->nbytes);
     return true;

@@ -10,8 +10,9 @@
 #include "aware/staged.h"
 #include "aware/typed.h"
 
-/* A receive of count elements may be given one: when it is complete, direct_receive is to be called. */
-bool direct_receives(MPI_Count count, MPI_Datatype type);
+/* The bytes of a receive of count elements, if it may be given one: when it is complete, direct_receive is
+ * to be called. 0: it may not. later: it is complete after the call. */
+MPI_Count direct_receives(MPI_Count count, MPI_Datatype type, bool later);
 
 /* A direct message that has come. */
 struct direct_message {

@@ -21,7 +21,7 @@
 #include "aware/start.h"
 #include "core/base/hash.h"
 
-#define MAGIC UINT64_C(0x3176646e69627067) /* and the version of the layout */
+#define MAGIC UINT64_C(0x3276646e69627067) /* and the version of the layout */
 #define NAME "gpubind-aware"
 
 static struct direct_segment *own;
@@ -156,6 +156,7 @@ bool direct_segment_end(void)
     if (!own)
         return false;
     atomic_store(&own->receives, 0);
+    atomic_store(&own->receives_small, 0);
     atomic_store(&own->ended, 1);
     close(listener);
     PMPI_Comm_free_keyval(&world_ranks);
@@ -340,6 +341,12 @@ struct direct_peer *direct_peer_at(int rank, uint64_t nonce)
 bool direct_peer_receives(const struct direct_peer *peer)
 {
     return !peer->slow && atomic_load_explicit(&peer->segment->receives, memory_order_acquire);
+}
+
+bool direct_peer_receives_small(const struct direct_peer *peer)
+{
+    return direct_peer_receives(peer) &&
+           atomic_load_explicit(&peer->segment->receives_small, memory_order_acquire);
 }
 
 bool direct_process_lives(pid_t pid)

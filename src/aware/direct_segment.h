@@ -3,7 +3,8 @@
  *
  * A direct message is a descriptor, which MPI carries and matches in place of the data. It names the
  * sender's slot, which has the rest; the receiver copies from the sender's GPU memory. Each slot has
- * descriptors of a length of its own, so that a probe knows whose message it has seen.
+ * descriptors of a length of its own, so that a probe knows whose message it has seen. The descriptor of a
+ * small message is as long as the message, and begins with the slot's token.
  *
  * The segment is a memfd. Others find its process by a socket's name, made of the job and the rank,
  * and the memfd among that process's files: no two ranks have to call anything together, and nothing
@@ -21,6 +22,8 @@
 #include "gpu/core/gpu_types.h"
 
 #define DIRECT_SLOTS 64
+#define DIRECT_SMALL_SLOTS 32  /* the first ones, which small messages may have */
+#define DIRECT_SMALL_ROOM 3584 /* a small message is shorter */
 #define DIRECT_STALE 64
 #define DIRECT_POSTS 64
 #define DIRECT_ASK_ROOM ((size_t)1 << 20)
@@ -51,8 +54,9 @@ struct direct_slot {
     int32_t dest, tag; /* dest: a rank of MPI_COMM_WORLD */
     uint64_t nbytes;
     uint64_t address; /* in the sender's process */
+    uint64_t token;   /* of a small message (direct_token.h); 0: it is none */
     struct direct_export memory;
-    int32_t fd;            /* of the sender's process: the data, when it is buffered */
+    int32_t fd; /* of the sender's process: the data, when it is buffered and not small */
     _Atomic uint32_t slow; /* the receiver could not map the GPU memory */
 };
 
@@ -82,13 +86,15 @@ struct direct_segment {
     int32_t pid, rank;   /* of MPI_COMM_WORLD */
     /* This process completes receives of descriptors, and has GPU memory. */
     _Atomic uint32_t receives;
-    _Atomic uint32_t visited; /* somebody may send directly to it */
-    _Atomic uint32_t ended;   /* it is in MPI_Finalize: it receives nothing any more */
-    _Atomic uint32_t wanted;  /* a futex: counts what the thread is to do (outgoing.h) */
+    _Atomic uint32_t receives_small; /* the same of small messages */
+    _Atomic uint32_t visited;        /* somebody may send directly to it */
+    _Atomic uint32_t ended;          /* it is in MPI_Finalize: it receives nothing any more */
+    _Atomic uint32_t wanted;         /* a futex: counts what the thread is to do (outgoing.h) */
     /* Allocations that are no more: a ring, and how many there were. */
     _Atomic uint64_t nstale;
     _Atomic uint64_t stale[DIRECT_STALE];
     struct direct_slot slots[DIRECT_SLOTS];
+    char small[DIRECT_SMALL_SLOTS][DIRECT_SMALL_ROOM]; /* small messages that are buffered */
     struct direct_post posts[DIRECT_POSTS];
     _Atomic uint8_t sights[DIRECT_RANKS]; /* of each rank of MPI_COMM_WORLD: enum direct_sight */
     struct direct_ask ask;
@@ -101,6 +107,7 @@ struct direct_peer {
     uint64_t nstale;                /* of its allocations, that were looked at */
     bool slow;                      /* could not map GPU memory of this process */
     double active;                  /* seconds: when it was last seen to take a message */
+    _Atomic unsigned late;          /* so many small messages to it are not sent directly */
 };
 
 /* This process's segment, made at the first call; NULL: it neither sends nor receives directly. */
@@ -115,8 +122,9 @@ int direct_world_rank(MPI_Comm comm, int rank);
 struct direct_peer *direct_peer_now(int rank);
 /* The peer whose segment has that nonce, by its rank of MPI_COMM_WORLD; NULL: there is none. */
 struct direct_peer *direct_peer_at(int rank, uint64_t nonce);
-/* It completes receives of descriptors. */
+/* It completes receives of descriptors; of small messages, too. */
 bool direct_peer_receives(const struct direct_peer *peer);
+bool direct_peer_receives_small(const struct direct_peer *peer);
 /* Its process is alive. Asks the kernel. */
 bool direct_peer_lives(const struct direct_peer *peer);
 bool direct_process_lives(pid_t pid);

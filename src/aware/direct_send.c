@@ -6,6 +6,7 @@
 
 #include "aware/counts.h"
 #include "aware/direct_memory.h"
+#include "aware/direct_token.h"
 #include "aware/gpu_buffer.h"
 #include "aware/next.h"
 #include "aware/outgoing.h"
@@ -55,27 +56,34 @@ static bool is_left(const struct outgoing *out)
     return out->completed && (state_of(out) == DIRECT_DONE || is_lost(out));
 }
 
-/* The lock is held. */
-static struct outgoing *find_free(void)
+/* Small messages have the first ones, in part, others all of them, from the last one on. The lock is held. */
+static struct outgoing *find_free(bool small)
 {
-    struct outgoing *found = NULL;
+    const int n = small ? DIRECT_SMALL_SLOTS : DIRECT_SLOTS;
 
-    for (int i = 0; i < DIRECT_SLOTS && !found; i++)
-        if (!outgoing[i].used && !outgoing[i].retired)
-            found = &outgoing[i];
-    return found;
+    for (int i = 0; i < n; i++) {
+        struct outgoing *out = &outgoing[small ? i : n - 1 - i];
+
+        if (out->used && out->completed && state_of(out) == DIRECT_DONE)
+            release(out);
+        if (!out->used && (small || !out->retired))
+            return out;
+    }
+    return NULL;
 }
 
-static struct outgoing *take(void)
+static struct outgoing *take(bool small)
 {
     struct outgoing *out;
 
     pthread_mutex_lock(&lock);
     outgoing_serve();
-    for (int i = 0; i < DIRECT_SLOTS; i++)
+    out = find_free(small);
+    for (int i = 0; !out && i < DIRECT_SLOTS; i++)
         if (outgoing[i].used && is_left(&outgoing[i]))
             release(&outgoing[i]);
-    out = find_free();
+    if (!out)
+        out = find_free(small);
     if (out) {
         out->used = true;
         out->completed = out->generalized = false;
@@ -83,6 +91,24 @@ static struct outgoing *take(void)
     }
     pthread_mutex_unlock(&lock);
     return out;
+}
+
+static void describe(struct outgoing *out, const struct direct_segment *own, int i)
+{
+    struct direct_slot *slot = out->slot;
+
+    if (slot->nbytes < DIRECT_LARGE) {
+        slot->token = out->bytes.token = token_make(own, (uint32_t)i, slot->sequence);
+        out->send.length = (int)slot->nbytes;
+        return;
+    }
+    slot->token = 0;
+    out->send.length = DIRECT_LENGTH + i * DIRECT_LENGTH_STEP;
+    out->bytes.head = (struct direct_descriptor){.magic = {direct_magic[0], direct_magic[1]},
+                                                 .nonce = own->nonce,
+                                                 .rank = own->rank,
+                                                 .slot = (uint32_t)i,
+                                                 .sequence = slot->sequence};
 }
 
 /* The memory is read from now on. */
@@ -96,7 +122,6 @@ static void publish(struct outgoing *out, struct direct_peer *peer, const void *
     out->slot = slot;
     out->peer = peer;
     out->send.descriptor = &out->bytes;
-    out->send.length = DIRECT_LENGTH + i * DIRECT_LENGTH_STEP;
     out->since = outgoing_now();
     slot->sequence++;
     slot->dest = peer->segment->rank;
@@ -106,11 +131,7 @@ static void publish(struct outgoing *out, struct direct_peer *peer, const void *
     slot->memory = *memory;
     slot->fd = -1;
     atomic_store(&slot->slow, 0);
-    out->bytes.head = (struct direct_descriptor){.magic = {direct_magic[0], direct_magic[1]},
-                                                 .nonce = own->nonce,
-                                                 .rank = own->rank,
-                                                 .slot = (uint32_t)i,
-                                                 .sequence = slot->sequence};
+    describe(out, own, i);
     atomic_store_explicit(&slot->state, DIRECT_READY, memory_order_release);
 }
 
@@ -131,6 +152,24 @@ static const void *find_gpu_bytes(const void *buf, MPI_Count count, MPI_Datatype
     return start;
 }
 
+/* A small one costs more than its copies through host memory where the receiver is late. */
+static bool may_be_small(struct direct_peer *peer, MPI_Count nbytes)
+{
+    const unsigned late = atomic_load_explicit(&peer->late, memory_order_relaxed);
+
+    if (!direct_peer_receives_small(peer) || direct_slot_of_length(nbytes) >= 0 ||
+        direct_own()->rank >= TOKEN_RANKS)
+        return false;
+    if (late > 0)
+        atomic_store_explicit(&peer->late, late - 1, memory_order_relaxed);
+    return late == 0;
+}
+
+static bool goes_directly(struct direct_peer *peer, MPI_Count nbytes)
+{
+    return nbytes < DIRECT_LARGE ? may_be_small(peer, nbytes) : direct_peer_receives(peer);
+}
+
 struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                       int tag, MPI_Comm comm)
 {
@@ -140,10 +179,10 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
     struct direct_export memory = {0};
     struct outgoing *out;
 
-    if (!peer || !direct_peer_receives(peer) || tag < 0 ||
+    if (!peer || tag < 0 || !goes_directly(peer, nbytes) ||
         !direct_export(gpu, (size_t)nbytes, &memory) || direct_settle(gpu) < 0)
         return NULL;
-    out = take();
+    out = take(nbytes < DIRECT_LARGE);
     if (!out)
         return NULL;
     publish(out, peer, gpu, (size_t)nbytes, tag, &memory);
@@ -160,10 +199,14 @@ void direct_send_abandon(struct direct_send *send)
     pthread_mutex_unlock(&lock);
 }
 
+#define EAGER 8192   /* programs may expect that sends of fewer bytes wait for nobody */
+#define LATE_COUNT 4 /* small messages to a receiver that was late, until it is tried again */
+
 /* The receiver takes nothing of this process's for as long as it would cost to go on without it. */
 static bool is_late(const struct outgoing *out)
 {
-    const double patience = 1e-3 + (double)out->slot->nbytes / 2e9, time = outgoing_now();
+    const double nbytes = (double)out->slot->nbytes, time = outgoing_now();
+    const double patience = nbytes < EAGER ? 20e-6 : 1e-3 + nbytes / 2e9;
 
     return time - out->since > patience && time - out->peer->active > patience;
 }
@@ -175,7 +218,11 @@ static bool is_over(struct outgoing *out)
 
     if (state == DIRECT_TAKEN || state == DIRECT_DONE)
         out->peer->active = outgoing_now();
-    if (state == DIRECT_WANTED || (state == DIRECT_READY && is_late(out)))
+    if (state == DIRECT_READY && is_late(out)) {
+        atomic_store_explicit(&out->peer->late, LATE_COUNT, memory_order_relaxed);
+        outgoing_buffer(out, state);
+    }
+    if (state == DIRECT_WANTED)
         outgoing_buffer(out, state);
     return state_of(out) == DIRECT_DONE || state_of(out) == DIRECT_BUFFERED ||
            state_of(out) == DIRECT_LOST || (state_of(out) == DIRECT_TAKEN && out->data) ||
@@ -255,10 +302,23 @@ static bool is_descriptor_gone(struct outgoing *out)
     return gone;
 }
 
+/* Of what is done with requests of direct_send_later. */
+static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
+
+void direct_send_freed(MPI_Request request)
+{
+    if (direct_sends_pending() == 0)
+        return;
+    pthread_mutex_lock(&polling);
+    for (int i = 0; i < DIRECT_SLOTS; i++)
+        if (outgoing[i].generalized && outgoing[i].request == request &&
+            outgoing[i].slot->nbytes < EAGER)
+            outgoing_buffer(&outgoing[i], DIRECT_READY);
+    pthread_mutex_unlock(&polling);
+}
+
 void direct_sends_poll(void)
 {
-    static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
-
     if (direct_sends_pending() == 0 || pthread_mutex_trylock(&polling) != 0)
         return;
     for (int i = 0; i < DIRECT_SLOTS; i++) {

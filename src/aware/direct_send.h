@@ -10,9 +10,10 @@
 #define DIRECT_LENGTH 1552
 #define DIRECT_LENGTH_STEP 32
 #define DIRECT_LENGTH_MOST (DIRECT_LENGTH + (DIRECT_SLOTS - 1) * DIRECT_LENGTH_STEP)
-/* Bytes of the shortest message that is sent directly; not below DIRECT_LENGTH_MOST, so that the data
- * overwrites all of the descriptor. */
-#define DIRECT_LEAST 8192
+/* Bytes of the shortest message; and of the shortest one that is not small, not below DIRECT_LENGTH_MOST, so
+ * that the data overwrites all of the descriptor. */
+#define DIRECT_LEAST ((MPI_Count)sizeof(uint64_t))
+#define DIRECT_LARGE DIRECT_SMALL_ROOM
 
 struct direct_descriptor {
     uint64_t magic[2], nonce; /* nonce: the sender's segment's */
@@ -43,6 +44,9 @@ bool direct_send_end(struct direct_send *send);
  * be used again and MPI's has completed. An MPI error class. */
 int direct_send_later(struct direct_send *send, MPI_Request descriptor, MPI_Request *request);
 
+/* The application frees a request, which may be one of direct_send_later: a message that it may take for
+ * sent, since it is short, is buffered. */
+void direct_send_freed(MPI_Request request);
 /* Completes requests of direct_send_later. */
 void direct_sends_poll(void);
 /* How many are not complete. */

@@ -33,6 +33,7 @@ aware_sources = \
 	src/aware/direct_receive.c src/aware/direct_receive.h \
 	src/aware/direct_segment.c src/aware/direct_segment.h \
 	src/aware/direct_send.c src/aware/direct_send.h \
+	src/aware/direct_token.h \
 	$(aware_stand_ins) \
 	src/aware/ending.c src/aware/ending.h \
 	src/aware/file_buffers.c src/aware/file_buffers.h \

@@ -26,6 +26,12 @@ double outgoing_now(void)
 #define TOLD 100
 #define FAILURES 100
 
+/* In the segment, for small messages. */
+static void *small_data(const struct outgoing *out)
+{
+    return out->slot->token ? direct_own()->small[out - outgoing] : NULL;
+}
+
 /* A memfd, which the receiver opens among the files of this process. */
 static void *make_data(size_t nbytes, int *fd)
 {
@@ -44,10 +50,12 @@ static void *make_data(size_t nbytes, int *fd)
 
 void outgoing_free_data(struct outgoing *out)
 {
+    if (out->data && !small_data(out)) {
+        munmap(out->data, out->slot->nbytes);
+        close(out->slot->fd);
+    }
     if (!out->data)
         return;
-    munmap(out->data, out->slot->nbytes);
-    close(out->slot->fd);
     out->data = NULL;
     out->slot->fd = -1;
 }
@@ -70,7 +78,9 @@ void outgoing_buffer(struct outgoing *out, uint32_t seen)
 
     if (!atomic_compare_exchange_strong(&slot->state, &seen, DIRECT_BUFFERING))
         return;
-    out->data = make_data(slot->nbytes, &slot->fd);
+    out->data = small_data(out);
+    if (!out->data)
+        out->data = make_data(slot->nbytes, &slot->fd);
     if (out->data &&
         direct_to_host(out->data, (const void *)(uintptr_t)slot->address, slot->nbytes) == 0) {
         count_one(COUNT_BUFFERED);

@@ -21,7 +21,8 @@ struct outgoing {
     void *data;                      /* where it is buffered */
     union {
         struct direct_descriptor head;
-        char all[DIRECT_LENGTH_MOST];
+        uint64_t token;
+        char all[DIRECT_SMALL_ROOM];
     } bytes;
 };
 

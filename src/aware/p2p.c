@@ -113,19 +113,30 @@ static persistent_send descriptor_by_MPI_Isend, descriptor_by_MPI_Issend, descri
         return call_started(&staged, 1, result, *request, persistent, comm);                    \
     }
 
+static bool is_truncated(int result)
+{
+    int class = MPI_SUCCESS;
+
+    if (result != MPI_SUCCESS)
+        PMPI_Error_class(result, &class);
+    return class == MPI_ERR_TRUNCATE;
+}
+
 /* The message has come: writes its bytes. */
 static int received(struct staged *staged, int result, MPI_Status *status, MPI_Comm comm)
 {
+    const bool came = result == MPI_SUCCESS || is_truncated(result);
     MPI_Count nbytes = -1;
     int error = MPI_SUCCESS;
 
-    if (result == MPI_SUCCESS && !direct_receive(staged, status, &error) && staged->staged) {
+    if (came && !direct_receive(staged, status, &error) && result == MPI_SUCCESS &&
+        staged->staged) {
         PMPI_Get_elements_x(status, MPI_BYTE, &nbytes);
         error = staged_write(staged, nbytes == MPI_UNDEFINED ? -1 : nbytes);
     }
     staged_end(staged);
     requests_sweep(false); /* the message may tell that a freed receive is complete */
-    return error == MPI_SUCCESS ? result : call_refused(comm, error);
+    return error == MPI_SUCCESS || result != MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
 /* The status that MPI is given. */

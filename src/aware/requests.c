@@ -121,7 +121,7 @@ struct staged_request *requests_take(MPI_Request handle)
     request = find_settled(handle);
     if (request) {
         QUEUE_REMOVE(&table[list_of(handle)], request, next);
-        if (buffer_of_message(request)->direct)
+        if (request->pulled)
             request_expects_no_more(request);
     }
     pthread_mutex_unlock(&requests_lock);
@@ -132,7 +132,7 @@ void requests_put_back(struct staged_request *request)
 {
     pthread_mutex_lock(&requests_lock);
     QUEUE_PUSH_FRONT(&table[list_of(request->request)], request, next);
-    if (buffer_of_message(request)->direct)
+    if (request->pulled)
         request_expects(request);
     pthread_mutex_unlock(&requests_lock);
 }
@@ -230,6 +230,37 @@ static int write(struct staged_request *request, MPI_Status *status)
     return result;
 }
 
+/* Senders of small messages wait less than it takes to look for them, and other processes send no direct
+ * messages to one without GPU memory. */
+static bool is_to_be_pulled(const struct staged *buffer)
+{
+    return buffer->direct && direct_own()->receives &&
+           (buffer->staged || buffer->direct >= DIRECT_LARGE);
+}
+
+/* Open MPI has one request for all receives that are complete from the start. To ask for any other's status
+ * costs a call of its progress. */
+static bool is_surely_no_other(const struct staged_request *request)
+{
+#ifdef OPEN_MPI
+    static _Atomic(MPI_Request) complete = NULL;
+
+    if (!request->buffers[request->n - 1].direct)
+        return false;
+    if (!atomic_load_explicit(&complete, memory_order_relaxed)) {
+        MPI_Request made = NULL;
+
+        CALL_MPI(PMPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &made));
+        atomic_store(&complete, made);
+        CALL_MPI(PMPI_Wait(&made, MPI_STATUS_IGNORE));
+    }
+    return request->request != atomic_load_explicit(&complete, memory_order_relaxed);
+#else
+    (void)request;
+    return false;
+#endif
+}
+
 /* MPI may give one handle to all requests that are complete from the start; such a handle does not
  * tell them apart, and so they never enter the table. A direct message's does, since its status is still
  * to be changed: it is copied later, together with others. */
@@ -238,6 +269,8 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     MPI_Status status = {0};
     int over = 0;
 
+    if (is_surely_no_other(request))
+        return false;
     is_behind = true;
     PMPI_Request_get_status(request->request, &over, &status);
     is_behind = false;
@@ -260,6 +293,7 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
     request->n = n;
     request->direct = -1;
     request->standing_in = MPI_REQUEST_NULL;
+    request->pulled = is_to_be_pulled(&buffers[n - 1]);
     request->persistent = persistent;
     request->active = !persistent;
     for (int i = 0; i < n; i++) {
@@ -313,10 +347,12 @@ static bool leave_to_sweep(struct staged_request *request)
 
 bool requests_free(struct staged_request *request)
 {
-    if (request->standing_in != MPI_REQUEST_NULL)
-        CALL_MPI(PMPI_Request_free(&request->standing_in));
-    else if (request->active)
+    if (request->standing_in == MPI_REQUEST_NULL && request->active)
         return leave_to_sweep(request);
+    if (request->standing_in != MPI_REQUEST_NULL) {
+        direct_send_freed(request->standing_in);
+        CALL_MPI(PMPI_Request_free(&request->standing_in));
+    }
     end(request);
     return false;
 }

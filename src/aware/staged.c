@@ -236,8 +236,8 @@ int staged_begin_parts(struct staged *staged, const void *user, int nparts,
 /* Where the buffer is host memory, its type is kept nevertheless. */
 static void expect_direct(struct staged *staged, MPI_Count count, MPI_Datatype type)
 {
-    staged->direct = true;
-    if (staged->staged)
+    staged->direct = direct_receives(count, type, staged->use & STAGED_LATER);
+    if (staged->staged || !staged->direct)
         return;
     staged->part = (struct staged_part){0, count, type};
     staged->parts = &staged->part;
@@ -267,8 +267,7 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
 {
     const int result = begin_one(staged, user, count, type, use);
 
-    if (result == MPI_SUCCESS && use & STAGED_MESSAGE && !(use & STAGED_NOBODY) &&
-        direct_receives(count, type))
+    if (result == MPI_SUCCESS && use & STAGED_MESSAGE && !(use & STAGED_NOBODY))
         expect_direct(staged, count, type);
     return result;
 }
@@ -370,7 +369,7 @@ void staged_end(struct staged *staged)
     free(staged->written);
     staged->written = NULL;
     staged->nparts = 0;
-    staged->direct = false;
+    staged->direct = 0;
     if (!staged->staged)
         return;
     host_give(&staged->block);

@@ -33,7 +33,8 @@ struct staged {
     char *host;
     MPI_Count count;
     MPI_Datatype type;
-    bool direct; /* a direct message may come; parts and use are there then, too */
+    MPI_Count
+        direct;  /* bytes, if a direct message may come, and parts and use are there, too; or 0 */
     bool staged; /* else the buffer is host memory, and nothing else below is used */
     bool dense;  /* the block has the bytes alone */
     struct host_block block;

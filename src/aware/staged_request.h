@@ -18,6 +18,7 @@ struct staged_request {
     MPI_Comm comm;
     struct staged buffers[2];
     int n;
+    bool pulled; /* direct messages are, before it is completed */
     bool persistent;
     persistent_send
         *send; /* of a persistent send that may go directly; NULL: it goes through MPI */

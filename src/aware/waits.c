@@ -80,6 +80,8 @@ AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
         *request = MPI_REQUEST_NULL;
         return MPI_SUCCESS;
     }
+    if (!staged && !is_behind)
+        direct_send_freed(*request);
     return BEHIND(MPI_Request_free, request);
 }
 

@@ -19,6 +19,7 @@ aware_tests = \
 	tests/aware/order.t \
 	tests/aware/packing.t \
 	tests/aware/partitioned.t \
+	tests/aware/small.t \
 	tests/aware/soak.t \
 	tests/aware/spawn.t \
 	tests/aware/threads.t \
@@ -55,6 +56,7 @@ aware_programs = \
 	tests/aware/order \
 	tests/aware/packing \
 	tests/aware/partitioned \
+	tests/aware/small \
 	tests/aware/soak \
 	tests/aware/threads
 EXTRA_PROGRAMS += $(aware_programs)
@@ -96,6 +98,10 @@ tests_aware_partitioned_LDFLAGS = -no-install
 tests_aware_partitioned_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_partitioned_SOURCES = tests/aware/partitioned.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
+tests_aware_small_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_small_LDFLAGS = -no-install
+tests_aware_small_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_small_SOURCES = tests/aware/small.c examples/device.h tests/tap.h
 tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
