@@ -59,18 +59,18 @@ static bool make_export(const void *gpu, const struct allocation *allocation,
     return true;
 }
 
-bool direct_export(const void *gpu, size_t nbytes, struct direct_export *shared)
+bool direct_export(const void *gpu, size_t nbytes, const struct allocation *allocation,
+                   struct direct_export *shared)
 {
     struct direct_export *cached;
-    struct allocation allocation;
     bool there;
 
-    if (!pointer_allocation(gpu, &allocation) || !allocation.ipc_capable ||
-        (uintptr_t)gpu + nbytes > allocation.start + allocation.nbytes)
+    if (!allocation->ipc_capable ||
+        (uintptr_t)gpu + nbytes > allocation->start + allocation->nbytes)
         return false;
     pthread_mutex_lock(&exports_lock);
-    cached = &exports[allocation.id % EXPORTS];
-    there = cached->id == allocation.id || make_export(gpu, &allocation, cached);
+    cached = &exports[allocation->id % EXPORTS];
+    there = cached->id == allocation->id || make_export(gpu, allocation, cached);
     if (there)
         *shared = *cached;
     pthread_mutex_unlock(&exports_lock);
@@ -210,16 +210,19 @@ static bool enter(const void *gpu, struct entered *entered)
 }
 
 /* Work in the legacy stream of the memory's context is not complete. */
+static bool is_busy_here(const struct entered *entered)
+{
+    const bool busy = gpu_legacy_work() != GPU_NO_WORK;
+
+    buffer_leave(entered);
+    return busy;
+}
+
 static bool is_busy(const void *gpu)
 {
     struct entered entered;
-    bool busy;
 
-    if (!enter(gpu, &entered))
-        return false;
-    busy = gpu_legacy_work() != GPU_NO_WORK;
-    buffer_leave(&entered);
-    return busy;
+    return enter(gpu, &entered) && is_busy_here(&entered);
 }
 
 bool direct_must_wait(const void *gpu)
@@ -232,6 +235,17 @@ int direct_settle(const void *gpu)
     char byte = 0;
 
     return is_busy(gpu) ? buffer_to_host(&byte, gpu, 1) : 0;
+}
+
+int direct_settle_allocation(const struct allocation *allocation, const void *gpu)
+{
+    struct entered entered;
+
+    if (!allocation->context)
+        return direct_settle(gpu);
+    if (!buffer_enter_context(allocation->context, &entered))
+        return 0;
+    return is_busy_here(&entered) ? direct_settle(gpu) : 0;
 }
 
 /* In a stream of the context that was entered. */

@@ -3,12 +3,16 @@
 #define GPUBIND_AWARE_DIRECT_MEMORY_H
 
 #include "aware/direct_segment.h"
+#include "gpu/core/pointer_query.h"
 
-/* What a peer needs to map GPU memory of this process. false: it cannot be mapped, as that of pools. */
-bool direct_export(const void *gpu, size_t nbytes, struct direct_export *shared);
+/* What a peer needs to map GPU memory of this process, which lies in the allocation. false: it cannot be mapped,
+ * as that of pools. */
+bool direct_export(const void *gpu, size_t nbytes, const struct allocation *allocation,
+                   struct direct_export *shared);
 /* Waits until earlier work of the legacy stream has written GPU memory; a peer may read it then. 0, or
  * -1 with a sentence on stderr. */
 int direct_settle(const void *gpu);
+int direct_settle_allocation(const struct allocation *allocation, const void *gpu);
 /* Copies from or to GPU memory of this process, after no other work, and is done when it returns. 0 or -1.
  */
 int direct_to_host(void *host, const void *gpu, size_t nbytes);

@@ -180,6 +180,13 @@ static bool want(const struct direct_message *message)
     }
 }
 
+/* Contiguous data, which lies where the buffer does unless that is MPI_BOTTOM. */
+static bool is_on_gpu(const struct direct_message *message, const void *start)
+{
+    return message->typed.at == (const char *)MPI_BOTTOM ? buffer_is_on_gpu(start)
+                                                         : !message->typed.host;
+}
+
 /* Bytes in host memory go to the application's buffer. An MPI error class. */
 static int put(const struct direct_message *message, const void *bytes, size_t nbytes)
 {
@@ -187,7 +194,7 @@ static int put(const struct direct_message *message, const void *bytes, size_t n
 
     if (!typed_is_contiguous(&message->typed, &start))
         return typed_unpack(&message->typed, bytes, (MPI_Count)nbytes);
-    if (buffer_is_on_gpu(start))
+    if (is_on_gpu(message, start))
         return buffer_to_gpu(start, bytes, nbytes) < 0 ? MPI_ERR_BUFFER : MPI_SUCCESS;
     memcpy(start, bytes, nbytes);
     return MPI_SUCCESS;
@@ -240,7 +247,7 @@ static bool pull(struct direct_message *message)
     if (!typed_is_contiguous(&message->typed, &start))
         return pull_in_parts(message);
     message->copying = direct_copy_start(&message->copy, message->peer, message->slot, start,
-                                         buffer_is_on_gpu(start), (size_t)message->nbytes);
+                                         is_on_gpu(message, start), (size_t)message->nbytes);
     return message->copying;
 }
 

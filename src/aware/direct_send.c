@@ -139,7 +139,7 @@ static void publish(struct outgoing *out, struct direct_peer *peer, const void *
 
 /* Its bytes where they follow each other in GPU memory; NULL: they do not. */
 static const void *find_gpu_bytes(const void *buf, MPI_Count count, MPI_Datatype type,
-                                  MPI_Count *nbytes)
+                                  MPI_Count *nbytes, struct allocation *allocation)
 {
     const struct typed typed = {(char *)(uintptr_t)buf, count, type, false};
     char *start;
@@ -147,7 +147,8 @@ static const void *find_gpu_bytes(const void *buf, MPI_Count count, MPI_Datatype
     if (!gpu_is_in_use() || count <= 0 || type == MPI_DATATYPE_NULL)
         return NULL;
     *nbytes = typed_bytes(&typed);
-    if (*nbytes < DIRECT_LEAST || !typed_is_contiguous(&typed, &start) || !buffer_is_on_gpu(start))
+    if (*nbytes < DIRECT_LEAST || !typed_is_contiguous(&typed, &start) ||
+        !buffer_allocation(start, allocation))
         return NULL;
     return start;
 }
@@ -174,13 +175,15 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
                                       int tag, MPI_Comm comm)
 {
     MPI_Count nbytes = 0;
-    const void *gpu = find_gpu_bytes(buf, count, type, &nbytes);
+    struct allocation allocation;
+    const void *gpu = find_gpu_bytes(buf, count, type, &nbytes, &allocation);
     struct direct_peer *peer = gpu ? direct_peer(comm, dest) : NULL;
     struct direct_export memory = {0};
     struct outgoing *out;
 
     if (!peer || tag < 0 || !goes_directly(peer, nbytes) ||
-        !direct_export(gpu, (size_t)nbytes, &memory) || direct_settle(gpu) < 0)
+        !direct_export(gpu, (size_t)nbytes, &allocation, &memory) ||
+        direct_settle_allocation(&allocation, gpu) < 0)
         return NULL;
     out = take(nbytes < DIRECT_LARGE);
     if (!out)

@@ -101,22 +101,28 @@ bool gpu_is_in_use(void)
     return !is_behind && aware_is_on() && driver_is_there();
 }
 
-static enum pointer_kind kind_of(const void *buf)
+static enum pointer_kind kind_of(const void *buf, struct allocation *allocation)
 {
-    bool synchronous = true;
     enum pointer_kind kind;
 
     if (!gpu_is_in_use() || !buf || is_on_stack(buf) || is_in_heap(buf))
         return POINTER_HOST;
-    kind = pointer_kind(buf, &synchronous);
-    if (kind == POINTER_DEVICE && !synchronous)
+    kind = pointer_kind(buf, allocation);
+    if (kind == POINTER_DEVICE && !allocation->synchronous)
         sync_memops_ensure(buf);
     return kind;
 }
 
 bool buffer_is_on_gpu(const void *buf)
 {
-    return kind_of(buf) == POINTER_DEVICE;
+    struct allocation allocation;
+
+    return buffer_allocation(buf, &allocation);
+}
+
+bool buffer_allocation(const void *buf, struct allocation *allocation)
+{
+    return kind_of(buf, allocation) == POINTER_DEVICE;
 }
 
 #define PAGE 4096
@@ -145,7 +151,9 @@ static bool is_constant(const void *buf)
 
 enum buffer_place buffer_place(const void *buf)
 {
-    switch (kind_of(buf)) {
+    struct allocation allocation;
+
+    switch (kind_of(buf, &allocation)) {
     case POINTER_DEVICE:
         return BUFFER_GPU;
     case POINTER_UNKNOWN:
@@ -157,13 +165,18 @@ enum buffer_place buffer_place(const void *buf)
 
 /* ---- copies */
 
-bool buffer_enter(const void *gpu, struct entered *entered)
+bool buffer_enter_context(gpu_context context, struct entered *entered)
 {
-    entered->context = pointer_context(gpu);
-    if (!entered->context || gpu_context_push(entered->context) != GPU_OK)
+    entered->context = context;
+    if (!context || gpu_context_push(context) != GPU_OK)
         return false;
     entered->capture = gpu_suspend_capture();
     return true;
+}
+
+bool buffer_enter(const void *gpu, struct entered *entered)
+{
+    return buffer_enter_context(pointer_context(gpu), entered);
 }
 
 void buffer_leave(const struct entered *entered)

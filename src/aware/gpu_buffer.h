@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "gpu/copy/row_copy.h"
+#include "gpu/core/pointer_query.h"
 
 /* false as long as the process has not started CUDA, or with GPU-aware off, or behind a call of ours
  * (next.h): there are no GPU buffers. */
@@ -19,6 +20,8 @@ enum buffer_place {
  * done when they return (sync_memops.h). */
 enum buffer_place buffer_place(const void *buf);
 bool buffer_is_on_gpu(const void *buf);
+/* The same, and the allocation that it lies in. */
+bool buffer_allocation(const void *buf, struct allocation *allocation);
 
 /* After earlier work in the legacy stream of the memory's context (copy_stream.h), and done when they
  * return. 0, or -1 with a sentence on stderr. */
@@ -37,6 +40,7 @@ struct entered {
     int capture;
 };
 bool buffer_enter(const void *gpu, struct entered *entered);
+bool buffer_enter_context(gpu_context context, struct entered *entered);
 void buffer_leave(const struct entered *entered);
 
 #endif

@@ -135,6 +135,7 @@ bool window_is_gpu_memory(const void *base)
 static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
 {
     struct window_region *region = window->share->regions, *end = region + WINDOW_REGIONS;
+    struct allocation allocation;
 
     while (region < end && atomic_load(&region->used))
         region++;
@@ -142,7 +143,8 @@ static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
         return false;
     region->start = (uintptr_t)base;
     region->nbytes = (uint64_t)nbytes;
-    if (!window_is_gpu_memory(base) || !direct_export(base, (size_t)nbytes, &region->memory))
+    if (!gpu_is_in_use() || !buffer_allocation(base, &allocation) ||
+        !direct_export(base, (size_t)nbytes, &allocation, &region->memory))
         region->memory.id = 0;
     atomic_store(&region->used, 1);
     return true;

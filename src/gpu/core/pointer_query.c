@@ -12,24 +12,49 @@ static bool ask(const void *pointer, unsigned n, int *attributes, void **values)
                                                 (gpu_address)(uintptr_t)pointer) == GPU_OK;
 }
 
-/* Host memory, which is asked about most, costs one attribute. */
-enum pointer_kind pointer_kind(const void *pointer, bool *synchronous)
+/* managed: of the memory, where the driver has it at all. */
+static bool ask_allocation(const void *pointer, struct allocation *allocation, bool *managed)
 {
-    int attributes[] = {CUDA_POINTER_MEMORY_TYPE, CUDA_POINTER_IS_MANAGED, CUDA_POINTER_IPC_CAPABLE,
-                        CUDA_POINTER_SYNC_MEMOPS};
-    unsigned type = 0, managed = 0, ipc_capable = 0, set = 0;
-    void *values[] = {&type, &managed, &ipc_capable, &set};
+    int attributes[] = {CUDA_POINTER_BUFFER_ID,   CUDA_POINTER_START,       CUDA_POINTER_SIZE,
+                        CUDA_POINTER_IPC_CAPABLE, CUDA_POINTER_SYNC_MEMOPS, CUDA_POINTER_CONTEXT,
+                        CUDA_POINTER_IS_MANAGED};
+    unsigned long long id = 0;
+    unsigned ipc_capable = 0, set = 0, is_managed = 0;
+    void *values[] = {&id,  &allocation->start,   &allocation->nbytes, &ipc_capable,
+                      &set, &allocation->context, &is_managed};
 
-    if (!ask(pointer, 1, attributes, values) || type == 0)
+    *allocation = (struct allocation){0};
+    if (!ask(pointer, sizeof attributes / sizeof *attributes, attributes, values))
+        return false;
+    allocation->id = id;
+    allocation->ipc_capable = ipc_capable & 0xff;
+    allocation->synchronous = ipc_capable & set & 0xff;
+    *managed = is_managed & 0xff;
+    return true;
+}
+
+/* Host memory, which is asked about most, costs one attribute. */
+enum pointer_kind pointer_kind(const void *pointer, struct allocation *allocation)
+{
+    int attribute = CUDA_POINTER_MEMORY_TYPE;
+    unsigned type = 0;
+    void *value = &type;
+    bool managed;
+
+    if (!ask(pointer, 1, &attribute, &value) || type == 0)
         return POINTER_UNKNOWN;
     if (type != CUDA_MEMORY_DEVICE)
         return POINTER_HOST;
-    if (!ask(pointer, 3, attributes + 1, values + 1))
+    if (!ask_allocation(pointer, allocation, &managed))
         return POINTER_UNKNOWN;
-    if (managed)
-        return POINTER_HOST;
-    *synchronous = ipc_capable & set & 0xff;
-    return POINTER_DEVICE;
+    return managed ? POINTER_HOST : POINTER_DEVICE;
+}
+
+bool pointer_allocation(const void *pointer, struct allocation *allocation)
+{
+    bool managed;
+
+    return ask_allocation(pointer, allocation, &managed) && allocation->start != 0;
 }
 
 gpu_context pointer_context(const void *pointer)
@@ -38,29 +63,14 @@ gpu_context pointer_context(const void *pointer)
     int attributes[] = {CUDA_POINTER_CONTEXT, CUDA_POINTER_ORDINAL}, ordinal = 0, current;
     gpu_context context = NULL;
     void *values[] = {&context, &ordinal};
-    bool synchronous;
+    struct allocation allocation;
 
     if (!ask(pointer, 2, attributes, values) || context)
         return context;
-    if (pointer_kind(pointer, &synchronous) != POINTER_DEVICE)
+    if (pointer_kind(pointer, &allocation) != POINTER_DEVICE)
         return NULL;
     if (cuda->cuCtxGetCurrent(&context) == GPU_OK && context &&
         cuda->cuCtxGetDevice(&current) == GPU_OK && current == ordinal)
         return context;
     return cuda->cuDevicePrimaryCtxRetain(&context, ordinal) == GPU_OK ? context : NULL;
-}
-
-bool pointer_allocation(const void *pointer, struct allocation *allocation)
-{
-    int attributes[] = {CUDA_POINTER_BUFFER_ID, CUDA_POINTER_START, CUDA_POINTER_SIZE,
-                        CUDA_POINTER_IPC_CAPABLE};
-    unsigned long long id = 0;
-    unsigned ipc_capable = 0;
-    void *values[] = {&id, &allocation->start, &allocation->nbytes, &ipc_capable};
-
-    if (!ask(pointer, 4, attributes, values) || allocation->start == 0)
-        return false;
-    allocation->id = id;
-    allocation->ipc_capable = ipc_capable & 0xff;
-    return true;
 }

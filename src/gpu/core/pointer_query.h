@@ -14,22 +14,23 @@ enum pointer_kind {
     POINTER_DEVICE   /* memory of a GPU that the host cannot access */
 };
 
-/* Asks the driver, which takes 0.1 us; gpu_driver is not NULL. *synchronous, of POINTER_DEVICE: what
- * sync_memops.h is about is set for its allocation. */
-enum pointer_kind pointer_kind(const void *pointer, bool *synchronous);
-/* The context that GPU memory belongs to. Memory of a pool has none: then the current context if it
- * is of that device, else the device's primary one, which is retained for good. NULL: it is no GPU
- * memory. */
-gpu_context pointer_context(const void *pointer);
-
 /* The allocation that GPU memory lies in. */
 struct allocation {
     uint64_t id; /* unique in a process */
     gpu_address start;
     size_t nbytes;
-    bool ipc_capable; /* cuIpcGetMemHandle may take it */
+    gpu_context context; /* NULL: memory of a pool, see pointer_context */
+    bool ipc_capable;    /* cuIpcGetMemHandle may take it */
+    bool synchronous;    /* what sync_memops.h is about is set for it */
 };
+
+/* Asks the driver, which takes 0.1 us; gpu_driver is not NULL. *allocation is set for POINTER_DEVICE. */
+enum pointer_kind pointer_kind(const void *pointer, struct allocation *allocation);
 /* false: it is no GPU memory. */
 bool pointer_allocation(const void *pointer, struct allocation *allocation);
+/* The context that GPU memory belongs to. Memory of a pool has none: then the current context if it
+ * is of that device, else the device's primary one, which is retained for good. NULL: it is no GPU
+ * memory. */
+gpu_context pointer_context(const void *pointer);
 
 #endif
