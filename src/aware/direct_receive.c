@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "aware/direct_memory.h"
+#include "aware/direct_data.h"
 #include "aware/direct_send.h"
 #include "aware/direct_token.h"
 #include "aware/gpu_buffer.h"
@@ -239,13 +239,29 @@ static bool pull_in_parts(struct direct_message *message)
     return pulled;
 }
 
+/* Into GPU memory with gaps. false: it goes another way. */
+static bool pull_apart(struct direct_message *message)
+{
+    const struct direct_slot *slot = message->slot;
+    struct direct_map map;
+    const void *there = direct_map(&map, message->peer, &slot->memory, slot->address,
+                                   typed_low(&message->typed));
+
+    if (!there)
+        return false;
+    message->result = typed_unpack_gpu(&message->typed, there, message->nbytes);
+    direct_unmap(&map);
+    return message->result == MPI_SUCCESS;
+}
+
 /* false: the GPU memory cannot be mapped. */
 static bool pull(struct direct_message *message)
 {
     char *start;
 
     if (!typed_is_contiguous(&message->typed, &start))
-        return pull_in_parts(message);
+        return (!message->typed.host && typed_low(&message->typed) && pull_apart(message)) ||
+               pull_in_parts(message);
     message->copying = direct_copy_start(&message->copy, message->peer, message->slot, start,
                                          is_on_gpu(message, start), (size_t)message->nbytes);
     return message->copying;

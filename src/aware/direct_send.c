@@ -5,12 +5,10 @@
 #include <unistd.h>
 
 #include "aware/counts.h"
-#include "aware/direct_memory.h"
+#include "aware/direct_data.h"
 #include "aware/direct_token.h"
-#include "aware/gpu_buffer.h"
 #include "aware/next.h"
 #include "aware/outgoing.h"
-#include "aware/typed.h"
 
 const uint64_t direct_magic[2] = {UINT64_C(0x8e2f6d0bb5a94c17), UINT64_C(0x53c1f7e42a9d860b)};
 
@@ -37,6 +35,8 @@ static uint32_t state_of(const struct outgoing *out)
 static void release(struct outgoing *out)
 {
     outgoing_free_data(out);
+    gpu_pool_give(out->packed);
+    out->packed = NULL;
     if (out->slot->slow)
         out->peer->slow = true;
     atomic_store(&out->slot->state, DIRECT_FREE);
@@ -97,7 +97,7 @@ static void describe(struct outgoing *out, const struct direct_segment *own, int
 {
     struct direct_slot *slot = out->slot;
 
-    if (slot->nbytes < DIRECT_LARGE) {
+    if (slot->nbytes < DIRECT_SMALL_ROOM) {
         slot->token = out->bytes.token = token_make(own, (uint32_t)i, slot->sequence);
         out->send.length = (int)slot->nbytes;
         return;
@@ -112,8 +112,8 @@ static void describe(struct outgoing *out, const struct direct_segment *own, int
 }
 
 /* The memory is read from now on. */
-static void publish(struct outgoing *out, struct direct_peer *peer, const void *gpu, size_t nbytes,
-                    int tag, const struct direct_export *memory)
+static void publish(struct outgoing *out, struct direct_peer *peer, int tag,
+                    const struct direct_data *data)
 {
     const int i = (int)(out - outgoing);
     struct direct_segment *own = direct_own();
@@ -121,14 +121,15 @@ static void publish(struct outgoing *out, struct direct_peer *peer, const void *
 
     out->slot = slot;
     out->peer = peer;
+    out->packed = data->packed;
     out->send.descriptor = &out->bytes;
     out->since = outgoing_now();
     slot->sequence++;
     slot->dest = peer->segment->rank;
     slot->tag = tag;
-    slot->nbytes = nbytes;
-    slot->address = (uintptr_t)gpu;
-    slot->memory = *memory;
+    slot->nbytes = (uint64_t)data->nbytes;
+    slot->address = (uintptr_t)data->gpu;
+    slot->memory = data->memory;
     slot->fd = -1;
     atomic_store(&slot->slow, 0);
     describe(out, own, i);
@@ -136,22 +137,6 @@ static void publish(struct outgoing *out, struct direct_peer *peer, const void *
 }
 
 /* ---- sends */
-
-/* Its bytes where they follow each other in GPU memory; NULL: they do not. */
-static const void *find_gpu_bytes(const void *buf, MPI_Count count, MPI_Datatype type,
-                                  MPI_Count *nbytes, struct allocation *allocation)
-{
-    const struct typed typed = {(char *)(uintptr_t)buf, count, type, false};
-    char *start;
-
-    if (!gpu_is_in_use() || count <= 0 || type == MPI_DATATYPE_NULL)
-        return NULL;
-    *nbytes = typed_bytes(&typed);
-    if (*nbytes < DIRECT_LEAST || !typed_is_contiguous(&typed, &start) ||
-        !buffer_allocation(start, allocation))
-        return NULL;
-    return start;
-}
 
 /* A small one costs more than its copies through host memory where the receiver is late. */
 static bool may_be_small(struct direct_peer *peer, MPI_Count nbytes)
@@ -174,21 +159,21 @@ static bool goes_directly(struct direct_peer *peer, MPI_Count nbytes)
 struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                       int tag, MPI_Comm comm)
 {
-    MPI_Count nbytes = 0;
-    struct allocation allocation;
-    const void *gpu = find_gpu_bytes(buf, count, type, &nbytes, &allocation);
-    struct direct_peer *peer = gpu ? direct_peer(comm, dest) : NULL;
-    struct direct_export memory = {0};
+    struct direct_data data;
+    struct direct_peer *peer;
     struct outgoing *out;
 
-    if (!peer || tag < 0 || !goes_directly(peer, nbytes) ||
-        !direct_export(gpu, (size_t)nbytes, &allocation, &memory) ||
-        direct_settle_allocation(&allocation, gpu) < 0)
+    if (tag < 0 || !direct_data_find(&data, buf, count, type))
         return NULL;
-    out = take(nbytes < DIRECT_LARGE);
-    if (!out)
+    peer = direct_peer(comm, dest);
+    if (!peer || !goes_directly(peer, data.nbytes) || !direct_data_prepare(&data))
         return NULL;
-    publish(out, peer, gpu, (size_t)nbytes, tag, &memory);
+    out = take(data.nbytes < DIRECT_LARGE);
+    if (!out) {
+        gpu_pool_give(data.packed);
+        return NULL;
+    }
+    publish(out, peer, tag, &data);
     count_one(COUNT_DIRECT);
     return &out->send;
 }

@@ -10,10 +10,8 @@
 #define DIRECT_LENGTH 1552
 #define DIRECT_LENGTH_STEP 32
 #define DIRECT_LENGTH_MOST (DIRECT_LENGTH + (DIRECT_SLOTS - 1) * DIRECT_LENGTH_STEP)
-/* Bytes of the shortest message; and of the shortest one that is not small, not below DIRECT_LENGTH_MOST, so
- * that the data overwrites all of the descriptor. */
-#define DIRECT_LEAST ((MPI_Count)sizeof(uint64_t))
-#define DIRECT_LARGE DIRECT_SMALL_ROOM
+/* The data of a message that is not small overwrites all of the descriptor. */
+_Static_assert(DIRECT_LENGTH_MOST <= DIRECT_SMALL_ROOM, "a descriptor is shorter than its data");
 
 struct direct_descriptor {
     uint64_t magic[2], nonce; /* nonce: the sender's segment's */

@@ -243,7 +243,7 @@ int buffer_wait(gpu_address gpu)
 
 static int copy(const void *gpu, void *host, size_t nbytes, bool to_host)
 {
-    const struct rows rows = {(gpu_address)(uintptr_t)gpu, host, nbytes, 1, 0, 0};
+    const struct rows rows = {(gpu_address)(uintptr_t)gpu, host, nbytes, 1, 0, 0, false};
 
     return nbytes == 0 ? 0 : transfer(&rows, to_host, true);
 }

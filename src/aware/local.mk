@@ -29,6 +29,7 @@ aware_sources = \
 	src/aware/copy_stream.c src/aware/copy_stream.h \
 	src/aware/counts.c src/aware/counts.h \
 	src/aware/direct_ask.c src/aware/direct_ask.h \
+	src/aware/direct_data.c src/aware/direct_data.h \
 	src/aware/direct_memory.c src/aware/direct_memory.h \
 	src/aware/direct_receive.c src/aware/direct_receive.h \
 	src/aware/direct_segment.c src/aware/direct_segment.h \
@@ -38,6 +39,7 @@ aware_sources = \
 	src/aware/ending.c src/aware/ending.h \
 	src/aware/file_buffers.c src/aware/file_buffers.h \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
+	src/aware/gpu_pool.c src/aware/gpu_pool.h \
 	src/aware/host_pool.c src/aware/host_pool.h \
 	src/aware/matched.c src/aware/matched.h \
 	src/aware/next.c src/aware/next.h \

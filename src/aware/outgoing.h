@@ -4,6 +4,7 @@
 #define GPUBIND_AWARE_OUTGOING_H
 
 #include "aware/direct_send.h"
+#include "aware/gpu_pool.h"
 
 /* One for each slot. */
 struct outgoing {
@@ -19,6 +20,7 @@ struct outgoing {
     unsigned asked;                  /* how often the state was looked at */
     unsigned failures;               /* to copy it to host memory */
     void *data;                      /* where it is buffered */
+    struct gpu_block *packed; /* the GPU memory that has it; NULL: the application's buffer has */
     union {
         struct direct_descriptor head;
         uint64_t token;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "aware/direct_data.h"
 #include "aware/direct_receive.h"
 #include "aware/next.h"
 #include "aware/staged_request.h"

@@ -20,6 +20,7 @@ struct walk {
     const struct typed *typed;
     char *dense;         /* or NULL: */
     const char *host;    /* of the same layout */
+    bool on_gpu;         /* dense is GPU memory */
     MPI_Count left;      /* bytes */
     bool out;            /* from the elements */
     bool asks;           /* nothing is copied: is a block in GPU memory? */
@@ -71,7 +72,7 @@ static int add_row(struct walk *walk, gpu_address gpu, char *host, size_t nbytes
     }
     if (copy_rows(walk) < 0)
         return -1;
-    *rows = (struct rows){gpu, host, nbytes, 1, 0, 0};
+    *rows = (struct rows){gpu, host, nbytes, 1, 0, 0, walk->on_gpu};
     return 0;
 }
 
@@ -202,6 +203,32 @@ int typed_unpack(const struct typed *typed, const void *dense, MPI_Count nbytes)
     struct walk walk = {.typed = typed, .dense = (char *)(uintptr_t)dense, .left = nbytes};
 
     return nbytes > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
+}
+
+int typed_pack_gpu(const struct typed *typed, void *dense)
+{
+    struct walk walk = {
+        .typed = typed, .dense = dense, .on_gpu = true, .left = typed_bytes(typed), .out = true};
+
+    return walk.left > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
+}
+
+int typed_unpack_gpu(const struct typed *typed, const void *dense, MPI_Count nbytes)
+{
+    struct walk walk = {
+        .typed = typed, .dense = (char *)(uintptr_t)dense, .on_gpu = true, .left = nbytes};
+
+    return nbytes > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
+}
+
+char *typed_low(const struct typed *typed)
+{
+    MPI_Count true_lb, true_extent;
+
+    if (typed->at == (const char *)MPI_BOTTOM)
+        return NULL;
+    PMPI_Type_get_true_extent_x(typed->type, &true_lb, &true_extent);
+    return address_at(typed->at, true_lb);
 }
 
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes)

@@ -36,6 +36,12 @@ void typed_head(const struct typed *typed, void *dense, size_t nbytes);
 int typed_pack(const struct typed *typed, void *dense);
 /* The first nbytes of it from dense host memory. */
 int typed_unpack(const struct typed *typed, const void *dense, MPI_Count nbytes);
+/* The same two where dense is GPU memory that the context of the data can access: all of the data is in GPU
+ * memory, and none at absolute addresses. */
+int typed_pack_gpu(const struct typed *typed, void *dense);
+int typed_unpack_gpu(const struct typed *typed, const void *dense, MPI_Count nbytes);
+/* The address of a byte of it; NULL: of data at absolute addresses. */
+char *typed_low(const struct typed *typed);
 /* The first nbytes of it from host memory of the same layout: what is at typed->at here is at host
  * there. */
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes);
