@@ -163,13 +163,14 @@ bool typed_is_on_gpu(const struct typed *typed)
 bool typed_is_contiguous(const struct typed *typed, char **start)
 {
     struct type_parts parts = {0};
-    MPI_Count lb, extent;
+    MPI_Count lb, extent, size;
     bool contiguous;
 
     *start = typed->at;
-    if (type_is_basic(typed->type))
-        return true;
     PMPI_Type_get_extent_x(typed->type, &lb, &extent);
+    PMPI_Type_size_x(typed->type, &size);
+    if (type_is_basic(typed->type) && size == extent) /* a pair, as MPI_DOUBLE_INT, has a gap */
+        return true;
     contiguous = type_flatten(&parts, typed->type) == 0 &&
                  are_adjacent(&parts, typed->count, extent);
     if (contiguous)

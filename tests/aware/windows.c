@@ -1,0 +1,87 @@
+/* One-sided communication with GPU memory, beside one_sided.c: what the standard allows and few programs do.
+ * All ranks' memory is on the GPU, unless a test says otherwise. Rank 0 prints the results. */
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "examples/device.h"
+#include "tests/aware/tap_ranks.h"
+
+#define N 1000 /* doubles of a window, and of each buffer */
+
+static double *memory, *buffer, host[N];
+static int next, before;
+static MPI_Win win;
+
+static void expect(bool good, const char *what)
+{
+    if (!good && wrong++ == 0)
+        tap_diag("rank %d: %s", rank, what);
+}
+
+/* first + step * i. */
+static void fill(double *at, double first, double step)
+{
+    for (int i = 0; i < N; i++)
+        host[i] = first + step * i;
+    device_write(at, host, sizeof host);
+}
+
+static void open_window(void)
+{
+    fill(memory, -1, 0);
+    fill(buffer, 1e4 * rank, 1);
+    MPI_Win_create(memory, N * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+}
+
+static void close_window(const char *what)
+{
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_free(&win);
+    result(what);
+}
+
+/* A basic type with a gap. */
+static void pairs(void)
+{
+    struct {
+        double value;
+        int index, gap;
+    } *all = (void *)host;
+
+    open_window();
+    for (int i = 0; i < N / 2; i++) {
+        all[i].value = rank;
+        all[i].index = all[i].gap = i;
+    }
+    device_write(buffer, host, sizeof host);
+    MPI_Put(buffer, N / 2, MPI_DOUBLE_INT, next, 0, N / 2, MPI_DOUBLE_INT, win);
+    MPI_Win_fence(0, win);
+    device_read(host, memory, sizeof host);
+    for (int i = 0; i < N / 2; i++)
+        expect(all[i].value == before && all[i].index == i, "a put of pairs");
+    fill(buffer, -1, 0);
+    MPI_Get(buffer, N / 2, MPI_DOUBLE_INT, next, 0, N / 2, MPI_DOUBLE_INT, win);
+    MPI_Win_fence(0, win);
+    device_read(host, buffer, sizeof host);
+    for (int i = 0; i < N / 2; i++)
+        expect(all[i].value == rank && all[i].index == i, "a get of pairs");
+    close_window("pairs of a double and an int");
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    next = (rank + 1) % size;
+    before = (rank + size - 1) % size;
+    device_start();
+    memory = device_alloc(sizeof host);
+    buffer = device_alloc(sizeof host);
+    pairs();
+    device_free(memory);
+    device_free(buffer);
+    MPI_Finalize();
+    return rank ? 0 : tap_done();
+}
