@@ -160,6 +160,18 @@ bool typed_is_on_gpu(const struct typed *typed)
     return found;
 }
 
+char *typed_first(const struct typed *typed)
+{
+    MPI_Count lb, extent, true_lb, true_extent, steps;
+
+    if (type_is_basic(typed->type))
+        return typed->at;
+    PMPI_Type_get_extent_x(typed->type, &lb, &extent);
+    PMPI_Type_get_true_extent_x(typed->type, &true_lb, &true_extent);
+    steps = (typed->count - 1) * extent;
+    return address_at(typed->at, (MPI_Aint)(true_lb + (steps < 0 ? steps : 0)));
+}
+
 bool typed_is_contiguous(const struct typed *typed, char **start)
 {
     struct type_parts parts = {0};

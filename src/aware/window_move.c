@@ -23,8 +23,16 @@ bool window_has_gpu(struct window *window, const struct window_there *there)
 
 static struct typed typed_of(const struct window_buffer *buffer)
 {
-    return (struct typed){(char *)(uintptr_t)buffer->at, buffer->count, buffer->type,
-                          buffer->at != MPI_BOTTOM && !buffer_is_on_gpu(buffer->at)};
+    struct typed typed = {(char *)(uintptr_t)buffer->at, buffer->count, buffer->type, false};
+
+    typed.host = buffer->at != MPI_BOTTOM && !buffer_is_on_gpu(typed_first(&typed));
+    return typed;
+}
+
+/* GPU memory that has all of it; NULL: there is none. */
+static const void *gpu_of(const struct typed *typed)
+{
+    return typed->host || typed->at == (const char *)MPI_BOTTOM ? NULL : typed_first(typed);
 }
 
 static bool is_wrong(const struct window_buffer *buffer)
@@ -65,7 +73,7 @@ static int copy_in_parts(const struct place *place, const struct typed *typed, M
     struct host_block block;
     int result;
 
-    if (!host_take(&block, (size_t)nbytes, place->here ? place->here : typed->at))
+    if (!host_take(&block, (size_t)nbytes, place->here ? place_gpu(place) : gpu_of(typed)))
         return MPI_ERR_NO_MEM;
     result = puts ? typed_pack(typed, block.at) : place_read(place, block.at);
     if (result == MPI_SUCCESS)
@@ -91,7 +99,7 @@ static int move(struct window *window, const struct window_there *there,
         return MPI_ERR_TRUNCATE;
     if (nbytes == 0)
         return MPI_SUCCESS;
-    result = place_begin(&place, window, there, typed.host ? NULL : typed.at);
+    result = place_begin(&place, window, there, gpu_of(&typed));
     if (result != MPI_SUCCESS)
         return result;
     if (place.here && is_one_piece(&buffer, &start) &&
@@ -252,7 +260,7 @@ static int accumulate(struct window *window, const struct window_there *there,
     result = place_begin(&place, window, there, NULL);
     if (result != MPI_SUCCESS)
         return result;
-    if (!room_begin(&room, nbytes, place.here)) {
+    if (!room_begin(&room, nbytes, place_gpu(&place))) {
         place_end(&place);
         return MPI_ERR_NO_MEM;
     }
@@ -326,7 +334,7 @@ int window_compare_and_swap(struct window *window, const struct window_there *th
         status = place_begin(&place, window, there, NULL);
     if (status != MPI_SUCCESS)
         return status;
-    if (!room_begin(&room, bytes_there(there), place.here)) {
+    if (!room_begin(&room, bytes_there(there), place_gpu(&place))) {
         place_end(&place);
         return MPI_ERR_NO_MEM;
     }

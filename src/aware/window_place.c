@@ -142,6 +142,13 @@ static struct typed typed_of(const struct place *place)
     return (struct typed){place->here, place->count, place->type, false};
 }
 
+const void *place_gpu(const struct place *place)
+{
+    const struct typed typed = typed_of(place);
+
+    return place->here ? typed_first(&typed) : NULL;
+}
+
 int place_read(const struct place *place, void *dense)
 {
     const struct typed typed = typed_of(place);

@@ -26,6 +26,15 @@ static void fill(double *at, double first, double step)
     device_write(at, host, sizeof host);
 }
 
+static bool has(const double *at, int from, int n, double first, double step)
+{
+    device_read(host, at, sizeof host);
+    for (int i = 0; i < n; i++)
+        if (host[from + i] != first + step * i)
+            return false;
+    return true;
+}
+
 static void open_window(void)
 {
     fill(memory, -1, 0);
@@ -69,6 +78,31 @@ static void pairs(void)
     close_window("pairs of a double and an int");
 }
 
+/* Ten doubles that end where the buffer begins, and the displacement: behind the memory that they are in. */
+static void from_behind(void)
+{
+    const MPI_Aint back = -80;
+    const int n = 10;
+    MPI_Datatype type;
+
+    MPI_Type_create_hindexed(1, &n, &back, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    open_window();
+    MPI_Put(buffer + N, 1, type, next, 20, 10, MPI_DOUBLE, win);
+    MPI_Put(buffer, 10, MPI_DOUBLE, next, N, 1, type, win);
+    MPI_Win_fence(0, win);
+    expect(has(memory, 20, 10, 1e4 * before + N - 10, 1), "a put from behind");
+    expect(has(memory, N - 10, 10, 1e4 * before, 1), "a put to what is behind");
+    MPI_Get(buffer + N, 1, type, next, 20, 10, MPI_DOUBLE, win);
+    MPI_Win_fence(0, win);
+    expect(has(buffer, N - 10, 10, 1e4 * rank + N - 10, 1), "a get from behind");
+    MPI_Accumulate(buffer + N, 1, type, next, N, 1, type, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    expect(has(memory, N - 10, 10, 2e4 * before + N - 10, 2), "an accumulate from behind");
+    close_window("buffers that begin behind their memory");
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -80,6 +114,7 @@ int main(int argc, char **argv)
     memory = device_alloc(sizeof host);
     buffer = device_alloc(sizeof host);
     pairs();
+    from_behind();
     device_free(memory);
     device_free(buffer);
     MPI_Finalize();
