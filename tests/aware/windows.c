@@ -50,6 +50,21 @@ static void close_window(const char *what)
     result(what);
 }
 
+/* Before all others: the first block of host memory that the library takes is not for GPU memory of this
+ * process, where the target's cannot be mapped. */
+static void from_the_host(void)
+{
+    double values[3] = {rank, rank + 1, rank + 2};
+
+    open_window();
+    MPI_Put(values, 3, MPI_DOUBLE, next, 5, 3, MPI_DOUBLE, win);
+    MPI_Accumulate(values, 3, MPI_DOUBLE, next, 8, 3, MPI_DOUBLE, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    expect(has(memory, 5, 3, before, 1) && has(memory, 8, 3, before - 1, 1),
+           "calls with host memory");
+    close_window("host memory at the origin");
+}
+
 /* A basic type with a gap. */
 static void pairs(void)
 {
@@ -113,6 +128,7 @@ int main(int argc, char **argv)
     device_start();
     memory = device_alloc(sizeof host);
     buffer = device_alloc(sizeof host);
+    from_the_host();
     pairs();
     from_behind();
     device_free(memory);
