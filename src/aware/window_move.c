@@ -35,9 +35,19 @@ static const void *gpu_of(const struct typed *typed)
     return typed->host || typed->at == (const char *)MPI_BOTTOM ? NULL : typed_first(typed);
 }
 
-static bool is_wrong(const struct window_buffer *buffer)
+/* An MPI error class. */
+static int check(const struct window_buffer *buffer)
 {
-    return buffer->count < 0 || buffer->type == MPI_DATATYPE_NULL;
+    return buffer->count < 0                   ? MPI_ERR_COUNT
+           : buffer->type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE
+                                               : MPI_SUCCESS;
+}
+
+static MPI_Count bytes_of(const struct window_buffer *buffer)
+{
+    const struct typed typed = {NULL, buffer->count, buffer->type, false};
+
+    return typed_bytes(&typed);
 }
 
 static MPI_Count bytes_there(const struct window_there *there)
@@ -83,19 +93,19 @@ static int copy_in_parts(const struct place *place, const struct typed *typed, M
     return result;
 }
 
+/* What is written may have room for more than is read. */
 static int move(struct window *window, const struct window_there *there,
                 struct window_buffer buffer, bool puts)
 {
     const struct typed typed = typed_of(&buffer);
-    const MPI_Count nbytes = is_wrong(&buffer) ? -1 : typed_bytes(&typed);
+    const MPI_Count ours = typed_bytes(&typed), theirs = bytes_there(there),
+                    nbytes = puts ? ours : theirs;
     const struct window_buffer target = {NULL, there->count, there->type};
     char *start = typed.at, *at = NULL;
     struct place place;
     int result;
 
-    if (nbytes < 0)
-        return MPI_ERR_ARG;
-    if (nbytes != bytes_there(there))
+    if (nbytes > (puts ? theirs : ours))
         return MPI_ERR_TRUNCATE;
     if (nbytes == 0)
         return MPI_SUCCESS;
@@ -112,18 +122,24 @@ static int move(struct window *window, const struct window_there *there,
     return result;
 }
 
+static int check_and_move(struct window *window, const struct window_there *there,
+                          struct window_buffer buffer, bool puts)
+{
+    int result = window_enter(window, there->rank);
+
+    if (result == MPI_SUCCESS)
+        result = check(&buffer);
+    return result == MPI_SUCCESS ? move(window, there, buffer, puts) : result;
+}
+
 int window_put(struct window *window, const struct window_there *there, struct window_buffer from)
 {
-    const int result = window_enter(window, there->rank);
-
-    return result == MPI_SUCCESS ? move(window, there, from, true) : result;
+    return check_and_move(window, there, from, true);
 }
 
 int window_get(struct window *window, const struct window_there *there, struct window_buffer to)
 {
-    const int result = window_enter(window, there->rank);
-
-    return result == MPI_SUCCESS ? move(window, there, to, false) : result;
+    return check_and_move(window, there, to, false);
 }
 
 /* ---- accumulates */
@@ -196,12 +212,12 @@ static int reduce(const void *from, void *there, MPI_Count n, MPI_Datatype eleme
 /* Host memory for a call: what is there, and what the origin gives. */
 struct room {
     struct host_block there, from;
-    MPI_Count nbytes;
+    MPI_Count nbytes, given; /* bytes there, and of the origin: fewer, or as many */
 };
 
 static bool room_begin(struct room *room, MPI_Count nbytes, const void *gpu)
 {
-    room->nbytes = nbytes;
+    room->nbytes = room->given = nbytes;
     if (!host_take(&room->there, (size_t)nbytes, gpu))
         return false;
     if (host_take(&room->from, (size_t)nbytes, gpu))
@@ -233,9 +249,9 @@ static int update(const struct place *place, const struct room *room,
         result = typed_unpack(&typed, room->there.at, room->nbytes);
     }
     if (result == MPI_SUCCESS && !replaces && op != MPI_NO_OP)
-        result = reduce(room->from.at, room->there.at, room->nbytes / size, element, op);
+        result = reduce(room->from.at, room->there.at, room->given / size, element, op);
     if (result == MPI_SUCCESS && op != MPI_NO_OP)
-        result = place_write(place, replaces ? room->from.at : room->there.at, room->nbytes);
+        result = place_write(place, replaces ? room->from.at : room->there.at, room->given);
     return result;
 }
 
@@ -264,6 +280,7 @@ static int accumulate(struct window *window, const struct window_there *there,
         place_end(&place);
         return MPI_ERR_NO_MEM;
     }
+    room.given = op == MPI_NO_OP ? 0 : bytes_of(from);
     if (op != MPI_NO_OP)
         result = fetch(from, &room);
     if (result == MPI_SUCCESS)
@@ -278,27 +295,31 @@ static int accumulate(struct window *window, const struct window_there *there,
     return result;
 }
 
-static bool fits(const struct window_buffer *buffer, MPI_Count nbytes)
+/* What an origin gives fits in the target, and what is there in the result. An MPI error class. */
+static int check_both(const struct window_buffer *from, MPI_Count there,
+                      const struct window_buffer *result, MPI_Op op)
 {
-    const struct typed typed = {NULL, buffer->count, buffer->type, false};
+    const bool gives = op != MPI_NO_OP, wants = result->type != MPI_DATATYPE_NULL;
+    int status = gives ? check(from) : MPI_SUCCESS;
 
-    return !is_wrong(buffer) && typed_bytes(&typed) == nbytes;
+    if (op == MPI_OP_NULL)
+        return MPI_ERR_OP;
+    if (status == MPI_SUCCESS && wants)
+        status = check(result);
+    if (status == MPI_SUCCESS &&
+        ((gives && bytes_of(from) > there) || (wants && there > bytes_of(result))))
+        status = MPI_ERR_TRUNCATE;
+    return status;
 }
 
 int window_accumulate(struct window *window, const struct window_there *there,
                       struct window_buffer from, struct window_buffer result, MPI_Op op)
 {
-    const MPI_Count nbytes = bytes_there(there);
-    const int entered = window_enter(window, there->rank);
+    int status = window_enter(window, there->rank);
 
-    if (entered != MPI_SUCCESS)
-        return entered;
-    if (op == MPI_OP_NULL)
-        return MPI_ERR_OP;
-    if ((op != MPI_NO_OP && !fits(&from, nbytes)) ||
-        (result.type != MPI_DATATYPE_NULL && !fits(&result, nbytes)))
-        return MPI_ERR_TRUNCATE;
-    return accumulate(window, there, &from, &result, op);
+    if (status == MPI_SUCCESS)
+        status = check_both(&from, bytes_there(there), &result, op);
+    return status == MPI_SUCCESS ? accumulate(window, there, &from, &result, op) : status;
 }
 
 /* ---- compare and swap */

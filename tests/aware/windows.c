@@ -118,6 +118,45 @@ static void from_behind(void)
     MPI_Type_free(&type);
 }
 
+static int class_of(int error)
+{
+    int class;
+
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+/* As the receive of a message may be longer than the message. */
+static void unlike_lengths(void)
+{
+    double fetched[20];
+    int error;
+
+    open_window();
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Put(buffer, 5, MPI_DOUBLE, next, 0, 10, MPI_DOUBLE, win);
+    MPI_Accumulate(buffer, 5, MPI_DOUBLE, next, 100, 10, MPI_DOUBLE, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    expect(has(memory, 0, 5, 1e4 * before, 1) && has(memory, 5, 95, -1, 0), "a shorter put");
+    expect(has(memory, 100, 5, 1e4 * before - 1, 1) && has(memory, 105, 95, -1, 0),
+           "a shorter accumulate");
+    for (int i = 0; i < 20; i++)
+        fetched[i] = -2;
+    MPI_Get(buffer + 500, 20, MPI_DOUBLE, next, 0, 10, MPI_DOUBLE, win);
+    MPI_Get_accumulate(buffer, 2, MPI_DOUBLE, fetched, 20, MPI_DOUBLE, next, 0, 10, MPI_DOUBLE,
+                       MPI_REPLACE, win);
+    error = MPI_Put(buffer, 11, MPI_DOUBLE, next, 0, 10, MPI_DOUBLE, win);
+    expect(class_of(error) == MPI_ERR_TRUNCATE, "a put that is longer than its target");
+    error = MPI_Put(buffer, -1, MPI_DOUBLE, next, 0, 10, MPI_DOUBLE, win);
+    expect(class_of(error) == MPI_ERR_COUNT, "a negative count");
+    MPI_Win_fence(0, win);
+    expect(has(buffer, 500, 5, 1e4 * rank, 1) && has(buffer, 505, 5, -1, 0) &&
+               has(buffer, 510, 10, 1e4 * rank + 510, 1),
+           "a longer get");
+    expect(fetched[4] == 1e4 * rank + 4 && fetched[9] == -1 && fetched[10] == -2, "a longer fetch");
+    close_window("one side is longer than the other");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -131,6 +170,7 @@ int main(int argc, char **argv)
     from_the_host();
     pairs();
     from_behind();
+    unlike_lengths();
     device_free(memory);
     device_free(buffer);
     MPI_Finalize();
