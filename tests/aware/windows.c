@@ -10,6 +10,7 @@
 
 static double *memory, *buffer, host[N];
 static int next, before;
+static bool uses_cuda; /* else this rank's memory is the host's */
 static MPI_Win win;
 
 static void expect(bool good, const char *what)
@@ -23,12 +24,12 @@ static void fill(double *at, double first, double step)
 {
     for (int i = 0; i < N; i++)
         host[i] = first + step * i;
-    device_write(at, host, sizeof host);
+    uses_cuda ? device_write(at, host, sizeof host) : (void)memcpy(at, host, sizeof host);
 }
 
 static bool has(const double *at, int from, int n, double first, double step)
 {
-    device_read(host, at, sizeof host);
+    uses_cuda ? device_read(host, at, sizeof host) : (void)memcpy(host, at, sizeof host);
     for (int i = 0; i < n; i++)
         if (host[from + i] != first + step * i)
             return false;
@@ -157,22 +158,54 @@ static void unlike_lengths(void)
     close_window("one side is longer than the other");
 }
 
+/* One rank has not started CUDA, as one that writes what the others compute. */
+static void without_cuda(void)
+{
+    double sum[2] = {rank, 1}, seen;
+
+    open_window();
+    MPI_Put(buffer, 10, MPI_DOUBLE, next, 20, 10, MPI_DOUBLE, win);
+    MPI_Accumulate(sum, 2, MPI_DOUBLE, next, 50, 2, MPI_DOUBLE, MPI_SUM, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    expect(has(memory, 20, 10, 1e4 * before, 1) && has(memory, 50, 2, before - 1, 1 - before),
+           "a put and an accumulate");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    MPI_Get(&seen, 1, MPI_DOUBLE, next, 22, 1, MPI_DOUBLE, win);
+    MPI_Win_unlock(next, win);
+    expect(seen == 1e4 * rank + 2, "a get");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+    close_window("a rank that does not use CUDA");
+}
+
+static void on_gpus(void)
+{
+    from_the_host();
+    pairs();
+    from_behind();
+    unlike_lengths();
+}
+
+/* `windows without_cuda`: the last rank does not start CUDA. */
 int main(int argc, char **argv)
 {
+    bool all_do;
+
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     next = (rank + 1) % size;
     before = (rank + size - 1) % size;
-    device_start();
-    memory = device_alloc(sizeof host);
-    buffer = device_alloc(sizeof host);
-    from_the_host();
-    pairs();
-    from_behind();
-    unlike_lengths();
-    device_free(memory);
-    device_free(buffer);
+    all_do = argc < 2 || strcmp(argv[1], "without_cuda") != 0;
+    uses_cuda = all_do || rank < size - 1;
+    if (uses_cuda)
+        device_start();
+    memory = uses_cuda ? device_alloc(sizeof host) : malloc(sizeof host);
+    buffer = uses_cuda ? device_alloc(sizeof host) : malloc(sizeof host);
+    all_do ? on_gpus() : without_cuda();
+    uses_cuda ? device_free(memory) : free(memory);
+    uses_cuda ? device_free(buffer) : free(buffer);
     MPI_Finalize();
     return rank ? 0 : tap_done();
 }

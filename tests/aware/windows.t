@@ -10,6 +10,9 @@ for setting in simulated 'no IPC' GPU; do
     ! is_wanted "$setting" ||
         is "$setting: page-locked memory is had" "$(grep -c 'page-locked' "$tmp/err")" 0
 done
+for setting in simulated GPU; do
+    on "$setting" 3 without_cuda
+done
 OMPI_MCA_osc=sm on simulated 2 windows # as Open MPI 4.1 on a machine without a network
 nothing_left 'nothing is left behind'
 done_testing
