@@ -84,11 +84,12 @@ int direct_ask_copy(const struct direct_peer *peer, uint64_t address, void *host
 void direct_ask_serve(struct direct_segment *own)
 {
     struct direct_ask *ask = &own->ask;
-    void *memory = (void *)(uintptr_t)ask->address;
+    void *memory;
     int status = 0;
 
     if (atomic_load(&ask->state) != ASKED)
         return;
+    memory = (void *)(uintptr_t)ask->address;
     if (!buffer_is_on_gpu(memory))
         memcpy(ask->writes ? memory : ask->data, ask->writes ? ask->data : memory, ask->nbytes);
     else if (ask->writes)
