@@ -300,6 +300,27 @@ int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MP
     return CALL_MPI(PMPI_Win_allocate(0, (int)unit, info, comm, &none, win));
 }
 
+/* All ranks' sizes may be the same, and MPI has none of some ranks' memory. */
+MPI_Info window_info_begin(const struct window_plan *plan, MPI_Info info)
+{
+    static const char *const key = "same_size";
+    MPI_Info changed = info;
+    int length, there = 0;
+
+    if (!plan->window || info == MPI_INFO_NULL ||
+        PMPI_Info_get_valuelen(info, key, &length, &there) != MPI_SUCCESS || !there ||
+        PMPI_Info_dup(info, &changed) != MPI_SUCCESS)
+        return info;
+    PMPI_Info_delete(changed, key);
+    return changed;
+}
+
+void window_info_end(MPI_Info given, MPI_Info info)
+{
+    if (given != info)
+        PMPI_Info_free(&given);
+}
+
 void window_try_begin(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler)
 {
     if (!plan->window)

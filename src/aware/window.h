@@ -102,6 +102,9 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
 /* Where the window is to have nothing of MPI's: MPI makes an empty one. An MPI error class. */
 int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                       MPI_Win *win);
+/* The application's info, for MPI, until window_info_end. */
+MPI_Info window_info_begin(const struct window_plan *plan, MPI_Info info);
+void window_info_end(MPI_Info given, MPI_Info info);
 /* MPI has made it with that result. An MPI error class. */
 int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win);
 /* Between these, errors of the communicator return: there is another way, if the plan has a window. */

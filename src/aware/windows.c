@@ -14,6 +14,7 @@
     {                                                                                         \
         MPI_Errhandler handler = MPI_ERRHANDLER_NULL;                                         \
         struct window_plan plan;                                                              \
+        MPI_Info given;                                                                       \
         int result;                                                                           \
                                                                                               \
         if (!aware_is_on())                                                                   \
@@ -22,10 +23,12 @@
         if (result != MPI_SUCCESS)                                                            \
             return call_refused(comm, result);                                                \
         window_try_begin(&plan, comm, &handler);                                              \
+        given = window_info_begin(&plan, info);                                               \
         if (!plan.window || !plan.window->empty)                                              \
-            result = BEHIND(name, plan.base, plan.nbytes, unit, info, comm, win);             \
+            result = BEHIND(name, plan.base, plan.nbytes, unit, given, comm, win);            \
         if (plan.window && (plan.window->empty || result != MPI_SUCCESS))                     \
-            result = window_make_empty(&plan, unit, info, comm, win);                         \
+            result = window_make_empty(&plan, unit, given, comm, win);                        \
+        window_info_end(given, info);                                                         \
         window_try_end(&plan, comm, &handler);                                                \
         return window_made(&plan, result, comm, *win);                                        \
     }

@@ -158,6 +158,28 @@ static void unlike_lengths(void)
     close_window("one side is longer than the other");
 }
 
+/* All sizes are the same, and half of the memory is the host's. */
+static void one_size(void)
+{
+    static double own[N];
+    double *mine = rank % 2 ? own : memory;
+    MPI_Info info;
+
+    fill(memory, -1, 0);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "same_size", "true");
+    MPI_Win_create(mine, N * sizeof *mine, sizeof *mine, info, MPI_COMM_WORLD, &win);
+    MPI_Info_free(&info);
+    MPI_Win_fence(0, win);
+    fill(buffer, 1e4 * rank, 1);
+    MPI_Put(buffer, 10, MPI_DOUBLE, next, 20, 10, MPI_DOUBLE, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < 10 && rank % 2; i++)
+        expect(own[20 + i] == 1e4 * before + i, "a put to host memory");
+    expect(rank % 2 || has(memory, 20, 10, 1e4 * before, 1), "a put to GPU memory");
+    close_window("the info key same_size");
+}
+
 /* One rank has not started CUDA, as one that writes what the others compute. */
 static void without_cuda(void)
 {
@@ -185,6 +207,7 @@ static void on_gpus(void)
     pairs();
     from_behind();
     unlike_lengths();
+    one_size();
 }
 
 /* `windows without_cuda`: the last rank does not start CUDA. */
