@@ -40,18 +40,25 @@ struct window *window_find(MPI_Win win)
     return found ? window : NULL;
 }
 
+static void make_keyval(void)
+{
+    if (PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL) !=
+        MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+}
+
 /* An MPI error class. */
 static int remember(struct window *window, MPI_Win win)
 {
-    int result = MPI_SUCCESS;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int result = MPI_ERR_NO_MEM;
 
     window->win = win;
-    if (keyval == MPI_KEYVAL_INVALID)
-        result = PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval,
-                                        NULL);
-    if (result == MPI_SUCCESS)
+    pthread_once(&once, make_keyval);
+    if (keyval != MPI_KEYVAL_INVALID)
         result = PMPI_Win_set_attr(win, keyval, window);
-    atomic_store(&are_there, true);
+    if (result == MPI_SUCCESS)
+        atomic_store(&are_there, true);
     return result;
 }
 
