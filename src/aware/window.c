@@ -106,6 +106,13 @@ static bool make_share(struct window *window)
     return window->share != NULL;
 }
 
+static void close_share(struct window *window)
+{
+    if (window->fd >= 0)
+        close(window->fd);
+    window->fd = -1;
+}
+
 void window_free(struct window *window)
 {
     if (!window)
@@ -115,8 +122,7 @@ void window_free(struct window *window)
             munmap(window->targets[i].share, share_bytes(window->size));
     if (window->share)
         munmap(window->share, share_bytes(window->size));
-    if (window->fd >= 0)
-        close(window->fd);
+    close_share(window);
     pthread_mutex_destroy(&window->lock);
     free(window->targets);
     free(window);
@@ -258,6 +264,7 @@ static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gp
         PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards, sizeof mine, MPI_BYTE, comm));
     if (result == MPI_SUCCESS)
         result = use(window, cards, comm);
+    close_share(window); /* all have mapped it, or will not */
     free(cards);
     return result;
 }

@@ -70,7 +70,7 @@ struct window {
     int rank, size;
     struct window_target *targets;
     struct window_share *share; /* this rank's */
-    int fd;                     /* of it */
+    int fd;                     /* of it, until all have mapped it; then -1 */
     void *base;                 /* this rank's memory, as the application gave it */
     MPI_Aint nbytes;
     int flavor;

@@ -2,6 +2,7 @@
  * All ranks' memory is on the GPU, unless a test says otherwise. Rank 0 prints the results. */
 #include <mpi.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "examples/device.h"
 #include "tests/aware/tap_ranks.h"
@@ -180,6 +181,29 @@ static void one_size(void)
     close_window("the info key same_size");
 }
 
+/* Programs have thousands of windows, and a process some hundred files. */
+static int open_files(void)
+{
+    int n = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        char link[64], name[64];
+        ssize_t length;
+
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        length = readlink(link, name, sizeof name);
+        n += length > 0 && memmem(name, (size_t)length, "gpubind-aware-window", 20) != NULL;
+    }
+    return n;
+}
+
+static void no_files(void)
+{
+    open_window();
+    expect(open_files() == 0, "a window keeps a file open");
+    close_window("a window has no file");
+}
+
 /* One rank has not started CUDA, as one that writes what the others compute. */
 static void without_cuda(void)
 {
@@ -208,6 +232,7 @@ static void on_gpus(void)
     from_behind();
     unlike_lengths();
     one_size();
+    no_files();
 }
 
 /* `windows without_cuda`: the last rank does not start CUDA. */
