@@ -66,6 +66,7 @@ static void prepare(struct window *window)
 {
     window->fd = -1;
     pthread_mutex_init(&window->lock, NULL);
+    pthread_mutex_init(&window->ending, NULL);
 }
 
 struct window *window_of(MPI_Win win)
@@ -124,6 +125,7 @@ void window_free(struct window *window)
         munmap(window->share, share_bytes(window->size));
     close_share(window);
     pthread_mutex_destroy(&window->lock);
+    pthread_mutex_destroy(&window->ending);
     free(window->targets);
     free(window);
 }

@@ -60,6 +60,7 @@ struct window_later {
     struct window_later *next;
     struct staged staged;
     int target;
+    uint64_t number; /* of all of the window */
 };
 
 struct window {
@@ -79,6 +80,8 @@ struct window {
     int locks; /* of targets whose memory is MPI's, which MPI holds */
     pthread_mutex_t lock;
     struct window_later *later; /* lock is held */
+    uint64_t nlater;            /* how many there were */
+    pthread_mutex_t ending;     /* some of them are being ended */
 };
 
 /* NULL: it needs nothing but MPI. */

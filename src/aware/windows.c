@@ -65,7 +65,7 @@ AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
     int result = BEHIND(MPI_Win_free, win);
 
     if (window && result == MPI_SUCCESS) {
-        window_later_end(window, WINDOW_ALL, result);
+        window_later_end(window, WINDOW_ALL, UINT64_MAX, result);
         window_free(window);
     }
     return result;
@@ -121,13 +121,24 @@ static struct window *find_gpu(MPI_Win win)
     return window && window->gpu ? window : NULL;
 }
 
-/* Staged buffers of calls that MPI has completed with result. */
-static int end_staged(MPI_Win win, int rank, int result)
+/* The same, if some buffer of its calls was staged. */
+static struct window *find_staged(MPI_Win win, uint64_t *number)
 {
     struct window *window = is_behind ? NULL : window_find(win);
 
-    return window ? window_later_end(window, rank, result) : result;
+    *number = window ? window_later_number(window) : 0;
+    return window;
 }
+
+/* MPI's synchronisation, and the end of the staged buffers of the calls that it completes. */
+#define END_STAGED(win, rank, call)                                       \
+    __extension__({                                                       \
+        uint64_t number;                                                  \
+        struct window *const staged = find_staged(win, &number);          \
+        const int status = (call);                                        \
+                                                                          \
+        staged ? window_later_end(staged, rank, number, status) : status; \
+    })
 
 static int done(MPI_Win win, int result)
 {
@@ -142,13 +153,13 @@ AWARE_PUBLIC int MPI_Win_fence(int assert, MPI_Win win)
     int result;
 
     if (!window)
-        return end_staged(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win));
+        return END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win));
     result = window_settle(window);
     if (result != MPI_SUCCESS)
         return window_refused(win, result);
-    result = BEHIND(MPI_Win_fence, 0, win);
+    result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, 0, win));
     window->fenced = result == MPI_SUCCESS && !(assert &MPI_MODE_NOSUCCEED);
-    return end_staged(win, WINDOW_ALL, result);
+    return result;
 }
 
 NEXT(MPI_Win_post)
@@ -174,11 +185,11 @@ NEXT(MPI_Win_complete)
 AWARE_PUBLIC int MPI_Win_complete(MPI_Win win)
 {
     struct window *window = find_gpu(win);
-    const int result = BEHIND(MPI_Win_complete, win);
+    const int result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_complete, win));
 
     if (window && result == MPI_SUCCESS)
         window_completes(window);
-    return end_staged(win, WINDOW_ALL, result);
+    return result;
 }
 
 NEXT(MPI_Win_sync)
@@ -235,10 +246,10 @@ AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
         result = done(win, window_unlock(window, rank));
     if (is_only_ours(window, rank) || result != MPI_SUCCESS)
         return result;
-    result = BEHIND(MPI_Win_unlock, rank, win);
+    result = END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win));
     if (window && result == MPI_SUCCESS)
         window->locks--;
-    return end_staged(win, rank, result);
+    return result;
 }
 
 NEXT(MPI_Win_lock_all)
@@ -261,10 +272,10 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
 
     if (result != MPI_SUCCESS)
         return result;
-    result = BEHIND(MPI_Win_unlock_all, win);
+    result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_unlock_all, win));
     if (window && result == MPI_SUCCESS)
         window->locks--;
-    return end_staged(win, WINDOW_ALL, result);
+    return result;
 }
 
 /* Calls to GPU memory are complete; so the flush is of MPI's memory, if there is any to flush. */
@@ -276,7 +287,7 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
                                                                                      \
         if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE) \
             return MPI_SUCCESS;                                                      \
-        return end_staged(win, rank, BEHIND(name, rank, win));                       \
+        return END_STAGED(win, rank, BEHIND(name, rank, win));                       \
     }
 #define FLUSHES_ALL(name)                                             \
     NEXT(name)                                                        \
@@ -286,7 +297,7 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
                                                                       \
         if (window && window->locks == 0 && window_holds_any(window)) \
             return MPI_SUCCESS;                                       \
-        return end_staged(win, WINDOW_ALL, BEHIND(name, win));        \
+        return END_STAGED(win, WINDOW_ALL, BEHIND(name, win));        \
     }
 FLUSHES(MPI_Win_flush)
 FLUSHES(MPI_Win_flush_local)

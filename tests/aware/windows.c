@@ -1,6 +1,7 @@
 /* One-sided communication with GPU memory, beside one_sided.c: what the standard allows and few programs do.
  * All ranks' memory is on the GPU, unless a test says otherwise. Rank 0 prints the results. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -225,6 +226,62 @@ static void without_cuda(void)
     close_window("a rank that does not use CUDA");
 }
 
+/* Threads with buffers of their own, each of which completes its get from host memory: what other threads have
+ * begun meanwhile is not complete. */
+#define THREADS 4
+#define EACH (N / THREADS)
+
+static void *gets(void *thread)
+{
+    const int first = *(int *)thread * EACH;
+    double seen[EACH];
+    bool good = true;
+
+    device_start();
+    for (int round = 0; round < 150 && good; round++) {
+        for (int i = 0; i < EACH; i++)
+            seen[i] = -1;
+        device_write(buffer + first, seen, sizeof seen);
+        MPI_Get(buffer + first, EACH, MPI_DOUBLE, next, first, EACH, MPI_DOUBLE, win);
+        MPI_Win_flush(next, win);
+        device_read(seen, buffer + first, sizeof seen);
+        for (int i = 0; i < EACH; i++)
+            good &= seen[i] == 1e4 * next + first + i;
+    }
+    return good ? thread : NULL;
+}
+
+static void in_threads(void)
+{
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+
+    for (int i = 0; i < N; i++)
+        host[i] = 1e4 * rank + i;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Win_create(host, sizeof host, sizeof *host, MPI_INFO_NULL, MPI_COMM_WORLD, &win) !=
+        MPI_SUCCESS) { /* as Open MPI 4.1 on a machine without a network */
+        if (rank == 0)
+            tap_skip("gets of several threads", "this MPI makes no window of host memory");
+        return;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        pthread_create(&threads[i], NULL, gets, &numbers[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *good;
+
+        pthread_join(threads[i], &good);
+        expect(good != NULL, "a get of a thread");
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    result("gets of several threads");
+}
+
 static void on_gpus(void)
 {
     from_the_host();
@@ -238,20 +295,21 @@ static void on_gpus(void)
 /* `windows without_cuda`: the last rank does not start CUDA. */
 int main(int argc, char **argv)
 {
-    bool all_do;
+    const char *test = argc > 1 ? argv[1] : "";
+    const bool alone = strcmp(test, "without_cuda") == 0, threads = strcmp(test, "threads") == 0;
+    int level;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     next = (rank + 1) % size;
     before = (rank + size - 1) % size;
-    all_do = argc < 2 || strcmp(argv[1], "without_cuda") != 0;
-    uses_cuda = all_do || rank < size - 1;
+    uses_cuda = !alone || rank < size - 1;
     if (uses_cuda)
         device_start();
     memory = uses_cuda ? device_alloc(sizeof host) : malloc(sizeof host);
     buffer = uses_cuda ? device_alloc(sizeof host) : malloc(sizeof host);
-    all_do ? on_gpus() : without_cuda();
+    threads ? in_threads() : alone ? without_cuda() : on_gpus();
     uses_cuda ? device_free(memory) : free(memory);
     uses_cuda ? device_free(buffer) : free(buffer);
     MPI_Finalize();
