@@ -205,6 +205,29 @@ static void no_files(void)
     close_window("a window has no file");
 }
 
+/* Collective, and with GPU memory. */
+static int win_is_freed(MPI_Win freed, int key, void *value, void *extra)
+{
+    (void)freed, (void)key, (void)extra;
+    MPI_Allreduce(buffer, value, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return MPI_SUCCESS;
+}
+
+static void callback(void)
+{
+    int key;
+
+    open_window();
+    fill(buffer, 1, 0);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, win_is_freed, &key, NULL);
+    MPI_Win_set_attr(win, key, buffer + 5);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_free(&win);
+    MPI_Win_free_keyval(&key);
+    expect(has(buffer, 5, 1, size, 0), "a reduction");
+    result("a callback of MPI_Win_free");
+}
+
 /* One rank has not started CUDA, as one that writes what the others compute. */
 static void without_cuda(void)
 {
@@ -290,6 +313,7 @@ static void on_gpus(void)
     unlike_lengths();
     one_size();
     no_files();
+    callback();
 }
 
 /* `windows without_cuda`: the last rank does not start CUDA. */
