@@ -15,6 +15,7 @@ enum staged_use {
     STAGED_DENSE = 4,    /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
     STAGED_NOBODY = 16,  /* MPI_PROC_NULL: the buffer has no meaning */
     STAGED_MESSAGE = 32, /* it receives a message, which may come directly (direct_receive.h) */
+    STAGED_WINDOW = 64,  /* of a one-sided call, which a synchronisation completes, too */
     STAGED_LATER = 8     /* the call ends after the function has returned, and the application may
                            free the type in between */
 };

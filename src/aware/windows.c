@@ -1,5 +1,6 @@
 /* One-sided communication: windows and their synchronisation. */
 #include "aware/calls.h"
+#include "aware/requests.h"
 #include "aware/start.h"
 #include "aware/window_later.h"
 #include "aware/window_sync.h"
@@ -136,14 +137,26 @@ static struct window *find_staged(MPI_Win win, uint64_t *number)
     return window;
 }
 
+/* MPI has synchronised, with result. */
+static int end_staged(MPI_Win win, struct window *staged, int rank, uint64_t number, int result)
+{
+    int error = MPI_SUCCESS;
+
+    if (result != MPI_SUCCESS || is_behind)
+        return result;
+    error = requests_synchronised();
+    if (staged)
+        result = window_later_end(staged, rank, number, result);
+    return error == MPI_SUCCESS ? result : window_refused(win, error);
+}
+
 /* MPI's synchronisation, and the end of the staged buffers of the calls that it completes. */
-#define END_STAGED(win, rank, call)                                       \
-    __extension__({                                                       \
-        uint64_t number;                                                  \
-        struct window *const staged = find_staged(win, &number);          \
-        const int status = (call);                                        \
-                                                                          \
-        staged ? window_later_end(staged, rank, number, status) : status; \
+#define END_STAGED(win, rank, call)                              \
+    __extension__({                                              \
+        uint64_t number;                                         \
+        struct window *const staged = find_staged(win, &number); \
+                                                                 \
+        end_staged(win, staged, rank, number, (call));           \
     })
 
 static int done(MPI_Win win, int result)

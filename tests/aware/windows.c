@@ -205,6 +205,31 @@ static void no_files(void)
     close_window("a window has no file");
 }
 
+/* A flush completes a call, and its request is still to be completed. */
+static void flushed_requests(void)
+{
+    double *own;
+    MPI_Request request;
+
+    MPI_Win_allocate(sizeof host, sizeof *own, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &win);
+    for (int i = 0; i < N; i++)
+        own[i] = 1e4 * rank + i;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int round = 0; round < 50; round++) {
+        fill(buffer, -1, 0);
+        MPI_Rget(buffer, 10, MPI_DOUBLE, next, round, 10, MPI_DOUBLE, win, &request);
+        MPI_Win_flush(next, win);
+        expect(has(buffer, 0, 10, 1e4 * next + round, 1), "what a flush completes");
+        fill(buffer, -2, 0);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        expect(has(buffer, 0, 10, -2, 0), "what the request leaves");
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    result("a flush, and then the request");
+}
+
 /* Collective, and with GPU memory. */
 static int win_is_freed(MPI_Win freed, int key, void *value, void *extra)
 {
@@ -313,6 +338,7 @@ static void on_gpus(void)
     unlike_lengths();
     one_size();
     no_files();
+    flushed_requests();
     callback();
 }
 
