@@ -151,7 +151,7 @@ static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
 {
     struct window_region *region = window->share->regions, *end = region + WINDOW_REGIONS;
 
-    while (region < end && atomic_load(&region->used))
+    while (region < end && window_region_is_used(region))
         region++;
     if (region == end)
         return false;
@@ -159,7 +159,7 @@ static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
     region->nbytes = (uint64_t)nbytes;
     if (!window_is_gpu_memory(base) || !direct_export(base, (size_t)nbytes, &region->memory))
         region->memory.id = 0;
-    atomic_store(&region->used, 1);
+    atomic_fetch_add(&region->used, 1);
     return true;
 }
 
@@ -186,11 +186,11 @@ bool window_detach(struct window *window, const void *base)
         return false;
     pthread_mutex_lock(&window->lock);
     for (int i = 0; i < WINDOW_REGIONS && !found; i++)
-        if (atomic_load(&window->share->regions[i].used) &&
+        if (window_region_is_used(&window->share->regions[i]) &&
             window->share->regions[i].start == (uintptr_t)base)
             found = &window->share->regions[i];
     if (found)
-        atomic_store(&found->used, 0);
+        atomic_fetch_add(&found->used, 1);
     pthread_mutex_unlock(&window->lock);
     return found != NULL;
 }

@@ -26,10 +26,15 @@
 
 /* GPU memory of a rank. */
 struct window_region {
-    _Atomic uint32_t used;
+    _Atomic uint32_t used;       /* odd: it is; counts the changes */
     uint64_t start, nbytes;      /* in its process */
     struct direct_export memory; /* id 0: it cannot be mapped */
 };
+
+static inline bool window_region_is_used(const struct window_region *region)
+{
+    return atomic_load(&region->used) % 2;
+}
 
 /* What a rank shows the others of a window. */
 struct window_share {

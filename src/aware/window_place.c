@@ -27,6 +27,16 @@ static bool find_span(const struct window_there *there, MPI_Count *low, MPI_Coun
     return there->count > 0 && *high > *low;
 }
 
+/* The target may meanwhile give the region's place in the list to other memory. */
+static bool has_byte(const struct window_region *region, uint64_t address)
+{
+    const uint32_t used = atomic_load(&region->used);
+    const bool has = used % 2 && address - region->start < region->nbytes;
+
+    atomic_thread_fence(memory_order_acquire);
+    return has && atomic_load(&region->used) == used;
+}
+
 const struct window_region *place_region(const struct window *window,
                                          const struct window_there *there)
 {
@@ -40,8 +50,7 @@ const struct window_region *place_region(const struct window *window,
     find_span(there, &low, &high);
     first = address_of(window, there) + (uint64_t)low;
     for (int i = 0; i < WINDOW_REGIONS; i++)
-        if (atomic_load_explicit(&regions[i].used, memory_order_acquire) &&
-            first >= regions[i].start && first < regions[i].start + regions[i].nbytes)
+        if (has_byte(&regions[i], first))
             return &regions[i];
     return NULL;
 }
@@ -67,7 +76,7 @@ int place_begin(struct place *place, struct window *window, const struct window_
     place->address = address_of(window, there);
     place->count = there->count;
     place->type = there->type;
-    if (!is_inside(region, place->address, there))
+    if (!region || !is_inside(region, place->address, there))
         return MPI_ERR_RMA_RANGE;
     place->here = direct_map(&place->map, place->peer, &region->memory, place->address, beside);
     return MPI_SUCCESS;
