@@ -82,8 +82,8 @@ struct window {
     int flavor;
     bool fenced; /* an access epoch of MPI_Win_fence */
     bool all_locked;
-    bool freeing; /* MPI_Win_free was called */
-    int locks;    /* of targets whose memory is MPI's, which MPI holds */
+    bool freeing;     /* MPI_Win_free was called */
+    atomic_int locks; /* of targets whose memory is MPI's, which MPI holds */
     pthread_mutex_t lock;
     struct window_later *later; /* lock is held */
     uint64_t nlater;            /* how many there were */
