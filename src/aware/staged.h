@@ -52,6 +52,8 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
 /* Several parts, which the call copies. */
 int staged_begin_parts(struct staged *staged, const void *user, int nparts,
                        const struct staged_part *parts, unsigned use);
+/* Says that a buffer is no memory. MPI_ERR_BUFFER. */
+int staged_refuse_lost(const void *user);
 /* A buffer that stays as the application passed it. */
 void staged_pass(struct staged *staged, const void *user);
 /* MPI takes two equal pointers for MPI_IN_PLACE, or for an error; those to a block with a displacement

@@ -270,6 +270,22 @@ static void not_attached(void)
     result("memory that is not attached");
 }
 
+/* The library says so on stderr. */
+static void freed_buffers(void)
+{
+    double *freed = device_alloc(80);
+
+    open_window();
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    device_free(freed);
+    expect(class_of(MPI_Put(freed, 10, MPI_DOUBLE, next, 0, 10, MPI_DOUBLE, win)) == MPI_ERR_BUFFER,
+           "a put from what was freed");
+    expect(class_of(MPI_Accumulate(freed, 10, MPI_DOUBLE, next, 0, 10, MPI_DOUBLE, MPI_SUM, win)) ==
+               MPI_ERR_BUFFER,
+           "an accumulate from what was freed");
+    close_window("GPU memory that was freed");
+}
+
 /* Collective, and with GPU memory. */
 static int win_is_freed(MPI_Win freed, int key, void *value, void *extra)
 {
@@ -380,6 +396,7 @@ static void on_gpus(void)
     no_files();
     flushed_requests();
     not_attached();
+    freed_buffers();
     callback();
 }
 
