@@ -62,16 +62,6 @@ static bool is_one_piece(const struct typed *typed, char **start)
 
 /* ---- put and get */
 
-/* Between an origin's buffer and a target's that both are one piece, and mapped. */
-static int copy_at_once(const struct place *place, char *start, char *there, MPI_Count nbytes,
-                        bool puts)
-{
-    const int status = puts ? direct_map_copy(&place->map, there, start, (size_t)nbytes)
-                            : direct_map_copy(&place->map, start, there, (size_t)nbytes);
-
-    return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
-}
-
 static int copy_in_parts(const struct place *place, const struct typed *typed, MPI_Count nbytes,
                          bool puts)
 {
@@ -108,7 +98,7 @@ static int move(struct window *window, const struct window_there *there, const s
         return result;
     target.at = place.here;
     if (place.here && is_one_piece(typed, &start) && is_one_piece(&target, &at))
-        result = copy_at_once(&place, start, at, nbytes, puts);
+        result = place_copy(&place, puts ? at : start, puts ? start : at, (size_t)nbytes);
     else
         result = copy_in_parts(&place, typed, nbytes, puts);
     place_end(&place);

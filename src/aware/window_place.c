@@ -158,17 +158,38 @@ const void *place_gpu(const struct place *place)
     return place->here ? typed_first(&typed) : NULL;
 }
 
+int place_copy(const struct place *place, void *to, const void *from, size_t nbytes)
+{
+    if (direct_map_copy(&place->map, to, from, nbytes) == 0)
+        return MPI_SUCCESS;
+    direct_ask_refuse(place->peer);
+    return MPI_ERR_OTHER;
+}
+
+/* It is mapped, and one piece of memory. */
+static bool is_one_piece(const struct typed *typed, char **start)
+{
+    return typed->at && typed_is_contiguous(typed, start);
+}
+
 int place_read(const struct place *place, void *dense)
 {
     const struct typed typed = typed_of(place);
+    const MPI_Count nbytes = typed_bytes(&typed);
+    char *start;
 
-    return place->here ? typed_pack(&typed, dense) : ask(place, dense, typed_bytes(&typed), false);
+    if (is_one_piece(&typed, &start))
+        return place_copy(place, dense, start, (size_t)nbytes);
+    return place->here ? typed_pack(&typed, dense) : ask(place, dense, nbytes, false);
 }
 
 int place_write(const struct place *place, const void *dense, MPI_Count nbytes)
 {
     const struct typed typed = typed_of(place);
+    char *start;
 
+    if (is_one_piece(&typed, &start))
+        return place_copy(place, start, dense, (size_t)nbytes);
     return place->here ? typed_unpack(&typed, dense, nbytes)
                        : ask(place, (void *)(uintptr_t)dense, nbytes, true);
 }
