@@ -99,6 +99,8 @@ static int move(struct window *window, const struct window_there *there, const s
     target.at = place.here;
     if (place.here && is_one_piece(typed, &start) && is_one_piece(&target, &at))
         result = place_copy(&place, puts ? at : start, puts ? start : at, (size_t)nbytes);
+    else if (!place.here && typed->host && is_one_piece(typed, &start))
+        result = puts ? place_write(&place, start, nbytes) : place_read(&place, start);
     else
         result = copy_in_parts(&place, typed, nbytes, puts);
     place_end(&place);
