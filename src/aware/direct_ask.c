@@ -60,6 +60,14 @@ static bool copy_piece(const struct direct_peer *peer, uint64_t address, char *h
     return atomic_load(&ask->state) == DONE;
 }
 
+void direct_ask_refuse(const struct direct_peer *peer)
+{
+    fprintf(stderr,
+            "gpubind: GPU memory of rank %d of MPI_COMM_WORLD cannot be accessed: its process has "
+            "ended, or the copy failed\n",
+            peer->segment->rank);
+}
+
 int direct_ask_copy(const struct direct_peer *peer, uint64_t address, void *host, size_t nbytes,
                     bool to_peer)
 {
@@ -74,21 +82,19 @@ int direct_ask_copy(const struct direct_peer *peer, uint64_t address, void *host
     if (begun)
         atomic_store(&peer->segment->ask.holder, 0);
     if (!copied)
-        fprintf(stderr,
-                "gpubind: GPU memory of rank %d of MPI_COMM_WORLD cannot be accessed: its process "
-                "has ended, or the copy failed\n",
-                peer->segment->rank);
+        direct_ask_refuse(peer);
     return copied ? 0 : -1;
 }
 
 void direct_ask_serve(struct direct_segment *own)
 {
     struct direct_ask *ask = &own->ask;
-    void *memory = (void *)(uintptr_t)ask->address;
+    void *memory;
     int status = 0;
 
     if (atomic_load(&ask->state) != ASKED)
         return;
+    memory = (void *)(uintptr_t)ask->address;
     if (!buffer_is_on_gpu(memory))
         memcpy(ask->writes ? memory : ask->data, ask->writes ? ask->data : memory, ask->nbytes);
     else if (ask->writes)

@@ -9,6 +9,8 @@
  * ended, or cannot; a sentence on stderr says so. */
 int direct_ask_copy(const struct direct_peer *peer, uint64_t address, void *host, size_t nbytes,
                     bool to_peer);
+/* Says on stderr that the peer's memory could not be copied. */
+void direct_ask_refuse(const struct direct_peer *peer);
 /* In the thread of this process: does what others have asked for. */
 void direct_ask_serve(struct direct_segment *own);
 

@@ -190,11 +190,13 @@ static struct direct_mapping *open_mapping(struct direct_peer *peer,
 /* ---- copies */
 
 /* In the memory's context, or, for host memory, in the current one of the thread or that which was
- * entered last. */
+ * entered last. false: there is none, as in a process that does not use CUDA. */
 static bool enter(const void *gpu, struct entered *entered)
 {
     static _Atomic gpu_context last;
 
+    if (!gpu_is_in_use())
+        return false;
     if (gpu) {
         if (!buffer_enter(gpu, entered))
             return false;

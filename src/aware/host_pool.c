@@ -190,7 +190,7 @@ static void *take_locked(int log, const void *gpu)
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < ARENAS && !found; i++)
         found = take_from(&arenas[i], log);
-    if (!found)
+    if (!found && gpu)
         found = take_from_new(log, gpu);
     pthread_mutex_unlock(&lock);
     return found;

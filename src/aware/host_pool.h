@@ -12,7 +12,8 @@ struct host_block {
 };
 
 /* At least nbytes of host memory, page-locked as far as 32 MiB in all go (GPUBIND_PINNED_MEMORY says
- * how many), for copies from and to that GPU memory. false: out of memory. */
+ * how many), for copies from and to that GPU memory; NULL: there is none, and only
+ * what is page-locked already is taken. false: out of memory. */
 bool host_take(struct host_block *block, size_t nbytes, const void *gpu);
 void host_give(const struct host_block *block);
 

@@ -37,7 +37,7 @@ static int completed(MPI_Win win, int result, MPI_Request *request)
 static int stage(struct staged *staged, MPI_Win win, struct window_buffer buffer, unsigned use)
 {
     const int result = staged_begin(staged, buffer.at, buffer.count, buffer.type,
-                                    use | STAGED_LATER);
+                                    use | STAGED_LATER | STAGED_WINDOW);
 
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }

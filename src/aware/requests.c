@@ -18,7 +18,7 @@ static QUEUE_OF(struct staged_request) table[TABLE];
 static QUEUE_OF(struct staged_request) freed; /* by the application, while active */
 /* Whose partitions become ready while another thread waits for them, and has taken them. */
 static QUEUE_OF(struct staged_request) partitioned;
-static atomic_int nrequests, nfreed;
+static atomic_int nrequests, nfreed, nwindow; /* nwindow: of one-sided calls */
 pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned list_of(MPI_Request request)
@@ -143,8 +143,15 @@ static bool is_partitioned(const struct staged_request *request)
     return request->buffers[0].written;
 }
 
+static bool is_one_sided(const struct staged_request *request)
+{
+    return request->buffers[request->n - 1].use & STAGED_WINDOW;
+}
+
 static void end(struct staged_request *request)
 {
+    if (is_one_sided(request))
+        atomic_fetch_sub(&nwindow, 1);
     if (is_partitioned(request)) {
         pthread_mutex_lock(&requests_lock);
         QUEUE_REMOVE(&partitioned, request, next_partitioned);
@@ -303,6 +310,8 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
             request->buffers[i].parts = &request->buffers[i].part;
     }
     atomic_fetch_add(&nrequests, 1);
+    if (is_one_sided(request))
+        atomic_fetch_add(&nwindow, 1);
     if (is_partitioned(request)) {
         pthread_mutex_lock(&requests_lock);
         QUEUE_PUSH(&partitioned, request, next_partitioned);
@@ -312,6 +321,55 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
         end(request);
     else
         requests_put_back(request);
+    return result;
+}
+
+/* A one-sided one that MPI has completed, and nobody has written. The lock is held. */
+static struct staged_request *find_synchronised(MPI_Status *status)
+{
+    int over = 0;
+
+    for (int i = 0; i < TABLE; i++)
+        for (struct staged_request *request = table[i].first; request; request = request->next) {
+            if (!is_one_sided(request) || request->written || request->pulling)
+                continue;
+            is_behind = true;
+            PMPI_Request_get_status(request->request, &over, status);
+            is_behind = false;
+            if (over)
+                return request;
+        }
+    return NULL;
+}
+
+static struct staged_request *claim_synchronised(MPI_Status *status)
+{
+    struct staged_request *request;
+
+    pthread_mutex_lock(&requests_lock);
+    request = find_synchronised(status);
+    if (request)
+        request->pulling = true;
+    pthread_mutex_unlock(&requests_lock);
+    return request;
+}
+
+int requests_synchronised(void)
+{
+    struct staged_request *request;
+    MPI_Status status = {0};
+    int result = MPI_SUCCESS;
+
+    if (atomic_load_explicit(&nwindow, memory_order_relaxed) == 0 || is_behind)
+        return result;
+    while ((request = claim_synchronised(&status))) {
+        const int error = write(request, &status);
+
+        result = result == MPI_SUCCESS ? error : result;
+        pthread_mutex_lock(&requests_lock);
+        request->pulling = false;
+        pthread_mutex_unlock(&requests_lock);
+    }
     return result;
 }
 

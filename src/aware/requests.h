@@ -41,6 +41,9 @@ MPI_Request requests_standing_in(MPI_Request handle);
 bool requests_free(struct staged_request *request);
 /* Ends freed requests that have completed; wait: waits for all of them. */
 void requests_sweep(bool wait);
+/* MPI has synchronised a window: what one-sided calls with requests have got is there before anybody
+ * completes the requests. An MPI error class. */
+int requests_synchronised(void);
 /* Copies direct messages that have come for receives which nobody has completed yet. false: there are
  * none. */
 bool requests_pull(void);

@@ -81,7 +81,7 @@ static const char *byte_of(const char *user, int nparts, const struct staged_par
     return NULL;
 }
 
-static int refuse_lost(const void *user)
+int staged_refuse_lost(const void *user)
 {
     fprintf(stderr,
             "gpubind: the buffer at %p of an MPI call is not memory of this process (GPU memory "
@@ -211,7 +211,7 @@ static int begin_at(enum buffer_place place, struct staged *staged, int nparts,
 {
     if (place == BUFFER_GPU)
         return begin(staged, nparts, parts);
-    return place == BUFFER_LOST ? refuse_lost(staged->user) : MPI_SUCCESS;
+    return place == BUFFER_LOST ? staged_refuse_lost(staged->user) : MPI_SUCCESS;
 }
 
 int staged_begin_parts(struct staged *staged, const void *user, int nparts,

@@ -15,6 +15,7 @@ enum staged_use {
     STAGED_DENSE = 4,    /* MPI may be given the bytes of a type with gaps, as MPI_PACKED */
     STAGED_NOBODY = 16,  /* MPI_PROC_NULL: the buffer has no meaning */
     STAGED_MESSAGE = 32, /* it receives a message, which may come directly (direct_receive.h) */
+    STAGED_WINDOW = 64,  /* of a one-sided call, which a synchronisation completes, too */
     STAGED_LATER = 8     /* the call ends after the function has returned, and the application may
                            free the type in between */
 };
@@ -52,6 +53,8 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
 /* Several parts, which the call copies. */
 int staged_begin_parts(struct staged *staged, const void *user, int nparts,
                        const struct staged_part *parts, unsigned use);
+/* Says that a buffer is no memory. MPI_ERR_BUFFER. */
+int staged_refuse_lost(const void *user);
 /* A buffer that stays as the application passed it. */
 void staged_pass(struct staged *staged, const void *user);
 /* MPI takes two equal pointers for MPI_IN_PLACE, or for an error; those to a block with a displacement

@@ -161,16 +161,29 @@ bool typed_is_on_gpu(const struct typed *typed)
     return found;
 }
 
+char *typed_first(const struct typed *typed)
+{
+    MPI_Count lb, extent, true_lb, true_extent, steps;
+
+    if (type_is_basic(typed->type))
+        return typed->at;
+    PMPI_Type_get_extent_x(typed->type, &lb, &extent);
+    PMPI_Type_get_true_extent_x(typed->type, &true_lb, &true_extent);
+    steps = (typed->count - 1) * extent;
+    return address_at(typed->at, (MPI_Aint)(true_lb + (steps < 0 ? steps : 0)));
+}
+
 bool typed_is_contiguous(const struct typed *typed, char **start)
 {
     struct type_parts parts = {0};
-    MPI_Count lb, extent;
+    MPI_Count lb, extent, size;
     bool contiguous;
 
     *start = typed->at;
-    if (type_is_basic(typed->type))
-        return true;
     PMPI_Type_get_extent_x(typed->type, &lb, &extent);
+    PMPI_Type_size_x(typed->type, &size);
+    if (type_is_basic(typed->type) && size == extent) /* a pair, as MPI_DOUBLE_INT, has a gap */
+        return true;
     contiguous = type_flatten(&parts, typed->type) == 0 &&
                  are_adjacent(&parts, typed->count, extent);
     if (contiguous)

@@ -27,6 +27,8 @@ MPI_Count typed_bytes(const struct typed *typed);
 /* Some byte of it is GPU memory: every block is looked at. */
 bool typed_is_on_gpu(const struct typed *typed);
 
+/* The byte that lies first in memory, which need not be at the address: that may be outside of the memory. */
+char *typed_first(const struct typed *typed);
 /* Its bytes follow each other in memory, in the order of the type, from *start on. */
 bool typed_is_contiguous(const struct typed *typed, char **start);
 /* Copies the first nbytes of it (or fewer, where it has fewer), which lie in host memory, to dense. */

@@ -40,18 +40,25 @@ struct window *window_find(MPI_Win win)
     return found ? window : NULL;
 }
 
+static void make_keyval(void)
+{
+    if (PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL) !=
+        MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+}
+
 /* An MPI error class. */
 static int remember(struct window *window, MPI_Win win)
 {
-    int result = MPI_SUCCESS;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int result = MPI_ERR_NO_MEM;
 
     window->win = win;
-    if (keyval == MPI_KEYVAL_INVALID)
-        result = PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval,
-                                        NULL);
-    if (result == MPI_SUCCESS)
+    pthread_once(&once, make_keyval);
+    if (keyval != MPI_KEYVAL_INVALID)
         result = PMPI_Win_set_attr(win, keyval, window);
-    atomic_store(&are_there, true);
+    if (result == MPI_SUCCESS)
+        atomic_store(&are_there, true);
     return result;
 }
 
@@ -59,6 +66,7 @@ static void prepare(struct window *window)
 {
     window->fd = -1;
     pthread_mutex_init(&window->lock, NULL);
+    pthread_mutex_init(&window->ending, NULL);
 }
 
 struct window *window_of(MPI_Win win)
@@ -99,6 +107,13 @@ static bool make_share(struct window *window)
     return window->share != NULL;
 }
 
+static void close_share(struct window *window)
+{
+    if (window->fd >= 0)
+        close(window->fd);
+    window->fd = -1;
+}
+
 void window_free(struct window *window)
 {
     if (!window)
@@ -108,9 +123,9 @@ void window_free(struct window *window)
             munmap(window->targets[i].share, share_bytes(window->size));
     if (window->share)
         munmap(window->share, share_bytes(window->size));
-    if (window->fd >= 0)
-        close(window->fd);
+    close_share(window);
     pthread_mutex_destroy(&window->lock);
+    pthread_mutex_destroy(&window->ending);
     free(window->targets);
     free(window);
 }
@@ -137,7 +152,7 @@ static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
     struct window_region *region = window->share->regions, *end = region + WINDOW_REGIONS;
     struct allocation allocation;
 
-    while (region < end && atomic_load(&region->used))
+    while (region < end && window_region_is_used(region))
         region++;
     if (region == end)
         return false;
@@ -146,7 +161,7 @@ static bool add_region(struct window *window, void *base, MPI_Aint nbytes)
     if (!gpu_is_in_use() || !buffer_allocation(base, &allocation) ||
         !direct_export(base, (size_t)nbytes, &allocation, &region->memory))
         region->memory.id = 0;
-    atomic_store(&region->used, 1);
+    atomic_fetch_add(&region->used, 1);
     return true;
 }
 
@@ -173,11 +188,11 @@ bool window_detach(struct window *window, const void *base)
         return false;
     pthread_mutex_lock(&window->lock);
     for (int i = 0; i < WINDOW_REGIONS && !found; i++)
-        if (atomic_load(&window->share->regions[i].used) &&
+        if (window_region_is_used(&window->share->regions[i]) &&
             window->share->regions[i].start == (uintptr_t)base)
             found = &window->share->regions[i];
     if (found)
-        atomic_store(&found->used, 0);
+        atomic_fetch_add(&found->used, 1);
     pthread_mutex_unlock(&window->lock);
     return found != NULL;
 }
@@ -253,6 +268,7 @@ static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gp
         PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards, sizeof mine, MPI_BYTE, comm));
     if (result == MPI_SUCCESS)
         result = use(window, cards, comm);
+    close_share(window); /* all have mapped it, or will not */
     free(cards);
     return result;
 }
@@ -300,6 +316,27 @@ int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MP
     for (int i = 0; i < window->size; i++)
         window->targets[i].ours = true;
     return CALL_MPI(PMPI_Win_allocate(0, (int)unit, info, comm, &none, win));
+}
+
+/* All ranks' sizes may be the same, and MPI has none of some ranks' memory. */
+MPI_Info window_info_begin(const struct window_plan *plan, MPI_Info info)
+{
+    static const char *const key = "same_size";
+    MPI_Info changed = info;
+    int length, there = 0;
+
+    if (!plan->window || info == MPI_INFO_NULL ||
+        PMPI_Info_get_valuelen(info, key, &length, &there) != MPI_SUCCESS || !there ||
+        PMPI_Info_dup(info, &changed) != MPI_SUCCESS)
+        return info;
+    PMPI_Info_delete(changed, key);
+    return changed;
+}
+
+void window_info_end(MPI_Info given, MPI_Info info)
+{
+    if (given != info)
+        PMPI_Info_free(&given);
 }
 
 void window_try_begin(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler)

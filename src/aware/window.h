@@ -26,10 +26,15 @@
 
 /* GPU memory of a rank. */
 struct window_region {
-    _Atomic uint32_t used;
+    _Atomic uint32_t used;       /* odd: it is; counts the changes */
     uint64_t start, nbytes;      /* in its process */
     struct direct_export memory; /* id 0: it cannot be mapped */
 };
+
+static inline bool window_region_is_used(const struct window_region *region)
+{
+    return atomic_load(&region->used) % 2;
+}
 
 /* What a rank shows the others of a window. */
 struct window_share {
@@ -60,6 +65,7 @@ struct window_later {
     struct window_later *next;
     struct staged staged;
     int target;
+    uint64_t number; /* of all of the window */
 };
 
 struct window {
@@ -70,15 +76,18 @@ struct window {
     int rank, size;
     struct window_target *targets;
     struct window_share *share; /* this rank's */
-    int fd;                     /* of it */
+    int fd;                     /* of it, until all have mapped it; then -1 */
     void *base;                 /* this rank's memory, as the application gave it */
     MPI_Aint nbytes;
     int flavor;
     bool fenced; /* an access epoch of MPI_Win_fence */
     bool all_locked;
-    int locks; /* of targets whose memory is MPI's, which MPI holds */
+    bool freeing;     /* MPI_Win_free was called */
+    atomic_int locks; /* of targets whose memory is MPI's, which MPI holds */
     pthread_mutex_t lock;
     struct window_later *later; /* lock is held */
+    uint64_t nlater;            /* how many there were */
+    pthread_mutex_t ending;     /* some of them are being ended */
 };
 
 /* NULL: it needs nothing but MPI. */
@@ -102,6 +111,9 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
 /* Where the window is to have nothing of MPI's: MPI makes an empty one. An MPI error class. */
 int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                       MPI_Win *win);
+/* The application's info, for MPI, until window_info_end. */
+MPI_Info window_info_begin(const struct window_plan *plan, MPI_Info info);
+void window_info_end(MPI_Info given, MPI_Info info);
 /* MPI has made it with that result. An MPI error class. */
 int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win);
 /* Between these, errors of the communicator return: there is another way, if the plan has a window. */

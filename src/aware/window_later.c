@@ -21,6 +21,7 @@ static bool add(struct window *window, int target, const struct staged *staged)
         later->staged.parts = &later->staged.part;
     later->target = target;
     pthread_mutex_lock(&window->lock);
+    later->number = ++window->nlater;
     later->next = window->later;
     window->later = later;
     pthread_mutex_unlock(&window->lock);
@@ -45,8 +46,18 @@ int window_later(MPI_Win win, int target, struct staged *buffers, int n, int res
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
 
-/* Takes those of a target out of the list. */
-static struct window_later *take(struct window *window, int target)
+uint64_t window_later_number(struct window *window)
+{
+    uint64_t number;
+
+    pthread_mutex_lock(&window->lock);
+    number = window->nlater;
+    pthread_mutex_unlock(&window->lock);
+    return number;
+}
+
+/* Takes those of a target, up to a number, out of the list. */
+static struct window_later *take(struct window *window, int target, uint64_t number)
 {
     struct window_later *taken = NULL, **link = &window->later;
 
@@ -54,7 +65,7 @@ static struct window_later *take(struct window *window, int target)
     while (*link) {
         struct window_later *later = *link;
 
-        if (target != WINDOW_ALL && later->target != target) {
+        if ((target != WINDOW_ALL && later->target != target) || later->number > number) {
             link = &later->next;
             continue;
         }
@@ -66,14 +77,15 @@ static struct window_later *take(struct window *window, int target)
     return taken;
 }
 
-int window_later_end(struct window *window, int target, int result)
+int window_later_end(struct window *window, int target, uint64_t number, int result)
 {
     struct window_later *next;
     int error = MPI_SUCCESS;
 
     if (result != MPI_SUCCESS)
         return result;
-    for (struct window_later *later = take(window, target); later; later = next) {
+    pthread_mutex_lock(&window->ending);
+    for (struct window_later *later = take(window, target, number); later; later = next) {
         const int written = staged_write(&later->staged, -1);
 
         next = later->next;
@@ -81,5 +93,6 @@ int window_later_end(struct window *window, int target, int result)
         staged_end(&later->staged);
         free(later);
     }
+    pthread_mutex_unlock(&window->ending);
     return error == MPI_SUCCESS ? error : window_refused(window->win, error);
 }

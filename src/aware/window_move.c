@@ -7,6 +7,7 @@
 #include "aware/gpu_buffer.h"
 #include "aware/host_pool.h"
 #include "aware/next.h"
+#include "aware/staged.h"
 #include "aware/window_place.h"
 #include "aware/window_sync.h"
 #include "mpi/datatype/type_cache.h"
@@ -16,20 +17,34 @@
 bool window_has_gpu(struct window *window, const struct window_there *there)
 {
     return window && window->gpu && there->rank >= 0 && there->rank < window->size &&
-           there->count >= 0 && there->type != MPI_DATATYPE_NULL && place_region(window, there);
+           there->count >= 0 && there->type != MPI_DATATYPE_NULL &&
+           (window->empty || place_region(window, there));
 }
 
 /* ---- the origin's buffers */
 
-static struct typed typed_of(const struct window_buffer *buffer)
+/* An MPI error class. */
+static int look_at(struct typed *typed, const struct window_buffer *buffer)
 {
-    return (struct typed){(char *)(uintptr_t)buffer->at, buffer->count, buffer->type,
-                          buffer->at != MPI_BOTTOM && !buffer_is_on_gpu(buffer->at)};
+    enum buffer_place place = BUFFER_HOST;
+
+    *typed = (struct typed){(char *)(uintptr_t)buffer->at, buffer->count, buffer->type, false};
+    if (buffer->count < 0)
+        return MPI_ERR_COUNT;
+    if (buffer->type == MPI_DATATYPE_NULL)
+        return MPI_ERR_TYPE;
+    if (buffer->at == MPI_BOTTOM)
+        return MPI_SUCCESS;
+    if (buffer->count > 0)
+        place = buffer_place(typed_first(typed));
+    typed->host = place != BUFFER_GPU;
+    return place == BUFFER_LOST ? staged_refuse_lost(buffer->at) : MPI_SUCCESS;
 }
 
-static bool is_wrong(const struct window_buffer *buffer)
+/* GPU memory that has all of it; NULL: there is none. */
+static const void *gpu_of(const struct typed *typed)
 {
-    return buffer->count < 0 || buffer->type == MPI_DATATYPE_NULL;
+    return typed->host || typed->at == (const char *)MPI_BOTTOM ? NULL : typed_first(typed);
 }
 
 static MPI_Count bytes_there(const struct window_there *there)
@@ -40,24 +55,12 @@ static MPI_Count bytes_there(const struct window_there *there)
 }
 
 /* Whether all bytes lie at one address of either kind of memory. */
-static bool is_one_piece(const struct window_buffer *buffer, char **start)
+static bool is_one_piece(const struct typed *typed, char **start)
 {
-    const struct typed typed = {(char *)(uintptr_t)buffer->at, buffer->count, buffer->type, false};
-
-    return buffer->at != MPI_BOTTOM && typed_is_contiguous(&typed, start);
+    return typed->at != (const char *)MPI_BOTTOM && typed_is_contiguous(typed, start);
 }
 
 /* ---- put and get */
-
-/* Between an origin's buffer and a target's that both are one piece, and mapped. */
-static int copy_at_once(const struct place *place, char *start, char *there, MPI_Count nbytes,
-                        bool puts)
-{
-    const int status = puts ? direct_map_copy(&place->map, there, start, (size_t)nbytes)
-                            : direct_map_copy(&place->map, start, there, (size_t)nbytes);
-
-    return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
-}
 
 static int copy_in_parts(const struct place *place, const struct typed *typed, MPI_Count nbytes,
                          bool puts)
@@ -65,7 +68,7 @@ static int copy_in_parts(const struct place *place, const struct typed *typed, M
     struct host_block block;
     int result;
 
-    if (!host_take(&block, (size_t)nbytes, place->here ? place->here : typed->at))
+    if (!host_take(&block, (size_t)nbytes, place->here ? place_gpu(place) : gpu_of(typed)))
         return MPI_ERR_NO_MEM;
     result = puts ? typed_pack(typed, block.at) : place_read(place, block.at);
     if (result == MPI_SUCCESS)
@@ -75,47 +78,55 @@ static int copy_in_parts(const struct place *place, const struct typed *typed, M
     return result;
 }
 
-static int move(struct window *window, const struct window_there *there,
-                struct window_buffer buffer, bool puts)
+/* What is written may have room for more than is read. */
+static int move(struct window *window, const struct window_there *there, const struct typed *typed,
+                bool puts)
 {
-    const struct typed typed = typed_of(&buffer);
-    const MPI_Count nbytes = is_wrong(&buffer) ? -1 : typed_bytes(&typed);
-    const struct window_buffer target = {NULL, there->count, there->type};
-    char *start = typed.at, *at = NULL;
+    const MPI_Count ours = typed_bytes(typed), theirs = bytes_there(there),
+                    nbytes = puts ? ours : theirs;
+    struct typed target = {NULL, there->count, there->type, false};
+    char *start, *at;
     struct place place;
     int result;
 
-    if (nbytes < 0)
-        return MPI_ERR_ARG;
-    if (nbytes != bytes_there(there))
+    if (nbytes > (puts ? theirs : ours))
         return MPI_ERR_TRUNCATE;
     if (nbytes == 0)
         return MPI_SUCCESS;
-    result = place_begin(&place, window, there, typed.host ? NULL : typed.at);
+    result = place_begin(&place, window, there, gpu_of(typed));
     if (result != MPI_SUCCESS)
         return result;
-    if (place.here && is_one_piece(&buffer, &start) &&
-        is_one_piece(&(struct window_buffer){place.here, target.count, target.type}, &at))
-        result = copy_at_once(&place, start, at, nbytes, puts);
+    target.at = place.here;
+    if (place.here && is_one_piece(typed, &start) && is_one_piece(&target, &at))
+        result = place_copy(&place, puts ? at : start, puts ? start : at, (size_t)nbytes);
+    else if (!place.here && typed->host && is_one_piece(typed, &start))
+        result = puts ? place_write(&place, start, nbytes) : place_read(&place, start);
     else
-        result = copy_in_parts(&place, &typed, nbytes, puts);
+        result = copy_in_parts(&place, typed, nbytes, puts);
     place_end(&place);
     count_one(COUNT_ONE_SIDED);
     return result;
 }
 
+static int enter_and_move(struct window *window, const struct window_there *there,
+                          const struct window_buffer *buffer, bool puts)
+{
+    int result = window_enter(window, there->rank);
+    struct typed typed;
+
+    if (result == MPI_SUCCESS)
+        result = look_at(&typed, buffer);
+    return result == MPI_SUCCESS ? move(window, there, &typed, puts) : result;
+}
+
 int window_put(struct window *window, const struct window_there *there, struct window_buffer from)
 {
-    const int result = window_enter(window, there->rank);
-
-    return result == MPI_SUCCESS ? move(window, there, from, true) : result;
+    return enter_and_move(window, there, &from, true);
 }
 
 int window_get(struct window *window, const struct window_there *there, struct window_buffer to)
 {
-    const int result = window_enter(window, there->rank);
-
-    return result == MPI_SUCCESS ? move(window, there, to, false) : result;
+    return enter_and_move(window, there, &to, false);
 }
 
 /* ---- accumulates */
@@ -188,12 +199,12 @@ static int reduce(const void *from, void *there, MPI_Count n, MPI_Datatype eleme
 /* Host memory for a call: what is there, and what the origin gives. */
 struct room {
     struct host_block there, from;
-    MPI_Count nbytes;
+    MPI_Count nbytes, given; /* bytes there, and of the origin: fewer, or as many */
 };
 
 static bool room_begin(struct room *room, MPI_Count nbytes, const void *gpu)
 {
-    room->nbytes = nbytes;
+    room->nbytes = room->given = nbytes;
     if (!host_take(&room->there, (size_t)nbytes, gpu))
         return false;
     if (host_take(&room->from, (size_t)nbytes, gpu))
@@ -209,38 +220,28 @@ static void room_end(const struct room *room)
 }
 
 /* room->from has what the origin gives; the lock of accumulates is held. */
-static int update(const struct place *place, const struct room *room,
-                  const struct window_buffer *wanted, MPI_Datatype element, MPI_Op op)
+static int update(const struct place *place, const struct room *room, const struct typed *wanted,
+                  MPI_Datatype element, MPI_Op op)
 {
-    const bool replaces = op == MPI_REPLACE, wants = wanted->type != MPI_DATATYPE_NULL;
+    const bool replaces = op == MPI_REPLACE, wants = wanted != NULL;
     MPI_Count size;
     int result = MPI_SUCCESS;
 
     PMPI_Type_size_x(element, &size);
     if (wants || (!replaces && op != MPI_NO_OP))
         result = place_read(place, room->there.at);
-    if (result == MPI_SUCCESS && wants) {
-        const struct typed typed = typed_of(wanted);
-
-        result = typed_unpack(&typed, room->there.at, room->nbytes);
-    }
+    if (result == MPI_SUCCESS && wants)
+        result = typed_unpack(wanted, room->there.at, room->nbytes);
     if (result == MPI_SUCCESS && !replaces && op != MPI_NO_OP)
-        result = reduce(room->from.at, room->there.at, room->nbytes / size, element, op);
+        result = reduce(room->from.at, room->there.at, room->given / size, element, op);
     if (result == MPI_SUCCESS && op != MPI_NO_OP)
-        result = place_write(place, replaces ? room->from.at : room->there.at, room->nbytes);
+        result = place_write(place, replaces ? room->from.at : room->there.at, room->given);
     return result;
 }
 
-static int fetch(const struct window_buffer *from, const struct room *room)
-{
-    const struct typed typed = typed_of(from);
-
-    return typed_pack(&typed, room->from.at);
-}
-
+/* given NULL: nothing, with MPI_NO_OP; wanted NULL: nobody wants what was there. */
 static int accumulate(struct window *window, const struct window_there *there,
-                      const struct window_buffer *from, const struct window_buffer *wanted,
-                      MPI_Op op)
+                      const struct typed *given, const struct typed *wanted, MPI_Op op)
 {
     const MPI_Count nbytes = bytes_there(there);
     struct place place;
@@ -252,12 +253,13 @@ static int accumulate(struct window *window, const struct window_there *there,
     result = place_begin(&place, window, there, NULL);
     if (result != MPI_SUCCESS)
         return result;
-    if (!room_begin(&room, nbytes, place.here)) {
+    if (!room_begin(&room, nbytes, place_gpu(&place))) {
         place_end(&place);
         return MPI_ERR_NO_MEM;
     }
-    if (op != MPI_NO_OP)
-        result = fetch(from, &room);
+    room.given = given ? typed_bytes(given) : 0;
+    if (given)
+        result = typed_pack(given, room.from.at);
     if (result == MPI_SUCCESS)
         result = window_update_begin(window, there->rank);
     if (result == MPI_SUCCESS) {
@@ -270,41 +272,54 @@ static int accumulate(struct window *window, const struct window_there *there,
     return result;
 }
 
-static bool fits(const struct window_buffer *buffer, MPI_Count nbytes)
-{
-    const struct typed typed = {NULL, buffer->count, buffer->type, false};
-
-    return !is_wrong(buffer) && typed_bytes(&typed) == nbytes;
-}
-
+/* What the origin gives has to fit in the target, and what was there in the result. */
 int window_accumulate(struct window *window, const struct window_there *there,
                       struct window_buffer from, struct window_buffer result, MPI_Op op)
 {
     const MPI_Count nbytes = bytes_there(there);
-    const int entered = window_enter(window, there->rank);
+    const bool gives = op != MPI_NO_OP, wants = result.type != MPI_DATATYPE_NULL;
+    struct typed given, wanted;
+    int status = window_enter(window, there->rank);
 
-    if (entered != MPI_SUCCESS)
-        return entered;
-    if (op == MPI_OP_NULL)
-        return MPI_ERR_OP;
-    if ((op != MPI_NO_OP && !fits(&from, nbytes)) ||
-        (result.type != MPI_DATATYPE_NULL && !fits(&result, nbytes)))
+    if (status == MPI_SUCCESS && op == MPI_OP_NULL)
+        status = MPI_ERR_OP;
+    if (status == MPI_SUCCESS && gives)
+        status = look_at(&given, &from);
+    if (status == MPI_SUCCESS && wants)
+        status = look_at(&wanted, &result);
+    if (status != MPI_SUCCESS)
+        return status;
+    if ((gives && typed_bytes(&given) > nbytes) || (wants && nbytes > typed_bytes(&wanted)))
         return MPI_ERR_TRUNCATE;
-    return accumulate(window, there, &from, &result, op);
+    return accumulate(window, there, gives ? &given : NULL, wants ? &wanted : NULL, op);
 }
 
 /* ---- compare and swap */
 
-static int swap(const struct place *place, const struct room *room, const char *compare,
-                const struct window_buffer *result)
+/* The buffers of a call, each of one element. */
+struct swap {
+    struct typed given, expected, wanted;
+};
+
+static int look_at_all(struct swap *swap, MPI_Datatype type, const void *from, const void *compare,
+                       void *result)
 {
-    const size_t nbytes = (size_t)room->nbytes;
-    const struct typed typed = typed_of(result);
+    int status = look_at(&swap->given, &(struct window_buffer){from, 1, type});
+
+    if (status == MPI_SUCCESS)
+        status = look_at(&swap->expected, &(struct window_buffer){compare, 1, type});
+    return status == MPI_SUCCESS ? look_at(&swap->wanted, &(struct window_buffer){result, 1, type})
+                                 : status;
+}
+
+static int compare_and_swap(const struct place *place, const struct room *room,
+                            const struct swap *swap, const char *expected)
+{
     int status = place_read(place, room->there.at);
 
     if (status == MPI_SUCCESS)
-        status = typed_unpack(&typed, room->there.at, room->nbytes);
-    if (status == MPI_SUCCESS && memcmp(room->there.at, compare, nbytes) == 0)
+        status = typed_unpack(&swap->wanted, room->there.at, room->nbytes);
+    if (status == MPI_SUCCESS && memcmp(room->there.at, expected, (size_t)room->nbytes) == 0)
         status = place_write(place, room->from.at, room->nbytes);
     return status;
 }
@@ -312,31 +327,31 @@ static int swap(const struct place *place, const struct room *room, const char *
 int window_compare_and_swap(struct window *window, const struct window_there *there,
                             const void *from, const void *compare, void *result)
 {
-    const struct window_buffer given = {from, 1, there->type}, expected = {compare, 1, there->type},
-                               wanted = {result, 1, there->type};
-    const struct typed expects = typed_of(&expected);
     int status = window_enter(window, there->rank);
-    char bytes[64];
+    char expected[64];
+    struct swap swap;
     struct place place;
     struct room room;
 
-    if (status == MPI_SUCCESS && bytes_there(there) > (MPI_Count)sizeof bytes)
+    if (status == MPI_SUCCESS && bytes_there(there) > (MPI_Count)sizeof expected)
         status = MPI_ERR_TYPE;
+    if (status == MPI_SUCCESS)
+        status = look_at_all(&swap, there->type, from, compare, result);
     if (status == MPI_SUCCESS)
         status = place_begin(&place, window, there, NULL);
     if (status != MPI_SUCCESS)
         return status;
-    if (!room_begin(&room, bytes_there(there), place.here)) {
+    if (!room_begin(&room, bytes_there(there), place_gpu(&place))) {
         place_end(&place);
         return MPI_ERR_NO_MEM;
     }
-    status = fetch(&given, &room);
+    status = typed_pack(&swap.given, room.from.at);
     if (status == MPI_SUCCESS)
-        status = typed_pack(&expects, bytes);
+        status = typed_pack(&swap.expected, expected);
     if (status == MPI_SUCCESS)
         status = window_update_begin(window, there->rank);
     if (status == MPI_SUCCESS) {
-        status = swap(&place, &room, bytes, &wanted);
+        status = compare_and_swap(&place, &room, &swap, expected);
         window_update_end(window, there->rank);
     }
     room_end(&room);

@@ -27,6 +27,16 @@ static bool find_span(const struct window_there *there, MPI_Count *low, MPI_Coun
     return there->count > 0 && *high > *low;
 }
 
+/* The target may meanwhile give the region's place in the list to other memory. */
+static bool has_byte(const struct window_region *region, uint64_t address)
+{
+    const uint32_t used = atomic_load(&region->used);
+    const bool has = used % 2 && address - region->start < region->nbytes;
+
+    atomic_thread_fence(memory_order_acquire);
+    return has && atomic_load(&region->used) == used;
+}
+
 const struct window_region *place_region(const struct window *window,
                                          const struct window_there *there)
 {
@@ -40,8 +50,7 @@ const struct window_region *place_region(const struct window *window,
     find_span(there, &low, &high);
     first = address_of(window, there) + (uint64_t)low;
     for (int i = 0; i < WINDOW_REGIONS; i++)
-        if (atomic_load_explicit(&regions[i].used, memory_order_acquire) &&
-            first >= regions[i].start && first < regions[i].start + regions[i].nbytes)
+        if (has_byte(&regions[i], first))
             return &regions[i];
     return NULL;
 }
@@ -67,7 +76,7 @@ int place_begin(struct place *place, struct window *window, const struct window_
     place->address = address_of(window, there);
     place->count = there->count;
     place->type = there->type;
-    if (!is_inside(region, place->address, there))
+    if (!region || !is_inside(region, place->address, there))
         return MPI_ERR_RMA_RANGE;
     place->here = direct_map(&place->map, place->peer, &region->memory, place->address, beside);
     return MPI_SUCCESS;
@@ -142,17 +151,45 @@ static struct typed typed_of(const struct place *place)
     return (struct typed){place->here, place->count, place->type, false};
 }
 
-int place_read(const struct place *place, void *dense)
+const void *place_gpu(const struct place *place)
 {
     const struct typed typed = typed_of(place);
 
-    return place->here ? typed_pack(&typed, dense) : ask(place, dense, typed_bytes(&typed), false);
+    return place->here ? typed_first(&typed) : NULL;
+}
+
+int place_copy(const struct place *place, void *to, const void *from, size_t nbytes)
+{
+    if (direct_map_copy(&place->map, to, from, nbytes) == 0)
+        return MPI_SUCCESS;
+    direct_ask_refuse(place->peer);
+    return MPI_ERR_OTHER;
+}
+
+/* It is mapped, and one piece of memory. */
+static bool is_one_piece(const struct typed *typed, char **start)
+{
+    return typed->at && typed_is_contiguous(typed, start);
+}
+
+int place_read(const struct place *place, void *dense)
+{
+    const struct typed typed = typed_of(place);
+    const MPI_Count nbytes = typed_bytes(&typed);
+    char *start;
+
+    if (is_one_piece(&typed, &start))
+        return place_copy(place, dense, start, (size_t)nbytes);
+    return place->here ? typed_pack(&typed, dense) : ask(place, dense, nbytes, false);
 }
 
 int place_write(const struct place *place, const void *dense, MPI_Count nbytes)
 {
     const struct typed typed = typed_of(place);
+    char *start;
 
+    if (is_one_piece(&typed, &start))
+        return place_copy(place, start, dense, (size_t)nbytes);
     return place->here ? typed_unpack(&typed, dense, nbytes)
                        : ask(place, (void *)(uintptr_t)dense, nbytes, true);
 }

@@ -22,7 +22,11 @@ const struct window_region *place_region(const struct window *window,
 int place_begin(struct place *place, struct window *window, const struct window_there *there,
                 const void *beside);
 void place_end(const struct place *place);
+/* GPU memory that it lies in, here; NULL: the target's process copies. */
+const void *place_gpu(const struct place *place);
 
+/* It is mapped: copies from or to its memory as it lies here. */
+int place_copy(const struct place *place, void *to, const void *from, size_t nbytes);
 /* All of it to host memory, without gaps, and its first nbytes from there. */
 int place_read(const struct place *place, void *dense);
 int place_write(const struct place *place, const void *dense, MPI_Count nbytes);

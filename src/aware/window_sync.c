@@ -30,7 +30,7 @@ int window_settle(struct window *window)
     for (int i = 0; i < WINDOW_REGIONS; i++) {
         const struct window_region *region = &window->share->regions[i];
 
-        if (atomic_load(&region->used))
+        if (window_region_is_used(region))
             status |= direct_settle((const void *)(uintptr_t)region->start);
         if (!window->dynamic)
             break;

@@ -1,5 +1,6 @@
 /* One-sided communication: windows and their synchronisation. */
 #include "aware/calls.h"
+#include "aware/requests.h"
 #include "aware/start.h"
 #include "aware/window_later.h"
 #include "aware/window_sync.h"
@@ -14,6 +15,7 @@
     {                                                                                         \
         MPI_Errhandler handler = MPI_ERRHANDLER_NULL;                                         \
         struct window_plan plan;                                                              \
+        MPI_Info given;                                                                       \
         int result;                                                                           \
                                                                                               \
         if (!aware_is_on())                                                                   \
@@ -22,10 +24,12 @@
         if (result != MPI_SUCCESS)                                                            \
             return call_refused(comm, result);                                                \
         window_try_begin(&plan, comm, &handler);                                              \
+        given = window_info_begin(&plan, info);                                               \
         if (!plan.window || !plan.window->empty)                                              \
-            result = BEHIND(name, plan.base, plan.nbytes, unit, info, comm, win);             \
+            result = BEHIND(name, plan.base, plan.nbytes, unit, given, comm, win);            \
         if (plan.window && (plan.window->empty || result != MPI_SUCCESS))                     \
-            result = window_make_empty(&plan, unit, info, comm, win);                         \
+            result = window_make_empty(&plan, unit, given, comm, win);                        \
+        window_info_end(given, info);                                                         \
         window_try_end(&plan, comm, &handler);                                                \
         return window_made(&plan, result, comm, *win);                                        \
     }
@@ -55,14 +59,20 @@ AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *w
     return window_made(&plan, result, comm, *win);
 }
 
+/* The application's callbacks are called in it, and may communicate. */
 NEXT(MPI_Win_free)
 AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
 {
     struct window *window = is_behind ? NULL : window_find(*win);
-    int result = BEHIND(MPI_Win_free, win);
+    int result;
 
-    if (window && result == MPI_SUCCESS) {
-        window_later_end(window, WINDOW_ALL, result);
+    if (!window || window->freeing) /* a tool behind this library calls PMPI_Win_free */
+        return next_of_MPI_Win_free()(win);
+    window->freeing = true;
+    result = next_of_MPI_Win_free()(win);
+    window->freeing = false;
+    if (result == MPI_SUCCESS) {
+        window_later_end(window, WINDOW_ALL, UINT64_MAX, result);
         window_free(window);
     }
     return result;
@@ -74,7 +84,8 @@ AWARE_PUBLIC int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
     struct window *window = is_behind ? NULL : window_find(win);
     int result;
 
-    if (size <= 0 || (!window_is_gpu_memory(base) && !(window && window->empty)))
+    if (window && window->dynamic && window->empty ? size < 0
+                                                   : size <= 0 || !window_is_gpu_memory(base))
         return BEHIND(MPI_Win_attach, win, base, size);
     result = window && window->dynamic ? window_attach(window, base, size) : window_is_far(base);
     return result == MPI_SUCCESS ? result : window_refused(win, result);
@@ -118,13 +129,36 @@ static struct window *find_gpu(MPI_Win win)
     return window && window->gpu ? window : NULL;
 }
 
-/* Staged buffers of calls that MPI has completed with result. */
-static int end_staged(MPI_Win win, int rank, int result)
+/* The same, if some buffer of its calls was staged. */
+static struct window *find_staged(MPI_Win win, uint64_t *number)
 {
     struct window *window = is_behind ? NULL : window_find(win);
 
-    return window ? window_later_end(window, rank, result) : result;
+    *number = window ? window_later_number(window) : 0;
+    return window;
 }
+
+/* MPI has synchronised, with result. */
+static int end_staged(MPI_Win win, struct window *staged, int rank, uint64_t number, int result)
+{
+    int error = MPI_SUCCESS;
+
+    if (result != MPI_SUCCESS || is_behind)
+        return result;
+    error = requests_synchronised();
+    if (staged)
+        result = window_later_end(staged, rank, number, result);
+    return error == MPI_SUCCESS ? result : window_refused(win, error);
+}
+
+/* MPI's synchronisation, and the end of the staged buffers of the calls that it completes. */
+#define END_STAGED(win, rank, call)                              \
+    __extension__({                                              \
+        uint64_t number;                                         \
+        struct window *const staged = find_staged(win, &number); \
+                                                                 \
+        end_staged(win, staged, rank, number, (call));           \
+    })
 
 static int done(MPI_Win win, int result)
 {
@@ -139,13 +173,13 @@ AWARE_PUBLIC int MPI_Win_fence(int assert, MPI_Win win)
     int result;
 
     if (!window)
-        return end_staged(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win));
+        return END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win));
     result = window_settle(window);
     if (result != MPI_SUCCESS)
         return window_refused(win, result);
-    result = BEHIND(MPI_Win_fence, 0, win);
+    result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, 0, win));
     window->fenced = result == MPI_SUCCESS && !(assert &MPI_MODE_NOSUCCEED);
-    return end_staged(win, WINDOW_ALL, result);
+    return result;
 }
 
 NEXT(MPI_Win_post)
@@ -171,11 +205,11 @@ NEXT(MPI_Win_complete)
 AWARE_PUBLIC int MPI_Win_complete(MPI_Win win)
 {
     struct window *window = find_gpu(win);
-    const int result = BEHIND(MPI_Win_complete, win);
+    const int result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_complete, win));
 
     if (window && result == MPI_SUCCESS)
         window_completes(window);
-    return end_staged(win, WINDOW_ALL, result);
+    return result;
 }
 
 NEXT(MPI_Win_sync)
@@ -232,10 +266,10 @@ AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
         result = done(win, window_unlock(window, rank));
     if (is_only_ours(window, rank) || result != MPI_SUCCESS)
         return result;
-    result = BEHIND(MPI_Win_unlock, rank, win);
+    result = END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win));
     if (window && result == MPI_SUCCESS)
         window->locks--;
-    return end_staged(win, rank, result);
+    return result;
 }
 
 NEXT(MPI_Win_lock_all)
@@ -258,10 +292,10 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
 
     if (result != MPI_SUCCESS)
         return result;
-    result = BEHIND(MPI_Win_unlock_all, win);
+    result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_unlock_all, win));
     if (window && result == MPI_SUCCESS)
         window->locks--;
-    return end_staged(win, WINDOW_ALL, result);
+    return result;
 }
 
 /* Calls to GPU memory are complete; so the flush is of MPI's memory, if there is any to flush. */
@@ -273,7 +307,7 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
                                                                                      \
         if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE) \
             return MPI_SUCCESS;                                                      \
-        return end_staged(win, rank, BEHIND(name, rank, win));                       \
+        return END_STAGED(win, rank, BEHIND(name, rank, win));                       \
     }
 #define FLUSHES_ALL(name)                                             \
     NEXT(name)                                                        \
@@ -283,7 +317,7 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
                                                                       \
         if (window && window->locks == 0 && window_holds_any(window)) \
             return MPI_SUCCESS;                                       \
-        return end_staged(win, WINDOW_ALL, BEHIND(name, win));        \
+        return END_STAGED(win, WINDOW_ALL, BEHIND(name, win));        \
     }
 FLUSHES(MPI_Win_flush)
 FLUSHES(MPI_Win_flush_local)

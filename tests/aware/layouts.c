@@ -209,6 +209,31 @@ static void from_the_end(void)
     MPI_Type_free(&type);
 }
 
+/* MPI_DOUBLE_INT is a basic type, and has a gap at its end. */
+static void pairs(void)
+{
+    struct {
+        double value;
+        int index, gap;
+    } *all = (void *)host;
+
+    fill();
+    for (int i = 0; i < N / 2; i++) {
+        all[i].value = rank * 1e6 + i;
+        all[i].index = i;
+        all[i].gap = 1;
+    }
+    device_write(out, host, sizeof host);
+    MPI_Sendrecv(out, N / 2, MPI_DOUBLE_INT, to, 0, in, N / 2, MPI_DOUBLE_INT, from, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    device_read(host, in, sizeof host);
+    for (int i = 0; i < N / 2; i++)
+        if ((all[i].value != theirs(i) || all[i].index != i || all[i].gap == 1) && wrong++ == 0)
+            tap_diag("rank %d: pair %d is %g, %d, and %d in its gap", rank, i, all[i].value,
+                     all[i].index, all[i].gap);
+    result("pairs of a double and an int");
+}
+
 #if MPI_VERSION >= 4
 /* The same elements, three of each ten, a hundred times. */
 static void large_counts(void)
@@ -262,6 +287,7 @@ int main(int argc, char **argv)
     mixed(true);
     broadcast();
     from_the_end();
+    pairs();
 #if MPI_VERSION >= 4
     large_counts();
 #endif

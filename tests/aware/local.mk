@@ -23,7 +23,8 @@ aware_tests = \
 	tests/aware/soak.t \
 	tests/aware/spawn.t \
 	tests/aware/threads.t \
-	tests/aware/ways.t
+	tests/aware/ways.t \
+	tests/aware/windows.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
 	tests/aware/direct.sh \
@@ -58,7 +59,8 @@ aware_programs = \
 	tests/aware/partitioned \
 	tests/aware/small \
 	tests/aware/soak \
-	tests/aware/threads
+	tests/aware/threads \
+	tests/aware/windows
 EXTRA_PROGRAMS += $(aware_programs)
 if HAVE_MPI
 check_DATA += $(aware_programs)
@@ -106,6 +108,11 @@ tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_threads_SOURCES = tests/aware/threads.c examples/device.h tests/tap.h
+tests_aware_windows_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+tests_aware_windows_LDFLAGS = -no-install
+tests_aware_windows_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_windows_SOURCES = tests/aware/windows.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 
 aware_job = \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
