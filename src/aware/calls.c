@@ -125,6 +125,7 @@ void call_wait_for_all(int n, const MPI_Request requests[])
 {
     int ncomplete = 0;
 
+    direct_look_begin();
     for (unsigned spins = 0; ncomplete < n && calls_are_pending(); spins++) {
         if (spins % POLLS == 0)
             calls_progress();
@@ -135,4 +136,5 @@ void call_wait_for_all(int n, const MPI_Request requests[])
             sched_yield();
         }
     }
+    direct_look_end();
 }

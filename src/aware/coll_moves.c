@@ -47,61 +47,91 @@ static size_t bytes_at(const struct coll_move *move, char **start)
     return typed_is_contiguous(&typed, start) ? (size_t)typed_bytes(&typed) : 0;
 }
 
-/* What a rank has for itself needs no message. The copy goes on beside those from the others. Both moves
- * are none of nsends and nreceives any more, then. */
-static bool start_own_copy(struct coll_comm *comm, int *nsends, int *nreceives,
-                           struct direct_copy *copy)
+/* What a rank has for itself needs no message, and is none of the nsends and nreceives any more then. */
+struct own_copy {
+    struct coll_move send, receive;
+    char *from, *to;
+    size_t nbytes; /* 0: there is none */
+};
+
+static void take_own(struct coll_comm *comm, int *nsends, int *nreceives, struct own_copy *own)
 {
     const int send = own_move(comm, comm->sends, *nsends);
     const int receive = own_move(comm, comm->receives, *nreceives);
-    char *from, *to;
-    size_t nbytes;
 
+    own->nbytes = 0;
     if (send < 0 || receive < 0)
-        return false;
-    nbytes = bytes_at(&comm->sends[send], &from);
-    if (nbytes == 0 || nbytes != bytes_at(&comm->receives[receive], &to) ||
-        !direct_copy_start_own(copy, from, to, nbytes))
-        return false;
+        return;
+    own->send = comm->sends[send];
+    own->receive = comm->receives[receive];
+    own->nbytes = bytes_at(&own->send, &own->from);
+    if (own->nbytes != bytes_at(&own->receive, &own->to))
+        own->nbytes = 0;
+    if (own->nbytes == 0)
+        return;
     comm->sends[send] = comm->sends[--*nsends];
     comm->receives[receive] = comm->receives[--*nreceives];
-    return true;
 }
 
+static int post_receive(struct coll_comm *comm, const struct coll_move *move, int *n)
+{
+    return is_empty(move) ? MPI_SUCCESS
+                          : PMPI_Irecv(move->at, (int)move->count, move->type, move->peer, TAG,
+                                       comm->own, &comm->requests[(*n)++]);
+}
+
+static int post_send(struct coll_comm *comm, const struct coll_move *move, int *n)
+{
+    return is_empty(move) ? MPI_SUCCESS
+                          : PMPI_Isend(move->at, (int)move->count, move->type, move->peer, TAG,
+                                       comm->own, &comm->requests[(*n)++]);
+}
+
+/* *n requests are started. */
+static int post(struct coll_comm *comm, int nsends, int nreceives, int *n)
+{
+    int result = coll_own_comm(comm) ? MPI_SUCCESS : MPI_ERR_OTHER;
+
+    for (int i = 0; result == MPI_SUCCESS && i < nreceives; i++)
+        result = post_receive(comm, &comm->receives[i], n);
+    for (int i = 0; result == MPI_SUCCESS && i < nsends; i++)
+        result = post_send(comm, &comm->sends[i], n);
+    return result;
+}
+
+/* The rank's own copy goes on beside the messages, which others wait for, or is one of them. */
 static int exchange(struct coll_comm *comm, int nsends, int nreceives)
 {
-    int n = 0, result = coll_own_comm(comm) ? MPI_SUCCESS : MPI_ERR_OTHER, waited;
+    struct direct_copy copy;
+    struct own_copy own;
+    bool copies;
+    int n = 0, result;
 
-    for (int i = 0; result == MPI_SUCCESS && i < nreceives; i++) {
-        const struct coll_move *move = &comm->receives[i];
-
-        if (!is_empty(move))
-            result = PMPI_Irecv(move->at, (int)move->count, move->type, move->peer, TAG, comm->own,
-                                &comm->requests[n++]);
-    }
-    for (int i = 0; result == MPI_SUCCESS && i < nsends; i++) {
-        const struct coll_move *move = &comm->sends[i];
-
-        if (!is_empty(move))
-            result = PMPI_Isend(move->at, (int)move->count, move->type, move->peer, TAG, comm->own,
-                                &comm->requests[n++]);
-    }
+    take_own(comm, &nsends, &nreceives, &own);
+    result = post(comm, nsends, nreceives, &n);
+    copies = result == MPI_SUCCESS && own.nbytes > 0 &&
+             direct_copy_start_own(&copy, own.from, own.to, own.nbytes);
+    if (result == MPI_SUCCESS && own.nbytes > 0 && !copies)
+        result = post_receive(comm, &own.receive, &n);
+    if (result == MPI_SUCCESS && own.nbytes > 0 && !copies)
+        result = post_send(comm, &own.send, &n);
     if (result != MPI_SUCCESS)
         return result; /* what was started has no end: others may have failed, too */
-    waited = PMPI_Waitall(n, comm->requests, comm->statuses);
-    return first_error(comm, n, waited);
-}
-
-int coll_exchange(struct coll_comm *comm, int nsends, int nreceives)
-{
-    struct direct_copy copy;
-    const bool copies = start_own_copy(comm, &nsends, &nreceives, &copy);
-    const int result = exchange(comm, nsends, nreceives);
-
+    result = first_error(comm, n, PMPI_Waitall(n, comm->requests, comm->statuses));
     if (!copies || direct_copy_wait(&copy) == 0)
         return result;
     fprintf(stderr, "gpubind: a collective call's copy within GPU memory has failed\n");
     return MPI_ERR_OTHER;
+}
+
+int coll_exchange(struct coll_comm *comm, int nsends, int nreceives)
+{
+    int result;
+
+    direct_look_begin();
+    result = exchange(comm, nsends, nreceives);
+    direct_look_end();
+    return result;
 }
 
 /* ---- broadcast */
@@ -162,11 +192,13 @@ int coll_broadcast(struct coll_comm *comm, char *at, size_t nbytes, int root)
 {
     int result = MPI_SUCCESS;
 
+    direct_look_begin();
     for (size_t done = 0; result == MPI_SUCCESS && done < nbytes; done += PIECE) {
         const size_t n = nbytes - done < PIECE ? nbytes - done : PIECE;
 
         result = comm->size > 2 && n >= SCATTERED ? scattered(comm, at + done, n, root)
                                                   : from_root(comm, at + done, n, root);
     }
+    direct_look_end();
     return result;
 }

@@ -1,6 +1,7 @@
 #include "aware/copy_stream.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,18 @@ struct context_stream {
 static struct context_stream *streams;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned flags_of_ordered(void)
+bool copies_are_ordered(void)
 {
-    const char *order = getenv("GPUBIND_ORDER");
+    static _Atomic int ordered = -1;
+    const char *order;
+    int known = atomic_load_explicit(&ordered, memory_order_relaxed);
 
-    return order && strcmp(order, "0") == 0 ? GPU_STREAM_NON_BLOCKING : 0;
+    if (known < 0) {
+        order = getenv("GPUBIND_ORDER");
+        known = !order || strcmp(order, "0") != 0;
+        atomic_store_explicit(&ordered, known, memory_order_relaxed);
+    }
+    return known;
 }
 
 static struct context_stream *find(gpu_context context)
@@ -60,7 +68,8 @@ static gpu_stream find_or_make(gpu_context context, unsigned long long id, bool 
     found->id = id;
     stream = ordered ? &found->ordered : &found->unordered;
     if (!*stream &&
-        gpu_stream_create(stream, ordered ? flags_of_ordered() : GPU_STREAM_NON_BLOCKING) != GPU_OK)
+        gpu_stream_create(stream, ordered && copies_are_ordered() ? 0 : GPU_STREAM_NON_BLOCKING) !=
+            GPU_OK)
         *stream = NULL;
     return *stream;
 }

@@ -212,10 +212,36 @@ static bool enter(const void *gpu, struct entered *entered)
 }
 
 /* Work in the legacy stream of the memory's context is not complete. */
+static __thread struct {
+    int depth;
+    gpu_context idle; /* its legacy stream had no work, or what it had is done */
+} look __attribute__((tls_model("initial-exec")));
+
+void direct_look_begin(void)
+{
+    look.depth++;
+}
+
+void direct_look_end(void)
+{
+    if (--look.depth == 0)
+        look.idle = NULL;
+}
+
+static void saw_idle(gpu_context context)
+{
+    if (look.depth > 0)
+        look.idle = context;
+}
+
+/* The driver takes 1.6 us for the answer (H100, driver 580). */
 static bool is_busy_here(const struct entered *entered)
 {
-    const bool busy = gpu_legacy_work() != GPU_NO_WORK;
+    const bool busy = copies_are_ordered() && look.idle != entered->context &&
+                      gpu_legacy_work() != GPU_NO_WORK;
 
+    if (!busy)
+        saw_idle(entered->context);
     buffer_leave(entered);
     return busy;
 }
@@ -236,7 +262,12 @@ int direct_settle(const void *gpu)
 {
     char byte = 0;
 
-    return is_busy(gpu) ? buffer_to_host(&byte, gpu, 1) : 0;
+    if (!is_busy(gpu))
+        return 0;
+    if (buffer_to_host(&byte, gpu, 1) < 0)
+        return -1;
+    saw_idle(pointer_context(gpu));
+    return 0;
 }
 
 int direct_settle_allocation(const struct allocation *allocation, const void *gpu)
@@ -336,7 +367,7 @@ bool direct_copy_start_own(struct direct_copy *copy, const void *from, void *to,
         return false;
     copy->context = entered.context;
     copy->mapping = NULL;
-    copy->stream = copy_stream_unordered(entered.context); /* the other would make is_busy true */
+    copy->stream = copy_stream(entered.context);
     started = gpu_copy_async((gpu_address)(uintptr_t)to, (gpu_address)(uintptr_t)from, nbytes,
                              copy->stream) == GPU_OK;
     buffer_leave(&entered);

@@ -17,6 +17,10 @@ int direct_settle_allocation(const struct allocation *allocation, const void *gp
  */
 int direct_to_host(void *host, const void *gpu, size_t nbytes);
 int direct_from_host(void *gpu, const void *host, size_t nbytes);
+/* Between these two, a thread asks once whether the legacy stream of a context has work: what is put there
+ * meanwhile, by another thread, is not earlier work. They may be nested. */
+void direct_look_begin(void);
+void direct_look_end(void);
 /* Work in the legacy stream of the memory's context has to complete before a copy to it. */
 bool direct_must_wait(const void *gpu);
 /* A copy that was started. */

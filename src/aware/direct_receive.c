@@ -86,7 +86,7 @@ static bool is_open(const struct direct_slot *slot)
 static bool find_small(uint64_t token, struct direct_message *message)
 {
     message->peer = direct_peer_now(token_rank(token));
-    if (!message->peer)
+    if (!message->peer || token_slot(token) >= DIRECT_SMALL_SLOTS)
         return false;
     message->slot = &message->peer->segment->slots[token_slot(token)];
     return is_open(message->slot) && message->slot->token == token;

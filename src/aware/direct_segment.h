@@ -22,7 +22,7 @@
 #include "gpu/core/gpu_types.h"
 
 #define DIRECT_SLOTS 64
-#define DIRECT_SMALL_SLOTS 32  /* the first ones, which small messages may have */
+#define DIRECT_SMALL_SLOTS 60  /* the first ones, which small messages may have: at most 64 */
 #define DIRECT_SMALL_ROOM 3584 /* a small message is shorter */
 #define DIRECT_STALE 64
 #define DIRECT_POSTS 64

@@ -7,8 +7,9 @@
 #include "aware/direct_segment.h"
 #include "core/base/hash.h"
 
-/* Bits: 16 of the job, 16 of the rank, 5 of the slot, 27 of the message. */
+/* Bits: 16 of the job, 16 of the rank, 6 of the slot, 26 of the message. */
 #define TOKEN_RANKS 65536
+#define TOKEN_SLOTS 64
 
 static inline uint64_t token_job(uint64_t job)
 {
@@ -20,8 +21,8 @@ static inline uint64_t token_make(const struct direct_segment *own, uint32_t slo
 {
     const uint64_t message = own->nonce ^ ((uint64_t)sequence << 32 | slot);
 
-    return token_job(own->job) << 48 | (uint64_t)own->rank << 32 | (uint64_t)slot << 27 |
-           hash_bytes(HASH_START, &message, sizeof message) >> 37;
+    return token_job(own->job) << 48 | (uint64_t)own->rank << 32 | (uint64_t)slot << 26 |
+           hash_bytes(HASH_START, &message, sizeof message) >> 38;
 }
 
 /* It may be one of that job. */
@@ -37,7 +38,7 @@ static inline int token_rank(uint64_t token)
 
 static inline unsigned token_slot(uint64_t token)
 {
-    return token >> 27 & (DIRECT_SMALL_SLOTS - 1);
+    return token >> 26 & (TOKEN_SLOTS - 1);
 }
 
 #endif
