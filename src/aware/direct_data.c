@@ -1,5 +1,6 @@
 #include "aware/direct_data.h"
 
+#include "aware/direct_memory.h"
 #include "aware/gpu_buffer.h"
 
 bool direct_data_find(struct direct_data *data, const void *buf, MPI_Count count, MPI_Datatype type)

@@ -2,7 +2,7 @@
 #ifndef GPUBIND_AWARE_DIRECT_DATA_H
 #define GPUBIND_AWARE_DIRECT_DATA_H
 
-#include "aware/direct_memory.h"
+#include "aware/direct_export.h"
 #include "aware/gpu_pool.h"
 #include "aware/typed.h"
 

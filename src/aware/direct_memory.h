@@ -1,14 +1,10 @@
-/* GPU memory that processes copy from each other, and the copies. Any thread may call these. */
+/* Copies of GPU memory that processes map of each other. Any thread may call these. */
 #ifndef GPUBIND_AWARE_DIRECT_MEMORY_H
 #define GPUBIND_AWARE_DIRECT_MEMORY_H
 
 #include "aware/direct_segment.h"
 #include "gpu/core/pointer_query.h"
 
-/* What a peer needs to map GPU memory of this process, which lies in the allocation. false: it cannot be mapped,
- * as that of pools. */
-bool direct_export(const void *gpu, size_t nbytes, const struct allocation *allocation,
-                   struct direct_export *shared);
 /* Waits until earlier work of the legacy stream has written GPU memory; a peer may read it then. 0, or
  * -1 with a sentence on stderr. */
 int direct_settle(const void *gpu);

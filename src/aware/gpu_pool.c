@@ -2,10 +2,9 @@
 
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "core/base/number.h"
+#include "aware/setting.h"
 #include "gpu/core/gpu_calls.h"
 
 /* Blocks have sizes of powers of 2, and are kept: to free GPU memory waits for all streams, and one may wait
@@ -28,17 +27,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t limit(void)
 {
-    static int mib = -1;
-    const char *asked = getenv("GPUBIND_PACK_MEMORY");
-    struct gpubind_error err;
+    static _Atomic int mib = -1;
 
-    if (mib < 0) {
-        mib = DEFAULT_MIB;
-        if (asked && *asked &&
-            number_parse(asked, 0, 1048576, "GPUBIND_PACK_MEMORY", &mib, &err) < 0)
-            fprintf(stderr, "gpubind: %s\n", err.text);
-    }
-    return (size_t)mib << 20;
+    return setting_mib("GPUBIND_PACK_MEMORY", 1048576, DEFAULT_MIB, &mib);
 }
 
 static unsigned long long id_of(gpu_context context)

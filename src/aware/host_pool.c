@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "aware/gpu_buffer.h"
-#include "core/base/number.h"
+#include "aware/setting.h"
 #include "gpu/core/gpu_calls.h"
 
 /* Page-locked memory comes from arenas that are made when there is need and never given back: to
@@ -35,17 +35,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Of all arenas, in bytes. */
 static size_t limit(void)
 {
-    static int mib = -1;
-    const char *asked = getenv("GPUBIND_PINNED_MEMORY");
-    struct gpubind_error err;
+    static _Atomic int mib = -1;
 
-    if (mib < 0) {
-        mib = 32;
-        if (asked && *asked &&
-            number_parse(asked, 0, 4095, "GPUBIND_PINNED_MEMORY", &mib, &err) < 0)
-            fprintf(stderr, "gpubind: %s\n", err.text);
-    }
-    return (size_t)mib << 20;
+    return setting_mib("GPUBIND_PINNED_MEMORY", 4095, 32, &mib);
 }
 
 /* ---- the buddy allocator; the lock is held */

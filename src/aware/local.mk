@@ -30,6 +30,7 @@ aware_sources = \
 	src/aware/counts.c src/aware/counts.h \
 	src/aware/direct_ask.c src/aware/direct_ask.h \
 	src/aware/direct_data.c src/aware/direct_data.h \
+	src/aware/direct_export.c src/aware/direct_export.h \
 	src/aware/direct_memory.c src/aware/direct_memory.h \
 	src/aware/direct_receive.c src/aware/direct_receive.h \
 	src/aware/direct_segment.c src/aware/direct_segment.h \
@@ -46,7 +47,9 @@ aware_sources = \
 	src/aware/outgoing.c src/aware/outgoing.h \
 	src/aware/persistent.c src/aware/persistent.h \
 	src/aware/requests.c src/aware/requests.h src/aware/staged_request.h \
+	src/aware/requests_freed.c \
 	src/aware/requests_pull.c \
+	src/aware/setting.c src/aware/setting.h \
 	src/aware/staged.c src/aware/staged.h \
 	src/aware/start.c src/aware/start.h \
 	src/aware/typed.c src/aware/typed.h \

@@ -15,10 +15,9 @@
 #define TABLE 256 /* lists; a power of 2 */
 
 static QUEUE_OF(struct staged_request) table[TABLE];
-static QUEUE_OF(struct staged_request) freed; /* by the application, while active */
 /* Whose partitions become ready while another thread waits for them, and has taken them. */
 static QUEUE_OF(struct staged_request) partitioned;
-static atomic_int nrequests, nfreed, nwindow; /* nwindow: of one-sided calls */
+static atomic_int nrequests, nwindow; /* nwindow: of one-sided calls */
 pthread_mutex_t requests_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned list_of(MPI_Request request)
@@ -148,7 +147,7 @@ static bool is_one_sided(const struct staged_request *request)
     return request->buffers[request->n - 1].use & STAGED_WINDOW;
 }
 
-static void end(struct staged_request *request)
+void request_end(struct staged_request *request)
 {
     if (is_one_sided(request))
         atomic_fetch_sub(&nwindow, 1);
@@ -216,7 +215,7 @@ static bool write_direct(struct staged_request *request, MPI_Status *status)
     return request->direct >= 0;
 }
 
-static int write(struct staged_request *request, MPI_Status *status)
+int request_write(struct staged_request *request, MPI_Status *status)
 {
     int cancelled = 0, result = MPI_SUCCESS;
 
@@ -284,7 +283,7 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     is_behind = false;
     if (!over || direct_has_come(buffer_of_message(request)))
         return false;
-    *result = write(request, &status);
+    *result = request_write(request, &status);
     return true;
 }
 
@@ -318,7 +317,7 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
         pthread_mutex_unlock(&requests_lock);
     }
     if (!persistent && is_complete_at_once(request, &result))
-        end(request);
+        request_end(request);
     else
         requests_put_back(request);
     return result;
@@ -363,7 +362,7 @@ int requests_synchronised(void)
     if (atomic_load_explicit(&nwindow, memory_order_relaxed) == 0 || is_behind)
         return result;
     while ((request = claim_synchronised(&status))) {
-        const int error = write(request, &status);
+        const int error = request_write(request, &status);
 
         result = result == MPI_SUCCESS ? error : result;
         pthread_mutex_lock(&requests_lock);
@@ -380,77 +379,17 @@ int requests_complete(struct staged_request *request, MPI_Request handle, MPI_St
     if (!request)
         return MPI_SUCCESS;
     if (request->active)
-        result = write(request, status);
+        result = request_write(request, status);
     request->active = false;
     /* Open MPI frees a persistent one that has failed. */
     if (request->persistent && handle != MPI_REQUEST_NULL)
         requests_put_back(request);
     else
-        end(request);
+        request_end(request);
     return result;
 }
 
 int requests_see_complete(struct staged_request *request, MPI_Status *status)
 {
-    return request && request->active ? write(request, status) : MPI_SUCCESS;
-}
-
-static bool leave_to_sweep(struct staged_request *request)
-{
-    pthread_mutex_lock(&requests_lock);
-    QUEUE_PUSH(&freed, request, next);
-    atomic_fetch_add(&nfreed, 1);
-    pthread_mutex_unlock(&requests_lock);
-    return true;
-}
-
-bool requests_free(struct staged_request *request)
-{
-    if (request->standing_in == MPI_REQUEST_NULL && request->active)
-        return leave_to_sweep(request);
-    if (request->standing_in != MPI_REQUEST_NULL) {
-        direct_send_freed(request->standing_in);
-        CALL_MPI(PMPI_Request_free(&request->standing_in));
-    }
-    end(request);
-    return false;
-}
-
-/* Whether the request is complete or has failed; then it is freed. */
-static bool is_over(MPI_Request *request, bool wait, MPI_Status *status)
-{
-    int over = 1, result;
-
-    is_behind = true; /* PMPI_Test is ours, too */
-    result = wait ? PMPI_Wait(request, status) : PMPI_Test(request, &over, status);
-    if ((result != MPI_SUCCESS || over) && *request != MPI_REQUEST_NULL)
-        PMPI_Request_free(request); /* a persistent one, inactive now */
-    is_behind = false;
-    return result != MPI_SUCCESS || over;
-}
-
-void requests_sweep(bool wait)
-{
-    struct staged_request **link, *request;
-    QUEUE_OF(struct staged_request) over = {0};
-
-    if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind)
-        return;
-    pthread_mutex_lock(&requests_lock);
-    for (link = &freed.first; (request = *link);) {
-        if (!is_over(&request->request, wait, &request->status)) {
-            link = &request->next;
-            continue;
-        }
-        QUEUE_UNLINK(&freed, link, next);
-        atomic_fetch_sub(&nfreed, 1);
-        QUEUE_PUSH(&over, request, next);
-    }
-    pthread_mutex_unlock(&requests_lock);
-    /* Without the lock: libgpubind, which may copy, calls functions of MPI. */
-    while ((request = over.first)) {
-        over.first = request->next;
-        write(request, &request->status);
-        end(request);
-    }
+    return request && request->active ? request_write(request, status) : MPI_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* One entry of the table of requests (requests.c), the list of those that may get direct messages
- * (requests_pull.c), and persistent sends that go directly (persistent.c). For these three alone. */
+ * (requests_pull.c), those that were freed (requests_freed.c), and persistent sends that go directly
+ * (persistent.c). For these four alone. */
 #ifndef GPUBIND_AWARE_STAGED_REQUEST_H
 #define GPUBIND_AWARE_STAGED_REQUEST_H
 
@@ -43,6 +44,11 @@ static inline struct staged *buffer_of_message(struct staged_request *request)
 {
     return &request->buffers[request->n - 1];
 }
+
+/* MPI has completed it with that status: copies what has come. An MPI error class. */
+int request_write(struct staged_request *request, MPI_Status *status);
+/* It is in no list any more. */
+void request_end(struct staged_request *request);
 
 /* From when it is in the table until it is taken. The lock is held. */
 void request_expects(struct staged_request *request);

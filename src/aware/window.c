@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "aware/coll_comm.h"
-#include "aware/direct_memory.h"
+#include "aware/direct_export.h"
 #include "aware/gpu_buffer.h"
 #include "aware/next.h"
 #include "aware/outgoing.h"
