@@ -61,7 +61,8 @@ aware_sources = \
 	src/mpi/datatype/type_basic.c src/mpi/datatype/type_cache.h \
 	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
-	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h
+	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h \
+	src/mpi/datatype/type_regular.c src/mpi/datatype/type_regular.h
 aware_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
 aware_ldflags = -version-info 0:0:0 -pthread
 aware_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la

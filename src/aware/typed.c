@@ -7,6 +7,7 @@
 #include "gpu/core/pointer_query.h"
 #include "mpi/datatype/type_contents.h"
 #include "mpi/datatype/type_flatten.h"
+#include "mpi/datatype/type_regular.h"
 
 MPI_Count typed_bytes(const struct typed *typed)
 {
@@ -136,15 +137,109 @@ static int visit_all(struct walk *walk, const struct type_parts *parts)
     return over;
 }
 
+/* ---- data whose blocks are all alike: no list of them is made */
+
+enum { LEVELS = 4 };
+
+/* Blocks of one length at up to four levels of equal distances, the innermost first. */
+struct alike {
+    MPI_Aint first; /* offset of the first block */
+    size_t nbytes;  /* of a block */
+    int nlevels;    /* 0: all of it is one block */
+    struct level {
+        MPI_Count n;
+        MPI_Aint stride;
+    } levels[LEVELS];
+};
+
+static void add_level(struct alike *alike, MPI_Count n, MPI_Aint stride)
+{
+    if (n == 1)
+        return;
+    if (alike->nlevels == 0 && stride == (MPI_Aint)alike->nbytes)
+        alike->nbytes *= (size_t)n;
+    else
+        alike->levels[alike->nlevels++] = (struct level){n, stride};
+}
+
+/* false: they are not. */
+static bool find_alike(const struct typed *typed, struct alike *alike)
+{
+    struct type_regular regular;
+    MPI_Count lb, extent;
+
+    if (typed->count <= 0 || !type_regular(typed->type, &regular) || regular.nbytes == 0)
+        return false;
+    alike->first = (MPI_Aint)regular.layout.address;
+    alike->nbytes = regular.layout.run;
+    alike->nlevels = 0;
+    for (int i = 0; i < 3; i++)
+        add_level(alike, regular.layout.count[i], (MPI_Aint)regular.layout.stride[i]);
+    PMPI_Type_get_extent_x(typed->type, &lb, &extent);
+    add_level(alike, typed->count, (MPI_Aint)extent);
+    return true;
+}
+
+/* Blocks of one level, in one copy; the last one that is wanted may be wanted in part. As visit. */
+static int visit_row(struct walk *walk, MPI_Aint offset, size_t nbytes, struct level level)
+{
+    const MPI_Count whole = walk->left / (MPI_Count)nbytes, n = whole < level.n ? whole : level.n;
+    const gpu_address gpu = (gpu_address)(uintptr_t)address_at(walk->typed->at, offset);
+
+    if (copy_rows(walk) < 0)
+        return -1;
+    if (n > 0)
+        walk->rows = (struct rows){gpu,          walk->dense,     nbytes,      (size_t)n,
+                                   level.stride, (int64_t)nbytes, walk->on_gpu};
+    walk->dense += n * (MPI_Count)nbytes;
+    walk->left -= n * (MPI_Count)nbytes;
+    if (walk->left == 0)
+        return 1;
+    return n < level.n ? visit(walk, offset + (MPI_Aint)n * level.stride, nbytes) : 0;
+}
+
+static int visit_levels(struct walk *walk, MPI_Aint offset, const struct alike *alike, int nlevels)
+{
+    int over = 0;
+
+    if (nlevels == 0)
+        return visit(walk, offset, alike->nbytes);
+    if (nlevels == 1)
+        return visit_row(walk, offset, alike->nbytes, alike->levels[0]);
+    for (MPI_Count i = 0; i < alike->levels[nlevels - 1].n && !over; i++)
+        over = visit_levels(walk, offset + (MPI_Aint)i * alike->levels[nlevels - 1].stride, alike,
+                            nlevels - 1);
+    return over;
+}
+
+/* All of it lies in GPU memory, of one allocation. */
+static bool is_all_on_gpu(const struct walk *walk)
+{
+    return walk->dense && !walk->asks && !walk->typed->host &&
+           walk->typed->at != (const char *)MPI_BOTTOM;
+}
+
+static int visit_blocks(struct walk *walk, int *over)
+{
+    struct type_parts parts = {0};
+    int result = type_flatten(&parts, walk->typed->type) < 0 ? MPI_ERR_TYPE : MPI_SUCCESS;
+
+    if (result == MPI_SUCCESS)
+        *over = visit_all(walk, &parts);
+    free(parts.blocks);
+    return result;
+}
+
 /* An MPI error class; *found: the walk was over before its end. */
 static int walk_blocks(struct walk *walk, bool *found)
 {
-    struct type_parts parts = {0};
-    int result = type_flatten(&parts, walk->typed->type) < 0 ? MPI_ERR_TYPE : MPI_SUCCESS, over = 0;
+    struct alike alike;
+    int result = MPI_SUCCESS, over = 0;
 
-    if (result == MPI_SUCCESS)
-        over = visit_all(walk, &parts);
-    free(parts.blocks);
+    if (is_all_on_gpu(walk) && find_alike(walk->typed, &alike))
+        over = visit_levels(walk, alike.first, &alike, alike.nlevels);
+    else
+        result = visit_blocks(walk, &over);
     if (found)
         *found = over > 0;
     if (finish(walk) < 0 || over < 0)
@@ -177,6 +272,7 @@ bool typed_is_contiguous(const struct typed *typed, char **start)
 {
     struct type_parts parts = {0};
     MPI_Count lb, extent, size;
+    struct alike alike;
     bool contiguous;
 
     *start = typed->at;
@@ -184,6 +280,10 @@ bool typed_is_contiguous(const struct typed *typed, char **start)
     PMPI_Type_size_x(typed->type, &size);
     if (type_is_basic(typed->type) && size == extent) /* a pair, as MPI_DOUBLE_INT, has a gap */
         return true;
+    if (find_alike(typed, &alike)) {
+        *start = address_at(typed->at, alike.first);
+        return alike.nlevels == 0;
+    }
     contiguous = type_flatten(&parts, typed->type) == 0 &&
                  are_adjacent(&parts, typed->count, extent);
     if (contiguous)
