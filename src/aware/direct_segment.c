@@ -25,6 +25,7 @@
 #define NAME "gpubind-aware"
 
 static struct direct_segment *own;
+static int own_fd = -1;
 static int listener = -1;
 static struct direct_peer *peers; /* by their ranks of MPI_COMM_WORLD */
 static int npeers;
@@ -88,6 +89,7 @@ static struct direct_segment *make_segment(void)
         at = mmap(NULL, sizeof(struct direct_segment), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED && fd >= 0)
         close(fd);
+    own_fd = fd;
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -208,27 +210,37 @@ static bool is_segment(int folder, const char *name)
            memcmp(target, expected, sizeof target - 1) == 0;
 }
 
+/* The file of that process is the segment of that rank. NULL: it is not. */
+static struct direct_segment *map_segment(pid_t pid, int rank, int folder, const char *fd)
+{
+    struct direct_segment *found =
+        is_segment(folder, fd) ? map_file(pid, fd, sizeof *found, true) : NULL;
+
+    if (found && (found->magic != MAGIC || found->job != own->job || found->rank != rank ||
+                  found->pid != pid)) {
+        munmap(found, sizeof *found);
+        found = NULL;
+    }
+    return found;
+}
+
+/* Ranks of one program open the same files before: the number is likely to be this process's. */
 static struct direct_segment *segment_of(pid_t pid, int rank)
 {
     struct direct_segment *found = NULL;
     struct dirent *entry;
-    char path[32];
+    char path[32], name[16];
     DIR *folder;
 
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    snprintf(name, sizeof name, "%d", own_fd);
     folder = opendir(path);
-    while (folder && !found && (entry = readdir(folder))) {
-        if (!is_segment(dirfd(folder), entry->d_name))
-            continue;
-        found = map_file(pid, entry->d_name, sizeof *found, true);
-        if (found && (found->magic != MAGIC || found->job != own->job || found->rank != rank ||
-                      found->pid != pid)) {
-            munmap(found, sizeof *found);
-            found = NULL;
-        }
-    }
-    if (folder)
-        closedir(folder);
+    if (!folder)
+        return NULL;
+    found = map_segment(pid, rank, dirfd(folder), name);
+    while (!found && (entry = readdir(folder)))
+        found = map_segment(pid, rank, dirfd(folder), entry->d_name);
+    closedir(folder);
     return found;
 }
 
