@@ -150,6 +150,7 @@ static bool exchange_posts(struct coll_comm *comm)
         comm->members[i].before = all[3 * i + 1];
     }
     free(all);
+    direct_forget_visitors(); /* all have found all */
     comm->post = post;
     return agrees;
 }

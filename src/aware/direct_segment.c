@@ -64,7 +64,8 @@ static socklen_t socket_name(struct sockaddr_un *address, uint64_t job, int rank
                                         (unsigned long long)job, rank));
 }
 
-/* Its backlog alone is used: who connects has seen the process's number, and leaves. */
+/* Its backlog alone is used: who connects has seen the process's number, and leaves. Those that have left are
+ * still in the backlog, each with some KiB of the kernel's memory. */
 static bool listen_as(uint64_t job, int rank)
 {
     struct sockaddr_un address;
@@ -78,6 +79,14 @@ static bool listen_as(uint64_t job, int rank)
         close(listener);
     listener = -1;
     return false;
+}
+
+void direct_forget_visitors(void)
+{
+    int fd;
+
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(fd);
 }
 
 static struct direct_segment *make_segment(void)
@@ -161,6 +170,7 @@ bool direct_segment_end(void)
     atomic_store(&own->receives_small, 0);
     atomic_store(&own->ended, 1);
     close(listener);
+    listener = -1;
     PMPI_Comm_free_keyval(&world_ranks);
     return true;
 }
@@ -213,8 +223,8 @@ static bool is_segment(int folder, const char *name)
 /* The file of that process is the segment of that rank. NULL: it is not. */
 static struct direct_segment *map_segment(pid_t pid, int rank, int folder, const char *fd)
 {
-    struct direct_segment *found =
-        is_segment(folder, fd) ? map_file(pid, fd, sizeof *found, true) : NULL;
+    struct direct_segment *found = is_segment(folder, fd) ? map_file(pid, fd, sizeof *found, true)
+                                                          : NULL;
 
     if (found && (found->magic != MAGIC || found->job != own->job || found->rank != rank ||
                   found->pid != pid)) {
@@ -255,6 +265,7 @@ static struct direct_peer *find(int rank)
     if (peer->asked++ < peer->retry)
         return NULL;
     peer->retry = 2 * peer->asked < 1024 ? 2 * peer->asked : peer->asked + 1024;
+    direct_forget_visitors();
     pid = process_of(rank);
     peer->segment = pid ? segment_of(pid, rank) : NULL;
     if (peer->segment)

@@ -73,6 +73,24 @@ static void broadcasts(MPI_Comm comm, void *gpu, const char *name)
     result(name);
 }
 
+/* The kernel keeps a socket for each process that has looked for another one, until that lets it go. Each node
+ * has a network of its own, and so lists its own sockets alone. */
+static void sockets(MPI_Comm node)
+{
+    char line[256];
+    int n = 0, here;
+    FILE *list = fopen("/proc/net/unix", "r");
+
+    MPI_Comm_size(node, &here);
+    while (list && fgets(line, sizeof line, list))
+        n += strstr(line, "@gpubind-aware/") != NULL;
+    if (list)
+        fclose(list);
+    if (n != here && wrong++ == 0)
+        tap_diag("rank %d: %d sockets for %d ranks", rank, n, here);
+    result("each rank has one socket, and none of those that have looked for it");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm node;
@@ -90,6 +108,7 @@ int main(int argc, char **argv)
         MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
         broadcasts(MPI_COMM_WORLD, gpu, "broadcasts on all nodes");
         broadcasts(node, gpu, "broadcasts within each node");
+        sockets(node);
         MPI_Comm_free(&node);
     }
     device_free(gpu);
