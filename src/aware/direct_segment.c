@@ -19,6 +19,7 @@
 
 #include "aware/next.h"
 #include "aware/start.h"
+#include "aware/world_ranks.h"
 #include "core/base/hash.h"
 
 #define MAGIC UINT64_C(0x3276646e69627067) /* and the version of the layout */
@@ -29,7 +30,6 @@ static int own_fd = -1;
 static int listener = -1;
 static struct direct_peer *peers; /* by their ranks of MPI_COMM_WORLD */
 static int npeers;
-static int world_ranks = MPI_KEYVAL_INVALID; /* the attribute of communicators that has them */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the own one */
@@ -124,13 +124,6 @@ static bool find_rank(int *rank, int *size)
            PMPI_Comm_size(MPI_COMM_WORLD, size) == MPI_SUCCESS;
 }
 
-static int free_ranks(MPI_Comm comm, int keyval, void *ranks, void *extra)
-{
-    (void)comm, (void)keyval, (void)extra;
-    free(ranks);
-    return MPI_SUCCESS;
-}
-
 static void make_own(void)
 {
     struct direct_segment *segment;
@@ -142,8 +135,7 @@ static void make_own(void)
     peers = calloc((size_t)npeers, sizeof *peers);
     if (!segment || !peers ||
         getrandom(&segment->nonce, sizeof segment->nonce, GRND_NONBLOCK) != sizeof segment->nonce ||
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_ranks, &world_ranks, NULL) !=
-            MPI_SUCCESS)
+        !world_ranks_start())
         return;
     segment->magic = MAGIC;
     segment->job = job_id();
@@ -171,7 +163,7 @@ bool direct_segment_end(void)
     atomic_store(&own->ended, 1);
     close(listener);
     listener = -1;
-    PMPI_Comm_free_keyval(&world_ranks);
+    world_ranks_end();
     return true;
 }
 
@@ -273,45 +265,11 @@ static struct direct_peer *find(int rank)
     return peer->segment ? peer : NULL;
 }
 
-static int *translate(MPI_Comm comm)
+static int find_world_rank(MPI_Comm comm, int rank)
 {
-    MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
-    int inter = 0, size = 0, *from = NULL, *to = NULL;
-
-    PMPI_Comm_test_inter(comm, &inter);
-    inter ? PMPI_Comm_remote_group(comm, &group) : PMPI_Comm_group(comm, &group);
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Group_size(group, &size);
-    from = malloc((size_t)size * sizeof *from);
-    to = malloc(((size_t)size + 1) * sizeof *to);
-    if (from && to) {
-        for (int i = 0; i < size; i++)
-            from[i] = i;
-        PMPI_Group_translate_ranks(group, size, from, world, to + 1);
-        to[0] = size;
-    }
-    free(from);
-    PMPI_Group_free(&group);
-    PMPI_Group_free(&world);
-    return to;
-}
-
-/* MPI_UNDEFINED: it is of another MPI_COMM_WORLD, or no rank. */
-static int world_rank(MPI_Comm comm, int rank)
-{
-    int *ranks = NULL, found = 0;
-
     if (comm == MPI_COMM_WORLD)
         return rank >= 0 && rank < npeers ? rank : MPI_UNDEFINED;
-    if (comm == MPI_COMM_NULL ||
-        PMPI_Comm_get_attr(comm, world_ranks, &ranks, &found) != MPI_SUCCESS)
-        return MPI_UNDEFINED;
-    if (!found) {
-        ranks = translate(comm);
-        if (!ranks || PMPI_Comm_set_attr(comm, world_ranks, ranks) != MPI_SUCCESS)
-            return MPI_UNDEFINED;
-    }
-    return rank >= 0 && rank < ranks[0] ? ranks[1 + rank] : MPI_UNDEFINED;
+    return comm == MPI_COMM_NULL ? MPI_UNDEFINED : world_rank(comm, rank);
 }
 
 struct direct_peer *direct_peer(MPI_Comm comm, int rank)
@@ -322,7 +280,7 @@ struct direct_peer *direct_peer(MPI_Comm comm, int rank)
     if (!direct_own())
         return NULL;
     pthread_mutex_lock(&lock);
-    world = world_rank(comm, rank);
+    world = find_world_rank(comm, rank);
     if (world != MPI_UNDEFINED)
         peer = find(world);
     pthread_mutex_unlock(&lock);
@@ -336,7 +294,7 @@ int direct_world_rank(MPI_Comm comm, int rank)
     if (!direct_own())
         return MPI_UNDEFINED;
     pthread_mutex_lock(&lock);
-    world = world_rank(comm, rank);
+    world = find_world_rank(comm, rank);
     pthread_mutex_unlock(&lock);
     return world;
 }
