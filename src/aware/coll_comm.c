@@ -78,20 +78,21 @@ static bool has_seen(const struct direct_peer *peer, int world)
     return sight == DIRECT_SEEN;
 }
 
+/* Who has not found one looks for none behind it: all read what the others have decided in this order. */
 static bool all_see_all(struct coll_comm *comm)
 {
-    bool all = true;
-
     for (int i = 0; i < comm->size; i++) {
         const int world = direct_world_rank(comm->comm, i);
 
         comm->members[i].peer = world >= 0 && world < DIRECT_RANKS ? see(world) : NULL;
-        all &= comm->members[i].peer != NULL;
+        if (!comm->members[i].peer)
+            return false;
     }
-    for (int i = 0; all && i < comm->size; i++)
-        for (int j = 0; all && j < comm->size; j++)
-            all = has_seen(comm->members[i].peer, comm->members[j].peer->segment->rank);
-    return all;
+    for (int i = 0; i < comm->size; i++)
+        for (int j = 0; j < comm->size; j++)
+            if (!has_seen(comm->members[i].peer, comm->members[j].peer->segment->rank))
+                return false;
+    return true;
 }
 
 /* ---- a communicator */
@@ -150,6 +151,7 @@ static bool exchange_posts(struct coll_comm *comm)
         comm->members[i].before = all[3 * i + 1];
     }
     free(all);
+    direct_forget_visitors(); /* all have found all */
     comm->post = post;
     return agrees;
 }
@@ -164,24 +166,34 @@ static void free_all(struct coll_comm *comm)
     free(comm);
 }
 
+static void allocate_room(struct coll_comm *comm)
+{
+    const size_t n = (size_t)comm->size;
+
+    comm->sends = allocate(comm->comm, n, sizeof *comm->sends);
+    comm->receives = allocate(comm->comm, n, sizeof *comm->receives);
+    comm->requests = allocate(comm->comm, 2 * n, sizeof(MPI_Request));
+    comm->statuses = allocate(comm->comm, 2 * n, sizeof(MPI_Status));
+}
+
 static struct coll_comm *make(MPI_Comm of)
 {
     struct coll_comm *comm = allocate(of, 1, sizeof *comm);
-    size_t n;
 
     comm->comm = of;
     comm->own = MPI_COMM_NULL;
     comm->post = DIRECT_POSTS;
     PMPI_Comm_size(of, &comm->size);
     PMPI_Comm_rank(of, &comm->rank);
-    n = (size_t)comm->size;
-    comm->members = allocate(of, n, sizeof *comm->members);
-    comm->sends = allocate(of, n, sizeof *comm->sends);
-    comm->receives = allocate(of, n, sizeof *comm->receives);
-    comm->requests = allocate(of, 2 * n, sizeof(MPI_Request));
-    comm->statuses = allocate(of, 2 * n, sizeof(MPI_Status));
+    comm->members = allocate(of, (size_t)comm->size, sizeof *comm->members);
     comm->near = all_see_all(comm);
     comm->agrees = comm->near && exchange_posts(comm);
+    if (comm->agrees) {
+        allocate_room(comm);
+    } else { /* it may have very many ranks */
+        free(comm->members);
+        comm->members = NULL;
+    }
     return comm;
 }
 

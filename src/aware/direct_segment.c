@@ -19,16 +19,17 @@
 
 #include "aware/next.h"
 #include "aware/start.h"
+#include "aware/world_ranks.h"
 #include "core/base/hash.h"
 
 #define MAGIC UINT64_C(0x3276646e69627067) /* and the version of the layout */
 #define NAME "gpubind-aware"
 
 static struct direct_segment *own;
+static int own_fd = -1;
 static int listener = -1;
 static struct direct_peer *peers; /* by their ranks of MPI_COMM_WORLD */
 static int npeers;
-static int world_ranks = MPI_KEYVAL_INVALID; /* the attribute of communicators that has them */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the own one */
@@ -63,7 +64,8 @@ static socklen_t socket_name(struct sockaddr_un *address, uint64_t job, int rank
                                         (unsigned long long)job, rank));
 }
 
-/* Its backlog alone is used: who connects has seen the process's number, and leaves. */
+/* Its backlog alone is used: who connects has seen the process's number, and leaves. Those that have left are
+ * still in the backlog, each with some KiB of the kernel's memory. */
 static bool listen_as(uint64_t job, int rank)
 {
     struct sockaddr_un address;
@@ -79,6 +81,14 @@ static bool listen_as(uint64_t job, int rank)
     return false;
 }
 
+void direct_forget_visitors(void)
+{
+    int fd;
+
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(fd);
+}
+
 static struct direct_segment *make_segment(void)
 {
     const int fd = memfd_create(NAME, MFD_CLOEXEC);
@@ -88,6 +98,7 @@ static struct direct_segment *make_segment(void)
         at = mmap(NULL, sizeof(struct direct_segment), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED && fd >= 0)
         close(fd);
+    own_fd = fd;
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -113,13 +124,6 @@ static bool find_rank(int *rank, int *size)
            PMPI_Comm_size(MPI_COMM_WORLD, size) == MPI_SUCCESS;
 }
 
-static int free_ranks(MPI_Comm comm, int keyval, void *ranks, void *extra)
-{
-    (void)comm, (void)keyval, (void)extra;
-    free(ranks);
-    return MPI_SUCCESS;
-}
-
 static void make_own(void)
 {
     struct direct_segment *segment;
@@ -131,8 +135,7 @@ static void make_own(void)
     peers = calloc((size_t)npeers, sizeof *peers);
     if (!segment || !peers ||
         getrandom(&segment->nonce, sizeof segment->nonce, GRND_NONBLOCK) != sizeof segment->nonce ||
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_ranks, &world_ranks, NULL) !=
-            MPI_SUCCESS)
+        !world_ranks_start())
         return;
     segment->magic = MAGIC;
     segment->job = job_id();
@@ -159,7 +162,8 @@ bool direct_segment_end(void)
     atomic_store(&own->receives_small, 0);
     atomic_store(&own->ended, 1);
     close(listener);
-    PMPI_Comm_free_keyval(&world_ranks);
+    listener = -1;
+    world_ranks_end();
     return true;
 }
 
@@ -208,27 +212,37 @@ static bool is_segment(int folder, const char *name)
            memcmp(target, expected, sizeof target - 1) == 0;
 }
 
+/* The file of that process is the segment of that rank. NULL: it is not. */
+static struct direct_segment *map_segment(pid_t pid, int rank, int folder, const char *fd)
+{
+    struct direct_segment *found = is_segment(folder, fd) ? map_file(pid, fd, sizeof *found, true)
+                                                          : NULL;
+
+    if (found && (found->magic != MAGIC || found->job != own->job || found->rank != rank ||
+                  found->pid != pid)) {
+        munmap(found, sizeof *found);
+        found = NULL;
+    }
+    return found;
+}
+
+/* Ranks of one program open the same files before: the number is likely to be this process's. */
 static struct direct_segment *segment_of(pid_t pid, int rank)
 {
     struct direct_segment *found = NULL;
     struct dirent *entry;
-    char path[32];
+    char path[32], name[16];
     DIR *folder;
 
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    snprintf(name, sizeof name, "%d", own_fd);
     folder = opendir(path);
-    while (folder && !found && (entry = readdir(folder))) {
-        if (!is_segment(dirfd(folder), entry->d_name))
-            continue;
-        found = map_file(pid, entry->d_name, sizeof *found, true);
-        if (found && (found->magic != MAGIC || found->job != own->job || found->rank != rank ||
-                      found->pid != pid)) {
-            munmap(found, sizeof *found);
-            found = NULL;
-        }
-    }
-    if (folder)
-        closedir(folder);
+    if (!folder)
+        return NULL;
+    found = map_segment(pid, rank, dirfd(folder), name);
+    while (!found && (entry = readdir(folder)))
+        found = map_segment(pid, rank, dirfd(folder), entry->d_name);
+    closedir(folder);
     return found;
 }
 
@@ -243,6 +257,7 @@ static struct direct_peer *find(int rank)
     if (peer->asked++ < peer->retry)
         return NULL;
     peer->retry = 2 * peer->asked < 1024 ? 2 * peer->asked : peer->asked + 1024;
+    direct_forget_visitors();
     pid = process_of(rank);
     peer->segment = pid ? segment_of(pid, rank) : NULL;
     if (peer->segment)
@@ -250,45 +265,11 @@ static struct direct_peer *find(int rank)
     return peer->segment ? peer : NULL;
 }
 
-static int *translate(MPI_Comm comm)
+static int find_world_rank(MPI_Comm comm, int rank)
 {
-    MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
-    int inter = 0, size = 0, *from = NULL, *to = NULL;
-
-    PMPI_Comm_test_inter(comm, &inter);
-    inter ? PMPI_Comm_remote_group(comm, &group) : PMPI_Comm_group(comm, &group);
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Group_size(group, &size);
-    from = malloc((size_t)size * sizeof *from);
-    to = malloc(((size_t)size + 1) * sizeof *to);
-    if (from && to) {
-        for (int i = 0; i < size; i++)
-            from[i] = i;
-        PMPI_Group_translate_ranks(group, size, from, world, to + 1);
-        to[0] = size;
-    }
-    free(from);
-    PMPI_Group_free(&group);
-    PMPI_Group_free(&world);
-    return to;
-}
-
-/* MPI_UNDEFINED: it is of another MPI_COMM_WORLD, or no rank. */
-static int world_rank(MPI_Comm comm, int rank)
-{
-    int *ranks = NULL, found = 0;
-
     if (comm == MPI_COMM_WORLD)
         return rank >= 0 && rank < npeers ? rank : MPI_UNDEFINED;
-    if (comm == MPI_COMM_NULL ||
-        PMPI_Comm_get_attr(comm, world_ranks, &ranks, &found) != MPI_SUCCESS)
-        return MPI_UNDEFINED;
-    if (!found) {
-        ranks = translate(comm);
-        if (!ranks || PMPI_Comm_set_attr(comm, world_ranks, ranks) != MPI_SUCCESS)
-            return MPI_UNDEFINED;
-    }
-    return rank >= 0 && rank < ranks[0] ? ranks[1 + rank] : MPI_UNDEFINED;
+    return comm == MPI_COMM_NULL ? MPI_UNDEFINED : world_rank(comm, rank);
 }
 
 struct direct_peer *direct_peer(MPI_Comm comm, int rank)
@@ -299,7 +280,7 @@ struct direct_peer *direct_peer(MPI_Comm comm, int rank)
     if (!direct_own())
         return NULL;
     pthread_mutex_lock(&lock);
-    world = world_rank(comm, rank);
+    world = find_world_rank(comm, rank);
     if (world != MPI_UNDEFINED)
         peer = find(world);
     pthread_mutex_unlock(&lock);
@@ -313,7 +294,7 @@ int direct_world_rank(MPI_Comm comm, int rank)
     if (!direct_own())
         return MPI_UNDEFINED;
     pthread_mutex_lock(&lock);
-    world = world_rank(comm, rank);
+    world = find_world_rank(comm, rank);
     pthread_mutex_unlock(&lock);
     return world;
 }

@@ -130,6 +130,8 @@ bool direct_peer_lives(const struct direct_peer *peer);
 bool direct_process_lives(pid_t pid);
 /* Its thread is to look for what it has to do. */
 void direct_wake(struct direct_segment *segment);
+/* Gives back what the kernel keeps of processes that have found this one. */
+void direct_forget_visitors(void);
 /* What a file of the peer's process has; NULL: it is not there. The caller unmaps it. */
 void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write);
 /* This process receives nothing any more. false: it has no segment. */

@@ -15,6 +15,7 @@ aware_tests = \
 	tests/aware/mpi4py.t \
 	tests/aware/mpi4py_mpich.t \
 	tests/aware/mpich.t \
+	tests/aware/nodes.t \
 	tests/aware/one_sided.t \
 	tests/aware/order.t \
 	tests/aware/packing.t \
@@ -54,6 +55,7 @@ aware_programs = \
 	tests/aware/files \
 	tests/aware/large \
 	tests/aware/layouts \
+	tests/aware/nodes \
 	tests/aware/one_sided \
 	tests/aware/order \
 	tests/aware/packing \
@@ -85,6 +87,11 @@ tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
+tests_aware_nodes_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_nodes_LDFLAGS = -no-install
+tests_aware_nodes_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_nodes_SOURCES = tests/aware/nodes.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
 tests_aware_one_sided_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_one_sided_LDFLAGS = -no-install

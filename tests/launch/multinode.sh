@@ -3,6 +3,7 @@
 # shellcheck shell=sh source-path=SCRIPTDIR disable=SC2034,SC2154
 
 . "$launch_dir/common.sh"
+multinode_network=
 
 # multinode_version
 # Prints the major version of the Open MPI that mpirun belongs to, or nothing.
@@ -28,6 +29,18 @@ multinode_usable() {
   fi
 }
 
+# multinode_networked
+# From here on each node has a network of its own. Fails, with the reason in
+# launch_why, where that cannot be had.
+multinode_networked() {
+  launch_need ip nsenter || return 1
+  if ! launch_why=$("$launch_dir/networked" 2 true 2>&1); then
+    launch_why="no network for each pretended node: $(echo "$launch_why" | head -n 1)"
+    return 1
+  fi
+  multinode_network=yes
+}
+
 # multinode NODES SLOTS ARGUMENT...
 # Runs mpirun over NODES pretended nodes with SLOTS slots each; the rest goes
 # to mpirun (-np 12 COMMAND). --map-by node deals ranks out cyclically,
@@ -48,8 +61,8 @@ multinode() {
     *)
       # Not --oversubscribe: it would pack all ranks on n0. Nothing is bound
       # unless asked (below): by default it refuses more ranks than cores.
-      set -- --prtemca plm_ssh_agent "$launch_dir/agent" \
-        --mca btl_tcp_if_include lo -H "$multinode_hosts" "$@"
+      [ -n "$multinode_network" ] || set -- --mca btl_tcp_if_include lo "$@"
+      set -- --prtemca plm_ssh_agent "$launch_dir/agent" -H "$multinode_hosts" "$@"
       ;;
   esac
   (
@@ -59,7 +72,9 @@ multinode() {
     PRTE_MCA_hwloc_default_binding_policy=none
     export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
       PRTE_MCA_hwloc_default_binding_policy
-    launch_bounded mpirun "$@"
+    set -- mpirun "$@"
+    [ -z "$multinode_network" ] || set -- "$launch_dir/networked" "$multinode_nodes" "$@"
+    launch_bounded "$@"
   )
 }
 
