@@ -7,6 +7,7 @@ dist_man_MANS = \
 	man/gpubind-doctor.7 \
 	man/gpubind-plot.1 \
 	man/gpubind-plugin.7 \
+	man/gpubind-port.7 \
 	man/gpubind-recipes.7 \
 	man/MPI_GPUSend.3 \
 	man/gpubind_alloc.3 \
