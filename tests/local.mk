@@ -68,6 +68,7 @@ shell_tests = \
 	tests/mpi/lib_log.t \
 	tests/mpi/lib_man.t \
 	tests/mpi/neighbours_gpu.t \
+	tests/mpi/port.t \
 	tests/plugin/plugin_aware.t \
 	tests/plugin/plugin_exclusive.t \
 	tests/plugin/plugin_gpu.t \

@@ -158,7 +158,7 @@ mpi_tests = \
 	tests/mpi/lib_windows_memory.t \
 	tests/mpi/windows_gpu.t
 shell_tests += $(mpi_tests)
-EXTRA_DIST += tests/mpi/ranks.sh
+EXTRA_DIST += tests/mpi/ranks.sh tests/mpi/port.c
 
 # By hand: make tests/bench/on_stream tests/bench/held
 EXTRA_PROGRAMS += tests/bench/on_stream tests/bench/held
