@@ -14,7 +14,8 @@ enum { IDLE, ASKED, DONE, FAILED };
 
 static bool is_gone(const struct direct_peer *peer, unsigned spins)
 {
-    return spins % LOOKS == 0 && (atomic_load(&peer->segment->ended) || !direct_peer_lives(peer));
+    return spins % LOOKS == 0 && (atomic_load(&peer->segment->ended) ||
+                                  !atomic_load(&peer->segment->serves) || !direct_peer_lives(peer));
 }
 
 /* One process asks at a time. What one that has ended had asked for is done first. false: the peer is gone. */
@@ -63,8 +64,8 @@ static bool copy_piece(const struct direct_peer *peer, uint64_t address, char *h
 void direct_ask_refuse(const struct direct_peer *peer)
 {
     fprintf(stderr,
-            "gpubind: GPU memory of rank %d of MPI_COMM_WORLD cannot be accessed: its process has "
-            "ended, or the copy failed\n",
+            "gpubind: GPU memory of rank %d of MPI_COMM_WORLD cannot be accessed: its process "
+            "has ended or could not start a thread, or the copy failed\n",
             peer->segment->rank);
 }
 

@@ -89,6 +89,7 @@ struct direct_segment {
     _Atomic uint32_t receives_small; /* the same of small messages */
     _Atomic uint32_t visited;        /* somebody may send directly to it */
     _Atomic uint32_t ended;          /* it is in MPI_Finalize: it receives nothing any more */
+    _Atomic uint32_t serves;         /* its thread runs, which does what others want */
     _Atomic uint32_t wanted;         /* a futex: counts what the thread is to do (outgoing.h) */
     /* Allocations that are no more: a ring, and how many there were. */
     _Atomic uint64_t nstale;

@@ -138,6 +138,7 @@ void outgoing_serve(void)
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         is_served = pthread_create(&server, NULL, serve, direct_own()) == 0;
+        atomic_store(&direct_own()->serves, is_served);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     pthread_mutex_unlock(&lock);
@@ -147,6 +148,7 @@ void outgoing_serve_no_more(void)
 {
     struct direct_segment *own = direct_own();
 
+    atomic_store(&own->serves, 0);
     atomic_store(&is_ending, true);
     direct_wake(own);
     if (is_served)
