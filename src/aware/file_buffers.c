@@ -23,9 +23,7 @@ static void free_unless_basic(MPI_Datatype *type)
         PMPI_Type_free(type);
 }
 
-/* The file has the bytes as memory has them; another representation is made from elements of the
- * buffer's type. */
-static bool has_bytes_of_memory(MPI_File file)
+bool file_has_bytes_of_memory(MPI_File file, MPI_Count *size)
 {
     char representation[MPI_MAX_DATAREP_STRING + 1] = "";
     MPI_Datatype etype, filetype;
@@ -33,6 +31,7 @@ static bool has_bytes_of_memory(MPI_File file)
 
     if (PMPI_File_get_view(file, &at, &etype, &filetype, representation) != MPI_SUCCESS)
         return false;
+    PMPI_Type_size_x(etype, size);
     free_unless_basic(&etype);
     free_unless_basic(&filetype);
     return strcmp(representation, "native") == 0 || strcmp(representation, "internal") == 0;
@@ -41,8 +40,10 @@ static bool has_bytes_of_memory(MPI_File file)
 int file_begin(struct staged *staged, MPI_File file, const void *buf, MPI_Count count,
                MPI_Datatype type, unsigned use)
 {
+    MPI_Count etype;
+
     if (gpu_is_in_use() && file != MPI_FILE_NULL && type != MPI_DATATYPE_NULL &&
-        !type_is_basic(type) && has_bytes_of_memory(file))
+        !type_is_basic(type) && file_has_bytes_of_memory(file, &etype))
         use |= STAGED_DENSE;
     return staged_begin(staged, buf, count, type, use);
 }

@@ -12,6 +12,9 @@
 
 /* Calls the file's error handler. Returns result. */
 int file_refused(MPI_File file, int result);
+/* The file has the bytes as memory has them; another representation is made from elements of the buffer's type.
+ * *etype: bytes of the unit of offsets. */
+bool file_has_bytes_of_memory(MPI_File file, MPI_Count *etype);
 /* As staged_begin. */
 int file_begin(struct staged *staged, MPI_File file, const void *buf, MPI_Count count,
                MPI_Datatype type, unsigned use);

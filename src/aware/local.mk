@@ -39,6 +39,7 @@ aware_sources = \
 	$(aware_stand_ins) \
 	src/aware/ending.c src/aware/ending.h \
 	src/aware/file_buffers.c src/aware/file_buffers.h \
+	src/aware/file_pieces.c src/aware/file_pieces.h \
 	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
 	src/aware/gpu_pool.c src/aware/gpu_pool.h \
 	src/aware/host_pool.c src/aware/host_pool.h \

@@ -11,5 +11,9 @@ for setting in simulated kernels GPU; do
         on "$setting" $n files
     done
 done
+program=$top_builddir/tests/aware/large_files
+for setting in simulated GPU; do
+    on "$setting" 2 'large files'
+done
 nothing_left 'nothing is left behind'
 done_testing

@@ -54,6 +54,7 @@ aware_programs = \
 	tests/aware/direct \
 	tests/aware/files \
 	tests/aware/large \
+	tests/aware/large_files \
 	tests/aware/layouts \
 	tests/aware/nodes \
 	tests/aware/one_sided \
@@ -83,6 +84,11 @@ tests_aware_files_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_files_LDFLAGS = -no-install
 tests_aware_files_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_files_SOURCES = tests/aware/files.c examples/device.h tests/tap.h
+tests_aware_large_files_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_large_files_LDFLAGS = -no-install
+tests_aware_large_files_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_large_files_SOURCES = tests/aware/large_files.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
