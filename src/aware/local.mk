@@ -56,6 +56,7 @@ aware_sources = \
 	src/aware/typed.c src/aware/typed.h \
 	src/aware/window.c src/aware/window.h \
 	src/aware/window_later.c src/aware/window_later.h \
+	src/aware/window_mirror.c src/aware/window_mirror.h \
 	src/aware/window_move.c src/aware/window_move.h \
 	src/aware/window_place.c src/aware/window_place.h \
 	src/aware/window_sync.c src/aware/window_sync.h \

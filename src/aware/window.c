@@ -124,6 +124,7 @@ void window_free(struct window *window)
     if (window->share)
         munmap(window->share, share_bytes(window->size));
     close_share(window);
+    window_mirror_free(window->mirror);
     pthread_mutex_destroy(&window->lock);
     pthread_mutex_destroy(&window->ending);
     free(window->targets);
@@ -136,8 +137,8 @@ int window_is_far(const void *base)
 {
     fprintf(
         stderr,
-        "gpubind: a window: the memory at %p is on a GPU, which it can have where all ranks run on "
-        "one node, with --gpu-aware and without GPUBIND_PATH\n",
+        "gpubind: MPI_Win_attach: the memory at %p is on a GPU, which a dynamic window can have "
+        "where all ranks run on one node, with --gpu-aware and without GPUBIND_PATH\n",
         base);
     return MPI_ERR_BUFFER;
 }
@@ -273,17 +274,44 @@ static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gp
     return result;
 }
 
+/* Others may be out of reach, and do not learn of it. They wait for this rank in MPI's call, so that a window
+ * is made in any case: without this rank's memory, where there can be no mirror. */
+static void plan_mirror(struct window_plan *plan, MPI_Comm comm)
+{
+    struct window *window = calloc(1, sizeof *window);
+
+    plan->failed = MPI_ERR_NO_MEM;
+    if (window) {
+        prepare(window);
+        window->base = plan->base;
+        window->model = MPI_WIN_SEPARATE;
+        PMPI_Comm_rank(comm, &window->rank);
+        plan->failed = window_mirror_make(&window->mirror, plan->base, (size_t)plan->nbytes);
+    }
+    if (plan->failed == MPI_SUCCESS) {
+        plan->mirrored = window;
+        plan->base = window_mirror_memory(window->mirror);
+        return;
+    }
+    window_free(window);
+    plan->base = NULL;
+    plan->nbytes = 0;
+}
+
 int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nbytes, MPI_Aint unit,
                 bool dynamic)
 {
     const enum buffer_place place = !dynamic && nbytes > 0 ? buffer_place(base) : BUFFER_HOST;
     int result;
 
-    *plan = (struct window_plan){NULL, base, nbytes};
+    *plan = (struct window_plan){NULL, NULL, MPI_SUCCESS, base, nbytes};
     if (is_behind || comm == MPI_COMM_NULL || (!dynamic && (nbytes < 0 || unit <= 0)))
         return MPI_SUCCESS;
-    if (!coll_comm_is_near(comm))
-        return place == BUFFER_GPU ? window_is_far(base) : MPI_SUCCESS;
+    if (!coll_comm_is_near(comm)) {
+        if (place == BUFFER_GPU)
+            plan_mirror(plan, comm);
+        return MPI_SUCCESS;
+    }
     plan->window = allocate(comm, 1, sizeof *plan->window);
     prepare(plan->window);
     plan->window->dynamic = dynamic;
@@ -355,8 +383,26 @@ void window_try_end(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandle
     PMPI_Errhandler_free(handler);
 }
 
+/* The window is there, and so the application can free it, whatever is returned. */
+static int made_mirrored(const struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win)
+{
+    if (result != MPI_SUCCESS) {
+        window_free(plan->mirrored);
+        return result;
+    }
+    if (plan->failed != MPI_SUCCESS) {
+        PMPI_Comm_call_errhandler(comm, plan->failed);
+        return plan->failed;
+    }
+    /* If it fails, MPI still uses the mirror, which is never freed. */
+    result = remember(plan->mirrored, win);
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
 int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win)
 {
+    if (plan->mirrored || plan->failed != MPI_SUCCESS)
+        return made_mirrored(plan, result, comm, win);
     if (!plan->window)
         return result;
     if (result == MPI_SUCCESS) {

@@ -8,6 +8,9 @@
  * the other ranks' is reached in the same way. MPI's synchronisation carries that of all but locks: those of GPU memory are words in memory that the ranks share, as are the starts of exposure
  * epochs, which MPI may tell an origin later than its first call needs them.
  *
+ * Where some rank is out of reach, MPI's window has host memory in place of a rank's GPU memory
+ * (window_mirror.h).
+ *
  * Where the target's memory is MPI's, a GPU buffer of the origin's is staged, until the synchronisation that
  * ends the call (window_later). */
 #ifndef GPUBIND_AWARE_WINDOW_H
@@ -20,6 +23,7 @@
 
 #include "aware/direct_segment.h"
 #include "aware/staged.h"
+#include "aware/window_mirror.h"
 
 #define WINDOW_REGIONS 128 /* of GPU memory that a rank attaches to a dynamic window */
 #define WINDOW_WRITER UINT32_MAX
@@ -70,7 +74,10 @@ struct window_later {
 
 struct window {
     MPI_Win win;
-    bool gpu; /* some rank's memory is; else only what is staged is used below */
+    /* Some rank's memory is, and within reach; else only what is staged, and what comes with a mirror, is
+     * used below. */
+    bool gpu;
+    struct window_mirror *mirror; /* of this rank's GPU memory; with rank, base, model */
     bool dynamic;
     bool empty; /* MPI's window has no memory */
     int rank, size;
@@ -79,7 +86,7 @@ struct window {
     int fd;                     /* of it, until all have mapped it; then -1 */
     void *base;                 /* this rank's memory, as the application gave it */
     MPI_Aint nbytes;
-    int flavor;
+    int flavor, model;
     bool fenced; /* an access epoch of MPI_Win_fence */
     bool all_locked;
     bool freeing;     /* MPI_Win_free was called */
@@ -99,13 +106,15 @@ bool windows_are_there(void);
 
 /* What a window will be made of. */
 struct window_plan {
-    struct window *window; /* NULL: it needs nothing but MPI */
-    void *base;            /* for MPI */
+    struct window *window;   /* NULL: it needs nothing but MPI, on all ranks alike */
+    struct window *mirrored; /* NULL: this rank's memory has no mirror */
+    int failed;              /* to make one: an MPI error class. MPI makes the window without it */
+    void *base;              /* for MPI */
     MPI_Aint nbytes;
 };
 
 /* For all ranks of the communicator to call, before they make the window; dynamic: base and size have no
- * meaning. An MPI error class, the same on all ranks unless a rank's memory is at fault. */
+ * meaning. An MPI error class, the same on all ranks. */
 int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nbytes, MPI_Aint unit,
                 bool dynamic);
 /* Where the window is to have nothing of MPI's: MPI makes an empty one. An MPI error class. */
@@ -123,7 +132,7 @@ void window_try_end(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandle
 void window_free(struct window *window);
 
 bool window_is_gpu_memory(const void *base);
-/* Says that memory of a GPU cannot be the window's, and why. MPI_ERR_BUFFER. */
+/* Says that memory of a GPU cannot be attached, and why. MPI_ERR_BUFFER. */
 int window_is_far(const void *base);
 /* Memory of a dynamic window that is not MPI's. An MPI error class. */
 int window_attach(struct window *window, void *base, MPI_Aint nbytes);

@@ -71,11 +71,13 @@ AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
     window->freeing = true;
     result = next_of_MPI_Win_free()(win);
     window->freeing = false;
-    if (result == MPI_SUCCESS) {
-        window_later_end(window, WINDOW_ALL, UINT64_MAX, result);
-        window_free(window);
-    }
-    return result;
+    if (result != MPI_SUCCESS)
+        return result;
+    window_later_end(window, WINDOW_ALL, UINT64_MAX, result);
+    if (window->mirror)
+        result = window_mirror_receive(window->mirror);
+    window_free(window);
+    return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);
 }
 
 NEXT(MPI_Win_attach)
@@ -108,10 +110,15 @@ AWARE_PUBLIC int MPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag)
     struct window *window = is_behind ? NULL : window_find(win);
     const int result = BEHIND(MPI_Win_get_attr, win, key, value, flag);
 
-    if (result != MPI_SUCCESS || !window || !window->gpu || !*flag)
+    if (result != MPI_SUCCESS || !window || !(window->gpu || window->mirror) || !*flag)
         return result;
     if (key == MPI_WIN_BASE)
         *(void **)value = window->base;
+    if (window->mirror) {
+        if (key == MPI_WIN_MODEL)
+            *(int **)value = &window->model;
+        return result;
+    }
     if (key == MPI_WIN_SIZE)
         *(MPI_Aint **)value = &window->nbytes;
     if (key == MPI_WIN_CREATE_FLAVOR)
@@ -165,6 +172,36 @@ static int done(MPI_Win win, int result)
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
 
+/* Of this rank's GPU memory. NULL: there is none, or it is not that rank's. */
+static struct window_mirror *find_mirror(MPI_Win win, int rank)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    return window && (rank == WINDOW_ALL || rank == window->rank) ? window->mirror : NULL;
+}
+
+/* MPI has synchronised, with result, after window_mirror_publish, with error. */
+static int synchronised(MPI_Win win, struct window_mirror *mirror, int error, int result,
+                        int (*arrive)(struct window_mirror *))
+{
+    if (!mirror || result != MPI_SUCCESS)
+        return result;
+    if (error == MPI_SUCCESS && arrive)
+        error = arrive(mirror);
+    return done(win, error);
+}
+
+/* MPI's synchronisation of this rank's memory, or of that of a target that may be this rank. stores: the
+ * application's go to the mirror before it; arrive: what others wrote goes to GPU memory behind it. MPI is
+ * called whatever comes of that, since other ranks may wait. */
+#define MIRRORED(win, rank, stores, arrive, call)                                               \
+    __extension__({                                                                             \
+        struct window_mirror *const mirror = find_mirror(win, rank);                            \
+        const int published = mirror && (stores) ? window_mirror_publish(mirror) : MPI_SUCCESS; \
+                                                                                                \
+        synchronised(win, mirror, published, (call), arrive);                                   \
+    })
+
 /* Assertions that would save MPI a barrier are not passed on: calls to GPU memory need it. */
 NEXT(MPI_Win_fence)
 AWARE_PUBLIC int MPI_Win_fence(int assert, MPI_Win win)
@@ -173,7 +210,8 @@ AWARE_PUBLIC int MPI_Win_fence(int assert, MPI_Win win)
     int result;
 
     if (!window)
-        return END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win));
+        return MIRRORED(win, WINDOW_ALL, !(assert &MPI_MODE_NOSTORE), window_mirror_receive,
+                        END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win)));
     result = window_settle(window);
     if (result != MPI_SUCCESS)
         return window_refused(win, result);
@@ -186,7 +224,8 @@ NEXT(MPI_Win_post)
 AWARE_PUBLIC int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
     struct window *window = find_gpu(win);
-    const int result = BEHIND(MPI_Win_post, group, assert, win);
+    const int result = MIRRORED(win, WINDOW_ALL, !(assert &MPI_MODE_NOSTORE), NULL,
+                                BEHIND(MPI_Win_post, group, assert, win));
 
     return window && result == MPI_SUCCESS ? done(win, window_posts(window, group)) : result;
 }
@@ -212,6 +251,22 @@ AWARE_PUBLIC int MPI_Win_complete(MPI_Win win)
     return result;
 }
 
+NEXT(MPI_Win_wait)
+AWARE_PUBLIC int MPI_Win_wait(MPI_Win win)
+{
+    return MIRRORED(win, WINDOW_ALL, false, window_mirror_receive, BEHIND(MPI_Win_wait, win));
+}
+
+NEXT(MPI_Win_test)
+AWARE_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
+{
+    const int result = BEHIND(MPI_Win_test, win, flag);
+
+    return result == MPI_SUCCESS && *flag
+               ? MIRRORED(win, WINDOW_ALL, false, window_mirror_receive, result)
+               : result;
+}
+
 NEXT(MPI_Win_sync)
 AWARE_PUBLIC int MPI_Win_sync(MPI_Win win)
 {
@@ -219,7 +274,7 @@ AWARE_PUBLIC int MPI_Win_sync(MPI_Win win)
     int result;
 
     if (!window)
-        return BEHIND(MPI_Win_sync, win);
+        return MIRRORED(win, WINDOW_ALL, true, window_mirror_catch_up, BEHIND(MPI_Win_sync, win));
     result = window_settle(window);
     if (result != MPI_SUCCESS)
         return window_refused(win, result);
@@ -248,7 +303,8 @@ AWARE_PUBLIC int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
     int result = MPI_SUCCESS;
 
     if (!is_only_ours(window, rank))
-        result = BEHIND(MPI_Win_lock, type, rank, assert, win);
+        result = MIRRORED(win, rank, false, window_mirror_catch_up,
+                          BEHIND(MPI_Win_lock, type, rank, assert, win));
     if (window && result == MPI_SUCCESS && !is_only_ours(window, rank))
         window->locks++;
     return has_ours(window, rank) && result == MPI_SUCCESS
@@ -266,7 +322,8 @@ AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
         result = done(win, window_unlock(window, rank));
     if (is_only_ours(window, rank) || result != MPI_SUCCESS)
         return result;
-    result = END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win));
+    result = MIRRORED(win, rank, true, window_mirror_catch_up,
+                      END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win)));
     if (window && result == MPI_SUCCESS)
         window->locks--;
     return result;
@@ -276,7 +333,8 @@ NEXT(MPI_Win_lock_all)
 AWARE_PUBLIC int MPI_Win_lock_all(int assert, MPI_Win win)
 {
     struct window *window = find_gpu(win);
-    const int result = BEHIND(MPI_Win_lock_all, assert, win);
+    const int result = MIRRORED(win, WINDOW_ALL, false, window_mirror_catch_up,
+                                BEHIND(MPI_Win_lock_all, assert, win));
 
     if (!window || result != MPI_SUCCESS)
         return result;
@@ -292,34 +350,36 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
 
     if (result != MPI_SUCCESS)
         return result;
-    result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_unlock_all, win));
+    result = MIRRORED(win, WINDOW_ALL, true, window_mirror_catch_up,
+                      END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_unlock_all, win)));
     if (window && result == MPI_SUCCESS)
         window->locks--;
     return result;
 }
 
-/* Calls to GPU memory are complete; so the flush is of MPI's memory, if there is any to flush. */
-#define FLUSHES(name)                                                                \
-    NEXT(name)                                                                       \
-    AWARE_PUBLIC int name(int rank, MPI_Win win)                                     \
-    {                                                                                \
-        struct window *window = find_gpu(win);                                       \
-                                                                                     \
-        if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE) \
-            return MPI_SUCCESS;                                                      \
-        return END_STAGED(win, rank, BEHIND(name, rank, win));                       \
+/* Calls to GPU memory within reach are complete; so the flush is of MPI's memory, if there is any to flush. */
+#define FLUSHES(name, arrive)                                                                      \
+    NEXT(name)                                                                                     \
+    AWARE_PUBLIC int name(int rank, MPI_Win win)                                                   \
+    {                                                                                              \
+        struct window *window = find_gpu(win);                                                     \
+                                                                                                   \
+        if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE)               \
+            return MPI_SUCCESS;                                                                    \
+        return MIRRORED(win, rank, false, arrive, END_STAGED(win, rank, BEHIND(name, rank, win))); \
     }
-#define FLUSHES_ALL(name)                                             \
-    NEXT(name)                                                        \
-    AWARE_PUBLIC int name(MPI_Win win)                                \
-    {                                                                 \
-        struct window *window = find_gpu(win);                        \
-                                                                      \
-        if (window && window->locks == 0 && window_holds_any(window)) \
-            return MPI_SUCCESS;                                       \
-        return END_STAGED(win, WINDOW_ALL, BEHIND(name, win));        \
+#define FLUSHES_ALL(name, arrive)                                        \
+    NEXT(name)                                                           \
+    AWARE_PUBLIC int name(MPI_Win win)                                   \
+    {                                                                    \
+        struct window *window = find_gpu(win);                           \
+                                                                         \
+        if (window && window->locks == 0 && window_holds_any(window))    \
+            return MPI_SUCCESS;                                          \
+        return MIRRORED(win, WINDOW_ALL, false, arrive,                  \
+                        END_STAGED(win, WINDOW_ALL, BEHIND(name, win))); \
     }
-FLUSHES(MPI_Win_flush)
-FLUSHES(MPI_Win_flush_local)
-FLUSHES_ALL(MPI_Win_flush_all)
-FLUSHES_ALL(MPI_Win_flush_local_all)
+FLUSHES(MPI_Win_flush, window_mirror_catch_up)
+FLUSHES(MPI_Win_flush_local, NULL)
+FLUSHES_ALL(MPI_Win_flush_all, window_mirror_catch_up)
+FLUSHES_ALL(MPI_Win_flush_local_all, NULL)

@@ -12,6 +12,7 @@ aware_tests = \
 	tests/aware/functions.t \
 	tests/aware/large.t \
 	tests/aware/layouts.t \
+	tests/aware/mirror.t \
 	tests/aware/mpi4py.t \
 	tests/aware/mpi4py_mpich.t \
 	tests/aware/mpich.t \
@@ -56,6 +57,7 @@ aware_programs = \
 	tests/aware/large \
 	tests/aware/large_files \
 	tests/aware/layouts \
+	tests/aware/mirror \
 	tests/aware/nodes \
 	tests/aware/one_sided \
 	tests/aware/order \
@@ -93,6 +95,11 @@ tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
+tests_aware_mirror_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+tests_aware_mirror_LDFLAGS = -no-install
+tests_aware_mirror_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_mirror_SOURCES = tests/aware/mirror.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
 tests_aware_nodes_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_nodes_LDFLAGS = -no-install

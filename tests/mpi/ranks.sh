@@ -54,6 +54,7 @@ no GPU        | GPUBIND_SIM_DEVICES=0
 no driver     | LD_LIBRARY_PATH=$tmp/none
 GPU           |
 GPU shared    | GPUBIND_PATH=shared
+GPU host path | GPUBIND_PATH=host
 GPU network   | GPUBIND_PATH=network
 GPU ipc windows | GPUBIND_WINDOWS=ipc
 GPU no eager  | GPUBIND_EAGER=0

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Windows with GPU memory of ranks that are out of each other's reach: MPI has a mirror of the memory.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+. "$top_srcdir/tests/mpi/ranks.sh"
+. "$top_srcdir/tests/nodes.sh"
+
+program=$top_builddir/tests/aware/mirror
+[ -x "$program" ] || skip_all 'configured without MPI'
+for setting in 'host path' 'GPU host path'; do
+    for n in 1 2 3; do
+        on "$setting" $n mirror
+    done
+    on "$setting" 2 threads
+done
+GPUBIND_PINNED_MEMORY=0 on 'host path' 2 mirror
+
+# over LAUNCHER VERSION: two and three ranks on two pretended nodes.
+over() {
+    launcher=$1 version=$2
+    simulated="LD_LIBRARY_PATH=$tmp/cuda GPUBIND_SIM_JOB=${tmp##*.} ${SANITIZED:+ASAN_OPTIONS=detect_leaks=0}"
+    case $version in
+    4) options='--bind-to none --mca osc pt2pt' ;; # the others make no window without a network
+    5) options='--bind-to none' ;;
+    *) options= ;;
+    esac
+    for n in 2 3; do
+        setting="$launcher, $n ranks on two nodes"
+        # shellcheck disable=SC2086 # words
+        set -- "$launcher" 2 $((n - 1)) -np $n $options env $simulated "$program"
+        run "$@"
+        # Open MPI 5's mpirun has been seen not to end after all its ranks had.
+        if [ "$status" = 124 ] && [ "$version" = 5 ]; then run "$@"; fi
+        relay mirror
+    done
+}
+
+if [ "$real_gpu" = only ]; then
+    skip 'several nodes' 'with the simulated driver alone'
+elif ! "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE'; then
+    skip 'several nodes' 'the MPI that was configured is not Open MPI'
+elif . "$launch_dir/multinode.sh" && multinode_usable; then
+    over multinode "$(multinode_version)"
+else
+    skip 'several nodes' "$launch_why"
+fi
+
+# Over MPICH, beside the MPI that was configured.
+aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
+hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
+if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc.mpich >"$tmp/out"; then
+    run mpicc.mpich -D_GNU_SOURCE -pthread "-I$top_srcdir" -o "$tmp/mirror" "$top_srcdir/tests/aware/mirror.c" -ldl
+    is 'it compiles with mpicc.mpich' "$status" 0
+    # shellcheck disable=SC2016 # for the ranks
+    printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/mirror" "$@"\n' "$aware" >"$tmp/over_mpich"
+    chmod +x "$tmp/over_mpich"
+    program=$tmp/over_mpich
+    for n in 1 2 3; do
+        MPIRUN=$hydra on 'host path' $n 'over MPICH'
+    done
+    MPIRUN=$hydra on 'host path' 2 threads
+    if [ "$real_gpu" != only ] && . "$launch_dir/hydra.sh" && hydra_usable; then
+        over hydra ''
+    else
+        skip 'several nodes, MPICH' "${launch_why:-with the simulated driver alone}"
+    fi
+else
+    skip 'over MPICH' 'no mpicc.mpich, no mpirun.mpich, no libgpubind-aware-mpich, or sanitizers'
+fi
+nothing_left 'nothing is left behind'
+done_testing
