@@ -77,6 +77,16 @@ on_windows() {
     done
 }
 
+# on_mirrors N...: the same where the ranks are out of each other's reach, and MPI has mirrors of the memory.
+# (MPI_Compare_and_swap is then MPI's own: see on_windows.)
+on_mirrors() {
+    for n in "$@"; do
+        GPUBIND_PATH=host suite "$n" windows "mirrors$n" "$aware"
+        is "windows of the GPU out of reach, $n ranks" \
+            "$status, $(sed 's/.* run, //' "$tmp/mirrors$n.0")" '0, 0 skipped, 0 failed'
+    done
+}
+
 # on_host: with arrays of the host the library changes nothing.
 on_host() {
     suite 2 host with "$aware"

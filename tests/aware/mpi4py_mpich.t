@@ -17,6 +17,7 @@ else
     skip 'arrays of the GPU, 4 ranks' 'fewer than four cores'
 fi
 on_windows 1 2
+on_mirrors 1 2
 example
 nothing_left 'nothing is left behind'
 done_testing
