@@ -191,9 +191,10 @@ static int synchronised(MPI_Win win, struct window_mirror *mirror, int error, in
     return done(win, error);
 }
 
-/* MPI's synchronisation of this rank's memory, or of that of a target that may be this rank. stores: the
- * application's go to the mirror before it; arrive: what others wrote goes to GPU memory behind it. MPI is
- * called whatever comes of that, since other ranks may wait. */
+/* MPI's synchronisation of this rank's memory (MPI 4.1, 12.7: by any lock or unlock that it calls, of whatever
+ * rank), or a flush of a target that may be this rank. stores: the application's go to the mirror before it;
+ * arrive: what others wrote goes to GPU memory behind it. MPI is called whatever comes of that, since other
+ * ranks may wait. */
 #define MIRRORED(win, rank, stores, arrive, call)                                               \
     __extension__({                                                                             \
         struct window_mirror *const mirror = find_mirror(win, rank);                            \
@@ -303,7 +304,7 @@ AWARE_PUBLIC int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
     int result = MPI_SUCCESS;
 
     if (!is_only_ours(window, rank))
-        result = MIRRORED(win, rank, false, window_mirror_catch_up,
+        result = MIRRORED(win, WINDOW_ALL, false, window_mirror_catch_up,
                           BEHIND(MPI_Win_lock, type, rank, assert, win));
     if (window && result == MPI_SUCCESS && !is_only_ours(window, rank))
         window->locks++;
@@ -322,7 +323,7 @@ AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
         result = done(win, window_unlock(window, rank));
     if (is_only_ours(window, rank) || result != MPI_SUCCESS)
         return result;
-    result = MIRRORED(win, rank, true, window_mirror_catch_up,
+    result = MIRRORED(win, WINDOW_ALL, true, window_mirror_catch_up,
                       END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win)));
     if (window && result == MPI_SUCCESS)
         window->locks--;

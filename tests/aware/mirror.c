@@ -213,6 +213,31 @@ static void locks(void)
     result("locks");
 }
 
+/* By the rules of MPI 4.1, 12.7, a lock or an unlock of any rank's is a synchronisation of the own memory. */
+static void lock_of_another(void)
+{
+    double got = -1;
+
+    if (size == 1)
+        return;
+    open_window();
+    set(7, 100 + rank);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    MPI_Win_unlock(next, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
+    MPI_Get(&got, 1, MPI_DOUBLE, next, 7, 1, MPI_DOUBLE, win);
+    MPI_Put(&got, 1, MPI_DOUBLE, next, 9, 1, MPI_DOUBLE, win);
+    MPI_Win_unlock(next, win);
+    expect(got == 100 + next, "a store before the unlock of another rank");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    expect(at(9) == 100 + rank, "what others put before the lock of another rank");
+    MPI_Win_unlock(next, win);
+    MPI_Win_free(&win);
+    result("locks of other ranks");
+}
+
 #define DRAWS 30
 
 /* As long as a double; counters of all ranks, which their owners set back. */
@@ -512,6 +537,7 @@ static void all_tests(void)
     halos();
     exposures();
     locks();
+    lock_of_another();
     counters();
     flags();
     both();
