@@ -59,6 +59,7 @@ aware_sources = \
 	src/aware/window_mirror.c src/aware/window_mirror.h \
 	src/aware/window_move.c src/aware/window_move.h \
 	src/aware/window_place.c src/aware/window_place.h \
+	src/aware/window_regions.c \
 	src/aware/window_sync.c src/aware/window_sync.h \
 	src/aware/world_ranks.c src/aware/world_ranks.h \
 	src/mpi/datatype/type_basic.c src/mpi/datatype/type_cache.h \

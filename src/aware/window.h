@@ -134,6 +134,8 @@ void window_free(struct window *window);
 bool window_is_gpu_memory(const void *base);
 /* Says that memory of a GPU cannot be attached, and why. MPI_ERR_BUFFER. */
 int window_is_far(const void *base);
+/* Shows memory of this rank's to the others, of either kind. false: there is no room for more. */
+bool window_add_region(struct window *window, void *base, MPI_Aint nbytes);
 /* Memory of a dynamic window that is not MPI's. An MPI error class. */
 int window_attach(struct window *window, void *base, MPI_Aint nbytes);
 /* false: it was not attached here. */
