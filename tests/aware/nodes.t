@@ -14,7 +14,8 @@ multinode_networked || skip_all "$launch_why"
 
 cat >"$tmp/here" <<EOF
 #!/bin/sh
-GPUBIND_SIM_JOB=\$GPUBIND_SIM_JOB.\$(hostname) TEST_FILE=$tmp/data TEST_SECONDS=40 exec "\$@"
+GPUBIND_SIM_JOB=\$GPUBIND_SIM_JOB.\$(hostname) TEST_FILE=$tmp/data TEST_SECONDS=40 \
+    ${SANITIZED:+ASAN_OPTIONS=detect_leaks=0} exec "\$@"
 EOF
 chmod +x "$tmp/here"
 # Each node takes all cores for its own, and its ranks would not give way to those of another one.
