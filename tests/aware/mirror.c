@@ -216,6 +216,7 @@ static void locks(void)
 /* By the rules of MPI 4.1, 12.7, a lock or an unlock of any rank's is a synchronisation of the own memory. */
 static void lock_of_another(void)
 {
+    const double given = 100 + next;
     double got = -1;
 
     if (size == 1)
@@ -227,7 +228,7 @@ static void lock_of_another(void)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
     MPI_Get(&got, 1, MPI_DOUBLE, next, 7, 1, MPI_DOUBLE, win);
-    MPI_Put(&got, 1, MPI_DOUBLE, next, 9, 1, MPI_DOUBLE, win);
+    MPI_Put(&given, 1, MPI_DOUBLE, next, 9, 1, MPI_DOUBLE, win);
     MPI_Win_unlock(next, win);
     expect(got == 100 + next, "a store before the unlock of another rank");
     MPI_Barrier(MPI_COMM_WORLD);
