@@ -113,18 +113,19 @@ static void test_end(void)
     result("a read across the end of the file");
 }
 
-/* Units of three floats, of which the file has every second one. */
+/* Units of three floats; the file has a thousand of them, and then as much that it has not. */
 static void test_view(void)
 {
     const int n = N / TRIPLE * TRIPLE;
-    MPI_Datatype triple, every_second;
+    MPI_Datatype triple, thousand, every_second;
     MPI_Status status;
 
     MPI_Type_contiguous(TRIPLE, MPI_FLOAT, &triple);
-    MPI_Type_create_resized(triple, 0, 2 * TRIPLE * sizeof(float), &every_second);
+    MPI_Type_contiguous(1000, triple, &thousand);
+    MPI_Type_create_resized(thousand, 0, 2 * 1000 * TRIPLE * sizeof(float), &every_second);
     MPI_Type_commit(&triple);
     MPI_Type_commit(&every_second);
-    MPI_File_set_view(file, (MPI_Offset)rank * 2 * N * (MPI_Offset)sizeof(float), triple,
+    MPI_File_set_view(file, (MPI_Offset)rank * 3 * N * (MPI_Offset)sizeof(float), triple,
                       every_second, "native", MPI_INFO_NULL);
     fill(9000 + rank);
     MPI_File_write_at(file, 0, gpu, n, MPI_FLOAT, &status);
@@ -136,6 +137,7 @@ static void test_view(void)
     expect_count(&status, n, "the status of a read through a view");
     compare(0, n, "what was read through a view");
     MPI_Type_free(&triple);
+    MPI_Type_free(&thousand);
     MPI_Type_free(&every_second);
     result("26 MiB through a view with gaps");
 }
