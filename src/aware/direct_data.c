@@ -14,8 +14,10 @@ bool direct_data_find(struct direct_data *data, const void *buf, MPI_Count count
     if (data->nbytes < DIRECT_LEAST)
         return false;
     data->gaps = !typed_is_contiguous(&data->typed, &start);
-    if (data->gaps)
-        start = data->nbytes >= DIRECT_LARGE ? typed_low(&data->typed) : NULL;
+    if (data->gaps) /* of a descriptor, which is not as long as the data, the last element may be a part */
+        start = data->nbytes >= DIRECT_LARGE && !typed_needs_whole_elements(&data->typed)
+                    ? typed_low(&data->typed)
+                    : NULL;
     data->gpu = start;
     return start && buffer_allocation(start, &data->allocation);
 }

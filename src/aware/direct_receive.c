@@ -14,6 +14,7 @@
 #include "aware/gpu_buffer.h"
 #include "aware/next.h"
 #include "aware/typed.h"
+#include "mpi/datatype/type_cache.h"
 #include "mpi/datatype/type_contents.h"
 
 static pthread_mutex_t small_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,13 +63,21 @@ MPI_Count direct_receives(MPI_Count count, MPI_Datatype type, bool later)
 
 /* ---- whose descriptor */
 
+/* Elements of a pair of a value and an int have gaps. */
+static bool is_pair(MPI_Datatype type)
+{
+    size_t value, second;
+
+    return type_is_pair(type_number(type), &value, &second);
+}
+
 /* The first nbytes of the buffer that MPI has received in. */
 static void read_head(const struct staged *staged, void *head, size_t nbytes)
 {
     const struct staged_part *part = &staged->parts[0];
     const struct typed typed = {staged->host, part->count, part->type, true};
 
-    if (staged->dense || type_is_basic(part->type))
+    if (staged->dense || (type_is_basic(part->type) && !is_pair(part->type)))
         memcpy(head, staged->host, nbytes);
     else
         typed_head(&typed, head, nbytes);

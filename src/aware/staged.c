@@ -105,9 +105,10 @@ static void free_types(struct staged *staged)
             PMPI_Type_free(&staged->parts[i].type);
 }
 
-/* The bytes alone, where there are gaps, or memory of both kinds. */
+/* The bytes alone, where there are gaps that they may be sent without, or memory of both kinds. */
 static bool wants_dense(const struct staged *staged)
 {
+    const struct typed typed = typed_of(staged->user, &staged->part);
     struct span span;
     MPI_Count nbytes;
 
@@ -115,8 +116,10 @@ static bool wants_dense(const struct staged *staged)
         return false;
     nbytes = bytes_of(&staged->part);
     span = span_of(&staged->part);
-    return nbytes <= INT_MAX &&
-           (staged->user == (const char *)MPI_BOTTOM || nbytes != span.high - span.low);
+    if (nbytes > INT_MAX || staged->user == (const char *)MPI_BOTTOM)
+        return nbytes <= INT_MAX;
+    return nbytes != span.high - span.low &&
+           !(staged->use & STAGED_READ && typed_needs_whole_elements(&typed));
 }
 
 static int allocate_dense(struct staged *staged)

@@ -292,6 +292,25 @@ bool typed_is_contiguous(const struct typed *typed, char **start)
     return contiguous;
 }
 
+bool typed_needs_whole_elements(const struct typed *typed)
+{
+#ifdef OPEN_MPI
+    (void)typed;
+    return false;
+#else
+    struct type_parts parts = {0};
+    struct type_regular regular;
+    bool needs;
+
+    if (type_regular(typed->type, &regular))
+        return type_may_have_holes((int)regular.number);
+    needs = type_flatten(&parts, typed->type) < 0 || parts.mixed ||
+            type_may_have_holes((int)parts.number);
+    free(parts.blocks);
+    return needs;
+#endif
+}
+
 void typed_head(const struct typed *typed, void *dense, size_t nbytes)
 {
     const MPI_Count all = typed_bytes(typed);

@@ -31,6 +31,9 @@ bool typed_is_on_gpu(const struct typed *typed);
 char *typed_first(const struct typed *typed);
 /* Its bytes follow each other in memory, in the order of the type, from *start on. */
 bool typed_is_contiguous(const struct typed *typed, char **start);
+/* It has gaps, and predefined elements of several sizes: MPICH refuses to receive such data in host memory
+ * from a message that comes, or ends, as bytes: no predefined element may come in parts. */
+bool typed_needs_whole_elements(const struct typed *typed);
 /* Copies the first nbytes of it (or fewer, where it has fewer), which lie in host memory, to dense. */
 void typed_head(const struct typed *typed, void *dense, size_t nbytes);
 
