@@ -225,6 +225,7 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
                                                                                                  \
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \
+        direct_send_plain(count, type);                                                          \
         status = status_for(&staged, status, &own);                                              \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,      \
                         source, recvtag, comm, status);                                          \
@@ -252,6 +253,7 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
             staged_end(&b[0]);                                                                   \
             return call_refused(comm, result);                                                   \
         }                                                                                        \
+        direct_send_plain(sendcount, sendtype);                                                  \
         result = BEHIND(name, b[0].host, (COUNT)b[0].count, b[0].type, dest, sendtag, b[1].host, \
                         (COUNT)b[1].count, b[1].type, source, recvtag, comm, request);           \
         return call_started(b, 2, result, *request, false, comm);                                \
@@ -268,6 +270,7 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
                                                                                                  \
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \
+        direct_send_plain(count, type);                                                          \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,      \
                         source, recvtag, comm, request);                                         \
         return call_started(&staged, 1, result, *request, false, comm);                          \
