@@ -355,12 +355,7 @@ int typed_unpack_gpu(const struct typed *typed, const void *dense, MPI_Count nby
 
 char *typed_low(const struct typed *typed)
 {
-    MPI_Count true_lb, true_extent;
-
-    if (typed->at == (const char *)MPI_BOTTOM)
-        return NULL;
-    PMPI_Type_get_true_extent_x(typed->type, &true_lb, &true_extent);
-    return address_at(typed->at, true_lb);
+    return typed->at == (const char *)MPI_BOTTOM ? NULL : typed_first(typed);
 }
 
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes)

@@ -29,6 +29,8 @@ bool typed_is_on_gpu(const struct typed *typed);
 
 /* The byte that lies first in memory, which need not be at the address: that may be outside of the memory. */
 char *typed_first(const struct typed *typed);
+/* The same; NULL: of data at absolute addresses. */
+char *typed_low(const struct typed *typed);
 /* Its bytes follow each other in memory, in the order of the type, from *start on. */
 bool typed_is_contiguous(const struct typed *typed, char **start);
 /* It has gaps, and predefined elements of several sizes: MPICH refuses to receive such data in host memory
@@ -45,8 +47,6 @@ int typed_unpack(const struct typed *typed, const void *dense, MPI_Count nbytes)
  * memory, and none at absolute addresses. */
 int typed_pack_gpu(const struct typed *typed, void *dense);
 int typed_unpack_gpu(const struct typed *typed, const void *dense, MPI_Count nbytes);
-/* The address of a byte of it; NULL: of data at absolute addresses. */
-char *typed_low(const struct typed *typed);
 /* The first nbytes of it from host memory of the same layout: what is at typed->at here is at host
  * there. */
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes);

@@ -44,7 +44,7 @@ static int look_at(struct typed *typed, const struct window_buffer *buffer)
 /* GPU memory that has all of it; NULL: there is none. */
 static const void *gpu_of(const struct typed *typed)
 {
-    return typed->host || typed->at == (const char *)MPI_BOTTOM ? NULL : typed_first(typed);
+    return typed->host ? NULL : typed_low(typed);
 }
 
 static MPI_Count bytes_there(const struct window_there *there)
