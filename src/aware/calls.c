@@ -49,36 +49,12 @@ int call_started(struct staged *buffers, int n, int result, MPI_Request request,
 
 /* ---- direct messages */
 
-bool calls_are_pending(void)
-{
-    return !is_behind && (direct_sends_pending() > 0 || requests_are_pullable());
-}
-
-void calls_progress(void)
-{
-    if (!calls_are_pending())
-        return;
-    while (requests_pull())
-        ;
-    direct_sends_poll();
-}
-
-#define SPINS 64 /* between two calls of MPI and of the scheduler */
-#define POLLS 4  /* of MPI, for one look at direct messages */
-
-void call_idle(unsigned spins)
-{
-    calls_progress();
-    if (spins % SPINS != 0)
-        return;
-    progress_of_mpi();
-    sched_yield();
-}
+#define POLLS 4 /* of MPI, for one look at direct messages */
 
 void call_wait_for(struct direct_send *send)
 {
     for (unsigned spins = 1; !direct_send_end(send); spins++)
-        call_idle(spins);
+        progress_idle(spins);
 }
 
 void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor)
@@ -126,13 +102,13 @@ void call_wait_for_all(int n, const MPI_Request requests[])
     int ncomplete = 0;
 
     direct_look_begin();
-    for (unsigned spins = 0; ncomplete < n && calls_are_pending(); spins++) {
+    for (unsigned spins = 0; ncomplete < n && progress_is_pending(); spins++) {
         if (spins % POLLS == 0)
-            calls_progress();
+            progress_step();
         if (is_complete(persistent_active(requests[ncomplete]))) {
             ncomplete++;
             spins = -1U;
-        } else if (spins % SPINS == 0) {
+        } else if (spins % PROGRESS_SPINS == 0) {
             sched_yield();
         }
     }

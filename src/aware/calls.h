@@ -7,6 +7,7 @@
 #include "aware/direct_receive.h"
 #include "aware/direct_send.h"
 #include "aware/next.h"
+#include "aware/progress.h"
 #include "aware/requests.h"
 #include "aware/staged.h"
 
@@ -26,13 +27,7 @@ int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm);
 int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
                  MPI_Comm comm);
 
-/* Between two looks at what another process will do: direct messages and, now and then, MPI make
- * progress, for the others' sake. */
-void call_idle(unsigned spins);
-/* Direct messages are under way that this process looks after in its calls. */
-bool calls_are_pending(void);
-void calls_progress(void);
-/* While they are, looks after them until MPI's wait for all the requests would return at once. */
+/* While direct messages are under way, looks after them until MPI's wait for all the requests would return at once. */
 void call_wait_for_all(int n, const MPI_Request requests[]);
 /* Returns when the direct message's buffer may be used again. */
 void call_wait_for(struct direct_send *send);

@@ -71,7 +71,7 @@ static bool has_seen(const struct direct_peer *peer, int world)
     uint8_t sight;
 
     for (unsigned spins = 1; !(sight = atomic_load(&peer->segment->sights[world])); spins++) {
-        call_idle(spins);
+        progress_idle(spins);
         if (spins % 4096 == 0 && !lives(peer))
             return false;
     }
@@ -301,7 +301,7 @@ static bool await(struct coll_comm *comm, const struct coll_member *member,
                   const _Atomic uint64_t *word, uint64_t call)
 {
     for (unsigned spins = 1; atomic_load(word) < member->before + call; spins++) {
-        call_idle(spins);
+        progress_idle(spins);
         if (has_given_up(member) || (spins % 4096 == 0 && !lives(member->peer))) {
             coll_give_up(comm);
             return false;

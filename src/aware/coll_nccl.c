@@ -312,7 +312,7 @@ static const char *wait_for(const struct coll_comm *comm)
 
     for (unsigned spins = 1; (status = gpu_stream_query(comm->nccl->stream)) == GPU_NOT_READY;
          spins++) {
-        call_idle(spins);
+        progress_idle(spins);
         if (spins % 4096 != 0)
             continue;
         nccl.async_error(comm->nccl->comm, &error);

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aware/calls.h"
 #include "aware/direct_memory.h"
 #include "aware/gpu_buffer.h"
+#include "aware/progress.h"
 
 #define LOOKS 4096 /* between two questions whether a process lives */
 
@@ -34,7 +34,7 @@ static bool begin(const struct direct_peer *peer)
             return true;
         if (is_gone(peer, spins))
             return false;
-        call_idle(spins);
+        progress_idle(spins);
     }
 }
 
@@ -54,7 +54,7 @@ static bool copy_piece(const struct direct_peer *peer, uint64_t address, char *h
     for (unsigned spins = 1; atomic_load(&ask->state) == ASKED; spins++) {
         if (is_gone(peer, spins))
             return false;
-        call_idle(spins);
+        progress_idle(spins);
     }
     if (!to_peer && atomic_load(&ask->state) == DONE)
         memcpy(host, ask->data, nbytes);

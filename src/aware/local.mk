@@ -47,6 +47,7 @@ aware_sources = \
 	src/aware/next.c src/aware/next.h \
 	src/aware/outgoing.c src/aware/outgoing.h \
 	src/aware/persistent.c src/aware/persistent.h \
+	src/aware/progress.c src/aware/progress.h \
 	src/aware/requests.c src/aware/requests.h src/aware/staged_request.h \
 	src/aware/requests_freed.c \
 	src/aware/requests_pull.c \

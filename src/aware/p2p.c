@@ -376,7 +376,7 @@ AWARE_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_S
 {
     int result;
 
-    calls_progress();
+    progress_step();
     result = BEHIND(MPI_Iprobe, source, tag, comm, flag, status);
     if (result == MPI_SUCCESS && *flag)
         direct_probed(comm, status);
@@ -390,7 +390,7 @@ AWARE_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_
     MPI_Status own = {0};
     int result;
 
-    calls_progress();
+    progress_step();
     status = status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Improbe, source, tag, comm, flag, message, status);
     if (result == MPI_SUCCESS && *flag && direct_probed(comm, status))

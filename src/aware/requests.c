@@ -41,7 +41,7 @@ static bool is_empty(void)
     return atomic_load_explicit(&nrequests, memory_order_relaxed) == 0 || is_behind;
 }
 
-/* Waits for the thread that is in requests_pull with it. The lock is held. */
+/* Waits for the thread that is in requests_pull.c with it. The lock is held. */
 static struct staged_request *find_settled(MPI_Request handle)
 {
     struct staged_request *request;

@@ -44,10 +44,5 @@ void requests_sweep(bool wait);
 /* MPI has synchronised a window: what one-sided calls with requests have got is there before anybody
  * completes the requests. An MPI error class. */
 int requests_synchronised(void);
-/* Copies direct messages that have come for receives which nobody has completed yet. false: there are
- * none. */
-bool requests_pull(void);
-/* There may be such receives. */
-bool requests_are_pullable(void);
 
 #endif

@@ -3,28 +3,13 @@
 
 #include "aware/direct_receive.h"
 #include "aware/next.h"
+#include "aware/progress.h"
 #include "aware/staged_request.h"
 
 static struct staged_request *expecting, *last_expecting;
 static atomic_int nexpecting;
 
-void request_expects(struct staged_request *request)
-{
-    request->after = NULL;
-    request->before = last_expecting;
-    *(last_expecting ? &last_expecting->after : &expecting) = request;
-    last_expecting = request;
-    atomic_fetch_add_explicit(&nexpecting, 1, memory_order_relaxed);
-}
-
-void request_expects_no_more(struct staged_request *request)
-{
-    *(request->before ? &request->before->after : &expecting) = request->after;
-    *(request->after ? &request->after->before : &last_expecting) = request->before;
-    atomic_fetch_sub_explicit(&nexpecting, 1, memory_order_relaxed);
-}
-
-bool requests_are_pullable(void)
+static bool is_pullable(void)
 {
     return atomic_load_explicit(&nexpecting, memory_order_relaxed) > 0 && !is_behind;
 }
@@ -86,13 +71,15 @@ static void unclaim(struct staged_request *request, bool written)
     pthread_mutex_unlock(&requests_lock);
 }
 
-bool requests_pull(void)
+/* Copies direct messages that have come for receives which nobody has completed yet. false: there are
+ * none. */
+static bool pull(void)
 {
     struct staged_request *requests[BATCH];
     struct direct_message messages[BATCH];
     int n = 0;
 
-    if (!requests_are_pullable())
+    if (!is_pullable())
         return false;
     while (n < BATCH && (requests[n] = claim_pullable(n > 0)))
         if (direct_message_start(&messages[n], buffer_of_message(requests[n])))
@@ -105,4 +92,21 @@ bool requests_pull(void)
         unclaim(requests[i], true);
     }
     return n > 0;
+}
+
+void request_expects(struct staged_request *request)
+{
+    progress_of_receives(pull, is_pullable);
+    request->after = NULL;
+    request->before = last_expecting;
+    *(last_expecting ? &last_expecting->after : &expecting) = request;
+    last_expecting = request;
+    atomic_fetch_add_explicit(&nexpecting, 1, memory_order_relaxed);
+}
+
+void request_expects_no_more(struct staged_request *request)
+{
+    *(request->before ? &request->before->after : &expecting) = request->after;
+    *(request->after ? &request->after->before : &last_expecting) = request->before;
+    atomic_fetch_sub_explicit(&nexpecting, 1, memory_order_relaxed);
 }

@@ -29,7 +29,7 @@ struct staged_request {
         standing_in;   /* for request, since a start that goes directly; or MPI_REQUEST_NULL */
     bool active;       /* started and not complete */
     bool written;      /* its buffers are, although it is still there */
-    bool pulling;      /* a thread is in requests_pull with it */
+    bool pulling;      /* a thread is in requests_pull.c with it */
     bool ordinary;     /* complete, and no direct message */
     MPI_Count direct;  /* bytes of the direct message that was written; -1: none was */
     int error;         /* of writing it */

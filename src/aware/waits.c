@@ -35,7 +35,7 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     MPI_Status own = {0};
     int result;
 
-    calls_progress();
+    progress_step();
     staged = requests_take(*request);
     requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
@@ -57,7 +57,7 @@ AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
     MPI_Status own = {0};
     int result;
 
-    calls_progress();
+    progress_step();
     staged = requests_take(request);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;

@@ -195,7 +195,7 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
     struct several several;
     int result = MPI_ERR_NO_MEM;
 
-    calls_progress();
+    progress_step();
     if (!is_any_staged(n, requests))
         return BEHIND(MPI_Testall, n, requests, flag, statuses);
     *flag = 0;
@@ -215,7 +215,7 @@ static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_St
     MPI_Status own = {0};
     int result = MPI_ERR_NO_MEM;
 
-    calls_progress();
+    progress_step();
     if (!is_any_staged(n, requests))
         return BEHIND(MPI_Testany, n, requests, which, flag, status);
     status = status == MPI_STATUS_IGNORE ? &own : status;
@@ -257,7 +257,7 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
     MPI_Status own = {0};
     int result = MPI_ERR_NO_MEM;
 
-    if (calls_are_pending())
+    if (progress_is_pending())
         return wait_for_any(n, requests, which, status);
     if (!is_any_staged(n, requests))
         return BEHIND(MPI_Waitany, n, requests, which, status);
@@ -299,7 +299,7 @@ SOME(MPI_Waitsome, wait_some)
 AWARE_PUBLIC int MPI_Testsome(int n, MPI_Request requests[], int *nended, int which[],
                               MPI_Status statuses[])
 {
-    calls_progress();
+    progress_step();
     return test_some(n, requests, nended, which, statuses);
 }
 
@@ -308,10 +308,10 @@ AWARE_PUBLIC int MPI_Waitsome(int n, MPI_Request requests[], int *nended, int wh
 {
     int result;
 
-    if (!calls_are_pending())
+    if (!progress_is_pending())
         return wait_some(n, requests, nended, which, statuses);
     do {
-        calls_progress();
+        progress_step();
         result = test_some(n, requests, nended, which, statuses);
     } while (result == MPI_SUCCESS && *nended == 0);
     return result;

@@ -106,7 +106,7 @@ static int await_post(struct window *window, struct window_target *target)
     const _Atomic uint32_t *posts = &target->share->posts[window->rank];
 
     for (unsigned spins = 1; (int32_t)(atomic_load(posts) - target->starts) < 0; spins++) {
-        call_idle(spins);
+        progress_idle(spins);
         if (is_hopeless(window, spins))
             return MPI_ERR_RMA_SYNC;
     }
@@ -148,7 +148,7 @@ static int take_lock(struct window *window, struct window_share *share, bool exc
     if (exclusive)
         atomic_fetch_add(&share->writers, 1);
     for (unsigned spins = 1; !try(share) && result == MPI_SUCCESS; spins++) {
-        call_idle(spins);
+        progress_idle(spins);
         if (is_hopeless(window, spins))
             result = MPI_ERR_RMA_SYNC;
     }
@@ -239,7 +239,7 @@ int window_update_begin(struct window *window, int rank)
 
     for (unsigned spins = 1; !atomic_compare_exchange_strong(updates, &nobody, mine); spins++) {
         nobody = 0;
-        call_idle(spins);
+        progress_idle(spins);
         if (is_hopeless(window, spins))
             return MPI_ERR_RMA_SYNC;
     }
