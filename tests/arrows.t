@@ -13,6 +13,10 @@ transport="mpi/transport/* $datatype"
 p2p="mpi/p2p/* mpi/stream/* $transport"
 message="mpi/message/* $p2p"
 persistent="mpi/persistent/* $message"
+# The folders of libgpubind-aware.
+aware_memory="aware/memory/* aware/base/* mpi/datatype/* gpu/copy/* gpu/core/* core/*"
+aware_message="aware/message/* $aware_memory"
+aware_request="aware/request/* $aware_message"
 # The benchmark's.
 lib="bench/lib/* mpi/gpubind* gpu/* core/*"
 output="bench/output/* $lib"
@@ -49,7 +53,14 @@ src/mpi/rma        | mpi/rma/* $p2p | mpi.h
 src/mpi/halo       | mpi/halo/* $persistent | mpi.h
 src/mpi/api        | mpi/* gpu/* core/* | mpi.h
 src/mpi/fortran    | mpi/* gpu/* core/* | mpi.h ISO_Fortran_binding.h
-src/aware          | aware/* mpi/datatype/* gpu/copy/* gpu/core/* core/* | mpi.h mpi-ext.h
+src/aware/base     | aware/base/* gpu/core/* core/* | mpi.h mpi-ext.h
+src/aware/memory   | $aware_memory | mpi.h
+src/aware/message  | $aware_message | mpi.h
+src/aware/request  | $aware_request | mpi.h
+src/aware/coll     | aware/coll/* $aware_request | mpi.h
+src/aware/io       | aware/io/* $aware_request | mpi.h
+src/aware/rma      | aware/rma/* aware/coll/* $aware_request | mpi.h
+src/aware/api      | aware/* mpi/datatype/* gpu/copy/* gpu/core/* core/* | mpi.h mpi-ext.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
 bin      | bin/* host/* gpu/* core/* | hwloc.h hwloc/*
 bench/lib    | $lib | mpi.h

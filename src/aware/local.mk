@@ -3,66 +3,66 @@
 # libgpubind-aware is MPICC's. The others, of the same sources, are for programs of other MPIs, which
 # gpubind --gpu-aware chooses between (src/host/launch/gpu_aware.c).
 
-# The functions that stand in for MPI's, by both names (src/aware/next.h).
+# The functions that stand in for MPI's, by both names (src/aware/base/next.h).
 aware_stand_ins = \
-	src/aware/attach.c \
-	src/aware/collectives.c src/aware/collectives_list.h \
-	src/aware/comms.c \
-	src/aware/files.c \
-	src/aware/one_sided.c \
-	src/aware/p2p.c \
-	src/aware/packing.c \
-	src/aware/partitioned.c \
-	src/aware/spawn.c \
-	src/aware/waits.c \
-	src/aware/waits_lists.c \
-	src/aware/windows.c
+	src/aware/api/attach.c \
+	src/aware/api/collectives.c src/aware/api/collectives_list.h \
+	src/aware/api/comms.c \
+	src/aware/api/files.c \
+	src/aware/api/one_sided.c \
+	src/aware/api/p2p.c \
+	src/aware/api/packing.c \
+	src/aware/api/partitioned.c \
+	src/aware/api/spawn.c \
+	src/aware/api/waits.c \
+	src/aware/api/waits_lists.c \
+	src/aware/api/windows.c
 aware_sources = \
-	src/aware/attached.c src/aware/attached.h \
-	src/aware/calls.c src/aware/calls.h \
-	src/aware/coll_buffers.c src/aware/coll_buffers.h \
-	src/aware/coll_comm.c src/aware/coll_comm.h \
-	src/aware/coll_direct.c src/aware/coll_direct.h \
-	src/aware/coll_moves.c src/aware/coll_moves.h \
-	src/aware/coll_nccl.c src/aware/coll_nccl.h \
-	src/aware/coll_ways.c src/aware/coll_ways.h \
-	src/aware/copy_stream.c src/aware/copy_stream.h \
-	src/aware/counts.c src/aware/counts.h \
-	src/aware/direct_ask.c src/aware/direct_ask.h \
-	src/aware/direct_data.c src/aware/direct_data.h \
-	src/aware/direct_export.c src/aware/direct_export.h \
-	src/aware/direct_memory.c src/aware/direct_memory.h \
-	src/aware/direct_receive.c src/aware/direct_receive.h \
-	src/aware/direct_segment.c src/aware/direct_segment.h \
-	src/aware/direct_send.c src/aware/direct_send.h \
-	src/aware/direct_token.h \
+	src/aware/memory/attached.c src/aware/memory/attached.h \
+	src/aware/request/calls.c src/aware/request/calls.h \
+	src/aware/coll/coll_buffers.c src/aware/coll/coll_buffers.h \
+	src/aware/coll/coll_comm.c src/aware/coll/coll_comm.h \
+	src/aware/coll/coll_direct.c src/aware/coll/coll_direct.h \
+	src/aware/coll/coll_moves.c src/aware/coll/coll_moves.h \
+	src/aware/coll/coll_nccl.c src/aware/coll/coll_nccl.h \
+	src/aware/coll/coll_ways.c src/aware/coll/coll_ways.h \
+	src/aware/memory/copy_stream.c src/aware/memory/copy_stream.h \
+	src/aware/base/counts.c src/aware/base/counts.h \
+	src/aware/message/direct_ask.c src/aware/message/direct_ask.h \
+	src/aware/message/direct_data.c src/aware/message/direct_data.h \
+	src/aware/message/direct_export.c src/aware/message/direct_export.h \
+	src/aware/message/direct_memory.c src/aware/message/direct_memory.h \
+	src/aware/message/direct_receive.c src/aware/message/direct_receive.h \
+	src/aware/message/direct_segment.c src/aware/message/direct_segment.h \
+	src/aware/message/direct_send.c src/aware/message/direct_send.h \
+	src/aware/message/direct_token.h \
 	$(aware_stand_ins) \
-	src/aware/ending.c src/aware/ending.h \
-	src/aware/file_buffers.c src/aware/file_buffers.h \
-	src/aware/file_pieces.c src/aware/file_pieces.h \
-	src/aware/gpu_buffer.c src/aware/gpu_buffer.h \
-	src/aware/gpu_pool.c src/aware/gpu_pool.h \
-	src/aware/host_pool.c src/aware/host_pool.h \
-	src/aware/matched.c src/aware/matched.h \
-	src/aware/next.c src/aware/next.h \
-	src/aware/outgoing.c src/aware/outgoing.h \
-	src/aware/persistent.c src/aware/persistent.h \
-	src/aware/progress.c src/aware/progress.h \
-	src/aware/requests.c src/aware/requests.h src/aware/staged_request.h \
-	src/aware/requests_freed.c \
-	src/aware/requests_pull.c \
-	src/aware/setting.c src/aware/setting.h \
-	src/aware/staged.c src/aware/staged.h \
-	src/aware/start.c src/aware/start.h \
-	src/aware/typed.c src/aware/typed.h \
-	src/aware/window.c src/aware/window.h \
-	src/aware/window_later.c src/aware/window_later.h \
-	src/aware/window_mirror.c src/aware/window_mirror.h \
-	src/aware/window_move.c src/aware/window_move.h \
-	src/aware/window_place.c src/aware/window_place.h \
-	src/aware/window_regions.c \
-	src/aware/window_sync.c src/aware/window_sync.h \
-	src/aware/world_ranks.c src/aware/world_ranks.h \
+	src/aware/api/ending.c src/aware/api/ending.h \
+	src/aware/io/file_buffers.c src/aware/io/file_buffers.h \
+	src/aware/io/file_pieces.c src/aware/io/file_pieces.h \
+	src/aware/memory/gpu_buffer.c src/aware/memory/gpu_buffer.h \
+	src/aware/memory/gpu_pool.c src/aware/memory/gpu_pool.h \
+	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \
+	src/aware/request/matched.c src/aware/request/matched.h \
+	src/aware/base/next.c src/aware/base/next.h \
+	src/aware/message/outgoing.c src/aware/message/outgoing.h \
+	src/aware/request/persistent.c src/aware/request/persistent.h \
+	src/aware/message/progress.c src/aware/message/progress.h \
+	src/aware/request/requests.c src/aware/request/requests.h src/aware/request/staged_request.h \
+	src/aware/request/requests_freed.c \
+	src/aware/request/requests_pull.c \
+	src/aware/base/setting.c src/aware/base/setting.h \
+	src/aware/message/staged.c src/aware/message/staged.h \
+	src/aware/base/start.c src/aware/base/start.h \
+	src/aware/memory/typed.c src/aware/memory/typed.h \
+	src/aware/rma/window.c src/aware/rma/window.h \
+	src/aware/rma/window_later.c src/aware/rma/window_later.h \
+	src/aware/rma/window_mirror.c src/aware/rma/window_mirror.h \
+	src/aware/rma/window_move.c src/aware/rma/window_move.h \
+	src/aware/rma/window_place.c src/aware/rma/window_place.h \
+	src/aware/rma/window_regions.c \
+	src/aware/rma/window_sync.c src/aware/rma/window_sync.h \
+	src/aware/base/world_ranks.c src/aware/base/world_ranks.h \
 	src/mpi/datatype/type_basic.c src/mpi/datatype/type_cache.h \
 	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
@@ -86,7 +86,7 @@ src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la $(aware_libs) $(MPI_
 src_aware_libgpubind_aware_la_SOURCES = $(aware_sources)
 
 # The MPIs of MPICH's ABI are called libmpich.so.12 or libmpi.so.12: this library needs none by name,
-# and finds the program's when it is called (src/aware/next.c); until then its symbols of MPI are
+# and finds the program's when it is called (src/aware/base/next.c); until then its symbols of MPI are
 # undefined, which AWARE_LAZY allows whatever a packager's LDFLAGS say.
 if AWARE_MPICH
 lib_LTLIBRARIES += src/aware/libgpubind-aware-mpich.la

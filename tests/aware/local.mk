@@ -42,8 +42,8 @@ check_PROGRAMS += tests/aware/unit_host_pool
 endif
 tests_aware_unit_host_pool_CFLAGS = $(AM_CFLAGS) -pthread
 tests_aware_unit_host_pool_SOURCES = tests/aware/unit_host_pool.c tests/tap.h \
-	src/aware/host_pool.c src/aware/host_pool.h \
-	src/aware/setting.c src/aware/setting.h
+	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \
+	src/aware/base/setting.c src/aware/base/setting.h
 tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 
 # They are linked to the library where a user would preload it, so that sanitizers work.

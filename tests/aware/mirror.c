@@ -1,5 +1,5 @@
 /* Windows with GPU memory of ranks that are out of each other's reach: on several nodes, or with GPUBIND_PATH.
- * MPI has a mirror of the memory (src/aware/window_mirror.h). Rank 0 prints the results. */
+ * MPI has a mirror of the memory (src/aware/rma/window_mirror.h). Rank 0 prints the results. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>

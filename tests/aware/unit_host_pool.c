@@ -1,5 +1,5 @@
 /* Blocks of page-locked memory: none overlap, all come back, none is unlocked, and 32 MiB is the most. */
-#include "aware/host_pool.h"
+#include "aware/memory/host_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "aware/gpu_buffer.h"
+#include "aware/memory/gpu_buffer.h"
 #include "gpu/core/driver.h"
 #include "tests/tap.h"
 

@@ -1,0 +1,156 @@
+/* Collective functions: blocking, nonblocking, persistent where the MPI has them, and those with
+ * large counts. */
+#include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> /* Open MPI 4's persistent collectives */
+#endif
+
+#include "aware/coll/coll_buffers.h"
+#include "aware/coll/coll_direct.h"
+#include "aware/request/calls.h"
+
+#define UNWRAP(...) __VA_ARGS__
+
+/* Each defines one function by its name, the root (or NO_ROOT), what does the blocking call directly
+ * (or false), what stages b[0] and b[1], the parameters, and the arguments of the call. */
+#define BLOCKING(name, the_root, direct, begin, parameters, arguments) \
+    NEXT(name)                                                         \
+    AWARE_PUBLIC int name(UNWRAP parameters)                           \
+    {                                                                  \
+        const struct coll coll = {comm, false, the_root};              \
+        struct staged b[2];                                            \
+        int result = MPI_SUCCESS;                                      \
+                                                                       \
+        if (direct)                                                    \
+            return call_completed(MPI_SUCCESS, result, comm);          \
+        result = begin;                                                \
+        if (result != MPI_SUCCESS)                                     \
+            return call_refused(comm, result);                         \
+        result = BEHIND(name, UNWRAP arguments);                       \
+        return call_ended(b, 2, result, comm);                         \
+    }
+
+#define NONBLOCKING(name, the_root, direct, begin, parameters, arguments) \
+    NEXT(name)                                                            \
+    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request)        \
+    {                                                                     \
+        const struct coll coll = {comm, true, the_root};                  \
+        struct staged b[2];                                               \
+        int result = begin;                                               \
+                                                                          \
+        if (result != MPI_SUCCESS)                                        \
+            return call_refused(comm, result);                            \
+        result = BEHIND(name, UNWRAP arguments, request);                 \
+        return call_started(b, 2, result, *request, false, comm);         \
+    }
+
+#define PERSISTENT(name, the_root, direct, begin, parameters, arguments)          \
+    NEXT(name)                                                                    \
+    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Info info, MPI_Request *request) \
+    {                                                                             \
+        const struct coll coll = {comm, true, the_root};                          \
+        struct staged b[2];                                                       \
+        int result = begin;                                                       \
+                                                                                  \
+        if (result != MPI_SUCCESS)                                                \
+            return call_refused(comm, result);                                    \
+        result = BEHIND(name, UNWRAP arguments, info, request);                   \
+        return call_started(b, 2, result, *request, true, comm);                  \
+    }
+
+#ifdef AWARE_MPI_4
+#define FORMS(name, iname, suffix, ...)           \
+    BLOCKING(MPI_##name##suffix, __VA_ARGS__)     \
+    NONBLOCKING(MPI_##iname##suffix, __VA_ARGS__) \
+    PERSISTENT(MPI_##name##_init##suffix, __VA_ARGS__)
+#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define FORMS(name, iname, suffix, ...)           \
+    BLOCKING(MPI_##name##suffix, __VA_ARGS__)     \
+    NONBLOCKING(MPI_##iname##suffix, __VA_ARGS__) \
+    PERSISTENT(MPIX_##name##_init##suffix, __VA_ARGS__)
+#else
+#define FORMS(name, iname, suffix, ...)       \
+    BLOCKING(MPI_##name##suffix, __VA_ARGS__) \
+    NONBLOCKING(MPI_##iname##suffix, __VA_ARGS__)
+#endif
+
+#define SEND const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype
+#define SENDV \
+    const void *sendbuf, const COUNT sendcounts[], const DISPL sdispls[], MPI_Datatype sendtype
+#define RECV void *recvbuf, COUNT recvcount, MPI_Datatype recvtype
+#define RECVV void *recvbuf, const COUNT recvcounts[], const DISPL rdispls[], MPI_Datatype recvtype
+
+/* Of blocks alike, or not. */
+#define SENT ((struct coll_blocks){.at = sendbuf, .n = sendcount, .type = sendtype})
+#define SENTV                                           \
+    ((struct coll_blocks){.at = sendbuf,                \
+                          .varies = true,               \
+                          .type = sendtype,             \
+                          .counts = COUNTS(sendcounts), \
+                          .displs = DISPLS(sdispls)})
+#define SENTW                                           \
+    ((struct coll_blocks){.at = sendbuf,                \
+                          .varies = true,               \
+                          .types = sendtypes,           \
+                          .counts = COUNTS(sendcounts), \
+                          .displs = DISPLS(sdispls)})
+#define GOT ((struct coll_blocks){.at = recvbuf, .n = recvcount, .type = recvtype})
+#define GOTV                                            \
+    ((struct coll_blocks){.at = recvbuf,                \
+                          .varies = true,               \
+                          .type = recvtype,             \
+                          .counts = COUNTS(recvcounts), \
+                          .displs = DISPLS(rdispls)})
+#define GOTW                                            \
+    ((struct coll_blocks){.at = recvbuf,                \
+                          .varies = true,               \
+                          .types = recvtypes,           \
+                          .counts = COUNTS(recvcounts), \
+                          .displs = DISPLS(rdispls)})
+
+/* SUFFIX, COUNT and DISPL are defined where this is expanded. */
+#define COUNTS(array) ((struct numbers){array, sizeof(COUNT) > sizeof(int)})
+#define DISPLS(array) ((struct numbers){array, sizeof *(array) > sizeof(int)})
+
+/* ---- int */
+#define COUNT int
+#define DISPL int
+#define EACH(name, iname, ...) FORMS(name, iname, , __VA_ARGS__)
+#include "aware/api/collectives_list.h"
+#undef EACH
+#undef DISPL
+#undef COUNT
+
+#if MPI_VERSION >= 4
+#define COUNT MPI_Count
+#define DISPL MPI_Aint
+#define EACH(name, iname, ...) FORMS(name, iname, _c, __VA_ARGS__)
+#include "aware/api/collectives_list.h"
+#undef EACH
+#undef DISPL
+#undef COUNT
+#endif
+
+/* ---- on this rank alone */
+
+#define REDUCES_LOCALLY(name, COUNT)                                                              \
+    NEXT(name)                                                                                    \
+    AWARE_PUBLIC int name(const void *in, void *inout, COUNT count, MPI_Datatype type, MPI_Op op) \
+    {                                                                                             \
+        struct staged b[2];                                                                       \
+        int result = staged_begin(&b[0], in, count, type, STAGED_READ);                           \
+                                                                                                  \
+        if (result != MPI_SUCCESS)                                                                \
+            return call_refused(MPI_COMM_SELF, result);                                           \
+        result = staged_begin(&b[1], inout, count, type, STAGED_READ | STAGED_WRITTEN);           \
+        if (result != MPI_SUCCESS) {                                                              \
+            staged_end(&b[0]);                                                                    \
+            return call_refused(MPI_COMM_SELF, result);                                           \
+        }                                                                                         \
+        result = BEHIND(name, b[0].host, b[1].host, count, type, op);                             \
+        return call_ended(b, 2, result, MPI_COMM_SELF);                                           \
+    }
+REDUCES_LOCALLY(MPI_Reduce_local, int)
+#if MPI_VERSION >= 4
+REDUCES_LOCALLY(MPI_Reduce_local_c, MPI_Count)
+#endif

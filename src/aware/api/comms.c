@@ -1,0 +1,57 @@
+/* MPI_Init, MPI_Finalize, and the functions that free communicators: what this library keeps of each goes
+ * with it. The application's delete callbacks are called in them, and may communicate. */
+#include "aware/api/ending.h"
+#include "aware/coll/coll_comm.h"
+#include "aware/request/calls.h"
+#include "aware/request/persistent.h"
+
+static int started(int result)
+{
+    if (result == MPI_SUCCESS && !is_behind) {
+        ending_prepare();
+        coll_start();
+    }
+    return result;
+}
+
+NEXT(MPI_Init)
+AWARE_PUBLIC int MPI_Init(int *argc, char ***argv)
+{
+    return started(BEHIND(MPI_Init, argc, argv));
+}
+
+NEXT(MPI_Init_thread)
+AWARE_PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return started(BEHIND(MPI_Init_thread, argc, argv, required, provided));
+}
+
+static void freed(MPI_Comm comm)
+{
+    coll_comm_free(comm);
+    persistent_comm_freed(comm);
+}
+
+#define FREES(name)                       \
+    NEXT(name)                            \
+    AWARE_PUBLIC int name(MPI_Comm *comm) \
+    {                                     \
+        if (!is_behind)                   \
+            freed(*comm);                 \
+        return next_of_##name()(comm);    \
+    }
+FREES(MPI_Comm_free)
+FREES(MPI_Comm_disconnect)
+
+NEXT(MPI_Finalize)
+AWARE_PUBLIC int MPI_Finalize(void)
+{
+    const bool was_behind = is_behind;
+    int result;
+
+    if (!was_behind && !ending_is_prepared())
+        ending_now();
+    result = next_of_MPI_Finalize()();
+    is_behind = was_behind;
+    return result;
+}

@@ -1,0 +1,214 @@
+/* One-sided communication: the calls that move data. */
+#include "aware/memory/gpu_buffer.h"
+#include "aware/request/calls.h"
+#include "aware/rma/window_later.h"
+#include "aware/rma/window_move.h"
+
+#define NOBODY (rank == MPI_PROC_NULL ? STAGED_NOBODY : 0)
+
+/* The call may be more than MPI's. */
+static bool is_ours(void)
+{
+    return !is_behind && (windows_are_there() || gpu_is_in_use());
+}
+
+static struct window *find(MPI_Win win, const struct window_there *there)
+{
+    struct window *window = window_find(win);
+
+    return window_has_gpu(window, there) ? window : NULL;
+}
+
+/* A call to GPU memory is complete. */
+static int ended(MPI_Win win, int result)
+{
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
+/* And so is its request. */
+static int completed(MPI_Win win, int result, MPI_Request *request)
+{
+    if (result == MPI_SUCCESS)
+        result = CALL_MPI(PMPI_Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request));
+    return ended(win, result);
+}
+
+/* The buffers of a call to MPI's memory. */
+static int stage(struct staged *staged, MPI_Win win, struct window_buffer buffer, unsigned use)
+{
+    const int result = staged_begin(staged, buffer.at, buffer.count, buffer.type,
+                                    use | STAGED_LATER | STAGED_WINDOW);
+
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
+static int stage_both(struct staged staged[2], MPI_Win win, struct window_buffer from,
+                      struct window_buffer result, unsigned use)
+{
+    int status = stage(&staged[0], win, from, STAGED_READ | use);
+
+    if (status != MPI_SUCCESS)
+        return status;
+    status = stage(&staged[1], win, result, STAGED_READ | STAGED_WRITTEN | use);
+    if (status != MPI_SUCCESS)
+        staged_end(&staged[0]);
+    return status;
+}
+
+static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
+
+#define THERE                       \
+    {                               \
+        rank, at, there, their_type \
+    }
+#define BUFFER ((struct window_buffer){origin, n, type})
+#define STAGED(i, COUNT) staged[i].host, (COUNT)staged[i].count, staged[i].type
+#define TARGET rank, at, there, their_type
+
+/* How a call to GPU memory ends, and one to MPI's with n staged buffers; the same with a request. */
+#define ENDED(call) ended(win, call)
+#define COMPLETED(call) completed(win, call, request)
+#define LATER(n) window_later(win, rank, staged, n, result)
+#define STARTED(n) call_started(staged, n, result, *request, false, MPI_COMM_SELF)
+
+#define UNWRAP(...) __VA_ARGS__
+#define PLACE(COUNT) int rank, MPI_Aint at, COUNT there, MPI_Datatype their_type
+
+/* CONST: of the origin's buffer; in parentheses the parameters behind it, and their arguments; how the call
+ * ends. */
+#define MOVES(name, COUNT, CONST, use, parameters, arguments, ours, theirs)                  \
+    NEXT(name)                                                                               \
+    AWARE_PUBLIC int name(CONST void *origin, COUNT n, MPI_Datatype type, UNWRAP parameters) \
+    {                                                                                        \
+        const struct window_there target = THERE;                                            \
+        struct window *window;                                                               \
+        struct staged staged[1];                                                             \
+        int result;                                                                          \
+                                                                                             \
+        if (!is_ours())                                                                      \
+            return BEHIND(name, origin, n, type, UNWRAP arguments);                          \
+        window = find(win, &target);                                                         \
+        if (window)                                                                          \
+            return ours;                                                                     \
+        result = stage(&staged[0], win, BUFFER, (use) | NOBODY);                             \
+        if (result != MPI_SUCCESS)                                                           \
+            return result;                                                                   \
+        result = BEHIND(name, STAGED(0, COUNT), UNWRAP arguments);                           \
+        return theirs;                                                                       \
+    }
+
+#define FETCHES(name, COUNT, parameters, arguments, ours, theirs)                        \
+    NEXT(name)                                                                           \
+    AWARE_PUBLIC int name(const void *origin, COUNT n, MPI_Datatype type, void *fetched, \
+                          COUNT nfetched, MPI_Datatype fetched_type, UNWRAP parameters)  \
+    {                                                                                    \
+        const struct window_there target = THERE;                                        \
+        const struct window_buffer given = op == MPI_NO_OP ? nothing : BUFFER;           \
+        const struct window_buffer wanted = {fetched, nfetched, fetched_type};           \
+        struct window *window;                                                           \
+        struct staged staged[2];                                                         \
+        int result;                                                                      \
+                                                                                         \
+        if (!is_ours())                                                                  \
+            return BEHIND(name, origin, n, type, fetched, nfetched, fetched_type,        \
+                          UNWRAP arguments);                                             \
+        window = find(win, &target);                                                     \
+        if (window)                                                                      \
+            return ours;                                                                 \
+        result = stage_both(staged, win, BUFFER, wanted, NOBODY);                        \
+        if (result != MPI_SUCCESS)                                                       \
+            return result;                                                               \
+        result = BEHIND(name, STAGED(0, COUNT), STAGED(1, COUNT), UNWRAP arguments);     \
+        return theirs;                                                                   \
+    }
+
+#define PUT window_put(window, &target, BUFFER)
+#define GET window_get(window, &target, BUFFER)
+#define ADD window_accumulate(window, &target, BUFFER, nothing, op)
+#define FETCH window_accumulate(window, &target, given, wanted, op)
+#define WRITTEN (STAGED_READ | STAGED_WRITTEN) /* by what the target has, as far as it goes */
+#define ONE_SIDED(suffix, COUNT)                                                                  \
+    MOVES(MPI_Put##suffix, COUNT, const, STAGED_READ, (PLACE(COUNT), MPI_Win win), (TARGET, win), \
+          ENDED(PUT), LATER(1))                                                                   \
+    MOVES(MPI_Get##suffix, COUNT, , WRITTEN, (PLACE(COUNT), MPI_Win win), (TARGET, win),          \
+          ENDED(GET), LATER(1))                                                                   \
+    MOVES(MPI_Accumulate##suffix, COUNT, const, STAGED_READ,                                      \
+          (PLACE(COUNT), MPI_Op op, MPI_Win win), (TARGET, op, win), ENDED(ADD), LATER(1))        \
+    MOVES(MPI_Rput##suffix, COUNT, const, STAGED_READ,                                            \
+          (PLACE(COUNT), MPI_Win win, MPI_Request * request), (TARGET, win, request),             \
+          COMPLETED(PUT), STARTED(1))                                                             \
+    MOVES(MPI_Rget##suffix, COUNT, , WRITTEN, (PLACE(COUNT), MPI_Win win, MPI_Request * request), \
+          (TARGET, win, request), COMPLETED(GET), STARTED(1))                                     \
+    MOVES(MPI_Raccumulate##suffix, COUNT, const, STAGED_READ,                                     \
+          (PLACE(COUNT), MPI_Op op, MPI_Win win, MPI_Request * request),                          \
+          (TARGET, op, win, request), COMPLETED(ADD), STARTED(1))                                 \
+    FETCHES(MPI_Get_accumulate##suffix, COUNT, (PLACE(COUNT), MPI_Op op, MPI_Win win),            \
+            (TARGET, op, win), ENDED(FETCH), LATER(2))                                            \
+    FETCHES(MPI_Rget_accumulate##suffix, COUNT,                                                   \
+            (PLACE(COUNT), MPI_Op op, MPI_Win win, MPI_Request * request),                        \
+            (TARGET, op, win, request), COMPLETED(FETCH), STARTED(2))
+
+ONE_SIDED(, int)
+#if MPI_VERSION >= 4
+ONE_SIDED(_c, MPI_Count)
+#endif
+
+NEXT(MPI_Fetch_and_op)
+AWARE_PUBLIC int MPI_Fetch_and_op(const void *origin, void *fetched, MPI_Datatype type, int rank,
+                                  MPI_Aint at, MPI_Op op, MPI_Win win)
+{
+    const struct window_there target = {rank, at, 1, type};
+    const struct window_buffer given = {origin, 1, type}, wanted = {fetched, 1, type};
+    struct window *window;
+    struct staged staged[2];
+    int result;
+
+    if (!is_ours())
+        return BEHIND(MPI_Fetch_and_op, origin, fetched, type, rank, at, op, win);
+    window = find(win, &target);
+    if (window)
+        return ended(win, window_accumulate(window, &target, given, wanted, op));
+    result = stage_both(staged, win, given, wanted, NOBODY);
+    if (result != MPI_SUCCESS)
+        return result;
+    result = BEHIND(MPI_Fetch_and_op, staged[0].host, staged[1].host, type, rank, at, op, win);
+    return window_later(win, rank, staged, 2, result);
+}
+
+/* Both buffers that MPI reads are staged. */
+static int stage_comparison(struct staged staged[3], MPI_Win win, const void *compare,
+                            const void *origin, void *fetched, MPI_Datatype type, unsigned use)
+{
+    const struct window_buffer given = {origin, 1, type}, wanted = {fetched, 1, type};
+    int result = stage(&staged[0], win, (struct window_buffer){compare, 1, type},
+                       STAGED_READ | use);
+
+    if (result != MPI_SUCCESS)
+        return result;
+    result = stage_both(&staged[1], win, given, wanted, use);
+    if (result != MPI_SUCCESS)
+        staged_end(&staged[0]);
+    return result;
+}
+
+NEXT(MPI_Compare_and_swap)
+AWARE_PUBLIC int MPI_Compare_and_swap(const void *origin, const void *compare, void *fetched,
+                                      MPI_Datatype type, int rank, MPI_Aint at, MPI_Win win)
+{
+    const struct window_there target = {rank, at, 1, type};
+    struct window *window;
+    struct staged staged[3];
+    int result;
+
+    if (!is_ours())
+        return BEHIND(MPI_Compare_and_swap, origin, compare, fetched, type, rank, at, win);
+    window = find(win, &target);
+    if (window)
+        return ended(win, window_compare_and_swap(window, &target, origin, compare, fetched));
+    result = stage_comparison(staged, win, compare, origin, fetched, type, NOBODY);
+    if (result != MPI_SUCCESS)
+        return result;
+    result = BEHIND(MPI_Compare_and_swap, staged[1].host, staged[0].host, staged[2].host, type,
+                    rank, at, win);
+    return window_later(win, rank, staged, 3, result);
+}

@@ -1,0 +1,399 @@
+/* Point to point. */
+#include "aware/base/counts.h"
+#include "aware/request/calls.h"
+#include "aware/request/matched.h"
+#include "aware/request/persistent.h"
+
+#define NOBODY(rank) ((rank) == MPI_PROC_NULL ? STAGED_NOBODY : 0)
+
+/* A message that MPI carries. */
+static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Datatype type)
+{
+    direct_send_plain(count, type);
+    if (staged->staged)
+        count_one(COUNT_STAGED);
+}
+
+/* directly: a message may go so in this mode: not where MPI is to buffer it */
+#define SENDS(name, COUNT, directly)                                                            \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,   \
+                          MPI_Comm comm)                                                        \
+    {                                                                                           \
+        struct direct_send *direct = (directly)                                                 \
+                                         ? direct_send_begin(buf, count, type, dest, tag, comm) \
+                                         : NULL;                                                \
+        struct staged staged;                                                                   \
+        int result;                                                                             \
+                                                                                                \
+        if (direct)                                                                             \
+            return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, \
+                                            dest, tag, comm));                                  \
+        result = staged_begin(&staged, buf, count, type,                                        \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest));                       \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        sent_by_mpi(&staged, count, type);                                                      \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm);  \
+        return call_ended(&staged, 1, result, comm);                                            \
+    }
+
+#define ISENDS(name, COUNT, directly)                                                            \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,    \
+                          MPI_Comm comm, MPI_Request *request)                                   \
+    {                                                                                            \
+        struct direct_send *direct = (directly)                                                  \
+                                         ? direct_send_begin(buf, count, type, dest, tag, comm)  \
+                                         : NULL;                                                 \
+        struct staged staged;                                                                    \
+        int result;                                                                              \
+                                                                                                 \
+        if (direct) {                                                                            \
+            MPI_Request descriptor = MPI_REQUEST_NULL;                                           \
+                                                                                                 \
+            result = BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, dest, tag, comm, \
+                            &descriptor);                                                        \
+            return call_sends(direct, result, descriptor, request, comm);                        \
+        }                                                                                        \
+        result = staged_begin(&staged, buf, count, type,                                         \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        sent_by_mpi(&staged, count, type);                                                       \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,    \
+                        request);                                                                \
+        return call_started(&staged, 1, result, *request, false, comm);                          \
+    }
+
+/* How a start of a persistent send sends the descriptor of a direct message. */
+static persistent_send descriptor_by_MPI_Isend, descriptor_by_MPI_Issend, descriptor_by_MPI_Irsend;
+#define SENDS_DESCRIPTOR(name)                                                                   \
+    static int descriptor_by_##name(const struct direct_send *send, int dest, int tag,           \
+                                    MPI_Comm comm, MPI_Request *request)                         \
+    {                                                                                            \
+        return BEHIND(name, send->descriptor, send->length, MPI_BYTE, dest, tag, comm, request); \
+    }
+
+/* directly: NULL where messages do not go so */
+#define SEND_INITS(name, COUNT, directly)                                                     \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
+                          MPI_Comm comm, MPI_Request *request)                                \
+    {                                                                                         \
+        struct staged staged;                                                                 \
+        int result = staged_begin(&staged, buf, count, type,                                  \
+                                  STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);  \
+                                                                                              \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result);                                                \
+        sent_by_mpi(&staged, count, type);                                                    \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm, \
+                        request);                                                             \
+        result = call_started(&staged, 1, result, *request, true, comm);                      \
+        if (result == MPI_SUCCESS && staged.staged)                                           \
+            persistent_may_go_directly(*request, directly, dest, tag);                        \
+        return result;                                                                        \
+    }
+
+#define IRECVS(name, COUNT, persistent)                                                         \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,       \
+                          MPI_Comm comm, MPI_Request *request)                                  \
+    {                                                                                           \
+        struct staged staged;                                                                   \
+        int result = staged_begin(&staged, buf, count, type,                                    \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE |              \
+                                      NOBODY(source) | STAGED_LATER);                           \
+                                                                                                \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, source, tag, comm, \
+                        request);                                                               \
+        return call_started(&staged, 1, result, *request, persistent, comm);                    \
+    }
+
+static bool is_truncated(int result)
+{
+    int class = MPI_SUCCESS;
+
+    if (result != MPI_SUCCESS)
+        PMPI_Error_class(result, &class);
+    return class == MPI_ERR_TRUNCATE;
+}
+
+/* The message has come: writes its bytes. */
+static int received(struct staged *staged, int result, MPI_Status *status, MPI_Comm comm)
+{
+    const bool came = result == MPI_SUCCESS || is_truncated(result);
+    MPI_Count nbytes = -1;
+    int error = MPI_SUCCESS;
+
+    if (came && !direct_receive(staged, status, &error) && result == MPI_SUCCESS &&
+        staged->staged) {
+        PMPI_Get_elements_x(status, MPI_BYTE, &nbytes);
+        error = staged_write(staged, nbytes == MPI_UNDEFINED ? -1 : nbytes);
+    }
+    staged_end(staged);
+    requests_sweep(false); /* the message may tell that a freed receive is complete */
+    return error == MPI_SUCCESS || result != MPI_SUCCESS ? result : call_refused(comm, error);
+}
+
+/* The status that MPI is given. */
+static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, MPI_Status *own)
+{
+    return (staged->staged || staged->direct) && status == MPI_STATUS_IGNORE ? own : status;
+}
+
+#define RECVS(suffix, COUNT)                                                                     \
+    NEXT(MPI_Recv##suffix)                                                                       \
+    static int receive##suffix(void *buf, COUNT count, MPI_Datatype type, int source, int tag,   \
+                               MPI_Comm comm, MPI_Status *status)                                \
+    {                                                                                            \
+        struct staged staged;                                                                    \
+        MPI_Status own = {0};                                                                    \
+        int result = staged_begin(&staged, buf, count, type,                                     \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE |               \
+                                      NOBODY(source));                                           \
+                                                                                                 \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        status = status_for(&staged, status, &own);                                              \
+        result = BEHIND(MPI_Recv##suffix, staged.host, (COUNT)staged.count, staged.type, source, \
+                        tag, comm, status);                                                      \
+        return received(&staged, result, status, comm);                                          \
+    }                                                                                            \
+                                                                                                 \
+    AWARE_PUBLIC int MPI_Recv##suffix(void *buf, COUNT count, MPI_Datatype type, int source,     \
+                                      int tag, MPI_Comm comm, MPI_Status *status)                \
+    {                                                                                            \
+        return receive##suffix(buf, count, type, source, tag, comm, status);                     \
+    }
+
+/* In parts where the message goes directly. */
+#define SENDRECVS(suffix, COUNT)                                                                   \
+    NEXT(MPI_Sendrecv##suffix)                                                                     \
+    AWARE_PUBLIC int MPI_Sendrecv##suffix(                                                         \
+        const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag,        \
+        void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag,            \
+        MPI_Comm comm, MPI_Status *status)                                                         \
+    {                                                                                              \
+        struct direct_send *direct = direct_send_begin(sendbuf, sendcount, sendtype, dest,         \
+                                                       sendtag, comm);                             \
+        struct staged out, in;                                                                     \
+        MPI_Status own = {0};                                                                      \
+        int result;                                                                                \
+                                                                                                   \
+        if (direct) {                                                                              \
+            MPI_Request descriptor = MPI_REQUEST_NULL;                                             \
+                                                                                                   \
+            result = BEHIND(MPI_Isend##suffix, direct->descriptor, direct->length, MPI_BYTE, dest, \
+                            sendtag, comm, &descriptor);                                           \
+            if (result != MPI_SUCCESS)                                                             \
+                return call_sent(direct, result);                                                  \
+            result = receive##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
+            call_wait_for_both(direct, &descriptor);                                               \
+            return result;                                                                         \
+        }                                                                                          \
+        result = staged_begin(&out, sendbuf, sendcount, sendtype,                                  \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest));                          \
+        if (result != MPI_SUCCESS)                                                                 \
+            return call_refused(comm, result);                                                     \
+        result = staged_begin(&in, recvbuf, recvcount, recvtype,                                   \
+                              STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | NOBODY(source));    \
+        if (result != MPI_SUCCESS) {                                                               \
+            staged_end(&out);                                                                      \
+            return call_refused(comm, result);                                                     \
+        }                                                                                          \
+        sent_by_mpi(&out, sendcount, sendtype);                                                    \
+        status = status_for(&in, status, &own);                                                    \
+        result = BEHIND(MPI_Sendrecv##suffix, out.host, (COUNT)out.count, out.type, dest, sendtag, \
+                        in.host, (COUNT)in.count, in.type, source, recvtag, comm, status);         \
+        staged_end(&out);                                                                          \
+        return received(&in, result, status, comm);                                                \
+    }
+
+#define REPLACES(name, COUNT)                                                                    \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,      \
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)            \
+    {                                                                                            \
+        struct staged staged;                                                                    \
+        MPI_Status own = {0};                                                                    \
+        int result = staged_begin(&staged, buf, count, type,                                     \
+                                  STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE); \
+                                                                                                 \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        direct_send_plain(count, type);                                                          \
+        status = status_for(&staged, status, &own);                                              \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,      \
+                        source, recvtag, comm, status);                                          \
+        return received(&staged, result, status, comm);                                          \
+    }
+
+/* The status of MPICH 4.0 has no count here: all of the buffer is written, and what a shorter message
+ * leaves is what was there. */
+#define ISENDRECVS(name, COUNT)                                                                  \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, \
+                          int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,    \
+                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)          \
+    {                                                                                            \
+        struct staged b[2];                                                                      \
+        int result = staged_begin(&b[0], sendbuf, sendcount, sendtype,                           \
+                                  STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);     \
+                                                                                                 \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        result = staged_begin(&b[1], recvbuf, recvcount, recvtype,                               \
+                              STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER |     \
+                                  NOBODY(source));                                               \
+        if (result != MPI_SUCCESS) {                                                             \
+            staged_end(&b[0]);                                                                   \
+            return call_refused(comm, result);                                                   \
+        }                                                                                        \
+        direct_send_plain(sendcount, sendtype);                                                  \
+        result = BEHIND(name, b[0].host, (COUNT)b[0].count, b[0].type, dest, sendtag, b[1].host, \
+                        (COUNT)b[1].count, b[1].type, source, recvtag, comm, request);           \
+        return call_started(b, 2, result, *request, false, comm);                                \
+    }
+
+#define IREPLACES(name, COUNT)                                                                   \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,      \
+                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)          \
+    {                                                                                            \
+        struct staged staged;                                                                    \
+        int result = staged_begin(&staged, buf, count, type,                                     \
+                                  STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER); \
+                                                                                                 \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        direct_send_plain(count, type);                                                          \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,      \
+                        source, recvtag, comm, request);                                         \
+        return call_started(&staged, 1, result, *request, false, comm);                          \
+    }
+
+#define MRECVS(name, COUNT)                                                                    \
+    NEXT(name)                                                                                 \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,     \
+                          MPI_Status *status)                                                  \
+    {                                                                                          \
+        struct staged staged;                                                                  \
+        MPI_Status own = {0};                                                                  \
+        const MPI_Comm comm = matched_take(*message);                                          \
+        int result = staged_begin(&staged, buf, count, type,                                   \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE);             \
+                                                                                               \
+        if (result != MPI_SUCCESS)                                                             \
+            return call_refused(comm, result);                                                 \
+        status = status_for(&staged, status, &own);                                            \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, status); \
+        return received(&staged, result, status, comm);                                        \
+    }
+
+#define IMRECVS(name, COUNT)                                                                      \
+    NEXT(name)                                                                                    \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,        \
+                          MPI_Request *request)                                                   \
+    {                                                                                             \
+        struct staged staged;                                                                     \
+        const MPI_Comm comm = matched_take(*message);                                             \
+        int result = staged_begin(&staged, buf, count, type,                                      \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | STAGED_LATER); \
+                                                                                                  \
+        if (result != MPI_SUCCESS)                                                                \
+            return call_refused(comm, result);                                                    \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, request);   \
+        return call_started(&staged, 1, result, *request, false, comm);                           \
+    }
+
+#define ALL(suffix, COUNT)                                              \
+    SENDS(MPI_Send##suffix, COUNT, true)                                \
+    SENDS(MPI_Ssend##suffix, COUNT, true)                               \
+    SENDS(MPI_Rsend##suffix, COUNT, true)                               \
+    SENDS(MPI_Bsend##suffix, COUNT, false)                              \
+    ISENDS(MPI_Isend##suffix, COUNT, true)                              \
+    ISENDS(MPI_Issend##suffix, COUNT, true)                             \
+    ISENDS(MPI_Irsend##suffix, COUNT, true)                             \
+    ISENDS(MPI_Ibsend##suffix, COUNT, false)                            \
+    SEND_INITS(MPI_Send_init##suffix, COUNT, descriptor_by_MPI_Isend)   \
+    SEND_INITS(MPI_Ssend_init##suffix, COUNT, descriptor_by_MPI_Issend) \
+    SEND_INITS(MPI_Rsend_init##suffix, COUNT, descriptor_by_MPI_Irsend) \
+    SEND_INITS(MPI_Bsend_init##suffix, COUNT, NULL)                     \
+    RECVS(suffix, COUNT)                                                \
+    IRECVS(MPI_Irecv##suffix, COUNT, false)                             \
+    IRECVS(MPI_Recv_init##suffix, COUNT, true)                          \
+    SENDRECVS(suffix, COUNT)                                            \
+    REPLACES(MPI_Sendrecv_replace##suffix, COUNT)                       \
+    MRECVS(MPI_Mrecv##suffix, COUNT)                                    \
+    IMRECVS(MPI_Imrecv##suffix, COUNT)
+
+ALL(, int)
+SENDS_DESCRIPTOR(MPI_Isend)
+SENDS_DESCRIPTOR(MPI_Issend)
+SENDS_DESCRIPTOR(MPI_Irsend)
+#ifdef AWARE_MPI_4
+ISENDRECVS(MPI_Isendrecv, int)
+IREPLACES(MPI_Isendrecv_replace, int)
+#endif
+#if MPI_VERSION >= 4
+ALL(_c, MPI_Count)
+ISENDRECVS(MPI_Isendrecv_c, MPI_Count)
+IREPLACES(MPI_Isendrecv_replace_c, MPI_Count)
+#endif
+
+/* ---- probes */
+
+NEXT(MPI_Probe)
+AWARE_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    const int result = BEHIND(MPI_Probe, source, tag, comm, status);
+
+    if (result == MPI_SUCCESS)
+        direct_probed(comm, status);
+    return result;
+}
+
+NEXT(MPI_Mprobe)
+AWARE_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
+                            MPI_Status *status)
+{
+    MPI_Status own = {0};
+    int result;
+
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    result = BEHIND(MPI_Mprobe, source, tag, comm, message, status);
+    if (result == MPI_SUCCESS && direct_probed(comm, status))
+        matched_add(*message, comm);
+    return result;
+}
+
+NEXT(MPI_Iprobe)
+AWARE_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    int result;
+
+    progress_step();
+    result = BEHIND(MPI_Iprobe, source, tag, comm, flag, status);
+    if (result == MPI_SUCCESS && *flag)
+        direct_probed(comm, status);
+    return result;
+}
+
+NEXT(MPI_Improbe)
+AWARE_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                             MPI_Status *status)
+{
+    MPI_Status own = {0};
+    int result;
+
+    progress_step();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    result = BEHIND(MPI_Improbe, source, tag, comm, flag, message, status);
+    if (result == MPI_SUCCESS && *flag && direct_probed(comm, status))
+        matched_add(*message, comm);
+    return result;
+}

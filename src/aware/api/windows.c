@@ -1,0 +1,386 @@
+/* One-sided communication: windows and their synchronisation. */
+#include "aware/base/start.h"
+#include "aware/request/calls.h"
+#include "aware/request/requests.h"
+#include "aware/rma/window_later.h"
+#include "aware/rma/window_sync.h"
+
+/* ---- making and freeing */
+
+/* UNIT: the type of displacement units. */
+#define CREATES(name, UNIT)                                                                   \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(void *base, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, \
+                          MPI_Win *win)                                                       \
+    {                                                                                         \
+        MPI_Errhandler handler = MPI_ERRHANDLER_NULL;                                         \
+        struct window_plan plan;                                                              \
+        MPI_Info given;                                                                       \
+        int result;                                                                           \
+                                                                                              \
+        if (!aware_is_on())                                                                   \
+            return BEHIND(name, base, size, unit, info, comm, win);                           \
+        result = window_plan(&plan, comm, base, size, unit, false);                           \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result);                                                \
+        window_try_begin(&plan, comm, &handler);                                              \
+        given = window_info_begin(&plan, info);                                               \
+        if (!plan.window || !plan.window->empty)                                              \
+            result = BEHIND(name, plan.base, plan.nbytes, unit, given, comm, win);            \
+        if (plan.window && (plan.window->empty || result != MPI_SUCCESS))                     \
+            result = window_make_empty(&plan, unit, given, comm, win);                        \
+        window_info_end(given, info);                                                         \
+        window_try_end(&plan, comm, &handler);                                                \
+        return window_made(&plan, result, comm, *win);                                        \
+    }
+
+CREATES(MPI_Win_create, int)
+#if MPI_VERSION >= 4
+CREATES(MPI_Win_create_c, MPI_Aint)
+#endif
+
+NEXT(MPI_Win_create_dynamic)
+AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    struct window_plan plan;
+    int result;
+
+    if (!aware_is_on())
+        return BEHIND(MPI_Win_create_dynamic, info, comm, win);
+    result = window_plan(&plan, comm, NULL, 0, 1, true);
+    if (result != MPI_SUCCESS)
+        return call_refused(comm, result);
+    window_try_begin(&plan, comm, &handler);
+    result = BEHIND(MPI_Win_create_dynamic, info, comm, win);
+    if (plan.window && result != MPI_SUCCESS)
+        result = window_make_empty(&plan, 1, info, comm, win);
+    window_try_end(&plan, comm, &handler);
+    return window_made(&plan, result, comm, *win);
+}
+
+/* The application's callbacks are called in it, and may communicate. */
+NEXT(MPI_Win_free)
+AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
+{
+    struct window *window = is_behind ? NULL : window_find(*win);
+    int result;
+
+    if (!window || window->freeing) /* a tool behind this library calls PMPI_Win_free */
+        return next_of_MPI_Win_free()(win);
+    window->freeing = true;
+    result = next_of_MPI_Win_free()(win);
+    window->freeing = false;
+    if (result != MPI_SUCCESS)
+        return result;
+    window_later_end(window, WINDOW_ALL, UINT64_MAX, result);
+    if (window->mirror)
+        result = window_mirror_receive(window->mirror);
+    window_free(window);
+    return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);
+}
+
+NEXT(MPI_Win_attach)
+AWARE_PUBLIC int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+    int result;
+
+    if (window && window->dynamic && window->empty ? size < 0
+                                                   : size <= 0 || !window_is_gpu_memory(base))
+        return BEHIND(MPI_Win_attach, win, base, size);
+    result = window && window->dynamic ? window_attach(window, base, size) : window_is_far(base);
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
+NEXT(MPI_Win_detach)
+AWARE_PUBLIC int MPI_Win_detach(MPI_Win win, const void *base)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    if (window && window_detach(window, base))
+        return MPI_SUCCESS;
+    return BEHIND(MPI_Win_detach, win, base);
+}
+
+/* What the application gave, which MPI has not. */
+NEXT(MPI_Win_get_attr)
+AWARE_PUBLIC int MPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+    const int result = BEHIND(MPI_Win_get_attr, win, key, value, flag);
+
+    if (result != MPI_SUCCESS || !window || !(window->gpu || window->mirror) || !*flag)
+        return result;
+    if (key == MPI_WIN_BASE)
+        *(void **)value = window->base;
+    if (window->mirror) {
+        if (key == MPI_WIN_MODEL)
+            *(int **)value = &window->model;
+        return result;
+    }
+    if (key == MPI_WIN_SIZE)
+        *(MPI_Aint **)value = &window->nbytes;
+    if (key == MPI_WIN_CREATE_FLAVOR)
+        *(int **)value = &window->flavor;
+    return result;
+}
+
+/* ---- synchronisation of all */
+
+/* The window, if some rank's memory is on a GPU. */
+static struct window *find_gpu(MPI_Win win)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    return window && window->gpu ? window : NULL;
+}
+
+/* The same, if some buffer of its calls was staged. */
+static struct window *find_staged(MPI_Win win, uint64_t *number)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    *number = window ? window_later_number(window) : 0;
+    return window;
+}
+
+/* MPI has synchronised, with result. */
+static int end_staged(MPI_Win win, struct window *staged, int rank, uint64_t number, int result)
+{
+    int error = MPI_SUCCESS;
+
+    if (result != MPI_SUCCESS || is_behind)
+        return result;
+    error = requests_synchronised();
+    if (staged)
+        result = window_later_end(staged, rank, number, result);
+    return error == MPI_SUCCESS ? result : window_refused(win, error);
+}
+
+/* MPI's synchronisation, and the end of the staged buffers of the calls that it completes. */
+#define END_STAGED(win, rank, call)                              \
+    __extension__({                                              \
+        uint64_t number;                                         \
+        struct window *const staged = find_staged(win, &number); \
+                                                                 \
+        end_staged(win, staged, rank, number, (call));           \
+    })
+
+static int done(MPI_Win win, int result)
+{
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
+/* Of this rank's GPU memory. NULL: there is none, or it is not that rank's. */
+static struct window_mirror *find_mirror(MPI_Win win, int rank)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+
+    return window && (rank == WINDOW_ALL || rank == window->rank) ? window->mirror : NULL;
+}
+
+/* MPI has synchronised, with result, after window_mirror_publish, with error. */
+static int synchronised(MPI_Win win, struct window_mirror *mirror, int error, int result,
+                        int (*arrive)(struct window_mirror *))
+{
+    if (!mirror || result != MPI_SUCCESS)
+        return result;
+    if (error == MPI_SUCCESS && arrive)
+        error = arrive(mirror);
+    return done(win, error);
+}
+
+/* MPI's synchronisation of this rank's memory (MPI 4.1, 12.7: by any lock or unlock that it calls, of whatever
+ * rank), or a flush of a target that may be this rank. stores: the application's go to the mirror before it;
+ * arrive: what others wrote goes to GPU memory behind it. MPI is called whatever comes of that, since other
+ * ranks may wait. */
+#define MIRRORED(win, rank, stores, arrive, call)                                               \
+    __extension__({                                                                             \
+        struct window_mirror *const mirror = find_mirror(win, rank);                            \
+        const int published = mirror && (stores) ? window_mirror_publish(mirror) : MPI_SUCCESS; \
+                                                                                                \
+        synchronised(win, mirror, published, (call), arrive);                                   \
+    })
+
+/* Assertions that would save MPI a barrier are not passed on: calls to GPU memory need it. */
+NEXT(MPI_Win_fence)
+AWARE_PUBLIC int MPI_Win_fence(int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result;
+
+    if (!window)
+        return MIRRORED(win, WINDOW_ALL, !(assert &MPI_MODE_NOSTORE), window_mirror_receive,
+                        END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, assert, win)));
+    result = window_settle(window);
+    if (result != MPI_SUCCESS)
+        return window_refused(win, result);
+    result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_fence, 0, win));
+    window->fenced = result == MPI_SUCCESS && !(assert &MPI_MODE_NOSUCCEED);
+    return result;
+}
+
+NEXT(MPI_Win_post)
+AWARE_PUBLIC int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = MIRRORED(win, WINDOW_ALL, !(assert &MPI_MODE_NOSTORE), NULL,
+                                BEHIND(MPI_Win_post, group, assert, win));
+
+    return window && result == MPI_SUCCESS ? done(win, window_posts(window, group)) : result;
+}
+
+NEXT(MPI_Win_start)
+AWARE_PUBLIC int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = BEHIND(MPI_Win_start, group, assert, win);
+
+    return window && result == MPI_SUCCESS ? done(win, window_starts(window, group, assert))
+                                           : result;
+}
+
+NEXT(MPI_Win_complete)
+AWARE_PUBLIC int MPI_Win_complete(MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_complete, win));
+
+    if (window && result == MPI_SUCCESS)
+        window_completes(window);
+    return result;
+}
+
+NEXT(MPI_Win_wait)
+AWARE_PUBLIC int MPI_Win_wait(MPI_Win win)
+{
+    return MIRRORED(win, WINDOW_ALL, false, window_mirror_receive, BEHIND(MPI_Win_wait, win));
+}
+
+NEXT(MPI_Win_test)
+AWARE_PUBLIC int MPI_Win_test(MPI_Win win, int *flag)
+{
+    const int result = BEHIND(MPI_Win_test, win, flag);
+
+    return result == MPI_SUCCESS && *flag
+               ? MIRRORED(win, WINDOW_ALL, false, window_mirror_receive, result)
+               : result;
+}
+
+NEXT(MPI_Win_sync)
+AWARE_PUBLIC int MPI_Win_sync(MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result;
+
+    if (!window)
+        return MIRRORED(win, WINDOW_ALL, true, window_mirror_catch_up, BEHIND(MPI_Win_sync, win));
+    result = window_settle(window);
+    if (result != MPI_SUCCESS)
+        return window_refused(win, result);
+    return window->locks > 0 || !window_holds_any(window) ? BEHIND(MPI_Win_sync, win) : result;
+}
+
+/* ---- locks */
+
+/* A rank's lock is MPI's, ours, or, of a dynamic window, both. */
+static bool is_only_ours(const struct window *window, int rank)
+{
+    return window && (window->empty || !window->dynamic) && rank >= 0 && rank < window->size &&
+           window->targets[rank].ours;
+}
+
+static bool has_ours(const struct window *window, int rank)
+{
+    return is_only_ours(window, rank) ||
+           (window && window->dynamic && rank >= 0 && rank < window->size);
+}
+
+NEXT(MPI_Win_lock)
+AWARE_PUBLIC int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result = MPI_SUCCESS;
+
+    if (!is_only_ours(window, rank))
+        result = MIRRORED(win, WINDOW_ALL, false, window_mirror_catch_up,
+                          BEHIND(MPI_Win_lock, type, rank, assert, win));
+    if (window && result == MPI_SUCCESS && !is_only_ours(window, rank))
+        window->locks++;
+    return has_ours(window, rank) && result == MPI_SUCCESS
+               ? done(win, window_lock(window, rank, type, assert))
+               : result;
+}
+
+NEXT(MPI_Win_unlock)
+AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result = MPI_SUCCESS;
+
+    if (has_ours(window, rank))
+        result = done(win, window_unlock(window, rank));
+    if (is_only_ours(window, rank) || result != MPI_SUCCESS)
+        return result;
+    result = MIRRORED(win, WINDOW_ALL, true, window_mirror_catch_up,
+                      END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win)));
+    if (window && result == MPI_SUCCESS)
+        window->locks--;
+    return result;
+}
+
+NEXT(MPI_Win_lock_all)
+AWARE_PUBLIC int MPI_Win_lock_all(int assert, MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    const int result = MIRRORED(win, WINDOW_ALL, false, window_mirror_catch_up,
+                                BEHIND(MPI_Win_lock_all, assert, win));
+
+    if (!window || result != MPI_SUCCESS)
+        return result;
+    window->locks++;
+    return done(win, window_lock_all(window, assert));
+}
+
+NEXT(MPI_Win_unlock_all)
+AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
+{
+    struct window *window = find_gpu(win);
+    int result = window ? done(win, window_unlock_all(window)) : MPI_SUCCESS;
+
+    if (result != MPI_SUCCESS)
+        return result;
+    result = MIRRORED(win, WINDOW_ALL, true, window_mirror_catch_up,
+                      END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_unlock_all, win)));
+    if (window && result == MPI_SUCCESS)
+        window->locks--;
+    return result;
+}
+
+/* Calls to GPU memory within reach are complete; so the flush is of MPI's memory, if there is any to flush. */
+#define FLUSHES(name, arrive)                                                                      \
+    NEXT(name)                                                                                     \
+    AWARE_PUBLIC int name(int rank, MPI_Win win)                                                   \
+    {                                                                                              \
+        struct window *window = find_gpu(win);                                                     \
+                                                                                                   \
+        if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE)               \
+            return MPI_SUCCESS;                                                                    \
+        return MIRRORED(win, rank, false, arrive, END_STAGED(win, rank, BEHIND(name, rank, win))); \
+    }
+#define FLUSHES_ALL(name, arrive)                                        \
+    NEXT(name)                                                           \
+    AWARE_PUBLIC int name(MPI_Win win)                                   \
+    {                                                                    \
+        struct window *window = find_gpu(win);                           \
+                                                                         \
+        if (window && window->locks == 0 && window_holds_any(window))    \
+            return MPI_SUCCESS;                                          \
+        return MIRRORED(win, WINDOW_ALL, false, arrive,                  \
+                        END_STAGED(win, WINDOW_ALL, BEHIND(name, win))); \
+    }
+FLUSHES(MPI_Win_flush, window_mirror_catch_up)
+FLUSHES(MPI_Win_flush_local, NULL)
+FLUSHES_ALL(MPI_Win_flush_all, window_mirror_catch_up)
+FLUSHES_ALL(MPI_Win_flush_local_all, NULL)

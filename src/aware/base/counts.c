@@ -1,0 +1,38 @@
+#include "aware/base/counts.h"
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_ulong counts[COUNTS];
+
+void count_one(enum count kind)
+{
+    atomic_fetch_add_explicit(&counts[kind], 1, memory_order_relaxed);
+}
+
+void counts_print(void)
+{
+    static atomic_flag printed = ATOMIC_FLAG_INIT;
+    const char *verbose = getenv("GPUBIND_VERBOSE");
+    int rank = 0;
+
+    if (atomic_flag_test_and_set(&printed) || !verbose || strcmp(verbose, "1") != 0)
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (counts[COUNT_DIRECT] + counts[COUNT_STAGED] > 0)
+        fprintf(stderr,
+                "gpubind: rank %d: of %lu messages from GPU memory %lu went directly, %lu of these "
+                "through host memory after all; %lu through MPI\n",
+                rank, counts[COUNT_DIRECT] + counts[COUNT_STAGED], counts[COUNT_DIRECT],
+                counts[COUNT_BUFFERED], counts[COUNT_STAGED]);
+    if (counts[COUNT_MOVED] + counts[COUNT_REDUCED] > 0)
+        fprintf(stderr,
+                "gpubind: rank %d: %lu collective calls went as direct messages, %lu by NCCL\n",
+                rank, counts[COUNT_MOVED], counts[COUNT_REDUCED]);
+    if (counts[COUNT_ONE_SIDED] > 0)
+        fprintf(stderr, "gpubind: rank %d: %lu one-sided calls to GPU memory\n", rank,
+                counts[COUNT_ONE_SIDED]);
+}

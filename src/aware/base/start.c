@@ -1,0 +1,42 @@
+/* Start: whether GPU buffers are staged at all, and what programs ask. */
+#include "aware/base/start.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aware/base/next.h"
+
+/* What MPI says of itself. */
+static bool mpi_is_cuda_aware(void)
+{
+    int (*query)(void);
+
+    *(void **)&query = dlsym(RTLD_NEXT, "MPIX_Query_cuda_support");
+    return query && query() == 1;
+}
+
+bool aware_is_on(void)
+{
+    static atomic_int on = -1;
+    int now = atomic_load_explicit(&on, memory_order_relaxed);
+    const char *mode;
+
+    if (now >= 0)
+        return now;
+    next_find_mpi();
+    mode = getenv("GPUBIND_GPU_AWARE");
+    now = mode && strcmp(mode, "off") == 0  ? 0
+          : mode && strcmp(mode, "on") == 0 ? 1
+                                            : !mpi_is_cuda_aware();
+    atomic_store(&on, now);
+    return now;
+}
+
+/* Open MPI's and MPICH's extension. */
+int MPIX_Query_cuda_support(void);
+AWARE_PUBLIC int MPIX_Query_cuda_support(void)
+{
+    return aware_is_on() || mpi_is_cuda_aware();
+}

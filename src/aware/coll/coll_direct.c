@@ -1,0 +1,327 @@
+#include "aware/coll/coll_direct.h"
+
+#include "aware/base/counts.h"
+#include "aware/base/next.h"
+#include "aware/base/start.h"
+#include "aware/coll/coll_moves.h"
+#include "aware/coll/coll_nccl.h"
+#include "aware/coll/coll_ways.h"
+#include "aware/memory/gpu_buffer.h"
+#include "aware/memory/typed.h"
+
+/* Bytes from which agreeing, and going directly, takes less time than through host memory. */
+#define LEAST_BLOCK 32768  /* from one rank to one other */
+#define LEAST_WHOLE 8192   /* of a broadcast or a reduction */
+#define LEAST_OF_ALL 32768 /* that a rank sends and receives */
+/* Bytes of reductions after which NCCL is started, which takes some tenths of a second and some hundred
+ * MiB of the GPU. */
+#define REDUCED_BEFORE_NCCL ((uint64_t)16 << 20)
+
+/* NCCL, or what it calls, may call MPI. */
+static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+
+/* ---- sizes and places */
+
+/* -1: MPI is to find what is wrong. */
+static MPI_Count bytes_of(MPI_Count n, MPI_Datatype type)
+{
+    const struct typed typed = {NULL, n, type, false};
+
+    return n < 0 || type == MPI_DATATYPE_NULL ? -1 : typed_bytes(&typed);
+}
+
+/* Contiguous GPU memory, or nothing; a process that uses no GPU says no, and does not wait. */
+static bool is_on_gpu(const void *at, MPI_Count n, MPI_Datatype type)
+{
+    const struct typed typed = {address_at(at, 0), n, type, false};
+    const MPI_Count nbytes = bytes_of(n, type);
+    char *start;
+
+    if (nbytes <= 0)
+        return nbytes == 0 && gpu_is_in_use();
+    return at != MPI_BOTTOM && n <= INT_MAX && typed_is_contiguous(&typed, &start) &&
+           buffer_is_on_gpu(start);
+}
+
+static struct coll_move block(const struct coll_blocks *blocks, int i)
+{
+    const MPI_Datatype type = blocks->types ? blocks->types[i] : blocks->type;
+    MPI_Count lb, extent = 1;
+
+    if (!blocks->varies) {
+        PMPI_Type_get_extent_x(type, &lb, &extent);
+        return (struct coll_move){address_at(blocks->at, blocks->n * i * extent), blocks->n, type,
+                                  i};
+    }
+    if (!blocks->types)
+        PMPI_Type_get_extent_x(type, &lb, &extent);
+    return (struct coll_move){address_at(blocks->at, displacement_at(blocks->displs, i) * extent),
+                              count_at(blocks->counts, i), type, i};
+}
+
+/* Of a valid type. */
+static bool has_type(const struct coll_blocks *blocks, int i)
+{
+    return (blocks->types ? blocks->types[i] : blocks->type) != MPI_DATATYPE_NULL;
+}
+
+/* -1: something is wrong. */
+static MPI_Count bytes_of_all(const struct coll_blocks *blocks, int n)
+{
+    MPI_Count all = 0;
+
+    for (int i = 0; i < n; i++) {
+        const MPI_Count nbytes = has_type(blocks, i)
+                                     ? bytes_of(blocks->varies ? count_at(blocks->counts, i)
+                                                               : blocks->n,
+                                                blocks->types ? blocks->types[i] : blocks->type)
+                                     : -1;
+
+        if (nbytes < 0)
+            return -1;
+        all += nbytes;
+    }
+    return all;
+}
+
+static bool are_on_gpu(const struct coll_blocks *blocks, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct coll_move one;
+
+        if (!has_type(blocks, i))
+            return false;
+        one = block(blocks, i);
+        if (!is_on_gpu(one.at, one.count, one.type))
+            return false;
+    }
+    return true;
+}
+
+/* ---- who agrees */
+
+static bool has_root(const struct coll *coll, const struct coll_comm *comm)
+{
+    return coll->root == NO_ROOT || (coll->root >= 0 && coll->root < comm->size);
+}
+
+static bool gets_all(const struct coll *coll, const struct coll_comm *comm)
+{
+    return coll->root == NO_ROOT || coll->root == comm->rank;
+}
+
+/* NULL: it is not large, or the ranks do not agree on anything. nbytes: what all know. */
+static struct coll_comm *large(const struct coll *coll, MPI_Count nbytes, MPI_Count least)
+{
+    return nbytes >= least && !is_behind && !is_inside && aware_is_on() ? coll_comm(coll->comm)
+                                                                        : NULL;
+}
+
+/* A call whose ranks know of their own blocks alone. Who has little keeps the others from going
+ * directly, but not who has nothing. */
+static bool is_worth(MPI_Count nbytes)
+{
+    return nbytes == 0 || nbytes >= LEAST_OF_ALL;
+}
+
+/* ---- data that is moved */
+
+static bool agree_to_move(struct coll_comm *comm, bool yes)
+{
+    if (!coll_agree(comm, yes))
+        return false;
+    count_one(COUNT_MOVED);
+    return true;
+}
+
+bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Count count,
+                       MPI_Datatype type)
+{
+    const MPI_Count nbytes = bytes_of(count, type);
+    struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
+    const struct typed typed = {buf, count, type, false};
+    char *start = buf;
+
+    if (!comm || !agree_to_move(comm, has_root(coll, comm) && is_on_gpu(buf, count, type)))
+        return false;
+    typed_is_contiguous(&typed, &start);
+    *result = coll_broadcast(comm, start, (size_t)nbytes, coll->root);
+    return true;
+}
+
+/* NULL: as above. blocks: some that are as large as those of the other ranks, unless they vary. */
+static struct coll_comm *moved(const struct coll *coll, const struct coll_blocks *blocks)
+{
+    return blocks->varies ? large(coll, 0, 0)
+                          : large(coll, bytes_of(blocks->n, blocks->type), LEAST_BLOCK);
+}
+
+static int all_blocks(struct coll_move *moves, const struct coll_blocks *blocks,
+                      const struct coll_comm *comm, int except)
+{
+    int n = 0;
+
+    for (int i = 0; i < comm->size; i++)
+        if (i != except)
+            moves[n++] = block(blocks, i);
+    return n;
+}
+
+static struct coll_move to(struct coll_move move, int peer)
+{
+    move.peer = peer;
+    return move;
+}
+
+/* The same block to the root, or to all. */
+static int to_getters(const struct coll *coll, struct coll_comm *comm, struct coll_move mine,
+                      bool in_place)
+{
+    int n = 0;
+
+    for (int i = 0; i < comm->size; i++)
+        if ((coll->root == NO_ROOT || coll->root == i) && !(in_place && i == comm->rank))
+            comm->sends[n++] = to(mine, i);
+    return n;
+}
+
+static struct coll_move first(const struct coll_blocks *send)
+{
+    return (struct coll_move){address_at(send->at, 0), send->n, send->type, 0};
+}
+
+bool coll_direct_gather(const struct coll *coll, int *result, struct coll_blocks send,
+                        struct coll_blocks recv)
+{
+    const bool in_place = send.at == MPI_IN_PLACE;
+    struct coll_comm *comm;
+    bool gets, yes;
+    int nsends, nreceives = 0;
+    MPI_Count mine;
+
+    comm = moved(coll, recv.varies || in_place ? &recv : &send);
+    if (!comm)
+        return false;
+    gets = gets_all(coll, comm);
+    mine = in_place ? 0 : bytes_of(send.n, send.type);
+    yes = has_root(coll, comm) && mine >= 0 &&
+          (in_place || is_on_gpu(send.at, send.n, send.type)) &&
+          (!gets || (bytes_of_all(&recv, comm->size) >= 0 && are_on_gpu(&recv, comm->size)));
+    if (yes && recv.varies)
+        yes = is_worth(mine + (gets ? bytes_of_all(&recv, comm->size) : 0));
+    if (!agree_to_move(comm, yes))
+        return false;
+    nsends = to_getters(coll, comm, in_place ? block(&recv, comm->rank) : first(&send), in_place);
+    if (gets)
+        nreceives = all_blocks(comm->receives, &recv, comm, in_place ? comm->rank : -1);
+    *result = coll_exchange(comm, nsends, nreceives);
+    return true;
+}
+
+bool coll_direct_scatter(const struct coll *coll, int *result, struct coll_blocks send,
+                         struct coll_blocks recv)
+{
+    const bool in_place = recv.at == MPI_IN_PLACE;
+    struct coll_comm *comm = moved(coll, send.varies || in_place ? &send : &recv);
+    bool gives, yes;
+    int nsends = 0, nreceives = 0;
+    MPI_Count mine;
+
+    if (!comm)
+        return false;
+    gives = coll->root == comm->rank;
+    mine = in_place ? 0 : bytes_of(recv.n, recv.type);
+    yes = has_root(coll, comm) && mine >= 0 &&
+          (in_place || is_on_gpu(recv.at, recv.n, recv.type)) &&
+          (!gives || (bytes_of_all(&send, comm->size) >= 0 && are_on_gpu(&send, comm->size)));
+    if (yes && send.varies)
+        yes = is_worth(mine + (gives ? bytes_of_all(&send, comm->size) : 0));
+    if (!agree_to_move(comm, yes))
+        return false;
+    if (gives)
+        nsends = all_blocks(comm->sends, &send, comm, in_place ? comm->rank : -1);
+    if (!in_place)
+        comm->receives[nreceives++] = to(first(&recv), coll->root);
+    *result = coll_exchange(comm, nsends, nreceives);
+    return true;
+}
+
+bool coll_direct_alltoall(const struct coll *coll, int *result, struct coll_blocks send,
+                          struct coll_blocks recv)
+{
+    struct coll_comm *comm = moved(coll, &recv);
+    MPI_Count out, in;
+    bool yes;
+
+    if (!comm)
+        return false;
+    yes = send.at != MPI_IN_PLACE;
+    if (yes) {
+        out = bytes_of_all(&send, comm->size);
+        in = bytes_of_all(&recv, comm->size);
+        yes = out >= 0 && in >= 0 && (!recv.varies || is_worth(out + in)) &&
+              are_on_gpu(&send, comm->size) && are_on_gpu(&recv, comm->size);
+    }
+    if (!agree_to_move(comm, yes))
+        return false;
+    *result = coll_exchange(comm, all_blocks(comm->sends, &send, comm, -1),
+                            all_blocks(comm->receives, &recv, comm, -1));
+    return true;
+}
+
+/* ---- reductions */
+
+static bool is_started(struct coll_comm *comm, MPI_Count nbytes, const void *gpu)
+{
+    comm->reduced += (uint64_t)nbytes;
+    if (!comm->nccl && (comm->reduced >= REDUCED_BEFORE_NCCL || coll_ways().at_once))
+        nccl_start(comm, gpu);
+    return comm->nccl != NULL;
+}
+
+/* nbytes: of all that a rank gives, alike on all. */
+static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_Count nsend,
+                   MPI_Count nrecv, struct nccl_reduction r)
+{
+    struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
+    bool gets, yes;
+
+    if (!comm || !coll_ways().nccl || comm->nccl_failed)
+        return false;
+    gets = gets_all(coll, comm);
+    if (r.send == MPI_IN_PLACE)
+        r.send = r.recv;
+    yes = has_root(coll, comm) && nccl_knows(r.type, r.op) && is_on_gpu(r.send, nsend, r.type) &&
+          (!gets || is_on_gpu(r.recv, nrecv, r.type)) &&
+          nccl_takes(comm, r.send, gets ? r.recv : NULL);
+    if (!coll_agree(comm, yes) || !is_started(comm, nbytes, r.send))
+        return false;
+    r.root = coll->root;
+    if (!gets)
+        r.recv = NULL;
+    is_inside = true;
+    *result = nccl_reduce(comm, &r);
+    is_inside = false;
+    return true;
+}
+
+bool coll_direct_reduce(const struct coll *coll, int *result, const void *send, void *recv,
+                        MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+    return reduce(coll, result, bytes_of(count, type), count, count,
+                  (struct nccl_reduction){coll->root == NO_ROOT ? NCCL_ALLREDUCE : NCCL_REDUCE,
+                                          send, recv, count, type, op, 0});
+}
+
+bool coll_direct_reduce_scatter(const struct coll *coll, int *result, const void *send, void *recv,
+                                MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+    const MPI_Count nbytes = bytes_of(count, type);
+    int size = 1;
+
+    if (nbytes < LEAST_WHOLE || send == MPI_IN_PLACE) /* on all ranks alike */
+        return false;
+    PMPI_Comm_size(coll->comm, &size);
+    return reduce(coll, result, nbytes, count * size, count,
+                  (struct nccl_reduction){NCCL_REDUCE_SCATTER, send, recv, count, type, op, 0});
+}

@@ -1,0 +1,352 @@
+#include "aware/message/direct_receive.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aware/base/next.h"
+#include "aware/memory/gpu_buffer.h"
+#include "aware/memory/typed.h"
+#include "aware/message/direct_data.h"
+#include "aware/message/direct_send.h"
+#include "aware/message/direct_token.h"
+#include "mpi/datatype/type_cache.h"
+#include "mpi/datatype/type_contents.h"
+
+static pthread_mutex_t small_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool overlooked; /* a small receive that is complete after its call */
+
+/* Small receives cost the look that they get, and a process without GPU memory is spared it. Those that
+ * were overlooked then may still be there later: this process gets no small direct message any more. */
+static bool looks_at_small(struct direct_segment *own, bool later)
+{
+    bool looks;
+
+    if (atomic_load_explicit(&own->receives_small, memory_order_acquire))
+        return true;
+    if (atomic_load_explicit(&overlooked, memory_order_relaxed))
+        return false;
+    if (!later && !gpu_is_in_use())
+        return true;
+    pthread_mutex_lock(&small_lock);
+    if (gpu_is_in_use() && !overlooked && !atomic_load(&own->ended))
+        atomic_store(&own->receives_small, 1);
+    looks = atomic_load(&own->receives_small);
+    if (!looks && later)
+        atomic_store(&overlooked, true);
+    pthread_mutex_unlock(&small_lock);
+    return looks || !later;
+}
+
+MPI_Count direct_receives(MPI_Count count, MPI_Datatype type, bool later)
+{
+    struct direct_segment *own = is_behind ? NULL : direct_own();
+    MPI_Count size = 0, nbytes;
+    bool small;
+
+    if (!own || count <= 0 || type == MPI_DATATYPE_NULL)
+        return 0;
+    if (!atomic_load_explicit(&own->receives, memory_order_relaxed) && gpu_is_in_use() &&
+        !atomic_load(&own->ended))
+        atomic_store(&own->receives, 1);
+    PMPI_Type_size_x(type, &size);
+    nbytes = count * size;
+    if (nbytes < DIRECT_LEAST)
+        return 0;
+    small = looks_at_small(own, later && nbytes < DIRECT_LENGTH);
+    return small || nbytes >= DIRECT_LENGTH ? nbytes : 0;
+}
+
+/* ---- whose descriptor */
+
+/* Elements of a pair of a value and an int have gaps. */
+static bool is_pair(MPI_Datatype type)
+{
+    size_t value, second;
+
+    return type_is_pair(type_number(type), &value, &second);
+}
+
+/* The first nbytes of the buffer that MPI has received in. */
+static void read_head(const struct staged *staged, void *head, size_t nbytes)
+{
+    const struct staged_part *part = &staged->parts[0];
+    const struct typed typed = {staged->host, part->count, part->type, true};
+
+    if (staged->dense || (type_is_basic(part->type) && !is_pair(part->type)))
+        memcpy(head, staged->host, nbytes);
+    else
+        typed_head(&typed, head, nbytes);
+}
+
+/* Its slot has a message for this process that nobody has taken. */
+static bool is_open(const struct direct_slot *slot)
+{
+    const uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+    return (state == DIRECT_READY || state == DIRECT_BUFFERING || state == DIRECT_BUFFERED) &&
+           slot->dest == direct_own()->rank;
+}
+
+static bool find_small(uint64_t token, struct direct_message *message)
+{
+    message->peer = direct_peer_now(token_rank(token));
+    if (!message->peer || token_slot(token) >= DIRECT_SMALL_SLOTS)
+        return false;
+    message->slot = &message->peer->segment->slots[token_slot(token)];
+    return is_open(message->slot) && message->slot->token == token;
+}
+
+static bool find_large(const struct direct_descriptor *head, struct direct_message *message)
+{
+    if (head->magic[0] != direct_magic[0] || head->magic[1] != direct_magic[1] ||
+        head->slot >= DIRECT_SLOTS)
+        return false;
+    message->peer = direct_peer_at(head->rank, head->nonce);
+    if (!message->peer)
+        return false;
+    message->slot = &message->peer->segment->slots[head->slot];
+    return is_open(message->slot) && message->slot->sequence == head->sequence &&
+           !message->slot->token;
+}
+
+static bool find_message(const struct staged *staged, struct direct_message *message)
+{
+    const struct staged_part *part = &staged->parts[0];
+    struct direct_descriptor head;
+    uint64_t token;
+
+    read_head(staged, &token, sizeof token);
+    if (token == direct_magic[0] && staged->direct >= DIRECT_LENGTH) {
+        read_head(staged, &head, sizeof head);
+        if (!find_large(&head, message))
+            return false;
+    } else if (!token_is_of(token, direct_own()->job) || !find_small(token, message)) {
+        return false;
+    }
+    message->typed = (struct typed){address_at(staged->user, part->displacement), part->count,
+                                    part->type, !staged->staged};
+    message->room = staged->staged ? staged->block.at : NULL;
+    return true;
+}
+
+bool direct_has_come(const struct staged *staged)
+{
+    struct direct_message message;
+
+    return staged->direct && find_message(staged, &message);
+}
+
+bool direct_is_ready(const struct staged *staged)
+{
+    struct direct_message message;
+    char *start;
+
+    return find_message(staged, &message) &&
+           (!staged->staged || !typed_is_contiguous(&message.typed, &start) ||
+            !direct_must_wait(start));
+}
+
+/* ---- the data */
+
+/* true: it is in host memory; false: it is in GPU memory, and stays there until it is done. */
+static bool take(const struct direct_message *message)
+{
+    for (;;) {
+        uint32_t ready = DIRECT_READY, buffered = DIRECT_BUFFERED;
+
+        if (atomic_compare_exchange_strong(&message->slot->state, &ready, DIRECT_TAKEN))
+            return false;
+        if (atomic_compare_exchange_strong(&message->slot->state, &buffered, DIRECT_TAKEN))
+            return true;
+        if (!direct_peer_lives(message->peer))
+            return true;
+        sched_yield();
+    }
+}
+
+/* The sender is to buffer it. false: its process has ended. */
+static bool want(const struct direct_message *message)
+{
+    struct direct_slot *slot = message->slot;
+    struct direct_segment *segment = message->peer->segment;
+    uint32_t buffered;
+
+    atomic_store(&slot->slow, 1);
+    atomic_store(&slot->state, DIRECT_WANTED);
+    direct_wake(segment);
+    for (;;) {
+        buffered = DIRECT_BUFFERED;
+        if (atomic_compare_exchange_strong(&slot->state, &buffered, DIRECT_TAKEN))
+            return true;
+        if (buffered == DIRECT_LOST || !direct_peer_lives(message->peer))
+            return false;
+        usleep(20);
+    }
+}
+
+/* Contiguous data, which lies where the buffer does unless that is MPI_BOTTOM. */
+static bool is_on_gpu(const struct direct_message *message, const void *start)
+{
+    return message->typed.at == (const char *)MPI_BOTTOM ? buffer_is_on_gpu(start)
+                                                         : !message->typed.host;
+}
+
+/* Bytes in host memory go to the application's buffer. An MPI error class. */
+static int put(const struct direct_message *message, const void *bytes, size_t nbytes)
+{
+    char *start;
+
+    if (!typed_is_contiguous(&message->typed, &start))
+        return typed_unpack(&message->typed, bytes, (MPI_Count)nbytes);
+    if (is_on_gpu(message, start))
+        return buffer_to_gpu(start, bytes, nbytes) < 0 ? MPI_ERR_BUFFER : MPI_SUCCESS;
+    memcpy(start, bytes, nbytes);
+    return MPI_SUCCESS;
+}
+
+static const struct direct_slot *slots_of(const struct direct_message *message)
+{
+    return message->peer->segment->slots;
+}
+
+static int put_buffered(const struct direct_message *message, size_t nbytes)
+{
+    const size_t all = message->slot->nbytes;
+    void *data;
+    int result;
+
+    if (message->slot->token)
+        return put(message, message->peer->segment->small[message->slot - slots_of(message)],
+                   nbytes);
+    data = direct_peer_map(message->peer, message->slot->fd, all, false);
+    if (!data)
+        return MPI_ERR_OTHER;
+    result = put(message, data, nbytes);
+    munmap(data, all);
+    return result;
+}
+
+/* By way of host memory, where the buffer has gaps. false: the GPU memory cannot be mapped. */
+static bool pull_in_parts(struct direct_message *message)
+{
+    const size_t nbytes = (size_t)message->nbytes;
+    void *room = message->room ? message->room : malloc(nbytes);
+    bool pulled = room &&
+                  direct_copy_start(&message->copy, message->peer, message->slot, room, false,
+                                    nbytes) &&
+                  direct_copy_wait(&message->copy) == 0;
+
+    if (pulled)
+        message->result = typed_unpack(&message->typed, room, message->nbytes);
+    if (room != message->room)
+        free(room);
+    return pulled;
+}
+
+/* Into GPU memory with gaps. false: it goes another way. */
+static bool pull_apart(struct direct_message *message)
+{
+    const struct direct_slot *slot = message->slot;
+    struct direct_map map;
+    const void *there = direct_map(&map, message->peer, &slot->memory, slot->address,
+                                   typed_low(&message->typed));
+
+    if (!there)
+        return false;
+    message->result = typed_unpack_gpu(&message->typed, there, message->nbytes);
+    direct_unmap(&map);
+    return message->result == MPI_SUCCESS;
+}
+
+/* false: the GPU memory cannot be mapped. */
+static bool pull(struct direct_message *message)
+{
+    char *start;
+
+    if (!typed_is_contiguous(&message->typed, &start))
+        return (!message->typed.host && typed_low(&message->typed) && pull_apart(message)) ||
+               pull_in_parts(message);
+    message->copying = direct_copy_start(&message->copy, message->peer, message->slot, start,
+                                         is_on_gpu(message, start), (size_t)message->nbytes);
+    return message->copying;
+}
+
+/* The sender's host memory is taken where its GPU memory cannot be. */
+static void receive_from_host(struct direct_message *message, bool buffered)
+{
+    if (buffered || want(message))
+        message->result = put_buffered(message, (size_t)message->nbytes);
+    if (message->result == MPI_ERR_OTHER)
+        fprintf(stderr,
+                "gpubind: a message of %lld bytes from rank %d of MPI_COMM_WORLD is lost: that "
+                "process has ended, or neither its GPU memory nor its files can be mapped\n",
+                (long long)message->nbytes, message->peer->segment->rank);
+}
+
+bool direct_message_start(struct direct_message *message, const struct staged *staged)
+{
+    MPI_Count room;
+    bool buffered;
+
+    if (!staged->direct || !find_message(staged, message))
+        return false;
+    room = typed_bytes(&message->typed);
+    message->nbytes = (MPI_Count)message->slot->nbytes;
+    if (message->nbytes > room)
+        message->nbytes = room;
+    message->copying = false;
+    message->result = MPI_ERR_OTHER;
+    buffered = take(message);
+    if (buffered || !pull(message))
+        receive_from_host(message, buffered);
+    return true;
+}
+
+int direct_message_end(struct direct_message *message)
+{
+    const bool truncated = message->nbytes < (MPI_Count)message->slot->nbytes;
+
+    if (message->copying && direct_copy_wait(&message->copy) == 0)
+        message->result = MPI_SUCCESS;
+    else if (message->copying)
+        receive_from_host(message, false);
+    atomic_store_explicit(&message->slot->state, DIRECT_DONE, memory_order_release);
+    return message->result == MPI_SUCCESS && truncated ? MPI_ERR_TRUNCATE : message->result;
+}
+
+bool direct_receive(const struct staged *staged, MPI_Status *status, int *result)
+{
+    struct direct_message message;
+
+    if (!direct_message_start(&message, staged))
+        return false;
+    *result = direct_message_end(&message);
+    PMPI_Status_set_elements_x(status, MPI_BYTE, message.nbytes);
+    return true;
+}
+
+/* ---- probes */
+
+bool direct_probed(MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Count nbytes = 0;
+    struct direct_peer *peer;
+    struct direct_slot *slot;
+    int i;
+
+    if (is_behind || status == MPI_STATUS_IGNORE || !direct_own() ||
+        PMPI_Get_elements_x(status, MPI_BYTE, &nbytes) != MPI_SUCCESS)
+        return false;
+    i = direct_slot_of_length(nbytes);
+    peer = i >= 0 ? direct_peer(comm, status->MPI_SOURCE) : NULL;
+    slot = peer ? &peer->segment->slots[i] : NULL;
+    if (!slot || !is_open(slot) || slot->token || slot->tag != status->MPI_TAG)
+        return false;
+    PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)slot->nbytes);
+    return true;
+}

@@ -1,0 +1,355 @@
+#include "aware/message/direct_segment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "aware/base/next.h"
+#include "aware/base/start.h"
+#include "aware/base/world_ranks.h"
+#include "core/base/hash.h"
+
+#define MAGIC UINT64_C(0x3276646e69627067) /* and the version of the layout */
+#define NAME "gpubind-aware"
+
+static struct direct_segment *own;
+static int own_fd = -1;
+static int listener = -1;
+static struct direct_peer *peers; /* by their ranks of MPI_COMM_WORLD */
+static int npeers;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the own one */
+
+/* The processes that one launch of MPI_COMM_WORLD has started on this node have the same: PMIx's name of the
+ * job and the addresses of its server (Open MPI 4 makes the name of 16 bits of a hash, which two jobs may
+ * share), or the process that has started them. */
+static uint64_t job_id(void)
+{
+    static const char server[] = "PMIX_SERVER_URI";
+    const char *name = getenv("PMIX_NAMESPACE");
+    const pid_t parent = getppid();
+    uint64_t id;
+
+    if (!name)
+        return hash_bytes(HASH_START, &parent, sizeof parent);
+    id = hash_text(HASH_START, name);
+    for (char **variable = environ; *variable; variable++)
+        if (strncmp(*variable, server, sizeof server - 1) == 0)
+            id ^= hash_text(HASH_START, *variable); /* in any order */
+    return id;
+}
+
+/* An abstract name, which ends with its socket. */
+static socklen_t socket_name(struct sockaddr_un *address, uint64_t job, int rank)
+{
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       (size_t)snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
+                                        NAME "/%u/%016llx/%d", (unsigned)getuid(),
+                                        (unsigned long long)job, rank));
+}
+
+/* Its backlog alone is used: who connects has seen the process's number, and leaves. Those that have left are
+ * still in the backlog, each with some KiB of the kernel's memory. */
+static bool listen_as(uint64_t job, int rank)
+{
+    struct sockaddr_un address;
+    const socklen_t length = socket_name(&address, job, rank);
+
+    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener >= 0 && bind(listener, (struct sockaddr *)&address, length) == 0 &&
+        listen(listener, 4096) == 0)
+        return true;
+    if (listener >= 0)
+        close(listener);
+    listener = -1;
+    return false;
+}
+
+void direct_forget_visitors(void)
+{
+    int fd;
+
+    while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(fd);
+}
+
+static struct direct_segment *make_segment(void)
+{
+    const int fd = memfd_create(NAME, MFD_CLOEXEC);
+    void *at = MAP_FAILED;
+
+    if (fd >= 0 && ftruncate(fd, sizeof(struct direct_segment)) == 0)
+        at = mmap(NULL, sizeof(struct direct_segment), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED && fd >= 0)
+        close(fd);
+    own_fd = fd;
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* As for the library's own messages (gpubind(7)): another path than CUDA IPC is asked for. */
+static bool is_allowed(void)
+{
+    const char *path = getenv("GPUBIND_PATH");
+
+    return !path || strcmp(path, "any") == 0 || strcmp(path, "ipc") == 0;
+}
+
+/* MPI_COMM_WORLD's ranks name the processes of a job. A process that was spawned may have the same
+ * rank and parent as one of the first job. */
+static bool find_rank(int *rank, int *size)
+{
+    int initialized = 0, finalized = 1;
+    MPI_Comm parent = MPI_COMM_NULL;
+
+    PMPI_Initialized(&initialized);
+    PMPI_Finalized(&finalized);
+    return initialized && !finalized && PMPI_Comm_get_parent(&parent) == MPI_SUCCESS &&
+           parent == MPI_COMM_NULL && PMPI_Comm_rank(MPI_COMM_WORLD, rank) == MPI_SUCCESS &&
+           PMPI_Comm_size(MPI_COMM_WORLD, size) == MPI_SUCCESS;
+}
+
+static void make_own(void)
+{
+    struct direct_segment *segment;
+    int rank = 0;
+
+    if (!aware_is_on() || !is_allowed() || !find_rank(&rank, &npeers))
+        return;
+    segment = make_segment();
+    peers = calloc((size_t)npeers, sizeof *peers);
+    if (!segment || !peers ||
+        getrandom(&segment->nonce, sizeof segment->nonce, GRND_NONBLOCK) != sizeof segment->nonce ||
+        !world_ranks_start())
+        return;
+    segment->magic = MAGIC;
+    segment->job = job_id();
+    segment->pid = getpid();
+    segment->rank = rank;
+    peers[rank].segment = segment;
+    if (listen_as(segment->job, rank))
+        own = segment;
+}
+
+struct direct_segment *direct_own(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_own);
+    return own;
+}
+
+bool direct_segment_end(void)
+{
+    if (!own)
+        return false;
+    atomic_store(&own->receives, 0);
+    atomic_store(&own->receives_small, 0);
+    atomic_store(&own->ended, 1);
+    close(listener);
+    listener = -1;
+    world_ranks_end();
+    return true;
+}
+
+/* ---- others */
+
+/* The process that listens as a rank, of this user. 0: none. */
+static pid_t process_of(int rank)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct ucred peer = {0};
+    struct sockaddr_un address;
+    const socklen_t length = socket_name(&address, own->job, rank);
+
+    if (fd < 0)
+        return 0;
+    if (connect(fd, (struct sockaddr *)&address, length) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer}) < 0 ||
+        peer.uid != getuid())
+        peer.pid = 0;
+    close(fd);
+    return peer.pid;
+}
+
+static void *map_file(pid_t pid, const char *fd, size_t nbytes, bool write)
+{
+    char path[64];
+    void *at = MAP_FAILED;
+    int file;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)pid, fd);
+    file = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    if (lseek(file, 0, SEEK_END) >= (off_t)nbytes)
+        at = mmap(NULL, nbytes, PROT_READ | (write ? PROT_WRITE : 0), MAP_SHARED, file, 0);
+    close(file);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static bool is_segment(int folder, const char *name)
+{
+    static const char expected[] = "/memfd:" NAME " (deleted)";
+    char target[sizeof expected];
+
+    return readlinkat(folder, name, target, sizeof target) == (ssize_t)sizeof target - 1 &&
+           memcmp(target, expected, sizeof target - 1) == 0;
+}
+
+/* The file of that process is the segment of that rank. NULL: it is not. */
+static struct direct_segment *map_segment(pid_t pid, int rank, int folder, const char *fd)
+{
+    struct direct_segment *found = is_segment(folder, fd) ? map_file(pid, fd, sizeof *found, true)
+                                                          : NULL;
+
+    if (found && (found->magic != MAGIC || found->job != own->job || found->rank != rank ||
+                  found->pid != pid)) {
+        munmap(found, sizeof *found);
+        found = NULL;
+    }
+    return found;
+}
+
+/* Ranks of one program open the same files before: the number is likely to be this process's. */
+static struct direct_segment *segment_of(pid_t pid, int rank)
+{
+    struct direct_segment *found = NULL;
+    struct dirent *entry;
+    char path[32], name[16];
+    DIR *folder;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    snprintf(name, sizeof name, "%d", own_fd);
+    folder = opendir(path);
+    if (!folder)
+        return NULL;
+    found = map_segment(pid, rank, dirfd(folder), name);
+    while (!found && (entry = readdir(folder)))
+        found = map_segment(pid, rank, dirfd(folder), entry->d_name);
+    closedir(folder);
+    return found;
+}
+
+/* Looks for it at the first calls, and then ever more seldom: it may be on another node. */
+static struct direct_peer *find(int rank)
+{
+    struct direct_peer *peer = &peers[rank];
+    pid_t pid;
+
+    if (peer->segment)
+        return peer;
+    if (peer->asked++ < peer->retry)
+        return NULL;
+    peer->retry = 2 * peer->asked < 1024 ? 2 * peer->asked : peer->asked + 1024;
+    direct_forget_visitors();
+    pid = process_of(rank);
+    peer->segment = pid ? segment_of(pid, rank) : NULL;
+    if (peer->segment)
+        atomic_store(&peer->segment->visited, 1);
+    return peer->segment ? peer : NULL;
+}
+
+static int find_world_rank(MPI_Comm comm, int rank)
+{
+    if (comm == MPI_COMM_WORLD)
+        return rank >= 0 && rank < npeers ? rank : MPI_UNDEFINED;
+    return comm == MPI_COMM_NULL ? MPI_UNDEFINED : world_rank(comm, rank);
+}
+
+struct direct_peer *direct_peer(MPI_Comm comm, int rank)
+{
+    struct direct_peer *peer = NULL;
+    int world;
+
+    if (!direct_own())
+        return NULL;
+    pthread_mutex_lock(&lock);
+    world = find_world_rank(comm, rank);
+    if (world != MPI_UNDEFINED)
+        peer = find(world);
+    pthread_mutex_unlock(&lock);
+    return peer;
+}
+
+int direct_world_rank(MPI_Comm comm, int rank)
+{
+    int world;
+
+    if (!direct_own())
+        return MPI_UNDEFINED;
+    pthread_mutex_lock(&lock);
+    world = find_world_rank(comm, rank);
+    pthread_mutex_unlock(&lock);
+    return world;
+}
+
+struct direct_peer *direct_peer_now(int rank)
+{
+    struct direct_peer *peer = NULL;
+
+    if (!direct_own() || rank < 0 || rank >= npeers)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    peers[rank].retry = 0;
+    peer = find(rank);
+    pthread_mutex_unlock(&lock);
+    return peer;
+}
+
+struct direct_peer *direct_peer_at(int rank, uint64_t nonce)
+{
+    struct direct_peer *peer = direct_peer_now(rank);
+
+    return peer && peer->segment->nonce == nonce ? peer : NULL;
+}
+
+bool direct_peer_receives(const struct direct_peer *peer)
+{
+    return !peer->slow && atomic_load_explicit(&peer->segment->receives, memory_order_acquire);
+}
+
+bool direct_peer_receives_small(const struct direct_peer *peer)
+{
+    return direct_peer_receives(peer) &&
+           atomic_load_explicit(&peer->segment->receives_small, memory_order_acquire);
+}
+
+bool direct_process_lives(pid_t pid)
+{
+    return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+void direct_wake(struct direct_segment *segment)
+{
+    atomic_fetch_add(&segment->wanted, 1);
+    syscall(SYS_futex, &segment->wanted, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool direct_peer_lives(const struct direct_peer *peer)
+{
+    return direct_process_lives(peer->segment->pid);
+}
+
+void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "%d", fd);
+    return map_file(peer->segment->pid, name, nbytes, write);
+}

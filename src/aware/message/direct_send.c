@@ -1,0 +1,360 @@
+#include "aware/message/direct_send.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "aware/base/counts.h"
+#include "aware/base/next.h"
+#include "aware/message/direct_data.h"
+#include "aware/message/direct_token.h"
+#include "aware/message/outgoing.h"
+
+const uint64_t direct_magic[2] = {UINT64_C(0x8e2f6d0bb5a94c17), UINT64_C(0x53c1f7e42a9d860b)};
+
+struct outgoing outgoing[DIRECT_SLOTS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int npending;
+
+int direct_slot_of_length(MPI_Count nbytes)
+{
+    const MPI_Count above = nbytes - DIRECT_LENGTH;
+
+    return above < 0 || above % DIRECT_LENGTH_STEP || nbytes > DIRECT_LENGTH_MOST
+               ? -1
+               : (int)(above / DIRECT_LENGTH_STEP);
+}
+
+static uint32_t state_of(const struct outgoing *out)
+{
+    return atomic_load_explicit(&out->slot->state, memory_order_acquire);
+}
+
+/* ---- slots */
+
+static void release(struct outgoing *out)
+{
+    outgoing_free_data(out);
+    gpu_pool_give(out->packed);
+    out->packed = NULL;
+    if (out->slot->slow)
+        out->peer->slow = true;
+    atomic_store(&out->slot->state, DIRECT_FREE);
+    out->used = false;
+}
+
+/* Nobody will take it. */
+static bool is_lost(const struct outgoing *out)
+{
+    return atomic_load_explicit(&out->peer->segment->ended, memory_order_relaxed) ||
+           !direct_peer_lives(out->peer);
+}
+
+/* The receiver has what was sent, or never will. */
+static bool is_left(const struct outgoing *out)
+{
+    return out->completed && (state_of(out) == DIRECT_DONE || is_lost(out));
+}
+
+/* Small messages have the first ones, in part, others all of them, from the last one on. The lock is held. */
+static struct outgoing *find_free(bool small)
+{
+    const int n = small ? DIRECT_SMALL_SLOTS : DIRECT_SLOTS;
+
+    for (int i = 0; i < n; i++) {
+        struct outgoing *out = &outgoing[small ? i : n - 1 - i];
+
+        if (out->used && out->completed && state_of(out) == DIRECT_DONE)
+            release(out);
+        if (!out->used && (small || !out->retired))
+            return out;
+    }
+    return NULL;
+}
+
+static struct outgoing *take(bool small)
+{
+    struct outgoing *out;
+
+    pthread_mutex_lock(&lock);
+    outgoing_serve();
+    out = find_free(small);
+    for (int i = 0; !out && i < DIRECT_SLOTS; i++)
+        if (outgoing[i].used && is_left(&outgoing[i]))
+            release(&outgoing[i]);
+    if (!out)
+        out = find_free(small);
+    if (out) {
+        out->used = true;
+        out->completed = out->generalized = false;
+        out->asked = out->failures = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return out;
+}
+
+static void describe(struct outgoing *out, const struct direct_segment *own, int i)
+{
+    struct direct_slot *slot = out->slot;
+
+    if (slot->nbytes < DIRECT_SMALL_ROOM) {
+        slot->token = out->bytes.token = token_make(own, (uint32_t)i, slot->sequence);
+        out->send.length = (int)slot->nbytes;
+        return;
+    }
+    slot->token = 0;
+    out->send.length = DIRECT_LENGTH + i * DIRECT_LENGTH_STEP;
+    out->bytes.head = (struct direct_descriptor){.magic = {direct_magic[0], direct_magic[1]},
+                                                 .nonce = own->nonce,
+                                                 .rank = own->rank,
+                                                 .slot = (uint32_t)i,
+                                                 .sequence = slot->sequence};
+}
+
+/* The memory is read from now on. */
+static void publish(struct outgoing *out, struct direct_peer *peer, int tag,
+                    const struct direct_data *data)
+{
+    const int i = (int)(out - outgoing);
+    struct direct_segment *own = direct_own();
+    struct direct_slot *slot = &own->slots[i];
+
+    out->slot = slot;
+    out->peer = peer;
+    out->packed = data->packed;
+    out->send.descriptor = &out->bytes;
+    out->since = outgoing_now();
+    slot->sequence++;
+    slot->dest = peer->segment->rank;
+    slot->tag = tag;
+    slot->nbytes = (uint64_t)data->nbytes;
+    slot->address = (uintptr_t)data->gpu;
+    slot->memory = data->memory;
+    slot->fd = -1;
+    atomic_store(&slot->slow, 0);
+    describe(out, own, i);
+    atomic_store_explicit(&slot->state, DIRECT_READY, memory_order_release);
+}
+
+/* ---- sends */
+
+/* A small one costs more than its copies through host memory where the receiver is late. */
+static bool may_be_small(struct direct_peer *peer, MPI_Count nbytes)
+{
+    const unsigned late = atomic_load_explicit(&peer->late, memory_order_relaxed);
+
+    if (!direct_peer_receives_small(peer) || direct_slot_of_length(nbytes) >= 0 ||
+        direct_own()->rank >= TOKEN_RANKS)
+        return false;
+    if (late > 0)
+        atomic_store_explicit(&peer->late, late - 1, memory_order_relaxed);
+    return late == 0;
+}
+
+static bool goes_directly(struct direct_peer *peer, MPI_Count nbytes)
+{
+    return nbytes < DIRECT_LARGE ? may_be_small(peer, nbytes) : direct_peer_receives(peer);
+}
+
+struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
+                                      int tag, MPI_Comm comm)
+{
+    struct direct_data data;
+    struct direct_peer *peer;
+    struct outgoing *out;
+
+    if (tag < 0 || !direct_data_find(&data, buf, count, type))
+        return NULL;
+    peer = direct_peer(comm, dest);
+    if (!peer || !goes_directly(peer, data.nbytes) || !direct_data_prepare(&data))
+        return NULL;
+    out = take(data.nbytes < DIRECT_LARGE);
+    if (!out) {
+        gpu_pool_give(data.packed);
+        return NULL;
+    }
+    publish(out, peer, tag, &data);
+    count_one(COUNT_DIRECT);
+    return &out->send;
+}
+
+void direct_send_abandon(struct direct_send *send)
+{
+    struct outgoing *out = (struct outgoing *)send;
+
+    pthread_mutex_lock(&lock);
+    release(out);
+    pthread_mutex_unlock(&lock);
+}
+
+#define EAGER 8192   /* programs may expect that sends of fewer bytes wait for nobody */
+#define LATE_COUNT 4 /* small messages to a receiver that was late, until it is tried again */
+
+/* The receiver takes nothing of this process's for as long as it would cost to go on without it. */
+static bool is_late(const struct outgoing *out)
+{
+    const double nbytes = (double)out->slot->nbytes, time = outgoing_now();
+    const double patience = nbytes < EAGER ? 20e-6 : 1e-3 + nbytes / 2e9;
+
+    return time - out->since > patience && time - out->peer->active > patience;
+}
+
+/* The buffer may be used again. */
+static bool is_over(struct outgoing *out)
+{
+    const uint32_t state = state_of(out);
+
+    if (state == DIRECT_TAKEN || state == DIRECT_DONE)
+        out->peer->active = outgoing_now();
+    if (state == DIRECT_READY && is_late(out)) {
+        atomic_store_explicit(&out->peer->late, LATE_COUNT, memory_order_relaxed);
+        outgoing_buffer(out, state);
+    }
+    if (state == DIRECT_WANTED)
+        outgoing_buffer(out, state);
+    return state_of(out) == DIRECT_DONE || state_of(out) == DIRECT_BUFFERED ||
+           state_of(out) == DIRECT_LOST || (state_of(out) == DIRECT_TAKEN && out->data) ||
+           (++out->asked % 4096 == 0 && is_lost(out));
+}
+
+/* The application's send is complete. The receiver may still look at the slot. */
+static void complete(struct outgoing *out)
+{
+    pthread_mutex_lock(&lock);
+    out->completed = true;
+    if (is_left(out))
+        release(out);
+    pthread_mutex_unlock(&lock);
+}
+
+bool direct_send_end(struct direct_send *send)
+{
+    struct outgoing *out = (struct outgoing *)send;
+
+    if (!is_over(out))
+        return false;
+    complete(out);
+    return true;
+}
+
+static int query(void *unused, MPI_Status *status)
+{
+    (void)unused;
+    PMPI_Status_set_elements(status, MPI_BYTE, 0);
+    PMPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int free_request(void *unused)
+{
+    (void)unused;
+    return MPI_SUCCESS;
+}
+
+/* Too late: the receiver may have it. */
+static int cancel(void *unused, int complete)
+{
+    (void)unused, (void)complete;
+    return MPI_SUCCESS;
+}
+
+int direct_send_later(struct direct_send *send, MPI_Request descriptor, MPI_Request *request)
+{
+    struct outgoing *out = (struct outgoing *)send;
+    const int result = PMPI_Grequest_start(query, free_request, cancel, NULL, request);
+
+    out->descriptor = descriptor;
+    out->request = *request;
+    atomic_fetch_add(&npending, 1);
+    atomic_thread_fence(memory_order_release);
+    out->generalized = result == MPI_SUCCESS;
+    return result;
+}
+
+int direct_sends_pending(void)
+{
+    return atomic_load_explicit(&npending, memory_order_relaxed);
+}
+
+static bool is_descriptor_gone(struct outgoing *out)
+{
+    int gone = out->descriptor == MPI_REQUEST_NULL;
+    const bool was_behind = is_behind;
+
+    is_behind = true;
+    if (!gone)
+        PMPI_Test(&out->descriptor, &gone, MPI_STATUS_IGNORE);
+    is_behind = was_behind;
+    return gone;
+}
+
+/* Of what is done with requests of direct_send_later. */
+static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
+
+void direct_send_freed(MPI_Request request)
+{
+    if (direct_sends_pending() == 0)
+        return;
+    pthread_mutex_lock(&polling);
+    for (int i = 0; i < DIRECT_SLOTS; i++)
+        if (outgoing[i].generalized && outgoing[i].request == request &&
+            outgoing[i].slot->nbytes < EAGER)
+            outgoing_buffer(&outgoing[i], DIRECT_READY);
+    pthread_mutex_unlock(&polling);
+}
+
+void direct_sends_poll(void)
+{
+    if (direct_sends_pending() == 0 || pthread_mutex_trylock(&polling) != 0)
+        return;
+    for (int i = 0; i < DIRECT_SLOTS; i++) {
+        struct outgoing *out = &outgoing[i];
+        MPI_Request request;
+
+        if (!out->generalized || !is_over(out) || !is_descriptor_gone(out))
+            continue;
+        request = out->request;
+        out->generalized = false;
+        complete(out);
+        PMPI_Grequest_complete(request);
+        atomic_fetch_sub(&npending, 1);
+    }
+    pthread_mutex_unlock(&polling);
+}
+
+void direct_send_plain(MPI_Count count, MPI_Datatype type)
+{
+    MPI_Count size = 0;
+    int slot;
+
+    if (is_behind || count <= 0 || type == MPI_DATATYPE_NULL || !direct_own())
+        return;
+    PMPI_Type_size_x(type, &size);
+    slot = direct_slot_of_length(count * size);
+    if (slot >= 0)
+        outgoing[slot].retired = true;
+}
+
+void direct_sends_end(void)
+{
+    bool waits = true;
+
+    while (direct_sends_pending() > 0) {
+        direct_sends_poll();
+        progress_of_mpi();
+        sched_yield();
+    }
+    while (waits) {
+        waits = false;
+        for (int i = 0; i < DIRECT_SLOTS; i++)
+            waits |= outgoing[i].used && !is_left(&outgoing[i]);
+        progress_of_mpi(); /* it may still hold a descriptor back */
+        if (waits)
+            usleep(50);
+    }
+    outgoing_serve_no_more();
+    for (int i = 0; i < DIRECT_SLOTS; i++)
+        outgoing_free_data(&outgoing[i]);
+}

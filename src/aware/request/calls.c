@@ -1,0 +1,116 @@
+#include "aware/request/calls.h"
+
+#include <sched.h>
+
+#include "aware/request/persistent.h"
+
+int call_refused(MPI_Comm comm, int result)
+{
+    PMPI_Comm_call_errhandler(comm, result);
+    return result;
+}
+
+int call_completed(int result, int error, MPI_Comm comm)
+{
+    return result != MPI_SUCCESS || error == MPI_SUCCESS ? result : call_refused(comm, error);
+}
+
+int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm)
+{
+    int error = MPI_SUCCESS;
+
+    for (int i = 0; i < n; i++) {
+        if (result == MPI_SUCCESS && error == MPI_SUCCESS)
+            error = staged_write(&buffers[i], -1);
+        staged_end(&buffers[i]);
+    }
+    requests_sweep(false); /* this call may tell that a freed receive is complete */
+    return error == MPI_SUCCESS ? result : call_refused(comm, error);
+}
+
+int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
+                 MPI_Comm comm)
+{
+    bool staged = false;
+
+    for (int i = 0; i < n; i++)
+        staged |= buffers[i].staged || buffers[i].direct;
+    if (!staged)
+        return result;
+    if (result == MPI_SUCCESS) {
+        result = requests_add(request, buffers, n, persistent, comm);
+        /* Out of memory: MPI still uses the buffers, which are never given back. */
+        return result == MPI_SUCCESS ? result : call_refused(comm, result);
+    }
+    for (int i = 0; i < n; i++)
+        staged_end(&buffers[i]);
+    return result;
+}
+
+/* ---- direct messages */
+
+#define POLLS 4 /* of MPI, for one look at direct messages */
+
+void call_wait_for(struct direct_send *send)
+{
+    for (unsigned spins = 1; !direct_send_end(send); spins++)
+        progress_idle(spins);
+}
+
+void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor)
+{
+    call_wait_for(send);
+    CALL_MPI(PMPI_Wait(descriptor, MPI_STATUS_IGNORE));
+}
+
+int call_sent(struct direct_send *send, int result)
+{
+    if (result == MPI_SUCCESS)
+        call_wait_for(send);
+    else
+        direct_send_abandon(send);
+    requests_sweep(false);
+    return result;
+}
+
+int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
+               MPI_Comm comm)
+{
+    if (result != MPI_SUCCESS) {
+        direct_send_abandon(send);
+        return result;
+    }
+    result = direct_send_later(send, descriptor, request);
+    return result == MPI_SUCCESS ? result : call_refused(comm, result);
+}
+
+static bool is_complete(MPI_Request request)
+{
+    const bool was_behind = is_behind;
+    int complete = 1;
+
+    is_behind = true;
+    if (request != MPI_REQUEST_NULL &&
+        PMPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        complete = 1; /* MPI's wait finds the error */
+    is_behind = was_behind;
+    return complete;
+}
+
+void call_wait_for_all(int n, const MPI_Request requests[])
+{
+    int ncomplete = 0;
+
+    direct_look_begin();
+    for (unsigned spins = 0; ncomplete < n && progress_is_pending(); spins++) {
+        if (spins % POLLS == 0)
+            progress_step();
+        if (is_complete(persistent_active(requests[ncomplete]))) {
+            ncomplete++;
+            spins = -1U;
+        } else if (spins % PROGRESS_SPINS == 0) {
+            sched_yield();
+        }
+    }
+    direct_look_end();
+}

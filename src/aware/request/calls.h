@@ -1,0 +1,41 @@
+/* What the functions that take buffers share. */
+#ifndef GPUBIND_AWARE_CALLS_H
+#define GPUBIND_AWARE_CALLS_H
+
+#include <mpi.h>
+
+#include "aware/base/next.h"
+#include "aware/message/direct_receive.h"
+#include "aware/message/direct_send.h"
+#include "aware/message/progress.h"
+#include "aware/message/staged.h"
+#include "aware/request/requests.h"
+
+/* Functions of MPI 4 without large counts, which Open MPI 5 has, too. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define AWARE_MPI_4
+#endif
+
+/* Calls the communicator's error handler. Returns result. */
+int call_refused(MPI_Comm comm, int result);
+/* MPI has completed a request of that communicator with result; error: of a copy to the GPU, or of a direct
+ * message. */
+int call_completed(int result, int error, MPI_Comm comm);
+/* A call with n staged buffers has ended with result: copies what it wrote, and ends them. */
+int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm);
+/* A call with n staged buffers has made a request: they are ended with it. */
+int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
+                 MPI_Comm comm);
+
+/* While direct messages are under way, looks after them until MPI's wait for all the requests would return at once. */
+void call_wait_for_all(int n, const MPI_Request requests[]);
+/* Returns when the direct message's buffer may be used again. */
+void call_wait_for(struct direct_send *send);
+/* And when MPI has sent the descriptor. */
+void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor);
+/* A blocking call, or one with a request, has given MPI the descriptor, with result. */
+int call_sent(struct direct_send *send, int result);
+int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
+               MPI_Comm comm);
+
+#endif

@@ -1,0 +1,112 @@
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "aware/base/next.h"
+#include "aware/message/direct_receive.h"
+#include "aware/message/progress.h"
+#include "aware/request/staged_request.h"
+
+static struct staged_request *expecting, *last_expecting;
+static atomic_int nexpecting;
+
+static bool is_pullable(void)
+{
+    return atomic_load_explicit(&nexpecting, memory_order_relaxed) > 0 && !is_behind;
+}
+
+static bool is_complete(struct staged_request *request, MPI_Status *status)
+{
+    int complete = 0;
+
+    is_behind = true;
+    PMPI_Request_get_status(request->request, &complete, status);
+    is_behind = false;
+    return complete;
+}
+
+#define MISSES 4 /* requests that are asked for in vain: MPI makes progress each time */
+#define BATCH 16
+
+/* The first one with a direct message, that is not to wait for the legacy stream; idle: nothing is. The
+ * lock is held. */
+static struct staged_request *find_pullable(bool idle)
+{
+    int misses = 0;
+
+    for (struct staged_request *request = expecting; request && misses < MISSES;
+         request = request->after) {
+        MPI_Status status = {0};
+
+        if (!request->active || request->written || request->ordinary || request->pulling)
+            continue;
+        if (!is_complete(request, &status))
+            misses++;
+        else if (!direct_has_come(buffer_of_message(request)))
+            request->ordinary = true;
+        else if (idle || direct_is_ready(buffer_of_message(request)))
+            return request;
+    }
+    return NULL;
+}
+
+/* It leaves the list when this thread is done with it, at the earliest. */
+static struct staged_request *claim_pullable(bool idle)
+{
+    struct staged_request *request;
+
+    pthread_mutex_lock(&requests_lock);
+    request = find_pullable(idle);
+    if (request)
+        request->pulling = true;
+    pthread_mutex_unlock(&requests_lock);
+    return request;
+}
+
+static void unclaim(struct staged_request *request, bool written)
+{
+    pthread_mutex_lock(&requests_lock);
+    request->written = written;
+    request->ordinary = !written;
+    request->pulling = false;
+    pthread_mutex_unlock(&requests_lock);
+}
+
+/* Copies direct messages that have come for receives which nobody has completed yet. false: there are
+ * none. */
+static bool pull(void)
+{
+    struct staged_request *requests[BATCH];
+    struct direct_message messages[BATCH];
+    int n = 0;
+
+    if (!is_pullable())
+        return false;
+    while (n < BATCH && (requests[n] = claim_pullable(n > 0)))
+        if (direct_message_start(&messages[n], buffer_of_message(requests[n])))
+            n++;
+        else
+            unclaim(requests[n], false);
+    for (int i = 0; i < n; i++) {
+        requests[i]->error = direct_message_end(&messages[i]);
+        requests[i]->direct = messages[i].nbytes;
+        unclaim(requests[i], true);
+    }
+    return n > 0;
+}
+
+void request_expects(struct staged_request *request)
+{
+    progress_of_receives(pull, is_pullable);
+    request->after = NULL;
+    request->before = last_expecting;
+    *(last_expecting ? &last_expecting->after : &expecting) = request;
+    last_expecting = request;
+    atomic_fetch_add_explicit(&nexpecting, 1, memory_order_relaxed);
+}
+
+void request_expects_no_more(struct staged_request *request)
+{
+    *(request->before ? &request->before->after : &expecting) = request->after;
+    *(request->after ? &request->after->before : &last_expecting) = request->before;
+    atomic_fetch_sub_explicit(&nexpecting, 1, memory_order_relaxed);
+}

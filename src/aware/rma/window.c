@@ -1,0 +1,347 @@
+#include "aware/rma/window.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "aware/base/next.h"
+#include "aware/coll/coll_comm.h"
+#include "aware/memory/gpu_buffer.h"
+#include "aware/message/outgoing.h"
+
+int window_refused(MPI_Win win, int result)
+{
+    PMPI_Win_call_errhandler(win, result);
+    return result;
+}
+
+/* ---- of a handle */
+
+static int keyval = MPI_KEYVAL_INVALID;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool are_there;
+
+bool windows_are_there(void)
+{
+    return atomic_load_explicit(&are_there, memory_order_relaxed);
+}
+
+struct window *window_find(MPI_Win win)
+{
+    struct window *window = NULL;
+    int found = 0;
+
+    if (!windows_are_there() || win == MPI_WIN_NULL ||
+        CALL_MPI(PMPI_Win_get_attr(win, keyval, &window, &found)) != MPI_SUCCESS)
+        return NULL;
+    return found ? window : NULL;
+}
+
+static void make_keyval(void)
+{
+    if (PMPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &keyval, NULL) !=
+        MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+}
+
+/* An MPI error class. */
+static int remember(struct window *window, MPI_Win win)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int result = MPI_ERR_NO_MEM;
+
+    window->win = win;
+    pthread_once(&once, make_keyval);
+    if (keyval != MPI_KEYVAL_INVALID)
+        result = PMPI_Win_set_attr(win, keyval, window);
+    if (result == MPI_SUCCESS)
+        atomic_store(&are_there, true);
+    return result;
+}
+
+static void prepare(struct window *window)
+{
+    window->fd = -1;
+    pthread_mutex_init(&window->lock, NULL);
+    pthread_mutex_init(&window->ending, NULL);
+}
+
+struct window *window_of(MPI_Win win)
+{
+    struct window *window;
+
+    pthread_mutex_lock(&lock);
+    window = window_find(win);
+    if (!window) {
+        window = calloc(1, sizeof *window);
+        if (window)
+            prepare(window);
+        if (window && remember(window, win) != MPI_SUCCESS) {
+            window_free(window);
+            window = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return window;
+}
+
+/* ---- memory that the ranks share */
+
+static size_t share_bytes(int size)
+{
+    return sizeof(struct window_share) + (size_t)size * sizeof(uint32_t);
+}
+
+static bool make_share(struct window *window)
+{
+    const size_t nbytes = share_bytes(window->size);
+    void *at = MAP_FAILED;
+
+    window->fd = memfd_create("gpubind-aware-window", MFD_CLOEXEC);
+    if (window->fd >= 0 && posix_fallocate(window->fd, 0, (off_t)nbytes) == 0)
+        at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, window->fd, 0);
+    window->share = at == MAP_FAILED ? NULL : at;
+    return window->share != NULL;
+}
+
+static void close_share(struct window *window)
+{
+    if (window->fd >= 0)
+        close(window->fd);
+    window->fd = -1;
+}
+
+void window_free(struct window *window)
+{
+    if (!window)
+        return;
+    for (int i = 0; window->targets && i < window->size; i++)
+        if (window->targets[i].share && i != window->rank)
+            munmap(window->targets[i].share, share_bytes(window->size));
+    if (window->share)
+        munmap(window->share, share_bytes(window->size));
+    close_share(window);
+    window_mirror_free(window->mirror);
+    pthread_mutex_destroy(&window->lock);
+    pthread_mutex_destroy(&window->ending);
+    free(window->targets);
+    free(window);
+}
+
+/* ---- making one */
+
+/* The others wait for this rank. */
+static void *allocate(MPI_Comm comm, size_t n, size_t size)
+{
+    void *memory = calloc(n, size);
+
+    if (!memory) {
+        fprintf(stderr, "gpubind: out of memory for a window\n");
+        PMPI_Abort(comm, MPI_ERR_NO_MEM);
+    }
+    return memory;
+}
+
+/* What a rank tells the others. */
+struct card {
+    uint64_t base;
+    int64_t unit;
+    int32_t fd; /* -1: it has no memory for this */
+    int32_t gpu;
+};
+
+static bool map_target(struct window *window, int rank, const struct card *card, int world)
+{
+    struct window_target *target = &window->targets[rank];
+
+    target->peer = direct_peer_now(world);
+    target->ours = card->gpu;
+    target->base = card->base;
+    target->unit = card->unit;
+    target->share = rank == window->rank ? window->share
+                    : target->peer
+                        ? direct_peer_map(target->peer, card->fd, share_bytes(window->size), true)
+                        : NULL;
+    return target->share != NULL;
+}
+
+/* All ranks have told. */
+static int use(struct window *window, const struct card *cards, MPI_Comm comm)
+{
+    int good = 1, all = 0;
+
+    window->empty = !window->dynamic;
+    for (int i = 0; i < window->size; i++) {
+        window->gpu |= cards[i].gpu != 0;
+        window->empty &= cards[i].gpu != 0;
+        good &= cards[i].fd >= 0;
+    }
+    window->gpu |= window->dynamic;
+    if (!window->gpu)
+        return MPI_SUCCESS;
+    for (int i = 0; good && i < window->size; i++)
+        good = map_target(window, i, &cards[i], direct_world_rank(comm, i));
+    if (CALL_MPI(PMPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm)) != MPI_SUCCESS)
+        all = 0;
+    return all ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gpu)
+{
+    struct card *cards = allocate(comm, (size_t)window->size, sizeof *cards);
+    const bool good = make_share(window) &&
+                      (window->dynamic || window_add_region(window, window->base, window->nbytes));
+    const struct card mine = {(uintptr_t)window->base, unit, good ? window->fd : -1, gpu};
+    int result;
+
+    window->targets = allocate(comm, (size_t)window->size, sizeof *window->targets);
+    result = CALL_MPI(
+        PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards, sizeof mine, MPI_BYTE, comm));
+    if (result == MPI_SUCCESS)
+        result = use(window, cards, comm);
+    close_share(window); /* all have mapped it, or will not */
+    free(cards);
+    return result;
+}
+
+/* Others may be out of reach, and do not learn of it. They wait for this rank in MPI's call, so that a window
+ * is made in any case: without this rank's memory, where there can be no mirror. */
+static void plan_mirror(struct window_plan *plan, MPI_Comm comm)
+{
+    struct window *window = calloc(1, sizeof *window);
+
+    plan->failed = MPI_ERR_NO_MEM;
+    if (window) {
+        prepare(window);
+        window->base = plan->base;
+        window->model = MPI_WIN_SEPARATE;
+        PMPI_Comm_rank(comm, &window->rank);
+        plan->failed = window_mirror_make(&window->mirror, plan->base, (size_t)plan->nbytes);
+    }
+    if (plan->failed == MPI_SUCCESS) {
+        plan->mirrored = window;
+        plan->base = window_mirror_memory(window->mirror);
+        return;
+    }
+    window_free(window);
+    plan->base = NULL;
+    plan->nbytes = 0;
+}
+
+int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nbytes, MPI_Aint unit,
+                bool dynamic)
+{
+    const enum buffer_place place = !dynamic && nbytes > 0 ? buffer_place(base) : BUFFER_HOST;
+    int result;
+
+    *plan = (struct window_plan){NULL, NULL, MPI_SUCCESS, base, nbytes};
+    if (is_behind || comm == MPI_COMM_NULL || (!dynamic && (nbytes < 0 || unit <= 0)))
+        return MPI_SUCCESS;
+    if (!coll_comm_is_near(comm)) {
+        if (place == BUFFER_GPU)
+            plan_mirror(plan, comm);
+        return MPI_SUCCESS;
+    }
+    plan->window = allocate(comm, 1, sizeof *plan->window);
+    prepare(plan->window);
+    plan->window->dynamic = dynamic;
+    plan->window->flavor = dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE;
+    plan->window->base = base;
+    plan->window->nbytes = nbytes;
+    PMPI_Comm_rank(comm, &plan->window->rank);
+    PMPI_Comm_size(comm, &plan->window->size);
+    if (place == BUFFER_GPU) {
+        plan->base = NULL;
+        plan->nbytes = 0;
+    }
+    result = exchange(plan->window, comm, dynamic ? 1 : unit, place == BUFFER_GPU);
+    if (result != MPI_SUCCESS || !plan->window->gpu) {
+        window_free(plan->window);
+        plan->window = NULL;
+        return result;
+    }
+    outgoing_serve();
+    return MPI_SUCCESS;
+}
+
+int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                      MPI_Win *win)
+{
+    struct window *window = plan->window;
+    void *none;
+
+    window->empty = true;
+    for (int i = 0; i < window->size; i++)
+        window->targets[i].ours = true;
+    return CALL_MPI(PMPI_Win_allocate(0, (int)unit, info, comm, &none, win));
+}
+
+/* All ranks' sizes may be the same, and MPI has none of some ranks' memory. */
+MPI_Info window_info_begin(const struct window_plan *plan, MPI_Info info)
+{
+    static const char *const key = "same_size";
+    MPI_Info changed = info;
+    int length, there = 0;
+
+    if (!plan->window || info == MPI_INFO_NULL ||
+        PMPI_Info_get_valuelen(info, key, &length, &there) != MPI_SUCCESS || !there ||
+        PMPI_Info_dup(info, &changed) != MPI_SUCCESS)
+        return info;
+    PMPI_Info_delete(changed, key);
+    return changed;
+}
+
+void window_info_end(MPI_Info given, MPI_Info info)
+{
+    if (given != info)
+        PMPI_Info_free(&given);
+}
+
+void window_try_begin(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler)
+{
+    if (!plan->window)
+        return;
+    PMPI_Comm_get_errhandler(comm, handler);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+void window_try_end(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler)
+{
+    if (!plan->window)
+        return;
+    PMPI_Comm_set_errhandler(comm, *handler);
+    PMPI_Errhandler_free(handler);
+}
+
+/* The window is there, and so the application can free it, whatever is returned. */
+static int made_mirrored(const struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win)
+{
+    if (result != MPI_SUCCESS) {
+        window_free(plan->mirrored);
+        return result;
+    }
+    if (plan->failed != MPI_SUCCESS) {
+        PMPI_Comm_call_errhandler(comm, plan->failed);
+        return plan->failed;
+    }
+    /* If it fails, MPI still uses the mirror, which is never freed. */
+    result = remember(plan->mirrored, win);
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
+}
+
+int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win)
+{
+    if (plan->mirrored || plan->failed != MPI_SUCCESS)
+        return made_mirrored(plan, result, comm, win);
+    if (!plan->window)
+        return result;
+    if (result == MPI_SUCCESS) {
+        result = remember(plan->window, win);
+        return result == MPI_SUCCESS ? result : window_refused(win, result);
+    }
+    window_free(plan->window);
+    PMPI_Comm_call_errhandler(comm, result);
+    return result;
+}
