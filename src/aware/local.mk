@@ -20,6 +20,7 @@ aware_stand_ins = \
 aware_sources = \
 	src/aware/memory/attached.c src/aware/memory/attached.h \
 	src/aware/request/calls.c src/aware/request/calls.h \
+	src/aware/coll/coll_blocks.c src/aware/coll/coll_blocks.h \
 	src/aware/coll/coll_buffers.c src/aware/coll/coll_buffers.h \
 	src/aware/coll/coll_comm.c src/aware/coll/coll_comm.h \
 	src/aware/coll/coll_direct.c src/aware/coll/coll_direct.h \

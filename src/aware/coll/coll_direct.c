@@ -6,7 +6,6 @@
 #include "aware/coll/coll_moves.h"
 #include "aware/coll/coll_nccl.h"
 #include "aware/coll/coll_ways.h"
-#include "aware/memory/gpu_buffer.h"
 #include "aware/memory/typed.h"
 
 /* Bytes from which agreeing, and going directly, takes less time than through host memory. */
@@ -19,84 +18,6 @@
 
 /* NCCL, or what it calls, may call MPI. */
 static __thread bool is_inside __attribute__((tls_model("initial-exec")));
-
-/* ---- sizes and places */
-
-/* -1: MPI is to find what is wrong. */
-static MPI_Count bytes_of(MPI_Count n, MPI_Datatype type)
-{
-    const struct typed typed = {NULL, n, type, false};
-
-    return n < 0 || type == MPI_DATATYPE_NULL ? -1 : typed_bytes(&typed);
-}
-
-/* Contiguous GPU memory, or nothing; a process that uses no GPU says no, and does not wait. */
-static bool is_on_gpu(const void *at, MPI_Count n, MPI_Datatype type)
-{
-    const struct typed typed = {address_at(at, 0), n, type, false};
-    const MPI_Count nbytes = bytes_of(n, type);
-    char *start;
-
-    if (nbytes <= 0)
-        return nbytes == 0 && gpu_is_in_use();
-    return at != MPI_BOTTOM && n <= INT_MAX && typed_is_contiguous(&typed, &start) &&
-           buffer_is_on_gpu(start);
-}
-
-static struct coll_move block(const struct coll_blocks *blocks, int i)
-{
-    const MPI_Datatype type = blocks->types ? blocks->types[i] : blocks->type;
-    MPI_Count lb, extent = 1;
-
-    if (!blocks->varies) {
-        PMPI_Type_get_extent_x(type, &lb, &extent);
-        return (struct coll_move){address_at(blocks->at, blocks->n * i * extent), blocks->n, type,
-                                  i};
-    }
-    if (!blocks->types)
-        PMPI_Type_get_extent_x(type, &lb, &extent);
-    return (struct coll_move){address_at(blocks->at, displacement_at(blocks->displs, i) * extent),
-                              count_at(blocks->counts, i), type, i};
-}
-
-/* Of a valid type. */
-static bool has_type(const struct coll_blocks *blocks, int i)
-{
-    return (blocks->types ? blocks->types[i] : blocks->type) != MPI_DATATYPE_NULL;
-}
-
-/* -1: something is wrong. */
-static MPI_Count bytes_of_all(const struct coll_blocks *blocks, int n)
-{
-    MPI_Count all = 0;
-
-    for (int i = 0; i < n; i++) {
-        const MPI_Count nbytes = has_type(blocks, i)
-                                     ? bytes_of(blocks->varies ? count_at(blocks->counts, i)
-                                                               : blocks->n,
-                                                blocks->types ? blocks->types[i] : blocks->type)
-                                     : -1;
-
-        if (nbytes < 0)
-            return -1;
-        all += nbytes;
-    }
-    return all;
-}
-
-static bool are_on_gpu(const struct coll_blocks *blocks, int n)
-{
-    for (int i = 0; i < n; i++) {
-        struct coll_move one;
-
-        if (!has_type(blocks, i))
-            return false;
-        one = block(blocks, i);
-        if (!is_on_gpu(one.at, one.count, one.type))
-            return false;
-    }
-    return true;
-}
 
 /* ---- who agrees */
 
@@ -137,12 +58,13 @@ static bool agree_to_move(struct coll_comm *comm, bool yes)
 bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Count count,
                        MPI_Datatype type)
 {
-    const MPI_Count nbytes = bytes_of(count, type);
+    const MPI_Count nbytes = elements_bytes(count, type);
     struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
     const struct typed typed = {buf, count, type, false};
     char *start = buf;
 
-    if (!comm || !agree_to_move(comm, has_root(coll, comm) && is_on_gpu(buf, count, type)))
+    if (!comm ||
+        !agree_to_move(comm, has_root(coll, comm) && elements_are_on_gpu(buf, count, type)))
         return false;
     typed_is_contiguous(&typed, &start);
     *result = coll_broadcast(comm, start, (size_t)nbytes, coll->root);
@@ -153,7 +75,7 @@ bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Coun
 static struct coll_comm *moved(const struct coll *coll, const struct coll_blocks *blocks)
 {
     return blocks->varies ? large(coll, 0, 0)
-                          : large(coll, bytes_of(blocks->n, blocks->type), LEAST_BLOCK);
+                          : large(coll, elements_bytes(blocks->n, blocks->type), LEAST_BLOCK);
 }
 
 static int all_blocks(struct coll_move *moves, const struct coll_blocks *blocks,
@@ -163,7 +85,7 @@ static int all_blocks(struct coll_move *moves, const struct coll_blocks *blocks,
 
     for (int i = 0; i < comm->size; i++)
         if (i != except)
-            moves[n++] = block(blocks, i);
+            moves[n++] = block_at(blocks, i);
     return n;
 }
 
@@ -203,15 +125,16 @@ bool coll_direct_gather(const struct coll *coll, int *result, struct coll_blocks
     if (!comm)
         return false;
     gets = gets_all(coll, comm);
-    mine = in_place ? 0 : bytes_of(send.n, send.type);
+    mine = in_place ? 0 : elements_bytes(send.n, send.type);
     yes = has_root(coll, comm) && mine >= 0 &&
-          (in_place || is_on_gpu(send.at, send.n, send.type)) &&
-          (!gets || (bytes_of_all(&recv, comm->size) >= 0 && are_on_gpu(&recv, comm->size)));
+          (in_place || elements_are_on_gpu(send.at, send.n, send.type)) &&
+          (!gets || (blocks_bytes(&recv, comm->size) >= 0 && blocks_are_on_gpu(&recv, comm->size)));
     if (yes && recv.varies)
-        yes = is_worth(mine + (gets ? bytes_of_all(&recv, comm->size) : 0));
+        yes = is_worth(mine + (gets ? blocks_bytes(&recv, comm->size) : 0));
     if (!agree_to_move(comm, yes))
         return false;
-    nsends = to_getters(coll, comm, in_place ? block(&recv, comm->rank) : first(&send), in_place);
+    nsends = to_getters(coll, comm, in_place ? block_at(&recv, comm->rank) : first(&send),
+                        in_place);
     if (gets)
         nreceives = all_blocks(comm->receives, &recv, comm, in_place ? comm->rank : -1);
     *result = coll_exchange(comm, nsends, nreceives);
@@ -230,12 +153,13 @@ bool coll_direct_scatter(const struct coll *coll, int *result, struct coll_block
     if (!comm)
         return false;
     gives = coll->root == comm->rank;
-    mine = in_place ? 0 : bytes_of(recv.n, recv.type);
+    mine = in_place ? 0 : elements_bytes(recv.n, recv.type);
     yes = has_root(coll, comm) && mine >= 0 &&
-          (in_place || is_on_gpu(recv.at, recv.n, recv.type)) &&
-          (!gives || (bytes_of_all(&send, comm->size) >= 0 && are_on_gpu(&send, comm->size)));
+          (in_place || elements_are_on_gpu(recv.at, recv.n, recv.type)) &&
+          (!gives ||
+           (blocks_bytes(&send, comm->size) >= 0 && blocks_are_on_gpu(&send, comm->size)));
     if (yes && send.varies)
-        yes = is_worth(mine + (gives ? bytes_of_all(&send, comm->size) : 0));
+        yes = is_worth(mine + (gives ? blocks_bytes(&send, comm->size) : 0));
     if (!agree_to_move(comm, yes))
         return false;
     if (gives)
@@ -257,10 +181,10 @@ bool coll_direct_alltoall(const struct coll *coll, int *result, struct coll_bloc
         return false;
     yes = send.at != MPI_IN_PLACE;
     if (yes) {
-        out = bytes_of_all(&send, comm->size);
-        in = bytes_of_all(&recv, comm->size);
+        out = blocks_bytes(&send, comm->size);
+        in = blocks_bytes(&recv, comm->size);
         yes = out >= 0 && in >= 0 && (!recv.varies || is_worth(out + in)) &&
-              are_on_gpu(&send, comm->size) && are_on_gpu(&recv, comm->size);
+              blocks_are_on_gpu(&send, comm->size) && blocks_are_on_gpu(&recv, comm->size);
     }
     if (!agree_to_move(comm, yes))
         return false;
@@ -291,8 +215,9 @@ static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_C
     gets = gets_all(coll, comm);
     if (r.send == MPI_IN_PLACE)
         r.send = r.recv;
-    yes = has_root(coll, comm) && nccl_knows(r.type, r.op) && is_on_gpu(r.send, nsend, r.type) &&
-          (!gets || is_on_gpu(r.recv, nrecv, r.type)) &&
+    yes = has_root(coll, comm) && nccl_knows(r.type, r.op) &&
+          elements_are_on_gpu(r.send, nsend, r.type) &&
+          (!gets || elements_are_on_gpu(r.recv, nrecv, r.type)) &&
           nccl_takes(comm, r.send, gets ? r.recv : NULL);
     if (!coll_agree(comm, yes) || !is_started(comm, nbytes, r.send))
         return false;
@@ -308,7 +233,7 @@ static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_C
 bool coll_direct_reduce(const struct coll *coll, int *result, const void *send, void *recv,
                         MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    return reduce(coll, result, bytes_of(count, type), count, count,
+    return reduce(coll, result, elements_bytes(count, type), count, count,
                   (struct nccl_reduction){coll->root == NO_ROOT ? NCCL_ALLREDUCE : NCCL_REDUCE,
                                           send, recv, count, type, op, 0});
 }
@@ -316,7 +241,7 @@ bool coll_direct_reduce(const struct coll *coll, int *result, const void *send, 
 bool coll_direct_reduce_scatter(const struct coll *coll, int *result, const void *send, void *recv,
                                 MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    const MPI_Count nbytes = bytes_of(count, type);
+    const MPI_Count nbytes = elements_bytes(count, type);
     int size = 1;
 
     if (nbytes < LEAST_WHOLE || send == MPI_IN_PLACE) /* on all ranks alike */

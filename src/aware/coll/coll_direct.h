@@ -4,18 +4,7 @@
 #ifndef GPUBIND_AWARE_COLL_DIRECT_H
 #define GPUBIND_AWARE_COLL_DIRECT_H
 
-#include "aware/coll/coll_buffers.h"
-
-/* Blocks of a send or receive buffer, one for each rank: n elements each, or (varies) counts of them at
- * displacements in extents of the type, or (types) in bytes. */
-struct coll_blocks {
-    const void *at;
-    MPI_Count n;
-    MPI_Datatype type;
-    bool varies; /* and so each rank knows of its own blocks alone */
-    struct numbers counts, displs;
-    const MPI_Datatype *types;
-};
+#include "aware/coll/coll_blocks.h"
 
 bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Count count,
                        MPI_Datatype type);
