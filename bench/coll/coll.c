@@ -80,7 +80,7 @@ static void describe(const struct coll *coll, const struct gpubind_error *why_no
 
 static int fill(const struct bench_options *options, struct table *table, struct gpubind_error *err)
 {
-    struct coll coll = {.options = options};
+    struct coll coll = {.options = options, .neighbours = MPI_COMM_NULL};
     struct gpubind_error why_no_nccl;
     int status = coll_open(&coll, &why_no_nccl, err);
 

@@ -19,6 +19,7 @@ struct coll {
     struct nccl nccl;
     bool use[COLL_METHODS];
     int *counts, *offsets; /* of alltoallv: n each */
+    MPI_Comm neighbours;   /* see coll_call; MPI_COMM_NULL: not made */
     uint64_t *seeds;       /* of the contents that each rank sends: n */
     int round;             /* number of the contents, so that none are used twice */
 };
@@ -30,7 +31,7 @@ struct coll_result {
     bool wrong;
 };
 
-/* Opens the GPU and NCCL, and allocates the buffers. options must be set, the rest zero. Collective
+/* Opens the GPU and NCCL, and allocates the buffers. options must be set, neighbours MPI_COMM_NULL, the rest zero. Collective
  * over MPI_COMM_WORLD; returns the same on all ranks: 0, -1 or BENCH_CANNOT. why_no_nccl is "" if
  * NCCL is measured, too. The caller calls coll_clear on failure, too. */
 int coll_open(struct coll *coll, struct gpubind_error *why_no_nccl, struct gpubind_error *err);

@@ -187,6 +187,7 @@ void coll_measure(struct coll *coll, const struct coll_operation *op, size_t nby
                                    .recv = (double *)(void *)coll->recv.at,
                                    .counts = coll->counts,
                                    .offsets = coll->offsets,
+                                   .neighbours = coll->neighbours,
                                    .nccl = &coll->nccl};
     for (int rank = 0; rank < coll->n && op->int_offsets; rank++) {
         coll->counts[rank] = task.call.count;

@@ -54,6 +54,12 @@ static int mpi_alltoallv(const struct coll_call *call)
                          call->counts, call->offsets, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
+static int mpi_neighbor_alltoall(const struct coll_call *call)
+{
+    return MPI_Neighbor_alltoall(call->send, call->count, MPI_DOUBLE, call->recv, call->count,
+                                 MPI_DOUBLE, call->neighbours);
+}
+
 /* ---- NCCL */
 
 static int nccl_allreduce(const struct coll_call *call)
@@ -225,5 +231,13 @@ const struct coll_operation coll_operations[COLL_OPERATIONS] = {
      .recv_blocks = true,
      .int_offsets = true,
      .mpi = mpi_alltoallv,
+     .nccl = nccl_alltoall},
+    {.name = "neighbor_alltoall",
+     .mpi_name = "MPI_Neighbor_alltoall",
+     .nccl_name = "a group of ncclSend and ncclRecv",
+     .size_is_block = true,
+     .send_blocks = true,
+     .recv_blocks = true,
+     .mpi = mpi_neighbor_alltoall,
      .nccl = nccl_alltoall},
 };

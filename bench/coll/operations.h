@@ -15,6 +15,7 @@ struct coll_call {
     int rank, n, count;
     double *send, *recv;
     const int *counts, *offsets; /* of alltoallv: count, and the place of each rank's block */
+    MPI_Comm neighbours; /* of MPI_COMM_WORLD's ranks, each of which is everybody's neighbour */
     const struct nccl *nccl;
 };
 

@@ -44,6 +44,7 @@ static const struct table_view views[] = {
     VIEWS("gather", OF_BLOCK),
     VIEWS("scatter", OF_BLOCK),
     VIEWS("alltoallv", OF_BLOCK),
+    VIEWS("neighbor_alltoall", OF_BLOCK),
 };
 
 const struct table_schema coll_schema = {

@@ -114,6 +114,22 @@ static void open_nccl(struct coll *coll, struct gpubind_error *why)
         coll->use[COLL_NCCL] = true;
 }
 
+static int make_neighbours(struct coll *coll, struct gpubind_error *err)
+{
+    int *all = calloc(2 * (size_t)coll->n, sizeof *all), status = -1;
+    int *weights = all ? all + coll->n : NULL;
+
+    for (int rank = 0; all && rank < coll->n; rank++) {
+        all[rank] = rank;
+        weights[rank] = 1;
+    }
+    if (ranks_agree(MPI_COMM_WORLD, all ? 0 : error_set(err, "out of memory"), err) == 0)
+        status = MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, coll->n, all, weights, coll->n, all,
+                                                weights, MPI_INFO_NULL, 0, &coll->neighbours);
+    free(all);
+    return status;
+}
+
 int coll_open(struct coll *coll, struct gpubind_error *why_no_nccl, struct gpubind_error *err)
 {
     int status = 0;
@@ -128,6 +144,8 @@ int coll_open(struct coll *coll, struct gpubind_error *why_no_nccl, struct gpubi
     if (!status)
         status = alloc_buffers(coll, err);
     if (!status)
+        status = make_neighbours(coll, err);
+    if (!status)
         open_nccl(coll, why_no_nccl);
     return status;
 }
@@ -135,6 +153,8 @@ int coll_open(struct coll *coll, struct gpubind_error *why_no_nccl, struct gpubi
 void coll_clear(struct coll *coll)
 {
     nccl_close(&coll->nccl);
+    if (coll->neighbours != MPI_COMM_NULL)
+        MPI_Comm_free(&coll->neighbours);
     buffer_free(&coll->send);
     buffer_free(&coll->recv);
     gpu_close(&coll->gpu);

@@ -41,9 +41,10 @@ enum measure {
 };
 
 /* What coll measures, in the order of bench/coll/operations.c. */
-#define OPERATION_WORDS \
-    "allreduce|bcast|alltoall|allgather|reduce_scatter_block|reduce|gather|scatter|alltoallv"
-#define COLL_OPERATIONS 9
+#define OPERATION_WORDS                                                                        \
+    "allreduce|bcast|alltoall|allgather|reduce_scatter_block|reduce|gather|scatter|alltoallv|" \
+    "neighbor_alltoall"
+#define COLL_OPERATIONS 10
 #define COLL_MAX_SIZE ((size_t)256 << 20)
 
 /* What host measures, in its order. */
