@@ -27,6 +27,7 @@ aware_sources = \
 	src/aware/coll/coll_moves.c src/aware/coll/coll_moves.h \
 	src/aware/coll/coll_nccl.c src/aware/coll/coll_nccl.h \
 	src/aware/coll/coll_ways.c src/aware/coll/coll_ways.h \
+	src/aware/coll/neighbours.c src/aware/coll/neighbours.h \
 	src/aware/memory/copy_stream.c src/aware/memory/copy_stream.h \
 	src/aware/base/counts.c src/aware/base/counts.h \
 	src/aware/message/direct_ask.c src/aware/message/direct_ask.h \

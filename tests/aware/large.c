@@ -15,6 +15,7 @@ static const struct part {
 } parts[] = {
     {"moved", MPI_THREAD_SINGLE, test_moved},
     {"reduced", MPI_THREAD_SINGLE, test_reduced},
+    {"neighbours", MPI_THREAD_SINGLE, test_neighbours},
     {"pass", MPI_THREAD_SINGLE, test_pass},
     {"comms", MPI_THREAD_SINGLE, test_comms},
     {"attributes", MPI_THREAD_SINGLE, test_attributes},

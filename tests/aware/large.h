@@ -108,6 +108,7 @@ void call_check(const struct call *call);
 
 void test_moved(void);
 void test_reduced(void);
+void test_neighbours(void);
 void test_pass(void);
 void test_comms(void);
 void test_attributes(void);

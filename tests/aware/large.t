@@ -14,13 +14,13 @@ all() {
     done
 }
 for setting in simulated GPU; do
-    all 2 moved reduced pass comms attributes inter ahead progress wildcards pending streams errors \
+    all 2 moved reduced neighbours pass comms attributes inter ahead progress wildcards pending streams errors \
         threads
 done
 if [ -z "$quick" ]; then
     for setting in kernels GPU; do
-        all 3 moved reduced comms inter ahead wildcards pending
-        all 4 progress threads
+        all 3 moved reduced neighbours comms inter ahead wildcards pending
+        all 4 neighbours progress threads
     done
     setting='slow copies'
     all 3 ahead pending threads

@@ -186,6 +186,7 @@ tests_aware_large_SOURCES = \
 	tests/aware/large_errors.c \
 	tests/aware/large_every.c \
 	tests/aware/large_inter.c \
+	tests/aware/large_neighbours.c \
 	tests/aware/large_pending.c \
 	tests/aware/large_progress.c \
 	tests/aware/large_streams.c \

@@ -4,7 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/bench.sh"
 [ -z "$SANITIZED" ] || skip_all 'a preloaded library and the sanitizers exclude each other'
-moved=bcast,alltoall,allgather,gather,scatter,alltoallv
+moved=bcast,alltoall,allgather,gather,scatter,alltoallv,neighbor_alltoall
 reduced=allreduce,reduce,reduce_scatter_block
 aware=$top_builddir/src/aware/.libs/libgpubind-aware.so
 [ -r "$aware" ] || skip_all "no libgpubind-aware: not built here"
@@ -32,11 +32,11 @@ how() {
 
 for n in 2 3 4; do
     ways $n $moved
-    is "$n ranks, moved: as messages" "$(how)" '0 12 0 n 0'
+    is "$n ranks, moved: as messages" "$(how)" '0 14 0 n 0'
     ways $n $reduced
     is "$n ranks, reduced: by NCCL, once it pays" "$(how)" '0 6 0 0 n'
     ways $n $moved,$reduced GPUBIND_COLLECTIVES=nccl
-    is "$n ranks, NCCL at once" "$(how)" '0 18 0 n n'
+    is "$n ranks, NCCL at once" "$(how)" '0 20 0 n n'
 done
 ways 2 bcast,allreduce GPUBIND_COLLECTIVES=messages
 is 'messages alone' "$(how)" '0 4 0 n 0'

@@ -82,6 +82,8 @@
 
 /* Of blocks alike, or not. */
 #define SENT ((struct coll_blocks){.at = sendbuf, .n = sendcount, .type = sendtype})
+#define SENT_TO_ALL \
+    ((struct coll_blocks){.at = sendbuf, .n = sendcount, .type = sendtype, .alike = true})
 #define SENTV                                           \
     ((struct coll_blocks){.at = sendbuf,                \
                           .varies = true,               \

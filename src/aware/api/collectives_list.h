@@ -97,29 +97,34 @@ EACH(Alltoallw, Ialltoallw, NO_ROOT, coll_direct_alltoall(&coll, &result, SENTW,
       const DISPL rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),
      (b[0].host, sendcounts, sdispls, sendtypes, b[1].host, recvcounts, rdispls, recvtypes, comm))
 
-EACH(Neighbor_allgather, Ineighbor_allgather, NO_ROOT, false,
+EACH(Neighbor_allgather, Ineighbor_allgather, NO_ROOT,
+     coll_direct_neighbours(&coll, &result, SENT_TO_ALL, GOT),
      coll_neighbour_gather(b, &coll, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
      (SEND, RECV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcount, recvtype, comm))
 
-EACH(Neighbor_allgatherv, Ineighbor_allgatherv, NO_ROOT, false,
+EACH(Neighbor_allgatherv, Ineighbor_allgatherv, NO_ROOT,
+     coll_direct_neighbours(&coll, &result, SENT_TO_ALL, GOTV),
      coll_neighbour_gatherv(b, &coll, sendbuf, sendcount, sendtype, recvbuf, COUNTS(recvcounts),
                             DISPLS(rdispls), recvtype),
      (SEND, RECVV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcounts, rdispls, recvtype, comm))
 
-EACH(Neighbor_alltoall, Ineighbor_alltoall, NO_ROOT, false,
+EACH(Neighbor_alltoall, Ineighbor_alltoall, NO_ROOT,
+     coll_direct_neighbours(&coll, &result, SENT, GOT),
      coll_alltoall(b, &coll, true, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
      (SEND, RECV, MPI_Comm comm),
      (b[0].host, sendcount, sendtype, b[1].host, recvcount, recvtype, comm))
 
-EACH(Neighbor_alltoallv, Ineighbor_alltoallv, NO_ROOT, false,
+EACH(Neighbor_alltoallv, Ineighbor_alltoallv, NO_ROOT,
+     coll_direct_neighbours(&coll, &result, SENTV, GOTV),
      coll_alltoallv(b, &coll, true, sendbuf, COUNTS(sendcounts), DISPLS(sdispls), sendtype, recvbuf,
                     COUNTS(recvcounts), DISPLS(rdispls), recvtype),
      (SENDV, RECVV, MPI_Comm comm),
      (b[0].host, sendcounts, sdispls, sendtype, b[1].host, recvcounts, rdispls, recvtype, comm))
 
-EACH(Neighbor_alltoallw, Ineighbor_alltoallw, NO_ROOT, false,
+EACH(Neighbor_alltoallw, Ineighbor_alltoallw, NO_ROOT,
+     coll_direct_neighbours(&coll, &result, SENTW, GOTW),
      coll_alltoallw(b, &coll, true, sendbuf, COUNTS(sendcounts), DISPLS(sdispls), sendtypes,
                     recvbuf, COUNTS(recvcounts), DISPLS(rdispls), recvtypes),
      (const void *sendbuf, const COUNT sendcounts[], const MPI_Aint sdispls[],

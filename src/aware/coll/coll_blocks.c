@@ -16,12 +16,10 @@ bool elements_are_on_gpu(const void *at, MPI_Count n, MPI_Datatype type)
 {
     const struct typed typed = {address_at(at, 0), n, type, false};
     const MPI_Count nbytes = elements_bytes(n, type);
-    char *start;
 
     if (nbytes <= 0)
         return nbytes == 0 && gpu_is_in_use();
-    return at != MPI_BOTTOM && n <= INT_MAX && typed_is_contiguous(&typed, &start) &&
-           buffer_is_on_gpu(start);
+    return at != MPI_BOTTOM && n <= INT_MAX && buffer_is_on_gpu(typed_low(&typed));
 }
 
 struct coll_move block_at(const struct coll_blocks *blocks, int i)
@@ -31,17 +29,17 @@ struct coll_move block_at(const struct coll_blocks *blocks, int i)
 
     if (!blocks->varies) {
         PMPI_Type_get_extent_x(type, &lb, &extent);
-        return (struct coll_move){address_at(blocks->at, blocks->n * i * extent), blocks->n, type,
-                                  i};
+        return (struct coll_move){
+            address_at(blocks->at, blocks->alike ? 0 : blocks->n * i * extent), blocks->n, type, i,
+            0};
     }
     if (!blocks->types)
         PMPI_Type_get_extent_x(type, &lb, &extent);
     return (struct coll_move){address_at(blocks->at, displacement_at(blocks->displs, i) * extent),
-                              count_at(blocks->counts, i), type, i};
+                              count_at(blocks->counts, i), type, i, 0};
 }
 
-/* Of a valid type. */
-static bool has_type(const struct coll_blocks *blocks, int i)
+bool block_has_type(const struct coll_blocks *blocks, int i)
 {
     return (blocks->types ? blocks->types[i] : blocks->type) != MPI_DATATYPE_NULL;
 }
@@ -51,7 +49,7 @@ MPI_Count blocks_bytes(const struct coll_blocks *blocks, int n)
     MPI_Count all = 0;
 
     for (int i = 0; i < n; i++) {
-        const MPI_Count nbytes = has_type(blocks, i)
+        const MPI_Count nbytes = block_has_type(blocks, i)
                                      ? elements_bytes(
                                            blocks->varies ? count_at(blocks->counts, i) : blocks->n,
                                            blocks->types ? blocks->types[i] : blocks->type)
@@ -69,7 +67,7 @@ bool blocks_are_on_gpu(const struct coll_blocks *blocks, int n)
     for (int i = 0; i < n; i++) {
         struct coll_move one;
 
-        if (!has_type(blocks, i))
+        if (!block_has_type(blocks, i))
             return false;
         one = block_at(blocks, i);
         if (!elements_are_on_gpu(one.at, one.count, one.type))

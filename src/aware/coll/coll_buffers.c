@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "aware/coll/neighbours.h"
 #include "aware/memory/gpu_buffer.h"
 
 /* ---- who takes part */
@@ -47,25 +48,6 @@ static bool is_aside(const struct coll *coll)
 static bool is_lone_root(const struct coll *coll)
 {
     return coll->root == MPI_ROOT && is_inter(coll->comm);
-}
-
-static void count_neighbours(MPI_Comm comm, int *in, int *out)
-{
-    int kind, weighted, rank;
-
-    *in = *out = 0;
-    PMPI_Topo_test(comm, &kind);
-    if (kind == MPI_CART) {
-        PMPI_Cartdim_get(comm, in);
-        *in *= 2;
-        *out = *in;
-    } else if (kind == MPI_GRAPH) {
-        PMPI_Comm_rank(comm, &rank);
-        PMPI_Graph_neighbors_count(comm, rank, in);
-        *out = *in;
-    } else if (kind == MPI_DIST_GRAPH) {
-        PMPI_Dist_graph_neighbors_count(comm, in, out, &weighted);
-    }
 }
 
 /* ---- parts */
@@ -259,7 +241,7 @@ int coll_scatterv(struct staged b[2], const struct coll *coll, const void *send,
 static void partners(const struct coll *coll, bool neighbours, int *in, int *out)
 {
     if (neighbours)
-        count_neighbours(coll->comm, in, out);
+        neighbours_count(coll->comm, in, out);
     else
         *in = *out = size_of(coll->comm);
 }

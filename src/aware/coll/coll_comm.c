@@ -98,14 +98,18 @@ static bool all_see_all(struct coll_comm *comm)
 /* ---- a communicator */
 
 /* The others are in the same call, and would wait for a rank that had no memory for it. */
+static void abort_without_memory(MPI_Comm comm)
+{
+    fprintf(stderr, "gpubind: out of memory in a collective call with GPU memory\n");
+    PMPI_Abort(comm, MPI_ERR_NO_MEM);
+}
+
 static void *allocate(MPI_Comm comm, size_t n, size_t size)
 {
     void *memory = calloc(n, size);
 
-    if (!memory) {
-        fprintf(stderr, "gpubind: out of memory in a collective call with GPU memory\n");
-        PMPI_Abort(comm, MPI_ERR_NO_MEM);
-    }
+    if (!memory)
+        abort_without_memory(comm);
     return memory;
 }
 
@@ -166,14 +170,26 @@ static void free_all(struct coll_comm *comm)
     free(comm);
 }
 
-static void allocate_room(struct coll_comm *comm)
+static bool grow(void **memory, size_t n, size_t size)
 {
-    const size_t n = (size_t)comm->size;
+    void *grown = realloc(*memory, n * size);
 
-    comm->sends = allocate(comm->comm, n, sizeof *comm->sends);
-    comm->receives = allocate(comm->comm, n, sizeof *comm->receives);
-    comm->requests = allocate(comm->comm, 2 * n, sizeof(MPI_Request));
-    comm->statuses = allocate(comm->comm, 2 * n, sizeof(MPI_Status));
+    if (grown)
+        *memory = grown;
+    return grown != NULL;
+}
+
+bool coll_make_room(struct coll_comm *comm, size_t n)
+{
+    if (n <= comm->room)
+        return true;
+    if (!grow((void **)&comm->sends, n, sizeof *comm->sends) ||
+        !grow((void **)&comm->receives, n, sizeof *comm->receives) ||
+        !grow((void **)&comm->requests, 2 * n, sizeof *comm->requests) ||
+        !grow((void **)&comm->statuses, 2 * n, sizeof *comm->statuses))
+        return false;
+    comm->room = n;
+    return true;
 }
 
 static struct coll_comm *make(MPI_Comm of)
@@ -189,7 +205,8 @@ static struct coll_comm *make(MPI_Comm of)
     comm->near = all_see_all(comm);
     comm->agrees = comm->near && exchange_posts(comm);
     if (comm->agrees) {
-        allocate_room(comm);
+        if (!coll_make_room(comm, (size_t)comm->size))
+            abort_without_memory(comm->comm);
     } else { /* it may have very many ranks */
         free(comm->members);
         comm->members = NULL;

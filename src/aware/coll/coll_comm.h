@@ -12,14 +12,15 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* A contiguous message of a collective. */
+/* A message of a collective. */
 struct coll_move {
     void *at;
     MPI_Count count;
     MPI_Datatype type;
-    int peer;
+    int peer, tag;
 };
 
 struct coll_nccl;
@@ -35,9 +36,10 @@ struct coll_comm {
     int post;        /* of this process's posts; DIRECT_POSTS: none was left */
     struct coll_member *members;
     /* Room for the messages of a call. */
-    struct coll_move *sends, *receives; /* size of each */
+    struct coll_move *sends, *receives; /* room of each */
     MPI_Request *requests;              /* twice as many */
     MPI_Status *statuses;
+    size_t room;            /* at least size */
     struct coll_nccl *nccl; /* NULL: not started */
     bool nccl_failed;
     uint64_t reduced; /* bytes of calls that NCCL could have done */
@@ -53,6 +55,8 @@ struct coll_comm *coll_comm(MPI_Comm comm);
 bool coll_comm_is_near(MPI_Comm comm);
 /* The next call that all ranks agree upon: true: all have said yes. */
 bool coll_agree(struct coll_comm *comm, bool yes);
+/* Room for n sends and n receives. false: out of memory, and what was there still is. */
+bool coll_make_room(struct coll_comm *comm, size_t n);
 /* All ranks have said yes: comm->own, whose errors return. false: MPI has made none. */
 bool coll_own_comm(struct coll_comm *comm);
 /* All ranks are alive, and none has given up. Asks the kernel. */

@@ -1,11 +1,14 @@
 #include "aware/coll/coll_direct.h"
 
+#include <stdlib.h>
+
 #include "aware/base/counts.h"
 #include "aware/base/next.h"
 #include "aware/base/start.h"
 #include "aware/coll/coll_moves.h"
 #include "aware/coll/coll_nccl.h"
 #include "aware/coll/coll_ways.h"
+#include "aware/coll/neighbours.h"
 #include "aware/memory/typed.h"
 
 /* Bytes from which agreeing, and going directly, takes less time than through host memory. */
@@ -63,10 +66,9 @@ bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Coun
     const struct typed typed = {buf, count, type, false};
     char *start = buf;
 
-    if (!comm ||
-        !agree_to_move(comm, has_root(coll, comm) && elements_are_on_gpu(buf, count, type)))
+    if (!comm || !agree_to_move(comm, has_root(coll, comm) && typed_is_contiguous(&typed, &start) &&
+                                          elements_are_on_gpu(buf, count, type)))
         return false;
-    typed_is_contiguous(&typed, &start);
     *result = coll_broadcast(comm, start, (size_t)nbytes, coll->root);
     return true;
 }
@@ -109,7 +111,7 @@ static int to_getters(const struct coll *coll, struct coll_comm *comm, struct co
 
 static struct coll_move first(const struct coll_blocks *send)
 {
-    return (struct coll_move){address_at(send->at, 0), send->n, send->type, 0};
+    return (struct coll_move){address_at(send->at, 0), send->n, send->type, 0, 0};
 }
 
 bool coll_direct_gather(const struct coll *coll, int *result, struct coll_blocks send,
@@ -190,6 +192,56 @@ bool coll_direct_alltoall(const struct coll *coll, int *result, struct coll_bloc
         return false;
     *result = coll_exchange(comm, all_blocks(comm->sends, &send, comm, -1),
                             all_blocks(comm->receives, &recv, comm, -1));
+    return true;
+}
+
+/* ---- neighbours */
+
+/* The blocks of neighbours, but for those that are none; mirrored: a block's tag is that of the one it becomes,
+ * from the other direction of a Cartesian topology, in which both neighbours may be one rank. Adds their bytes
+ * to *nbytes. The number of them; -1: this rank does not say yes. */
+static int find_moves(struct coll_move *moves, const struct coll_blocks *blocks, const int ranks[],
+                      int nranks, int tags, int mirrored, MPI_Count *nbytes)
+{
+    int n = 0;
+
+    for (int i = 0; i < nranks; i++) {
+        if (ranks[i] == MPI_PROC_NULL)
+            continue;
+        if (!block_has_type(blocks, i))
+            return -1;
+        moves[n] = block_at(blocks, i);
+        if (!elements_are_on_gpu(moves[n].at, moves[n].count, moves[n].type))
+            return -1;
+        *nbytes += elements_bytes(moves[n].count, moves[n].type);
+        moves[n].peer = ranks[i];
+        moves[n++].tag = tags * (i ^ mirrored);
+    }
+    return n;
+}
+
+bool coll_direct_neighbours(const struct coll *coll, int *result, struct coll_blocks send,
+                            struct coll_blocks recv)
+{
+    struct coll_comm *comm = large(coll, 0, 0);
+    int in, out, nsends = -1, nreceives = -1, *ranks;
+    MPI_Count nbytes = 0;
+
+    if (!comm)
+        return false;
+    neighbours_count(coll->comm, &in, &out);
+    ranks = malloc(((size_t)in + (size_t)out + 1) * sizeof *ranks);
+    if (ranks && coll_make_room(comm, (size_t)(in > out ? in : out)) &&
+        neighbours_list(coll->comm, in, ranks, out, ranks + in) == MPI_SUCCESS) {
+        const int tags = neighbours_are_opposite(coll->comm);
+
+        nsends = find_moves(comm->sends, &send, ranks + in, out, tags, tags, &nbytes);
+        nreceives = find_moves(comm->receives, &recv, ranks, in, tags, 0, &nbytes);
+    }
+    free(ranks);
+    if (!agree_to_move(comm, nsends >= 0 && nreceives >= 0 && is_worth(nbytes)))
+        return false;
+    *result = coll_exchange(comm, nsends, nreceives);
     return true;
 }
 

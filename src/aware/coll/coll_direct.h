@@ -15,6 +15,9 @@ bool coll_direct_scatter(const struct coll *coll, int *result, struct coll_block
                          struct coll_blocks recv);
 bool coll_direct_alltoall(const struct coll *coll, int *result, struct coll_blocks send,
                           struct coll_blocks recv);
+/* By the communicator's topology. */
+bool coll_direct_neighbours(const struct coll *coll, int *result, struct coll_blocks send,
+                            struct coll_blocks recv);
 /* To all, or to the root. */
 bool coll_direct_reduce(const struct coll *coll, int *result, const void *send, void *recv,
                         MPI_Count count, MPI_Datatype type, MPI_Op op);

@@ -1,12 +1,12 @@
 #include "aware/coll/coll_moves.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "aware/base/next.h"
 #include "aware/memory/typed.h"
 #include "aware/message/direct_memory.h"
 
-#define TAG 0
 /* Of a broadcast: from here on the root sends each rank its part, and the ranks send these to each other;
  * so no link has more than twice the data. */
 #define SCATTERED ((size_t)1 << 20)
@@ -31,13 +31,20 @@ static int first_error(const struct coll_comm *comm, int n, int result)
     return result;
 }
 
-/* The move between this rank and itself. -1: there is none. */
-static int own_move(const struct coll_comm *comm, const struct coll_move *moves, int n)
+/* The first move between this rank and itself, with that tag. -1: there is none. */
+static int own_move(const struct coll_comm *comm, const struct coll_move *moves, int n, int tag)
 {
     for (int i = 0; i < n; i++)
-        if (moves[i].peer == comm->rank)
+        if (moves[i].peer == comm->rank && moves[i].tag == tag)
             return i;
     return -1;
+}
+
+/* The others stay in their order. */
+static void leave_out(struct coll_move *moves, int *n, int which)
+{
+    --*n;
+    memmove(&moves[which], &moves[which + 1], (size_t)(*n - which) * sizeof *moves);
 }
 
 static size_t bytes_at(const struct coll_move *move, char **start)
@@ -47,7 +54,7 @@ static size_t bytes_at(const struct coll_move *move, char **start)
     return typed_is_contiguous(&typed, start) ? (size_t)typed_bytes(&typed) : 0;
 }
 
-/* What a rank has for itself needs no message, and is none of the nsends and nreceives any more then. */
+/* What a rank has for itself (first) needs no message, and is none of the nsends and nreceives any more then. */
 struct own_copy {
     struct coll_move send, receive;
     char *from, *to;
@@ -56,11 +63,14 @@ struct own_copy {
 
 static void take_own(struct coll_comm *comm, int *nsends, int *nreceives, struct own_copy *own)
 {
-    const int send = own_move(comm, comm->sends, *nsends);
-    const int receive = own_move(comm, comm->receives, *nreceives);
+    int send = 0, receive;
 
     own->nbytes = 0;
-    if (send < 0 || receive < 0)
+    while (send < *nsends && comm->sends[send].peer != comm->rank)
+        send++;
+    receive = send < *nsends ? own_move(comm, comm->receives, *nreceives, comm->sends[send].tag)
+                             : -1;
+    if (receive < 0)
         return;
     own->send = comm->sends[send];
     own->receive = comm->receives[receive];
@@ -69,22 +79,22 @@ static void take_own(struct coll_comm *comm, int *nsends, int *nreceives, struct
         own->nbytes = 0;
     if (own->nbytes == 0)
         return;
-    comm->sends[send] = comm->sends[--*nsends];
-    comm->receives[receive] = comm->receives[--*nreceives];
+    leave_out(comm->sends, nsends, send);
+    leave_out(comm->receives, nreceives, receive);
 }
 
 static int post_receive(struct coll_comm *comm, const struct coll_move *move, int *n)
 {
     return is_empty(move) ? MPI_SUCCESS
-                          : PMPI_Irecv(move->at, (int)move->count, move->type, move->peer, TAG,
-                                       comm->own, &comm->requests[(*n)++]);
+                          : PMPI_Irecv(move->at, (int)move->count, move->type, move->peer,
+                                       move->tag, comm->own, &comm->requests[(*n)++]);
 }
 
 static int post_send(struct coll_comm *comm, const struct coll_move *move, int *n)
 {
     return is_empty(move) ? MPI_SUCCESS
-                          : PMPI_Isend(move->at, (int)move->count, move->type, move->peer, TAG,
-                                       comm->own, &comm->requests[(*n)++]);
+                          : PMPI_Isend(move->at, (int)move->count, move->type, move->peer,
+                                       move->tag, comm->own, &comm->requests[(*n)++]);
 }
 
 /* *n requests are started. */
@@ -138,7 +148,7 @@ int coll_exchange(struct coll_comm *comm, int nsends, int nreceives)
 
 static struct coll_move bytes(char *at, size_t nbytes, int peer)
 {
-    return (struct coll_move){at, (MPI_Count)nbytes, MPI_BYTE, peer};
+    return (struct coll_move){at, (MPI_Count)nbytes, MPI_BYTE, peer, 0};
 }
 
 static int from_root(struct coll_comm *comm, char *at, size_t nbytes, int root)

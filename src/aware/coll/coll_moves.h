@@ -1,5 +1,5 @@
 /* Collective calls that move data, as messages of this library between GPUs (p2p.c). All ranks have agreed
- * on it (coll_comm.h), and all data is contiguous GPU memory. Each returns an MPI error class. */
+ * on it (coll_comm.h), and all data is GPU memory. Each returns an MPI error class. */
 #ifndef GPUBIND_AWARE_COLL_MOVES_H
 #define GPUBIND_AWARE_COLL_MOVES_H
 
@@ -7,10 +7,11 @@
 
 #include "aware/coll/coll_comm.h"
 
-/* The first nsends of comm->sends and nreceives of comm->receives, with at most one message from each
- * rank to each other one; those of no bytes are left out on both sides. What a rank has for itself
- * is copied. */
+/* The first nsends of comm->sends and nreceives of comm->receives. Those of a pair of ranks with one tag match
+ * in their order; those of no bytes are left out on both sides. What a rank has for itself (the first of
+ * it, where it is contiguous) is copied. */
 int coll_exchange(struct coll_comm *comm, int nsends, int nreceives);
+/* Contiguous data. */
 int coll_broadcast(struct coll_comm *comm, char *at, size_t nbytes, int root);
 
 #endif
