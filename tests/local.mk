@@ -279,7 +279,7 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/nodes.sh \
 	tests/plugin.sh \
 	tests/ranks.sh \
-	tests/root13.sh \
+	tests/root.sh \
 	tests/slurm.sh
 
 check_PROGRAMS += tests/mpi/unit_handover

@@ -107,7 +107,7 @@ root13_mirror() {
 root13_apart() {
     setpriv --pdeathsig TERM -- timeout -k 2 "${root13_limit:-300}" \
         env ROOT13="$root13" unshare --mount --pid --ipc --fork --kill-child -- \
-        sh "$top_srcdir/tests/root13.sh" "$@" </dev/null
+        sh "$top_srcdir/tests/root.sh" "$@" </dev/null
 }
 
 # Not exec: as process 1 the shell reaps, and others can be killed by signals.
@@ -164,4 +164,4 @@ inside_furnish() {
     cd /
 }
 
-case ${0##*/} in root13.sh) "$@" ;; esac
+case ${0##*/} in root.sh) "$@" ;; esac
