@@ -1,155 +1,173 @@
-# A Debian 13 root: tests of Open MPI 5, PMIx 5 and Slurm 24.11 run in it on any Debian.
-# Sourced; needs top_srcdir, and root. What fails says why in root13_why.
+# Roots of other releases of Debian, in which tests run on any Debian: they are made, entered in
+# namespaces of their own, and copied to be thrown away. Sourced; what fails says why in root_why.
 #
-#     root13_make || skip_all "$root13_why"
-#     root13_unpack gpubind-0.1.0.tar.gz || ...
-#     root13_run sh -c "cd $root13_source && make check"
+#     root=FOLDER root_suite=trixie root_packages='gcc make'
+#     . "$top_srcdir/tests/root.sh"
+#     root_make || skip_all "$root_why"
+#     root_unpack gpubind-0.1.0.tar.gz || ...
+#     root_run sh -c "cd $root_source && make check"
+#
+# $root stays, for the next time. What is to be installed in copies of it, which have no network, is
+# downloaded at once: root_archives, packages, and root_build_dep, a folder with debian/control.
 #
 # shellcheck shell=sh disable=SC2154
 
-root13=${ROOT13:-${top_builddir:-$PWD}/root13} # stays, for the next time
-root13_why=
-root13_source= # what root13_unpack built, seen from inside
-root13_packages='gcc libc6-dev make pkgconf libhwloc-dev openmpi-bin libopenmpi-dev
-    libpmix-dev libslurm-dev slurmctld slurmd slurm-client munge procps python3'
+root_why=
+root_source= # what root_unpack built, seen from inside
 
-# root13_usable: no root can be made or entered where this fails.
-root13_usable() {
-    [ "$(id -u)" = 0 ] || root13_no 'a Debian 13 root takes root' || return
-    for root13_tool in unshare setpriv flock chroot; do
-        command -v "$root13_tool" >/dev/null || root13_no "no $root13_tool" || return
+# root_usable: no root can be made or entered where this fails.
+root_usable() {
+    [ "$(id -u)" = 0 ] || root_no 'a root of Debian takes root' || return
+    for root_tool in unshare setpriv flock chroot; do
+        command -v "$root_tool" >/dev/null || root_no "no $root_tool" || return
     done
     unshare --mount --pid --ipc --fork --mount-proc true 2>/dev/null ||
-        root13_no 'no right to make mount and process namespaces'
+        root_no 'no right to make mount and process namespaces'
 }
 
-# root13_make: the root is there, from an earlier time or new (a minute, 0.8 GB; output in
-# $root13.log). Others wait meanwhile.
-root13_make() {
-    root13_usable || return
-    mkdir -p "$(dirname "$root13")" || root13_no "cannot make the folder of $root13" || return
-    exec 9>"$root13.lock"
-    root13_status=0
+# root_make: the root is there, from an earlier time or new (a minute, about 0.8 GB; output in
+# $root.log). Others wait meanwhile.
+root_make() {
+    root_usable || return
+    mkdir -p "$(dirname "$root")" || root_no "cannot make the folder of $root" || return
+    exec 9>"$root.lock"
+    root_status=0
     if ! flock -w 1500 9; then
-        root13_no "another holds $root13.lock" || root13_status=1
-    elif ! root13_complete; then
-        root13_new || root13_status=1
+        root_no "another holds $root.lock" || root_status=1
+    elif ! root_complete; then
+        root_new || root_status=1
     fi
     exec 9>&-
-    return "$root13_status"
+    return "$root_status"
 }
 
-# root13_run COMMAND [ARG...]: in the root, as root, with a clean environment and an empty
-# /tmp, for $root13_limit seconds (300) at most: 124 or 137 tells that it hung.
-root13_run() { root13_apart inside_run "$@"; }
+# root_run COMMAND [ARG...]: in the root, as root, with a clean environment and an empty
+# /tmp, for $root_limit seconds (300) at most: 124 or 137 tells that it hung.
+root_run() { root_apart inside_run "$@"; }
 
-# root13_unpack TARBALL [CONFIGURE-ARG...]: builds it in the root, in $root13_source
-# (output in $root13.build.log).
-root13_unpack() {
-    root13_tarball=$1
+# root_copy NAME: from here on the root is a copy, $root-NAME, made anew. root_drop removes it.
+root_copy() {
+    rm -rf "$root-$1"
+    cp -a "$root" "$root-$1" || root_no "cannot copy $root" || return
+    root=$root-$1
+}
+root_drop() { rm -rf "$root"; root=${root%-*}; }
+
+# root_unpack TARBALL [CONFIGURE-ARG...]: builds it in the root, in $root_source
+# (output in $root.build.log).
+root_unpack() {
+    root_tarball=$1
     shift
-    rm -rf "$root13/src"
-    mkdir "$root13/src"
-    tar xf "$root13_tarball" -C "$root13/src" || root13_no "cannot unpack $root13_tarball" || return
-    root13_source=/src/$(ls "$root13/src")
+    rm -rf "$root/src"
+    mkdir "$root/src"
+    tar xf "$root_tarball" -C "$root/src" || root_no "cannot unpack $root_tarball" || return
+    root_source=/src/$(ls "$root/src")
     # shellcheck disable=SC2016 # the inner shell's
-    root13_run sh -c 'cd "$0" && ./configure "$@" && make -j2' "$root13_source" "$@" \
-        >"$root13.build.log" 2>&1 ||
-        root13_no "building in the Debian 13 root failed: $(tail -n 1 "$root13.build.log")"
+    root_run sh -c 'cd "$0" && ./configure "$@" && make -j2' "$root_source" "$@" \
+        >"$root.build.log" 2>&1 ||
+        root_no "building in the root of $root_suite failed: $(tail -n 1 "$root.build.log")"
 }
 
 # ---- the rest is for the above
 
 # shellcheck disable=SC2034 # for tests
-root13_no() { root13_why=$*; return 1; }
+root_no() { root_why=$*; return 1; }
 
-# The list of packages is the last thing that is written. A root without .packages is not
-# ours to remove.
-root13_complete() {
-    # shellcheck disable=SC2086 # one line
-    [ -f "$root13/.packages" ] && echo $root13_packages | cmp -s - "$root13/.packages"
+# All that a root is made of.
+root_recipe() {
+    # shellcheck disable=SC2086 # words
+    echo $root_suite $root_packages / ${root_archives-}
+    [ -z "${root_build_dep-}" ] || cat "$root_build_dep/debian/control"
 }
 
-root13_new() {
-    command -v debootstrap >/dev/null || root13_no 'no debootstrap' || return
-    [ -e /usr/share/debootstrap/scripts/trixie ] ||
-        root13_no 'debootstrap does not know Debian 13' || return
-    root13_from=$(root13_mirror) || root13_no 'no mirror that apt uses has Debian 13' || return
-    if [ ! -f "$root13/.packages" ] && [ -d "$root13" ]; then
-        rmdir "$root13" 2>/dev/null || root13_no "$root13 is something else" || return
+# The recipe is the last thing that is written. A root without .recipe is not ours to remove.
+root_complete() { [ -f "$root/.recipe" ] && root_recipe | cmp -s - "$root/.recipe"; }
+
+root_new() {
+    command -v debootstrap >/dev/null || root_no 'no debootstrap' || return
+    [ -e "/usr/share/debootstrap/scripts/$root_suite" ] ||
+        root_no "debootstrap does not know $root_suite" || return
+    root_from=$(root_mirror) || root_no "no mirror that apt uses has $root_suite" || return
+    if [ ! -f "$root/.recipe" ] && [ -d "$root" ]; then
+        rmdir "$root" 2>/dev/null || root_no "$root is something else" || return
     fi
-    rm -rf "$root13"
-    mkdir "$root13" && : >"$root13/.packages" || root13_no "cannot make $root13" || return
-    # shellcheck disable=SC2086 # words
-    root13_limit=1200 root13_apart inside_new "$root13_from" $root13_packages \
-        >"$root13.log" 2>&1 ||
-        root13_no "making the Debian 13 root failed: $(tail -n 1 "$root13.log")" || return
-    # shellcheck disable=SC2086 # words
-    echo $root13_packages >"$root13/.packages"
+    rm -rf "$root"
+    mkdir "$root" && : >"$root/.recipe" || root_no "cannot make $root" || return
+    export root_suite root_packages root_archives root_build_dep
+    root_limit=1200 root_apart inside_new "$root_from" >"$root.log" 2>&1 ||
+        root_no "making the root of $root_suite failed: $(tail -n 1 "$root.log")" || return
+    root_recipe >"$root/.recipe"
 }
 
-# Prints the first of apt's mirrors that has Debian 13. Apt reads its sources itself: they
+# Prints the first of apt's mirrors that has the suite. Apt reads its sources itself: they
 # come in two formats.
-root13_mirror() {
+root_mirror() {
     # shellcheck disable=SC2016 # apt expands it
-    for root13_uri in $(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' \
+    for root_uri in $(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' \
         'Created-By: Packages' 2>/dev/null | sed -n 's/^main \(http.*\)/\1/p' | sort -u); do
-        if wget -q -T 20 -t 2 -O /dev/null "${root13_uri%/}/dists/trixie/InRelease"; then
-            echo "${root13_uri%/}"
+        if wget -q -T 20 -t 2 -O /dev/null "${root_uri%/}/dists/$root_suite/InRelease"; then
+            echo "${root_uri%/}"
             return
         fi
     done
     return 1
 }
 
-# root13_apart INSIDE [ARG...]: that function of this file, in namespaces of its own. What
+# root_apart INSIDE [ARG...]: that function of this file, in namespaces of its own. What
 # it started or mounted ends with it, and it ends with the shell that called this.
-root13_apart() {
-    setpriv --pdeathsig TERM -- timeout -k 2 "${root13_limit:-300}" \
-        env ROOT13="$root13" unshare --mount --pid --ipc --fork --kill-child -- \
+root_apart() {
+    setpriv --pdeathsig TERM -- timeout -k 2 "${root_limit:-300}" \
+        env root="$root" unshare --mount --pid --ipc --fork --kill-child -- \
         sh "$top_srcdir/tests/root.sh" "$@" </dev/null
 }
 
 # Not exec: as process 1 the shell reaps, and others can be killed by signals.
 inside_run() {
     inside_furnish
-    chroot "$root13" env -i HOME=/root USER=root LOGNAME=root SHELL=/bin/sh LC_ALL=C.UTF-8 \
+    chroot "$root" env -i HOME=/root USER=root LOGNAME=root SHELL=/bin/sh LC_ALL=C.UTF-8 \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         ${TEST_MARK:+"TEST_MARK=$TEST_MARK"} "$@"
     exit
 }
 
-# inside_new MIRROR PACKAGE...: debootstrap makes the base alone, since it does not find
-# what only an alternative or a virtual package satisfies.
+# inside_new MIRROR: debootstrap makes the base alone, since it does not find what only an
+# alternative or a virtual package satisfies.
 inside_new() {
     mirror=$1
-    shift
     proxy=$(apt-config shell http_proxy Acquire::http::Proxy)
     eval "$proxy"
     [ -z "${http_proxy-}" ] || export http_proxy
-    mkdir -p "$root13/etc/dpkg/dpkg.cfg.d" "$root13/usr/sbin"
-    # Nobody reads there, and nothing need survive a power cut.
-    printf '%s\n' force-unsafe-io 'path-exclude=/usr/share/doc/*' 'path-exclude=/usr/share/man/*' \
-        'path-exclude=/usr/share/info/*' 'path-exclude=/usr/share/locale/*' \
-        >"$root13/etc/dpkg/dpkg.cfg.d/gpubind"
+    mkdir -p "$root/etc/dpkg/dpkg.cfg.d" "$root/usr/sbin"
+    # Nothing need survive a power cut, and nobody reads where nothing more is installed.
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/gpubind"
+    [ -n "${root_archives-}" ] ||
+        printf 'path-exclude=/usr/share/%s/*\n' doc man info locale >>"$root/etc/dpkg/dpkg.cfg.d/gpubind"
     case $mirror in https:*) base=--include=ca-certificates ;; *) base= ;; esac
-    debootstrap --variant=minbase $base trixie "$root13" "$mirror" || exit
+    debootstrap --variant=minbase $base "$root_suite" "$root" "$mirror" || exit
     inside_furnish
-    printf '#!/bin/sh\nexit 101\n' >"$root13/usr/sbin/policy-rc.d" # daemons are for tests to start
-    chmod 755 "$root13/usr/sbin/policy-rc.d"
-    DEBIAN_FRONTEND=noninteractive chroot "$root13" \
-        apt-get -q -y --no-install-recommends install "$@" || exit
-    chroot "$root13" apt-get clean
-    rm -rf "$root13"/var/lib/apt/lists/*
-    echo '127.0.0.1 localhost' >"$root13/etc/hosts"
-    : >"$root13/etc/resolv.conf" # names of pretended nodes are nobody's to look up
+    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # daemons are for tests to start
+    chmod 755 "$root/usr/sbin/policy-rc.d"
+    if [ -n "${root_archives-}" ]; then
+        # shellcheck disable=SC2086 # words
+        inside_apt -d install $root_packages $root_archives || exit
+        cp -r "$root_build_dep/debian" "$root/tmp" && inside_apt -d build-dep /tmp || exit
+    else
+        # shellcheck disable=SC2086 # words
+        inside_apt install $root_packages || exit
+        chroot "$root" apt-get clean
+        rm -rf "$root"/var/lib/apt/lists/*
+    fi
+    echo '127.0.0.1 localhost' >"$root/etc/hosts"
+    : >"$root/etc/resolv.conf" # names of pretended nodes are nobody's to look up
 }
+
+inside_apt() { DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -q -y --no-install-recommends "$@"; }
 
 # What programs expect, mounted in this namespace alone. The root becomes a mount of its
 # own: without, it has no namespaces within.
 inside_furnish() {
-    mount --bind "$root13" "$root13" && cd "$root13" &&
+    mount --bind "$root" "$root" && cd "$root" &&
         mount -t proc proc proc && mount --bind /sys sys && mount -o remount,bind,ro sys &&
         mount -t tmpfs -o mode=755 tmpfs dev && mkdir dev/shm dev/pts &&
         mount -t tmpfs -o mode=1777 tmpfs dev/shm &&
