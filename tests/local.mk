@@ -69,6 +69,7 @@ shell_tests = \
 	tests/mpi/lib_man.t \
 	tests/mpi/neighbours_gpu.t \
 	tests/mpi/port.t \
+	tests/packaging/refused.t \
 	tests/plugin/plugin_aware.t \
 	tests/plugin/plugin_exclusive.t \
 	tests/plugin/plugin_gpu.t \
@@ -277,6 +278,8 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/lib.sh \
 	tests/mps.sh \
 	tests/nodes.sh \
+	tests/packaging/deb \
+	tests/packaging/installed.sh \
 	tests/plugin.sh \
 	tests/ranks.sh \
 	tests/root.sh \

@@ -1,0 +1,41 @@
+#!/bin/sh
+# packaging/deb and ./bootstrap package refuse what they cannot take, and touch nothing.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+deb=$top_srcdir/packaging/deb
+version=$(sed -n 's/^AC_INIT(\[gpubind\], \[\(.*\)\])$/\1/p' "$top_srcdir/configure.ac")
+
+# refuses DESCRIPTION SENTENCE ARG...
+refuses() {
+    what=$1 sentence=$2
+    shift 2
+    run "$deb" "$@"
+    is "$what" "$status $(cat "$tmp/err")" "1 packaging/deb: $sentence"
+}
+
+# sources VERSION HEADING: $tmp/VERSION.tar.gz, of nothing but what packaging/deb reads first.
+sources() {
+    mkdir -p "$tmp/gpubind-$1/packaging/debian"
+    cp "$top_srcdir/packaging/debian/control" "$tmp/gpubind-$1/packaging/debian"
+    printf '# Changelog\n\n## %s\n' "$2" >"$tmp/gpubind-$1/CHANGELOG.md"
+    tar czf "$tmp/$1.tar.gz" -C "$tmp" "gpubind-$1"
+}
+
+run "$deb"
+is 'no tarball' "$status $(grep -c 'packaging/deb .*tar.gz FOLDER' "$tmp/err")" '2 1'
+refuses 'a tarball that is not there' "there is no $tmp/none.tar.gz" "$tmp/none.tar.gz" "$tmp/new"
+sources 7.8.9 '7.8.8 - 2026-01-01'
+refuses 'a version that CHANGELOG.md does not begin with' \
+    'CHANGELOG.md does not begin with 7.8.9, nor with what is unreleased' "$tmp/7.8.9.tar.gz" "$tmp/new"
+mkdir "$tmp/other" && echo data >"$tmp/other/file" && tar czf "$tmp/other.tar.gz" -C "$tmp" other
+refuses 'sources of another program' "$tmp/other.tar.gz is no source of gpubind" "$tmp/other.tar.gz" "$tmp/new"
+refuses 'a folder with other files' "$tmp/other holds what is no package of gpubind; name another folder" \
+    "$tmp/7.8.9.tar.gz" "$tmp/other"
+is '... which stay' "$(cat "$tmp/other/file")" data
+for words in package 'package zip' 'packages zip'; do
+    # shellcheck disable=SC2086 # words
+    run bash "$top_srcdir/bootstrap" $words
+    is "./bootstrap $words" "$status $(grep -c '^usage: ' "$tmp/err")" '2 1'
+done
+is 'CHANGELOG.md begins with what is unreleased, or with this version' \
+    "$(sed -n 's/^## //p' "$top_srcdir/CHANGELOG.md" | head -n 1 | grep -cE "^(Unreleased|$version - [0-9-]{10})$")" 1
+done_testing
