@@ -58,6 +58,8 @@ aware_sources = \
 	src/aware/base/start.c src/aware/base/start.h \
 	src/aware/memory/typed.c src/aware/memory/typed.h \
 	src/aware/rma/window.c src/aware/rma/window.h \
+	src/aware/rma/window_accumulate.c \
+	src/aware/rma/window_buffer.c src/aware/rma/window_buffer.h \
 	src/aware/rma/window_later.c src/aware/rma/window_later.h \
 	src/aware/rma/window_mirror.c src/aware/rma/window_mirror.h \
 	src/aware/rma/window_move.c src/aware/rma/window_move.h \

@@ -1,63 +1,16 @@
 #include "aware/rma/window_move.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "aware/base/counts.h"
-#include "aware/base/next.h"
-#include "aware/memory/gpu_buffer.h"
 #include "aware/memory/host_pool.h"
-#include "aware/message/staged.h"
+#include "aware/rma/window_buffer.h"
 #include "aware/rma/window_place.h"
 #include "aware/rma/window_sync.h"
-#include "mpi/datatype/type_cache.h"
-#include "mpi/datatype/type_contents.h"
-#include "mpi/datatype/type_flatten.h"
 
 bool window_has_gpu(struct window *window, const struct window_there *there)
 {
     return window && window->gpu && there->rank >= 0 && there->rank < window->size &&
            there->count >= 0 && there->type != MPI_DATATYPE_NULL &&
            (window->empty || place_region(window, there));
-}
-
-/* ---- the origin's buffers */
-
-/* An MPI error class. */
-static int look_at(struct typed *typed, const struct window_buffer *buffer)
-{
-    enum buffer_place place = BUFFER_HOST;
-
-    *typed = (struct typed){(char *)(uintptr_t)buffer->at, buffer->count, buffer->type, false};
-    if (buffer->count < 0)
-        return MPI_ERR_COUNT;
-    if (buffer->type == MPI_DATATYPE_NULL)
-        return MPI_ERR_TYPE;
-    if (buffer->at == MPI_BOTTOM)
-        return MPI_SUCCESS;
-    if (buffer->count > 0)
-        place = buffer_place(typed_first(typed));
-    typed->host = place != BUFFER_GPU;
-    return place == BUFFER_LOST ? staged_refuse_lost(buffer->at) : MPI_SUCCESS;
-}
-
-/* GPU memory that has all of it; NULL: there is none. */
-static const void *gpu_of(const struct typed *typed)
-{
-    return typed->host ? NULL : typed_low(typed);
-}
-
-static MPI_Count bytes_there(const struct window_there *there)
-{
-    const struct typed typed = {NULL, there->count, there->type, false};
-
-    return typed_bytes(&typed);
-}
-
-/* Whether all bytes lie at one address of either kind of memory. */
-static bool is_one_piece(const struct typed *typed, char **start)
-{
-    return typed->at != (const char *)MPI_BOTTOM && typed_is_contiguous(typed, start);
 }
 
 /* ---- put and get */
@@ -68,7 +21,7 @@ static int copy_in_parts(const struct place *place, const struct typed *typed, M
     struct host_block block;
     int result;
 
-    if (!host_take(&block, (size_t)nbytes, place->here ? place_gpu(place) : gpu_of(typed)))
+    if (!host_take(&block, (size_t)nbytes, place->here ? place_gpu(place) : window_gpu_of(typed)))
         return MPI_ERR_NO_MEM;
     result = puts ? typed_pack(typed, block.at) : place_read(place, block.at);
     if (result == MPI_SUCCESS)
@@ -82,7 +35,7 @@ static int copy_in_parts(const struct place *place, const struct typed *typed, M
 static int move(struct window *window, const struct window_there *there, const struct typed *typed,
                 bool puts)
 {
-    const MPI_Count ours = typed_bytes(typed), theirs = bytes_there(there),
+    const MPI_Count ours = typed_bytes(typed), theirs = window_bytes_there(there),
                     nbytes = puts ? ours : theirs;
     struct typed target = {NULL, there->count, there->type, false};
     char *start, *at;
@@ -93,13 +46,13 @@ static int move(struct window *window, const struct window_there *there, const s
         return MPI_ERR_TRUNCATE;
     if (nbytes == 0)
         return MPI_SUCCESS;
-    result = place_begin(&place, window, there, gpu_of(typed));
+    result = place_begin(&place, window, there, window_gpu_of(typed));
     if (result != MPI_SUCCESS)
         return result;
     target.at = place.here;
-    if (place.here && is_one_piece(typed, &start) && is_one_piece(&target, &at))
+    if (place.here && window_is_one_piece(typed, &start) && window_is_one_piece(&target, &at))
         result = place_copy(&place, puts ? at : start, puts ? start : at, (size_t)nbytes);
-    else if (!place.here && typed->host && is_one_piece(typed, &start))
+    else if (!place.here && typed->host && window_is_one_piece(typed, &start))
         result = puts ? place_write(&place, start, nbytes) : place_read(&place, start);
     else
         result = copy_in_parts(&place, typed, nbytes, puts);
@@ -115,7 +68,7 @@ static int enter_and_move(struct window *window, const struct window_there *ther
     struct typed typed;
 
     if (result == MPI_SUCCESS)
-        result = look_at(&typed, buffer);
+        result = window_look_at(&typed, buffer);
     return result == MPI_SUCCESS ? move(window, there, &typed, puts) : result;
 }
 
@@ -127,235 +80,4 @@ int window_put(struct window *window, const struct window_there *there, struct w
 int window_get(struct window *window, const struct window_there *there, struct window_buffer to)
 {
     return enter_and_move(window, there, &to, false);
-}
-
-/* ---- accumulates */
-
-/* The predefined type of which all elements are; of a derived type that of its first one. */
-static MPI_Datatype element_of(MPI_Datatype type)
-{
-    struct type_parts parts = {0};
-    MPI_Datatype found = type;
-
-    if (type_is_basic(type))
-        return type;
-    if (type_flatten(&parts, type) == 0)
-        found = type_numbered(parts.number);
-    free(parts.blocks);
-    return found;
-}
-
-/* The bytes of n elements, without the gaps that a pair has in it: from and to an array. */
-static int to_array(void *array, const void *dense, MPI_Count n, MPI_Datatype element)
-{
-    const struct typed typed = {array, n, element, true};
-
-    return typed_unpack(&typed, dense, typed_bytes(&typed));
-}
-
-static int from_array(void *dense, void *array, MPI_Count n, MPI_Datatype element)
-{
-    const struct typed typed = {array, n, element, true};
-
-    return typed_pack(&typed, dense);
-}
-
-#define MOST ((MPI_Count)1 << 28) /* elements of a call */
-
-static int reduce_arrays(const char *from, char *there, MPI_Count n, MPI_Count extent,
-                         MPI_Datatype element, MPI_Op op)
-{
-    int result = MPI_SUCCESS;
-
-    for (MPI_Count i = 0; i < n && result == MPI_SUCCESS; i += MOST)
-        result = CALL_MPI(PMPI_Reduce_local(from + i * extent, there + i * extent,
-                                            (int)(n - i < MOST ? n - i : MOST), element, op));
-    return result;
-}
-
-/* there = from op there, on dense bytes of n elements. */
-static int reduce(const void *from, void *there, MPI_Count n, MPI_Datatype element, MPI_Op op)
-{
-    MPI_Count lb, extent, size;
-    char *arrays;
-    int result;
-
-    PMPI_Type_get_extent_x(element, &lb, &extent);
-    PMPI_Type_size_x(element, &size);
-    if (extent == size)
-        return reduce_arrays(from, there, n, extent, element, op);
-    arrays = calloc(2 * (size_t)n, (size_t)extent);
-    if (!arrays)
-        return MPI_ERR_NO_MEM;
-    to_array(arrays, from, n, element);
-    to_array(arrays + n * extent, there, n, element);
-    result = reduce_arrays(arrays, arrays + n * extent, n, extent, element, op);
-    if (result == MPI_SUCCESS)
-        result = from_array(there, arrays + n * extent, n, element);
-    free(arrays);
-    return result;
-}
-
-/* Host memory for a call: what is there, and what the origin gives. */
-struct room {
-    struct host_block there, from;
-    MPI_Count nbytes, given; /* bytes there, and of the origin: fewer, or as many */
-};
-
-static bool room_begin(struct room *room, MPI_Count nbytes, const void *gpu)
-{
-    room->nbytes = room->given = nbytes;
-    if (!host_take(&room->there, (size_t)nbytes, gpu))
-        return false;
-    if (host_take(&room->from, (size_t)nbytes, gpu))
-        return true;
-    host_give(&room->there);
-    return false;
-}
-
-static void room_end(const struct room *room)
-{
-    host_give(&room->there);
-    host_give(&room->from);
-}
-
-/* room->from has what the origin gives; the lock of accumulates is held. */
-static int update(const struct place *place, const struct room *room, const struct typed *wanted,
-                  MPI_Datatype element, MPI_Op op)
-{
-    const bool replaces = op == MPI_REPLACE, wants = wanted != NULL;
-    MPI_Count size;
-    int result = MPI_SUCCESS;
-
-    PMPI_Type_size_x(element, &size);
-    if (wants || (!replaces && op != MPI_NO_OP))
-        result = place_read(place, room->there.at);
-    if (result == MPI_SUCCESS && wants)
-        result = typed_unpack(wanted, room->there.at, room->nbytes);
-    if (result == MPI_SUCCESS && !replaces && op != MPI_NO_OP)
-        result = reduce(room->from.at, room->there.at, room->given / size, element, op);
-    if (result == MPI_SUCCESS && op != MPI_NO_OP)
-        result = place_write(place, replaces ? room->from.at : room->there.at, room->given);
-    return result;
-}
-
-/* given NULL: nothing, with MPI_NO_OP; wanted NULL: nobody wants what was there. */
-static int accumulate(struct window *window, const struct window_there *there,
-                      const struct typed *given, const struct typed *wanted, MPI_Op op)
-{
-    const MPI_Count nbytes = bytes_there(there);
-    struct place place;
-    struct room room;
-    int result;
-
-    if (nbytes == 0)
-        return MPI_SUCCESS;
-    result = place_begin(&place, window, there, NULL);
-    if (result != MPI_SUCCESS)
-        return result;
-    if (!room_begin(&room, nbytes, place_gpu(&place))) {
-        place_end(&place);
-        return MPI_ERR_NO_MEM;
-    }
-    room.given = given ? typed_bytes(given) : 0;
-    if (given)
-        result = typed_pack(given, room.from.at);
-    if (result == MPI_SUCCESS)
-        result = window_update_begin(window, there->rank);
-    if (result == MPI_SUCCESS) {
-        result = update(&place, &room, wanted, element_of(there->type), op);
-        window_update_end(window, there->rank);
-    }
-    room_end(&room);
-    place_end(&place);
-    count_one(COUNT_ONE_SIDED);
-    return result;
-}
-
-/* What the origin gives has to fit in the target, and what was there in the result. */
-int window_accumulate(struct window *window, const struct window_there *there,
-                      struct window_buffer from, struct window_buffer result, MPI_Op op)
-{
-    const MPI_Count nbytes = bytes_there(there);
-    const bool gives = op != MPI_NO_OP, wants = result.type != MPI_DATATYPE_NULL;
-    struct typed given, wanted;
-    int status = window_enter(window, there->rank);
-
-    if (status == MPI_SUCCESS && op == MPI_OP_NULL)
-        status = MPI_ERR_OP;
-    if (status == MPI_SUCCESS && gives)
-        status = look_at(&given, &from);
-    if (status == MPI_SUCCESS && wants)
-        status = look_at(&wanted, &result);
-    if (status != MPI_SUCCESS)
-        return status;
-    if ((gives && typed_bytes(&given) > nbytes) || (wants && nbytes > typed_bytes(&wanted)))
-        return MPI_ERR_TRUNCATE;
-    return accumulate(window, there, gives ? &given : NULL, wants ? &wanted : NULL, op);
-}
-
-/* ---- compare and swap */
-
-/* The buffers of a call, each of one element. */
-struct swap {
-    struct typed given, expected, wanted;
-};
-
-static int look_at_all(struct swap *swap, MPI_Datatype type, const void *from, const void *compare,
-                       void *result)
-{
-    int status = look_at(&swap->given, &(struct window_buffer){from, 1, type});
-
-    if (status == MPI_SUCCESS)
-        status = look_at(&swap->expected, &(struct window_buffer){compare, 1, type});
-    return status == MPI_SUCCESS ? look_at(&swap->wanted, &(struct window_buffer){result, 1, type})
-                                 : status;
-}
-
-static int compare_and_swap(const struct place *place, const struct room *room,
-                            const struct swap *swap, const char *expected)
-{
-    int status = place_read(place, room->there.at);
-
-    if (status == MPI_SUCCESS)
-        status = typed_unpack(&swap->wanted, room->there.at, room->nbytes);
-    if (status == MPI_SUCCESS && memcmp(room->there.at, expected, (size_t)room->nbytes) == 0)
-        status = place_write(place, room->from.at, room->nbytes);
-    return status;
-}
-
-int window_compare_and_swap(struct window *window, const struct window_there *there,
-                            const void *from, const void *compare, void *result)
-{
-    int status = window_enter(window, there->rank);
-    char expected[64];
-    struct swap swap;
-    struct place place;
-    struct room room;
-
-    if (status == MPI_SUCCESS && bytes_there(there) > (MPI_Count)sizeof expected)
-        status = MPI_ERR_TYPE;
-    if (status == MPI_SUCCESS)
-        status = look_at_all(&swap, there->type, from, compare, result);
-    if (status == MPI_SUCCESS)
-        status = place_begin(&place, window, there, NULL);
-    if (status != MPI_SUCCESS)
-        return status;
-    if (!room_begin(&room, bytes_there(there), place_gpu(&place))) {
-        place_end(&place);
-        return MPI_ERR_NO_MEM;
-    }
-    status = typed_pack(&swap.given, room.from.at);
-    if (status == MPI_SUCCESS)
-        status = typed_pack(&swap.expected, expected);
-    if (status == MPI_SUCCESS)
-        status = window_update_begin(window, there->rank);
-    if (status == MPI_SUCCESS) {
-        status = compare_and_swap(&place, &room, &swap, expected);
-        window_update_end(window, there->rank);
-    }
-    room_end(&room);
-    place_end(&place);
-    count_one(COUNT_ONE_SIDED);
-    return status;
 }
