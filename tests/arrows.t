@@ -39,6 +39,7 @@ src/host/doctor   | host/* core/* |
 src/gpu/core     | gpu/core/* core/* |
 src/gpu/copy     | gpu/copy/* gpu/core/* core/* |
 src/gpu/exchange | gpu/exchange/* gpu/copy/* gpu/core/* core/* |
+src/gpu/reduce   | gpu/reduce/* gpu/core/* core/* |
 src/gpu          | gpu/* core/* |
 src/mpi/shm        | $shm | mpi.h
 src/mpi/base       | $base | mpi.h
@@ -166,6 +167,7 @@ plant src/gpu/core/planted.c '#include <hwloc.h>' found
 plant src/gpu/core/planted.c '#include "gpu/copy/copy_batch.h"' found
 plant src/gpu/copy/planted.cu '#include "gpu/exchange/exchange_kernel.h"' found
 plant src/gpu/core/planted.c '#include "gpu/kernel_table.h"' found
+plant src/gpu/copy/planted.c '#include "gpu/reduce/reduce.h"' found
 plant bin/planted.c '#include <pmix.h>' found
 plant src/mpi/core/planted.c '#include "host/discover/topology.h"' found
 plant src/mpi/core/planted.c '#include "mpi/p2p/recv.h"' found

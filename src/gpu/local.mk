@@ -37,6 +37,10 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/exchange/exchange_launch.c src/gpu/exchange/exchange_launch.h \
 	src/gpu/exchange/exchange_memops.c \
 	src/gpu/exchange/gpu_flags.c src/gpu/exchange/gpu_flags.h \
+	src/gpu/reduce/reduce.c src/gpu/reduce/reduce.h \
+	src/gpu/reduce/reduce_elements.h \
+	src/gpu/reduce/reduce_kernel.h \
+	src/gpu/reduce/reduce_share.h \
 	src/gpu/kernel_image.h \
 	src/gpu/kernel_table.c src/gpu/kernel_table.h
 kernel_code = src/gpu/kernels.cu \
@@ -44,7 +48,8 @@ kernel_code = src/gpu/kernels.cu \
 	src/gpu/copy/copy_kernel.cu \
 	src/gpu/copy/iov_copy_kernel.cu \
 	src/gpu/copy/strided_kernel.cu \
-	src/gpu/exchange/exchange_kernel.cu
+	src/gpu/exchange/exchange_kernel.cu \
+	src/gpu/reduce/reduce_kernel.cu
 EXTRA_DIST += $(kernel_code) src/gpu/README.md
 
 if HAVE_NVCC
@@ -59,7 +64,10 @@ src/gpu/kernel_built.c: $(kernel_code) \
 		src/gpu/copy/iov_copy_kernel.h \
 		src/gpu/copy/strided_kernel.h \
 		src/gpu/exchange/exchange_flag.h \
-		src/gpu/exchange/exchange_kernel.h
+		src/gpu/exchange/exchange_kernel.h \
+		src/gpu/reduce/reduce_elements.h \
+		src/gpu/reduce/reduce_kernel.h \
+		src/gpu/reduce/reduce_share.h
 	$(AM_V_at)$(MKDIR_P) src/gpu
 	$(AM_V_GEN)$(NVCC) $(NVCC_CODE) -fatbin -I$(top_srcdir)/src -o src/gpu/kernels.fatbin \
 		$(top_srcdir)/src/gpu/kernels.cu && \

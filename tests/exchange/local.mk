@@ -14,6 +14,17 @@ endif
 tests_exchange_exchange_LDADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
 shell_tests += tests/gpu/exchange.t
 
+# Likewise the reduction kernel, by tests/gpu/reduce.t.
+EXTRA_PROGRAMS += tests/gpu/reduce
+check_DATA += tests/gpu/reduce
+CLEANFILES += tests/gpu/reduce
+tests_gpu_reduce_SOURCES = tests/gpu/reduce.c tests/tap.h
+if !HAVE_NVCC
+tests_gpu_reduce_SOURCES += tests/exchange/image.c
+endif
+tests_gpu_reduce_LDADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
+shell_tests += tests/gpu/reduce.t
+
 # By hand, on a machine with two GPUs: make tests/bench/exchange && tests/bench/exchange
 EXTRA_PROGRAMS += tests/bench/exchange
 CLEANFILES += tests/bench/exchange

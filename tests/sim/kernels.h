@@ -25,6 +25,10 @@ struct operation *make_gather(const void *job, unsigned blocks, struct CUstream_
 
 struct operation *make_agent(const void *job, unsigned blocks, struct CUstream_st *stream);
 
+/* ---- reductions.c */
+
+struct operation *make_reduction(const void *job, unsigned blocks, struct CUstream_st *stream);
+
 #pragma GCC visibility pop
 
 #endif

@@ -22,6 +22,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/pointers.c \
 	tests/sim/queue.c \
 	tests/sim/ranges.c \
+	tests/sim/reductions.c \
 	tests/sim/streams.c \
 	tests/sim/vmm.c \
 	tests/sim/vmm_addresses.c \
@@ -32,6 +33,9 @@ tests_sim_libcudasim_la_SOURCES = \
 	src/gpu/copy/copy_kernel.h \
 	src/gpu/exchange/exchange_kernel.h \
 	src/gpu/exchange/exchange_flag.h \
+	src/gpu/reduce/reduce_elements.h \
+	src/gpu/reduce/reduce_kernel.h \
+	src/gpu/reduce/reduce_share.h \
 	src/gpu/core/driver_api.h
 tests_sim_libcudasim_la_CFLAGS = $(AM_CFLAGS) -pthread
 # nodelete: its threads outlive dlclose.

@@ -14,9 +14,13 @@ struct kernel_entry {
 void kernels_register(const void *image, const struct kernel_entry entries[GPU_KERNELS]);
 /* false: no kernel is used, which leaves all SMs to the application. */
 void kernels_allow(bool allowed);
+bool kernels_are_allowed(void);
 /* Loads all of them into the GPU's context, which waits for all its streams, as does the first
  * launch of each kernel. */
 void kernels_load(struct gpu *gpu);
+/* The image for one kernel in the current context, which needs no struct gpu; for good. It waits as kernels_load
+ * does. NULL: there is none for this GPU. */
+gpu_function kernels_load_one(const char *name, const void *no_work, gpu_stream stream);
 /* The context is current. */
 void kernels_unload(struct gpu *gpu);
 /* NULL: not in this build, not for this GPU, not allowed, or not loaded yet. Of any thread,
