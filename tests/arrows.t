@@ -15,6 +15,7 @@ message="mpi/message/* $p2p"
 persistent="mpi/persistent/* $message"
 # The folders of libgpubind-aware.
 aware_memory="aware/memory/* aware/base/* mpi/datatype/* gpu/copy/* gpu/core/* core/*"
+aware_reduce="aware/reduce/* gpu/reduce/* gpu/kernel_table.h $aware_memory"
 aware_message="aware/message/* $aware_memory"
 aware_request="aware/request/* $aware_message"
 # The benchmark's.
@@ -56,11 +57,12 @@ src/mpi/api        | mpi/* gpu/* core/* | mpi.h
 src/mpi/fortran    | mpi/* gpu/* core/* | mpi.h ISO_Fortran_binding.h
 src/aware/base     | aware/base/* gpu/core/* core/* | mpi.h mpi-ext.h
 src/aware/memory   | $aware_memory | mpi.h
+src/aware/reduce   | $aware_reduce | mpi.h
 src/aware/message  | $aware_message | mpi.h
 src/aware/request  | $aware_request | mpi.h
-src/aware/coll     | aware/coll/* $aware_request | mpi.h
+src/aware/coll     | aware/coll/* $aware_reduce $aware_request | mpi.h
 src/aware/io       | aware/io/* $aware_request | mpi.h
-src/aware/rma      | aware/rma/* aware/coll/* $aware_request | mpi.h
+src/aware/rma      | aware/rma/* aware/coll/* $aware_reduce $aware_request | mpi.h
 src/aware/api      | aware/* mpi/datatype/* gpu/copy/* gpu/core/* core/* | mpi.h mpi-ext.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
 bin      | bin/* host/* gpu/* core/* | hwloc.h hwloc/*

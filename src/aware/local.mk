@@ -49,6 +49,7 @@ aware_sources = \
 	src/aware/base/next.c src/aware/base/next.h \
 	src/aware/message/outgoing.c src/aware/message/outgoing.h \
 	src/aware/request/persistent.c src/aware/request/persistent.h \
+	src/aware/reduce/reductions.c src/aware/reduce/reductions.h \
 	src/aware/message/progress.c src/aware/message/progress.h \
 	src/aware/request/requests.c src/aware/request/requests.h src/aware/request/staged_request.h \
 	src/aware/request/requests_freed.c \

@@ -12,6 +12,7 @@
 #include "aware/memory/copy_stream.h"
 #include "aware/memory/gpu_buffer.h"
 #include "aware/message/direct_memory.h"
+#include "aware/reduce/reductions.h"
 #include "aware/request/calls.h"
 #include "gpu/core/gpu_calls.h"
 
@@ -85,40 +86,18 @@ static bool is_there(void)
 
 /* ---- types and operations */
 
-/* -1: NCCL has none. A Fortran compiler's default types may have another size, or be none of the MPI's. */
+/* -1: NCCL has none. */
 static int type_of(MPI_Datatype type)
 {
-    const struct {
-        MPI_Datatype mpi;
-        int nccl, nbytes;
-    } types[] = {
-        {MPI_SIGNED_CHAR, NCCL_INT8, 1},
-        {MPI_INT8_T, NCCL_INT8, 1},
-        {MPI_UNSIGNED_CHAR, NCCL_UINT8, 1},
-        {MPI_UINT8_T, NCCL_UINT8, 1},
-        {MPI_INT, NCCL_INT32, 4},
-        {MPI_INT32_T, NCCL_INT32, 4},
-        {MPI_INTEGER, NCCL_INT32, 4},
-        {MPI_UNSIGNED, NCCL_UINT32, 4},
-        {MPI_UINT32_T, NCCL_UINT32, 4},
-        {MPI_LONG, NCCL_INT64, 8},
-        {MPI_LONG_LONG, NCCL_INT64, 8},
-        {MPI_INT64_T, NCCL_INT64, 8},
-        {MPI_UNSIGNED_LONG, NCCL_UINT64, 8},
-        {MPI_UNSIGNED_LONG_LONG, NCCL_UINT64, 8},
-        {MPI_UINT64_T, NCCL_UINT64, 8},
-        {MPI_FLOAT, NCCL_FLOAT, 4},
-        {MPI_REAL, NCCL_FLOAT, 4},
-        {MPI_DOUBLE, NCCL_DOUBLE, 8},
-        {MPI_DOUBLE_PRECISION, NCCL_DOUBLE, 8},
+    static const int types[REDUCE_TYPES] = {
+        [REDUCE_U8] = NCCL_UINT8,   [REDUCE_U16] = -1,         [REDUCE_U32] = NCCL_UINT32,
+        [REDUCE_U64] = NCCL_UINT64, [REDUCE_S8] = NCCL_INT8,   [REDUCE_S16] = -1,
+        [REDUCE_S32] = NCCL_INT32,  [REDUCE_S64] = NCCL_INT64, [REDUCE_F32] = NCCL_FLOAT,
+        [REDUCE_F64] = NCCL_DOUBLE, [REDUCE_C32] = -1,         [REDUCE_C64] = -1,
     };
-    int nbytes = 0;
+    enum reduce_type found;
 
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (type != MPI_DATATYPE_NULL && type == types[i].mpi &&
-            PMPI_Type_size(type, &nbytes) == MPI_SUCCESS && nbytes == types[i].nbytes)
-            return types[i].nccl;
-    return -1;
+    return reduction_type_of(type, &found) ? types[found] : -1;
 }
 
 static int op_of(MPI_Op op)
