@@ -49,6 +49,7 @@ aware_sources = \
 	src/aware/base/next.c src/aware/base/next.h \
 	src/aware/message/outgoing.c src/aware/message/outgoing.h \
 	src/aware/request/persistent.c src/aware/request/persistent.h \
+	src/aware/reduce/gpu_reduction.c src/aware/reduce/gpu_reduction.h \
 	src/aware/reduce/reductions.c src/aware/reduce/reductions.h \
 	src/aware/message/progress.c src/aware/message/progress.h \
 	src/aware/request/requests.c src/aware/request/requests.h src/aware/request/staged_request.h \
@@ -64,6 +65,7 @@ aware_sources = \
 	src/aware/rma/window_later.c src/aware/rma/window_later.h \
 	src/aware/rma/window_mirror.c src/aware/rma/window_mirror.h \
 	src/aware/rma/window_move.c src/aware/rma/window_move.h \
+	src/aware/rma/window_on_gpu.c src/aware/rma/window_on_gpu.h \
 	src/aware/rma/window_place.c src/aware/rma/window_place.h \
 	src/aware/rma/window_regions.c \
 	src/aware/rma/window_sync.c src/aware/rma/window_sync.h \

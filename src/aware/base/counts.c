@@ -33,6 +33,8 @@ void counts_print(void)
                 "gpubind: rank %d: %lu collective calls went as direct messages, %lu by NCCL\n",
                 rank, counts[COUNT_MOVED], counts[COUNT_REDUCED]);
     if (counts[COUNT_ONE_SIDED] > 0)
-        fprintf(stderr, "gpubind: rank %d: %lu one-sided calls to GPU memory\n", rank,
-                counts[COUNT_ONE_SIDED]);
+        fprintf(
+            stderr,
+            "gpubind: rank %d: %lu one-sided calls to GPU memory, of which the GPU computed %lu\n",
+            rank, counts[COUNT_ONE_SIDED], counts[COUNT_ON_GPU]);
 }

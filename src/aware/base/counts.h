@@ -9,6 +9,7 @@ enum count {
     COUNT_MOVED,     /* collective calls that went as direct messages */
     COUNT_REDUCED,   /* and those that NCCL did */
     COUNT_ONE_SIDED, /* calls to GPU memory of a window */
+    COUNT_ON_GPU,    /* and those of them that a kernel computed */
     COUNTS
 };
 

@@ -10,6 +10,7 @@
 #include "aware/coll/coll_comm.h"
 #include "aware/memory/gpu_buffer.h"
 #include "aware/message/outgoing.h"
+#include "aware/reduce/gpu_reduction.h"
 
 int window_refused(MPI_Win win, int result)
 {
@@ -263,6 +264,7 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
         return result;
     }
     outgoing_serve();
+    gpu_reduction_prepare(place == BUFFER_GPU ? base : NULL);
     return MPI_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
-/* Accumulates and comparisons: one at a time for each target, computed by the origin's host. */
+/* Accumulates and comparisons: one at a time for each target. What the GPU does not compute (window_on_gpu.h),
+ * the origin's host does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,7 @@
 #include "aware/base/next.h"
 #include "aware/memory/host_pool.h"
 #include "aware/rma/window_buffer.h"
+#include "aware/rma/window_on_gpu.h"
 #include "aware/rma/window_place.h"
 #include "aware/rma/window_sync.h"
 #include "mpi/datatype/type_cache.h"
@@ -122,34 +124,63 @@ static int update(const struct place *place, const struct room *room, const stru
     return result;
 }
 
-/* given NULL: nothing, with MPI_NO_OP; wanted NULL: nobody wants what was there. */
-static int accumulate(struct window *window, const struct window_there *there,
-                      const struct typed *given, const struct typed *wanted, MPI_Op op)
+/* By the origin's host: given NULL: nothing, with MPI_NO_OP; wanted NULL: nobody wants what was there. */
+static int update_on_host(struct window *window, const struct window_there *there,
+                          const struct place *place, const struct typed *given,
+                          const struct typed *wanted, MPI_Op op)
 {
-    const MPI_Count nbytes = window_bytes_there(there);
-    struct place place;
     struct room room;
-    int result;
+    int result = MPI_SUCCESS;
 
-    if (nbytes == 0)
-        return MPI_SUCCESS;
-    result = place_begin(&place, window, there, NULL);
-    if (result != MPI_SUCCESS)
-        return result;
-    if (!room_begin(&room, nbytes, place_gpu(&place))) {
-        place_end(&place);
+    if (!room_begin(&room, window_bytes_there(there), place_gpu(place)))
         return MPI_ERR_NO_MEM;
-    }
     room.given = given ? typed_bytes(given) : 0;
     if (given)
         result = typed_pack(given, room.from.at);
     if (result == MPI_SUCCESS)
         result = window_update_begin(window, there->rank);
     if (result == MPI_SUCCESS) {
-        result = update(&place, &room, wanted, element_of(there->type), op);
+        result = update(place, &room, wanted, element_of(there->type), op);
         window_update_end(window, there->rank);
     }
     room_end(&room);
+    return result;
+}
+
+static int update_on_gpu(struct window *window, int rank, const struct window_on_gpu *call)
+{
+    int result = window_update_begin(window, rank);
+
+    if (result == MPI_SUCCESS) {
+        result = window_on_gpu_update(call);
+        window_update_end(window, rank);
+    }
+    if (call->reduces)
+        count_one(COUNT_ON_GPU);
+    return result;
+}
+
+static int accumulate(struct window *window, const struct window_there *there,
+                      const struct typed *given, const struct typed *wanted, MPI_Op op)
+{
+    const void *beside = given ? window_gpu_of(given) : NULL;
+    struct window_on_gpu call;
+    struct place place;
+    int result;
+
+    if (window_bytes_there(there) == 0)
+        return MPI_SUCCESS;
+    if (!beside && wanted)
+        beside = window_gpu_of(wanted);
+    result = place_begin(&place, window, there, beside);
+    if (result != MPI_SUCCESS)
+        return result;
+    if (window_on_gpu_begin(&call, &place, given, wanted, element_of(there->type), op)) {
+        result = update_on_gpu(window, there->rank, &call);
+        window_on_gpu_end(&call);
+    } else {
+        result = update_on_host(window, there, &place, given, wanted, op);
+    }
     place_end(&place);
     count_one(COUNT_ONE_SIDED);
     return result;

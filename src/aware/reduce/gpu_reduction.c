@@ -1,0 +1,118 @@
+#include "aware/reduce/gpu_reduction.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aware/memory/copy_stream.h"
+#include "aware/memory/gpu_buffer.h"
+#include "aware/memory/gpu_pool.h"
+#include "gpu/core/gpu_calls.h"
+#include "gpu/core/kernels.h"
+#include "gpu/core/pointer_query.h"
+#include "gpu/kernel_table.h"
+
+#define PIECE \
+    ((size_t)8 << 20) /* bytes: a launch takes little of the time that they need to come */
+
+/* ---- the kernel */
+
+static void start(void)
+{
+    const char *blocks = getenv("GPUBIND_COPY_BLOCKS");
+
+    kernel_table_register();
+    kernels_allow(!blocks || strcmp(blocks, "0") != 0);
+}
+
+/* The context is current. */
+static bool is_loaded(gpu_context context)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, start);
+    return reduce_is_loaded(context, copy_stream(context));
+}
+
+void gpu_reduction_prepare(const void *gpu)
+{
+    gpu_context context = NULL;
+    struct entered entered;
+
+    if (!gpu_is_in_use())
+        return;
+    if (gpu)
+        context = pointer_context(gpu);
+    else if (gpu_context_current(&context) != GPU_OK)
+        return;
+    if (!buffer_enter_context(context, &entered))
+        return;
+    is_loaded(context);
+    buffer_leave(&entered);
+}
+
+/* ---- a reduction */
+
+static bool is_aligned(const void *at, const struct reduction *how)
+{
+    return (uintptr_t)at % reduce_alignment(how->type) == 0;
+}
+
+/* In pieces its elements lie as the target's do, so that the kernel reads whole words. */
+static size_t room_for(const void *there, size_t nbytes)
+{
+    return (nbytes < PIECE ? nbytes : PIECE) + (uintptr_t)there % REDUCE_WORD;
+}
+
+bool gpu_reduction_begin(struct gpu_reduction *reduction, const struct reduction *how,
+                         gpu_context context, const void *there, const void *from, bool from_gpu,
+                         size_t nbytes)
+{
+    struct entered entered;
+    bool ready;
+
+    reduction->how = *how;
+    reduction->room = NULL;
+    if (!is_aligned(there, how) || !buffer_enter_context(context, &entered))
+        return false;
+    ready = is_loaded(context);
+    if (ready && !(from_gpu && is_aligned(from, how) && pointer_context(from) == context)) {
+        reduction->room = gpu_pool_take(context, room_for(there, nbytes));
+        ready = reduction->room;
+    }
+    buffer_leave(&entered);
+    return ready;
+}
+
+static int launch(const struct gpu_reduction *reduction, gpu_context context, uintptr_t there,
+                  uintptr_t from, size_t nbytes)
+{
+    return reduce_launch(context, copy_stream(context), &reduction->how, there, from,
+                         nbytes / reduce_bytes(reduction->how.type));
+}
+
+int gpu_reduction_queue(const struct gpu_reduction *reduction, gpu_context context,
+                        const void *there, const void *from, size_t nbytes)
+{
+    const uintptr_t to = (uintptr_t)there, source = (uintptr_t)from;
+    uintptr_t room;
+    int status = GPU_OK;
+
+    if (!reduction->room)
+        return launch(reduction, context, to, source, nbytes);
+    room = (uintptr_t)gpu_pool_at(reduction->room) + to % REDUCE_WORD;
+    for (size_t done = 0; done < nbytes && status == GPU_OK; done += PIECE) {
+        const size_t piece = nbytes - done < PIECE ? nbytes - done : PIECE;
+
+        status = gpu_copy_async(room, source + done, piece, copy_stream(context));
+        if (status == GPU_OK)
+            status = launch(reduction, context, to + done, room, piece);
+    }
+    return status;
+}
+
+void gpu_reduction_end(const struct gpu_reduction *reduction)
+{
+    gpu_pool_give(reduction->room);
+}

@@ -1,0 +1,121 @@
+#include "aware/rma/window_on_gpu.h"
+
+#include "aware/memory/copy_stream.h"
+#include "aware/memory/gpu_buffer.h"
+#include "aware/message/direct_ask.h"
+#include "aware/rma/window_buffer.h"
+#include "gpu/core/gpu_calls.h"
+
+/* Bytes that the origin's host computes where its buffers are host memory: they are read, and written, by two
+ * copies, and the GPU makes one copy and a launch. */
+#define HOST_MOST 1024
+
+static bool is_small(const struct place *place, const struct typed *given,
+                     const struct typed *wanted)
+{
+    const struct typed there = {place->here, place->count, place->type, false};
+
+    return (!given || given->host) && (!wanted || wanted->host) && typed_bytes(&there) <= HOST_MOST;
+}
+
+/* The memory of the call: false where it is not one piece, and not to be packed. */
+static bool find(struct window_on_gpu *call, const struct typed *given, const struct typed *wanted)
+{
+    const struct place *place = call->place;
+    const struct typed there = {place->here, place->count, place->type, false};
+
+    if (!there.at || !window_is_one_piece(&there, &call->there) ||
+        (wanted && !window_is_one_piece(wanted, &call->wanted)))
+        return false;
+    call->nthere = (size_t)typed_bytes(&there);
+    if (!given)
+        return true;
+    call->nfrom = (size_t)typed_bytes(given);
+    if (window_is_one_piece(given, &call->from))
+        return true;
+    if (!host_take(&call->packed, call->nfrom, place_gpu(place)))
+        return false;
+    call->from = call->packed.at;
+    return typed_pack(given, call->packed.at) == MPI_SUCCESS;
+}
+
+/* Earlier work of the legacy stream has written it, or reads it: of that of the call's context the copy stream
+ * knows. */
+static bool settle(gpu_context context, const char *gpu)
+{
+    return pointer_context(gpu) == context || direct_settle(gpu) == 0;
+}
+
+static bool begin_reduction(struct window_on_gpu *call, bool from_gpu, MPI_Datatype element)
+{
+    struct reduction how;
+
+    call->reduces = call->nfrom > 0 && call->op != MPI_REPLACE && call->op != MPI_NO_OP;
+    if (!call->reduces)
+        return true;
+    return reduction_of(&how, element, call->op) &&
+           gpu_reduction_begin(&call->reduction, &how, call->place->map.context, call->there,
+                               call->from, from_gpu, call->nfrom);
+}
+
+bool window_on_gpu_begin(struct window_on_gpu *call, const struct place *place,
+                         const struct typed *given, const struct typed *wanted,
+                         MPI_Datatype element, MPI_Op op)
+{
+    const gpu_context context = place->map.context;
+    bool from_gpu, good;
+
+    *call = (struct window_on_gpu){.place = place, .op = op};
+    if (is_small(place, given, wanted))
+        return false;
+    good = find(call, given, wanted);
+    from_gpu = given && !given->host && !call->packed.at;
+    good = good && (!from_gpu || settle(context, call->from)) &&
+           (!wanted || wanted->host || settle(context, call->wanted)) &&
+           begin_reduction(call, from_gpu, element);
+    if (!good && call->packed.at)
+        host_give(&call->packed);
+    return good;
+}
+
+/* In the context. An enum gpu_result. */
+static int queue(const struct window_on_gpu *call)
+{
+    const gpu_context context = call->place->map.context;
+    const gpu_stream stream = copy_stream(context);
+    const uintptr_t there = (uintptr_t)call->there;
+    int status = GPU_OK;
+
+    if (call->wanted)
+        status = gpu_copy_async((uintptr_t)call->wanted, there, call->nthere, stream);
+    if (status == GPU_OK && call->reduces)
+        status = gpu_reduction_queue(&call->reduction, context, call->there, call->from,
+                                     call->nfrom);
+    if (status == GPU_OK && call->op == MPI_REPLACE && call->nfrom > 0)
+        status = gpu_copy_async(there, (uintptr_t)call->from, call->nfrom, stream);
+    return status;
+}
+
+int window_on_gpu_update(const struct window_on_gpu *call)
+{
+    struct entered entered;
+    int status, done;
+
+    if (!buffer_enter_context(call->place->map.context, &entered))
+        return MPI_ERR_OTHER;
+    status = queue(call);
+    done = gpu_stream_synchronize(copy_stream(entered.context));
+    buffer_leave(&entered);
+    if (status == GPU_OK && done == GPU_OK)
+        return MPI_SUCCESS;
+    direct_ask_refuse(call->place->peer);
+    return MPI_ERR_OTHER;
+}
+
+void window_on_gpu_end(const struct window_on_gpu *call)
+{
+    if (call->reduces)
+        gpu_reduction_end(&call->reduction);
+    if (call->packed.at)
+        host_give(&call->packed);
+}

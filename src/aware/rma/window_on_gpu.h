@@ -1,0 +1,29 @@
+/* Accumulates that the GPU computes: the origin's process has the target's memory mapped. */
+#ifndef GPUBIND_AWARE_WINDOW_ON_GPU_H
+#define GPUBIND_AWARE_WINDOW_ON_GPU_H
+
+#include "aware/memory/host_pool.h"
+#include "aware/reduce/gpu_reduction.h"
+#include "aware/rma/window_place.h"
+
+struct window_on_gpu {
+    const struct place *place;
+    char *there;          /* the target's memory, as it lies here */
+    char *from, *wanted;  /* where the origin gives, and wants what was there; NULL: nothing */
+    size_t nfrom, nthere; /* bytes */
+    MPI_Op op;
+    bool reduces; /* what follows is there */
+    struct gpu_reduction reduction;
+    struct host_block packed; /* at NULL: the origin's data is one piece */
+};
+
+/* given, wanted: of the origin's, or NULL; element: the predefined type at the target. false: the origin's host
+ * is to compute, or as fast. On success until window_on_gpu_end. */
+bool window_on_gpu_begin(struct window_on_gpu *call, const struct place *place,
+                         const struct typed *given, const struct typed *wanted,
+                         MPI_Datatype element, MPI_Op op);
+/* All of it, with the target's lock of accumulates. An MPI error class. */
+int window_on_gpu_update(const struct window_on_gpu *call);
+void window_on_gpu_end(const struct window_on_gpu *call);
+
+#endif
