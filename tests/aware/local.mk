@@ -1,5 +1,6 @@
 # libgpubind-aware: programs that pass GPU memory to MPI.
 aware_tests = \
+	tests/aware/accumulate.t \
 	tests/aware/agree.t \
 	tests/aware/callbacks.t \
 	tests/aware/collectives.t \
@@ -48,6 +49,7 @@ tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 
 # They are linked to the library where a user would preload it, so that sanitizers work.
 aware_programs = \
+	tests/aware/accumulate \
 	tests/aware/agree \
 	tests/aware/callbacks \
 	tests/aware/collectives \
@@ -74,6 +76,11 @@ endif
 CLEANFILES += $(aware_programs)
 
 # Some are programs as users write them; the others use what the library's tests have.
+tests_aware_accumulate_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_accumulate_LDFLAGS = -no-install
+tests_aware_accumulate_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_accumulate_SOURCES = tests/aware/accumulate.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_callbacks_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_callbacks_LDFLAGS = -no-install
 tests_aware_callbacks_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

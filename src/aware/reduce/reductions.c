@@ -189,28 +189,36 @@ static uint64_t random_bits(void)
     return bits ^ bits >> 31;
 }
 
-/* Numbers of either sign with all bits in use; integers some of which are 0; logicals. */
-static void fill(union sample *sample, enum reduce_type type, enum class class, size_t nbytes)
+/* Numbers of either sign with all bits in use. */
+static void fill_numbers(union sample *sample, bool small)
 {
-    const bool small = type == REDUCE_F32 || type == REDUCE_C32;
+    for (size_t i = 0; i < SAMPLE_BYTES / (small ? 4 : 8); i++) {
+        const double number = ((double)(random_bits() >> 11) - 0x1p52) * 0x1p-45;
 
-    memset(sample, 0, sizeof *sample);
-    if (class == FLOATING || class == COMPLEX) {
-        for (size_t i = 0; i < nbytes / (small ? 4 : 8); i++) {
-            const double number = ((double)(random_bits() >> 11) - 0x1p52) * 0x1p-45;
-
-            if (small)
-                memcpy(sample->bytes + 4 * i, &(float){(float)number}, 4);
-            else
-                memcpy(sample->bytes + 8 * i, &number, 8);
-        }
-        return;
+        if (small)
+            memcpy(sample->bytes + 4 * i, &(float){(float)number}, 4);
+        else
+            memcpy(sample->bytes + 8 * i, &number, 8);
     }
-    for (size_t i = 0; i < nbytes; i++)
-        sample->bytes[i] = (char)(random_bits() & random_bits() & random_bits());
-    for (size_t i = 0; i < nbytes && class == LOGICAL; i++)
-        sample->bytes[i] = i % (nbytes / SAMPLE) == 0 ? sample->bytes[i] & 1
-                                                      : 0; /* little-endian */
+}
+
+/* Of all sizes, so that sums overflow; every third one is 0. */
+static void fill_integers(union sample *sample, size_t size, bool logical)
+{
+    memset(sample, 0, sizeof *sample);
+    for (size_t i = 0; i < SAMPLE; i++) {
+        const uint64_t bits = random_bits(), value = logical ? bits & 1 : i % 3 == 0 ? 0 : bits;
+
+        memcpy(sample->bytes + size * i, &value, size); /* little-endian */
+    }
+}
+
+static void fill(union sample *sample, enum reduce_type type, const struct row *row, int size)
+{
+    if (row->class == FLOATING || row->class == COMPLEX)
+        fill_numbers(sample, type == REDUCE_F32 || type == REDUCE_C32);
+    else
+        fill_integers(sample, (size_t)size, row->class == LOGICAL);
 }
 
 static bool is_as_mpi(const struct reduction *how, const struct row *row, MPI_Op op)
@@ -219,8 +227,8 @@ static bool is_as_mpi(const struct reduction *how, const struct row *row, MPI_Op
     int size = 0;
 
     PMPI_Type_size(row->type, &size);
-    fill(&from, how->type, row->class, (size_t)size * SAMPLE);
-    fill(&there, how->type, row->class, (size_t)size * SAMPLE);
+    fill(&from, how->type, row, size);
+    fill(&there, how->type, row, size);
     wanted = there;
     if (!reduce_by_mpi(&from, &wanted, row->type, op))
         return false;

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Accumulates to GPU memory, by kernels and by the host.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+. "$top_srcdir/tests/mpi/ranks.sh"
+
+program=$top_builddir/tests/aware/accumulate
+[ -x "$program" ] || skip_all 'configured without MPI'
+export GPUBIND_VERBOSE=1
+
+# on_and SETTING N NAME some|none: and whether the GPU has computed.
+on_and() {
+    is_wanted "$1" || return 0
+    on "$1" "$2" "$3"
+    computed=none
+    if grep -q 'of which the GPU computed [1-9]' "$tmp/err"; then computed=some; fi
+    is "$1, $2 ranks: of $3 the GPU computes $4" "$computed" "$4"
+}
+
+on_and simulated 2 accumulate none
+for n in 1 2 3; do
+    on_and kernels $n accumulate some
+done
+on_and 'kernels, locks' 2 accumulate some
+GPUBIND_COPY_BLOCKS=0 on_and kernels 2 accumulate none
+GPUBIND_PACK_MEMORY=0 on_and kernels 2 accumulate some
+export GPUBIND_SIM_DEVICES=1
+on_and kernels 2 accumulate some
+unset GPUBIND_SIM_DEVICES
+export GPUBIND_SIM_IPC=refuse # a rank's own memory is mapped even then
+on_and kernels 2 accumulate some
+unset GPUBIND_SIM_IPC
+for n in 1 2 3; do
+    on GPU $n accumulate
+done
+
+# Over MPICH, beside the MPI that was configured.
+aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
+hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
+if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc.mpich >"$tmp/out"; then
+    run mpicc.mpich -D_GNU_SOURCE "-I$top_srcdir" -o "$tmp/accumulate" "$top_srcdir/tests/aware/accumulate.c" -ldl
+    is 'it compiles with mpicc.mpich' "$status" 0
+    # shellcheck disable=SC2016 # for the ranks
+    printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/accumulate"\n' "$aware" >"$tmp/over_mpich"
+    chmod +x "$tmp/over_mpich"
+    program=$tmp/over_mpich
+    MPIRUN=$hydra
+    on_and simulated 2 'over MPICH' none
+    on_and kernels 1 'over MPICH' some
+    on_and kernels 3 'over MPICH' some
+else
+    skip 'over MPICH' 'no mpicc.mpich, no mpirun.mpich, no libgpubind-aware-mpich, or sanitizers'
+fi
+nothing_left 'nothing is left behind'
+done_testing
