@@ -63,7 +63,7 @@ src/aware/request  | $aware_request | mpi.h
 src/aware/coll     | aware/coll/* $aware_reduce $aware_request | mpi.h
 src/aware/io       | aware/io/* $aware_request | mpi.h
 src/aware/rma      | aware/rma/* aware/coll/* $aware_reduce $aware_request | mpi.h
-src/aware/api      | aware/* mpi/datatype/* gpu/copy/* gpu/core/* core/* | mpi.h mpi-ext.h
+src/aware/api      | aware/* mpi/datatype/* gpu/reduce/* gpu/copy/* gpu/core/* core/* | mpi.h mpi-ext.h
 plugin   | plugin/* host/* core/*      | hwloc.h pmix_server.h src/* slurm/*
 bin      | bin/* host/* gpu/* core/* | hwloc.h hwloc/*
 bench/lib    | $lib | mpi.h

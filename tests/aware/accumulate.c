@@ -395,6 +395,27 @@ static void contention(void)
     result("all ranks to one");
 }
 
+/* MPI_Reduce_local, of so many doubles that a kernel may compute it. */
+static void locally(void)
+{
+    const struct call call = {.type = type_named(MPI_DOUBLE), .n = 20001};
+    const size_t nbytes = 20001 * sizeof(double);
+
+    for (int i = 0; i < 4; i++) {
+        char *there = gpu_result + 8 * (i / 2), *from = i % 2 ? gpu_from : host_from;
+
+        fill(expected, call.type, call.n);
+        fill(host_from, call.type, call.n);
+        device_write(gpu_from, host_from, nbytes);
+        device_write(there, expected, nbytes);
+        MPI_Reduce_local(from, there, call.n, MPI_DOUBLE, ops[i % 3].op);
+        PMPI_Reduce_local(host_from, expected, call.n, MPI_DOUBLE, ops[i % 3].op);
+        device_read(scratch, there, nbytes);
+        expect(&call, memcmp(scratch, expected, nbytes) == 0, "MPI_Reduce_local");
+    }
+    result("MPI_Reduce_local");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -416,6 +437,7 @@ int main(int argc, char **argv)
     other_layouts(true);
     not_aligned();
     contention();
+    locally();
     MPI_Win_free(&win);
     device_free(memory);
     device_free(gpu_from);

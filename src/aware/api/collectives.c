@@ -7,6 +7,7 @@
 
 #include "aware/coll/coll_buffers.h"
 #include "aware/coll/coll_direct.h"
+#include "aware/reduce/gpu_reduction.h"
 #include "aware/request/calls.h"
 
 #define UNWRAP(...) __VA_ARGS__
@@ -140,8 +141,11 @@
     AWARE_PUBLIC int name(const void *in, void *inout, COUNT count, MPI_Datatype type, MPI_Op op) \
     {                                                                                             \
         struct staged b[2];                                                                       \
-        int result = staged_begin(&b[0], in, count, type, STAGED_READ);                           \
+        int result;                                                                               \
                                                                                                   \
+        if (gpu_reduction_local(in, inout, count, type, op, &result))                             \
+            return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);          \
+        result = staged_begin(&b[0], in, count, type, STAGED_READ);                               \
         if (result != MPI_SUCCESS)                                                                \
             return call_refused(MPI_COMM_SELF, result);                                           \
         result = staged_begin(&b[1], inout, count, type, STAGED_READ | STAGED_WRITTEN);           \

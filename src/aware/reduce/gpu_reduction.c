@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,4 +116,52 @@ int gpu_reduction_queue(const struct gpu_reduction *reduction, gpu_context conte
 void gpu_reduction_end(const struct gpu_reduction *reduction)
 {
     gpu_pool_give(reduction->room);
+}
+
+/* ---- on this rank alone */
+
+/* Fewer bytes are not worth the loading of a kernel, in which a call that is MPI's to complete may wait. */
+#define LOCAL_LEAST ((size_t)64 << 10)
+
+/* The context is current. An MPI error class. */
+static int reduce_now(const struct gpu_reduction *reduction, gpu_context context, void *there,
+                      const void *from, size_t nbytes)
+{
+    int status = gpu_reduction_queue(reduction, context, there, from, nbytes);
+    const int done = gpu_stream_synchronize(copy_stream(context));
+    struct gpubind_error err;
+
+    status = status == GPU_OK ? done : status;
+    if (status == GPU_OK)
+        return MPI_SUCCESS;
+    gpu_error(status, "a reduction", &err);
+    fprintf(stderr, "gpubind: MPI_Reduce_local, GPU memory at %p: %s\n", there, err.text);
+    return MPI_ERR_OTHER;
+}
+
+bool gpu_reduction_local(const void *in, void *inout, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                         int *result)
+{
+    const bool from_gpu = buffer_is_on_gpu(in);
+    struct gpu_reduction reduction;
+    struct reduction how;
+    struct entered entered;
+    size_t nbytes;
+    int size = 0;
+
+    if (count <= 0 || !buffer_is_on_gpu(inout) || buffer_place(in) == BUFFER_LOST ||
+        !reduction_of(&how, type, op) || PMPI_Type_size(type, &size) != MPI_SUCCESS)
+        return false;
+    nbytes = (size_t)count * (size_t)size;
+    if (nbytes < LOCAL_LEAST || !buffer_enter(inout, &entered))
+        return false;
+    if ((!from_gpu || pointer_context(in) == entered.context) &&
+        gpu_reduction_begin(&reduction, &how, entered.context, inout, in, from_gpu, nbytes)) {
+        *result = reduce_now(&reduction, entered.context, inout, in, nbytes);
+        gpu_reduction_end(&reduction);
+        buffer_leave(&entered);
+        return true;
+    }
+    buffer_leave(&entered);
+    return false;
 }

@@ -28,4 +28,9 @@ int gpu_reduction_queue(const struct gpu_reduction *reduction, gpu_context conte
                         const void *there, const void *from, size_t nbytes);
 void gpu_reduction_end(const struct gpu_reduction *reduction);
 
+/* MPI_Reduce_local to GPU memory, of large buffers. false: MPI is to compute it; else *result is an MPI error
+ * class, and a sentence on stderr has said more. */
+bool gpu_reduction_local(const void *in, void *inout, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                         int *result);
+
 #endif
