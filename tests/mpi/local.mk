@@ -185,6 +185,13 @@ tests_bench_window_SOURCES = tests/bench/window.c tests/mpi/gpu.c tests/mpi/gpu.
 	tests/mpi/gpu_vmm.c
 
 # By hand: see there.
+EXTRA_PROGRAMS += tests/bench/one_sided
+CLEANFILES += tests/bench/one_sided
+tests_bench_one_sided_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_bench_one_sided_LDADD = $(MPI_LIBS)
+tests_bench_one_sided_SOURCES = tests/bench/one_sided.c examples/device.h
+
+# By hand: see there.
 EXTRA_PROGRAMS += tests/bench/blocking
 CLEANFILES += tests/bench/blocking
 tests_bench_blocking_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
