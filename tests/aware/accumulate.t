@@ -33,6 +33,24 @@ for n in 1 2 3; do
     on GPU $n accumulate
 done
 
+# fault FAULT: rank 1 has it.
+fault() {
+    start kernels 2 env GPUBIND_SIM_RANK=1 "GPUBIND_SIM_FAIL=$1" "$program"
+    ! grep -q 'hangs:\|Segmentation' "$tmp/out" "$tmp/err"
+    is "$1: no hang, no crash" $? 0
+}
+if is_wanted kernels; then
+    for fault in cuModuleLoadData:1+=999 cuLaunchKernel:1=999; do
+        fault "$fault"
+        is 'the host computes' "$status" 0
+    done
+    for fault in cuLaunchKernel:9=999 cuLaunchKernel:9=719late; do
+        fault "$fault"
+        is 'the job ends' "$((status != 0))" 1
+        check 'it is said why' grep -q 'gpubind: GPU memory of rank 0' "$tmp/err"
+    done
+fi
+
 # Over MPICH, beside the MPI that was configured.
 aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
 hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
