@@ -46,6 +46,7 @@ aware_sources = \
 	src/aware/memory/gpu_pool.c src/aware/memory/gpu_pool.h \
 	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \
 	src/aware/request/matched.c src/aware/request/matched.h \
+	src/aware/base/info.c src/aware/base/info.h \
 	src/aware/base/next.c src/aware/base/next.h \
 	src/aware/message/outgoing.c src/aware/message/outgoing.h \
 	src/aware/request/persistent.c src/aware/request/persistent.h \

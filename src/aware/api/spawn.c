@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aware/base/info.h"
 #include "aware/base/start.h"
 #include "aware/request/calls.h"
 
@@ -73,22 +74,6 @@ static bool is_in_path(const char *command)
     return false;
 }
 
-static bool get(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
-{
-    int found = 0;
-
-#ifdef AWARE_MPI_4
-    int size = MPI_MAX_INFO_VAL + 1;
-
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_get_string(info, key, &size, value, &found);
-#else
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
-#endif
-    return found;
-}
-
 /* What MPI does with the command itself, which is not to be env's. */
 static bool names_command(MPI_Info info)
 {
@@ -96,7 +81,7 @@ static bool names_command(MPI_Info info)
     char value[MPI_MAX_INFO_VAL + 1];
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (get(info, keys[i], value))
+        if (info_get(info, keys[i], value))
             return true;
     return false;
 }
@@ -116,7 +101,7 @@ static enum place find(const char *command, MPI_Info info)
     if (!strchr(command, '/'))
         return NOWHERE; /* Open MPI alone looks in the folder, too */
 #endif
-    there = command[0] != '/' && get(info, "wdir", folder)
+    there = command[0] != '/' && info_get(info, "wdir", folder)
                 ? is_program(folder, strlen(folder), command)
                 : is_program("", 0, command);
     return there ? IN_FOLDER : NOWHERE;

@@ -7,7 +7,13 @@
 #ifndef GPUBIND_AWARE_NEXT_H
 #define GPUBIND_AWARE_NEXT_H
 
+#include <mpi.h>
 #include <stdbool.h>
+
+/* Functions of MPI 4 without large counts, which Open MPI 5 has, too. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define AWARE_MPI_4
+#endif
 
 #define AWARE_PUBLIC __attribute__((visibility("default")))
 

@@ -11,11 +11,6 @@
 #include "aware/message/staged.h"
 #include "aware/request/requests.h"
 
-/* Functions of MPI 4 without large counts, which Open MPI 5 has, too. */
-#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
-#define AWARE_MPI_4
-#endif
-
 /* Calls the communicator's error handler. Returns result. */
 int call_refused(MPI_Comm comm, int result);
 /* MPI has completed a request of that communicator with result; error: of a copy to the GPU, or of a direct
