@@ -40,6 +40,7 @@ aware_sources = \
 	src/aware/message/direct_send.c src/aware/message/direct_send.h \
 	src/aware/message/direct_token.h \
 	$(aware_stand_ins) \
+	src/aware/api/attributes_fortran.c \
 	src/aware/api/ending.c src/aware/api/ending.h \
 	src/aware/io/file_buffers.c src/aware/io/file_buffers.h \
 	src/aware/io/file_pieces.c src/aware/io/file_pieces.h \

@@ -5,6 +5,7 @@ AM_TESTS_ENVIRONMENT += \
 	export MPIFORT MPI_F08;
 EXTRA_DIST += \
 	tests/mpi/lib_fortran.t \
+	tests/fortran/allocate.F90 \
 	tests/fortran/aware.F90 \
 	tests/fortran/bare.f90 \
 	tests/fortran/calls.F90 \
