@@ -45,6 +45,7 @@ aware_sources = \
 	src/aware/io/file_buffers.c src/aware/io/file_buffers.h \
 	src/aware/io/file_pieces.c src/aware/io/file_pieces.h \
 	src/aware/memory/gpu_buffer.c src/aware/memory/gpu_buffer.h \
+	src/aware/memory/gpu_memory.c src/aware/memory/gpu_memory.h \
 	src/aware/memory/gpu_pool.c src/aware/memory/gpu_pool.h \
 	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \
 	src/aware/request/matched.c src/aware/request/matched.h \
@@ -65,6 +66,7 @@ aware_sources = \
 	src/aware/rma/window.c src/aware/rma/window.h \
 	src/aware/rma/window_accumulate.c \
 	src/aware/rma/window_buffer.c src/aware/rma/window_buffer.h \
+	src/aware/rma/window_allocate.c src/aware/rma/window_allocate.h \
 	src/aware/rma/window_later.c src/aware/rma/window_later.h \
 	src/aware/rma/window_mirror.c src/aware/rma/window_mirror.h \
 	src/aware/rma/window_move.c src/aware/rma/window_move.h \

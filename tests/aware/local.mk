@@ -2,6 +2,7 @@
 aware_tests = \
 	tests/aware/accumulate.t \
 	tests/aware/agree.t \
+	tests/aware/allocate.t \
 	tests/aware/callbacks.t \
 	tests/aware/collectives.t \
 	tests/aware/contract.t \
@@ -51,6 +52,8 @@ tests_aware_unit_host_pool_LDADD = src/core/libgpubind-core.la
 aware_programs = \
 	tests/aware/accumulate \
 	tests/aware/agree \
+	tests/aware/allocate \
+	tests/aware/allocate_kinds \
 	tests/aware/callbacks \
 	tests/aware/collectives \
 	tests/aware/contract \
@@ -81,6 +84,16 @@ tests_aware_accumulate_LDFLAGS = -no-install
 tests_aware_accumulate_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_accumulate_SOURCES = tests/aware/accumulate.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
+tests_aware_allocate_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_allocate_LDFLAGS = -no-install
+tests_aware_allocate_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_allocate_SOURCES = tests/aware/allocate.c tests/aware/allocate.h \
+	tests/aware/tap_ranks.h examples/device.h tests/tap.h
+tests_aware_allocate_kinds_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_allocate_kinds_LDFLAGS = -no-install
+tests_aware_allocate_kinds_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_allocate_kinds_SOURCES = tests/aware/allocate_kinds.c tests/aware/allocate.h \
+	tests/aware/tap_ranks.h examples/device.h tests/tap.h
 tests_aware_callbacks_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_callbacks_LDFLAGS = -no-install
 tests_aware_callbacks_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -1,9 +1,11 @@
-! Windows with GPU memory, for tests/aware/fortran.t: what MPI_Win_get_attr tells of them. Compiled for the
-! handles of mpif.h (MPIF), of mpi, and of mpi_f08 (F08).
+! Windows with GPU memory, for tests/aware/fortran.t: MPI_Win_allocate, and what MPI_Win_get_attr tells of
+! windows. Compiled for the handles of mpif.h (MPIF), of mpi, and of mpi_f08 (F08).
 #ifdef F08
 #define WINDOW type(MPI_Win)
+#define INFO type(MPI_Info)
 #else
 #define WINDOW integer
+#define INFO integer
 #endif
 program allocate
     use, intrinsic :: iso_c_binding
@@ -23,6 +25,7 @@ program allocate
     integer(MPI_ADDRESS_KIND), parameter :: nbytes = 8 * n
     integer :: rank, size, next, last, ierr
     double precision, target :: host(n)
+    INFO :: key
 
     call MPI_Init(ierr)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -30,9 +33,14 @@ program allocate
     next = mod(rank + 1, size)
     last = mod(rank + size - 1, size)
     call device_start()
+    call MPI_Info_create(key, ierr)
+    call MPI_Info_set(key, 'mpi_memory_alloc_kinds', 'cuda:device', ierr)
 
     call created()
+    call allocated_address()
+    call allocated_pointer()
 
+    call MPI_Info_free(key, ierr)
     call checks_end()
     call MPI_Finalize(ierr)
 
@@ -99,4 +107,32 @@ contains
         call check(found .and. base == transfer(memory, base), 'MPI_Win_get_attr without ierror')
     end subroutine without_error
 #endif
+
+    ! base as MPI 2 has it; mpi_f08 has C pointers alone.
+    subroutine allocated_address()
+#ifndef F08
+        integer(MPI_ADDRESS_KIND) :: base
+        type(c_ptr) :: memory
+        integer :: win
+
+        call MPI_Win_allocate(nbytes, 8, key, MPI_COMM_WORLD, base, win, ierr)
+        memory = transfer(base, memory)
+        call check(tells(win, memory, MPI_WIN_FLAVOR_ALLOCATE), 'attributes, MPI_Win_allocate')
+        call check(puts(win, memory), 'a put, MPI_Win_allocate')
+        call MPI_Win_free(win, ierr)
+#endif
+    end subroutine allocated_address
+
+    subroutine allocated_pointer()
+#if defined F08 || !defined MPIF
+        type(c_ptr) :: memory
+        WINDOW :: win
+
+        call MPI_Win_allocate(nbytes, 8, key, MPI_COMM_WORLD, memory, win, ierr)
+        call check(tells(win, memory, MPI_WIN_FLAVOR_ALLOCATE), &
+            'attributes, MPI_Win_allocate with a C pointer')
+        call check(puts(win, memory), 'a put, MPI_Win_allocate with a C pointer')
+        call MPI_Win_free(win, ierr)
+#endif
+    end subroutine allocated_pointer
 end program allocate

@@ -24,14 +24,11 @@ static void correct(MPI_Fint win, MPI_Fint key, MPI_Aint *value)
         return;
     if (key == FORTRAN_KEY(MPI_WIN_BASE))
         *value = (MPI_Aint)window->base;
-    if (window->mirror) {
-        if (key == FORTRAN_KEY(MPI_WIN_MODEL))
-            *value = window->model;
-        return;
-    }
     if (key == FORTRAN_KEY(MPI_WIN_SIZE))
         *value = window->nbytes;
-    if (key == FORTRAN_KEY(MPI_WIN_CREATE_FLAVOR))
+    if (window->mirror && key == FORTRAN_KEY(MPI_WIN_MODEL))
+        *value = window->model;
+    if (!window->mirror && key == FORTRAN_KEY(MPI_WIN_CREATE_FLAVOR))
         *value = window->flavor;
 }
 

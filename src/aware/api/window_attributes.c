@@ -1,6 +1,6 @@
-/* What programs ask of windows: what the application gave, which MPI has not. */
+/* What programs ask of windows: what the application gave, or was given, and MPI has not. */
 #include "aware/base/next.h"
-#include "aware/rma/window.h"
+#include "aware/rma/window_allocate.h"
 
 NEXT(MPI_Win_get_attr)
 AWARE_PUBLIC int MPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag)
@@ -12,14 +12,22 @@ AWARE_PUBLIC int MPI_Win_get_attr(MPI_Win win, int key, void *value, int *flag)
         return result;
     if (key == MPI_WIN_BASE)
         *(void **)value = window->base;
-    if (window->mirror) {
-        if (key == MPI_WIN_MODEL)
-            *(int **)value = &window->model;
-        return result;
-    }
     if (key == MPI_WIN_SIZE)
         *(MPI_Aint **)value = &window->nbytes;
-    if (key == MPI_WIN_CREATE_FLAVOR)
+    if (window->mirror && key == MPI_WIN_MODEL)
+        *(int **)value = &window->model;
+    if (!window->mirror && key == MPI_WIN_CREATE_FLAVOR)
         *(int **)value = &window->flavor;
+    return result;
+}
+
+NEXT(MPI_Win_get_info)
+AWARE_PUBLIC int MPI_Win_get_info(MPI_Win win, MPI_Info *info)
+{
+    struct window *window = is_behind ? NULL : window_find(win);
+    const int result = BEHIND(MPI_Win_get_info, win, info);
+
+    if (result == MPI_SUCCESS && window && window->asked_for_gpu)
+        PMPI_Info_set(*info, WINDOW_KINDS_KEY, WINDOW_KINDS_GPU);
     return result;
 }

@@ -2,6 +2,7 @@
 #include "aware/base/start.h"
 #include "aware/request/calls.h"
 #include "aware/request/requests.h"
+#include "aware/rma/window_allocate.h"
 #include "aware/rma/window_later.h"
 #include "aware/rma/window_sync.h"
 
@@ -39,6 +40,31 @@ CREATES(MPI_Win_create, int)
 CREATES(MPI_Win_create_c, MPI_Aint)
 #endif
 
+#define ALLOCATES(name, UNIT)                                                                 \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, void *base, \
+                          MPI_Win *win)                                                       \
+    {                                                                                         \
+        struct window_plan plan;                                                              \
+        MPI_Info given;                                                                       \
+        int result;                                                                           \
+                                                                                              \
+        if (!aware_is_on())                                                                   \
+            return BEHIND(name, size, unit, info, comm, base, win);                           \
+        result = window_plan_allocate(&plan, comm, size, unit, info);                         \
+        if (result != MPI_SUCCESS)                                                            \
+            return call_refused(comm, result);                                                \
+        given = window_info_begin(&plan, info);                                               \
+        result = BEHIND(name, plan.nbytes, unit, given, comm, base, win);                     \
+        window_info_end(given, info);                                                         \
+        return window_allocated(&plan, result, comm, base, *win);                             \
+    }
+
+ALLOCATES(MPI_Win_allocate, int)
+#if MPI_VERSION >= 4
+ALLOCATES(MPI_Win_allocate_c, MPI_Aint)
+#endif
+
 NEXT(MPI_Win_create_dynamic)
 AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
@@ -74,7 +100,8 @@ AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
     if (result != MPI_SUCCESS)
         return result;
     window_later_end(window, WINDOW_ALL, UINT64_MAX, result);
-    if (window->mirror)
+    if (window->mirror &&
+        !window->allocated) /* else it goes with MPI's memory, and so does the GPU's */
         result = window_mirror_receive(window->mirror);
     window_free(window);
     return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);

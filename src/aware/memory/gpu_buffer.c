@@ -82,18 +82,29 @@ static bool is_on_stack(const void *buf)
     return here >= stack.low && at >= here && at < stack.high;
 }
 
+static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* The process has started CUDA. */
 static bool driver_is_there(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     bool there;
 
     if (gpu_driver_is_known())
         return true;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&driver_lock);
     there = gpu_driver();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&driver_lock);
     return there;
+}
+
+int gpu_use(struct gpubind_error *err)
+{
+    int status;
+
+    pthread_mutex_lock(&driver_lock);
+    status = gpu_start(err);
+    pthread_mutex_unlock(&driver_lock);
+    return status;
 }
 
 bool gpu_is_in_use(void)

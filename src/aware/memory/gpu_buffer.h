@@ -5,12 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/error.h"
 #include "gpu/copy/row_copy.h"
 #include "gpu/core/pointer_query.h"
 
 /* false as long as the process has not started CUDA, or with GPU-aware off, or behind a call of ours
  * (next.h): there are no GPU buffers. */
 bool gpu_is_in_use(void);
+/* Starts CUDA where the process has not. 0, or -1 with a sentence. */
+int gpu_use(struct gpubind_error *err);
+
 enum buffer_place {
     BUFFER_HOST, /* also managed and page-locked memory: MPI can access it */
     BUFFER_GPU,

@@ -9,6 +9,7 @@
 #include "aware/base/next.h"
 #include "aware/coll/coll_comm.h"
 #include "aware/memory/gpu_buffer.h"
+#include "aware/memory/gpu_memory.h"
 #include "aware/message/outgoing.h"
 #include "aware/reduce/gpu_reduction.h"
 
@@ -47,8 +48,7 @@ static void make_keyval(void)
         keyval = MPI_KEYVAL_INVALID;
 }
 
-/* An MPI error class. */
-static int remember(struct window *window, MPI_Win win)
+int window_remember(struct window *window, MPI_Win win)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int result = MPI_ERR_NO_MEM;
@@ -79,7 +79,7 @@ struct window *window_of(MPI_Win win)
         window = calloc(1, sizeof *window);
         if (window)
             prepare(window);
-        if (window && remember(window, win) != MPI_SUCCESS) {
+        if (window && window_remember(window, win) != MPI_SUCCESS) {
             window_free(window);
             window = NULL;
         }
@@ -125,6 +125,7 @@ void window_free(struct window *window)
         munmap(window->share, share_bytes(window->size));
     close_share(window);
     window_mirror_free(window->mirror);
+    gpu_memory_free(window->allocated);
     pthread_mutex_destroy(&window->lock);
     pthread_mutex_destroy(&window->ending);
     free(window->targets);
@@ -151,6 +152,7 @@ struct card {
     int64_t unit;
     int32_t fd; /* -1: it has no memory for this */
     int32_t gpu;
+    int32_t failed, unused;
 };
 
 static bool map_target(struct window *window, int rank, const struct card *card, int world)
@@ -175,6 +177,8 @@ static int use(struct window *window, const struct card *cards, MPI_Comm comm)
 
     window->empty = !window->dynamic;
     for (int i = 0; i < window->size; i++) {
+        if (cards[i].failed)
+            return cards[i].failed;
         window->gpu |= cards[i].gpu != 0;
         window->empty &= cards[i].gpu != 0;
         good &= cards[i].fd >= 0;
@@ -189,12 +193,13 @@ static int use(struct window *window, const struct card *cards, MPI_Comm comm)
     return all ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gpu)
+int window_exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gpu, int failed)
 {
     struct card *cards = allocate(comm, (size_t)window->size, sizeof *cards);
     const bool good = make_share(window) &&
                       (window->dynamic || window_add_region(window, window->base, window->nbytes));
-    const struct card mine = {(uintptr_t)window->base, unit, good ? window->fd : -1, gpu};
+    const struct card mine = {
+        (uintptr_t)window->base, unit, good ? window->fd : -1, gpu, failed, 0};
     int result;
 
     window->targets = allocate(comm, (size_t)window->size, sizeof *window->targets);
@@ -207,20 +212,41 @@ static int exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gp
     return result;
 }
 
+struct window *window_new(MPI_Comm comm, int flavor)
+{
+    struct window *window = allocate(comm, 1, sizeof *window);
+
+    prepare(window);
+    window->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    window->flavor = flavor;
+    PMPI_Comm_rank(comm, &window->rank);
+    PMPI_Comm_size(comm, &window->size);
+    return window;
+}
+
+struct window *window_new_mirrored(MPI_Comm comm, void *base, MPI_Aint nbytes)
+{
+    struct window *window = calloc(1, sizeof *window);
+
+    if (!window)
+        return NULL;
+    prepare(window);
+    window->base = base;
+    window->nbytes = nbytes;
+    window->model = MPI_WIN_SEPARATE;
+    PMPI_Comm_rank(comm, &window->rank);
+    return window;
+}
+
 /* Others may be out of reach, and do not learn of it. They wait for this rank in MPI's call, so that a window
  * is made in any case: without this rank's memory, where there can be no mirror. */
 static void plan_mirror(struct window_plan *plan, MPI_Comm comm)
 {
-    struct window *window = calloc(1, sizeof *window);
+    struct window *window = window_new_mirrored(comm, plan->base, plan->nbytes);
 
     plan->failed = MPI_ERR_NO_MEM;
-    if (window) {
-        prepare(window);
-        window->base = plan->base;
-        window->model = MPI_WIN_SEPARATE;
-        PMPI_Comm_rank(comm, &window->rank);
+    if (window)
         plan->failed = window_mirror_make(&window->mirror, plan->base, (size_t)plan->nbytes);
-    }
     if (plan->failed == MPI_SUCCESS) {
         plan->mirrored = window;
         plan->base = window_mirror_memory(window->mirror);
@@ -237,7 +263,7 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
     const enum buffer_place place = !dynamic && nbytes > 0 ? buffer_place(base) : BUFFER_HOST;
     int result;
 
-    *plan = (struct window_plan){NULL, NULL, MPI_SUCCESS, base, nbytes};
+    *plan = (struct window_plan){.base = base, .nbytes = nbytes};
     if (is_behind || comm == MPI_COMM_NULL || (!dynamic && (nbytes < 0 || unit <= 0)))
         return MPI_SUCCESS;
     if (!coll_comm_is_near(comm)) {
@@ -245,19 +271,15 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
             plan_mirror(plan, comm);
         return MPI_SUCCESS;
     }
-    plan->window = allocate(comm, 1, sizeof *plan->window);
-    prepare(plan->window);
-    plan->window->dynamic = dynamic;
-    plan->window->flavor = dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE;
+    plan->window = window_new(comm, dynamic ? MPI_WIN_FLAVOR_DYNAMIC : MPI_WIN_FLAVOR_CREATE);
     plan->window->base = base;
     plan->window->nbytes = nbytes;
-    PMPI_Comm_rank(comm, &plan->window->rank);
-    PMPI_Comm_size(comm, &plan->window->size);
     if (place == BUFFER_GPU) {
         plan->base = NULL;
         plan->nbytes = 0;
     }
-    result = exchange(plan->window, comm, dynamic ? 1 : unit, place == BUFFER_GPU);
+    result = window_exchange(plan->window, comm, dynamic ? 1 : unit, place == BUFFER_GPU,
+                             MPI_SUCCESS);
     if (result != MPI_SUCCESS || !plan->window->gpu) {
         window_free(plan->window);
         plan->window = NULL;
@@ -329,7 +351,7 @@ static int made_mirrored(const struct window_plan *plan, int result, MPI_Comm co
         return plan->failed;
     }
     /* If it fails, MPI still uses the mirror, which is never freed. */
-    result = remember(plan->mirrored, win);
+    result = window_remember(plan->mirrored, win);
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
 
@@ -340,7 +362,7 @@ int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win
     if (!plan->window)
         return result;
     if (result == MPI_SUCCESS) {
-        result = remember(plan->window, win);
+        result = window_remember(plan->window, win);
         return result == MPI_SUCCESS ? result : window_refused(win, result);
     }
     window_free(plan->window);

@@ -84,8 +84,10 @@ struct window {
     struct window_target *targets;
     struct window_share *share; /* this rank's */
     int fd;                     /* of it, until all have mapped it; then -1 */
-    void *base;                 /* this rank's memory, as the application gave it */
+    void *base; /* this rank's memory, as the application gave it, or was given it */
     MPI_Aint nbytes;
+    void *allocated;    /* this rank's memory, where MPI_Win_allocate took it from the GPU */
+    bool asked_for_gpu; /* in MPI_Win_allocate, and was given it, if only 0 bytes */
     int flavor, model;
     bool fenced; /* an access epoch of MPI_Win_fence */
     bool all_locked;
@@ -109,6 +111,7 @@ struct window_plan {
     struct window *window;   /* NULL: it needs nothing but MPI, on all ranks alike */
     struct window *mirrored; /* NULL: this rank's memory has no mirror */
     int failed;              /* to make one: an MPI error class. MPI makes the window without it */
+    bool given_gpu;          /* by MPI_Win_allocate, to this rank: GPU memory, if only of 0 bytes */
     void *base;              /* for MPI */
     MPI_Aint nbytes;
 };
@@ -120,6 +123,17 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
 /* Where the window is to have nothing of MPI's: MPI makes an empty one. An MPI error class. */
 int window_make_empty(struct window_plan *plan, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                       MPI_Win *win);
+/* For all ranks of the communicator to tell the others of their memory, which the window's base and nbytes
+ * are: gpu: MPI is to have none of it; failed: an MPI error class, with which no rank makes the window. An
+ * MPI error class, the same on all ranks. On success the window may turn out to need nothing but MPI: then its
+ * gpu is false. */
+struct window *window_new(MPI_Comm comm, int flavor);
+int window_exchange(struct window *window, MPI_Comm comm, MPI_Aint unit, bool gpu, int failed);
+/* Of a rank without the others, for a mirror. NULL: out of memory. */
+struct window *window_new_mirrored(MPI_Comm comm, void *base, MPI_Aint nbytes);
+/* window_find will find it. An MPI error class. */
+int window_remember(struct window *window, MPI_Win win);
+
 /* The application's info, for MPI, until window_info_end. */
 MPI_Info window_info_begin(const struct window_plan *plan, MPI_Info info);
 void window_info_end(MPI_Info given, MPI_Info info);
@@ -128,7 +142,7 @@ int window_made(struct window_plan *plan, int result, MPI_Comm comm, MPI_Win win
 /* Between these, errors of the communicator return: there is another way, if the plan has a window. */
 void window_try_begin(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler);
 void window_try_end(const struct window_plan *plan, MPI_Comm comm, MPI_Errhandler *handler);
-/* MPI has freed it. NULL does nothing. */
+/* MPI has freed it. Frees the memory of MPI_Win_allocate, too. NULL does nothing. */
 void window_free(struct window *window);
 
 bool window_is_gpu_memory(const void *base);

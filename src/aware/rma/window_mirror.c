@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "aware/memory/gpu_buffer.h"
+#include "aware/memory/gpu_memory.h"
 #include "aware/memory/host_pool.h"
 
 /* In words of 8 bytes. */
@@ -24,6 +25,7 @@
 struct window_mirror {
     char *gpu;
     size_t nbytes, n; /* of it, and words */
+    bool own;         /* memory is the library's, not MPI's */
     _Atomic uint64_t *memory;
     uint64_t *known; /* the snapshot */
     pthread_mutex_t lock;
@@ -310,28 +312,47 @@ static void *map(size_t nbytes)
     return at;
 }
 
-int window_mirror_make(struct window_mirror **made, void *gpu, size_t nbytes)
+static int refuse(size_t nbytes, const char *times)
+{
+    fprintf(stderr,
+            "gpubind: a window over several nodes: out of memory for %zu bytes of the host's in "
+            "place of the GPU's%s\n",
+            nbytes, times);
+    return MPI_ERR_NO_MEM;
+}
+
+/* With a snapshot, and no memory yet. NULL: out of memory. */
+static struct window_mirror *make(void *gpu, size_t nbytes)
 {
     struct window_mirror *mirror = calloc(1, sizeof *mirror);
-    int result = MPI_ERR_NO_MEM;
+
+    if (!mirror)
+        return NULL;
+    mirror->gpu = gpu;
+    mirror->nbytes = nbytes;
+    mirror->n = (nbytes + WORD - 1) / WORD;
+    mirror->known = map(mirror->n * WORD);
+    pthread_mutex_init(&mirror->lock, NULL);
+    if (mirror->known)
+        return mirror;
+    window_mirror_free(mirror);
+    return NULL;
+}
+
+int window_mirror_make(struct window_mirror **made, void *gpu, size_t nbytes)
+{
+    struct window_mirror *mirror = make(gpu, nbytes);
+    int result;
 
     *made = NULL;
     if (mirror) {
-        mirror->gpu = gpu;
-        mirror->nbytes = nbytes;
-        mirror->n = (nbytes + WORD - 1) / WORD;
+        mirror->own = true;
         mirror->memory = map(mirror->n * WORD);
-        mirror->known = map(mirror->n * WORD);
-        pthread_mutex_init(&mirror->lock, NULL);
     }
-    if (mirror && mirror->memory && mirror->known)
+    if (mirror && mirror->memory)
         result = window_mirror_publish(mirror); /* both have 0 */
     else
-        fprintf(
-            stderr,
-            "gpubind: a window over several nodes: out of memory for %zu bytes of the host's in "
-            "place of the GPU's, twice\n",
-            nbytes);
+        result = refuse(nbytes, ", twice");
     if (result != MPI_SUCCESS)
         window_mirror_free(mirror);
     else
@@ -339,11 +360,46 @@ int window_mirror_make(struct window_mirror **made, void *gpu, size_t nbytes)
     return result;
 }
 
+int window_mirror_prepare(struct window_mirror **made, void *gpu, size_t nbytes)
+{
+    *made = make(gpu, nbytes);
+    return *made ? MPI_SUCCESS : refuse(nbytes, "");
+}
+
+/* MPICH 4.0 puts the memory of the next rank of the node directly behind, and takes the start of that for one of
+ * 16 bytes, too. */
+size_t window_mirror_room(size_t nbytes)
+{
+    const size_t line = 64;
+
+    return (nbytes + line - 1) / line * line;
+}
+
+/* The snapshot has 0, as the GPU memory will: what others have written differs. */
+int window_mirror_begin(struct window_mirror *mirror, void *memory)
+{
+    struct gpubind_error err;
+
+    if ((uintptr_t)memory % WORD) {
+        fprintf(
+            stderr,
+            "gpubind: MPI_Win_allocate: MPI gives memory that does not begin with a word, and so it "
+            "cannot stand for the GPU's: the other ranks' sizes are to be multiples of 16\n");
+        return MPI_ERR_OTHER;
+    }
+    if (gpu_memory_clear(mirror->gpu, mirror->nbytes, &err) < 0) {
+        fprintf(stderr, "gpubind: MPI_Win_allocate: GPU memory of a window: %s\n", err.text);
+        return MPI_ERR_OTHER;
+    }
+    mirror->memory = memory;
+    return window_mirror_receive(mirror);
+}
+
 void window_mirror_free(struct window_mirror *mirror)
 {
     if (!mirror)
         return;
-    if (mirror->memory)
+    if (mirror->own && mirror->memory)
         munmap((void *)mirror->memory, mirror->n * WORD);
     if (mirror->known)
         munmap(mirror->known, mirror->n * WORD);

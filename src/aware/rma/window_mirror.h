@@ -26,6 +26,11 @@ struct window_mirror;
 
 /* Of GPU memory, which is copied. On failure *made is NULL. */
 int window_mirror_make(struct window_mirror **made, void *gpu, size_t nbytes);
+/* The same of GPU memory that has no content yet, and will have 0: for memory of MPI's that is not there yet, */
+int window_mirror_prepare(struct window_mirror **made, void *gpu, size_t nbytes);
+/* until it is: of window_mirror_room bytes, some of which other ranks may already have written. */
+int window_mirror_begin(struct window_mirror *mirror, void *memory);
+size_t window_mirror_room(size_t nbytes);
 /* Not before MPI has freed the window. NULL does nothing. */
 void window_mirror_free(struct window_mirror *mirror);
 /* What MPI is given. */
