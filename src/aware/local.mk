@@ -71,6 +71,7 @@ aware_sources = \
 	src/aware/rma/window_mirror.c src/aware/rma/window_mirror.h \
 	src/aware/rma/window_move.c src/aware/rma/window_move.h \
 	src/aware/rma/window_on_gpu.c src/aware/rma/window_on_gpu.h \
+	src/aware/rma/window_op.c src/aware/rma/window_op.h \
 	src/aware/rma/window_place.c src/aware/rma/window_place.h \
 	src/aware/rma/window_regions.c \
 	src/aware/rma/window_sync.c src/aware/rma/window_sync.h \

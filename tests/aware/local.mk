@@ -28,6 +28,7 @@ aware_tests = \
 	tests/aware/spawn.t \
 	tests/aware/threads.t \
 	tests/aware/ways.t \
+	tests/aware/window_errors.t \
 	tests/aware/windows.t
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
@@ -71,6 +72,7 @@ aware_programs = \
 	tests/aware/small \
 	tests/aware/soak \
 	tests/aware/threads \
+	tests/aware/window_errors \
 	tests/aware/windows
 EXTRA_PROGRAMS += $(aware_programs)
 if HAVE_MPI
@@ -149,6 +151,11 @@ tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_threads_SOURCES = tests/aware/threads.c examples/device.h tests/tap.h
+tests_aware_window_errors_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_window_errors_LDFLAGS = -no-install
+tests_aware_window_errors_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_window_errors_SOURCES = tests/aware/window_errors.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_windows_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_windows_LDFLAGS = -no-install
 tests_aware_windows_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -3,6 +3,7 @@
 #include "aware/request/calls.h"
 #include "aware/rma/window_later.h"
 #include "aware/rma/window_move.h"
+#include "aware/rma/window_op.h"
 
 #define NOBODY (rank == MPI_PROC_NULL ? STAGED_NOBODY : 0)
 
@@ -53,6 +54,14 @@ static int stage_both(struct staged staged[2], MPI_Win win, struct window_buffer
     if (status != MPI_SUCCESS)
         staged_end(&staged[0]);
     return status;
+}
+
+static int accumulate(struct window *window, const struct window_there *there,
+                      struct window_buffer from, struct window_buffer result, MPI_Op op)
+{
+    const int status = window_check_op(op, there->type);
+
+    return status == MPI_SUCCESS ? window_accumulate(window, there, from, result, op) : status;
 }
 
 static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
@@ -124,8 +133,8 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
 
 #define PUT window_put(window, &target, BUFFER)
 #define GET window_get(window, &target, BUFFER)
-#define ADD window_accumulate(window, &target, BUFFER, nothing, op)
-#define FETCH window_accumulate(window, &target, given, wanted, op)
+#define ADD accumulate(window, &target, BUFFER, nothing, op)
+#define FETCH accumulate(window, &target, given, wanted, op)
 #define WRITTEN (STAGED_READ | STAGED_WRITTEN) /* by what the target has, as far as it goes */
 #define ONE_SIDED(suffix, COUNT)                                                                  \
     MOVES(MPI_Put##suffix, COUNT, const, STAGED_READ, (PLACE(COUNT), MPI_Win win), (TARGET, win), \
@@ -167,7 +176,7 @@ AWARE_PUBLIC int MPI_Fetch_and_op(const void *origin, void *fetched, MPI_Datatyp
         return BEHIND(MPI_Fetch_and_op, origin, fetched, type, rank, at, op, win);
     window = find(win, &target);
     if (window)
-        return ended(win, window_accumulate(window, &target, given, wanted, op));
+        return ended(win, accumulate(window, &target, given, wanted, op));
     result = stage_both(staged, win, given, wanted, NOBODY);
     if (result != MPI_SUCCESS)
         return result;
