@@ -106,6 +106,9 @@ contains
         call MPI_Comm_free(cart, ierr)
         call gpubind_halo_free(halo, ierr)
         call check(ierr == MPI_SUCCESS .and. .not. c_associated(halo%plan), 'it is freed')
+        halo = GPUBIND_HALO_NULL
+        call gpubind_halo_free(halo, ierr)
+        call check(ierr == MPI_SUCCESS .and. .not. c_associated(halo%plan), 'no halo is freed')
     end subroutine as_cart
 
     ! Every cell has the number of its place in the whole grid.

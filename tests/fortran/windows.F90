@@ -41,6 +41,9 @@ program windows
     call check(ierr == MPI_SUCCESS .and. .not. c_associated(win%window), 'a window is freed')
     call gpubind_win_free(win, ierr)
     call check(ierr == MPI_SUCCESS, '... which does nothing twice')
+    win = GPUBIND_WIN_NULL
+    call gpubind_win_free(win, ierr)
+    call check(ierr == MPI_SUCCESS .and. .not. c_associated(win%window), 'no window is freed')
     call gpubind_free(from, ierr)
     call checks_end()
     call MPI_Finalize(ierr)

@@ -104,11 +104,13 @@ module gpubind
     type, bind(C), public :: gpubind_halo
         type(c_ptr) :: plan = c_null_ptr
     end type gpubind_halo
+    type(gpubind_halo), parameter, public :: GPUBIND_HALO_NULL = gpubind_halo(c_null_ptr)
 
     ! What gpubind_win_allocate makes. Freed, its window is c_null_ptr again.
     type, bind(C), public :: gpubind_win
         type(c_ptr) :: window = c_null_ptr
     end type gpubind_win
+    type(gpubind_win), parameter, public :: GPUBIND_WIN_NULL = gpubind_win(c_null_ptr)
 
     ! What gpubind_enable_peer_access finds between two ranks.
     integer(c_int), parameter, public :: GPUBIND_PEER_NONE = 0
