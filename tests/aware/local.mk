@@ -11,6 +11,7 @@ aware_tests = \
 	tests/aware/faults.t \
 	tests/aware/files.t \
 	tests/aware/fortran.t \
+	tests/aware/fortran_symbols.t \
 	tests/aware/functions.t \
 	tests/aware/large.t \
 	tests/aware/layouts.t \
@@ -33,6 +34,7 @@ aware_tests = \
 shell_tests += $(aware_tests)
 EXTRA_DIST += \
 	tests/aware/direct.sh \
+	tests/aware/fortran_symbols.py \
 	tests/aware/functions.sh \
 	tests/aware/functions.tsv \
 	tests/aware/gpu_arrays.py \

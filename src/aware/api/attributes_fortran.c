@@ -64,7 +64,12 @@ GETS(mpi_win_get_attr)
 GETS(pmpi_win_get_attr)
 GETS(MPI_WIN_GET_ATTR)
 GETS(PMPI_WIN_GET_ATTR)
-#ifndef OPEN_MPI
+#ifdef OPEN_MPI
+GETS(MPI_Win_get_attr_f)
+GETS(PMPI_Win_get_attr_f)
+GETS(MPI_Win_get_attr_f08)
+GETS(PMPI_Win_get_attr_f08)
+#else
 GETS(mpi_win_get_attr_f08_)
 GETS(pmpir_win_get_attr_f08_)
 #endif
