@@ -233,7 +233,7 @@ static bool is_as_mpi(const struct reduction *how, const struct row *row, MPI_Op
     if (!reduce_by_mpi(&from, &wanted, row->type, op))
         return false;
     reduce_by_kernel(how, from.bytes, there.bytes, (size_t)size * SAMPLE / reduce_bytes(how->type));
-    return memcmp(&there, &wanted, sizeof there) == 0;
+    return memcmp(there.bytes, wanted.bytes, sizeof there.bytes) == 0;
 }
 
 /* What a minimum or maximum of 1 and NaN is, of all elements but the last ones of an array, which an MPI may
