@@ -119,22 +119,6 @@ static void send_later(int mode, int nbytes, int value, enum memory from, bool h
     MPI_Type_free(&type);
 }
 
-/* Messages before which the legacy stream has nothing to do, as the sender then expects of the next one. */
-static void pass_idly(void)
-{
-    struct buffer buffer;
-
-    need_buffer(&buffer, MEMORY_DEVICE, 1000);
-    if (gpu_count > 0)
-        cuda.cuCtxSynchronize();
-    for (int i = 0; i < 8; i++)
-        if (job.rank == 0)
-            MPI_Send(buffer.at, 1000, MPI_BYTE, 1, TAG, messages);
-        else
-            MPI_Recv(buffer.at, 1000, MPI_BYTE, 0, TAG, messages, MPI_STATUS_IGNORE);
-    buffer_clear(&buffer);
-}
-
 static void test_written(int mode)
 {
     job_test("%s comes after what the legacy stream has still to write", names[mode]);
@@ -143,12 +127,9 @@ static void test_written(int mode)
         const bool after = (i + mode) % 2;
         /* managed memory is host memory, and has no such order */
         const enum memory from = draw(2) ? MEMORY_DEVICE : MEMORY_POOL, to = draw_memory();
-        const bool halves = draw(3) == 0, idle = i != 1;
+        const bool halves = draw(3) == 0;
 
-        job_at("%d bytes of %s into %s%s", nbytes, memory_name(from), memory_name(to),
-               idle ? ", after idle ones" : "");
-        if (idle && job.rank < 2)
-            pass_idly();
+        job_at("%d bytes of %s into %s", nbytes, memory_name(from), memory_name(to));
         if (job.rank == 0) {
             send_later(mode, nbytes, value, from, halves, after);
         } else if (job.rank == 1) {

@@ -27,10 +27,8 @@ static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Dataty
         int result;                                                                             \
                                                                                                 \
         if (direct)                                                                             \
-            return call_sent(                                                                   \
-                direct,                                                                         \
-                BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, dest, tag, comm),    \
-                comm);                                                                          \
+            return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, \
+                                            dest, tag, comm));                                  \
         result = staged_begin(&staged, buf, count, type,                                        \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest));                       \
         if (result != MPI_SUCCESS)                                                              \
@@ -192,11 +190,8 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
             result = BEHIND(MPI_Isend##suffix, direct->descriptor, direct->length, MPI_BYTE, dest, \
                             sendtag, comm, &descriptor);                                           \
             if (result != MPI_SUCCESS)                                                             \
-                return call_sent(direct, result, comm);                                            \
-            result = call_gave(direct, comm);                                                      \
-            if (result == MPI_SUCCESS)                                                             \
-                result = receive##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm,      \
-                                         status);                                                  \
+                return call_sent(direct, result);                                                  \
+            result = receive##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
             call_wait_for_both(direct, &descriptor);                                               \
             return result;                                                                         \
         }                                                                                          \

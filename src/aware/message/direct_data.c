@@ -48,16 +48,11 @@ static bool export(struct direct_data *data)
 bool direct_data_prepare(struct direct_data *data)
 {
     if (!data->gaps)
-        return export(data);
+        return export(data) && direct_settle_allocation(&data->allocation, data->gpu) == 0;
     if (!pack(data))
         return false;
     if (export(data))
         return true;
     gpu_pool_give(data->packed);
     return false;
-}
-
-bool direct_data_settle(const struct direct_data *data)
-{
-    return data->packed || direct_settle_allocation(&data->allocation, data->gpu) == 0;
 }

@@ -23,10 +23,8 @@ struct direct_data {
 /* false: it is not in GPU memory, or cannot go directly for another reason that the buffer shows. */
 bool direct_data_find(struct direct_data *data, const void *buf, MPI_Count count,
                       MPI_Datatype type);
-/* Packs it where it has gaps, after earlier work of the legacy stream. false: it cannot go directly; otherwise
- * the block is for the caller to give back. */
+/* Packs it where it has gaps. Earlier work of the legacy stream is done, then. false: it cannot go directly;
+ * otherwise the block is for the caller to give back. */
 bool direct_data_prepare(struct direct_data *data);
-/* Waits until earlier work of the legacy stream has written it. false: that failed, as a sentence says. */
-bool direct_data_settle(const struct direct_data *data);
 
 #endif

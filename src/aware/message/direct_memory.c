@@ -166,30 +166,12 @@ static void saw_idle(gpu_context context)
         look.idle = context;
 }
 
-#define QUIET 4 /* answers that there is no work, until that is expected */
-
-static atomic_uint until_quiet; /* answers */
-
-static void expect(bool busy)
-{
-    const unsigned left = atomic_load_explicit(&until_quiet, memory_order_relaxed);
-
-    if (busy || left > 0)
-        atomic_store_explicit(&until_quiet, busy ? QUIET : left - 1, memory_order_relaxed);
-}
-
-bool direct_expects_idle(void)
-{
-    return atomic_load_explicit(&until_quiet, memory_order_relaxed) == 0;
-}
-
 /* The driver takes 1.6 us for the answer (H100, driver 580). */
 static bool is_busy_here(const struct entered *entered)
 {
     const bool busy = copies_are_ordered() && look.idle != entered->context &&
                       gpu_legacy_work() != GPU_NO_WORK;
 
-    expect(busy);
     if (!busy)
         saw_idle(entered->context);
     buffer_leave(entered);
@@ -288,53 +270,46 @@ static gpu_address find(struct direct_mapping **mapping, gpu_context context,
     return *mapping ? (*mapping)->at + (address - memory->start) : 0;
 }
 
-bool direct_copy_prepare(struct direct_copy *copy, struct direct_peer *peer,
-                         const struct direct_slot *slot, void *to, bool to_gpu)
+bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
+                       const struct direct_slot *slot, void *to, bool to_gpu, size_t nbytes)
 {
-    gpu_context context;
+    struct entered entered;
+    gpu_address source;
+    bool started;
 
-    if (!enter(to_gpu ? to : NULL, &copy->entered))
+    if (!enter(to_gpu ? to : NULL, &entered))
         return false;
-    context = copy->entered.context;
-    copy->stream = to_gpu ? copy_stream(context) : copy_stream_unordered(context);
-    copy->from = find(&copy->mapping, context, peer, &slot->memory, slot->address);
-    copy->to = (gpu_address)(uintptr_t)to;
-    if (!copy->from)
-        direct_copy_abandon(copy);
-    return copy->from != 0;
-}
-
-bool direct_copy_go(struct direct_copy *copy, size_t nbytes)
-{
-    const bool started = gpu_copy_async(copy->to, copy->from, nbytes, copy->stream) == GPU_OK;
-
-    buffer_leave(&copy->entered);
+    copy->context = entered.context;
+    copy->stream = to_gpu ? copy_stream(entered.context) : copy_stream_unordered(entered.context);
+    source = find(&copy->mapping, entered.context, peer, &slot->memory, slot->address);
+    started = source &&
+              gpu_copy_async((gpu_address)(uintptr_t)to, source, nbytes, copy->stream) == GPU_OK;
+    buffer_leave(&entered);
     if (!started)
         let_go(copy->mapping);
     return started;
 }
 
-void direct_copy_abandon(struct direct_copy *copy)
-{
-    buffer_leave(&copy->entered);
-    let_go(copy->mapping);
-}
-
 bool direct_copy_start_own(struct direct_copy *copy, const void *from, void *to, size_t nbytes)
 {
-    if (direct_settle(from) < 0 || direct_settle(to) < 0 || !enter(to, &copy->entered))
+    struct entered entered;
+    bool started;
+
+    if (direct_settle(from) < 0 || direct_settle(to) < 0 || !enter(to, &entered))
         return false;
+    copy->context = entered.context;
     copy->mapping = NULL;
-    copy->stream = copy_stream(copy->entered.context);
-    copy->from = (gpu_address)(uintptr_t)from;
-    copy->to = (gpu_address)(uintptr_t)to;
-    return direct_copy_go(copy, nbytes);
+    copy->stream = copy_stream(entered.context);
+    started = gpu_copy_async((gpu_address)(uintptr_t)to, (gpu_address)(uintptr_t)from, nbytes,
+                             copy->stream) == GPU_OK;
+    buffer_leave(&entered);
+    return started;
 }
 
 int direct_copy_wait(struct direct_copy *copy)
 {
-    struct entered entered = {.context = copy->entered.context};
-    int status = gpu_context_push(entered.context);
+    struct entered entered = {.context = copy->context};
+    int status = gpu_context_push(copy->context);
 
     if (status == GPU_OK) {
         entered.capture = gpu_suspend_capture();

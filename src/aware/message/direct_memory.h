@@ -2,7 +2,6 @@
 #ifndef GPUBIND_AWARE_DIRECT_MEMORY_H
 #define GPUBIND_AWARE_DIRECT_MEMORY_H
 
-#include "aware/memory/gpu_buffer.h"
 #include "aware/message/direct_segment.h"
 #include "gpu/core/pointer_query.h"
 
@@ -18,25 +17,18 @@ int direct_from_host(void *gpu, const void *host, size_t nbytes);
  * meanwhile, by another thread, is not earlier work. They may be nested. */
 void direct_look_begin(void);
 void direct_look_end(void);
-/* It had none the last times that this process asked. */
-bool direct_expects_idle(void);
 /* Work in the legacy stream of the memory's context has to complete before a copy to it. */
 bool direct_must_wait(const void *gpu);
-/* A copy that was prepared, or started. */
+/* A copy that was started. */
 struct direct_copy {
-    struct entered entered;
+    gpu_context context;
     gpu_stream stream;
     struct direct_mapping *mapping; /* NULL: the sender is this process */
-    gpu_address from, to;
 };
-/* Prepares to copy the message in a peer's slot to memory of this process: host memory, or GPU memory (after
- * earlier work of the legacy stream). false: the peer's memory cannot be mapped. Otherwise the thread is in
- * the context of the copy until one of the next two. */
-bool direct_copy_prepare(struct direct_copy *copy, struct direct_peer *peer,
-                         const struct direct_slot *slot, void *to, bool to_gpu);
-/* Starts to copy nbytes. false: it cannot. */
-bool direct_copy_go(struct direct_copy *copy, size_t nbytes);
-void direct_copy_abandon(struct direct_copy *copy);
+/* Starts to copy nbytes of the message in a peer's slot to memory of this process: host memory, or GPU
+ * memory (after earlier work of the legacy stream). false: the peer's memory cannot be mapped. */
+bool direct_copy_start(struct direct_copy *copy, struct direct_peer *peer,
+                       const struct direct_slot *slot, void *to, bool to_gpu, size_t nbytes);
 /* The same between GPU memory of this process, after earlier work of both legacy streams. */
 bool direct_copy_start_own(struct direct_copy *copy, const void *from, void *to, size_t nbytes);
 /* Until it is done. -1: it failed. */

@@ -88,8 +88,7 @@ static bool is_open(const struct direct_slot *slot)
 {
     const uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
-    return (state == DIRECT_EARLY || state == DIRECT_READY || state == DIRECT_BUFFERING ||
-            state == DIRECT_BUFFERED || state == DIRECT_LOST) &&
+    return (state == DIRECT_READY || state == DIRECT_BUFFERING || state == DIRECT_BUFFERED) &&
            slot->dest == direct_own()->rank;
 }
 
@@ -148,36 +147,24 @@ bool direct_is_ready(const struct staged *staged)
     char *start;
 
     return find_message(staged, &message) &&
-           atomic_load_explicit(&message.slot->state, memory_order_relaxed) != DIRECT_EARLY &&
            (!staged->staged || !typed_is_contiguous(&message.typed, &start) ||
             !direct_must_wait(start));
 }
 
 /* ---- the data */
 
-enum taken { TAKEN_ON_GPU, TAKEN_BUFFERED, TAKEN_NOT };
-
-#define SPINS \
-    256 /* between two looks at the sender's process, and calls of MPI, which the sender may need */
-
-/* TAKEN_ON_GPU: it stays in GPU memory until it is done. TAKEN_NOT: the sender has ended, or cannot. */
-static enum taken take(const struct direct_message *message)
+/* true: it is in host memory; false: it is in GPU memory, and stays there until it is done. */
+static bool take(const struct direct_message *message)
 {
-    for (unsigned spins = 1;; spins++) {
+    for (;;) {
         uint32_t ready = DIRECT_READY, buffered = DIRECT_BUFFERED;
 
         if (atomic_compare_exchange_strong(&message->slot->state, &ready, DIRECT_TAKEN))
-            return TAKEN_ON_GPU;
-        if (ready == DIRECT_BUFFERED &&
-            atomic_compare_exchange_strong(&message->slot->state, &buffered, DIRECT_TAKEN))
-            return TAKEN_BUFFERED;
-        if (ready == DIRECT_LOST)
-            return TAKEN_NOT;
-        if (spins % SPINS != 0)
-            continue;
+            return false;
+        if (atomic_compare_exchange_strong(&message->slot->state, &buffered, DIRECT_TAKEN))
+            return true;
         if (!direct_peer_lives(message->peer))
-            return TAKEN_NOT;
-        progress_of_mpi();
+            return true;
         sched_yield();
     }
 }
@@ -250,8 +237,9 @@ static bool pull_in_parts(struct direct_message *message)
     const size_t nbytes = (size_t)message->nbytes;
     void *room = message->room ? message->room : malloc(nbytes);
     bool pulled = room &&
-                  direct_copy_prepare(&message->copy, message->peer, message->slot, room, false) &&
-                  direct_copy_go(&message->copy, nbytes) && direct_copy_wait(&message->copy) == 0;
+                  direct_copy_start(&message->copy, message->peer, message->slot, room, false,
+                                    nbytes) &&
+                  direct_copy_wait(&message->copy) == 0;
 
     if (pulled)
         message->result = typed_unpack(&message->typed, room, message->nbytes);
@@ -275,39 +263,23 @@ static bool pull_apart(struct direct_message *message)
     return message->result == MPI_SUCCESS;
 }
 
-/* The copy of contiguous data. */
-static bool prepare(struct direct_message *message, char *start)
-{
-    return direct_copy_prepare(&message->copy, message->peer, message->slot, start,
-                               is_on_gpu(message, start));
-}
-
-/* Meanwhile the sender finds out that earlier work has written the data. */
-static bool prepare_early(struct direct_message *message)
-{
-    char *start;
-
-    return atomic_load_explicit(&message->slot->state, memory_order_relaxed) == DIRECT_EARLY &&
-           typed_is_contiguous(&message->typed, &start) && prepare(message, start);
-}
-
 /* false: the GPU memory cannot be mapped. */
-static bool pull(struct direct_message *message, bool prepared)
+static bool pull(struct direct_message *message)
 {
     char *start;
 
     if (!typed_is_contiguous(&message->typed, &start))
         return (!message->typed.host && typed_low(&message->typed) && pull_apart(message)) ||
                pull_in_parts(message);
-    message->copying = (prepared || prepare(message, start)) &&
-                       direct_copy_go(&message->copy, (size_t)message->nbytes);
+    message->copying = direct_copy_start(&message->copy, message->peer, message->slot, start,
+                                         is_on_gpu(message, start), (size_t)message->nbytes);
     return message->copying;
 }
 
 /* The sender's host memory is taken where its GPU memory cannot be. */
-static void receive_from_host(struct direct_message *message, enum taken taken)
+static void receive_from_host(struct direct_message *message, bool buffered)
 {
-    if (taken == TAKEN_BUFFERED || (taken == TAKEN_ON_GPU && want(message)))
+    if (buffered || want(message))
         message->result = put_buffered(message, (size_t)message->nbytes);
     if (message->result == MPI_ERR_OTHER)
         fprintf(stderr,
@@ -318,9 +290,8 @@ static void receive_from_host(struct direct_message *message, enum taken taken)
 
 bool direct_message_start(struct direct_message *message, const struct staged *staged)
 {
-    enum taken taken;
     MPI_Count room;
-    bool prepared;
+    bool buffered;
 
     if (!staged->direct || !find_message(staged, message))
         return false;
@@ -330,12 +301,9 @@ bool direct_message_start(struct direct_message *message, const struct staged *s
         message->nbytes = room;
     message->copying = false;
     message->result = MPI_ERR_OTHER;
-    prepared = prepare_early(message);
-    taken = take(message);
-    if (taken != TAKEN_ON_GPU && prepared)
-        direct_copy_abandon(&message->copy);
-    if (taken != TAKEN_ON_GPU || !pull(message, prepared))
-        receive_from_host(message, taken);
+    buffered = take(message);
+    if (buffered || !pull(message))
+        receive_from_host(message, buffered);
     return true;
 }
 
@@ -346,7 +314,7 @@ int direct_message_end(struct direct_message *message)
     if (message->copying && direct_copy_wait(&message->copy) == 0)
         message->result = MPI_SUCCESS;
     else if (message->copying)
-        receive_from_host(message, TAKEN_ON_GPU);
+        receive_from_host(message, false);
     atomic_store_explicit(&message->slot->state, DIRECT_DONE, memory_order_release);
     return message->result == MPI_SUCCESS && truncated ? MPI_ERR_TRUNCATE : message->result;
 }

@@ -36,7 +36,7 @@ int direct_message_end(struct direct_message *message);
 bool direct_receive(const struct staged *staged, MPI_Status *status, int *result);
 /* It would return true. */
 bool direct_has_come(const struct staged *staged);
-/* And not wait for work in the legacy stream, of this process or the sender. */
+/* And not wait for work in the legacy stream. */
 bool direct_is_ready(const struct staged *staged);
 /* A probe has found a message: the status, if there is one, of a descriptor gets the length of its message.
  * false: it is an ordinary message, or there is no status. */

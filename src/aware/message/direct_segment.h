@@ -31,7 +31,6 @@
 
 enum direct_state {
     DIRECT_FREE,
-    DIRECT_EARLY,     /* sent: the sender asks whether earlier work still writes the data */
     DIRECT_READY,     /* sent: the data is in the sender's GPU memory */
     DIRECT_BUFFERING, /* the sender copies it to host memory, which the receiver maps */
     DIRECT_BUFFERED,  /* it is there; the application's send is complete */
@@ -48,7 +47,7 @@ struct direct_export {
     gpu_ipc_handle handle;
 };
 
-/* Written by the sender as long as it is free, early, ready or buffering, then by the receiver. */
+/* Written by the sender as long as it is free, ready or buffering, then by the receiver. */
 struct direct_slot {
     _Atomic uint32_t state;
     uint32_t sequence; /* of the message; a descriptor has the same */

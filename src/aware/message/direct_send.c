@@ -7,7 +7,6 @@
 #include "aware/base/counts.h"
 #include "aware/base/next.h"
 #include "aware/message/direct_data.h"
-#include "aware/message/direct_memory.h"
 #include "aware/message/direct_token.h"
 #include "aware/message/outgoing.h"
 
@@ -36,8 +35,8 @@ static uint32_t state_of(const struct outgoing *out)
 static void release(struct outgoing *out)
 {
     outgoing_free_data(out);
-    gpu_pool_give(out->source.packed);
-    out->source.packed = NULL;
+    gpu_pool_give(out->packed);
+    out->packed = NULL;
     if (out->slot->slow)
         out->peer->slow = true;
     atomic_store(&out->slot->state, DIRECT_FREE);
@@ -112,9 +111,9 @@ static void describe(struct outgoing *out, const struct direct_segment *own, int
                                                  .sequence = slot->sequence};
 }
 
-/* The memory is read from the state DIRECT_READY on. */
+/* The memory is read from now on. */
 static void publish(struct outgoing *out, struct direct_peer *peer, int tag,
-                    const struct direct_data *data, enum direct_state state)
+                    const struct direct_data *data)
 {
     const int i = (int)(out - outgoing);
     struct direct_segment *own = direct_own();
@@ -122,7 +121,7 @@ static void publish(struct outgoing *out, struct direct_peer *peer, int tag,
 
     out->slot = slot;
     out->peer = peer;
-    out->source = *data;
+    out->packed = data->packed;
     out->send.descriptor = &out->bytes;
     out->since = outgoing_now();
     slot->sequence++;
@@ -134,7 +133,7 @@ static void publish(struct outgoing *out, struct direct_peer *peer, int tag,
     slot->fd = -1;
     atomic_store(&slot->slow, 0);
     describe(out, own, i);
-    atomic_store_explicit(&slot->state, state, memory_order_release);
+    atomic_store_explicit(&slot->state, DIRECT_READY, memory_order_release);
 }
 
 /* ---- sends */
@@ -163,24 +162,18 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
     struct direct_data data;
     struct direct_peer *peer;
     struct outgoing *out;
-    bool early;
 
     if (tag < 0 || !direct_data_find(&data, buf, count, type))
         return NULL;
     peer = direct_peer(comm, dest);
     if (!peer || !goes_directly(peer, data.nbytes) || !direct_data_prepare(&data))
         return NULL;
-    early = direct_expects_idle();
-    if (!early && !direct_data_settle(&data)) {
-        gpu_pool_give(data.packed);
-        return NULL;
-    }
     out = take(data.nbytes < DIRECT_LARGE);
     if (!out) {
         gpu_pool_give(data.packed);
         return NULL;
     }
-    publish(out, peer, tag, &data, early ? DIRECT_EARLY : DIRECT_READY);
+    publish(out, peer, tag, &data);
     count_one(COUNT_DIRECT);
     return &out->send;
 }
@@ -192,19 +185,6 @@ void direct_send_abandon(struct direct_send *send)
     pthread_mutex_lock(&lock);
     release(out);
     pthread_mutex_unlock(&lock);
-}
-
-int direct_send_given(struct direct_send *send)
-{
-    struct outgoing *out = (struct outgoing *)send;
-    bool settled;
-
-    if (state_of(out) != DIRECT_EARLY)
-        return MPI_SUCCESS;
-    settled = direct_data_settle(&out->source);
-    atomic_store_explicit(&out->slot->state, settled ? DIRECT_READY : DIRECT_LOST,
-                          memory_order_release);
-    return settled ? MPI_SUCCESS : MPI_ERR_BUFFER;
 }
 
 #define EAGER 8192   /* programs may expect that sends of fewer bytes wait for nobody */

@@ -30,13 +30,11 @@ struct direct_send {
 };
 
 /* A message of count elements. NULL: it is to go through MPI. Otherwise MPI is given the descriptor, and
- * then direct_send_abandon is called, or direct_send_given and one of the next two. */
+ * then one of the next three is called. */
 struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                       int tag, MPI_Comm comm);
 /* MPI has refused the descriptor. */
 void direct_send_abandon(struct direct_send *send);
-/* MPI has it. An MPI error class: the receiver is told that the data is lost, and gets no data. */
-int direct_send_given(struct direct_send *send);
 /* MPI has sent it. true: the buffer may be used again, and send is gone; else it is to be called again.
  */
 bool direct_send_end(struct direct_send *send);

@@ -3,7 +3,7 @@
 #ifndef GPUBIND_AWARE_OUTGOING_H
 #define GPUBIND_AWARE_OUTGOING_H
 
-#include "aware/message/direct_data.h"
+#include "aware/memory/gpu_pool.h"
 #include "aware/message/direct_send.h"
 
 /* One for each slot. */
@@ -20,7 +20,7 @@ struct outgoing {
     unsigned asked;                  /* how often the state was looked at */
     unsigned failures;               /* to copy it to host memory */
     void *data;                      /* where it is buffered */
-    struct direct_data source;       /* where it lies */
+    struct gpu_block *packed; /* the GPU memory that has it; NULL: the application's buffer has */
     union {
         struct direct_descriptor head;
         uint64_t token;

@@ -63,21 +63,12 @@ void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor)
     CALL_MPI(PMPI_Wait(descriptor, MPI_STATUS_IGNORE));
 }
 
-int call_gave(struct direct_send *send, MPI_Comm comm)
+int call_sent(struct direct_send *send, int result)
 {
-    const int result = direct_send_given(send);
-
-    return result == MPI_SUCCESS ? result : call_refused(comm, result);
-}
-
-int call_sent(struct direct_send *send, int result, MPI_Comm comm)
-{
-    if (result != MPI_SUCCESS) {
+    if (result == MPI_SUCCESS)
+        call_wait_for(send);
+    else
         direct_send_abandon(send);
-        return result;
-    }
-    result = call_gave(send, comm);
-    call_wait_for(send);
     requests_sweep(false);
     return result;
 }
@@ -85,15 +76,11 @@ int call_sent(struct direct_send *send, int result, MPI_Comm comm)
 int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
                MPI_Comm comm)
 {
-    int error;
-
     if (result != MPI_SUCCESS) {
         direct_send_abandon(send);
         return result;
     }
-    error = direct_send_given(send);
     result = direct_send_later(send, descriptor, request);
-    result = result == MPI_SUCCESS ? error : result;
     return result == MPI_SUCCESS ? result : call_refused(comm, result);
 }
 

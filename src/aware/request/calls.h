@@ -28,10 +28,8 @@ void call_wait_for_all(int n, const MPI_Request requests[]);
 void call_wait_for(struct direct_send *send);
 /* And when MPI has sent the descriptor. */
 void call_wait_for_both(struct direct_send *send, MPI_Request *descriptor);
-/* MPI has the descriptor: the receiver may have the data, too. */
-int call_gave(struct direct_send *send, MPI_Comm comm);
-/* The same of a blocking call, or one with a request, that has given MPI the descriptor, with result. */
-int call_sent(struct direct_send *send, int result, MPI_Comm comm);
+/* A blocking call, or one with a request, has given MPI the descriptor, with result. */
+int call_sent(struct direct_send *send, int result);
 int call_sends(struct direct_send *send, int result, MPI_Request descriptor, MPI_Request *request,
                MPI_Comm comm);
 
