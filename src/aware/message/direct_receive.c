@@ -153,18 +153,20 @@ bool direct_is_ready(const struct staged *staged)
 
 /* ---- the data */
 
-/* true: it is in host memory; false: it is in GPU memory, and stays there until it is done. */
-static bool take(const struct direct_message *message)
+enum taken { TAKEN_ON_GPU, TAKEN_BUFFERED, TAKEN_NOT };
+
+/* TAKEN_ON_GPU: it stays in GPU memory until it is done. TAKEN_NOT: the sender's process has ended. */
+static enum taken take(const struct direct_message *message)
 {
     for (;;) {
         uint32_t ready = DIRECT_READY, buffered = DIRECT_BUFFERED;
 
         if (atomic_compare_exchange_strong(&message->slot->state, &ready, DIRECT_TAKEN))
-            return false;
+            return TAKEN_ON_GPU;
         if (atomic_compare_exchange_strong(&message->slot->state, &buffered, DIRECT_TAKEN))
-            return true;
+            return TAKEN_BUFFERED;
         if (!direct_peer_lives(message->peer))
-            return true;
+            return TAKEN_NOT;
         sched_yield();
     }
 }
@@ -277,9 +279,9 @@ static bool pull(struct direct_message *message)
 }
 
 /* The sender's host memory is taken where its GPU memory cannot be. */
-static void receive_from_host(struct direct_message *message, bool buffered)
+static void receive_from_host(struct direct_message *message, enum taken taken)
 {
-    if (buffered || want(message))
+    if (taken == TAKEN_BUFFERED || (taken == TAKEN_ON_GPU && want(message)))
         message->result = put_buffered(message, (size_t)message->nbytes);
     if (message->result == MPI_ERR_OTHER)
         fprintf(stderr,
@@ -291,7 +293,7 @@ static void receive_from_host(struct direct_message *message, bool buffered)
 bool direct_message_start(struct direct_message *message, const struct staged *staged)
 {
     MPI_Count room;
-    bool buffered;
+    enum taken taken;
 
     if (!staged->direct || !find_message(staged, message))
         return false;
@@ -301,9 +303,9 @@ bool direct_message_start(struct direct_message *message, const struct staged *s
         message->nbytes = room;
     message->copying = false;
     message->result = MPI_ERR_OTHER;
-    buffered = take(message);
-    if (buffered || !pull(message))
-        receive_from_host(message, buffered);
+    taken = take(message);
+    if (taken != TAKEN_ON_GPU || !pull(message))
+        receive_from_host(message, taken);
     return true;
 }
 
@@ -314,7 +316,7 @@ int direct_message_end(struct direct_message *message)
     if (message->copying && direct_copy_wait(&message->copy) == 0)
         message->result = MPI_SUCCESS;
     else if (message->copying)
-        receive_from_host(message, false);
+        receive_from_host(message, TAKEN_ON_GPU);
     atomic_store_explicit(&message->slot->state, DIRECT_DONE, memory_order_release);
     return message->result == MPI_SUCCESS && truncated ? MPI_ERR_TRUNCATE : message->result;
 }
