@@ -91,14 +91,3 @@ linked_pages = \
 	man/gpubind_win_device.3 \
 	man/gpubind_win_free.3 \
 	man/gpubind_win_pointer.3
-# The pictures in README.md; draw-bench draws its own again, from recorded results.
-bench_pictures = man/pt2pt.svg man/put.svg man/report-2-h200.svg
-draw-bench: bench/plot/gpubind-plot
-	cd $(srcdir)/man && plot='$(abs_builddir)/bench/plot/gpubind-plot' && \
-	"$$plot" pt2pt.json -o pt2pt.svg && \
-	"$$plot" report-2-h200.json -o report-2-h200.svg && \
-	"$$plot" report-2-h200.json -o put.svg --title 'put and get between two H200' \
-		--only put-warp,put-block,get-warp,get-block
-.PHONY: draw-bench
-EXTRA_DIST += man/jacobi.svg man/placement.svg man/plan.svg man/timeline.svg
-EXTRA_DIST += $(bench_pictures) man/pt2pt.json man/report-2-h200.json

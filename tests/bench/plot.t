@@ -99,7 +99,7 @@ refuses 'a panel that is not there' "--only: 'put' is no panel of this file" --o
 plot --list "$recorded/p2p.json"
 is '--list' "$status $(sed 's/ .*//' "$tmp/out" | xargs)" \
     "0 $(for m in latency ping-pong one-way both-ways; do echo "p2p/$m-off p2p/$m-on"; done | xargs) p2p/local"
-plot --list --only halo,put-warp "$top_srcdir/man/report-2-h200.json"
+plot --list --only halo,put-warp "$top_srcdir/docs/pictures/report-2-h200.json"
 is '--list of a report' "$status $(sed 's/ .*//' "$tmp/out" | xargs)" '0 halo/stream halo/graph halo/started put/put-warp'
 
 # ---- without matplotlib
@@ -158,19 +158,19 @@ for word in ('page-locked, both', 'breadth first', 'all at once', 'down, all at 
 draws "$recorded/halo.json" "
 assert words.count('cube, corners, meet, in turn') == 2
 assert 'in a stream, slowest rank, us' in words and 'ranks' in words"
-draws "$top_srcdir/man/report-2-h200.json" "
+draws "$top_srcdir/docs/pictures/report-2-h200.json" "
 for word in ('share of what the links and memories could do, %', 'Halo exchanges', '388', 'put_signal',
              '86.4 %: 389 of 450 GB/s, 18 NVLinks of 25 GB/s', 'memory of GPU 1', 'peak 900: 2 x 18 '
              'NVLinks of 25 GB/s', 'peak 63.0: PCIe 5.0 x16; 126: 2 x PCIe 5.0 x16'):
     assert word in words, word
 assert sum(word.startswith('put by') for word in words) == 8"
 cp "$svg" "$tmp/first.svg"
-plot "$top_srcdir/man/report-2-h200.json" -o "$svg"
+plot "$top_srcdir/docs/pictures/report-2-h200.json" -o "$svg"
 check 'drawn again it is the same' cmp "$svg" "$tmp/first.svg"
 
 # shellcheck disable=SC2016 # a dollar
 sed 's/"data": "right"/"data": "wrong"/; s/18 NVLinks/<18> \&amp; $NVLinks$/' \
-    "$top_srcdir/man/report-2-h200.json" >"$bad"
+    "$top_srcdir/docs/pictures/report-2-h200.json" >"$bad"
 draws "$bad" "
 assert 'data arrived wrong in 8 of the results' in words
 assert '86.4 %: 389 of 450 GB/s, <18> &amp; \$NVLinks\$ of 25 GB/s' in words"
@@ -179,7 +179,7 @@ plot "$recorded/p2p.json" --only latency-on --title 'two <GPUs>, $x$' -o "$svg"
 check '--only and --title' sh -c 'grep -q "two &lt;GPUs&gt;, .x.<" "$0" && ! grep -q "access off" "$0"' "$svg"
 "$python" "$program" - -o "$tmp/d/x.PNG" <"$recorded/p2p.json"
 check 'PNG, from the standard input' sh -c 'head -c 4 "$0" | grep -q PNG' "$tmp/d/x.PNG"
-plot "$top_srcdir/man/report-2-h200.json" -o "$tmp/d/x.pdf"
+plot "$top_srcdir/docs/pictures/report-2-h200.json" -o "$tmp/d/x.pdf"
 check 'PDF' sh -c 'head -c 5 "$0" | grep -q %PDF-' "$tmp/d/x.pdf"
 is 'PDF: a page for each subcommand and one for all' "$(grep -aoE '/Type /Page[^s]' "$tmp/d/x.pdf" | wc -l)" 7
 

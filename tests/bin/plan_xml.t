@@ -111,10 +111,10 @@ if command -v lstopo-no-graphics >/dev/null; then
     run sh -c "cd '$tmp' && $command -f drawn.svg"
     is 'lstopo draws it' "$status $(cat "$tmp/err")" '0 '
     if lstopo-no-graphics --version | grep -q ' 2\.9'; then
-        is 'man/plan.svg is that picture' "$(words "$top_srcdir/man/plan.svg")" \
+        is 'docs/pictures/plan.svg is that picture' "$(words "$top_srcdir/docs/pictures/plan.svg")" \
             "$(words "$tmp/drawn.svg")"
     else
-        skip 'man/plan.svg is that picture' 'another lstopo than 2.9 made it'
+        skip 'docs/pictures/plan.svg is that picture' 'another lstopo than 2.9 made it'
     fi
     for rank in 0 1 2 3 4 5 6 7; do
         check "rank $rank is on it" grep -q ">GPU $rank: rank $rank<" "$tmp/drawn.svg"

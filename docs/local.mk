@@ -1,0 +1,20 @@
+# The pictures in README.md and docs; draw-bench draws its own again, from recorded results.
+bench_pictures = \
+	docs/pictures/pt2pt.svg \
+	docs/pictures/put.svg \
+	docs/pictures/report-2-h200.svg
+draw-bench: bench/plot/gpubind-plot
+	cd $(srcdir)/docs/pictures && plot='$(abs_builddir)/bench/plot/gpubind-plot' && \
+	"$$plot" pt2pt.json -o pt2pt.svg && \
+	"$$plot" report-2-h200.json -o report-2-h200.svg && \
+	"$$plot" report-2-h200.json -o put.svg --title 'put and get between two H200' \
+		--only put-warp,put-block,get-warp,get-block
+.PHONY: draw-bench
+EXTRA_DIST += \
+	$(bench_pictures) \
+	docs/pictures/jacobi.svg \
+	docs/pictures/placement.svg \
+	docs/pictures/plan.svg \
+	docs/pictures/pt2pt.json \
+	docs/pictures/report-2-h200.json \
+	docs/pictures/timeline.svg
