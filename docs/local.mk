@@ -11,6 +11,11 @@ draw-bench: bench/plot/gpubind-plot
 		--only put-warp,put-block,get-warp,get-block
 .PHONY: draw-bench
 EXTRA_DIST += \
+	docs/gpu-aware.md \
+	docs/install.md \
+	docs/library.md \
+	docs/measurements.md \
+	docs/placement.md \
 	$(bench_pictures) \
 	docs/pictures/jacobi.svg \
 	docs/pictures/placement.svg \

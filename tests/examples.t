@@ -31,15 +31,16 @@ else
     skip "README.md shows what its example prints" "configured without MPI"
 fi
 
-links=$(grep -oE '\]\([^):]+\)' "$top_srcdir/README.md" | tr -d ']()')
-check "README.md has links" test -n "$links"
-for file in $links; do
-    check "README.md points at $file" test -e "$top_srcdir/$file"
+for document in README.md docs/gpu-aware.md docs/install.md docs/library.md \
+    docs/measurements.md docs/placement.md; do
+    for link in $(grep -oE '\]\([^):]+\)' "$top_srcdir/$document" | tr -d ']()'); do
+        check "$document points at $link" test -e "$(dirname "$top_srcdir/$document")/$link"
+    done
 done
 
-# The commands of the README and of the manual pages are ones that gpubind takes.
-plans=$(grep -hoE '^ *gpubind --plan.*' "$top_srcdir/README.md" | sed 's/^ *//')
-check "README.md has plans" test -n "$plans"
+# The commands of the documents are ones that gpubind takes.
+plans=$(grep -hoE '^ *gpubind --plan.*' "$top_srcdir/docs/placement.md" | sed 's/^ *//')
+check "docs/placement.md has plans" test -n "$plans"
 cp "$machine" "$tmp/node.xml"
 echo "$plans" >"$tmp/plans"
 while read -r plan; do

@@ -103,10 +103,10 @@ is 'no box fits around cores of two packages' \
 
 if command -v lstopo-no-graphics >/dev/null; then
     plan --topology "$islands" --xml "$xml" >"$tmp/out"
-    # The command of README.md, and of the picture there.
-    command=$(sed -n 's/^ *lstopo\( .*\) plan.svg$/lstopo-no-graphics\1/p' "$top_srcdir/README.md" |
+    # The command of docs/placement.md, and of the picture there.
+    command=$(sed -n 's/^ *lstopo\( .*\) plan.svg$/lstopo-no-graphics\1/p' "$top_srcdir/docs/placement.md" |
         tail -n 1)
-    check 'README.md says how its picture is made' test -n "$command"
+    check 'docs/placement.md says how its picture is made' test -n "$command"
     words() { grep -oE '>[^<>]+</text>|fill=.rgb[^ ]*' "$1" | sort; }
     run sh -c "cd '$tmp' && $command -f drawn.svg"
     is 'lstopo draws it' "$status $(cat "$tmp/err")" '0 '
