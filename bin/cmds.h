@@ -11,6 +11,8 @@ int cmd_run(const struct options *options);
 /* When this rank cannot go on: the rendezvous of the node's ranks takes place all the same, so that
  * one of them says why. Returns status. */
 int cmd_fail(const struct options *options, const struct gpubind_error *err, int status);
+/* Where no command is given to run; words are those of the command line behind gpubind. */
+int cmd_overview(const struct options *options, char *const *words);
 int cmd_plan(const struct options *options);
 int cmd_list(const struct options *options);
 int cmd_check(const struct options *options);

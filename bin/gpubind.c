@@ -136,5 +136,7 @@ int main(int argc, char **argv)
     case ACTION_RUN:
         break;
     }
+    if (!*options.command)
+        return cmd_overview(&options, argv + 1);
     return cmd_run(&options);
 }

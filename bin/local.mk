@@ -5,6 +5,7 @@ bin_gpubind_SOURCES = \
 	bin/cmd_check.c \
 	bin/cmd_list.c \
 	bin/cmd_doctor.c \
+	bin/cmd_overview.c \
 	bin/cmd_plan.c \
 	bin/cmd_plugin.c \
 	bin/cmd_run.c \

@@ -67,12 +67,11 @@ static int read_arguments(int argc, char **argv, struct options *options, const 
     return 0;
 }
 
+/* That none is given to run is said where it is known whether a launcher started this. */
 static int check_command(const struct options *options, struct gpubind_error *err)
 {
     const char *command = options->command[0];
 
-    if (options->action == ACTION_RUN && !command)
-        return error_set(err, "no command is given (gpubind --help shows how)");
     if (options->action != ACTION_RUN && command)
         return error_set(err, "'%s' is one word too many: no command is run here", command);
     return 0;

@@ -42,6 +42,7 @@ shell_tests = \
 	tests/bin/help_man.t \
 	tests/bin/list.t \
 	tests/bin/mps_gpu.t \
+	tests/bin/overview.t \
 	tests/bin/plan.t \
 	tests/bin/plan_large.t \
 	tests/bin/plan_xml.t \
