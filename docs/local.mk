@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	docs/library.md \
 	docs/measurements.md \
 	docs/placement.md \
+	docs/tutorial.md \
 	$(bench_pictures) \
 	docs/pictures/jacobi.svg \
 	docs/pictures/placement.svg \

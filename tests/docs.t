@@ -5,7 +5,7 @@
 # named FILE: its `words` that are paths of this tree; NAME stands for any.
 named() {
     grep -oE '`[^` ]+`' "$top_srcdir/$1" | tr -d '`' |
-        grep -E '^(src|bin|bench|tests|plugin|man|examples|m4)/[A-Za-z0-9_./*-]+$' | sort -u
+        grep -E '^(src|bin|bench|docs|tests|plugin|man|examples|m4)/[A-Za-z0-9_./*-]+$' | sort -u
 }
 for file in ARCHITECTURE.md CONTRIBUTING.md; do
     check "$file names files" test "$(named "$file" | wc -l)" -gt 10

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What README.md shows is what happens, and the examples run.
+# What README.md shows is what happens, links of the documents lead somewhere, and the examples run.
 . "${top_srcdir:-.}/tests/lib.sh"
 
 machine=$top_srcdir/tests/machines/demo-2p4g.xml
@@ -31,16 +31,29 @@ else
     skip "README.md shows what its example prints" "configured without MPI"
 fi
 
-for document in README.md docs/gpu-aware.md docs/install.md docs/library.md \
-    docs/measurements.md docs/placement.md; do
-    for link in $(grep -oE '\]\([^):]+\)' "$top_srcdir/$document" | tr -d ']()'); do
-        check "$document points at $link" test -e "$(dirname "$top_srcdir/$document")/$link"
+# anchors FILE: its headings, as links name them.
+anchors() {
+    sed -n 's/^#\{1,6\} //p' "$1" | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+for document in "$top_srcdir"/*.md "$top_srcdir"/docs/*.md; do
+    name=${document#"$top_srcdir/"}
+    for link in $(grep -oE '\]\([^):]+\)' "$document" | tr -d ']()'); do
+        file=${link%%"#"*}
+        target=${document%/*}/$file
+        [ -n "$file" ] || target=$document
+        check "$name points at $link" test -e "$target"
+        case $link in
+        *"#"*) check '... which has that heading' sh -c 'echo "$0" | grep -qxe "$1"' "$(anchors "$target")" "${link#*"#"}" ;;
+        esac
     done
 done
+check 'README.md points at all documents' sh -c 'cd "$0" && for document in docs/*.md; do
+    grep -qF "]($document)" README.md || { echo "not at $document"; exit 1; }; done' "$top_srcdir"
+check 'README.md fits a screen or two' test "$(wc -l <"$top_srcdir/README.md")" -le 80
 
 # The commands of the documents are ones that gpubind takes.
-plans=$(grep -hoE '^ *gpubind --plan.*' "$top_srcdir/docs/placement.md" | sed 's/^ *//')
-check "docs/placement.md has plans" test -n "$plans"
+plans=$(grep -hoE '^ *gpubind --plan.*' "$top_srcdir/README.md" "$top_srcdir"/docs/*.md | sed 's/^ *//')
+check "the documents have plans" test -n "$plans"
 cp "$machine" "$tmp/node.xml"
 echo "$plans" >"$tmp/plans"
 while read -r plan; do

@@ -80,7 +80,8 @@ shell_tests = \
 	tests/plugin/plugin_mps.t \
 	tests/plugin/plugin_server.t \
 	tests/plugin/plugin_slurm.t \
-	tests/symbols.t
+	tests/symbols.t \
+	tests/tutorial.t
 
 test_data = \
 	tests/launch \
@@ -247,6 +248,7 @@ quick_tests = \
 	tests/plugin/plugin_mpi.t \
 	tests/plugin/plugin_mps.t \
 	tests/symbols.t \
+	tests/tutorial.t \
 	$(check_PROGRAMS)
 
 # What a tarball has to have, besides what is built.
@@ -261,6 +263,7 @@ dist_tests = \
 	tests/examples.t \
 	tests/mpi/lib_pt2pt.t \
 	tests/plugin/plugin_mpi.t \
+	tests/tutorial.t \
 	$(check_PROGRAMS)
 
 check-quick:
