@@ -16,6 +16,8 @@ EXTRA_DIST += \
 	docs/library.md \
 	docs/measurements.md \
 	docs/placement.md \
+	docs/style.css \
+	docs/to_html.py \
 	docs/tutorial.md \
 	$(bench_pictures) \
 	docs/pictures/jacobi.svg \
@@ -24,3 +26,15 @@ EXTRA_DIST += \
 	docs/pictures/pt2pt.json \
 	docs/pictures/report-2-h200.json \
 	docs/pictures/timeline.svg
+
+# The documents and the manual, to be read in a browser. What mandoc or Python's module markdown
+# would make is left out, and named, where they are not there.
+html_folder = html
+html-local:
+	@python=python3; ! /usr/bin/python3 -c 'import markdown' 2>/dev/null || python=/usr/bin/python3; \
+	$$python $(srcdir)/docs/to_html.py $(srcdir) $(html_folder) mandoc && \
+	echo "The index is $(html_folder)/index.html"
+clean-local: clean-html
+clean-html:
+	rm -rf html
+.PHONY: clean-html

@@ -65,6 +65,7 @@ shell_tests = \
 	tests/core/core_pure.t \
 	tests/docs.t \
 	tests/examples.t \
+	tests/html.t \
 	tests/mpi/lib_exports.t \
 	tests/mpi/lib_log.t \
 	tests/mpi/lib_man.t \
@@ -232,6 +233,7 @@ quick_tests = \
 	tests/core/core_pure.t \
 	tests/docs.t \
 	tests/examples.t \
+	tests/html.t \
 	tests/gpu/exchange.t \
 	tests/mpi/lib_comms.t \
 	tests/mpi/lib_errors.t \
@@ -261,6 +263,7 @@ dist_tests = \
 	tests/bin/plan.t \
 	tests/docs.t \
 	tests/examples.t \
+	tests/html.t \
 	tests/mpi/lib_pt2pt.t \
 	tests/plugin/plugin_mpi.t \
 	tests/tutorial.t \
