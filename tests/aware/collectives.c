@@ -2,6 +2,9 @@
  * call leaves in host memory, gaps included; with GPU memory on all ranks, or on every other one.
  * Rank 0 prints the results. */
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> /* Open MPI 4's persistent collectives */
+#endif
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -231,6 +234,63 @@ static int wrong_with(int i, bool later, bool other)
     return wrong | differ(calls[i].name, got, r);
 }
 
+/* ---- persistent */
+
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define ALLREDUCE_INIT MPIX_Allreduce_init
+#elif MPI_VERSION >= 4
+#define ALLREDUCE_INIT MPI_Allreduce_init
+#endif
+
+#ifdef ALLREDUCE_INIT
+/* Started twice, with other values; the kind of each buffer is its own. */
+static int persistent_with(bool from_gpu, bool to_gpu)
+{
+    static int s[N], r[N], wanted[N];
+    int *const from = from_gpu ? device[0] : s, *const to = to_gpu ? device[1] : r;
+    MPI_Request request;
+    int wrong = 0;
+
+    memcpy(r, before, sizeof r);
+    memcpy(wanted, before, sizeof wanted);
+    if (to_gpu)
+        device_write(to, r, sizeof r);
+    ALLREDUCE_INIT(from, to, 99, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < N; i++)
+            s[i] = before[i] + round;
+        if (from_gpu)
+            device_write(from, s, sizeof s);
+        MPI_Allreduce(s, wanted, 99, MPI_INT, MPI_SUM, comm);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (to_gpu)
+            device_read(r, to, sizeof r);
+        wrong |= differ("a persistent Allreduce", r, wanted);
+    }
+    MPI_Request_free(&request);
+    return wrong;
+}
+
+static int wrong_persistent(void)
+{
+    int wrong = 0;
+
+    for (int kinds = 0; kinds < 4; kinds++)
+        wrong |= persistent_with(kinds & 1, (kinds & 2) == (rank % 2 ? 2 : 0));
+    return wrong;
+}
+#endif
+
+static void tell(const char *what, int wrong)
+{
+    int all;
+
+    MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_MAX, comm);
+    if (rank == 0)
+        tap_ok(!all, "%s", what);
+}
+
 static void make_types(void)
 {
     const int lengths[] = {2, 1}, starts[] = {1, 4};
@@ -250,7 +310,7 @@ static void make_types(void)
 
 int main(int argc, char **argv)
 {
-    int wrong, all;
+    int wrong;
 
     alarm(60);
     MPI_Init(&argc, &argv);
@@ -273,10 +333,11 @@ int main(int argc, char **argv)
         wrong = 0;
         for (int way = 0; way < 4; way++)
             wrong |= wrong_with((int)i, way & 1, way & 2);
-        MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_MAX, comm);
-        if (rank == 0)
-            tap_ok(!all, "%s", calls[i].name);
+        tell(calls[i].name, wrong);
     }
+#ifdef ALLREDUCE_INIT
+    tell("a persistent Allreduce, each buffer of either kind", wrong_persistent());
+#endif
     device_free(device[0]);
     device_free(device[1]);
     MPI_Type_free(&gaps);

@@ -169,9 +169,12 @@ int staged_read_part(const struct staged *staged, int part)
 
 int staged_read(struct staged *staged)
 {
-    const struct typed typed = typed_of(staged->user, &staged->parts[0]);
+    struct typed typed;
     int result = MPI_SUCCESS;
 
+    if (!staged->staged)
+        return MPI_SUCCESS;
+    typed = typed_of(staged->user, &staged->parts[0]);
     if (staged->dense)
         return typed_pack(&typed, staged->block.at);
     for (int i = 0; i < staged->nparts && result == MPI_SUCCESS; i++)
