@@ -13,6 +13,7 @@ aware_stand_ins = \
 	src/aware/api/p2p.c \
 	src/aware/api/packing.c \
 	src/aware/api/partitioned.c \
+	src/aware/api/probes.c \
 	src/aware/api/spawn.c \
 	src/aware/api/waits.c \
 	src/aware/api/waits_lists.c \

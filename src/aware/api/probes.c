@@ -1,0 +1,54 @@
+/* Probes, which tell the length of the data where they have seen a descriptor. */
+#include "aware/request/calls.h"
+#include "aware/request/matched.h"
+
+NEXT(MPI_Probe)
+AWARE_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    const int result = BEHIND(MPI_Probe, source, tag, comm, status);
+
+    if (result == MPI_SUCCESS)
+        direct_probed(comm, status);
+    return result;
+}
+
+NEXT(MPI_Mprobe)
+AWARE_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
+                            MPI_Status *status)
+{
+    MPI_Status own = {0};
+    int result;
+
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    result = BEHIND(MPI_Mprobe, source, tag, comm, message, status);
+    if (result == MPI_SUCCESS && direct_probed(comm, status))
+        matched_add(*message, comm);
+    return result;
+}
+
+NEXT(MPI_Iprobe)
+AWARE_PUBLIC int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    int result;
+
+    progress_step();
+    result = BEHIND(MPI_Iprobe, source, tag, comm, flag, status);
+    if (result == MPI_SUCCESS && *flag)
+        direct_probed(comm, status);
+    return result;
+}
+
+NEXT(MPI_Improbe)
+AWARE_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                             MPI_Status *status)
+{
+    MPI_Status own = {0};
+    int result;
+
+    progress_step();
+    status = status == MPI_STATUS_IGNORE ? &own : status;
+    result = BEHIND(MPI_Improbe, source, tag, comm, flag, message, status);
+    if (result == MPI_SUCCESS && *flag && direct_probed(comm, status))
+        matched_add(*message, comm);
+    return result;
+}
