@@ -178,6 +178,9 @@ static void test_errors(void)
     job_at("no such rank");
     is_int(class_of(MPI_Isend(buffer.at, 8, MPI_BYTE, job.size, TAG, MPI_COMM_WORLD, &request)),
            MPI_ERR_RANK, "MPI_Isend");
+    is_int(class_of(MPI_Sendrecv(buffer.at, 5000, MPI_BYTE, job.rank, TAG, out, 8, MPI_BYTE,
+                                 job.size, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE)),
+           MPI_ERR_RANK, "MPI_Sendrecv");
     job_at("a message that is too long");
     MPI_Isend(out, 8, MPI_BYTE, job.rank, TAG, MPI_COMM_WORLD, &request);
     is_int(class_of(

@@ -147,8 +147,8 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
 
 #define RECVS(suffix, COUNT)                                                                     \
     NEXT(MPI_Recv##suffix)                                                                       \
-    static int receive##suffix(void *buf, COUNT count, MPI_Datatype type, int source, int tag,   \
-                               MPI_Comm comm, MPI_Status *status)                                \
+    AWARE_PUBLIC int MPI_Recv##suffix(void *buf, COUNT count, MPI_Datatype type, int source,     \
+                                      int tag, MPI_Comm comm, MPI_Status *status)                \
     {                                                                                            \
         struct staged staged;                                                                    \
         MPI_Status own = {0};                                                                    \
@@ -162,17 +162,52 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
         result = BEHIND(MPI_Recv##suffix, staged.host, (COUNT)staged.count, staged.type, source, \
                         tag, comm, status);                                                      \
         return received(&staged, result, status, comm);                                          \
-    }                                                                                            \
-                                                                                                 \
-    AWARE_PUBLIC int MPI_Recv##suffix(void *buf, COUNT count, MPI_Datatype type, int source,     \
-                                      int tag, MPI_Comm comm, MPI_Status *status)                \
-    {                                                                                            \
-        return receive##suffix(buf, count, type, source, tag, comm, status);                     \
     }
 
-/* In parts where the message goes directly. */
+static void cancel_receive(MPI_Request *request)
+{
+    CALL_MPI(PMPI_Cancel(request));
+    CALL_MPI(PMPI_Wait(request, MPI_STATUS_IGNORE));
+}
+
+/* Where the message goes directly: in parts, the receive first, since what MPI refuses sends nothing. */
 #define SENDRECVS(suffix, COUNT)                                                                   \
     NEXT(MPI_Sendrecv##suffix)                                                                     \
+    static int receive_and_send##suffix(struct direct_send *direct, int dest, int sendtag,         \
+                                        void *buf, COUNT count, MPI_Datatype type, int source,     \
+                                        int tag, MPI_Comm comm, MPI_Status *status)                \
+    {                                                                                              \
+        MPI_Request receive, descriptor;                                                           \
+        struct staged in;                                                                          \
+        MPI_Status own = {0};                                                                      \
+        int result = staged_begin(&in, buf, count, type,                                           \
+                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE |                 \
+                                      NOBODY(source));                                             \
+                                                                                                   \
+        if (result != MPI_SUCCESS) {                                                               \
+            direct_send_abandon(direct);                                                           \
+            return call_refused(comm, result);                                                     \
+        }                                                                                          \
+        result = BEHIND(MPI_Irecv##suffix, in.host, (COUNT)in.count, in.type, source, tag, comm,   \
+                        &receive);                                                                 \
+        if (result == MPI_SUCCESS) {                                                               \
+            result = BEHIND(MPI_Isend##suffix, direct->descriptor, direct->length, MPI_BYTE, dest, \
+                            sendtag, comm, &descriptor);                                           \
+            if (result != MPI_SUCCESS)                                                             \
+                cancel_receive(&receive);                                                          \
+        }                                                                                          \
+        if (result != MPI_SUCCESS) {                                                               \
+            direct_send_abandon(direct);                                                           \
+            staged_end(&in);                                                                       \
+            return result;                                                                         \
+        }                                                                                          \
+        status = status_for(&in, status, &own);                                                    \
+        result = CALL_MPI(PMPI_Wait(&receive, status));                                            \
+        result = received(&in, result, status, comm);                                              \
+        call_wait_for_both(direct, &descriptor);                                                   \
+        return result;                                                                             \
+    }                                                                                              \
+                                                                                                   \
     AWARE_PUBLIC int MPI_Sendrecv##suffix(                                                         \
         const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag,        \
         void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag,            \
@@ -184,17 +219,9 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
         MPI_Status own = {0};                                                                      \
         int result;                                                                                \
                                                                                                    \
-        if (direct) {                                                                              \
-            MPI_Request descriptor = MPI_REQUEST_NULL;                                             \
-                                                                                                   \
-            result = BEHIND(MPI_Isend##suffix, direct->descriptor, direct->length, MPI_BYTE, dest, \
-                            sendtag, comm, &descriptor);                                           \
-            if (result != MPI_SUCCESS)                                                             \
-                return call_sent(direct, result);                                                  \
-            result = receive##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
-            call_wait_for_both(direct, &descriptor);                                               \
-            return result;                                                                         \
-        }                                                                                          \
+        if (direct)                                                                                \
+            return receive_and_send##suffix(direct, dest, sendtag, recvbuf, recvcount, recvtype,   \
+                                            source, recvtag, comm, status);                        \
         result = staged_begin(&out, sendbuf, sendcount, sendtype,                                  \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest));                          \
         if (result != MPI_SUCCESS)                                                                 \
