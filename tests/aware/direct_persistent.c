@@ -197,6 +197,28 @@ static void test_comm(void)
     job_result();
 }
 
+/* A wrong program, which is told so; the message comes once. */
+static void test_started_again(void)
+{
+    const uint64_t seed = draw_seed();
+    struct pair pair;
+    MPI_Comm comm;
+
+    job_test("a persistent send that is started while it is active");
+    MPI_Comm_dup(messages, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    pair_make(&pair, 0, TAG, comm);
+    pair_fill(&pair, seed);
+    start_pair(&pair);
+    expect(class_of(MPI_Start(&pair.requests[1])) == MPI_ERR_REQUEST, "MPI_Start");
+    expect(class_of(MPI_Startall(1, &pair.requests[1])) == MPI_ERR_REQUEST, "MPI_Startall");
+    MPI_Waitall(2, pair.requests, MPI_STATUSES_IGNORE);
+    has_come(&pair, seed);
+    pair_clear(&pair);
+    MPI_Comm_free(&comm);
+    job_result();
+}
+
 /* More than there are descriptors for, of two tags, received in the opposite order. */
 static void test_many(void)
 {
@@ -238,5 +260,6 @@ void test_persistent(void)
     test_freed();
     test_list();
     test_comm();
+    test_started_again();
     test_many();
 }

@@ -152,14 +152,17 @@ static int start_by_mpi(struct several *several, int first, int *result)
 AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
 {
     struct several several;
+    MPI_Comm comm = MPI_COMM_SELF;
     int result = MPI_SUCCESS;
 
     if (!is_any_staged(n, requests))
         return BEHIND(MPI_Startall, n, requests);
     if (!several_begin(&several, n, requests, MPI_STATUSES_IGNORE))
         result = MPI_ERR_NO_MEM;
-    for (int i = 0; i < n && result == MPI_SUCCESS; i++)
+    for (int i = 0; i < n && result == MPI_SUCCESS; i++) {
+        comm = requests_comm(several.staged[i]);
         result = persistent_prepare(several.staged[i]);
+    }
     if (result != MPI_SUCCESS) {
         abandon_from(&several, 0);
         several_end(&several);

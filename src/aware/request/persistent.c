@@ -36,6 +36,8 @@ int persistent_prepare(struct staged_request *request)
 {
     if (!request)
         return MPI_SUCCESS;
+    if (request->active) /* MPI's own may not be, while another request stands in for it */
+        return MPI_ERR_REQUEST;
     if (request->send) {
         const struct staged *buffer = &request->buffers[0];
 

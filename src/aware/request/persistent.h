@@ -19,7 +19,7 @@ void persistent_may_go_directly(MPI_Request handle, persistent_send *send, int d
 void persistent_comm_freed(MPI_Comm comm);
 
 /* A persistent request, taken, is to be started: MPI will read the staged buffer, or the message will go
- * directly. An MPI error class. NULL does nothing. */
+ * directly. An MPI error class: MPI_ERR_REQUEST where it is active. NULL does nothing. */
 int persistent_prepare(struct staged_request *request);
 /* It has been prepared, and its message goes directly. */
 bool persistent_is_direct(const struct staged_request *request);
