@@ -286,13 +286,45 @@ static void test_empty_lists(void)
     job_result();
 }
 
+/* ---- freed receives */
+
+/* The message that is completed after it tells that it is here: both are short. */
+static void test_freed(int how)
+{
+    const uint64_t seed = draw_seed();
+    struct buffer in, out, token, other;
+    MPI_Request requests[2], request;
+    MPI_Status statuses[2];
+
+    job_test("a freed receive, by what %s completes", completion_name(how));
+    need_buffer(&in, MEMORY_DEVICE, FEW);
+    need_buffer(&token, how % 2 ? MEMORY_HOST : MEMORY_DEVICE, FEW);
+    need_filled(&out, MEMORY_DEVICE, FEW, seed + (uint64_t)job.rank);
+    need_filled(&other, MEMORY_HOST, FEW, seed);
+    MPI_Irecv(in.at, FEW, MPI_BYTE, last, 1, messages, &request);
+    MPI_Request_free(&request);
+    MPI_Irecv(token.at, FEW, MPI_BYTE, last, 2, messages, &requests[0]);
+    MPI_Issend(out.at, FEW, MPI_BYTE, next, 1, messages, &request);
+    MPI_Isend(other.at, FEW, MPI_BYTE, next, 2, messages, &requests[1]);
+    complete(how, 2, requests, statuses);
+    received(&in, FEW, seed + (uint64_t)last, "a freed receive");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    buffer_clear(&in);
+    buffer_clear(&out);
+    buffer_clear(&token);
+    buffer_clear(&other);
+    job_result();
+}
+
 void test_lists(void)
 {
     next = (job.rank + 1) % job.size;
     last = (job.rank + job.size - 1) % job.size;
     make_buffers();
-    for (int how = 0; how < COMPLETIONS; how++)
+    for (int how = 0; how < COMPLETIONS; how++) {
         test_list(how);
+        test_freed(how);
+    }
     for (int i = 0; i < LIST; i++)
         buffer_clear(&buffers[i]);
     test_inactive_status();

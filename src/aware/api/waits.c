@@ -7,8 +7,10 @@ static int completed(int result, struct staged_request *staged, MPI_Request hand
                      MPI_Status *status)
 {
     const MPI_Comm comm = requests_comm(staged);
+    const int error = requests_complete(staged, handle, status);
 
-    return call_completed(result, requests_complete(staged, handle, status), comm);
+    requests_sweep(false); /* the request may tell that a freed receive is complete */
+    return call_completed(result, error, comm);
 }
 
 NEXT(MPI_Wait)
@@ -20,7 +22,6 @@ AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
     call_wait_for_all(1, request);
     staged = requests_take(*request);
-    requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     persistent_stand_in(staged, request);
     result = BEHIND(MPI_Wait, request, status);
@@ -37,7 +38,6 @@ AWARE_PUBLIC int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
     progress_step();
     staged = requests_take(*request);
-    requests_sweep(false);
     status = staged && status == MPI_STATUS_IGNORE ? &own : status;
     *flag = 0;
     persistent_stand_in(staged, request);
@@ -68,6 +68,7 @@ AWARE_PUBLIC int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Stat
                                 requests_comm(staged));
     if (staged)
         requests_put_back(staged);
+    requests_sweep(false);
     return result;
 }
 

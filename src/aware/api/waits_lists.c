@@ -6,6 +6,13 @@
 
 #define FEW 64
 
+/* The call may tell that a freed receive is complete. Returns result. */
+static int swept(int result)
+{
+    requests_sweep(false);
+    return result;
+}
+
 /* The staged ones of n requests, and statuses where the application wants none. */
 struct several {
     int n;
@@ -18,7 +25,6 @@ struct several {
 
 static bool is_any_staged(int n, const MPI_Request *requests)
 {
-    requests_sweep(false);
     for (int i = 0; i < n; i++)
         if (requests_has(requests[i]))
             return true;
@@ -166,7 +172,7 @@ AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
     if (result != MPI_SUCCESS) {
         abandon_from(&several, 0);
         several_end(&several);
-        return call_refused(MPI_COMM_SELF, result);
+        return call_refused(comm, result);
     }
     for (int i = 0; i < n && result == MPI_SUCCESS;)
         i = persistent_is_direct(several.staged[i]) ? start_directly(&several, i, &result)
@@ -183,13 +189,13 @@ AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[
 
     call_wait_for_all(n, requests);
     if (!is_any_staged(n, requests))
-        return BEHIND(MPI_Waitall, n, requests, statuses);
+        return swept(BEHIND(MPI_Waitall, n, requests, statuses));
     if (several_begin(&several, n, requests, statuses)) {
         result = BEHIND(MPI_Waitall, n, requests, several.statuses);
         result = complete_all(&several, result);
     }
     several_end(&several);
-    return result;
+    return swept(result);
 }
 
 NEXT(MPI_Testall)
@@ -200,7 +206,7 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
 
     progress_step();
     if (!is_any_staged(n, requests))
-        return BEHIND(MPI_Testall, n, requests, flag, statuses);
+        return swept(BEHIND(MPI_Testall, n, requests, flag, statuses));
     *flag = 0;
     if (several_begin(&several, n, requests, statuses)) {
         result = BEHIND(MPI_Testall, n, requests, flag, several.statuses);
@@ -208,7 +214,7 @@ AWARE_PUBLIC int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Statu
             result = complete_all(&several, result);
     }
     several_end(&several);
-    return result;
+    return swept(result);
 }
 
 NEXT(MPI_Testany)
@@ -220,7 +226,7 @@ static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_St
 
     progress_step();
     if (!is_any_staged(n, requests))
-        return BEHIND(MPI_Testany, n, requests, which, flag, status);
+        return swept(BEHIND(MPI_Testany, n, requests, which, flag, status));
     status = status == MPI_STATUS_IGNORE ? &own : status;
     if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
         *which = MPI_UNDEFINED;
@@ -230,7 +236,7 @@ static int test_any(int n, MPI_Request requests[], int *which, int *flag, MPI_St
             result = complete_any(&several, *which, status, result);
     }
     several_end(&several);
-    return result;
+    return swept(result);
 }
 
 AWARE_PUBLIC int MPI_Testany(int n, MPI_Request requests[], int *which, int *flag,
@@ -263,7 +269,7 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
     if (progress_is_pending())
         return wait_for_any(n, requests, which, status);
     if (!is_any_staged(n, requests))
-        return BEHIND(MPI_Waitany, n, requests, which, status);
+        return swept(BEHIND(MPI_Waitany, n, requests, which, status));
     status = status == MPI_STATUS_IGNORE ? &own : status;
     if (several_begin(&several, n, requests, MPI_STATUSES_IGNORE)) {
         *which = MPI_UNDEFINED;
@@ -272,7 +278,7 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
             result = complete_any(&several, *which, status, result);
     }
     several_end(&several);
-    return result;
+    return swept(result);
 }
 
 #define SOME(name, function)                                                     \
@@ -284,7 +290,7 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
         int result = MPI_ERR_NO_MEM;                                             \
                                                                                  \
         if (!is_any_staged(n, requests))                                         \
-            return BEHIND(name, n, requests, nended, which, statuses);           \
+            return swept(BEHIND(name, n, requests, nended, which, statuses));    \
         if (several_begin(&several, n, requests, statuses)) {                    \
             *nended = MPI_UNDEFINED;                                             \
             result = BEHIND(name, n, requests, nended, which, several.statuses); \
@@ -294,7 +300,7 @@ AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Stat
             result = several_result(&several, result);                           \
         }                                                                        \
         several_end(&several);                                                   \
-        return result;                                                           \
+        return swept(result);                                                    \
     }
 SOME(MPI_Testsome, test_some)
 SOME(MPI_Waitsome, wait_some)
