@@ -234,6 +234,28 @@ static int wrong_with(int i, bool later, bool other)
     return wrong | differ(calls[i].name, got, r);
 }
 
+/* ---- asked for its status */
+
+/* What is in the application's status before the call says nothing. */
+static int wrong_when_asked(void)
+{
+    static int wanted[N], got[N];
+    MPI_Request request;
+    MPI_Status status;
+    int complete = 0;
+
+    MPI_Allreduce(before, wanted, N, MPI_INT, MPI_SUM, comm);
+    device_write(device[0], before, sizeof before);
+    device_write(device[1], before, sizeof before);
+    MPI_Iallreduce(device[0], device[1], N, MPI_INT, MPI_SUM, comm, &request);
+    memset(&status, 0xff, sizeof status);
+    while (!complete)
+        MPI_Request_get_status(request, &complete, &status);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    device_read(got, device[1], sizeof got);
+    return differ("MPI_Request_get_status", got, wanted);
+}
+
 /* ---- persistent */
 
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
@@ -335,6 +357,7 @@ int main(int argc, char **argv)
             wrong |= wrong_with((int)i, way & 1, way & 2);
         tell(calls[i].name, wrong);
     }
+    tell("MPI_Request_get_status of a nonblocking one", wrong_when_asked());
 #ifdef ALLREDUCE_INIT
     tell("a persistent Allreduce, each buffer of either kind", wrong_persistent());
 #endif
