@@ -192,6 +192,50 @@ static void broadcast(void)
     MPI_Type_free(&type);
 }
 
+/* What the ranks give lies in two allocations, and in host memory; what is between is not MPI's. */
+static void gather_mixed(void)
+{
+    double *here = malloc(100 * sizeof *here),
+           *all = device_alloc((size_t)size * 200 * sizeof *all);
+    double *const got = malloc((size_t)size * 200 * sizeof *got);
+    const int lengths[] = {50, 50, 100};
+    MPI_Aint places[3];
+    MPI_Datatype sends;
+
+    fill();
+    for (int i = 0; i < 100; i++)
+        here[i] = rank + 0.5;
+    MPI_Get_address(out + 10, &places[0]);
+    MPI_Get_address(in, &places[1]);
+    MPI_Get_address(here, &places[2]);
+    MPI_Type_create_hindexed(3, lengths, places, MPI_DOUBLE, &sends);
+    MPI_Type_commit(&sends);
+    MPI_Allgather(MPI_BOTTOM, 1, sends, all, 200, MPI_DOUBLE, MPI_COMM_WORLD);
+    device_read(got, all, (size_t)size * 200 * sizeof *got);
+    for (int i = 0; i < size * 200; i++) {
+        const int of = i / 200, at = i % 200;
+
+        wrong += got[i] != (at < 50 ? of * 1e6 + 10 + at : at < 100 ? -1 : of + 0.5);
+    }
+    for (int i = 0; i < 200; i++)
+        got[i] = i;
+    device_write(all, got, 200 * sizeof *got);
+    MPI_Gather(all, 200, MPI_DOUBLE, MPI_BOTTOM, 1, sends, 0, MPI_COMM_SELF);
+    device_read(host, out, sizeof host);
+    for (int i = 0; i < N; i++)
+        want(i, i >= 10 && i < 60 ? i - 10 : rank * 1e6 + i);
+    device_read(host, in, sizeof host);
+    for (int i = 0; i < N; i++)
+        want(i, i < 50 ? i + 50 : -1);
+    for (int i = 0; i < 100; i++)
+        wrong += here[i] != i + 100;
+    result("a collective call from and to two allocations and host memory");
+    MPI_Type_free(&sends);
+    device_free(all);
+    free(here);
+    free(got);
+}
+
 /* The buffer begins behind its first byte. */
 static void from_the_end(void)
 {
@@ -286,6 +330,7 @@ int main(int argc, char **argv)
     mixed(false);
     mixed(true);
     broadcast();
+    gather_mixed();
     from_the_end();
     pairs();
 #if MPI_VERSION >= 4

@@ -105,9 +105,11 @@ static bool page_lock(void *at, size_t nbytes, const void *gpu)
     return status == GPU_OK;
 }
 
+/* What is between memory at absolute addresses may be much, and is never used. */
 static void *map(size_t nbytes)
 {
-    void *at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (at == MAP_FAILED)
         return NULL;
@@ -207,6 +209,7 @@ bool host_take(struct host_block *block, size_t nbytes, const void *gpu)
     if (block->at)
         return true;
     block->locked = false;
+    block->nbytes = nbytes > 0 ? nbytes : 1;
     block->at = map(block->nbytes);
     return block->at;
 }

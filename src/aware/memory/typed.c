@@ -20,7 +20,7 @@ MPI_Count typed_bytes(const struct typed *typed)
 struct walk {
     const struct typed *typed;
     char *dense;         /* or NULL: */
-    const char *host;    /* of the same layout */
+    char *host;          /* of the same layout */
     bool on_gpu;         /* dense is GPU memory */
     MPI_Count left;      /* bytes */
     bool out;            /* from the elements */
@@ -358,9 +358,16 @@ char *typed_low(const struct typed *typed)
     return typed->at == (const char *)MPI_BOTTOM ? NULL : typed_first(typed);
 }
 
+int typed_read(const struct typed *typed, char *host)
+{
+    struct walk walk = {.typed = typed, .host = host, .left = typed_bytes(typed), .out = true};
+
+    return walk.left > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
+}
+
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes)
 {
-    struct walk walk = {.typed = typed, .host = host, .left = nbytes};
+    struct walk walk = {.typed = typed, .host = (char *)(uintptr_t)host, .left = nbytes};
 
     return nbytes > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
 }

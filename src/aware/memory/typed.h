@@ -47,8 +47,9 @@ int typed_unpack(const struct typed *typed, const void *dense, MPI_Count nbytes)
  * memory, and none at absolute addresses. */
 int typed_pack_gpu(const struct typed *typed, void *dense);
 int typed_unpack_gpu(const struct typed *typed, const void *dense, MPI_Count nbytes);
-/* The first nbytes of it from host memory of the same layout: what is at typed->at here is at host
- * there. */
+/* All of it to host memory of the same layout: what is at typed->at here is at host there. */
+int typed_read(const struct typed *typed, char *host);
+/* The first nbytes of it from such memory. */
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes);
 
 #endif

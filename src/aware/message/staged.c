@@ -156,10 +156,19 @@ static int allocate(struct staged *staged)
     return MPI_SUCCESS;
 }
 
+/* What lies between its blocks is not all the application's, or of one allocation. */
+static bool is_absolute(const struct staged *staged)
+{
+    return staged->user == (const char *)MPI_BOTTOM;
+}
+
 int staged_read_part(const struct staged *staged, int part)
 {
     const struct span span = span_of(&staged->parts[part]);
+    const struct typed typed = typed_of(staged->user, &staged->parts[part]);
 
+    if (is_absolute(staged))
+        return typed_read(&typed, address_at(staged->host, staged->parts[part].displacement));
     return span.high > span.low && buffer_to_host(address_at(staged->host, span.low),
                                                   address_at(staged->user, span.low),
                                                   (size_t)(span.high - span.low)) < 0
@@ -308,7 +317,7 @@ static int write_bytes(const struct staged *staged, const struct staged_part *pa
     if (staged->dense)
         return typed_unpack(&typed, staged->block.at, nbytes);
     /* The first bytes of a type need not be the first ones in memory. */
-    if (bytes_of(part) != span.high - span.low ||
+    if (bytes_of(part) != span.high - span.low || is_absolute(staged) ||
         (nbytes < bytes_of(part) && !type_is_basic(part->type)))
         return typed_write(&typed, address_at(staged->host, part->displacement), nbytes);
     return buffer_to_gpu(address_at(staged->user, span.low), address_at(staged->host, span.low),
