@@ -77,7 +77,7 @@ void fuzz_options(const char *bytes, size_t size)
     } else {
         check_options(&options);
         FUZZ_CHECK(options.rules_digest == again.rules_digest);
-        FUZZ_CHECK(options.action != ACTION_RUN || *options.command);
+        FUZZ_CHECK(options.action == ACTION_RUN || !*options.command);
     }
     free_lines(words + 1);
     free_lines(variables);
