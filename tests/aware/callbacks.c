@@ -1,4 +1,5 @@
-/* Delete callbacks of attributes communicate, with GPU memory: in MPI_Comm_free, and in MPI_Finalize. */
+/* Delete callbacks of attributes communicate, with GPU memory: in MPI_Comm_free, and in MPI_Finalize. Those of
+ * types are called where the application copies and frees types, and nowhere else. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -54,6 +55,48 @@ static void result(int ncalls, const char *what, int n)
         tap_ok(called == ncalls && all_wrong == 0, "%s, %d bytes", what, n);
 }
 
+/* ---- types */
+
+static int ncopies, ndeletions;
+
+static int copy_of_type(MPI_Datatype type, int key, void *extra, void *value, void *copy, int *flag)
+{
+    (void)type, (void)key, (void)extra, (void)value, (void)copy;
+    ncopies++;
+    *flag = 0;
+    return MPI_ERR_OTHER; /* this type is not to be copied */
+}
+
+static int deleted_of_type(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type, (void)key, (void)value, (void)extra;
+    ndeletions++;
+    return MPI_SUCCESS;
+}
+
+/* The messages and the broadcast need the type after their functions have returned. */
+static void use_type(void)
+{
+    MPI_Datatype type;
+    int key;
+
+    MPI_Type_create_keyval(copy_of_type, deleted_of_type, &key, NULL);
+    MPI_Type_vector(50, 10, 20, MPI_CHAR, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_set_attr(type, key, NULL);
+    MPI_Irecv(in, 1, type, (rank + size - 1) % size, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out, 1, type, (rank + 1) % size, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Ibcast(in, 1, type, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    all_wrong = ncopies + ndeletions;
+    MPI_Type_free(&type);
+    all_wrong += ndeletions != 1;
+    MPI_Type_free_keyval(&key);
+    if (rank == 0)
+        tap_ok(all_wrong == 0, "a type with attributes");
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {100, 5000, MOST};
@@ -66,6 +109,7 @@ int main(int argc, char **argv)
     device_start();
     out = device_alloc(MOST);
     in = device_alloc(MOST);
+    use_type();
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
     for (int i = 0; i < 6; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -95,7 +95,7 @@ static void keep_types(struct staged *staged)
 {
     for (int i = 0; i < staged->nparts; i++)
         if (!type_is_basic(staged->parts[i].type))
-            PMPI_Type_dup(staged->parts[i].type, &staged->parts[i].type);
+            PMPI_Type_contiguous(1, staged->parts[i].type, &staged->parts[i].type);
 }
 
 static void free_types(struct staged *staged)
