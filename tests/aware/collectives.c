@@ -234,6 +234,26 @@ static int wrong_with(int i, bool later, bool other)
     return wrong | differ(calls[i].name, got, r);
 }
 
+/* ---- types */
+
+#ifndef OPEN_MPI /* which wants a type for nothing, too */
+static int wrong_without_types(void)
+{
+    int n[8] = {0}, at[8] = {0};
+    MPI_Datatype types[8] = {0};
+    static int got[N];
+
+    for (int i = 0; i < size; i++)
+        types[i] = MPI_DATATYPE_NULL;
+    n[rank] = 9;
+    types[rank] = MPI_INT;
+    device_write(device[0], before, sizeof before);
+    MPI_Alltoallw(device[0], n, at, types, device[1], n, at, types, comm);
+    device_read(got, device[1], sizeof got);
+    return memcmp(got, before, 9 * sizeof *got) != 0;
+}
+#endif
+
 /* ---- asked for its status */
 
 /* What is in the application's status before the call says nothing. */
@@ -357,6 +377,9 @@ int main(int argc, char **argv)
             wrong |= wrong_with((int)i, way & 1, way & 2);
         tell(calls[i].name, wrong);
     }
+#ifndef OPEN_MPI
+    tell("no types for nothing", wrong_without_types());
+#endif
     tell("MPI_Request_get_status of a nonblocking one", wrong_when_asked());
 #ifdef ALLREDUCE_INIT
     tell("a persistent Allreduce, each buffer of either kind", wrong_persistent());

@@ -74,7 +74,7 @@ static int begin_parts(struct staged *staged, const struct coll *coll, const voi
 
     if (!parts)
         return MPI_ERR_NO_MEM;
-    if (!types && n > 0)
+    if (!types && type != MPI_DATATYPE_NULL)
         PMPI_Type_get_extent_x(type, &lb, &extent);
     for (int i = 0; i < n; i++)
         parts[i] = (struct staged_part){displacement_at(displs, i) * extent, count_at(counts, i),

@@ -42,10 +42,10 @@ static MPI_Count bytes_of(const struct staged_part *part)
     return typed_bytes(&typed);
 }
 
-/* MPI is to find the error in the call's arguments. */
+/* MPI is to find the error in the call's arguments. MPICH takes no type where there are no elements. */
 static bool is_wrong(MPI_Count count, MPI_Datatype type)
 {
-    return count < 0 || type == MPI_DATATYPE_NULL;
+    return count < 0 || (type == MPI_DATATYPE_NULL && count > 0);
 }
 
 static bool is_any_wrong(int nparts, const struct staged_part *parts)
@@ -90,7 +90,8 @@ int staged_refuse_lost(const void *user)
     return MPI_ERR_BUFFER;
 }
 
-/* The parts outlive the call, and so must their types. */
+/* The parts outlive the call, and so must their types. MPI_Type_dup would call the application's functions
+ * that copy attributes. */
 static void keep_types(struct staged *staged)
 {
     for (int i = 0; i < staged->nparts; i++)
@@ -204,6 +205,9 @@ static int begin(struct staged *staged, int nparts, const struct staged_part *pa
     if (!staged->parts)
         return MPI_ERR_NO_MEM;
     memcpy(staged->parts, parts, (size_t)nparts * sizeof *parts);
+    for (int i = 0; i < nparts; i++)
+        if (parts[i].count == 0)
+            staged->parts[i].type = MPI_BYTE;
     staged->nparts = nparts;
     result = wants_dense(staged) ? allocate_dense(staged) : allocate(staged);
     if (result != MPI_SUCCESS) {
