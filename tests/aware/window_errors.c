@@ -56,7 +56,7 @@ static void expect_class(int error, int wanted, const char *what)
 static void operations(MPI_Win win)
 {
     const int next = (rank + 1) % size;
-    double number = 1, fetched;
+    double number = 1, fetched, numbers[4] = {1, 2};
     MPI_Datatype pair, both;
     MPI_Request request;
 
@@ -69,9 +69,12 @@ static void operations(MPI_Win win)
                      MPI_ERR_OP, "bits of a double");
         expect_class(MPI_Fetch_and_op(&number, &fetched, MPI_DOUBLE, next, 0, MPI_MAXLOC, win),
                      MPI_ERR_OP, "the place of a double");
-        expect_class(MPI_Get_accumulate(&number, 0, MPI_DOUBLE, &fetched, 0, MPI_DOUBLE, next, 0, 0,
-                                        pair, MPI_BXOR, win),
+        expect_class(MPI_Get_accumulate(numbers, 1, pair, numbers + 2, 1, pair, next, 0, 1, pair,
+                                        MPI_BXOR, win),
                      MPI_ERR_OP, "bits of a derived type");
+        expect_class(MPI_Get_accumulate(numbers, 0, pair, numbers + 2, 0, pair, next, 0, 0, pair,
+                                        MPI_SUM, win),
+                     MPI_SUCCESS, "sums of no elements");
         expect_class(MPI_Accumulate(&number, 1, MPI_DOUBLE, next, 0, 1, MPI_DOUBLE, MPI_SUM, win),
                      MPI_SUCCESS, "a sum of doubles");
         expect_class(MPI_Accumulate(&number, 0, both, next, 0, 0, both, MPI_MINLOC, win),

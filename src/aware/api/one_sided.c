@@ -59,7 +59,7 @@ static int stage_both(struct staged staged[2], MPI_Win win, struct window_buffer
 static int accumulate(struct window *window, const struct window_there *there,
                       struct window_buffer from, struct window_buffer result, MPI_Op op)
 {
-    const int status = window_check_op(op, there->type);
+    const int status = window_check_op(op, there->count, there->type);
 
     return status == MPI_SUCCESS ? window_accumulate(window, there, from, result, op) : status;
 }

@@ -90,12 +90,12 @@ static bool is_good(MPI_Op op, MPI_Datatype element)
     return pair->good;
 }
 
-int window_check_op(MPI_Op op, MPI_Datatype type)
+int window_check_op(MPI_Op op, MPI_Count count, MPI_Datatype type)
 {
     MPI_Datatype element;
     bool good;
 
-    if (!is_predefined(op))
+    if (count <= 0 || !is_predefined(op))
         return MPI_SUCCESS;
     element = element_of(type);
     if (element == MPI_DATATYPE_NULL)
