@@ -285,8 +285,8 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/lib.sh \
 	tests/mps.sh \
 	tests/nodes.sh \
-	tests/packaging/deb \
 	tests/packaging/installed.sh \
+	tests/packaging/packages \
 	tests/plugin.sh \
 	tests/ranks.sh \
 	tests/root.sh \

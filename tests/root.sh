@@ -45,13 +45,12 @@ root_make() {
 # /tmp, for $root_limit seconds (300) at most: 124 or 137 tells that it hung.
 root_run() { root_apart inside_run "$@"; }
 
-# root_copy NAME: from here on the root is a copy, $root-NAME, made anew. root_drop removes it.
+# root_copy NAME: from here on the root is a copy, $root-NAME, made anew, the caller's to remove.
 root_copy() {
     rm -rf "$root-$1"
     cp -a "$root" "$root-$1" || root_no "cannot copy $root" || return
     root=$root-$1
 }
-root_drop() { rm -rf "$root"; root=${root%-*}; }
 
 # root_unpack TARBALL [CONFIGURE-ARG...]: builds it in the root, in $root_source
 # (output in $root.build.log).

@@ -1,37 +1,60 @@
 #!/bin/sh
-# In a clean root of Debian, with what tests/packaging/deb has put into /test: the packages of
-# gpubind are installed by apt, used from /usr, and removed. The version is the argument.
+# In a clean root of Debian, with what tests/packaging/packages has put into /test: the packages of
+# gpubind are installed by apt or rpm, used from /usr, and removed. Arguments: deb or rpm, the version.
 # shellcheck disable=SC1091,SC2034,SC2046,SC2086,SC2154 # of lib.sh; words
 top_srcdir=/test top_builddir=/nowhere
 . /test/tests/lib.sh
-version=$1
-examples=/usr/share/doc/libgpubind-dev/examples
+kind=$1 version=$2
 demo=/usr/share/doc/gpubind/examples/demo-2p4g.xml
 libraries=/usr/lib/$(dpkg --print-architecture | sed 's/amd64/x86_64/; s/arm64/aarch64/')-linux-gnu
 cd "$tmp" || exit 1
 
 apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends "$@"; }
+compilers='gfortran libmpich-dev libopenmpi-dev make mpich openmpi-bin pkgconf'
 
-# debs NAME...: their files.
-debs() { for name; do echo "/test/debs/${name}_"*.deb; done; }
+# What differs: add FILE..., remove NAME..., listed prints all files of packages, known the packages.
+# Rpm knows nothing of what apt has installed.
+case $kind in
+deb)
+    examples=/usr/share/doc/libgpubind-dev/examples alone='gpubind libgpubind0'
+    files_of() { for name; do echo "/test/packages/${name}_"*.deb; done; }
+    add() { apt install "$@"; }
+    remove() { apt purge "$@"; }
+    known() { dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' '*gpubind*' 2>/dev/null | awk '$1 != "un" { print $2 }'; }
+    listed() { dpkg -L $(known); }
+    kinds=f,l,d # of files that are compared
+    ;;
+rpm)
+    examples=/usr/share/doc/gpubind-devel/examples alone='gpubind gpubind-libs'
+    files_of() { for name; do echo "/test/packages/$name-"[0-9]*.rpm; done; }
+    add() { rpm -i --nodeps "$@"; }
+    remove() { rpm -e --nodeps "$@"; }
+    known() { rpm -qa --qf '%{name}\n' '*gpubind*'; }
+    listed() { rpm -ql $(known); }
+    kinds=f,l # who has /usr/share/licenses is left to distributions of RPM's
+    check 'rpm, and what apt would have installed' apt install rpm python3 $compilers ;;
+esac
 
-# files: all that lie in the system, but for apt's and dpkg's own and what is written as time goes by.
+# files: all that lie in the system, but for those of apt, dpkg and rpm and what is written as time
+# goes by.
 files() {
-    find / -xdev \( -path /test -o -path /tmp -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/log \
-        -o -path /var/cache \) -prune -o -path /etc/ld.so.cache -o -print | sort
+    find / -xdev \( -path /test -o -path /tmp -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/lib/rpm \
+        -o -path /root -o -path /var/log -o -path /var/cache \) -prune -o \
+        -type "$kinds" ! -path /etc/ld.so.cache -print | sort
 }
 
 # ---- the launcher alone
 
-check 'apt installs gpubind, and what it needs' apt install $(debs gpubind libgpubind0)
+check 'gpubind is installed, and what it needs' add $(files_of $alone)
 is 'nothing of NVIDIA is needed' "$(dpkg-query -W -f '${Package}\n' | grep -E 'nvidia|cuda|nccl')" ''
 for program in gpubind gpubind-bench gpubind-plot; do
     run $program --version
     is "$program --version" "$status $(cat "$tmp/out")" "0 $program $version"
-    check "$program has a manual page" gzip -t "/usr/share/man/man1/$program.1.gz"
+    check "$program has a manual page" test -s "$(echo /usr/share/man/man1/$program.1*)"
     check "bash completes $program" bash -c '. "$0" && complete -p "${0##*/}"' \
         "/usr/share/bash-completion/completions/$program"
 done
+check 'the documents' test -s /usr/share/doc/gpubind/docs/tutorial.md
 run gpubind --plan --ranks 5 --master 0 --topology $demo
 is 'a plan for a recorded machine' "$status $(awk '$3 == "gpu" { printf "%s %s ", $1, $5 }' "$tmp/out")" \
     '0 1 0000:17:00.0 2 0000:2a:00.0 3 0000:9a:00.0 4 0000:ab:00.0 '
@@ -41,14 +64,14 @@ run gpubind --launcher none --topology $demo --visible all --gpu-aware=on true
 refused 'without gpubind-aware, --gpu-aware=on says what is not there' "there is no $libraries/libgpubind-aware.so.0"
 run gpubind --plugin-info
 check 'without the plugin, --plugin-info says so' grep -q 'no such file\|not found\|not there' "$tmp/out"
-check 'apt removes them' apt purge gpubind libgpubind0
+check 'they are removed' remove $alone
 
 # ---- all of them
 
-check 'compilers and MPIs' apt install gfortran libmpich-dev libopenmpi-dev make mpich openmpi-bin pkgconf
+check 'compilers and MPIs' apt install $compilers
 files >/test/before
-check 'apt installs all packages' apt install $(debs '*')
-is 'all libraries that they need are there' "$(dpkg -L $(dpkg-query -W -f '${Package} ' '*gpubind*') |
+check 'all packages are installed' add /test/packages/*
+is 'all libraries that they need are there' "$(listed |
     grep -E '/usr/bin/gpubind(-bench)?$|\.so$' | xargs ldd | grep 'not found')" ''
 is 'links among manual pages lead to pages' "$(find /usr/share/man -name '*gpubind*' -xtype l)" ''
 check 'symbols for debuggers' test -d /usr/lib/debug/.build-id
@@ -114,10 +137,10 @@ check 'the relay for Slurm' test -s "$libraries/gpubind/spank_gpubind.so"
 
 # ---- removed
 
-check 'apt removes all packages' apt purge $(dpkg-query -W -f '${Package} ' '*gpubind*')
+check 'all packages are removed' remove $(known)
 files >/test/after
 is 'nothing is left' "$(diff /test/before /test/after)" ''
-is '... known to dpkg' "$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' '*gpubind*' 2>/dev/null | grep -v '^un')" ''
+is "... known to $kind" "$(known)" ''
 is '... or to the linker' "$(ldconfig -p | grep gpubind)" ''
 nothing_left 'nothing runs, and no temporary file'
 done_testing

@@ -1,27 +1,31 @@
 #!/bin/sh
-# packaging/deb and ./bootstrap package refuse what they cannot take, and touch nothing.
+# packaging/deb, packaging/rpm and ./bootstrap package refuse what they cannot take, and touch nothing.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
-deb=$top_srcdir/packaging/deb
 version=$(sed -n 's/^AC_INIT(\[gpubind\], \[\(.*\)\])$/\1/p' "$top_srcdir/configure.ac")
 
 # refuses DESCRIPTION SENTENCE ARG...
 refuses() {
     what=$1 sentence=$2
     shift 2
-    run "$deb" "$@"
-    is "$what" "$status $(cat "$tmp/err")" "1 packaging/deb: $sentence"
+    for kind in deb rpm; do
+        run "$top_srcdir/packaging/$kind" "$@"
+        is "$kind: $what" "$status $(cat "$tmp/err")" "1 packaging/$kind: $sentence"
+    done
 }
 
 # sources VERSION HEADING: $tmp/VERSION.tar.gz, of nothing but what packaging/deb reads first.
 sources() {
     mkdir -p "$tmp/gpubind-$1/packaging/debian"
     cp "$top_srcdir/packaging/debian/control" "$tmp/gpubind-$1/packaging/debian"
+    cp "$top_srcdir/packaging/source.sh" "$tmp/gpubind-$1/packaging"
     printf '# Changelog\n\n## %s\n' "$2" >"$tmp/gpubind-$1/CHANGELOG.md"
     tar czf "$tmp/$1.tar.gz" -C "$tmp" "gpubind-$1"
 }
 
-run "$deb"
-is 'no tarball' "$status $(grep -c 'packaging/deb .*tar.gz FOLDER' "$tmp/err")" '2 1'
+for kind in deb rpm; do
+    run "$top_srcdir/packaging/$kind"
+    is "$kind: no tarball" "$status $(grep -c "packaging/$kind .*tar.gz FOLDER" "$tmp/err")" '2 1'
+done
 refuses 'a tarball that is not there' "there is no $tmp/none.tar.gz" "$tmp/none.tar.gz" "$tmp/new"
 sources 7.8.9 '7.8.8 - 2026-01-01'
 refuses 'a version that CHANGELOG.md does not begin with' \
