@@ -30,12 +30,15 @@ double rendezvous_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-bool rendezvous_same_user(int fd)
+int rendezvous_user(int fd, bool *same, struct gpubind_error *err)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return error_set(err, CANNOT_MEET ": SO_PEERCRED: %s", strerror(errno));
+    *same = peer.uid == geteuid();
+    return 0;
 }
 
 pid_t rendezvous_peer(int fd)
@@ -59,26 +62,31 @@ static socklen_t make_address(const char *key, int number, struct sockaddr_un *a
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-/* Receives the leader's answer and removes its tag. *gone: the leader closed without one. */
+/* Receives the leader's answer and removes its tag. *gone: the leader closed without one, errno is 0;
+ * or errno says why it cannot be received. */
 static enum rendezvous_outcome receive_answer(int fd, double deadline,
                                               struct rendezvous_message *answer, bool *gone)
 {
     char *buffer = malloc(RENDEZVOUS_MAX + 1);
     struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    int failure = 0;
     ssize_t got = -1;
     double left;
 
     while (buffer && got < 0 && (left = deadline - rendezvous_clock()) > 0)
         if (poll(&waiting, 1, (int)(left * 1000) + 1) > 0) {
             got = recv(fd, buffer, RENDEZVOUS_MAX + 1, 0);
-            if (got < 0 && errno != EINTR)
+            if (got < 0 && errno != EINTR) {
+                failure = errno;
                 got = 0;
+            }
         }
     *gone = got == 0;
     if (got < 1 || buffer[0] != RENDEZVOUS_ANSWER) {
         enum rendezvous_outcome outcome = got > 0 ? RENDEZVOUS_REFUSED : RENDEZVOUS_FAILED;
 
         free(buffer);
+        errno = failure;
         return outcome;
     }
     answer->size = (size_t)got - 1;
@@ -89,6 +97,9 @@ static enum rendezvous_outcome receive_answer(int fd, double deadline,
 
 struct attempt {
     const struct rendezvous_call *call;
+    struct rendezvous_message *answer;
+    enum rendezvous_outcome outcome;
+    struct gpubind_error *err; /* of RENDEZVOUS_FAILED */
     double deadline;
     int number;         /* of the address */
     double stuck_since; /* when connecting to this address first failed, or 0 */
@@ -103,34 +114,51 @@ static enum step next_address(struct attempt *attempt)
     return STEP_AGAIN;
 }
 
+/* After a call that failed: again, unless a filter or SELinux makes the kernel refuse it, which it
+ * would do for ever. */
+static enum step again_unless_refused(const struct attempt *attempt, const char *what)
+{
+    if (errno != EPERM && errno != EACCES && errno != ENOSYS)
+        return STEP_AGAIN;
+    error_set(attempt->err, CANNOT_MEET ": %s: %s", what, strerror(errno));
+    return STEP_OVER;
+}
+
+/* The leader is about to listen, or has just left; unless that lasts. */
+static enum step wait_for_leader(struct attempt *attempt)
+{
+    if (again_unless_refused(attempt, "connect") == STEP_OVER)
+        return STEP_OVER;
+    if (!attempt->stuck_since)
+        attempt->stuck_since = rendezvous_clock();
+    return rendezvous_clock() - attempt->stuck_since > STUCK_S ? next_address(attempt) : STEP_AGAIN;
+}
+
 /* The address is bound: sends the message to the leader there and waits for the answer. */
-static enum step follow(struct attempt *attempt, int fd, struct rendezvous_message *answer,
-                        enum rendezvous_outcome *outcome)
+static enum step follow(struct attempt *attempt, int fd)
 {
     struct timeval limit = {.tv_sec = 2};
     struct sockaddr_un address;
     socklen_t size = make_address(attempt->call->key, attempt->number, &address);
-    bool gone = true;
+    bool gone = true, same;
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (connect(fd, (struct sockaddr *)&address, size) < 0) {
-        /* The leader is about to listen, or has just left; unless that lasts. */
-        if (!attempt->stuck_since)
-            attempt->stuck_since = rendezvous_clock();
-        return rendezvous_clock() - attempt->stuck_since > STUCK_S ? next_address(attempt)
-                                                                   : STEP_AGAIN;
-    }
+    if (connect(fd, (struct sockaddr *)&address, size) < 0)
+        return wait_for_leader(attempt);
     attempt->stuck_since = 0;
-    if (!rendezvous_same_user(fd))
+    if (rendezvous_user(fd, &same, attempt->err) < 0)
+        return STEP_OVER;
+    if (!same)
         return next_address(attempt);
     if (send(fd, attempt->call->mine.bytes, attempt->call->mine.size, MSG_NOSIGNAL) < 0)
-        return STEP_AGAIN;
-    *outcome = receive_answer(fd, attempt->deadline, answer, &gone);
-    return *outcome == RENDEZVOUS_FAILED && gone ? STEP_AGAIN : STEP_OVER;
+        return again_unless_refused(attempt, "send");
+    attempt->outcome = receive_answer(fd, attempt->deadline, attempt->answer, &gone);
+    if (attempt->outcome != RENDEZVOUS_FAILED || !gone)
+        return STEP_OVER;
+    return again_unless_refused(attempt, "recv");
 }
 
-static enum step try_once(struct attempt *attempt, struct rendezvous_message *answer,
-                          enum rendezvous_outcome *outcome, struct gpubind_error *err)
+static enum step try_once(struct attempt *attempt)
 {
     struct sockaddr_un address;
     socklen_t size = make_address(attempt->call->key, attempt->number, &address);
@@ -138,15 +166,15 @@ static enum step try_once(struct attempt *attempt, struct rendezvous_message *an
     enum step step = STEP_OVER;
 
     if (fd < 0) {
-        error_set(err, "the node's launcher processes cannot meet: %s", strerror(errno));
+        error_set(attempt->err, CANNOT_MEET ": %s", strerror(errno));
         return STEP_OVER;
     }
     if (bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, SOMAXCONN) == 0)
-        *outcome = rendezvous_lead(attempt->call, fd, answer, err);
+        attempt->outcome = rendezvous_lead(attempt->call, fd, attempt->answer, attempt->err);
     else if (errno == EADDRINUSE)
-        step = follow(attempt, fd, answer, outcome);
+        step = follow(attempt, fd);
     else
-        error_set(err, "the node's launcher processes cannot meet: %s", strerror(errno));
+        error_set(attempt->err, CANNOT_MEET ": %s", strerror(errno));
     close(fd);
     return step;
 }
@@ -155,17 +183,17 @@ enum rendezvous_outcome node_rendezvous(const struct rendezvous_call *call,
                                         struct rendezvous_message *answer,
                                         struct gpubind_error *err)
 {
-    struct attempt attempt = {.call = call};
+    struct attempt attempt = {
+        .call = call, .answer = answer, .outcome = RENDEZVOUS_FAILED, .err = err};
     double limit_s = call->limit_s > 0 ? call->limit_s : call->patience_s * 2 + GRACE_S;
-    enum rendezvous_outcome outcome = RENDEZVOUS_FAILED;
 
     attempt.deadline = rendezvous_clock() + limit_s;
     error_set(err, "the node's launcher processes did not meet within %.0f s", limit_s);
     while (rendezvous_clock() < attempt.deadline && attempt.number < MAX_ADDRESSES) {
         struct timespec moment = {.tv_nsec = 1000000};
 
-        if (try_once(&attempt, answer, &outcome, err) == STEP_OVER)
-            return outcome;
+        if (try_once(&attempt) == STEP_OVER)
+            return attempt.outcome;
         nanosleep(&moment, NULL);
     }
     if (attempt.number == MAX_ADDRESSES)

@@ -44,16 +44,17 @@ static int add_peer(struct peers *peers, int fd)
 
 static int accept_peer(struct peers *peers, int listener, struct gpubind_error *err)
 {
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), status;
+    bool same = false;
 
     if (fd < 0 && (errno == EINTR || errno == EAGAIN || errno == ECONNABORTED))
         return 0;
     if (fd < 0)
-        return error_set(err, "the node's launcher processes cannot meet: %s", strerror(errno));
-    if (rendezvous_same_user(fd) && add_peer(peers, fd) == 0)
-        return 0;
-    close(fd);
-    return 0;
+        return error_set(err, CANNOT_MEET ": %s", strerror(errno));
+    status = rendezvous_user(fd, &same, err);
+    if (!same || add_peer(peers, fd) < 0)
+        close(fd);
+    return status;
 }
 
 /* Receives a peer's message; a peer that closed or sent nothing is dropped. */
@@ -103,7 +104,7 @@ static int collect(const struct rendezvous_call *call, int listener, struct peer
             return 0;
         ready = poll_once(peers, listener, left < SILENCE_S ? left : SILENCE_S);
         if (ready < 0 && errno != EINTR)
-            return error_set(err, "the node's launcher processes cannot meet: %s", strerror(errno));
+            return error_set(err, CANNOT_MEET ": %s", strerror(errno));
         if (ready <= 0)
             continue;
         arrived = peers->polled[n].revents != 0;
@@ -118,24 +119,26 @@ static int collect(const struct rendezvous_call *call, int listener, struct peer
     return 0;
 }
 
+/* By send, as sandboxes may refuse sendmsg, which can pass descriptors. */
+static void send_one(int fd, enum rendezvous_tag tag, const struct rendezvous_message *answer)
+{
+    static char buffer[1 + RENDEZVOUS_MAX];
+    const size_t size = answer ? answer->size : 0;
+
+    buffer[0] = (char)tag;
+    if (size)
+        memcpy(buffer + 1, answer->bytes, size);
+    /* The launcher handles a peer that died meanwhile. */
+    (void)send(fd, buffer, 1 + size, MSG_NOSIGNAL);
+}
+
+/* answers: NULL for a refusal. */
 static void send_all(const struct peers *peers, enum rendezvous_tag tag,
                      const struct rendezvous_message *answers)
 {
-    for (int g = 0, next = 0; g < peers->n; g++) {
-        char first = (char)tag;
-        struct iovec parts[2] = {{.iov_base = &first, .iov_len = 1}};
-        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 1};
-
-        if (!peers->list[g].message.bytes)
-            continue;
-        if (answers) {
-            parts[1].iov_base = answers[next].bytes;
-            parts[1].iov_len = answers[next++].size;
-            message.msg_iovlen = 2;
-        }
-        /* The launcher handles a peer that died meanwhile. */
-        (void)sendmsg(peers->list[g].fd, &message, MSG_NOSIGNAL);
-    }
+    for (int g = 0, next = 0; g < peers->n; g++)
+        if (peers->list[g].message.bytes)
+            send_one(peers->list[g].fd, tag, answers ? &answers[next++] : NULL);
 }
 
 /* Passes all messages to call->decide, the leader's first, and sends the answers. */

@@ -7,9 +7,12 @@
 /* First byte of what the leader sends. */
 enum rendezvous_tag { RENDEZVOUS_ANSWER = 'A', RENDEZVOUS_REFUSAL = 'R' };
 
+#define CANNOT_MEET "the node's launcher processes cannot meet"
+
 /* Seconds on a clock that only goes forward. */
 double rendezvous_clock(void);
-bool rendezvous_same_user(int fd);
+/* Whether the other end is of this user. */
+int rendezvous_user(int fd, bool *same, struct gpubind_error *err);
 /* The process at the other end, 0 when it is not in this one's /proc. */
 pid_t rendezvous_peer(int fd);
 
