@@ -89,6 +89,32 @@ void direct_forget_visitors(void)
         close(fd);
 }
 
+/* Allocates its pages now: a page that there is no memory for later is a signal. Where the kernel is told to
+ * refuse that, they come when they are written. */
+static bool allocate(int fd, size_t nbytes)
+{
+    const int error = posix_fallocate(fd, 0, (off_t)nbytes);
+
+    if (error == EPERM || error == EACCES || error == ENOSYS)
+        return ftruncate(fd, (off_t)nbytes) == 0;
+    return error == 0;
+}
+
+void *direct_make_file(const char *name, size_t nbytes, int *fd)
+{
+    void *at = MAP_FAILED;
+
+    *fd = memfd_create(name, MFD_CLOEXEC);
+    if (*fd >= 0 && allocate(*fd, nbytes))
+        at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    if (at != MAP_FAILED)
+        return at;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    return NULL;
+}
+
 static struct direct_segment *make_segment(void)
 {
     const int fd = memfd_create(NAME, MFD_CLOEXEC);

@@ -135,6 +135,9 @@ void direct_wake(struct direct_segment *segment);
 void direct_forget_visitors(void);
 /* What a file of the peer's process has; NULL: it is not there. The caller unmaps it. */
 void *direct_peer_map(const struct direct_peer *peer, int fd, size_t nbytes, bool write);
+/* A memfd, which others map by direct_peer_map, and where it is mapped here. NULL: none is to be had, and fd
+ * is -1; else the caller unmaps and closes it. */
+void *direct_make_file(const char *name, size_t nbytes, int *fd);
 /* This process receives nothing any more. false: it has no segment. */
 bool direct_segment_end(void);
 

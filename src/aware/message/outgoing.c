@@ -1,6 +1,5 @@
 #include "aware/message/outgoing.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,22 +29,6 @@ double outgoing_now(void)
 static void *small_data(const struct outgoing *out)
 {
     return out->slot->token ? direct_own()->small[out - outgoing] : NULL;
-}
-
-/* A memfd, which the receiver opens among the files of this process. */
-static void *make_data(size_t nbytes, int *fd)
-{
-    void *at = MAP_FAILED;
-
-    *fd = memfd_create("gpubind-aware-data", MFD_CLOEXEC);
-    if (*fd >= 0 && posix_fallocate(*fd, 0, (off_t)nbytes) == 0)
-        at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-    if (at != MAP_FAILED)
-        return at;
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-    return NULL;
 }
 
 void outgoing_free_data(struct outgoing *out)
@@ -80,7 +63,7 @@ void outgoing_buffer(struct outgoing *out, uint32_t seen)
         return;
     out->data = small_data(out);
     if (!out->data)
-        out->data = make_data(slot->nbytes, &slot->fd);
+        out->data = direct_make_file("gpubind-aware-data", slot->nbytes, &slot->fd);
     if (out->data &&
         direct_to_host(out->data, (const void *)(uintptr_t)slot->address, slot->nbytes) == 0) {
         count_one(COUNT_BUFFERED);

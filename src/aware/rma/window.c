@@ -1,6 +1,5 @@
 #include "aware/rma/window.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -97,13 +96,8 @@ static size_t share_bytes(int size)
 
 static bool make_share(struct window *window)
 {
-    const size_t nbytes = share_bytes(window->size);
-    void *at = MAP_FAILED;
-
-    window->fd = memfd_create("gpubind-aware-window", MFD_CLOEXEC);
-    if (window->fd >= 0 && posix_fallocate(window->fd, 0, (off_t)nbytes) == 0)
-        at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, window->fd, 0);
-    window->share = at == MAP_FAILED ? NULL : at;
+    window->share = direct_make_file("gpubind-aware-window", share_bytes(window->size),
+                                     &window->fd);
     return window->share != NULL;
 }
 
