@@ -62,9 +62,9 @@ static int make_segment(struct domain *domain, const struct settings *settings)
     const int status = segment_make(sharers, &domain->segment, &err);
 
     PMPI_Comm_free(&sharers);
-    if (status < 0)
+    if (status < 0 && domain->segment.me == 0)
         warn_once(WARN_SEGMENT, "%s; the ranks of this node talk through MPI", err.text);
-    else if (err.text[0])
+    if (status == 0 && err.text[0])
         warn_once(WARN_SHM, "%s", err.text);
     return status;
 }
@@ -385,6 +385,8 @@ void domain_pin(struct domain *domain, int local, enum segment_data data)
     char *at;
     bool entered;
 
+    if (!domain->segment.base)
+        return;
     if (!gpu)
         domain->pinned[local][data] = gpu_first();
     if (gpu || !domain->pinned[local][data])
