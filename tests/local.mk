@@ -209,6 +209,7 @@ include tests/exchange/local.mk
 include tests/aware/local.mk
 include tests/mpi/local.mk
 include tests/plugin/local.mk
+include tests/trust/local.mk
 
 TESTS += $(shell_tests) $(check_PROGRAMS)
 

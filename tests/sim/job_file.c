@@ -38,7 +38,7 @@ static int bind_socket(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t length = strlen(name);
-    int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, SIM_PROTOCOL);
 
     if (socket_fd < 0 || length + 1 > sizeof address.sun_path)
         sim_die("no socket: %s", strerror(errno));
@@ -90,7 +90,7 @@ static int open_file(const char *prefix, off_t nbytes)
 
 static int make_file(off_t nbytes)
 {
-    int fd = memfd_create("gpubind-sim", MFD_CLOEXEC);
+    int fd = memfd_create("gpubind-sim", SIM_MEMFD);
 
     if (fd < 0 || ftruncate(fd, nbytes) < 0)
         sim_die("no shared memory: %s", strerror(errno));

@@ -18,6 +18,10 @@ SIM_DRIVER_FUNCTIONS(X)
 
 #pragma GCC visibility push(hidden)
 
+/* tests/trust/refuse.c knows the driver's own files and sockets by these. */
+#define SIM_MEMFD (MFD_CLOEXEC | MFD_ALLOW_SEALING)
+#define SIM_PROTOCOL PF_UNIX
+
 enum sim_call {
 #define X(name, arguments) CALL_##name,
     CUDA_FUNCTIONS(X) CUDA_OPTIONAL_FUNCTIONS(X) SIM_DRIVER_FUNCTIONS(X)

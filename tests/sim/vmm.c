@@ -138,7 +138,7 @@ int cuMemRelease(unsigned long long handle)
 static int make_file(const struct vmm *vmm)
 {
     const struct content content = {FILE_MAGIC, job_identity(), vmm->entry, vmm->generation};
-    int fd = memfd_create("gpubind-sim-memory", MFD_CLOEXEC);
+    int fd = memfd_create("gpubind-sim-memory", SIM_MEMFD);
 
     if (fd < 0 || pwrite(fd, &content, sizeof content, 0) != sizeof content)
         sim_die("no file for a descriptor: %s", strerror(errno));

@@ -1,0 +1,10 @@
+# What other users, the kernel and the loader may do to programs: see SECURITY.md.
+shell_tests += tests/trust/calls.t
+EXTRA_DIST += tests/trust/calls.tsv
+
+# Started by the tests: a check_PROGRAM would run by itself.
+EXTRA_PROGRAMS += tests/trust/refuse
+check_DATA += tests/trust/refuse
+CLEANFILES += tests/trust/refuse
+tests_trust_refuse_SOURCES = tests/trust/refuse.c
+tests_trust_refuse_LDADD =
