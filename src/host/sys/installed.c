@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The program's file; /proc may be missing. */
@@ -32,31 +33,50 @@ static bool find_object(char path[PATH_MAX])
            strchr(mine.dli_fname, '/') && realpath(mine.dli_fname, path);
 }
 
-/* Of what this code is in: "" where it is not known. */
-static void own_folder(char folder[PATH_MAX])
+/* What this code is in. */
+struct own_file {
+    char folder[PATH_MAX]; /* "": not known */
+    uid_t owner;
+};
+
+static void find_own(struct own_file *own)
 {
-    if (!find_object(folder) && !find_program(folder))
-        folder[0] = '\0';
-    if (strrchr(folder, '/'))
-        *strrchr(folder, '/') = '\0';
+    struct stat about;
+
+    if (!find_object(own->folder) && !find_program(own->folder))
+        own->folder[0] = '\0';
+    own->owner = stat(own->folder, &about) == 0 ? about.st_uid : 0;
+    if (strrchr(own->folder, '/'))
+        *strrchr(own->folder, '/') = '\0';
 }
 
-static bool is_there(char path[PATH_MAX], const char *folder, const char *up, const char *file)
+static bool is_file(char path[PATH_MAX], const char *folder, const char *up, const char *file)
 {
     const int length = snprintf(path, PATH_MAX, "%s%s%s", folder, up, file);
 
     return length > 0 && length < PATH_MAX && access(path, R_OK) == 0;
 }
 
+/* Beside it, put there by who has put it there, or by root: some folders above may be open to other
+ * users, as /scratch is above /scratch/me/bin. */
+static bool is_beside(char path[PATH_MAX], const struct own_file *own, const char *up,
+                      const char *file)
+{
+    struct stat about;
+
+    return is_file(path, own->folder, up, file) && stat(path, &about) == 0 &&
+           (about.st_uid == own->owner || about.st_uid == 0) && !(about.st_mode & S_IWOTH);
+}
+
 bool installed_find(const struct installed_file *file, char path[PATH_MAX])
 {
-    char folder[PATH_MAX];
+    struct own_file own;
 
-    own_folder(folder);
-    return is_there(path, folder, "/../", file->built) || /* of bin */
-           is_there(path, folder, "/../../",
-                    file->built) || /* of a folder in tests, of plugin/.libs */
-           is_there(path, "", "", file->installed) ||
-           is_there(path, folder, "/../", file->moved) ||     /* of bin */
-           is_there(path, folder, "/../../../", file->moved); /* of lib/gpubind/pmix */
+    find_own(&own);
+    return is_beside(path, &own, "/../", file->built) || /* of bin */
+           is_beside(path, &own, "/../../",
+                     file->built) || /* of a folder in tests, of plugin/.libs */
+           is_file(path, "", "", file->installed) ||
+           is_beside(path, &own, "/../", file->moved) ||     /* of bin */
+           is_beside(path, &own, "/../../../", file->moved); /* of lib/gpubind/pmix */
 }
