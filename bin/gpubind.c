@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "bin/cmds.h"
@@ -109,12 +110,26 @@ static void say_unknown_variables(const struct options *options)
     text_clear(&text);
 }
 
+/* With rights that the caller has not (set-user-ID, set-group-ID, capabilities of the file): it loads and
+ * reads what the environment names, and starts any command. */
+static int refuse_rights(void)
+{
+    struct gpubind_error err;
+
+    error_set(&err,
+              "this file is set-user-ID, set-group-ID or has capabilities, which gpubind must not "
+              "have: it starts any command");
+    return fail(&err);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
     struct gpubind_error err;
 
     hold_standard_files();
+    if (getauxval(AT_SECURE))
+        return refuse_rights();
     if (options_read(argc, argv, &options, &err) < 0)
         return options.action == ACTION_RUN ? cmd_fail(&options, &err, EXIT_OWN) : fail(&err);
     say_unknown_variables(&options);
