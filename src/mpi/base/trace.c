@@ -115,7 +115,8 @@ static int fill_name(const char *pattern, struct text *name, struct gpubind_erro
 
 static int open_file(struct gpubind_error *err)
 {
-    const char *pattern = getenv("GPUBIND_LOG_FILE");
+    const char *pattern = secure_getenv(
+        "GPUBIND_LOG_FILE"); /* not with more rights than the caller's */
     struct text name = {0};
     int status;
 

@@ -98,6 +98,19 @@ static int descriptor_in(struct msghdr *message)
     return fd;
 }
 
+/* Drops the next datagram where another program has sent it, together with its descriptors: to have
+ * them here, and close them, may take as long as their file system likes. Returns 1 when it did; 0: the
+ * datagram is ours, or there is none, or it cannot be looked at. */
+static int drop_foreign(int socket, uint64_t token)
+{
+    struct datagram datagram = {0};
+    const ssize_t nbytes = recv(socket, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_PEEK);
+
+    if (nbytes < 0 || (nbytes == sizeof datagram && datagram.token == token))
+        return 0;
+    return recv(socket, &datagram, sizeof datagram, MSG_DONTWAIT) >= 0;
+}
+
 /* Receives, and returns as give. Datagrams with another token are dropped. */
 static int take(int socket, struct fd_peer *others, int n, uint64_t token,
                 struct gpubind_error *err)
@@ -109,9 +122,12 @@ static int take(int socket, struct fd_peer *others, int n, uint64_t token,
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = CMSG_LEN(sizeof(int))}; /* one, no more */
-    ssize_t nbytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t nbytes;
     int fd;
 
+    if (drop_foreign(socket, token))
+        return 1;
+    nbytes = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (nbytes < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (nbytes < 0)
