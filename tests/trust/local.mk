@@ -1,10 +1,14 @@
 # What other users, the kernel and the loader may do to programs: see SECURITY.md.
-shell_tests += tests/trust/calls.t
+shell_tests += \
+	tests/trust/calls.t \
+	tests/trust/others.t \
+	tests/trust/rights.t
 EXTRA_DIST += tests/trust/calls.tsv
 
 # Started by the tests: a check_PROGRAM would run by itself.
-EXTRA_PROGRAMS += tests/trust/refuse
-check_DATA += tests/trust/refuse
-CLEANFILES += tests/trust/refuse
+EXTRA_PROGRAMS += tests/trust/refuse tests/trust/stranger
+check_DATA += tests/trust/refuse tests/trust/stranger
+CLEANFILES += tests/trust/refuse tests/trust/stranger
 tests_trust_refuse_SOURCES = tests/trust/refuse.c
 tests_trust_refuse_LDADD =
+tests_trust_stranger_SOURCES = tests/trust/stranger.c
