@@ -28,6 +28,7 @@ aware_tests = \
 	tests/aware/soak.t \
 	tests/aware/spawn.t \
 	tests/aware/threads.t \
+	tests/aware/twice.t \
 	tests/aware/ways.t \
 	tests/aware/window_errors.t \
 	tests/aware/windows.t
@@ -74,6 +75,7 @@ aware_programs = \
 	tests/aware/small \
 	tests/aware/soak \
 	tests/aware/threads \
+	tests/aware/twice \
 	tests/aware/window_errors \
 	tests/aware/windows
 EXTRA_PROGRAMS += $(aware_programs)
@@ -149,6 +151,10 @@ tests_aware_small_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_small_LDFLAGS = -no-install
 tests_aware_small_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_small_SOURCES = tests/aware/small.c examples/device.h tests/tap.h
+tests_aware_twice_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_twice_LDFLAGS = -no-install
+tests_aware_twice_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_twice_SOURCES = tests/aware/twice.c examples/device.h tests/aware/tap_ranks.h tests/tap.h
 tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

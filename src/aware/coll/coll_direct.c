@@ -220,6 +220,18 @@ static int find_moves(struct coll_move *moves, const struct coll_blocks *blocks,
     return n;
 }
 
+/* Small blocks, and those of host memory, are the MPI's to put somewhere. */
+static bool are_put_alike(MPI_Comm comm, const struct coll_blocks *send, const int ranks[], int in,
+                          int out)
+{
+    const enum neighbours_call call = send->types    ? NEIGHBOURS_ALLTOALLW
+                                      : send->varies ? NEIGHBOURS_ALLTOALLV
+                                                     : NEIGHBOURS_ALLTOALL;
+
+    return send->alike || (neighbours_are_as_mpi_has_them(comm, call, ranks, in) &&
+                           neighbours_are_as_mpi_has_them(comm, call, ranks + in, out));
+}
+
 bool coll_direct_neighbours(const struct coll *coll, int *result, struct coll_blocks send,
                             struct coll_blocks recv)
 {
@@ -232,7 +244,8 @@ bool coll_direct_neighbours(const struct coll *coll, int *result, struct coll_bl
     neighbours_count(coll->comm, &in, &out);
     ranks = malloc(((size_t)in + (size_t)out + 1) * sizeof *ranks);
     if (ranks && coll_make_room(comm, (size_t)(in > out ? in : out)) &&
-        neighbours_list(coll->comm, in, ranks, out, ranks + in) == MPI_SUCCESS) {
+        neighbours_list(coll->comm, in, ranks, out, ranks + in) == MPI_SUCCESS &&
+        are_put_alike(coll->comm, &send, ranks, in, out)) {
         const int tags = neighbours_are_opposite(coll->comm);
 
         nsends = find_moves(comm->sends, &send, ranks + in, out, tags, tags, &nbytes);

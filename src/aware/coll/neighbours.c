@@ -1,7 +1,10 @@
 #include "aware/coll/neighbours.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "aware/base/next.h"
 
 static int kind_of(MPI_Comm comm)
 {
@@ -87,4 +90,64 @@ int neighbours_list(MPI_Comm comm, int in, int sources[], int out, int destinati
 bool neighbours_are_opposite(MPI_Comm comm)
 {
     return kind_of(comm) == MPI_CART;
+}
+
+/* ---- several blocks between two ranks */
+
+/* Of the MPI's calls: two blocks of a rank for itself, as neighbours of a periodic dimension, arrive each at the
+ * other one's place, and those of two edges of a graph at their own. */
+static struct {
+    bool crosses, keeps;
+} mpi_calls[NEIGHBOURS_CALLS];
+
+/* The two blocks have changed places. */
+static bool are_crossed(MPI_Comm comm, enum neighbours_call call)
+{
+    static const int out[2] = {0, 1}, ones[2] = {1, 1}, displs[2] = {0, 1};
+    static const MPI_Aint bytes[2] = {0, sizeof(int)};
+    const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+    int in[2] = {0, 1};
+
+    if (call == NEIGHBOURS_ALLTOALL)
+        CALL_MPI(PMPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm));
+    else if (call == NEIGHBOURS_ALLTOALLV)
+        CALL_MPI(
+            PMPI_Neighbor_alltoallv(out, ones, displs, MPI_INT, in, ones, displs, MPI_INT, comm));
+    else
+        CALL_MPI(PMPI_Neighbor_alltoallw(out, ones, bytes, types, in, ones, bytes, types, comm));
+    return in[0] == 1;
+}
+
+static void ask_mpi(void)
+{
+    const int one = 1, self[2] = {0, 0}, weights[2] = {1, 1};
+    MPI_Comm ring, graph;
+
+    if (PMPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring) != MPI_SUCCESS)
+        return;
+    if (PMPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 2, self, weights, 2, self, weights,
+                                        MPI_INFO_NULL, 0, &graph) == MPI_SUCCESS) {
+        for (enum neighbours_call call = 0; call < NEIGHBOURS_CALLS; call++) {
+            mpi_calls[call].crosses = are_crossed(ring, call);
+            mpi_calls[call].keeps = !are_crossed(graph, call);
+        }
+        CALL_MPI(PMPI_Comm_free(&graph));
+    }
+    CALL_MPI(PMPI_Comm_free(&ring));
+}
+
+bool neighbours_are_as_mpi_has_them(MPI_Comm comm, enum neighbours_call call, const int ranks[],
+                                    int n)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const bool opposite = neighbours_are_opposite(comm);
+
+    pthread_once(&once, ask_mpi);
+    if (mpi_calls[call].crosses && mpi_calls[call].keeps)
+        return true;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i && ranks[i] != MPI_PROC_NULL; j++)
+            if (ranks[i] == ranks[j] && !(opposite && j == (i ^ 1) && mpi_calls[call].crosses))
+                return false;
+    return true;
 }

@@ -10,7 +10,19 @@
 void neighbours_count(MPI_Comm comm, int *in, int *out);
 /* The ranks, MPI_PROC_NULL among them. An MPI error class. */
 int neighbours_list(MPI_Comm comm, int in, int sources[], int out, int destinations[]);
-/* Of a Cartesian topology. */
+/* Of a Cartesian topology: a block for one direction comes from the other one. */
 bool neighbours_are_opposite(MPI_Comm comm);
+
+enum neighbours_call {
+    NEIGHBOURS_ALLTOALL,
+    NEIGHBOURS_ALLTOALLV,
+    NEIGHBOURS_ALLTOALLW,
+    NEIGHBOURS_CALLS
+};
+
+/* Where a rank is a neighbour more than once, the MPI's call puts its blocks where the standard wants them:
+ * MPICH 4.0 does not. The ranks are all of in, or of out. */
+bool neighbours_are_as_mpi_has_them(MPI_Comm comm, enum neighbours_call call, const int ranks[],
+                                    int n);
 
 #endif
