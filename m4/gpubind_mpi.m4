@@ -4,14 +4,16 @@
 # the examples and some tests. The launcher needs none.
 #   --without-mpi    do not look for one; default: take it when it is there
 #   MPICC, MPIRUN    which one; default: mpicc on PATH, and the mpirun beside it
-#   --with-mpich-cc=PROGRAM|no, --with-openmpi-cc=PROGRAM|no
-#                    compilers of two families of MPIs, for a libgpubind-aware that
-#                    programs of an MPI other than MPICC's get; default: MPICC where it is of
-#                    the family, else mpicc.mpich and mpicc.openmpi, as Debian names them
+#   --with-mpich-cc=PROGRAM|no, --with-openmpi-cc=PROGRAM|no, --with-mpi-abi-cc=PROGRAM|no
+#                    compilers of the families of MPIs, for a libgpubind and a libgpubind-aware
+#                    of programs of an MPI other than MPICC's; default: MPICC where it is of the
+#                    family, else mpicc.mpich and mpicc.openmpi, as Debian names them, and
+#                    mpicc_abi, which is MPICH's for the ABI of the MPI standard
 # Never fatal, but for a compiler that was given and does not work.
 # Defines MPICC, MPIRUN, MPI_CFLAGS, MPI_LIBS and the automake conditional HAVE_MPI; for MPICH's
-# family MPICH_CC, MPICH_CFLAGS and AWARE_MPICH, for Open MPI likewise, with OPENMPI_LIBS;
-# AWARE_LAZY, the linker's flags for an object whose MPI is found at run time.
+# family MPICH_CC, MPICH_CFLAGS, MPICH_LIBS and FOR_MPICH, for Open MPI and MPI_ABI likewise;
+# HAVE_OPENMPI, also where MPICC is Open MPI's, and OPENMPI_SUFFIX, of its library's name;
+# MPI_LAZY, the linker's flags for an object whose MPI is found at run time.
 AC_DEFUN([GPUBIND_MPI], [
   AC_ARG_WITH([mpi],
     [AS_HELP_STRING([--without-mpi], [build the launcher alone])],
@@ -30,26 +32,36 @@ AC_DEFUN([GPUBIND_MPI], [
 
   AC_ARG_WITH([mpich-cc],
     [AS_HELP_STRING([--with-mpich-cc=PROGRAM],
-      [libgpubind-aware for MPICH's family (default: mpicc.mpich)])],
+      [the libraries for MPICH's family (default: mpicc.mpich)])],
     [], [with_mpich_cc=])
   AC_ARG_WITH([openmpi-cc],
     [AS_HELP_STRING([--with-openmpi-cc=PROGRAM],
-      [libgpubind-aware for Open MPI, where MPICC is of another MPI (default: mpicc.openmpi)])],
+      [the libraries for Open MPI, where MPICC is of another MPI (default: mpicc.openmpi)])],
     [], [with_openmpi_cc=])
-  _GPUBIND_MPI_FAMILY([MPICH], [mpich], [MPICH_NUMVERSION])
-  _GPUBIND_MPI_FAMILY([OPENMPI], [openmpi], [OPEN_MPI])
+  AC_ARG_WITH([mpi-abi-cc],
+    [AS_HELP_STRING([--with-mpi-abi-cc=PROGRAM],
+      [the libraries for the MPI standard's ABI (default: mpicc_abi)])],
+    [], [with_mpi_abi_cc=])
+  _GPUBIND_MPI_FAMILY([MPICH], [mpich], [mpicc.mpich], [MPICH_NUMVERSION])
+  _GPUBIND_MPI_FAMILY([OPENMPI], [openmpi], [mpicc.openmpi], [OPEN_MPI])
+  _GPUBIND_MPI_FAMILY([MPI_ABI], [mpi-abi], [mpicc_abi], [MPI_ABI_VERSION])
+  AM_CONDITIONAL([HAVE_OPENMPI], [test $have_OPENMPI = yes])
   # The library for MPICC is Open MPI's.
-  AS_IF([test "x$OPENMPI_CC" = "x$MPICC"], [have_OPENMPI=no])
+  OPENMPI_SUFFIX=-openmpi
+  AS_IF([test "x$OPENMPI_CC" = "x$MPICC"], [have_OPENMPI=no OPENMPI_SUFFIX=])
+  AC_SUBST([OPENMPI_SUFFIX])
   aware_summary=
   AS_IF([test $have_mpi = yes], [aware_summary="$MPICC"])
   AS_IF([test $have_MPICH = yes && test "x$MPICH_CC" != "x$MPICC"],
     [AS_VAR_APPEND([aware_summary], [", $MPICH_CC"])])
   AS_IF([test $have_OPENMPI = yes], [AS_VAR_APPEND([aware_summary], [", $OPENMPI_CC"])])
+  AS_IF([test $have_MPI_ABI = yes], [AS_VAR_APPEND([aware_summary], [", $MPI_ABI_CC"])])
   AS_IF([test -z "$aware_summary"], [aware_summary=no])
   # Behind LDFLAGS with -z now or -z defs, the last one counts.
-  AC_SUBST([AWARE_LAZY], ['-Wl,-z,lazy -Wl,-z,undefs'])
-  AM_CONDITIONAL([AWARE_MPICH], [test $have_MPICH = yes])
-  AM_CONDITIONAL([AWARE_OPENMPI], [test $have_OPENMPI = yes])
+  AC_SUBST([MPI_LAZY], ['-Wl,-z,lazy -Wl,-z,undefs'])
+  AM_CONDITIONAL([FOR_MPICH], [test $have_MPICH = yes])
+  AM_CONDITIONAL([FOR_OPENMPI], [test $have_OPENMPI = yes])
+  AM_CONDITIONAL([FOR_MPI_ABI], [test $have_MPI_ABI = yes])
 ])
 
 # _GPUBIND_MPI_FLAGS(WRAPPER, CFLAGS-VARIABLE, LIBS-VARIABLE): sets these to a wrapper's flags.
@@ -66,19 +78,20 @@ AC_DEFUN([_GPUBIND_MPI_FLAGS], [
   AC_SUBST([$3])
 ])
 
-# _GPUBIND_MPI_FAMILY(VARIABLES, NAME, MACRO): the compiler of a family of MPIs, whose mpi.h defines
-# MACRO, and its flags.
+# _GPUBIND_MPI_FAMILY(VARIABLES, NAME, COMPILER, MACRO): the compiler of a family of MPIs, whose mpi.h
+# defines MACRO, and its flags.
 AC_DEFUN([_GPUBIND_MPI_FAMILY], [
   have_$1=no $1_CC= $1_CFLAGS= $1_LIBS=
-  AS_IF([test "x$with_mpi" != xno && test "x$with_$2_cc" != xno], [
-    AS_CASE([$with_$2_cc], [''|yes],
-      [_GPUBIND_MPI_FAMILY_TRY([$1], [$MPICC], [$3])
+  AS_VAR_COPY([family_cc], [AS_TR_SH([with_$2_cc])])
+  AS_IF([test "x$with_mpi" != xno && test "x$family_cc" != xno], [
+    AS_CASE([$family_cc], [''|yes],
+      [_GPUBIND_MPI_FAMILY_TRY([$1], [$MPICC], [$4])
        AS_IF([test $have_$1 = no], [
-         AC_PATH_PROG([$1_NAMED], [mpicc.$2])
-         _GPUBIND_MPI_FAMILY_TRY([$1], [$$1_NAMED], [$3])])],
-      [_GPUBIND_MPI_FAMILY_TRY([$1], [$with_$2_cc], [$3])])
-    AS_IF([test $have_$1 = no && test -n "$with_$2_cc"],
-      [AC_MSG_ERROR([--with-$2-cc=$with_$2_cc does not compile programs of that MPI])])])
+         AC_PATH_PROG([$1_NAMED], [$3])
+         _GPUBIND_MPI_FAMILY_TRY([$1], [$$1_NAMED], [$4])])],
+      [_GPUBIND_MPI_FAMILY_TRY([$1], [$family_cc], [$4])])
+    AS_IF([test $have_$1 = no && test -n "$family_cc"],
+      [AC_MSG_ERROR([--with-$2-cc=$family_cc does not compile programs of that MPI])])])
   AC_SUBST([$1_CC])
   AC_SUBST([$1_CFLAGS])
   AC_SUBST([$1_LIBS])

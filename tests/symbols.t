@@ -9,7 +9,11 @@ programs="
 gpubind          | bin_gpubind src_host_libgpubind_host_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
 gpubind-bench    | bin_gpubind_bench src_host_libgpubind_host_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
 libgpubind.so    | src_mpi_libgpubind_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
+libgpubind-mpich.so   | src_mpi_libgpubind_mpich_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
+libgpubind-mpi-abi.so | src_mpi_libgpubind_mpi_abi_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
 libgpubind-aware | src_aware_libgpubind_aware_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
+libgpubind-aware-mpich   | src_aware_libgpubind_aware_mpich_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
+libgpubind-aware-mpi-abi | src_aware_libgpubind_aware_mpi_abi_la src_gpu_libgpubind_gpu_la src_core_libgpubind_core_la
 discover.so      | src_host_discover_la src_core_libgpubind_core_la
 the PMIx plugin  | plugin_pmix_mca_pmdl_gpubind_la src_host_libgpubind_host_la src_core_libgpubind_core_la
 the Slurm plugin | plugin_spank_gpubind_la src_host_libgpubind_host_la src_core_libgpubind_core_la

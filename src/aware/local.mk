@@ -41,7 +41,6 @@ aware_sources = \
 	src/aware/message/direct_send.c src/aware/message/direct_send.h \
 	src/aware/message/direct_token.h \
 	$(aware_stand_ins) \
-	src/aware/api/attributes_fortran.c \
 	src/aware/api/ending.c src/aware/api/ending.h \
 	src/aware/io/file_buffers.c src/aware/io/file_buffers.h \
 	src/aware/io/file_pieces.c src/aware/io/file_pieces.h \
@@ -82,6 +81,8 @@ aware_sources = \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
 	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h \
 	src/mpi/datatype/type_regular.c src/mpi/datatype/type_regular.h
+# Not for the MPI standard's ABI, which has no Fortran.
+aware_fortran = src/aware/api/attributes_fortran.c
 aware_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
 aware_ldflags = -version-info 0:0:0 -pthread
 aware_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
@@ -97,12 +98,12 @@ src_aware_libpmpi_la_SOURCES = $(aware_stand_ins)
 src_aware_libgpubind_aware_la_CFLAGS = $(aware_flags) $(MPI_CFLAGS)
 src_aware_libgpubind_aware_la_LDFLAGS = $(aware_ldflags)
 src_aware_libgpubind_aware_la_LIBADD = src/aware/libpmpi.la $(aware_libs) $(MPI_LIBS)
-src_aware_libgpubind_aware_la_SOURCES = $(aware_sources)
+src_aware_libgpubind_aware_la_SOURCES = $(aware_sources) $(aware_fortran)
 
 # The MPIs of MPICH's ABI are called libmpich.so.12 or libmpi.so.12: this library needs none by name,
 # and finds the program's when it is called (src/aware/base/next.c); until then its symbols of MPI are
-# undefined, which AWARE_LAZY allows whatever a packager's LDFLAGS say.
-if AWARE_MPICH
+# undefined, which MPI_LAZY allows whatever a packager's LDFLAGS say.
+if FOR_MPICH
 lib_LTLIBRARIES += src/aware/libgpubind-aware-mpich.la
 noinst_LTLIBRARIES += src/aware/libpmpi-mpich.la
 endif
@@ -111,10 +112,10 @@ src_aware_libpmpi_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
 src_aware_libpmpi_mpich_la_SOURCES = $(aware_stand_ins)
 src_aware_libgpubind_aware_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
 src_aware_libgpubind_aware_mpich_la_LDFLAGS = $(aware_ldflags)
-src_aware_libgpubind_aware_mpich_la_LIBADD = src/aware/libpmpi-mpich.la $(aware_libs) $(AWARE_LAZY)
-src_aware_libgpubind_aware_mpich_la_SOURCES = $(aware_sources)
+src_aware_libgpubind_aware_mpich_la_LIBADD = src/aware/libpmpi-mpich.la $(aware_libs) $(MPI_LAZY)
+src_aware_libgpubind_aware_mpich_la_SOURCES = $(aware_sources) $(aware_fortran)
 
-if AWARE_OPENMPI
+if FOR_OPENMPI
 lib_LTLIBRARIES += src/aware/libgpubind-aware-openmpi.la
 noinst_LTLIBRARIES += src/aware/libpmpi-openmpi.la
 endif
@@ -124,4 +125,18 @@ src_aware_libpmpi_openmpi_la_SOURCES = $(aware_stand_ins)
 src_aware_libgpubind_aware_openmpi_la_CFLAGS = $(aware_flags) $(OPENMPI_CFLAGS)
 src_aware_libgpubind_aware_openmpi_la_LDFLAGS = $(aware_ldflags)
 src_aware_libgpubind_aware_openmpi_la_LIBADD = src/aware/libpmpi-openmpi.la $(aware_libs) $(OPENMPI_LIBS)
-src_aware_libgpubind_aware_openmpi_la_SOURCES = $(aware_sources)
+src_aware_libgpubind_aware_openmpi_la_SOURCES = $(aware_sources) $(aware_fortran)
+
+# The MPI standard's ABI: the same handles and numbers in each MPI that has it, and in each the name
+# libmpi_abi.so.1.
+if FOR_MPI_ABI
+lib_LTLIBRARIES += src/aware/libgpubind-aware-mpi-abi.la
+noinst_LTLIBRARIES += src/aware/libpmpi-mpi-abi.la
+endif
+src_aware_libpmpi_mpi_abi_la_CPPFLAGS = $(aware_pmpi)
+src_aware_libpmpi_mpi_abi_la_CFLAGS = $(aware_flags) $(MPI_ABI_CFLAGS)
+src_aware_libpmpi_mpi_abi_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_mpi_abi_la_CFLAGS = $(aware_flags) $(MPI_ABI_CFLAGS)
+src_aware_libgpubind_aware_mpi_abi_la_LDFLAGS = $(aware_ldflags)
+src_aware_libgpubind_aware_mpi_abi_la_LIBADD = src/aware/libpmpi-mpi-abi.la $(aware_libs) $(MPI_LAZY)
+src_aware_libgpubind_aware_mpi_abi_la_SOURCES = $(aware_sources)

@@ -1,15 +1,10 @@
-# libgpubind: MPI ranks pass GPU memory to each other.
-if HAVE_MPI
-lib_LTLIBRARIES += src/mpi/libgpubind.la
-include_HEADERS += src/mpi/gpubind.h
-include_HEADERS += src/mpi/gpubind_device.cuh
-pkgconfig_DATA = src/mpi/gpubind.pc
-endif
-
-src_mpi_libgpubind_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS) $(MPI_CFLAGS) -pthread
-src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
-src_mpi_libgpubind_la_LIBADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la $(MPI_LIBS)
-src_mpi_libgpubind_la_SOURCES = \
+# libgpubind: MPI ranks pass GPU memory to each other. libgpubind is MPICC's. The others, of the same
+# sources, are for programs of other MPIs, which link with the one of their MPI: pkg-config
+# gpubind-mpich, for example.
+libgpubind_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
+libgpubind_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
+libgpubind_cppflags = $(AM_CPPFLAGS) $(FORTRAN_CPPFLAGS)
+libgpubind_sources = \
 	src/mpi/gpubind.h \
 	src/mpi/gpubind_device.cuh \
 	src/mpi/api/freed_requests.c src/mpi/api/freed_requests.h \
@@ -54,8 +49,6 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \
 	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h \
 	src/mpi/datatype/type_regular.c src/mpi/datatype/type_regular.h \
-	src/mpi/fortran/pmpi_fortran.h \
-	src/mpi/fortran/pmpi_fortran_blocking.c \
 	src/mpi/halo/halo.c src/mpi/halo/halo.h \
 	src/mpi/halo/halo_box.c src/mpi/halo/halo_box.h \
 	src/mpi/halo/halo_create.c \
@@ -111,3 +104,60 @@ src_mpi_libgpubind_la_SOURCES = \
 	src/mpi/stream/stream_progress.c \
 	src/mpi/stream/stream_queue.c src/mpi/stream/stream_queue.h \
 	src/mpi/stream/stream_queue_internal.h
+
+pkgconfig_DATA =
+if HAVE_MPI
+lib_LTLIBRARIES += src/mpi/libgpubind.la
+include_HEADERS += src/mpi/gpubind.h
+include_HEADERS += src/mpi/gpubind_device.cuh
+pkgconfig_DATA += src/mpi/gpubind.pc
+endif
+src_mpi_libgpubind_la_CPPFLAGS = $(libgpubind_cppflags)
+src_mpi_libgpubind_la_CFLAGS = $(libgpubind_flags) $(MPI_CFLAGS)
+src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
+src_mpi_libgpubind_la_LIBADD = $(libgpubind_libs) $(MPI_LIBS)
+src_mpi_libgpubind_la_SOURCES = $(libgpubind_sources) $(libgpubind_fortran)
+
+# The MPIs of MPICH's ABI have several names (src/aware/local.mk); the program names one of them.
+if FOR_MPICH
+lib_LTLIBRARIES += src/mpi/libgpubind-mpich.la
+pkgconfig_DATA += src/mpi/gpubind-mpich.pc
+endif
+src_mpi_libgpubind_mpich_la_CPPFLAGS = $(libgpubind_cppflags)
+src_mpi_libgpubind_mpich_la_CFLAGS = $(libgpubind_flags) $(MPICH_CFLAGS)
+src_mpi_libgpubind_mpich_la_LDFLAGS = -version-info 0:0:0 -pthread
+src_mpi_libgpubind_mpich_la_LIBADD = $(libgpubind_libs) $(MPI_LAZY)
+src_mpi_libgpubind_mpich_la_SOURCES = $(libgpubind_sources) $(libgpubind_fortran)
+
+if FOR_OPENMPI
+lib_LTLIBRARIES += src/mpi/libgpubind-openmpi.la
+endif
+if HAVE_OPENMPI
+pkgconfig_DATA += src/mpi/gpubind-openmpi.pc
+endif
+src_mpi_libgpubind_openmpi_la_CPPFLAGS = $(libgpubind_cppflags)
+src_mpi_libgpubind_openmpi_la_CFLAGS = $(libgpubind_flags) $(OPENMPI_CFLAGS)
+src_mpi_libgpubind_openmpi_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
+src_mpi_libgpubind_openmpi_la_LIBADD = $(libgpubind_libs) $(OPENMPI_LIBS)
+src_mpi_libgpubind_openmpi_la_SOURCES = $(libgpubind_sources) $(libgpubind_fortran)
+
+if FOR_MPI_ABI
+lib_LTLIBRARIES += src/mpi/libgpubind-mpi-abi.la
+pkgconfig_DATA += src/mpi/gpubind-mpi-abi.pc
+endif
+src_mpi_libgpubind_mpi_abi_la_CPPFLAGS = $(libgpubind_cppflags)
+src_mpi_libgpubind_mpi_abi_la_CFLAGS = $(libgpubind_flags) $(MPI_ABI_CFLAGS)
+src_mpi_libgpubind_mpi_abi_la_LDFLAGS = -version-info 0:0:0 -pthread
+src_mpi_libgpubind_mpi_abi_la_LIBADD = $(libgpubind_libs) $(MPI_LAZY)
+src_mpi_libgpubind_mpi_abi_la_SOURCES = $(libgpubind_sources)
+
+# Made of gpubind.pc: what it is called, and the library's name.
+flavour_pc = sed -e 's/^Name: gpubind/&'"$$pc"'/' -e 's/^\(Libs: .* -lgpubind\)/\1'"$$so"'/' \
+	src/mpi/gpubind.pc >$@
+src/mpi/gpubind-mpich.pc: src/mpi/gpubind.pc
+	$(AM_V_GEN)pc=-mpich so=-mpich; $(flavour_pc)
+src/mpi/gpubind-openmpi.pc: src/mpi/gpubind.pc
+	$(AM_V_GEN)pc=-openmpi so=$(OPENMPI_SUFFIX); $(flavour_pc)
+src/mpi/gpubind-mpi-abi.pc: src/mpi/gpubind.pc
+	$(AM_V_GEN)pc=-mpi-abi so=-mpi-abi; $(flavour_pc)
+CLEANFILES += src/mpi/gpubind-mpich.pc src/mpi/gpubind-openmpi.pc src/mpi/gpubind-mpi-abi.pc

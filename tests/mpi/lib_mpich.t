@@ -1,34 +1,12 @@
 #!/bin/sh
-# The same library from the same sources over MPICH, where Open MPI was configured.
+# The same tests for programs of MPICH, with libgpubind-mpich, beside the MPI that was configured.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
-[ -n "$MPIRUN" ] || skip_all 'no MPI'
-[ -z "$SANITIZED" ] || skip_all 'what it builds has no sanitizers'
-"$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE' || skip_all 'configured with another MPI'
-mpicc=$(command -v mpicc.mpich) || skip_all 'no mpicc.mpich'
-mpirun=$(command -v mpirun.mpich || command -v mpiexec.hydra) || skip_all 'no mpirun.mpich'
-echo '#include <mpi.h>
-int main(void) { return MPI_Init(0, 0); }' >"$tmp/try.c"
-"$mpicc" "$tmp/try.c" -o "$tmp/try" 2>/dev/null || skip_all 'mpicc.mpich does not compile'
-
-mkdir "$tmp/build"
-limit=900 # a build, beside other tests
-# make's own variables belong to the build that runs this test.
-unset MAKEFLAGS MFLAGS MAKELEVEL
-run bounded sh -c 'cd "$0" &&
-    "$1/configure" "CC=$2" "MPICC=$3" "MPIRUN=$4" CFLAGS=-O0 --disable-dependency-tracking &&
-    make src/mpi/libgpubind.la tests/sim/libcudasim.la tests/mpi/ranks' \
-    "$tmp/build" "$top_srcdir" "${CC:-cc}" "$mpicc" "$mpirun"
-if [ "$status" != 0 ]; then
-    not_ok 'it builds with mpicc.mpich'
-    diag "$(tail -n 30 "$tmp/out" "$tmp/err")"
-    done_testing
-    exit 1
-fi
-ok 'it builds with mpicc.mpich'
-limit=60
-top_builddir=$tmp/build
-MPIRUN=$mpirun
 . "$top_srcdir/tests/mpi/ranks.sh"
+[ -z "$SANITIZED" ] || skip_all 'the sanitized tests are over the other MPI'
+program=$top_builddir/tests/mpi/ranks_mpich
+[ -x "$program" ] || skip_all 'configured without MPICH'
+MPIRUN=$(command -v mpirun.mpich || command -v mpiexec.hydra) || skip_all 'no mpirun.mpich'
+limit=60
 
 on simulated 2 pt2pt
 # More communicators than MPICH has numbers for. Its ranks spin while they wait, so that three

@@ -2,17 +2,28 @@
 # mpirun; tests/lib_NAME.t starts it as `ranks NAME` in several configurations
 # (tests/mpi/ranks.sh). It knows gpubind.h and the driver's calls, nothing of the
 # library's inside. It is no check_PROGRAM: those run by themselves.
-EXTRA_PROGRAMS += tests/mpi/ranks
+# The same for programs of MPICH, over its library.
+EXTRA_PROGRAMS += tests/mpi/ranks tests/mpi/ranks_mpich
 if HAVE_MPI
 check_DATA += tests/mpi/ranks
 endif
-CLEANFILES += tests/mpi/ranks
+if FOR_MPICH
+check_DATA += tests/mpi/ranks_mpich
+endif
+CLEANFILES += tests/mpi/ranks tests/mpi/ranks_mpich
 
 tests_mpi_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/src/mpi
 tests_mpi_ranks_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_mpi_ranks_LDFLAGS = -no-install
 tests_mpi_ranks_LDADD = src/mpi/libgpubind.la $(MPI_LIBS)
-tests_mpi_ranks_SOURCES = \
+tests_mpi_ranks_SOURCES = $(ranks_sources)
+tests_mpi_ranks_mpich_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+# In MPICH's mpi.h statuses are arrays, and MPI_STATUSES_IGNORE none.
+tests_mpi_ranks_mpich_CFLAGS = $(AM_CFLAGS) $(MPICH_CFLAGS) -pthread -Wno-stringop-overflow
+tests_mpi_ranks_mpich_LDFLAGS = -no-install
+tests_mpi_ranks_mpich_LDADD = src/mpi/libgpubind-mpich.la $(MPICH_LIBS)
+tests_mpi_ranks_mpich_SOURCES = $(ranks_sources)
+ranks_sources = \
 	tests/mpi/arguments.c \
 	tests/mpi/as_mpi.c \
 	tests/mpi/comms.c \

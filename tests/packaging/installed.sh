@@ -92,6 +92,10 @@ is 'a program of the library is compiled' "$status" 0
 run simulated mpirun.openmpi 2 ./after
 is '... and runs' "$status" 0
 cp "$tmp/out" after.out
+run mpicc.mpich legacy_after.c -o after_mpich $(pkg-config --cflags --libs gpubind-mpich) -ldl
+is 'one of MPICH, likewise' "$status" 0
+run simulated mpirun.mpich 2 ./after_mpich
+is '... and prints the same' "$status $(cat "$tmp/out")" "0 $(cat after.out)"
 run mpicc.openmpi legacy_after.c -o after_static $libraries/libgpubind.a -lpthread -ldl
 is 'a program with the static library is compiled' "$status" 0
 run simulated mpirun.openmpi 2 ./after_static

@@ -1,9 +1,12 @@
 # What Fortran programs need of the library, and the Fortran module: interfaces only, so
 # that no Fortran is linked into the library.
-src_mpi_libgpubind_la_CPPFLAGS = $(AM_CPPFLAGS) $(FORTRAN_CPPFLAGS)
-src_mpi_libgpubind_la_SOURCES += src/mpi/fortran/pmpi_fortran.c
+# The MPI standard's ABI has no Fortran.
+libgpubind_fortran = \
+	src/mpi/fortran/pmpi_fortran.c \
+	src/mpi/fortran/pmpi_fortran.h \
+	src/mpi/fortran/pmpi_fortran_blocking.c
 if HAVE_FORTRAN
-src_mpi_libgpubind_la_SOURCES += \
+libgpubind_fortran += \
 	src/mpi/fortran/fortran.c src/mpi/fortran/fortran.h \
 	src/mpi/fortran/fortran_calls.c \
 	src/mpi/fortran/fortran_halo.c \
