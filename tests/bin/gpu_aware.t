@@ -127,6 +127,20 @@ if [ -e "$mpich" ]; then
                 'libgpubind-aware-mpich.so.0 is preloaded'
         done
     done
+    # The MPI standard's ABI is neither's.
+    abi=$top_builddir/src/aware/.libs/libgpubind-aware-mpi-abi.so.0
+    ${CC:-cc} -shared -fPIC -Wl,-soname,libmpi_abi.so.1 -o "$tmp/libmpi_abi.so.1" "$tmp/mpi.c"
+    program=$tmp/of_abi
+    ${CC:-cc} -o "$program" "$tmp/other.c" -Wl,--no-as-needed,-rpath,"$tmp" "$tmp/libmpi_abi.so.1"
+    if [ -e "$abi" ]; then
+        run bounded gpubind --launcher none $on_gpus --gpu-aware --report "$program"
+        is "a program of the MPI standard's ABI" "$(sed -n 's|.*GPU-aware: .*/||p' "$tmp/err")" \
+            'libgpubind-aware-mpi-abi.so.0 is preloaded'
+    else
+        run bounded gpubind --launcher none $on_gpus --gpu-aware=on "$program"
+        is "a program of the MPI standard's ABI" "$status $(sed 's|/[^ ]*/||g' "$tmp/err")" \
+            "125 gpubind: libgpubind-aware is built for $mine, and of_abi needs libmpi_abi.so.1: there is no libgpubind-aware-mpi-abi.so.0"
+    fi
     for row in NOTHING= OMPI_COMM_WORLD_RANK= PMI_RANK= MPI_LOCALRANKID=-mpich MV2_COMM_WORLD_RANK=-mpich; do
         run bounded env "${row%%=*}=0" gpubind --launcher none $on_gpus --gpu-aware --report true
         is "a program of no MPI, ${row%%=*}" "$(sed -n 's|.*GPU-aware: .*/||p' "$tmp/err")" \

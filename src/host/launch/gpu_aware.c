@@ -12,15 +12,15 @@
 #include "host/sys/env_array.h"
 #include "host/sys/installed.h"
 
-enum family { OPEN_MPI, MPICH, OTHER_MPI };
+enum family { OPEN_MPI, MPICH, MPI_ABI, OTHER_MPI };
 
 /* MPI libraries, by what the names begin with that programs need; the first row that fits. */
 static const struct {
     const char *begins;
     enum family family;
 } mpi_libraries[] = {
-    {"libmpi.so.40", OPEN_MPI}, {"libmpich.so.", MPICH},       {"libmpi.so.12", MPICH},
-    {"libmpi.so.", OTHER_MPI},  {"libmpi_abi.so.", OTHER_MPI}, {"libmpi_cray.so.", OTHER_MPI},
+    {"libmpi.so.40", OPEN_MPI}, {"libmpich.so.", MPICH},     {"libmpi.so.12", MPICH},
+    {"libmpi.so.", OTHER_MPI},  {"libmpi_abi.so.", MPI_ABI}, {"libmpi_cray.so.", OTHER_MPI},
 };
 
 /* What the launchers of an MPI set: it is the MPI of a program that names none, as Python is. PMI_RANK
@@ -47,6 +47,8 @@ static const struct installed_file family_libraries[] = {
                   LIBDIR "/libgpubind-aware-openmpi.so.0", "lib/libgpubind-aware-openmpi.so.0"},
     [MPICH] = {"src/aware/.libs/libgpubind-aware-mpich.so.0", LIBDIR "/libgpubind-aware-mpich.so.0",
                "lib/libgpubind-aware-mpich.so.0"},
+    [MPI_ABI] = {"src/aware/.libs/libgpubind-aware-mpi-abi.so.0",
+                 LIBDIR "/libgpubind-aware-mpi-abi.so.0", "lib/libgpubind-aware-mpi-abi.so.0"},
 };
 
 struct mpi {
