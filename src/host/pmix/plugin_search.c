@@ -16,7 +16,7 @@
 static const char *const daemons[] = {
     "orted", "mpirun", "mpiexec", "orterun",    "mpirun.openmpi", "mpiexec.openmpi",
     "prted", "prte",   "prterun", "slurmstepd", "flux-shell",     "jsmd",
-    "palsd", NULL};
+    "palsd", "orterun_wrapper", NULL}; /* the last one: Open MPI 4 of the Python package index */
 /* clang-format on */
 
 /* ---- the daemon */
