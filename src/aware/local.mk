@@ -107,9 +107,10 @@ if FOR_MPICH
 lib_LTLIBRARIES += src/aware/libgpubind-aware-mpich.la
 noinst_LTLIBRARIES += src/aware/libpmpi-mpich.la
 endif
-src_aware_libpmpi_mpich_la_CPPFLAGS = $(aware_pmpi)
+src_aware_libpmpi_mpich_la_CPPFLAGS = $(aware_pmpi) -DGPUBIND_MPI_OF_PROGRAM
 src_aware_libpmpi_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
 src_aware_libpmpi_mpich_la_SOURCES = $(aware_stand_ins)
+src_aware_libgpubind_aware_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) -DGPUBIND_MPI_OF_PROGRAM
 src_aware_libgpubind_aware_mpich_la_CFLAGS = $(aware_flags) $(MPICH_CFLAGS)
 src_aware_libgpubind_aware_mpich_la_LDFLAGS = $(aware_ldflags)
 src_aware_libgpubind_aware_mpich_la_LIBADD = src/aware/libpmpi-mpich.la $(aware_libs) $(MPI_LAZY)

@@ -9,6 +9,7 @@ libgpubind_sources = \
 	src/mpi/gpubind_device.cuh \
 	src/mpi/api/freed_requests.c src/mpi/api/freed_requests.h \
 	src/mpi/api/mem_api.c \
+	src/mpi/api/newer_mpi.h \
 	src/mpi/api/p2p_api.c \
 	src/mpi/api/peer_access_api.c \
 	src/mpi/api/persistent_api.c \
@@ -118,12 +119,13 @@ src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = $(libgpubind_libs) $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = $(libgpubind_sources) $(libgpubind_fortran)
 
-# The MPIs of MPICH's ABI have several names (src/aware/local.mk); the program names one of them.
+# The MPIs of MPICH's ABI have several names (src/aware/local.mk) and versions; the program names one of
+# them.
 if FOR_MPICH
 lib_LTLIBRARIES += src/mpi/libgpubind-mpich.la
 pkgconfig_DATA += src/mpi/gpubind-mpich.pc
 endif
-src_mpi_libgpubind_mpich_la_CPPFLAGS = $(libgpubind_cppflags)
+src_mpi_libgpubind_mpich_la_CPPFLAGS = $(libgpubind_cppflags) -DGPUBIND_MPI_OF_PROGRAM
 src_mpi_libgpubind_mpich_la_CFLAGS = $(libgpubind_flags) $(MPICH_CFLAGS)
 src_mpi_libgpubind_mpich_la_LDFLAGS = -version-info 0:0:0 -pthread
 src_mpi_libgpubind_mpich_la_LIBADD = $(libgpubind_libs) $(MPI_LAZY)

@@ -119,5 +119,10 @@ static int packing_ended(struct packed *packed, struct staged *typed, int result
 
 ALL(, int, MPI_Aint)
 #if MPI_VERSION >= 4
+/* As in src/mpi/datatype/type_contents.c. */
+#if defined GPUBIND_MPI_OF_PROGRAM && defined PIC
+#pragma weak PMPI_Pack_size_c
+#pragma weak PMPI_Pack_external_size_c
+#endif
 ALL(_c, MPI_Count, MPI_Count)
 #endif

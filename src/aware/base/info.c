@@ -2,18 +2,34 @@
 
 #include "aware/base/next.h"
 
+#ifdef AWARE_MPI_4
+/* The program's MPI may be older than mpi.h (src/mpi/datatype/type_contents.c). */
+#if defined GPUBIND_MPI_OF_PROGRAM && defined PIC
+#pragma weak PMPI_Info_get_string
+#endif
+static bool get_string(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1], int *found)
+{
+    int size = MPI_MAX_INFO_VAL + 1, version = 0, subversion;
+
+    PMPI_Get_version(&version, &subversion);
+    if (version < 4)
+        return false;
+    PMPI_Info_get_string(info, key, &size, value, found);
+    return true;
+}
+#else
+static bool get_string(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1], int *found)
+{
+    (void)info, (void)key, (void)value, (void)found;
+    return false;
+}
+#endif
+
 bool info_get(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
 {
     int found = 0;
 
-#ifdef AWARE_MPI_4
-    int size = MPI_MAX_INFO_VAL + 1;
-
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_get_string(info, key, &size, value, &found);
-#else
-    if (info != MPI_INFO_NULL)
+    if (info != MPI_INFO_NULL && !get_string(info, key, value, &found))
         PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
-#endif
     return found;
 }

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include "mpi/api/newer_mpi.h"
 #include "mpi/stream/blocking.h"
 
 void gpubind_intercept_started(void);

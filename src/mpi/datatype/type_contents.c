@@ -7,7 +7,12 @@
 #include "mpi/datatype/type_cache.h"
 
 #if MPI_VERSION >= 4
-/* The library that is loaded may be older than mpi.h: MPICH's ABI is the same since MPI 3. */
+/* The library that is loaded may be older than mpi.h: MPICH's ABI is the same since MPI 3. Then the
+ * program has to link and start without these. */
+#if defined GPUBIND_MPI_OF_PROGRAM && defined PIC
+#pragma weak PMPI_Type_get_contents_c
+#pragma weak PMPI_Type_get_envelope_c
+#endif
 static bool has_large_counts(void)
 {
     int version = 0, subversion;
