@@ -1,9 +1,11 @@
 /* The launcher's main program: reads the options, runs the command, prints help and errors. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bin/cmds.h"
@@ -110,8 +112,22 @@ static void say_unknown_variables(const struct options *options)
     text_clear(&text);
 }
 
-/* With rights that the caller has not (set-user-ID, set-group-ID, capabilities of the file): it loads and
- * reads what the environment names, and starts any command. */
+/* The process has rights that its caller has not: of a set-user-ID or set-group-ID file, or capabilities of
+ * the file. AT_SECURE alone is set for a change of SELinux's domain, too, which gives no rights. */
+static bool has_more_rights(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+    if (!getauxval(AT_SECURE))
+        return false;
+    if (getuid() != geteuid() || getgid() != getegid())
+        return true;
+    return getuid() != 0 &&
+           (syscall(SYS_capget, &header, data) < 0 || data[0].permitted || data[1].permitted);
+}
+
+/* It loads and reads what the environment names, and starts any command. */
 static int refuse_rights(void)
 {
     struct gpubind_error err;
@@ -128,7 +144,7 @@ int main(int argc, char **argv)
     struct gpubind_error err;
 
     hold_standard_files();
-    if (getauxval(AT_SECURE))
+    if (has_more_rights())
         return refuse_rights();
     if (options_read(argc, argv, &options, &err) < 0)
         return options.action == ACTION_RUN ? cmd_fail(&options, &err, EXIT_OWN) : fail(&err);
