@@ -73,10 +73,11 @@ bool installed_find(const struct installed_file *file, char path[PATH_MAX])
     struct own_file own;
 
     find_own(&own);
+    /* What lies beside this goes before another installation at the configured prefix. */
     return is_beside(path, &own, "/../", file->built) || /* of bin */
            is_beside(path, &own, "/../../",
                      file->built) || /* of a folder in tests, of plugin/.libs */
+           is_beside(path, &own, "/../", file->moved) || /* of bin */
            is_file(path, "", "", file->installed) ||
-           is_beside(path, &own, "/../", file->moved) ||     /* of bin */
            is_beside(path, &own, "/../../../", file->moved); /* of lib/gpubind/pmix */
 }
