@@ -2,7 +2,8 @@
 
 #include "aware/base/next.h"
 
-#ifdef AWARE_MPI_4
+/* Open MPI 5 has both functions, and Open MPI 4 the older one: a library built for 5 serves programs of 4. */
+#if defined AWARE_MPI_4 && !defined OPEN_MPI
 /* The program's MPI may be older than mpi.h (src/mpi/datatype/type_contents.c). */
 #if defined GPUBIND_MPI_OF_PROGRAM && defined PIC
 #pragma weak PMPI_Info_get_string
