@@ -37,6 +37,7 @@ static bool find_object(char path[PATH_MAX])
 struct own_file {
     char folder[PATH_MAX]; /* "": not known */
     uid_t owner;
+    bool open; /* to be written by everybody, as all files of some file systems are */
 };
 
 static void find_own(struct own_file *own)
@@ -45,7 +46,10 @@ static void find_own(struct own_file *own)
 
     if (!find_object(own->folder) && !find_program(own->folder))
         own->folder[0] = '\0';
-    own->owner = stat(own->folder, &about) == 0 ? about.st_uid : 0;
+    if (stat(own->folder, &about) < 0)
+        about = (struct stat){0};
+    own->owner = about.st_uid;
+    own->open = about.st_mode & S_IWOTH;
     if (strrchr(own->folder, '/'))
         *strrchr(own->folder, '/') = '\0';
 }
@@ -65,7 +69,8 @@ static bool is_beside(char path[PATH_MAX], const struct own_file *own, const cha
     struct stat about;
 
     return is_file(path, own->folder, up, file) && stat(path, &about) == 0 &&
-           (about.st_uid == own->owner || about.st_uid == 0) && !(about.st_mode & S_IWOTH);
+           (about.st_uid == own->owner || about.st_uid == 0) &&
+           (own->open || !(about.st_mode & S_IWOTH));
 }
 
 bool installed_find(const struct installed_file *file, char path[PATH_MAX])
@@ -76,7 +81,7 @@ bool installed_find(const struct installed_file *file, char path[PATH_MAX])
     /* What lies beside this goes before another installation at the configured prefix. */
     return is_beside(path, &own, "/../", file->built) || /* of bin */
            is_beside(path, &own, "/../../",
-                     file->built) || /* of a folder in tests, of plugin/.libs */
+                     file->built) ||                     /* of a folder in tests, of plugin/.libs */
            is_beside(path, &own, "/../", file->moved) || /* of bin */
            is_file(path, "", "", file->installed) ||
            is_beside(path, &own, "/../../../", file->moved); /* of lib/gpubind/pmix */
