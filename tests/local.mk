@@ -288,6 +288,8 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/nodes.sh \
 	tests/packaging/installed.sh \
 	tests/packaging/packages \
+	tests/packaging/wheel \
+	tests/packaging/wheel_used.sh \
 	tests/plugin.sh \
 	tests/ranks.sh \
 	tests/root.sh \

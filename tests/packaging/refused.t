@@ -1,5 +1,5 @@
 #!/bin/sh
-# packaging/deb, packaging/rpm and ./bootstrap package refuse what they cannot take, and touch nothing.
+# packaging/deb, packaging/rpm, packaging/wheel and ./bootstrap package refuse what they cannot take, and touch nothing.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 version=$(sed -n 's/^AC_INIT(\[gpubind\], \[\(.*\)\])$/\1/p' "$top_srcdir/configure.ac")
 
@@ -7,7 +7,7 @@ version=$(sed -n 's/^AC_INIT(\[gpubind\], \[\(.*\)\])$/\1/p' "$top_srcdir/config
 refuses() {
     what=$1 sentence=$2
     shift 2
-    for kind in deb rpm; do
+    for kind in deb rpm wheel; do
         run "$top_srcdir/packaging/$kind" "$@"
         is "$kind: $what" "$status $(cat "$tmp/err")" "1 packaging/$kind: $sentence"
     done
@@ -22,7 +22,7 @@ sources() {
     tar czf "$tmp/$1.tar.gz" -C "$tmp" "gpubind-$1"
 }
 
-for kind in deb rpm; do
+for kind in deb rpm wheel; do
     run "$top_srcdir/packaging/$kind"
     is "$kind: no tarball" "$status $(grep -c "packaging/$kind .*tar.gz FOLDER" "$tmp/err")" '2 1'
 done
@@ -42,4 +42,22 @@ for words in package 'package zip' 'packages zip'; do
 done
 is 'CHANGELOG.md begins with what is unreleased, or with this version' \
     "$(sed -n 's/^## //p' "$top_srcdir/CHANGELOG.md" | head -n 1 | grep -cE "^(Unreleased|$version - [0-9-]{10})$")" 1
+# A wheel whose tag would not tell what its files need.
+if command -v python3 >/dev/null && command -v objdump >/dev/null; then
+    mkdir -p "$tmp/files/data/lib" "$tmp/files/licenses"
+    echo 'int other(void); int mine(void) { return other(); }' >"$tmp/mine.c"
+    echo 'int other(void) { return 1; }' >"$tmp/other.c"
+    ${CC:-cc} -shared -fPIC -Wl,-soname,libother.so.1 -o "$tmp/libother.so" "$tmp/other.c"
+    ${CC:-cc} -shared -fPIC -o "$tmp/files/data/lib/mine.so" "$tmp/mine.c" "$tmp/libother.so"
+    export SOURCE_DATE_EPOCH=1700000000
+    run python3 "$top_srcdir/packaging/wheel.py" 1.2 "$tmp/files" "$tmp"
+    is 'a wheel with a file that needs a library of this machine' "$status $(cat "$tmp/err")" \
+        '1 packaging/wheel: lib/mine.so needs libother.so.1, which not every Linux has'
+    rm "$tmp/files/data/lib/mine.so"
+    run python3 "$top_srcdir/packaging/wheel.py" 1.2 "$tmp/files" "$tmp"
+    is 'a wheel of nothing' "$status $(cat "$tmp/err")" "1 packaging/wheel: $tmp/files has no programs"
+    is '... and none is written' "$(find "$tmp" -name '*.whl')" ''
+else
+    skip 'wheels that are refused' 'no python3 or objdump'
+fi
 done_testing
