@@ -71,6 +71,7 @@ shell_tests = \
 	tests/mpi/lib_man.t \
 	tests/mpi/neighbours_gpu.t \
 	tests/mpi/port.t \
+	tests/packaging/build_recipes.t \
 	tests/packaging/refused.t \
 	tests/plugin/plugin_aware.t \
 	tests/plugin/plugin_exclusive.t \
