@@ -52,7 +52,7 @@ class Gpubind(AutotoolsPackage):
     def configure_args(self):
         spec = self.spec
         # Of other MPIs only what was asked for, whatever the machine has.
-        args = ["--with-mpich-cc=no", "--with-openmpi-cc=no"]
+        args = ["--with-mpich-cc=no", "--with-openmpi-cc=no", "--with-mpi-abi-cc=no"]
         if spec.satisfies("+mpi"):
             args.append(f"MPICC={spec['mpi'].mpicc}")
             # The library of an MPI of MPICH's ABI needs none by name.

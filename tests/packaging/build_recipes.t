@@ -55,10 +55,10 @@ PYTHON
     run python3 "$tmp/args.py" "$spack"
     is 'what configure is given' "$status
 $(cat "$tmp/out")" '0
---with-mpich-cc=no --with-openmpi-cc=no --without-mpi --without-fortran --without-cuda --without-pmix --without-slurm
---with-mpich-cc=no --with-openmpi-cc=no MPICC=/mpi/mpicc --without-fortran --without-cuda --without-pmix --without-slurm
---with-mpich-cc=/mpi/mpicc --with-openmpi-cc=no MPICC=/mpi/mpicc --without-fortran --without-cuda --without-pmix --without-slurm
---with-mpich-cc=no --with-openmpi-cc=no MPICC=/mpi/mpicc MPIFORT=/mpi/mpifort --with-cuda=/cuda --with-pmix=/pmix --with-slurm=/slurm'
+--with-mpich-cc=no --with-openmpi-cc=no --with-mpi-abi-cc=no --without-mpi --without-fortran --without-cuda --without-pmix --without-slurm
+--with-mpich-cc=no --with-openmpi-cc=no --with-mpi-abi-cc=no MPICC=/mpi/mpicc --without-fortran --without-cuda --without-pmix --without-slurm
+--with-mpich-cc=/mpi/mpicc --with-openmpi-cc=no --with-mpi-abi-cc=no MPICC=/mpi/mpicc --without-fortran --without-cuda --without-pmix --without-slurm
+--with-mpich-cc=no --with-openmpi-cc=no --with-mpi-abi-cc=no MPICC=/mpi/mpicc MPIFORT=/mpi/mpifort --with-cuda=/cuda --with-pmix=/pmix --with-slurm=/slurm'
     is 'configure knows these' "$(tr ' ' '\n' <"$tmp/out" | grep -o '^--[a-z-]*' | sort -u |
         sed 's/^--with\(out\)\{0,1\}-//' | while read -r option; do
             grep -q "AC_ARG_WITH(\[$option\]" "$top_srcdir"/m4/gpubind_*.m4 || echo "$option"
