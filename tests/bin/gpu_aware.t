@@ -73,7 +73,7 @@ cp "$top_builddir/bin/gpubind" "$tmp/moved/bin"
 cp "$top_builddir/src/host/.libs/discover.so" "$tmp/moved/lib/gpubind"
 cp "$aware" "$tmp/moved/lib"
 is 'a gpubind that was moved' "$(PATH=$tmp/moved/bin:$PATH environment --gpu-aware=on)" \
-    "on $tmp/moved/bin/../lib/libgpubind-aware.so.0"
+    "on $tmp/moved/lib/libgpubind-aware.so.0"
 is 'off' "$(environment --gpu-aware=off)" 'off '
 is 'not asked for' "$(environment)" ' '
 

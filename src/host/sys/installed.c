@@ -36,9 +36,16 @@ static bool find_object(char path[PATH_MAX])
 /* What this code is in. */
 struct own_file {
     char folder[PATH_MAX]; /* "": not known */
+    char prefix[PATH_MAX]; /* the folder above */
     uid_t owner;
     bool open; /* to be written by everybody, as all files of some file systems are */
 };
+
+static void cut_last(char *path)
+{
+    if (strrchr(path, '/'))
+        *strrchr(path, '/') = '\0';
+}
 
 static void find_own(struct own_file *own)
 {
@@ -50,8 +57,9 @@ static void find_own(struct own_file *own)
         about = (struct stat){0};
     own->owner = about.st_uid;
     own->open = about.st_mode & S_IWOTH;
-    if (strrchr(own->folder, '/'))
-        *strrchr(own->folder, '/') = '\0';
+    cut_last(own->folder);
+    memcpy(own->prefix, own->folder, sizeof own->prefix);
+    cut_last(own->prefix);
 }
 
 static bool is_file(char path[PATH_MAX], const char *folder, const char *up, const char *file)
@@ -63,12 +71,12 @@ static bool is_file(char path[PATH_MAX], const char *folder, const char *up, con
 
 /* Beside it, put there by who has put it there, or by root: some folders above may be open to other
  * users, as /scratch is above /scratch/me/bin. */
-static bool is_beside(char path[PATH_MAX], const struct own_file *own, const char *up,
-                      const char *file)
+static bool is_beside(char path[PATH_MAX], const struct own_file *own, const char *folder,
+                      const char *up, const char *file)
 {
     struct stat about;
 
-    return is_file(path, own->folder, up, file) && stat(path, &about) == 0 &&
+    return is_file(path, folder, up, file) && stat(path, &about) == 0 &&
            (about.st_uid == own->owner || about.st_uid == 0) &&
            (own->open || !(about.st_mode & S_IWOTH));
 }
@@ -79,10 +87,10 @@ bool installed_find(const struct installed_file *file, char path[PATH_MAX])
 
     find_own(&own);
     /* What lies beside this goes before another installation at the configured prefix. */
-    return is_beside(path, &own, "/../", file->built) || /* of bin */
-           is_beside(path, &own, "/../../",
-                     file->built) ||                     /* of a folder in tests, of plugin/.libs */
-           is_beside(path, &own, "/../", file->moved) || /* of bin */
+    return is_beside(path, &own, own.folder, "/../", file->built) || /* of bin */
+           is_beside(path, &own, own.folder, "/../../",
+                     file->built) || /* of a folder in tests, of plugin/.libs */
+           is_beside(path, &own, own.prefix, "/", file->moved) || /* of bin */
            is_file(path, "", "", file->installed) ||
-           is_beside(path, &own, "/../../../", file->moved); /* of lib/gpubind/pmix */
+           is_beside(path, &own, own.folder, "/../../../", file->moved); /* of lib/gpubind/pmix */
 }
