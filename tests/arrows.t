@@ -26,6 +26,7 @@ output="bench/output/* $lib"
 layers="
 src/core/base   | core/base/* |
 src/core/msg    | core/msg/* core/base/* |
+src/core/trace  | core/trace/* core/base/* |
 src/core/topo   | core/topo/* core/base/* |
 src/core/plan   | core/plan/* core/topo/* core/base/* |
 src/core/report | core/report/* core/plan/* core/topo/* core/base/* |

@@ -135,6 +135,7 @@ check_PROGRAMS += \
 	tests/core/unit_properties \
 	tests/core/unit_render \
 	tests/core/unit_sets \
+	tests/core/unit_trace \
 	tests/core/unit_variables \
 	tests/core/unit_visible_write \
 	tests/core/unit_visible_read \
@@ -149,6 +150,8 @@ tests_host_unit_pci_tree_SOURCES = tests/host/unit_pci_tree.c tests/tap.h \
 	src/host/discover/hwloc_pci.c src/host/discover/hwloc_pci.h src/host/sys/sysroot.c src/host/sys/sysroot.h
 tests_host_unit_pci_tree_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_host_unit_pci_tree_LDADD = src/core/libgpubind-core.la $(HWLOC_LIBS)
+tests_core_unit_trace_CFLAGS = $(AM_CFLAGS) -pthread
+tests_core_unit_trace_SOURCES = tests/core/unit_trace.c tests/tap.h
 tests_core_unit_base_SOURCES = tests/core/unit_base.c tests/tap.h
 tests_host_unit_discover_subprocess_SOURCES = tests/host/unit_discover_subprocess.c $(test_cases)
 # The pure parts of gpubind-bench report, which need no MPI.

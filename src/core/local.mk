@@ -61,4 +61,6 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/topo/node.c src/core/topo/node.h \
 	src/core/topo/node_find.c \
 	src/core/topo/node_serialize.c src/core/topo/node_serialize.h \
-	src/core/topo/node_split.c
+	src/core/topo/node_split.c \
+	src/core/trace/trace.c src/core/trace/trace.h \
+	src/core/trace/trace_json.c
