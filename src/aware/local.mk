@@ -28,6 +28,7 @@ aware_sources = \
 	src/aware/coll/coll_direct.c src/aware/coll/coll_direct.h \
 	src/aware/coll/coll_moves.c src/aware/coll/coll_moves.h \
 	src/aware/coll/coll_nccl.c src/aware/coll/coll_nccl.h \
+	src/aware/coll/coll_traced.c src/aware/coll/coll_traced.h \
 	src/aware/coll/coll_ways.c src/aware/coll/coll_ways.h \
 	src/aware/coll/neighbours.c src/aware/coll/neighbours.h \
 	src/aware/memory/copy_stream.c src/aware/memory/copy_stream.h \
@@ -62,6 +63,7 @@ aware_sources = \
 	src/aware/base/setting.c src/aware/base/setting.h \
 	src/aware/message/staged.c src/aware/message/staged.h \
 	src/aware/base/start.c src/aware/base/start.h \
+	src/aware/base/traced.c src/aware/base/traced.h \
 	src/aware/memory/typed.c src/aware/memory/typed.h \
 	src/aware/rma/window.c src/aware/rma/window.h \
 	src/aware/rma/window_accumulate.c \

@@ -28,6 +28,7 @@ aware_tests = \
 	tests/aware/soak.t \
 	tests/aware/spawn.t \
 	tests/aware/threads.t \
+	tests/aware/traced.t \
 	tests/aware/twice.t \
 	tests/aware/ways.t \
 	tests/aware/window_errors.t \
@@ -41,7 +42,8 @@ EXTRA_DIST += \
 	tests/aware/gpu_arrays.py \
 	tests/aware/mpi4py.sh \
 	tests/aware/mpi4py_gpu.py \
-	tests/aware/spawn.c
+	tests/aware/spawn.c \
+	tests/aware/traced.py
 
 if HAVE_MPI
 check_PROGRAMS += tests/aware/unit_host_pool
@@ -75,6 +77,7 @@ aware_programs = \
 	tests/aware/small \
 	tests/aware/soak \
 	tests/aware/threads \
+	tests/aware/traced \
 	tests/aware/twice \
 	tests/aware/window_errors \
 	tests/aware/windows
@@ -159,6 +162,10 @@ tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_threads_SOURCES = tests/aware/threads.c examples/device.h tests/tap.h
+tests_aware_traced_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+tests_aware_traced_LDFLAGS = -no-install
+tests_aware_traced_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_traced_SOURCES = tests/aware/traced.c examples/device.h
 tests_aware_window_errors_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_window_errors_LDFLAGS = -no-install
 tests_aware_window_errors_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -7,56 +7,104 @@
 
 #include "aware/coll/coll_buffers.h"
 #include "aware/coll/coll_direct.h"
+#include "aware/coll/coll_traced.h"
 #include "aware/reduce/gpu_reduction.h"
 #include "aware/request/calls.h"
 
 #define UNWRAP(...) __VA_ARGS__
 
-/* Each defines one function by its name, the root (or NO_ROOT), what does the blocking call directly
+/* While a traced call may go directly, its own messages are not traced. */
+static void enter(struct traced *call)
+{
+    traced_begin(call);
+    if (traced_has_begun(call))
+        traced_inside = true;
+}
+
+static void leave(const struct traced *call)
+{
+    if (traced_has_begun(call))
+        traced_inside = false;
+}
+
+/* It went directly. */
+static int done(struct traced *call, int result, MPI_Comm comm)
+{
+    if (result == MPI_SUCCESS)
+        traced_end(call);
+    return call_completed(MPI_SUCCESS, result, comm);
+}
+
+static uint8_t path_of(const struct staged b[2])
+{
+    return (uint8_t)(b[0].staged ? TRACE_STAGED : call_path(&b[1]));
+}
+
+/* Each defines one function by its name, the root (or NO_ROOT), the bytes that a trace tells of this rank's call, what does the blocking call directly
  * (or false), what stages b[0] and b[1], the parameters, and the arguments of the call. */
-#define BLOCKING(name, the_root, direct, begin, parameters, arguments) \
-    NEXT(name)                                                         \
-    AWARE_PUBLIC int name(UNWRAP parameters)                           \
-    {                                                                  \
-        const struct coll coll = {comm, false, the_root};              \
-        struct staged b[2];                                            \
-        int result = MPI_SUCCESS;                                      \
-                                                                       \
-        if (direct)                                                    \
-            return call_completed(MPI_SUCCESS, result, comm);          \
-        result = begin;                                                \
-        if (result != MPI_SUCCESS)                                     \
-            return call_refused(comm, result);                         \
-        result = BEHIND(name, UNWRAP arguments);                       \
-        return call_ended(b, 2, result, comm);                         \
+#define BLOCKING(name, the_root, nbytes, direct, begin, parameters, arguments) \
+    NEXT(name)                                                                 \
+    AWARE_PUBLIC int name(UNWRAP parameters)                                   \
+    {                                                                          \
+        struct traced call;                                                    \
+        const struct coll coll = {comm, false, the_root, &call};               \
+        struct staged b[2];                                                    \
+        int result = MPI_SUCCESS;                                              \
+        bool is_done;                                                          \
+                                                                               \
+        enter(&call);                                                          \
+        is_done = direct;                                                      \
+        leave(&call);                                                          \
+        if (traced_has_begun(&call))                                           \
+            traced_collective(&call, #name, nbytes);                           \
+        if (is_done)                                                           \
+            return done(&call, result, comm);                                  \
+        result = begin;                                                        \
+        if (result != MPI_SUCCESS)                                             \
+            return call_refused(comm, result);                                 \
+        call.event.path = path_of(b);                                          \
+        result = BEHIND(name, UNWRAP arguments);                               \
+        return call_ended(&call, b, 2, result, comm);                          \
     }
 
-#define NONBLOCKING(name, the_root, direct, begin, parameters, arguments) \
-    NEXT(name)                                                            \
-    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request)        \
-    {                                                                     \
-        const struct coll coll = {comm, true, the_root};                  \
-        struct staged b[2];                                               \
-        int result = begin;                                               \
-                                                                          \
-        if (result != MPI_SUCCESS)                                        \
-            return call_refused(comm, result);                            \
-        result = BEHIND(name, UNWRAP arguments, request);                 \
-        return call_started(b, 2, result, *request, false, comm);         \
+#define NONBLOCKING(name, the_root, nbytes, direct, begin, parameters, arguments) \
+    NEXT(name)                                                                    \
+    AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request)                \
+    {                                                                             \
+        struct traced call;                                                       \
+        const struct coll coll = {comm, true, the_root, &call};                   \
+        struct staged b[2];                                                       \
+        int result;                                                               \
+                                                                                  \
+        traced_begin(&call);                                                      \
+        result = begin;                                                           \
+        if (result != MPI_SUCCESS)                                                \
+            return call_refused(comm, result);                                    \
+        if (traced_has_begun(&call))                                              \
+            traced_collective(&call, #name, nbytes);                              \
+        call.event.path = path_of(b);                                             \
+        result = BEHIND(name, UNWRAP arguments, request);                         \
+        return call_started(&call, b, 2, result, *request, false, comm);          \
     }
 
-#define PERSISTENT(name, the_root, direct, begin, parameters, arguments)          \
+#define PERSISTENT(name, the_root, nbytes, direct, begin, parameters, arguments)  \
     NEXT(name)                                                                    \
     AWARE_PUBLIC int name(UNWRAP parameters, MPI_Info info, MPI_Request *request) \
     {                                                                             \
-        const struct coll coll = {comm, true, the_root};                          \
+        struct traced call;                                                       \
+        const struct coll coll = {comm, true, the_root, &call};                   \
         struct staged b[2];                                                       \
-        int result = begin;                                                       \
+        int result;                                                               \
                                                                                   \
+        traced_begin(&call);                                                      \
+        result = begin;                                                           \
         if (result != MPI_SUCCESS)                                                \
             return call_refused(comm, result);                                    \
+        if (traced_has_begun(&call))                                              \
+            traced_collective(&call, #name, nbytes);                              \
+        call.event.path = path_of(b);                                             \
         result = BEHIND(name, UNWRAP arguments, info, request);                   \
-        return call_started(b, 2, result, *request, true, comm);                  \
+        return call_started(&call, b, 2, result, *request, true, comm);           \
     }
 
 #ifdef AWARE_MPI_4
@@ -111,6 +159,9 @@
                           .counts = COUNTS(recvcounts), \
                           .displs = DISPLS(rdispls)})
 
+#define REDUCED \
+    ((struct coll_blocks){.varies = true, .type = datatype, .counts = COUNTS(recvcounts)})
+
 /* SUFFIX, COUNT and DISPL are defined where this is expanded. */
 #define COUNTS(array) ((struct numbers){array, sizeof(COUNT) > sizeof(int)})
 #define DISPLS(array) ((struct numbers){array, sizeof *(array) > sizeof(int)})
@@ -154,7 +205,7 @@
             return call_refused(MPI_COMM_SELF, result);                                           \
         }                                                                                         \
         result = BEHIND(name, b[0].host, b[1].host, count, type, op);                             \
-        return call_ended(b, 2, result, MPI_COMM_SELF);                                           \
+        return call_ended(NULL, b, 2, result, MPI_COMM_SELF);                                     \
     }
 REDUCES_LOCALLY(MPI_Reduce_local, int)
 #if MPI_VERSION >= 4

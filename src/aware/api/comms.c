@@ -3,11 +3,13 @@
 #include "aware/api/ending.h"
 #include "aware/coll/coll_comm.h"
 #include "aware/request/calls.h"
+#include "aware/request/matched.h"
 #include "aware/request/persistent.h"
 
 static int started(int result)
 {
     if (result == MPI_SUCCESS && !is_behind) {
+        traced_open();
         ending_prepare();
         coll_start();
     }
@@ -30,6 +32,7 @@ static void freed(MPI_Comm comm)
 {
     coll_comm_free(comm);
     persistent_comm_freed(comm);
+    matched_comm_freed(comm);
 }
 
 #define FREES(name)                       \

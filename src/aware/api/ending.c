@@ -5,6 +5,7 @@
 
 #include "aware/base/counts.h"
 #include "aware/base/next.h"
+#include "aware/base/traced.h"
 #include "aware/message/direct_segment.h"
 #include "aware/message/direct_send.h"
 #include "aware/request/requests.h"
@@ -17,6 +18,7 @@ void ending_now(void)
     if (direct_segment_end())
         direct_sends_end();
     counts_print();
+    traced_write();
     is_behind = true;
 }
 

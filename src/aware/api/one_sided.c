@@ -20,18 +20,52 @@ static struct window *find(MPI_Win win, const struct window_there *there)
     return window_has_gpu(window, there) ? window : NULL;
 }
 
-/* A call to GPU memory is complete. */
-static int ended(MPI_Win win, int result)
+static void trace_target(struct traced *call, enum trace_kind kind, MPI_Win win,
+                         const struct window_there *there)
 {
-    return result == MPI_SUCCESS ? result : window_refused(win, result);
+    traced_message(call, kind, TRACE_PLAIN, there->count, there->type,
+                   there->rank == MPI_PROC_NULL || win == MPI_WIN_NULL ? MPI_PROC_NULL : 0, 0,
+                   MPI_COMM_WORLD);
+    if (!traced_is_event(call))
+        return;
+    call->event.peer = traced_peer(window_world_rank(win, there->rank));
+    if (window_is_mirrored(win))
+        call->event.path = TRACE_STAGED;
+}
+
+static int traced_returned(struct traced *call, int result)
+{
+    if (result == MPI_SUCCESS)
+        traced_end(call);
+    return result;
+}
+
+/* A call to GPU memory is complete. */
+static int ended(struct traced *call, MPI_Win win, int result)
+{
+    return result == MPI_SUCCESS ? traced_returned(call, result) : window_refused(win, result);
 }
 
 /* And so is its request. */
-static int completed(MPI_Win win, int result, MPI_Request *request)
+static int completed(struct traced *call, MPI_Win win, int result, MPI_Request *request)
 {
     if (result == MPI_SUCCESS)
         result = CALL_MPI(PMPI_Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request));
-    return ended(win, result);
+    return ended(call, win, result);
+}
+
+/* MPI has begun a call to its memory. */
+static int later(struct traced *call, MPI_Win win, int rank, struct staged *buffers, int n,
+                 int result)
+{
+    return traced_returned(call, window_later(win, rank, buffers, n, result));
+}
+
+static void trace_path(struct traced *call, const struct staged *buffers, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (buffers[i].staged)
+            call->event.path = TRACE_STAGED;
 }
 
 /* The buffers of a call to MPI's memory. */
@@ -66,69 +100,79 @@ static int accumulate(struct window *window, const struct window_there *there,
 
 static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
 
-#define THERE                       \
-    {                               \
-        rank, at, there, their_type \
+#define THERE                                \
+    {                                        \
+        rank, at, there, their_type, &traced \
     }
 #define BUFFER ((struct window_buffer){origin, n, type})
 #define STAGED(i, COUNT) staged[i].host, (COUNT)staged[i].count, staged[i].type
 #define TARGET rank, at, there, their_type
 
 /* How a call to GPU memory ends, and one to MPI's with n staged buffers; the same with a request. */
-#define ENDED(call) ended(win, call)
-#define COMPLETED(call) completed(win, call, request)
-#define LATER(n) window_later(win, rank, staged, n, result)
-#define STARTED(n) call_started(staged, n, result, *request, false, MPI_COMM_SELF)
+#define ENDED(call) ended(&traced, win, call)
+#define COMPLETED(call) completed(&traced, win, call, request)
+#define LATER(n) later(&traced, win, rank, staged, n, result)
+#define STARTED(n) call_started(&traced, staged, n, result, *request, false, MPI_COMM_SELF)
 
 #define UNWRAP(...) __VA_ARGS__
 #define PLACE(COUNT) int rank, MPI_Aint at, COUNT there, MPI_Datatype their_type
 
-/* CONST: of the origin's buffer; in parentheses the parameters behind it, and their arguments; how the call
+/* kind: for a trace; CONST: of the origin's buffer; in parentheses the parameters behind it, and their arguments; how the call
  * ends. */
-#define MOVES(name, COUNT, CONST, use, parameters, arguments, ours, theirs)                  \
+#define MOVES(name, kind, COUNT, CONST, use, parameters, arguments, ours, theirs)             \
+    NEXT(name)                                                                                \
+    AWARE_PUBLIC int name(CONST void *origin, COUNT n, MPI_Datatype type, UNWRAP parameters)  \
+    {                                                                                         \
+        struct traced traced;                                                                 \
+        const struct window_there target = THERE;                                             \
+        struct window *window;                                                                \
+        struct staged staged[1];                                                              \
+        int result;                                                                           \
+                                                                                              \
+        traced_begin(&traced);                                                                \
+        if (traced_has_begun(&traced))                                                        \
+            trace_target(&traced, kind, win, &target);                                        \
+        if (!is_ours())                                                                       \
+            return traced_returned(&traced, BEHIND(name, origin, n, type, UNWRAP arguments)); \
+        window = find(win, &target);                                                          \
+        if (window)                                                                           \
+            return ours;                                                                      \
+        result = stage(&staged[0], win, BUFFER, (use) | NOBODY);                              \
+        if (result != MPI_SUCCESS)                                                            \
+            return result;                                                                    \
+        trace_path(&traced, staged, 1);                                                       \
+        result = BEHIND(name, STAGED(0, COUNT), UNWRAP arguments);                            \
+        return theirs;                                                                        \
+    }
+
+#define FETCHES(name, COUNT, parameters, arguments, ours, theirs)                            \
     NEXT(name)                                                                               \
-    AWARE_PUBLIC int name(CONST void *origin, COUNT n, MPI_Datatype type, UNWRAP parameters) \
+    AWARE_PUBLIC int name(const void *origin, COUNT n, MPI_Datatype type, void *fetched,     \
+                          COUNT nfetched, MPI_Datatype fetched_type, UNWRAP parameters)      \
     {                                                                                        \
+        struct traced traced;                                                                \
         const struct window_there target = THERE;                                            \
+        const struct window_buffer given = op == MPI_NO_OP ? nothing : BUFFER;               \
+        const struct window_buffer wanted = {fetched, nfetched, fetched_type};               \
         struct window *window;                                                               \
-        struct staged staged[1];                                                             \
+        struct staged staged[2];                                                             \
         int result;                                                                          \
                                                                                              \
+        traced_begin(&traced);                                                               \
+        if (traced_has_begun(&traced))                                                       \
+            trace_target(&traced, TRACE_UPDATE, win, &target);                               \
         if (!is_ours())                                                                      \
-            return BEHIND(name, origin, n, type, UNWRAP arguments);                          \
+            return traced_returned(&traced, BEHIND(name, origin, n, type, fetched, nfetched, \
+                                                   fetched_type, UNWRAP arguments));         \
         window = find(win, &target);                                                         \
         if (window)                                                                          \
             return ours;                                                                     \
-        result = stage(&staged[0], win, BUFFER, (use) | NOBODY);                             \
+        result = stage_both(staged, win, BUFFER, wanted, NOBODY);                            \
         if (result != MPI_SUCCESS)                                                           \
             return result;                                                                   \
-        result = BEHIND(name, STAGED(0, COUNT), UNWRAP arguments);                           \
+        trace_path(&traced, staged, 2);                                                      \
+        result = BEHIND(name, STAGED(0, COUNT), STAGED(1, COUNT), UNWRAP arguments);         \
         return theirs;                                                                       \
-    }
-
-#define FETCHES(name, COUNT, parameters, arguments, ours, theirs)                        \
-    NEXT(name)                                                                           \
-    AWARE_PUBLIC int name(const void *origin, COUNT n, MPI_Datatype type, void *fetched, \
-                          COUNT nfetched, MPI_Datatype fetched_type, UNWRAP parameters)  \
-    {                                                                                    \
-        const struct window_there target = THERE;                                        \
-        const struct window_buffer given = op == MPI_NO_OP ? nothing : BUFFER;           \
-        const struct window_buffer wanted = {fetched, nfetched, fetched_type};           \
-        struct window *window;                                                           \
-        struct staged staged[2];                                                         \
-        int result;                                                                      \
-                                                                                         \
-        if (!is_ours())                                                                  \
-            return BEHIND(name, origin, n, type, fetched, nfetched, fetched_type,        \
-                          UNWRAP arguments);                                             \
-        window = find(win, &target);                                                     \
-        if (window)                                                                      \
-            return ours;                                                                 \
-        result = stage_both(staged, win, BUFFER, wanted, NOBODY);                        \
-        if (result != MPI_SUCCESS)                                                       \
-            return result;                                                               \
-        result = BEHIND(name, STAGED(0, COUNT), STAGED(1, COUNT), UNWRAP arguments);     \
-        return theirs;                                                                   \
     }
 
 #define PUT window_put(window, &target, BUFFER)
@@ -136,25 +180,26 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
 #define ADD accumulate(window, &target, BUFFER, nothing, op)
 #define FETCH accumulate(window, &target, given, wanted, op)
 #define WRITTEN (STAGED_READ | STAGED_WRITTEN) /* by what the target has, as far as it goes */
-#define ONE_SIDED(suffix, COUNT)                                                                  \
-    MOVES(MPI_Put##suffix, COUNT, const, STAGED_READ, (PLACE(COUNT), MPI_Win win), (TARGET, win), \
-          ENDED(PUT), LATER(1))                                                                   \
-    MOVES(MPI_Get##suffix, COUNT, , WRITTEN, (PLACE(COUNT), MPI_Win win), (TARGET, win),          \
-          ENDED(GET), LATER(1))                                                                   \
-    MOVES(MPI_Accumulate##suffix, COUNT, const, STAGED_READ,                                      \
-          (PLACE(COUNT), MPI_Op op, MPI_Win win), (TARGET, op, win), ENDED(ADD), LATER(1))        \
-    MOVES(MPI_Rput##suffix, COUNT, const, STAGED_READ,                                            \
-          (PLACE(COUNT), MPI_Win win, MPI_Request * request), (TARGET, win, request),             \
-          COMPLETED(PUT), STARTED(1))                                                             \
-    MOVES(MPI_Rget##suffix, COUNT, , WRITTEN, (PLACE(COUNT), MPI_Win win, MPI_Request * request), \
-          (TARGET, win, request), COMPLETED(GET), STARTED(1))                                     \
-    MOVES(MPI_Raccumulate##suffix, COUNT, const, STAGED_READ,                                     \
-          (PLACE(COUNT), MPI_Op op, MPI_Win win, MPI_Request * request),                          \
-          (TARGET, op, win, request), COMPLETED(ADD), STARTED(1))                                 \
-    FETCHES(MPI_Get_accumulate##suffix, COUNT, (PLACE(COUNT), MPI_Op op, MPI_Win win),            \
-            (TARGET, op, win), ENDED(FETCH), LATER(2))                                            \
-    FETCHES(MPI_Rget_accumulate##suffix, COUNT,                                                   \
-            (PLACE(COUNT), MPI_Op op, MPI_Win win, MPI_Request * request),                        \
+#define ONE_SIDED(suffix, COUNT)                                                              \
+    MOVES(MPI_Put##suffix, TRACE_PUT, COUNT, const, STAGED_READ, (PLACE(COUNT), MPI_Win win), \
+          (TARGET, win), ENDED(PUT), LATER(1))                                                \
+    MOVES(MPI_Get##suffix, TRACE_GET, COUNT, , WRITTEN, (PLACE(COUNT), MPI_Win win),          \
+          (TARGET, win), ENDED(GET), LATER(1))                                                \
+    MOVES(MPI_Accumulate##suffix, TRACE_UPDATE, COUNT, const, STAGED_READ,                    \
+          (PLACE(COUNT), MPI_Op op, MPI_Win win), (TARGET, op, win), ENDED(ADD), LATER(1))    \
+    MOVES(MPI_Rput##suffix, TRACE_PUT, COUNT, const, STAGED_READ,                             \
+          (PLACE(COUNT), MPI_Win win, MPI_Request * request), (TARGET, win, request),         \
+          COMPLETED(PUT), STARTED(1))                                                         \
+    MOVES(MPI_Rget##suffix, TRACE_GET, COUNT, , WRITTEN,                                      \
+          (PLACE(COUNT), MPI_Win win, MPI_Request * request), (TARGET, win, request),         \
+          COMPLETED(GET), STARTED(1))                                                         \
+    MOVES(MPI_Raccumulate##suffix, TRACE_UPDATE, COUNT, const, STAGED_READ,                   \
+          (PLACE(COUNT), MPI_Op op, MPI_Win win, MPI_Request * request),                      \
+          (TARGET, op, win, request), COMPLETED(ADD), STARTED(1))                             \
+    FETCHES(MPI_Get_accumulate##suffix, COUNT, (PLACE(COUNT), MPI_Op op, MPI_Win win),        \
+            (TARGET, op, win), ENDED(FETCH), LATER(2))                                        \
+    FETCHES(MPI_Rget_accumulate##suffix, COUNT,                                               \
+            (PLACE(COUNT), MPI_Op op, MPI_Win win, MPI_Request * request),                    \
             (TARGET, op, win, request), COMPLETED(FETCH), STARTED(2))
 
 ONE_SIDED(, int)
@@ -166,22 +211,28 @@ NEXT(MPI_Fetch_and_op)
 AWARE_PUBLIC int MPI_Fetch_and_op(const void *origin, void *fetched, MPI_Datatype type, int rank,
                                   MPI_Aint at, MPI_Op op, MPI_Win win)
 {
-    const struct window_there target = {rank, at, 1, type};
+    struct traced traced;
+    const struct window_there target = {rank, at, 1, type, &traced};
     const struct window_buffer given = {origin, 1, type}, wanted = {fetched, 1, type};
     struct window *window;
     struct staged staged[2];
     int result;
 
+    traced_begin(&traced);
+    if (traced_has_begun(&traced))
+        trace_target(&traced, TRACE_UPDATE, win, &target);
     if (!is_ours())
-        return BEHIND(MPI_Fetch_and_op, origin, fetched, type, rank, at, op, win);
+        return traced_returned(&traced,
+                               BEHIND(MPI_Fetch_and_op, origin, fetched, type, rank, at, op, win));
     window = find(win, &target);
     if (window)
-        return ended(win, accumulate(window, &target, given, wanted, op));
+        return ended(&traced, win, accumulate(window, &target, given, wanted, op));
     result = stage_both(staged, win, given, wanted, NOBODY);
     if (result != MPI_SUCCESS)
         return result;
+    trace_path(&traced, staged, 2);
     result = BEHIND(MPI_Fetch_and_op, staged[0].host, staged[1].host, type, rank, at, op, win);
-    return window_later(win, rank, staged, 2, result);
+    return later(&traced, win, rank, staged, 2, result);
 }
 
 /* Both buffers that MPI reads are staged. */
@@ -204,20 +255,27 @@ NEXT(MPI_Compare_and_swap)
 AWARE_PUBLIC int MPI_Compare_and_swap(const void *origin, const void *compare, void *fetched,
                                       MPI_Datatype type, int rank, MPI_Aint at, MPI_Win win)
 {
-    const struct window_there target = {rank, at, 1, type};
+    struct traced traced;
+    const struct window_there target = {rank, at, 1, type, &traced};
     struct window *window;
     struct staged staged[3];
     int result;
 
+    traced_begin(&traced);
+    if (traced_has_begun(&traced))
+        trace_target(&traced, TRACE_UPDATE, win, &target);
     if (!is_ours())
-        return BEHIND(MPI_Compare_and_swap, origin, compare, fetched, type, rank, at, win);
+        return traced_returned(
+            &traced, BEHIND(MPI_Compare_and_swap, origin, compare, fetched, type, rank, at, win));
     window = find(win, &target);
     if (window)
-        return ended(win, window_compare_and_swap(window, &target, origin, compare, fetched));
+        return ended(&traced, win,
+                     window_compare_and_swap(window, &target, origin, compare, fetched));
     result = stage_comparison(staged, win, compare, origin, fetched, type, NOBODY);
     if (result != MPI_SUCCESS)
         return result;
+    trace_path(&traced, staged, 3);
     result = BEHIND(MPI_Compare_and_swap, staged[1].host, staged[0].host, staged[2].host, type,
                     rank, at, win);
-    return window_later(win, rank, staged, 3, result);
+    return later(&traced, win, rank, staged, 3, result);
 }

@@ -6,12 +6,30 @@
 
 #define NOBODY(rank) ((rank) == MPI_PROC_NULL ? STAGED_NOBODY : 0)
 
-/* A message that MPI carries. */
-static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Datatype type)
+/* A message that MPI carries, from a buffer of a call that receives, too. */
+static void sent_beside(struct traced *call, const struct staged *staged, MPI_Count count,
+                        MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
     direct_send_plain(count, type);
+    if (traced_has_begun(call))
+        traced_message(call, TRACE_SEND, call_path(staged), count, type, dest, tag, comm);
+}
+
+/* A message that MPI carries. */
+static void sent_by_mpi(struct traced *call, const struct staged *staged, MPI_Count count,
+                        MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    sent_beside(call, staged, count, type, dest, tag, comm);
     if (staged->staged)
         count_one(COUNT_STAGED);
+}
+
+/* MPI is given a buffer to receive in, and the call returns before the message has come. */
+static void received_by_mpi(struct traced *call, const struct staged *staged, int source, int tag,
+                            MPI_Comm comm)
+{
+    if (traced_has_begun(call))
+        traced_message(call, TRACE_RECEIVE, call_path(staged), 0, MPI_BYTE, source, tag, comm);
 }
 
 /* directly: a message may go so in this mode: not where MPI is to buffer it */
@@ -23,19 +41,21 @@ static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Dataty
         struct direct_send *direct = (directly)                                                 \
                                          ? direct_send_begin(buf, count, type, dest, tag, comm) \
                                          : NULL;                                                \
+        struct traced call;                                                                     \
         struct staged staged;                                                                   \
         int result;                                                                             \
                                                                                                 \
         if (direct)                                                                             \
             return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, \
                                             dest, tag, comm));                                  \
+        traced_begin(&call);                                                                    \
         result = staged_begin(&staged, buf, count, type,                                        \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest));                       \
         if (result != MPI_SUCCESS)                                                              \
             return call_refused(comm, result);                                                  \
-        sent_by_mpi(&staged, count, type);                                                      \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                              \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm);  \
-        return call_ended(&staged, 1, result, comm);                                            \
+        return call_ended(&call, &staged, 1, result, comm);                                     \
     }
 
 #define ISENDS(name, COUNT, directly)                                                            \
@@ -46,6 +66,7 @@ static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Dataty
         struct direct_send *direct = (directly)                                                  \
                                          ? direct_send_begin(buf, count, type, dest, tag, comm)  \
                                          : NULL;                                                 \
+        struct traced call;                                                                      \
         struct staged staged;                                                                    \
         int result;                                                                              \
                                                                                                  \
@@ -56,14 +77,15 @@ static void sent_by_mpi(const struct staged *staged, MPI_Count count, MPI_Dataty
                             &descriptor);                                                        \
             return call_sends(direct, result, descriptor, request, comm);                        \
         }                                                                                        \
+        traced_begin(&call);                                                                     \
         result = staged_begin(&staged, buf, count, type,                                         \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \
-        sent_by_mpi(&staged, count, type);                                                       \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                               \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,    \
                         request);                                                                \
-        return call_started(&staged, 1, result, *request, false, comm);                          \
+        return call_started(&call, &staged, 1, result, *request, false, comm);                   \
     }
 
 /* How a start of a persistent send sends the descriptor of a direct message. */
@@ -81,16 +103,19 @@ static persistent_send descriptor_by_MPI_Isend, descriptor_by_MPI_Issend, descri
     AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
                           MPI_Comm comm, MPI_Request *request)                                \
     {                                                                                         \
+        struct traced call;                                                                   \
         struct staged staged;                                                                 \
-        int result = staged_begin(&staged, buf, count, type,                                  \
-                                  STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);  \
+        int result;                                                                           \
                                                                                               \
+        traced_begin(&call);                                                                  \
+        result = staged_begin(&staged, buf, count, type,                                      \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);      \
         if (result != MPI_SUCCESS)                                                            \
             return call_refused(comm, result);                                                \
-        sent_by_mpi(&staged, count, type);                                                    \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                            \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm, \
                         request);                                                             \
-        result = call_started(&staged, 1, result, *request, true, comm);                      \
+        result = call_started(&call, &staged, 1, result, *request, true, comm);               \
         if (result == MPI_SUCCESS && staged.staged)                                           \
             persistent_may_go_directly(*request, directly, dest, tag);                        \
         return result;                                                                        \
@@ -101,16 +126,20 @@ static persistent_send descriptor_by_MPI_Isend, descriptor_by_MPI_Issend, descri
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,       \
                           MPI_Comm comm, MPI_Request *request)                                  \
     {                                                                                           \
+        struct traced call;                                                                     \
         struct staged staged;                                                                   \
-        int result = staged_begin(&staged, buf, count, type,                                    \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE |              \
-                                      NOBODY(source) | STAGED_LATER);                           \
+        int result;                                                                             \
                                                                                                 \
+        traced_begin(&call);                                                                    \
+        result = staged_begin(&staged, buf, count, type,                                        \
+                              STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | NOBODY(source) | \
+                                  STAGED_LATER);                                                \
         if (result != MPI_SUCCESS)                                                              \
             return call_refused(comm, result);                                                  \
+        received_by_mpi(&call, &staged, source, tag, comm);                                     \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, source, tag, comm, \
                         request);                                                               \
-        return call_started(&staged, 1, result, *request, persistent, comm);                    \
+        return call_started(&call, &staged, 1, result, *request, persistent, comm);             \
     }
 
 static bool is_truncated(int result)
@@ -122,27 +151,44 @@ static bool is_truncated(int result)
     return class == MPI_ERR_TRUNCATE;
 }
 
+static void trace_received(struct traced *call, enum trace_path path, const MPI_Status *status,
+                           MPI_Comm comm)
+{
+    traced_message(call, TRACE_RECEIVE, path, 0, MPI_BYTE, status->MPI_SOURCE, 0, comm);
+    if (!traced_is_event(call))
+        return;
+    traced_matched(call, status);
+    traced_end(call);
+}
+
 /* The message has come: writes its bytes. */
-static int received(struct staged *staged, int result, MPI_Status *status, MPI_Comm comm)
+static int received(struct traced *call, struct staged *staged, int result, MPI_Status *status,
+                    MPI_Comm comm)
 {
     const bool came = result == MPI_SUCCESS || is_truncated(result);
+    enum trace_path path = call_path(staged);
     MPI_Count nbytes = -1;
     int error = MPI_SUCCESS;
 
-    if (came && !direct_receive(staged, status, &error) && result == MPI_SUCCESS &&
+    if (came && !direct_receive(staged, status, &path, &error) && result == MPI_SUCCESS &&
         staged->staged) {
         PMPI_Get_elements_x(status, MPI_BYTE, &nbytes);
         error = staged_write(staged, nbytes == MPI_UNDEFINED ? -1 : nbytes);
     }
+    if (traced_has_begun(call) && result == MPI_SUCCESS && error == MPI_SUCCESS)
+        trace_received(call, path, status, comm);
     staged_end(staged);
     requests_sweep(false); /* the message may tell that a freed receive is complete */
     return error == MPI_SUCCESS || result != MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
 /* The status that MPI is given. */
-static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, MPI_Status *own)
+static MPI_Status *status_for(const struct traced *call, const struct staged *staged,
+                              MPI_Status *status, MPI_Status *own)
 {
-    return (staged->staged || staged->direct) && status == MPI_STATUS_IGNORE ? own : status;
+    const bool is_read = staged->staged || staged->direct || traced_has_begun(call);
+
+    return is_read && status == MPI_STATUS_IGNORE ? own : status;
 }
 
 #define RECVS(suffix, COUNT)                                                                     \
@@ -150,18 +196,20 @@ static MPI_Status *status_for(const struct staged *staged, MPI_Status *status, M
     AWARE_PUBLIC int MPI_Recv##suffix(void *buf, COUNT count, MPI_Datatype type, int source,     \
                                       int tag, MPI_Comm comm, MPI_Status *status)                \
     {                                                                                            \
+        struct traced call;                                                                      \
         struct staged staged;                                                                    \
         MPI_Status own = {0};                                                                    \
-        int result = staged_begin(&staged, buf, count, type,                                     \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE |               \
-                                      NOBODY(source));                                           \
+        int result;                                                                              \
                                                                                                  \
+        traced_begin(&call);                                                                     \
+        result = staged_begin(&staged, buf, count, type,                                         \
+                              STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | NOBODY(source));  \
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \
-        status = status_for(&staged, status, &own);                                              \
+        status = status_for(&call, &staged, status, &own);                                       \
         result = BEHIND(MPI_Recv##suffix, staged.host, (COUNT)staged.count, staged.type, source, \
                         tag, comm, status);                                                      \
-        return received(&staged, result, status, comm);                                          \
+        return received(&call, &staged, result, status, comm);                                   \
     }
 
 static void cancel_receive(MPI_Request *request)
@@ -178,12 +226,14 @@ static void cancel_receive(MPI_Request *request)
                                         int tag, MPI_Comm comm, MPI_Status *status)                \
     {                                                                                              \
         MPI_Request receive, descriptor;                                                           \
+        struct traced call;                                                                        \
         struct staged in;                                                                          \
         MPI_Status own = {0};                                                                      \
-        int result = staged_begin(&in, buf, count, type,                                           \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE |                 \
-                                      NOBODY(source));                                             \
+        int result;                                                                                \
                                                                                                    \
+        traced_begin(&call);                                                                       \
+        result = staged_begin(&in, buf, count, type,                                               \
+                              STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | NOBODY(source));    \
         if (result != MPI_SUCCESS) {                                                               \
             direct_send_abandon(direct);                                                           \
             return call_refused(comm, result);                                                     \
@@ -201,9 +251,9 @@ static void cancel_receive(MPI_Request *request)
             staged_end(&in);                                                                       \
             return result;                                                                         \
         }                                                                                          \
-        status = status_for(&in, status, &own);                                                    \
+        status = status_for(&call, &in, status, &own);                                             \
         result = CALL_MPI(PMPI_Wait(&receive, status));                                            \
-        result = received(&in, result, status, comm);                                              \
+        result = received(&call, &in, result, status, comm);                                       \
         call_wait_for_both(direct, &descriptor);                                                   \
         return result;                                                                             \
     }                                                                                              \
@@ -215,6 +265,7 @@ static void cancel_receive(MPI_Request *request)
     {                                                                                              \
         struct direct_send *direct = direct_send_begin(sendbuf, sendcount, sendtype, dest,         \
                                                        sendtag, comm);                             \
+        struct traced sends, receives;                                                             \
         struct staged out, in;                                                                     \
         MPI_Status own = {0};                                                                      \
         int result;                                                                                \
@@ -222,6 +273,8 @@ static void cancel_receive(MPI_Request *request)
         if (direct)                                                                                \
             return receive_and_send##suffix(direct, dest, sendtag, recvbuf, recvcount, recvtype,   \
                                             source, recvtag, comm, status);                        \
+        traced_begin(&sends);                                                                      \
+        receives = sends;                                                                          \
         result = staged_begin(&out, sendbuf, sendcount, sendtype,                                  \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest));                          \
         if (result != MPI_SUCCESS)                                                                 \
@@ -232,31 +285,39 @@ static void cancel_receive(MPI_Request *request)
             staged_end(&out);                                                                      \
             return call_refused(comm, result);                                                     \
         }                                                                                          \
-        sent_by_mpi(&out, sendcount, sendtype);                                                    \
-        status = status_for(&in, status, &own);                                                    \
+        sent_by_mpi(&sends, &out, sendcount, sendtype, dest, sendtag, comm);                       \
+        status = status_for(&receives, &in, status, &own);                                         \
         result = BEHIND(MPI_Sendrecv##suffix, out.host, (COUNT)out.count, out.type, dest, sendtag, \
                         in.host, (COUNT)in.count, in.type, source, recvtag, comm, status);         \
         staged_end(&out);                                                                          \
-        return received(&in, result, status, comm);                                                \
+        if (result == MPI_SUCCESS)                                                                 \
+            traced_end(&sends);                                                                    \
+        return received(&receives, &in, result, status, comm);                                     \
     }
 
-#define REPLACES(name, COUNT)                                                                    \
-    NEXT(name)                                                                                   \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,      \
-                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)            \
-    {                                                                                            \
-        struct staged staged;                                                                    \
-        MPI_Status own = {0};                                                                    \
-        int result = staged_begin(&staged, buf, count, type,                                     \
-                                  STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE); \
-                                                                                                 \
-        if (result != MPI_SUCCESS)                                                               \
-            return call_refused(comm, result);                                                   \
-        direct_send_plain(count, type);                                                          \
-        status = status_for(&staged, status, &own);                                              \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,      \
-                        source, recvtag, comm, status);                                          \
-        return received(&staged, result, status, comm);                                          \
+#define REPLACES(name, COUNT)                                                                \
+    NEXT(name)                                                                               \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,  \
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)        \
+    {                                                                                        \
+        struct traced sends, receives;                                                       \
+        struct staged staged;                                                                \
+        MPI_Status own = {0};                                                                \
+        int result;                                                                          \
+                                                                                             \
+        traced_begin(&sends);                                                                \
+        receives = sends;                                                                    \
+        result = staged_begin(&staged, buf, count, type,                                     \
+                              STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE); \
+        if (result != MPI_SUCCESS)                                                           \
+            return call_refused(comm, result);                                               \
+        sent_beside(&sends, &staged, count, type, dest, sendtag, comm);                      \
+        status = status_for(&receives, &staged, status, &own);                               \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,  \
+                        source, recvtag, comm, status);                                      \
+        if (result == MPI_SUCCESS)                                                           \
+            traced_end(&sends);                                                              \
+        return received(&receives, &staged, result, status, comm);                           \
     }
 
 /* The status of MPICH 4.0 has no count here: all of the buffer is written, and what a shorter message
@@ -267,10 +328,14 @@ static void cancel_receive(MPI_Request *request)
                           int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,    \
                           int source, int recvtag, MPI_Comm comm, MPI_Request *request)          \
     {                                                                                            \
+        struct traced sends, receives;                                                           \
         struct staged b[2];                                                                      \
-        int result = staged_begin(&b[0], sendbuf, sendcount, sendtype,                           \
-                                  STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);     \
+        int result;                                                                              \
                                                                                                  \
+        traced_begin(&sends);                                                                    \
+        receives = sends;                                                                        \
+        result = staged_begin(&b[0], sendbuf, sendcount, sendtype,                               \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
         if (result != MPI_SUCCESS)                                                               \
             return call_refused(comm, result);                                                   \
         result = staged_begin(&b[1], recvbuf, recvcount, recvtype,                               \
@@ -280,27 +345,37 @@ static void cancel_receive(MPI_Request *request)
             staged_end(&b[0]);                                                                   \
             return call_refused(comm, result);                                                   \
         }                                                                                        \
-        direct_send_plain(sendcount, sendtype);                                                  \
+        sent_beside(&sends, &b[0], sendcount, sendtype, dest, sendtag, comm);                    \
+        received_by_mpi(&receives, &b[1], source, recvtag, comm);                                \
         result = BEHIND(name, b[0].host, (COUNT)b[0].count, b[0].type, dest, sendtag, b[1].host, \
                         (COUNT)b[1].count, b[1].type, source, recvtag, comm, request);           \
-        return call_started(b, 2, result, *request, false, comm);                                \
+        if (result == MPI_SUCCESS)                                                               \
+            traced_end(&sends);                                                                  \
+        return call_started(&receives, b, 2, result, *request, false, comm);                     \
     }
 
-#define IREPLACES(name, COUNT)                                                                   \
-    NEXT(name)                                                                                   \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,      \
-                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)          \
-    {                                                                                            \
-        struct staged staged;                                                                    \
-        int result = staged_begin(&staged, buf, count, type,                                     \
-                                  STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER); \
-                                                                                                 \
-        if (result != MPI_SUCCESS)                                                               \
-            return call_refused(comm, result);                                                   \
-        direct_send_plain(count, type);                                                          \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,      \
-                        source, recvtag, comm, request);                                         \
-        return call_started(&staged, 1, result, *request, false, comm);                          \
+#define IREPLACES(name, COUNT)                                                               \
+    NEXT(name)                                                                               \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,  \
+                          int source, int recvtag, MPI_Comm comm, MPI_Request *request)      \
+    {                                                                                        \
+        struct traced sends, receives;                                                       \
+        struct staged staged;                                                                \
+        int result;                                                                          \
+                                                                                             \
+        traced_begin(&sends);                                                                \
+        receives = sends;                                                                    \
+        result = staged_begin(&staged, buf, count, type,                                     \
+                              STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER); \
+        if (result != MPI_SUCCESS)                                                           \
+            return call_refused(comm, result);                                               \
+        sent_beside(&sends, &staged, count, type, dest, sendtag, comm);                      \
+        received_by_mpi(&receives, &staged, source, recvtag, comm);                          \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, sendtag,  \
+                        source, recvtag, comm, request);                                     \
+        if (result == MPI_SUCCESS)                                                           \
+            traced_end(&sends);                                                              \
+        return call_started(&receives, &staged, 1, result, *request, false, comm);           \
     }
 
 #define MRECVS(name, COUNT)                                                                    \
@@ -308,33 +383,40 @@ static void cancel_receive(MPI_Request *request)
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,     \
                           MPI_Status *status)                                                  \
     {                                                                                          \
+        struct traced call;                                                                    \
         struct staged staged;                                                                  \
         MPI_Status own = {0};                                                                  \
         const MPI_Comm comm = matched_take(*message);                                          \
-        int result = staged_begin(&staged, buf, count, type,                                   \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE);             \
+        int result;                                                                            \
                                                                                                \
+        traced_begin(&call);                                                                   \
+        result = staged_begin(&staged, buf, count, type,                                       \
+                              STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE);                 \
         if (result != MPI_SUCCESS)                                                             \
             return call_refused(comm, result);                                                 \
-        status = status_for(&staged, status, &own);                                            \
+        status = status_for(&call, &staged, status, &own);                                     \
         result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, status); \
-        return received(&staged, result, status, comm);                                        \
+        return received(&call, &staged, result, status, comm);                                 \
     }
 
-#define IMRECVS(name, COUNT)                                                                      \
-    NEXT(name)                                                                                    \
-    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,        \
-                          MPI_Request *request)                                                   \
-    {                                                                                             \
-        struct staged staged;                                                                     \
-        const MPI_Comm comm = matched_take(*message);                                             \
-        int result = staged_begin(&staged, buf, count, type,                                      \
-                                  STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | STAGED_LATER); \
-                                                                                                  \
-        if (result != MPI_SUCCESS)                                                                \
-            return call_refused(comm, result);                                                    \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, request);   \
-        return call_started(&staged, 1, result, *request, false, comm);                           \
+#define IMRECVS(name, COUNT)                                                                    \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,      \
+                          MPI_Request *request)                                                 \
+    {                                                                                           \
+        struct traced call;                                                                     \
+        struct staged staged;                                                                   \
+        const MPI_Comm comm = matched_take(*message);                                           \
+        int result;                                                                             \
+                                                                                                \
+        traced_begin(&call);                                                                    \
+        result = staged_begin(&staged, buf, count, type,                                        \
+                              STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | STAGED_LATER);   \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        received_by_mpi(&call, &staged, MPI_ANY_SOURCE, 0, comm);                               \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, message, request); \
+        return call_started(&call, &staged, 1, result, *request, false, comm);                  \
     }
 
 #define ALL(suffix, COUNT)                                              \

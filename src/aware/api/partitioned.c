@@ -32,26 +32,36 @@ AWARE_PUBLIC int MPI_Psend_init(const void *buf, int n, MPI_Count count, MPI_Dat
                                 int rank, int tag, MPI_Comm comm, MPI_Info info,
                                 MPI_Request *request)
 {
+    struct traced call;
     struct staged staged;
-    int result = begin(&staged, buf, n, count, type, rank, 0);
+    int result;
 
+    traced_begin(&call);
+    result = begin(&staged, buf, n, count, type, rank, 0);
     if (result != MPI_SUCCESS)
         return call_refused(comm, result);
+    if (traced_has_begun(&call))
+        traced_message(&call, TRACE_SEND, call_path(&staged), n * count, type, rank, tag, comm);
     result = BEHIND(MPI_Psend_init, staged.host, n, count, type, rank, tag, comm, info, request);
-    return call_started(&staged, 1, result, *request, true, comm);
+    return call_started(&call, &staged, 1, result, *request, true, comm);
 }
 
 NEXT(MPI_Precv_init)
 AWARE_PUBLIC int MPI_Precv_init(void *buf, int n, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    struct traced call;
     struct staged staged;
-    int result = begin(&staged, buf, n, count, type, rank, STAGED_WRITTEN);
+    int result;
 
+    traced_begin(&call);
+    result = begin(&staged, buf, n, count, type, rank, STAGED_WRITTEN);
     if (result != MPI_SUCCESS)
         return call_refused(comm, result);
+    if (traced_has_begun(&call))
+        traced_message(&call, TRACE_RECEIVE, call_path(&staged), n * count, type, rank, tag, comm);
     result = BEHIND(MPI_Precv_init, staged.host, n, count, type, rank, tag, comm, info, request);
-    return call_started(&staged, 1, result, *request, true, comm);
+    return call_started(&call, &staged, 1, result, *request, true, comm);
 }
 
 /* Copies partitions of a request that is sent; MPI finds those that are none. */

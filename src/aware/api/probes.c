@@ -12,6 +12,12 @@ AWARE_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *statu
     return result;
 }
 
+/* The receive of a matched message is to know its communicator. */
+static bool is_to_be_kept(MPI_Comm comm, MPI_Status *status)
+{
+    return direct_probed(comm, status) || (traced_is_on && !is_behind);
+}
+
 NEXT(MPI_Mprobe)
 AWARE_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
                             MPI_Status *status)
@@ -21,7 +27,7 @@ AWARE_PUBLIC int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *mes
 
     status = status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Mprobe, source, tag, comm, message, status);
-    if (result == MPI_SUCCESS && direct_probed(comm, status))
+    if (result == MPI_SUCCESS && is_to_be_kept(comm, status))
         matched_add(*message, comm);
     return result;
 }
@@ -48,7 +54,7 @@ AWARE_PUBLIC int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_
     progress_step();
     status = status == MPI_STATUS_IGNORE ? &own : status;
     result = BEHIND(MPI_Improbe, source, tag, comm, flag, message, status);
-    if (result == MPI_SUCCESS && *flag && direct_probed(comm, status))
+    if (result == MPI_SUCCESS && *flag && is_to_be_kept(comm, status))
         matched_add(*message, comm);
     return result;
 }

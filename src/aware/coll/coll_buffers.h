@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "aware/base/traced.h"
 #include "aware/message/staged.h"
 
 #define NO_ROOT INT_MIN /* no rank, nor MPI_ROOT, nor MPI_PROC_NULL (-1 in MPICH) */
@@ -29,6 +30,7 @@ struct coll {
     MPI_Comm comm;
     bool later; /* the call ends after the function has returned */
     int root;   /* or NO_ROOT */
+    struct traced *call;
 };
 
 /* Each fills two buffers, the second one unused where there is one, and returns an MPI error class:

@@ -50,11 +50,12 @@ static bool is_worth(MPI_Count nbytes)
 
 /* ---- data that is moved */
 
-static bool agree_to_move(struct coll_comm *comm, bool yes)
+static bool agree_to_move(const struct coll *coll, struct coll_comm *comm, bool yes)
 {
     if (!coll_agree(comm, yes))
         return false;
     count_one(COUNT_MOVED);
+    coll->call->event.path = TRACE_DIRECT;
     return true;
 }
 
@@ -66,8 +67,9 @@ bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Coun
     const struct typed typed = {buf, count, type, false};
     char *start = buf;
 
-    if (!comm || !agree_to_move(comm, has_root(coll, comm) && typed_is_contiguous(&typed, &start) &&
-                                          elements_are_on_gpu(buf, count, type)))
+    if (!comm || !agree_to_move(coll, comm,
+                                has_root(coll, comm) && typed_is_contiguous(&typed, &start) &&
+                                    elements_are_on_gpu(buf, count, type)))
         return false;
     *result = coll_broadcast(comm, start, (size_t)nbytes, coll->root);
     return true;
@@ -133,7 +135,7 @@ bool coll_direct_gather(const struct coll *coll, int *result, struct coll_blocks
           (!gets || (blocks_bytes(&recv, comm->size) >= 0 && blocks_are_on_gpu(&recv, comm->size)));
     if (yes && recv.varies)
         yes = is_worth(mine + (gets ? blocks_bytes(&recv, comm->size) : 0));
-    if (!agree_to_move(comm, yes))
+    if (!agree_to_move(coll, comm, yes))
         return false;
     nsends = to_getters(coll, comm, in_place ? block_at(&recv, comm->rank) : first(&send),
                         in_place);
@@ -162,7 +164,7 @@ bool coll_direct_scatter(const struct coll *coll, int *result, struct coll_block
            (blocks_bytes(&send, comm->size) >= 0 && blocks_are_on_gpu(&send, comm->size)));
     if (yes && send.varies)
         yes = is_worth(mine + (gives ? blocks_bytes(&send, comm->size) : 0));
-    if (!agree_to_move(comm, yes))
+    if (!agree_to_move(coll, comm, yes))
         return false;
     if (gives)
         nsends = all_blocks(comm->sends, &send, comm, in_place ? comm->rank : -1);
@@ -188,7 +190,7 @@ bool coll_direct_alltoall(const struct coll *coll, int *result, struct coll_bloc
         yes = out >= 0 && in >= 0 && (!recv.varies || is_worth(out + in)) &&
               blocks_are_on_gpu(&send, comm->size) && blocks_are_on_gpu(&recv, comm->size);
     }
-    if (!agree_to_move(comm, yes))
+    if (!agree_to_move(coll, comm, yes))
         return false;
     *result = coll_exchange(comm, all_blocks(comm->sends, &send, comm, -1),
                             all_blocks(comm->receives, &recv, comm, -1));
@@ -252,7 +254,7 @@ bool coll_direct_neighbours(const struct coll *coll, int *result, struct coll_bl
         nreceives = find_moves(comm->receives, &recv, ranks, in, tags, 0, &nbytes);
     }
     free(ranks);
-    if (!agree_to_move(comm, nsends >= 0 && nreceives >= 0 && is_worth(nbytes)))
+    if (!agree_to_move(coll, comm, nsends >= 0 && nreceives >= 0 && is_worth(nbytes)))
         return false;
     *result = coll_exchange(comm, nsends, nreceives);
     return true;
@@ -286,6 +288,7 @@ static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_C
           nccl_takes(comm, r.send, gets ? r.recv : NULL);
     if (!coll_agree(comm, yes) || !is_started(comm, nbytes, r.send))
         return false;
+    coll->call->event.path = TRACE_NCCL;
     r.root = coll->root;
     if (!gets)
         r.recv = NULL;

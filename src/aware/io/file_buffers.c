@@ -62,7 +62,7 @@ int file_started(struct staged *staged, int result, MPI_Request request, MPI_Fil
     if (!staged->staged)
         return result;
     if (result == MPI_SUCCESS) {
-        result = requests_add(request, staged, 1, false, MPI_COMM_SELF);
+        result = requests_add(request, NULL, staged, 1, false, MPI_COMM_SELF);
         /* Out of memory: MPI still uses the buffer, which is never given back. */
         return result == MPI_SUCCESS ? result : file_refused(file, result);
     }

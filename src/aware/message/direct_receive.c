@@ -243,8 +243,10 @@ static bool pull_in_parts(struct direct_message *message)
                                     nbytes) &&
                   direct_copy_wait(&message->copy) == 0;
 
-    if (pulled)
+    if (pulled) {
         message->result = typed_unpack(&message->typed, room, message->nbytes);
+        message->path = message->typed.host ? TRACE_PACKED : TRACE_BUFFERED;
+    }
     if (room != message->room)
         free(room);
     return pulled;
@@ -261,6 +263,7 @@ static bool pull_apart(struct direct_message *message)
     if (!there)
         return false;
     message->result = typed_unpack_gpu(&message->typed, there, message->nbytes);
+    message->path = TRACE_PACKED;
     direct_unmap(&map);
     return message->result == MPI_SUCCESS;
 }
@@ -281,6 +284,7 @@ static bool pull(struct direct_message *message)
 /* The sender's host memory is taken where its GPU memory cannot be. */
 static void receive_from_host(struct direct_message *message, enum taken taken)
 {
+    message->path = TRACE_BUFFERED;
     if (taken == TAKEN_BUFFERED || (taken == TAKEN_ON_GPU && want(message)))
         message->result = put_buffered(message, (size_t)message->nbytes);
     if (message->result == MPI_ERR_OTHER)
@@ -301,6 +305,7 @@ bool direct_message_start(struct direct_message *message, const struct staged *s
     message->nbytes = (MPI_Count)message->slot->nbytes;
     if (message->nbytes > room)
         message->nbytes = room;
+    message->path = TRACE_DIRECT;
     message->copying = false;
     message->result = MPI_ERR_OTHER;
     taken = take(message);
@@ -321,13 +326,15 @@ int direct_message_end(struct direct_message *message)
     return message->result == MPI_SUCCESS && truncated ? MPI_ERR_TRUNCATE : message->result;
 }
 
-bool direct_receive(const struct staged *staged, MPI_Status *status, int *result)
+bool direct_receive(const struct staged *staged, MPI_Status *status, enum trace_path *path,
+                    int *result)
 {
     struct direct_message message;
 
     if (!direct_message_start(&message, staged))
         return false;
     *result = direct_message_end(&message);
+    *path = message.path;
     PMPI_Status_set_elements_x(status, MPI_BYTE, message.nbytes);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "aware/base/traced.h"
 #include "aware/memory/typed.h"
 #include "aware/message/direct_memory.h"
 #include "aware/message/staged.h"
@@ -21,8 +22,9 @@ struct direct_message {
     struct typed typed; /* where it is to go */
     void *room;         /* host memory for all that fits there; NULL: there is none */
     MPI_Count nbytes;   /* of it, as many as have room there */
-    bool copying;       /* else it has been copied, */
-    int result;         /* with this MPI error class */
+    enum trace_path path;
+    bool copying; /* else it has been copied, */
+    int result;   /* with this MPI error class */
     struct direct_copy copy;
 };
 
@@ -32,8 +34,9 @@ bool direct_message_start(struct direct_message *message, const struct staged *s
 /* Until it is there. An MPI error class; message->nbytes are in the buffer. */
 int direct_message_end(struct direct_message *message);
 /* Both: MPI has completed the receive. false: with an ordinary message. Otherwise the message is copied to the
- * application's buffer, *status says how long it is, and *result is an MPI error class. */
-bool direct_receive(const struct staged *staged, MPI_Status *status, int *result);
+ * application's buffer, *status says how long it is, *path how it came, and *result is an MPI error class. */
+bool direct_receive(const struct staged *staged, MPI_Status *status, enum trace_path *path,
+                    int *result);
 /* It would return true. */
 bool direct_has_come(const struct staged *staged);
 /* And not wait for work in the legacy stream. */

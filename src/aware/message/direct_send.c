@@ -88,6 +88,7 @@ static struct outgoing *take(bool small)
         out->used = true;
         out->completed = out->generalized = false;
         out->asked = out->failures = 0;
+        out->call.event.start = 0;
     }
     pthread_mutex_unlock(&lock);
     return out;
@@ -113,7 +114,7 @@ static void describe(struct outgoing *out, const struct direct_segment *own, int
 
 /* The memory is read from now on. */
 static void publish(struct outgoing *out, struct direct_peer *peer, int tag,
-                    const struct direct_data *data)
+                    const struct direct_data *data, const struct traced *call)
 {
     const int i = (int)(out - outgoing);
     struct direct_segment *own = direct_own();
@@ -131,6 +132,13 @@ static void publish(struct outgoing *out, struct direct_peer *peer, int tag,
     slot->address = (uintptr_t)data->gpu;
     slot->memory = data->memory;
     slot->fd = -1;
+    if (traced_has_begun(call))
+        out->call.event = (struct trace_event){.start = call->event.start,
+                                               .bytes = (uint64_t)data->nbytes,
+                                               .peer = slot->dest,
+                                               .tag = tag,
+                                               .kind = TRACE_SEND,
+                                               .path = data->packed ? TRACE_PACKED : TRACE_DIRECT};
     atomic_store(&slot->slow, 0);
     describe(out, own, i);
     atomic_store_explicit(&slot->state, DIRECT_READY, memory_order_release);
@@ -159,10 +167,12 @@ static bool goes_directly(struct direct_peer *peer, MPI_Count nbytes)
 struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                       int tag, MPI_Comm comm)
 {
+    struct traced call;
     struct direct_data data;
     struct direct_peer *peer;
     struct outgoing *out;
 
+    traced_begin(&call);
     if (tag < 0 || !direct_data_find(&data, buf, count, type))
         return NULL;
     peer = direct_peer(comm, dest);
@@ -173,7 +183,7 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
         gpu_pool_give(data.packed);
         return NULL;
     }
-    publish(out, peer, tag, &data);
+    publish(out, peer, tag, &data, &call);
     count_one(COUNT_DIRECT);
     return &out->send;
 }
@@ -220,6 +230,11 @@ static bool is_over(struct outgoing *out)
 /* The application's send is complete. The receiver may still look at the slot. */
 static void complete(struct outgoing *out)
 {
+    if (traced_has_begun(&out->call)) {
+        if (out->data)
+            out->call.event.path = TRACE_BUFFERED;
+        traced_end(&out->call);
+    }
     pthread_mutex_lock(&lock);
     out->completed = true;
     if (is_left(out))

@@ -3,6 +3,7 @@
 #ifndef GPUBIND_AWARE_OUTGOING_H
 #define GPUBIND_AWARE_OUTGOING_H
 
+#include "aware/base/traced.h"
 #include "aware/memory/gpu_pool.h"
 #include "aware/message/direct_send.h"
 
@@ -11,6 +12,7 @@ struct outgoing {
     struct direct_send send; /* first: what callers hold */
     struct direct_slot *slot;
     struct direct_peer *peer;
+    struct traced call;
     bool used;      /* also after the application's send has completed, until the receiver has it */
     bool completed; /* the application's send has */
     bool retired;   /* see direct_send_plain */

@@ -15,7 +15,15 @@ int call_completed(int result, int error, MPI_Comm comm)
     return result != MPI_SUCCESS || error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
-int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm)
+static void end_traced(struct traced *call, int result)
+{
+    if (result != MPI_SUCCESS)
+        call->event.kind = TRACE_NOTHING;
+    traced_end(call);
+    traced_drop(call);
+}
+
+int call_ended(struct traced *call, struct staged *buffers, int n, int result, MPI_Comm comm)
 {
     int error = MPI_SUCCESS;
 
@@ -24,26 +32,29 @@ int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm)
             error = staged_write(&buffers[i], -1);
         staged_end(&buffers[i]);
     }
+    if (call && traced_has_begun(call))
+        end_traced(call, result == MPI_SUCCESS ? error : result);
     requests_sweep(false); /* this call may tell that a freed receive is complete */
     return error == MPI_SUCCESS ? result : call_refused(comm, error);
 }
 
-int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
-                 MPI_Comm comm)
+int call_started(struct traced *call, struct staged *buffers, int n, int result,
+                 MPI_Request request, bool persistent, MPI_Comm comm)
 {
-    bool staged = false;
+    bool staged = traced_is_event(call);
 
     for (int i = 0; i < n; i++)
         staged |= buffers[i].staged || buffers[i].direct;
     if (!staged)
         return result;
     if (result == MPI_SUCCESS) {
-        result = requests_add(request, buffers, n, persistent, comm);
+        result = requests_add(request, call, buffers, n, persistent, comm);
         /* Out of memory: MPI still uses the buffers, which are never given back. */
         return result == MPI_SUCCESS ? result : call_refused(comm, result);
     }
     for (int i = 0; i < n; i++)
         staged_end(&buffers[i]);
+    traced_drop(call);
     return result;
 }
 

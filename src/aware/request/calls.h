@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "aware/base/next.h"
+#include "aware/base/traced.h"
 #include "aware/message/direct_receive.h"
 #include "aware/message/direct_send.h"
 #include "aware/message/progress.h"
@@ -16,11 +17,17 @@ int call_refused(MPI_Comm comm, int result);
 /* MPI has completed a request of that communicator with result; error: of a copy to the GPU, or of a direct
  * message. */
 int call_completed(int result, int error, MPI_Comm comm);
-/* A call with n staged buffers has ended with result: copies what it wrote, and ends them. */
-int call_ended(struct staged *buffers, int n, int result, MPI_Comm comm);
-/* A call with n staged buffers has made a request: they are ended with it. */
-int call_started(struct staged *buffers, int n, int result, MPI_Request request, bool persistent,
-                 MPI_Comm comm);
+/* How MPI was given a buffer. */
+static inline enum trace_path call_path(const struct staged *staged)
+{
+    return staged->staged ? TRACE_STAGED : TRACE_PLAIN;
+}
+/* A call with n staged buffers has ended with result: copies what it wrote, and ends them and the call, which
+ * may be NULL. */
+int call_ended(struct traced *call, struct staged *buffers, int n, int result, MPI_Comm comm);
+/* A call with n staged buffers has made a request: they and the call are ended with it. */
+int call_started(struct traced *call, struct staged *buffers, int n, int result,
+                 MPI_Request request, bool persistent, MPI_Comm comm);
 
 /* While direct messages are under way, looks after them until MPI's wait for all the requests would return at once. */
 void call_wait_for_all(int n, const MPI_Request requests[]);

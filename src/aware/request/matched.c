@@ -30,6 +30,17 @@ void matched_add(MPI_Message message, MPI_Comm comm)
     pthread_mutex_unlock(&lock);
 }
 
+void matched_comm_freed(MPI_Comm comm)
+{
+    if (atomic_load_explicit(&nmatched, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    for (struct matched *at = matched.first; at; at = at->next)
+        if (at->comm == comm)
+            at->comm = MPI_COMM_SELF;
+    pthread_mutex_unlock(&lock);
+}
+
 MPI_Comm matched_take(MPI_Message message)
 {
     MPI_Comm comm = MPI_COMM_SELF;

@@ -158,6 +158,7 @@ void request_end(struct staged_request *request)
     }
     for (int i = 0; i < request->n; i++)
         staged_end(&request->buffers[i]);
+    traced_drop(&request->call);
     free(request);
     atomic_fetch_sub(&nrequests, 1);
 }
@@ -185,6 +186,8 @@ void requests_started(struct staged_request *request, MPI_Request handle, bool s
         request->direct = -1;
         for (int i = 0; i < request->n; i++)
             staged_restart(&request->buffers[i]);
+        if (traced_is_event(&request->call) && request->standing_in == MPI_REQUEST_NULL)
+            traced_restart(&request->call);
     }
     requests_put_back(request);
 }
@@ -203,9 +206,11 @@ static MPI_Count bytes_that_came(const struct staged_request *request, const MPI
 /* A direct message that has come. false: it is an ordinary one. */
 static bool write_direct(struct staged_request *request, MPI_Status *status)
 {
+    enum trace_path path;
     int error;
 
-    if (!request->written && direct_receive(buffer_of_message(request), status, &error)) {
+    if (!request->written && direct_receive(buffer_of_message(request), status, &path, &error)) {
+        request->call.event.path = (uint8_t)path;
         PMPI_Get_elements_x(status, MPI_BYTE, &request->direct);
         request->error = error;
         request->written = true;
@@ -227,9 +232,8 @@ static bool is_cancelled(const struct staged_request *request, const MPI_Status 
     return cancelled;
 }
 
-int request_write(struct staged_request *request, MPI_Status *status)
+static int write(struct staged_request *request, MPI_Status *status, bool cancelled)
 {
-    const bool cancelled = is_cancelled(request, status);
     int result = MPI_SUCCESS;
 
     if (!cancelled && write_direct(request, status))
@@ -244,6 +248,21 @@ int request_write(struct staged_request *request, MPI_Status *status)
     return result;
 }
 
+int request_write(struct staged_request *request, MPI_Status *status)
+{
+    const bool cancelled = is_cancelled(request, status);
+    const int result = write(request, status, cancelled);
+
+    if (!traced_has_begun(&request->call))
+        return result;
+    if (cancelled || result != MPI_SUCCESS)
+        request->call.event.start = 0;
+    else if (request->call.event.kind == TRACE_RECEIVE)
+        traced_matched(&request->call, status);
+    traced_end(&request->call);
+    return result;
+}
+
 /* Senders of small messages wait less than it takes to look for them, and other processes send no direct
  * messages to one without GPU memory. */
 static bool is_to_be_pulled(const struct staged *buffer)
@@ -252,14 +271,25 @@ static bool is_to_be_pulled(const struct staged *buffer)
            (buffer->staged || buffer->direct >= DIRECT_LARGE);
 }
 
-/* Open MPI has one request for all receives that are complete from the start. To ask for any other's status
+#ifdef OPEN_MPI
+/* A message of host memory. */
+static bool is_only_traced(const struct staged_request *request)
+{
+    const int kind = request->call.event.kind;
+
+    return (kind == TRACE_SEND || kind == TRACE_RECEIVE) && !request->buffers[0].staged &&
+           !request->buffers[request->n - 1].staged;
+}
+#endif
+
+/* Open MPI has one request for all messages that are complete from the start. To ask for any other's status
  * costs a call of its progress. */
 static bool is_surely_no_other(const struct staged_request *request)
 {
 #ifdef OPEN_MPI
     static _Atomic(MPI_Request) complete = NULL;
 
-    if (!request->buffers[request->n - 1].direct)
+    if (!request->buffers[request->n - 1].direct && !is_only_traced(request))
         return false;
     if (!atomic_load_explicit(&complete, memory_order_relaxed)) {
         MPI_Request made = NULL;
@@ -294,8 +324,8 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     return true;
 }
 
-int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool persistent,
-                 MPI_Comm comm)
+int requests_add(MPI_Request handle, const struct traced *call, const struct staged *buffers, int n,
+                 bool persistent, MPI_Comm comm)
 {
     struct staged_request *request = calloc(1, sizeof *request);
     int result = MPI_SUCCESS;
@@ -304,6 +334,10 @@ int requests_add(MPI_Request handle, const struct staged *buffers, int n, bool p
         return MPI_ERR_NO_MEM;
     request->request = handle;
     request->comm = comm;
+    if (call)
+        request->call = *call;
+    if (persistent)
+        request->call.event.start = 0;
     request->n = n;
     request->direct = -1;
     request->standing_in = MPI_REQUEST_NULL;

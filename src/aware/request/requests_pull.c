@@ -89,6 +89,10 @@ static bool pull(void)
     for (int i = 0; i < n; i++) {
         requests[i]->error = direct_message_end(&messages[i]);
         requests[i]->direct = messages[i].nbytes;
+        if (traced_has_begun(&requests[i]->call)) {
+            requests[i]->call.event.path = (uint8_t)messages[i].path;
+            requests[i]->call.event.end = traced_now();
+        }
         unclaim(requests[i], true);
     }
     return n > 0;

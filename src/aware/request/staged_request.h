@@ -17,6 +17,7 @@ struct staged_request {
     struct staged_request *next_partitioned;
     MPI_Request request;
     MPI_Comm comm;
+    struct traced call;
     struct staged buffers[2];
     int n;
     bool pulled; /* direct messages are, before it is completed */

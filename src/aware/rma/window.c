@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "aware/base/next.h"
+#include "aware/base/world_ranks.h"
 #include "aware/coll/coll_comm.h"
 #include "aware/memory/gpu_buffer.h"
 #include "aware/memory/gpu_memory.h"
@@ -87,6 +88,29 @@ struct window *window_of(MPI_Win win)
     return window;
 }
 
+int window_world_rank(MPI_Win win, int rank)
+{
+    struct window *window = window_of(win);
+    MPI_Group group;
+    int world;
+
+    if (!window)
+        return MPI_UNDEFINED;
+    pthread_mutex_lock(&window->lock);
+    if (!window->ranks && PMPI_Win_get_group(win, &group) == MPI_SUCCESS)
+        window->ranks = world_ranks_of_group(group);
+    world = world_ranks_at(window->ranks, rank);
+    pthread_mutex_unlock(&window->lock);
+    return world;
+}
+
+bool window_is_mirrored(MPI_Win win)
+{
+    const struct window *window = window_find(win);
+
+    return window && window->mirror;
+}
+
 /* ---- memory that the ranks share */
 
 static size_t share_bytes(int size)
@@ -120,6 +144,7 @@ void window_free(struct window *window)
     close_share(window);
     window_mirror_free(window->mirror);
     gpu_memory_free(window->allocated);
+    world_ranks_release(window->ranks);
     pthread_mutex_destroy(&window->lock);
     pthread_mutex_destroy(&window->ending);
     free(window->targets);

@@ -97,12 +97,17 @@ struct window {
     struct window_later *later; /* lock is held */
     uint64_t nlater;            /* how many there were */
     pthread_mutex_t ending;     /* some of them are being ended */
+    struct world_ranks *ranks;  /* of its group; NULL: nobody has asked yet; lock is held */
 };
 
 /* NULL: it needs nothing but MPI. */
 struct window *window_find(MPI_Win win);
 /* The same, made where it is not there: for buffers that are staged. NULL: out of memory. */
 struct window *window_of(MPI_Win win);
+/* The rank of MPI_COMM_WORLD that a rank of a window is; MPI_UNDEFINED: it is none. */
+int window_world_rank(MPI_Win win, int rank);
+/* Host memory stands for this rank's GPU memory, and so it may for the others'. */
+bool window_is_mirrored(MPI_Win win);
 /* There may be such windows in this process. */
 bool windows_are_there(void);
 

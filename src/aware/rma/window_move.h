@@ -2,6 +2,7 @@
 #ifndef GPUBIND_AWARE_WINDOW_MOVE_H
 #define GPUBIND_AWARE_WINDOW_MOVE_H
 
+#include "aware/base/traced.h"
 #include "aware/rma/window.h"
 
 /* A buffer of the origin's, of either kind of memory. */
@@ -17,6 +18,7 @@ struct window_there {
     MPI_Aint displacement;
     MPI_Count count;
     MPI_Datatype type;
+    struct traced *call;
 };
 
 /* It is GPU memory, and the call one of those below; else it is MPI's. */

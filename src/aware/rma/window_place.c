@@ -79,6 +79,7 @@ int place_begin(struct place *place, struct window *window, const struct window_
     if (!region || !is_inside(region, place->address, there))
         return MPI_ERR_RMA_RANGE;
     place->here = direct_map(&place->map, place->peer, &region->memory, place->address, beside);
+    there->call->event.path = place->here ? TRACE_DIRECT : TRACE_BUFFERED;
     return MPI_SUCCESS;
 }
 

@@ -17,7 +17,7 @@ static const char *const settings[] = {
     "MPS", "REPORT", "VERBOSE", "QUIET", "JSON", "RANKS", "RANKS_FILE", "NODES", "DISTRIBUTION",
     "CPUSET", "XML",
     "PATH", "EAGER", "COPY_BLOCKS", "COLLECTIVES", "MAPPINGS", "WINDOWS", "WIN_MEMORY", "ORDER", "PACK_MEMORY", "PINNED_MEMORY",
-    "PROGRESS_THREAD", "UNEXPECTED", "WAIT_NOTICE", "LOG", "LOG_FILE"};
+    "PROGRESS_THREAD", "TRACE", "UNEXPECTED", "WAIT_NOTICE", "LOG", "LOG_FILE"};
 /* clang-format on */
 
 /* What gpubind itself sets, for programs and between its own parts; its tests; and what
