@@ -26,6 +26,7 @@ shell_tests = \
 	tests/bench/bench_put.t \
 	tests/bench/bench_report.t \
 	tests/bench/plot.t \
+	tests/bench/plot_trace.t \
 	tests/bin/cli_bad_files.t \
 	tests/bin/cli_bad_launcher.t \
 	tests/bin/cli_bad_machine.t \

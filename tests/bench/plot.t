@@ -65,7 +65,7 @@ if [ -z "$quick" ]; then
     refuses 'no value' "option '--output' needs a value" "$recorded/p2p.json" --output
     refuses 'a value too many' "option '--list' takes no value" --list=1
     for name in x x.jpg svg .svg; do
-        refuses "a picture called $name" "--output: the name of $name ends in none of .svg, .png and .pdf" \
+        refuses "a picture called $name" "--output: the name of $name ends in none of .svg, .png, .pdf and .html" \
             -o "$name" "$recorded/p2p.json"
     done
     refuses 'a folder' "$tmp/d cannot be read: Is a directory" -o "$svg" "$tmp/d"
@@ -178,6 +178,8 @@ assert '86.4 %: 389 of 450 GB/s, <18> &amp; \$NVLinks\$ of 25 GB/s' in words"
 plot "$recorded/p2p.json" --only latency-on --title 'two <GPUs>, $x$' -o "$svg"
 check '--only and --title' sh -c 'grep -q "two &lt;GPUs&gt;, .x.<" "$0" && ! grep -q "access off" "$0"' "$svg"
 "$python" "$program" - -o "$tmp/d/x.PNG" <"$recorded/p2p.json"
+plot "$recorded/p2p.json" -o "$tmp/d/x.html"
+check 'HTML' sh -c 'head -n 1 "$0" | grep -q "^<!DOCTYPE html>$" && grep -q "^<svg" "$0"' "$tmp/d/x.html"
 check 'PNG, from the standard input' sh -c 'head -c 4 "$0" | grep -q PNG' "$tmp/d/x.PNG"
 plot "$top_srcdir/docs/pictures/report-2-h200.json" -o "$tmp/d/x.pdf"
 check 'PDF' sh -c 'head -c 5 "$0" | grep -q %PDF-' "$tmp/d/x.pdf"
@@ -192,6 +194,6 @@ refuses 'a row with a list' "$bad: the results are not as gpubind-bench writes t
 refuses 'no such folder' "$tmp/no/x.svg cannot be written: No such file" -o "$tmp/no/x.svg" "$recorded/p2p.json"
 mkdir "$tmp/d/y.svg"
 refuses 'a folder' "$tmp/d/y.svg cannot be written: Is a directory" -o "$tmp/d/y.svg" "$recorded/p2p.json"
-is 'nothing half-written is left' "$(cd "$tmp/d" && echo *)" 'x.PNG x.pdf x.svg y.svg'
+is 'nothing half-written is left' "$(cd "$tmp/d" && echo *)" 'x.PNG x.html x.pdf x.svg y.svg'
 nothing_left 'nothing is left'
 done_testing

@@ -1,0 +1,110 @@
+#!/bin/sh
+# gpubind-plot trace: parts of traces put together, drawn, and what is said of those that do not fit.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+
+program=$top_builddir/bench/plot/gpubind-plot
+command -v python3 >/dev/null || skip_all 'no python3'
+# The one that Debian's packages are for, where another comes first.
+for python in python3 /usr/bin/python3; do
+    "$python" -c 'import matplotlib' 2>/dev/null && break
+done
+[ -z "${XDG_CACHE_HOME-}${HOME-}" ] && export HOME="$tmp"
+plot() { run bounded "$python" "$program" "$@"; }
+trace=$tmp/trace
+
+# part RANK RANKS JOB STARTED PAIRS [DROPPED]: a part; it has one event, from the 2nd to the 5th us.
+part() {
+    cat >"$trace.$1" <<PART
+{"displayTimeUnit": "ns", "gpubind": {"trace": 1, "version": "0.1", "job": "$3", "host": "node$1", "rank": $1,
+ "ranks": $2, "started_unix_ns": $4, "events": 9, "dropped": ${6:-0}, "pairs": [$5], "collectives": [
+ {"name": "MPI_Bcast", "path": "nccl", "calls": 2, "bytes": 2048, "us": 10.5}]},
+ "traceEvents": [{"name": "process_name", "ph": "M", "pid": $1, "tid": 0, "args": {"name": "rank $1"}},
+ {"name": "send, direct", "cat": "send", "ph": "X", "pid": $1, "tid": 100, "ts": 2.000, "dur": 3.000, "args": {}}]}
+PART
+}
+# pair KIND PEER PATH BYTES: of a call.
+pair() { echo "{\"kind\": \"$1\", \"peer\": $2, \"path\": \"$3\", \"calls\": 1, \"bytes\": $4, \"us\": 1.5}"; }
+
+# Rank 2 has none, and is told of by rank 1; rank 1 stages what rank 0 has passed in host memory.
+now=1770000000000000000
+part 0 4 latest $now "$(pair send 1 direct 3000000), $(pair get 3 packed 2000000), $(pair send 1 plain 5000)"
+part 1 4 latest 1770000000000001000 "$(pair receive 0 direct 3000000), $(pair receive 2 buffered 1000000),
+ $(pair receive 0 staged 5000), $(pair send null plain 7)" 5
+part 3 4 latest $now "$(pair put 0 staged 4000000)"
+part 7 8 before 1760000000000000000 "$(pair send 0 staged 9)"
+
+# ---- the time line
+
+plot trace "$trace" -o "$tmp/all.json"
+is 'the parts become one document' "$status $(cat "$tmp/out" "$tmp/err")" '0 '
+is '... of the latest job' "$("$python" -c "
+import json, sys
+all = json.load(open(sys.argv[1]))
+print([(part['rank'], part['started_unix_ns'] % 10000) for part in all['gpubind']['parts']])
+print([(event['pid'], event['ts']) for event in all['traceEvents'] if event['ph'] == 'X'])" "$tmp/all.json")" \
+    "[(0, 0), (1, 0), (3, 0)]
+[(0, 2.0), (1, 3.0), (3, 2.0)]"
+plot trace "$tmp/all.json" -o "$tmp/again.json"
+check '... which is taken, too' cmp "$tmp/all.json" "$tmp/again.json"
+plot trace "$trace" --list
+is '--list' "$status $(sed 's/ .*//' "$tmp/out" | xargs)" \
+    "0 $(for p in direct packed buffered staged plain received; do echo trace/sent-$p; done | xargs) trace/totals trace/time trace/collectives"
+
+# ---- refused: one sentence, status 1, no file
+
+# refuses DESCRIPTION PATTERN WORD...
+refuses() {
+    what=$1 pattern=$2
+    shift 2
+    plot "$@" -o "$tmp/x.svg"
+    check "$what" test "$status $(sed "s|^gpubind-plot: $pattern.*|said|" "$tmp/err")" = '1 said'
+}
+refuses 'no trace is named' 'no file is given' trace
+refuses 'none is there' "there is no $tmp/none.0 or other part of a trace" trace "$tmp/none"
+echo '{"results": []}' >"$tmp/other.0"
+refuses 'JSON of another program' "$tmp/other.0 was not written by a run with GPUBIND_TRACE" trace "$tmp/other"
+: >"$tmp/empty.0" && : >"$tmp/empty.1"
+refuses 'no rank has ended' "the parts of $tmp/empty are empty: no rank has come to MPI_Finalize" trace "$tmp/empty"
+head -c 300 "$trace.0" >"$tmp/half.0"
+refuses 'half a part' "$tmp/half.0 is no JSON" trace "$tmp/half"
+sed 's/"path": "nccl", //' "$trace.0" >"$tmp/less.0"
+refuses 'a part without a path' "$tmp/less: the trace is not as GPUBIND_TRACE makes it (KeyError" trace "$tmp/less"
+refuses 'two traces' "'b' is one word too many" trace a b
+plot "$tmp/other.0" -o "$tmp/x.json"
+check 'measurements as JSON' grep -q '^gpubind-plot: --output: .* in none of .svg, .png, .pdf and .html$' "$tmp/err"
+is 'no file is left of all these' "$(find "$tmp" -name 'x.*')" ''
+if ! "$python" -c 'import matplotlib' 2>/dev/null; then
+    skip 'pictures' 'no python3-matplotlib'
+    done_testing
+    exit
+fi
+
+# ---- pictures
+
+plot trace "$trace" -o "$tmp/all.html"
+is 'drawn, as HTML' "$status $(cat "$tmp/out" "$tmp/err")" '0 '
+check '... with the words, and the numbers in MB' "$python" -c "
+import html, re, sys
+page = open(sys.argv[1], encoding='utf-8').read()
+words = [html.unescape(word) for word in re.findall('<text[^>]*>([^<]*)</text>', page)]
+for word in ('what ranks sent to each other: trace', 'from GPU to GPU, MB', 'packed in GPU memory, MB',
+             'staged through host memory, MB', 'send, direct: 1 call', 'put, staged',
+             'MPI_Bcast, nccl: 6 calls, 1K each', 'host memory of the sender\'s, staged by the', 'receiver, MB',
+             'parts of other runs, left out: 1',
+             'calls with a peer of another MPI_COMM_WORLD, which are in no matrix: 1',
+             'rank 1: the last 5 of 9 events are in the sums alone, not in the timeline'):
+    assert word in words, (word, words)
+assert any(word.startswith('there is no part of rank 2: it did not use libgpubind-aware') for word in words)
+for number in ('3.00', '2.00', '1.00', '4.00'):
+    assert number in words, (number, words)" "$tmp/all.html"
+plot trace "$trace.3" --only totals -o "$tmp/part.svg"
+check 'one part, one panel' sh -c '[ "$(grep -c "from rank" "$0")" = 0 ] && grep -q "put, staged: 1 call" "$0"' "$tmp/part.svg"
+# More ranks than rows.
+for rank in 0 99; do
+    part $rank 100 latest $now "$(pair send $((99 - rank)) staged 1000)"
+done
+rm -f "$trace".[137]
+plot trace "$trace" --list
+check 'many ranks stand in groups' grep -q 'staged through host memory (of each 4 ranks from the one named), kB' "$tmp/out"
+nothing_left 'nothing is left'
+done_testing
