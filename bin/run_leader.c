@@ -25,7 +25,8 @@ int run_prepare(void *context, struct gpubind_error *err)
     return 0;
 }
 
-static void report(struct run *run, bool table, bool why)
+/* forms: bits of enum report_form. */
+static void report(struct run *run, int forms, bool why)
 {
     const struct gpu_ranks no_peers = {0};
     const struct placement *placement = &run->placement;
@@ -40,7 +41,12 @@ static void report(struct run *run, bool table, bool why)
         say_lines(text.bytes);
         text_clear(&text);
     }
-    if (table) {
+    if (forms & REPORT_JSON) {
+        render_json(&placement->node, &placement->plan, &no_peers, &text);
+        write_all(STDERR_FILENO, &text);
+        text_clear(&text);
+    }
+    if (forms & REPORT_TABLE) {
         render_table(&placement->node, &placement->plan, &no_peers, &text);
         if (run->plugin == PLUGIN_KEPT)
             text_add(&text, "  planned by gpubind's plugin, CPUs bound by the launcher\n");
@@ -214,8 +220,8 @@ int run_decide(void *context, const struct rendezvous_message *messages, int cam
 {
     struct run *run = context;
     struct facts *facts = NULL;
-    bool table = false, why = false;
-    int n = 0, status = -1;
+    bool why = false;
+    int forms = 0, n = 0, status = -1;
 
     if (check_facts(messages, came, err) == 0 &&
         (!run->world.size ||
@@ -227,13 +233,13 @@ int run_decide(void *context, const struct rendezvous_message *messages, int cam
         status = mps_start(&run->placement, facts, messages, came, &run->mps, &run->notes,
                            &run->remarks, err);
     for (int i = 0; i < came && status == 0; i++) {
-        table |= facts[i].report;
+        forms |= facts[i].report;
         why |= facts[i].verbose;
     }
     if (status == 0)
         note_unknown(messages, came, &run->notes);
     if (status == 0)
-        report(run, table, why);
+        report(run, forms, why);
     for (int i = 0; i < came && status == 0; i++)
         status = render_directives(run, &facts[i], &answers[i], err);
     free(facts);

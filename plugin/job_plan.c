@@ -99,7 +99,9 @@ void job_plan_report(const struct options *options, const struct placement *plac
         render_why(&placement->node, &placement->plan, &placement->policy, &why);
     job_plan_add_lines(&why, &text);
     text_clear(&why);
-    if (options->report) {
+    if (options->report & REPORT_JSON)
+        render_json(&placement->node, &placement->plan, &no_peers, &text);
+    if (options->report & REPORT_TABLE) {
         render_table(&placement->node, &placement->plan, &no_peers, &text);
         text_add(&text, "  planned by gpubind's plugin, CPUs bound by the daemon\n");
     }

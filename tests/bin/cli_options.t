@@ -72,6 +72,18 @@ unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK \
 
 is 'an empty variable is as none' \
     "$(GPUBIND_OVERFLOW='' GPUBIND_REPORT='' bounded gpubind --topology "$demo" echo ran 2>&1)" ran
+# reports WORD...: the lines of gpubind's report, of one rank.
+reports() { run bounded "$@"; echo "$status $(grep -c '^node' "$tmp/err") $(grep -c '^{.*}$' "$tmp/err") $(wc -l <"$tmp/out")"; }
+is '--report=table is --report' "$(reports gpubind --topology "$demo" --report=table echo ran)" \
+    "$(reports gpubind --topology "$demo" --report echo ran)"
+is '--report=json' "$(reports gpubind --topology "$demo" --report=json echo ran)" '0 0 1 1'
+run bounded gpubind --topology "$demo" --report=json true
+is '... as --plan --json has it' "$(grep '^{' "$tmp/err" | sed 's/"node":"[^"]*"//')" \
+    "$(bounded gpubind --plan --topology "$demo" --ranks 1 --json | sed 's/"node":"[^"]*"//')"
+is 'GPUBIND_REPORT=json' "$(reports env GPUBIND_REPORT=json gpubind --topology "$demo" echo ran)" '0 0 1 1'
+is 'GPUBIND_REPORT=1 is a table' "$(reports env GPUBIND_REPORT=1 gpubind --topology "$demo" echo ran)" \
+    "$(reports gpubind --topology "$demo" --report echo ran)"
+is 'GPUBIND_REPORT=no is none' "$(reports env GPUBIND_REPORT=no gpubind --topology "$demo" echo ran)" '0 0 0 1'
 is '-v is --verbose' "$(bounded gpubind --topology "$demo" -v true 2>&1)" \
     "$(bounded gpubind --topology "$demo" --verbose true 2>&1)"
 is '-q is --quiet' "$(bounded gpubind --topology "$nogpu" -q echo ran 2>&1)" ran

@@ -23,7 +23,7 @@ wrong "'--frobnicate=1'" --frobnicate=1
 wrong "'-x'" -x
 wrong "'-x'" -vx
 wrong "'-Z'" -Zreport
-wrong '--report' --report=1
+wrong "--report: 'csv' is none of table|json" --report=csv
 wrong '--quiet' --quiet=
 
 run bounded gpubind
@@ -59,6 +59,7 @@ wrong "--timeout.*'0'" --timeout 0
 wrong_variable GPUBIND_SMT 4294967297
 wrong_variable GPUBIND_TIMEOUT -1
 wrong_variable GPUBIND_REPORT maybe
+wrong_variable GPUBIND_REPORT 2
 wrong_variable GPUBIND_REQUIRE_GPU 2
 for masters in -1 0,-1 0,,1 '0,' ',0' 1-2 all none,0 0,none 2147483648 '0 1'; do
     wrong '--master' --master "$masters"

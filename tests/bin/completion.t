@@ -49,6 +49,7 @@ wanted_values() {
         case $kind.$name in
         *_FLAG.* | *_ACTION.*) continue ;;
         *.master)   words=none ;;
+        *.report)   words=$(echo "$argument" | tr '|' ' ') ;;
         *.launcher) words="auto none $(launchers)" ;;
         *.measure | *.operations) words=$(echo "$measures" | tr '|' ' ') ;;
         *_WORD.* | *_SWITCH.* | *_NAME.*) words=$(echo "$argument" | tr '|' ' ') ;;
@@ -68,7 +69,7 @@ values() {
     shift 2
     for between in ' ' =; do
         awk -v prefix="$prefix" -v between="$between" \
-            '$1 !~ /_(FLAG|ACTION)$/ && (between == "=" || $3 != "gpu-aware") { print prefix " --" $3 between "<*>" }' "$rows" |
+            '$1 !~ /_(FLAG|ACTION)$/ && (between == "=" || $3 !~ /^(gpu-aware|report)$/) { print prefix " --" $3 between "<*>" }' "$rows" |
             completed "$@" | while read -r line; do
             line=${line#"$prefix --"}
             case $between in =) line="${line%%=*} ${line#*=}" ;; esac
@@ -95,7 +96,7 @@ whole() {
     wanted_values "$rows" >"$tmp/wanted"
     # A value that may be left out stands behind = alone.
     is "$what: the value of each" "$(values "$prefix" "$rows" "$@")" \
-        "$(grep -v '^gpu-aware ' "$tmp/wanted"; cat "$tmp/wanted")"
+        "$(grep -vE '^(gpu-aware|report) ' "$tmp/wanted"; cat "$tmp/wanted")"
     case $prefix in gpubind)
         is "$what: no value behind a blank" \
             "$(echo 'gpubind --gpu-aware --bi<*>' | completed "$@" | xargs)" 'gpubind --gpu-aware --bind' ;;

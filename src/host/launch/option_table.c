@@ -54,6 +54,23 @@ static int read_launcher(const struct option_row *row, const char *value, const 
     return 0;
 }
 
+/* A variable may have what one of a flag has, too. */
+static int read_report(const struct option_row *row, const char *value, const char *from,
+                       void *options, struct gpubind_error *err)
+{
+    const int form = option_find_word(row->argument, value, strlen(value));
+    int *report = &((struct options *)options)->report, table;
+
+    if (form >= 0) {
+        *report = form == 0 ? REPORT_TABLE : REPORT_JSON;
+        return 0;
+    }
+    if (switch_parse(value, from, &table, err) < 0)
+        return error_set(err, "%s: '%s' is none of %s", from, value, row->argument);
+    *report = table ? REPORT_TABLE : 0;
+    return 0;
+}
+
 /* clang-format off */
 static const struct option_row rows[] = {
     {JOB | PLUGIN, PLACEMENT, OPTION_READ, 0, "master", "RANK[,RANK...]|none", NULL,
@@ -102,8 +119,9 @@ static const struct option_row rows[] = {
      "wait so long for the next rank of the node", AT(timeout_s), 1, 86400},
     {JOB, RUNNING, OPTION_FLAG, 0, "mps", NULL, NULL,
      "where ranks share GPUs: one MPS server a node, for this job, ended with it", AT(mps)},
-    {JOB | PLUGIN, RUNNING, OPTION_FLAG, 0, "report", NULL, NULL,
-     "say who got what: one table a node, on stderr", AT(report)},
+    {JOB | PLUGIN, RUNNING, OPTION_READ, 0, "report", "table|json", NULL,
+     "say who got what, on stderr: one table a node, or one JSON object a node, one node a line "
+     "(alone: table)", .read = read_report, .bare = "table"},
     {ALL | PLUGIN, RUNNING, OPTION_FLAG, 'v', "verbose", NULL, NULL,
      "say why, too", AT(verbose)},
     {JOB | PLUGIN, RUNNING, OPTION_FLAG, 'q', "quiet", NULL, NULL,

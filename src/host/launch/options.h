@@ -34,7 +34,8 @@ struct options {
     int timeout_s;
     int gpu_aware; /* enum gpu_aware */
     bool mps;
-    bool report, verbose, quiet;
+    int report; /* bits of enum report_form */
+    bool verbose, quiet;
     /* --plan */
     bool json, cyclic;
     int ranks; /* 0: one a GPU */

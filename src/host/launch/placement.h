@@ -27,6 +27,9 @@ struct rules {
 /* Whether all masters are ranks of a job of this size. */
 int rules_check_masters(const struct rules *rules, int size, struct gpubind_error *err);
 
+/* How --report says who got what. */
+enum report_form { REPORT_TABLE = 1, REPORT_JSON = 2 };
+
 /* What the leader needs to know of one rank; sent as it is between processes of one build. */
 struct facts {
     char version[24];
@@ -38,7 +41,8 @@ struct facts {
     enum binding_origin binding;
     struct idset minors; /* of the NVIDIA devices that it may open */
     struct prefs prefs;
-    bool report, verbose;
+    int report; /* bits of enum report_form */
+    bool verbose;
     bool mps;               /* asks for an MPS server */
     bool has_memory_policy; /* one was set before gpubind ran */
     bool planned;           /* the plugin planned for the rank already ... */

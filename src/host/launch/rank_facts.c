@@ -96,10 +96,10 @@ int facts_check(const void *bytes, size_t size, struct gpubind_error *err)
         strcmp(facts->version, PACKAGE_VERSION) != 0)
         return error_set(err, "the ranks of this node run different versions of gpubind");
     if (facts->rank < 0 || facts->local < 0 || (unsigned)facts->binding > BINDING_UNKNOWN ||
-        !is_bool(&facts->unnumbered) || !is_bool(&facts->report) || !is_bool(&facts->verbose) ||
-        !is_bool(&facts->mps) || !is_bool(&facts->has_memory_policy) || !is_bool(&facts->planned) ||
-        !is_bool(&facts->planned_master) || !has_good_prefs(&facts->prefs) ||
-        !has_good_texts(facts))
+        !is_bool(&facts->unnumbered) || (unsigned)facts->report > (REPORT_TABLE | REPORT_JSON) ||
+        !is_bool(&facts->verbose) || !is_bool(&facts->mps) || !is_bool(&facts->has_memory_policy) ||
+        !is_bool(&facts->planned) || !is_bool(&facts->planned_master) ||
+        !has_good_prefs(&facts->prefs) || !has_good_texts(facts))
         return error_set(err, "a process of this node says what no rank can have said");
     return 0;
 }
