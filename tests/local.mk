@@ -72,6 +72,7 @@ shell_tests = \
 	tests/mpi/lib_man.t \
 	tests/mpi/neighbours_gpu.t \
 	tests/mpi/port.t \
+	tests/packaging/abi.t \
 	tests/packaging/build_recipes.t \
 	tests/packaging/refused.t \
 	tests/plugin/plugin_aware.t \
