@@ -7,7 +7,7 @@ named() {
     grep -oE '`[^` ]+`' "$top_srcdir/$1" | tr -d '`' |
         grep -E '^(src|bin|bench|docs|tests|plugin|man|examples|m4)/[A-Za-z0-9_./*-]+$' | sort -u
 }
-for file in ARCHITECTURE.md CONTRIBUTING.md; do
+for file in ARCHITECTURE.md CONTRIBUTING.md SECURITY.md; do
     check "$file names files" test "$(named "$file" | wc -l)" -gt 10
     is "$file: they are there" "$(named "$file" | grep -v NAME | while read -r path; do
         # shellcheck disable=SC2086 # a pattern
