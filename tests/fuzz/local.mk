@@ -35,5 +35,5 @@ tests_fuzz_fuzzer_LDFLAGS = -fsanitize=fuzzer
 tests_fuzz_fuzzer_LDADD = $(LDADD) $(HWLOC_LIBS)
 CLEANFILES += tests/fuzz/fuzzer
 
-EXTRA_DIST += tests/fuzz/run tests/fuzz/corpus tests/fuzz/launcher.dict \
+EXTRA_DIST += tests/fuzz/hours.tsv tests/fuzz/run tests/fuzz/corpus tests/fuzz/launcher.dict \
 	tests/fuzz/options.dict tests/fuzz/xml.dict
