@@ -41,6 +41,8 @@
  *   memory
  *       Prints how much is allocated, and the change since the last `memory`: in the
  *       process, and by the watched object.
+ *   cpu
+ *       Prints how much CPU time the process has taken since the last `cpu`.
  *   echo [WORD...]
  *       Prints the words.
  *   repeat N ... end

@@ -1,6 +1,7 @@
 /* Reads a script and carries out its lines. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/plugin/server.h"
 
@@ -17,6 +18,18 @@ static int step_memory(const struct words *words)
     /* Failing runs are compared with one that fails nowhere, and numbers vary. */
     if (!options.campaign)
         report_memory();
+    return EXIT_OK;
+}
+
+static int step_cpu(const struct words *words)
+{
+    static clock_t before;
+    const clock_t now = clock();
+
+    (void)words;
+    if (!options.campaign)
+        printf("cpu: %ld ms\n", (long)((now - before) * 1000 / CLOCKS_PER_SEC));
+    before = now;
     return EXIT_OK;
 }
 
@@ -40,6 +53,7 @@ static const struct {
     {"crash", 2, 2, crash_step},
     {"forget", 2, 2, step_forget},
     {"memory", 1, 1, step_memory},
+    {"cpu", 1, 1, step_cpu},
     {"echo", 1, WORDS_MAX, step_echo},
 };
 
