@@ -8,6 +8,7 @@ aware_stand_ins = \
 	src/aware/api/attach.c \
 	src/aware/api/collectives.c src/aware/api/collectives_list.h \
 	src/aware/api/comms.c \
+	src/aware/api/errhandlers.c \
 	src/aware/api/files.c \
 	src/aware/api/one_sided.c \
 	src/aware/api/p2p.c \
@@ -50,6 +51,7 @@ aware_sources = \
 	src/aware/memory/gpu_pool.c src/aware/memory/gpu_pool.h \
 	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \
 	src/aware/request/matched.c src/aware/request/matched.h \
+	src/aware/base/handlers.c src/aware/base/handlers.h \
 	src/aware/base/info.c src/aware/base/info.h \
 	src/aware/base/next.c src/aware/base/next.h \
 	src/aware/message/outgoing.c src/aware/message/outgoing.h \
@@ -84,7 +86,7 @@ aware_sources = \
 	src/mpi/datatype/type_flatten.c src/mpi/datatype/type_flatten.h \
 	src/mpi/datatype/type_regular.c src/mpi/datatype/type_regular.h
 # Not for the MPI standard's ABI, which has no Fortran.
-aware_fortran = src/aware/api/attributes_fortran.c
+aware_fortran = src/aware/api/attributes_fortran.c src/aware/api/errhandlers_fortran.c
 aware_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
 aware_ldflags = -version-info 0:0:0 -pthread
 aware_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la

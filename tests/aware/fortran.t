@@ -48,14 +48,14 @@ runs() {
 }
 
 all_handles="mpif integer ${MPI_F08:+f08}"
-all "$MPIFORT" 'this MPI' aware allocate
+all "$MPIFORT" 'this MPI' aware allocate handlers
 
 # Over MPICH, beside the MPI that was configured.
 aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
 hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
 if [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpifort.mpich >"$tmp/out"; then
     MPIRUN=$hydra
-    all mpifort.mpich MPICH aware allocate
+    all mpifort.mpich MPICH aware allocate handlers
 else
     skip 'over MPICH' 'no mpifort.mpich, no mpirun.mpich, or no libgpubind-aware-mpich'
 fi

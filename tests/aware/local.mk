@@ -13,6 +13,7 @@ aware_tests = \
 	tests/aware/fortran.t \
 	tests/aware/fortran_symbols.t \
 	tests/aware/functions.t \
+	tests/aware/handlers.t \
 	tests/aware/large.t \
 	tests/aware/layouts.t \
 	tests/aware/mirror.t \
@@ -65,6 +66,7 @@ aware_programs = \
 	tests/aware/contract \
 	tests/aware/direct \
 	tests/aware/files \
+	tests/aware/handlers \
 	tests/aware/large \
 	tests/aware/large_files \
 	tests/aware/layouts \
@@ -154,6 +156,10 @@ tests_aware_small_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_small_LDFLAGS = -no-install
 tests_aware_small_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_small_SOURCES = tests/aware/small.c examples/device.h tests/tap.h
+tests_aware_handlers_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_handlers_LDFLAGS = -no-install
+tests_aware_handlers_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_handlers_SOURCES = tests/aware/handlers.c examples/device.h tests/aware/tap_ranks.h tests/tap.h
 tests_aware_twice_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_twice_LDFLAGS = -no-install
 tests_aware_twice_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	tests/fortran/calls.F90 \
 	tests/fortran/checks.f90 \
 	tests/fortran/halos.F90 \
+	tests/fortran/handlers.F90 \
 	tests/fortran/made.F90 \
 	tests/fortran/messages.F90 \
 	tests/fortran/mpif.f90 \

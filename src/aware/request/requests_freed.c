@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "aware/base/handlers.h"
 #include "aware/base/next.h"
 #include "aware/message/direct_send.h"
 #include "aware/request/staged_request.h"
@@ -31,35 +32,40 @@ bool requests_free(struct staged_request *request)
     return false;
 }
 
-/* Whether the request is complete or has failed; then it is freed. */
+/* Whether the request is complete or has failed; then it is freed. The lock is held, but for an error handler of
+ * the application, which need not return. */
 static bool is_over(MPI_Request *request, bool wait, MPI_Status *status)
 {
     int over = 1, result;
 
+    handler_unlocks = &requests_lock;
     is_behind = true; /* PMPI_Test is ours, too */
     result = wait ? PMPI_Wait(request, status) : PMPI_Test(request, &over, status);
     if ((result != MPI_SUCCESS || over) && *request != MPI_REQUEST_NULL)
         PMPI_Request_free(request); /* a persistent one, inactive now */
     is_behind = false;
+    handler_unlocks = NULL;
     return result != MPI_SUCCESS || over;
 }
 
 void requests_sweep(bool wait)
 {
-    struct staged_request **link, *request;
+    struct staged_request *request;
+    int n;
     QUEUE_OF(struct staged_request) over = {0};
 
     if (atomic_load_explicit(&nfreed, memory_order_relaxed) == 0 || is_behind)
         return;
     pthread_mutex_lock(&requests_lock);
-    for (link = &freed.first; (request = *link);) {
-        if (!is_over(&request->request, wait, &request->status)) {
-            link = &request->next;
-            continue;
+    n = atomic_load(&nfreed);
+    /* The list may change while a handler runs. */
+    while (n-- > 0 && (request = QUEUE_POP(&freed, next))) {
+        if (is_over(&request->request, wait, &request->status)) {
+            atomic_fetch_sub(&nfreed, 1);
+            QUEUE_PUSH(&over, request, next);
+        } else {
+            QUEUE_PUSH(&freed, request, next);
         }
-        QUEUE_UNLINK(&freed, link, next);
-        atomic_fetch_sub(&nfreed, 1);
-        QUEUE_PUSH(&over, request, next);
     }
     pthread_mutex_unlock(&requests_lock);
     /* Without the lock: libgpubind, which may copy, calls functions of MPI. */

@@ -1,0 +1,19 @@
+/* Error handlers of the application. MPI calls them in functions that this library has called, and they may call
+ * MPI in turn, with GPU memory, or leave by longjmp or an exception of C++: then what the thread does next is the
+ * application's again, and nothing tells this library. So MPI is given functions of this library in their place,
+ * each of which calls one of the application's. */
+#ifndef GPUBIND_AWARE_HANDLERS_H
+#define GPUBIND_AWARE_HANDLERS_H
+
+#include <pthread.h>
+
+/* A handle's address, an error code, and what the MPI adds: Open MPI a text and NULL, MPICH a number. */
+typedef void handler(void *handle, int *code, ...);
+
+/* For MPI, always the same one; the given one itself where the application has very many. */
+handler *handler_stand_in(handler *given);
+
+/* A lock of this library's that the thread holds in a function of MPI: it has it not while a handler runs. */
+extern __thread pthread_mutex_t *handler_unlocks __attribute__((tls_model("initial-exec")));
+
+#endif

@@ -1,0 +1,209 @@
+/* Error handlers of the application that leave by longjmp, or that communicate. Rank 0 prints the results. */
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include "examples/device.h"
+#include "tests/aware/tap_ranks.h"
+
+enum { N = 5000, TAG = 3 };
+static int next, before, called;
+static char *out, *in; /* of the GPU */
+static char bytes[2 * N];
+static jmp_buf away;
+
+static void expect(bool good, const char *what)
+{
+    if (!good && wrong++ == 0)
+        tap_diag("rank %d: %s", rank, what);
+}
+
+static bool has(const char *gpu, int n, int byte)
+{
+    device_read(bytes, gpu, (size_t)n);
+    for (int i = 0; i < n; i++)
+        if (bytes[i] != byte)
+            return false;
+    return true;
+}
+
+static void fill(char *gpu, int byte)
+{
+    memset(bytes, byte, 2 * N);
+    device_write(gpu, bytes, 2 * N);
+}
+
+/* In a ring, small and large, and a collective call. */
+static void communicate(void)
+{
+    static const int sizes[] = {1, 100, N};
+
+    for (int i = 0; i < 3; i++) {
+        fill(out, rank + 1);
+        fill(in, 0x70);
+        MPI_Sendrecv(out, sizes[i], MPI_CHAR, next, TAG, in, sizes[i], MPI_CHAR, before, TAG,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        expect(has(in, sizes[i], before + 1), "a message");
+        MPI_Allreduce(out, in, sizes[i], MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
+        expect(has(in, sizes[i], size), "a reduction");
+    }
+}
+
+/* ---- handlers */
+
+static void leave(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    called++;
+    longjmp(away, 1);
+}
+
+static void leave_window(MPI_Win *win, int *code, ...)
+{
+    (void)win, (void)code;
+    called++;
+    longjmp(away, 1);
+}
+
+static void leave_file(MPI_File *file, int *code, ...)
+{
+    (void)file, (void)code;
+    called++;
+    longjmp(away, 1);
+}
+
+static void send_to_self(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    called++;
+    expect(*code != MPI_SUCCESS, "the handler's code");
+    fill(out, 9);
+    fill(in, 0x70);
+    MPI_Sendrecv(out, N, MPI_CHAR, 0, TAG, in, N, MPI_CHAR, 0, TAG, MPI_COMM_SELF,
+                 MPI_STATUS_IGNORE);
+    expect(has(in, N, 9), "a message of the handler's");
+}
+
+/* A message that is longer than its receive. */
+static void too_long(void *to, MPI_Comm comm)
+{
+    MPI_Request request;
+
+    MPI_Isend(bytes + N, 200, MPI_CHAR, next, TAG, comm, &request);
+    MPI_Request_free(&request);
+    MPI_Recv(to, 100, MPI_CHAR, before, TAG, comm, MPI_STATUS_IGNORE);
+}
+
+static MPI_Comm with_handler(MPI_Comm_errhandler_function *function)
+{
+    MPI_Errhandler handler;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(function, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    MPI_Errhandler_free(&handler);
+    called = 0;
+    return comm;
+}
+
+/* ---- tests */
+
+static void communicators(void)
+{
+    MPI_Comm comm = with_handler(leave);
+
+    for (int i = 0; i < 2; i++) {
+        if (setjmp(away) == 0)
+            too_long(i == 0 ? (void *)in : (void *)bytes, comm);
+        MPI_Barrier(MPI_COMM_WORLD);
+        expect(called == 1, "the handler was called");
+        called = 0;
+        communicate();
+    }
+    MPI_Comm_free(&comm);
+    result("a handler leaves MPI_Recv");
+    comm = with_handler(send_to_self);
+    too_long(in, comm);
+    expect(called == 1, "the handler was called");
+    communicate();
+    MPI_Comm_free(&comm);
+    result("a handler communicates");
+}
+
+/* Nobody waits for the receive: the library finds its end. */
+static void freed(void)
+{
+    MPI_Comm comm = with_handler(leave);
+    MPI_Request request;
+
+    MPI_Irecv(in, 100, MPI_CHAR, before, TAG, comm, &request);
+    MPI_Request_free(&request);
+    if (setjmp(away) == 0) {
+        MPI_Send(bytes + N, 200, MPI_CHAR, next, TAG, comm);
+        for (int i = 0; i < 1000 && !called; i++)
+            MPI_Sendrecv(bytes, 1, MPI_CHAR, 0, TAG, bytes + 1, 1, MPI_CHAR, 0, TAG, MPI_COMM_SELF,
+                         MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    communicate();
+    MPI_Comm_free(&comm);
+    result("a handler leaves the end of a receive that was freed");
+}
+
+static void windows(void)
+{
+    MPI_Errhandler handler;
+    void *memory;
+    MPI_Win win;
+
+    MPI_Win_allocate(100, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_create_errhandler(leave_window, &handler);
+    MPI_Win_set_errhandler(win, handler);
+    called = 0;
+    if (setjmp(away) == 0)
+        MPI_Put(bytes, -1, MPI_CHAR, next, 0, 1, MPI_CHAR, win);
+    expect(called == 1, "the handler was called");
+    communicate();
+    MPI_Errhandler_free(&handler);
+    MPI_Win_free(&win);
+    result("a handler leaves MPI_Put");
+}
+
+static void files(void)
+{
+    MPI_Errhandler handler;
+    MPI_File file;
+
+    MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    MPI_File_create_errhandler(leave_file, &handler);
+    MPI_File_set_errhandler(file, handler);
+    called = 0;
+    if (setjmp(away) == 0)
+        MPI_File_write(file, in, -1, MPI_CHAR, MPI_STATUS_IGNORE);
+    expect(called == 1, "the handler was called");
+    communicate();
+    MPI_File_close(&file);
+    MPI_Errhandler_free(&handler);
+    result("a handler leaves MPI_File_write");
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    next = (rank + 1) % size;
+    before = (rank + size - 1) % size;
+    device_start();
+    out = device_alloc(2 * N);
+    in = device_alloc(2 * N);
+    communicators();
+#ifdef OPEN_MPI
+    freed(); /* MPICH calls the handler of MPI_COMM_WORLD, of host memory, too */
+#endif
+    windows();
+    files();
+    MPI_Finalize();
+    return rank ? 0 : tap_done();
+}
