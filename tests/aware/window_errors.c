@@ -126,6 +126,30 @@ static void with_window(void)
     device_free(memory);
 }
 
+/* Of host memory, where MPI_NO_OP ignores the origin's buffer, GPU memory that was freed. */
+static void not_given(void)
+{
+    const int next = (rank + 1) % size;
+    double *freed = device_alloc(4096), *memory, fetched[2] = {-1, -1};
+    MPI_Win win;
+
+    device_free(freed);
+    MPI_Win_allocate(4096, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_fence(0, win);
+    *memory = 5 + rank;
+    MPI_Win_fence(0, win);
+    expect(MPI_Get_accumulate(freed, 1, MPI_DOUBLE, &fetched[0], 1, MPI_DOUBLE, next, 0, 1,
+                              MPI_DOUBLE, MPI_NO_OP, win) == MPI_SUCCESS &&
+               MPI_Fetch_and_op(freed, &fetched[1], MPI_DOUBLE, next, 0, MPI_NO_OP, win) ==
+                   MPI_SUCCESS,
+           "no operation");
+    MPI_Win_fence(0, win);
+    expect(fetched[0] == 5 + next && fetched[1] == 5 + next, "what is fetched");
+    MPI_Win_free(&win);
+    result("a buffer that no operation reads");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -133,6 +157,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     device_start();
     with_window();
+    not_given();
     MPI_Finalize();
     return rank ? 0 : tap_done();
 }

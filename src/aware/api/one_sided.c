@@ -6,6 +6,8 @@
 #include "aware/rma/window_op.h"
 
 #define NOBODY (rank == MPI_PROC_NULL ? STAGED_NOBODY : 0)
+/* MPI_NO_OP: what the origin would give has no meaning. */
+#define UNGIVEN (op == MPI_NO_OP ? STAGED_NOBODY : 0)
 
 /* The call may be more than MPI's. */
 static bool is_ours(void)
@@ -77,10 +79,11 @@ static int stage(struct staged *staged, MPI_Win win, struct window_buffer buffer
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
 
+/* ungiven: of from alone. */
 static int stage_both(struct staged staged[2], MPI_Win win, struct window_buffer from,
-                      struct window_buffer result, unsigned use)
+                      struct window_buffer result, unsigned use, unsigned ungiven)
 {
-    int status = stage(&staged[0], win, from, STAGED_READ | use);
+    int status = stage(&staged[0], win, from, STAGED_READ | use | ungiven);
 
     if (status != MPI_SUCCESS)
         return status;
@@ -167,7 +170,7 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
         window = find(win, &target);                                                         \
         if (window)                                                                          \
             return ours;                                                                     \
-        result = stage_both(staged, win, BUFFER, wanted, NOBODY);                            \
+        result = stage_both(staged, win, BUFFER, wanted, NOBODY, UNGIVEN);                   \
         if (result != MPI_SUCCESS)                                                           \
             return result;                                                                   \
         trace_path(&traced, staged, 2);                                                      \
@@ -227,7 +230,7 @@ AWARE_PUBLIC int MPI_Fetch_and_op(const void *origin, void *fetched, MPI_Datatyp
     window = find(win, &target);
     if (window)
         return ended(&traced, win, accumulate(window, &target, given, wanted, op));
-    result = stage_both(staged, win, given, wanted, NOBODY);
+    result = stage_both(staged, win, given, wanted, NOBODY, UNGIVEN);
     if (result != MPI_SUCCESS)
         return result;
     trace_path(&traced, staged, 2);
@@ -245,7 +248,7 @@ static int stage_comparison(struct staged staged[3], MPI_Win win, const void *co
 
     if (result != MPI_SUCCESS)
         return result;
-    result = stage_both(&staged[1], win, given, wanted, use);
+    result = stage_both(&staged[1], win, given, wanted, use, 0);
     if (result != MPI_SUCCESS)
         staged_end(&staged[0]);
     return result;
