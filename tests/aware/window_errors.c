@@ -53,13 +53,22 @@ static void expect_class(int error, int wanted, const char *what)
     nworld = nself = nwindow = 0;
 }
 
+static void add(void *from, void *to, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *n; i++)
+        ((double *)to)[i] += ((double *)from)[i];
+}
+
 static void operations(MPI_Win win)
 {
     const int next = (rank + 1) % size;
     double number = 1, fetched, numbers[4] = {1, 2};
     MPI_Datatype pair, both;
     MPI_Request request;
+    MPI_Op own;
 
+    MPI_Op_create(add, 1, &own);
     MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
     MPI_Type_commit(&pair);
     MPI_Type_contiguous(1, MPI_DOUBLE_INT, &both);
@@ -82,12 +91,15 @@ static void operations(MPI_Win win)
         expect_class(
             MPI_Accumulate(&number, 1, MPI_DOUBLE, next, 0, 1, MPI_DOUBLE, MPI_REPLACE, win),
             MPI_SUCCESS, "a replacement");
+        expect_class(MPI_Accumulate(&number, 1, MPI_DOUBLE, next, 0, 1, MPI_DOUBLE, own, win),
+                     MPI_ERR_OP, "the program's own operation");
         expect_class(MPI_Fetch_and_op(NULL, &fetched, MPI_DOUBLE, next, 0, MPI_NO_OP, win),
                      MPI_SUCCESS, "no operation");
     }
     expect_class(
         MPI_Raccumulate(&number, 1, MPI_DOUBLE, next, 0, 1, MPI_DOUBLE, MPI_BOR, win, &request),
         MPI_ERR_OP, "bits of a double, with a request");
+    MPI_Op_free(&own);
     MPI_Type_free(&pair);
     MPI_Type_free(&both);
     result("operations that a type does not have");

@@ -95,8 +95,10 @@ int window_check_op(MPI_Op op, MPI_Count count, MPI_Datatype type)
     MPI_Datatype element;
     bool good;
 
-    if (count <= 0 || !is_predefined(op))
+    if (count <= 0 || op == MPI_REPLACE || op == MPI_NO_OP)
         return MPI_SUCCESS;
+    if (!is_predefined(op)) /* the program's own, which MPI 4.1, 12.3.4, rules out */
+        return MPI_ERR_OP;
     element = element_of(type);
     if (element == MPI_DATATYPE_NULL)
         return MPI_SUCCESS;
