@@ -42,12 +42,15 @@ upstream_version() {
 changelog() {
     LC_ALL=C awk -v style="$1" -v revision="$2" -v suite="${3-}" -v first="$upstream" -v newest="$newest" \
         -v by="$by" '
-        function when(format,  said) {
-            ("date -u " format " -d " date) | getline said
+        function when(format,  said, command) {
+            command = "date -u " format " -d " date
+            command | getline said
+            close(command) # or a second version of that day would read on
             return said
         }
         function end_item(  words, n, i, line) {
             gsub(/`|\]\([^)]*\)|\[/, "", item)
+            if (style == "rpm") gsub(/%/, "%%", item) # else a macro
             n = split(item, words)
             line = style == "deb" ? "  *" : "-"
             for (i = 1; i <= n; i++) {
@@ -70,7 +73,7 @@ changelog() {
             if (style == "deb") print "gpubind (" version ") " suite "; urgency=medium"
             else print "* " when("+\"%a %b %d %Y\"") " " by " - " version
         }
-        $1 == "###" { end_item(); if (style == "deb") print "\n  [ " $2 " ]" }
+        $1 == "###" { end_item(); if (style == "deb") print "\n  [ " substr($0, 5) " ]" }
         /^- / { end_item(); item = substr($0, 3) }
         /^  / { item = item " " $0 }
         END { end_version() }' "$tree/CHANGELOG.md"

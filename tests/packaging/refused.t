@@ -35,6 +35,32 @@ refuses 'sources of another program' "$tmp/other.tar.gz is no source of gpubind"
 refuses 'a folder with other files' "$tmp/other holds what is no package of gpubind; name another folder" \
     "$tmp/7.8.9.tar.gz" "$tmp/other"
 is '... which stay' "$(cat "$tmp/other/file")" data
+# changelog_of KIND: that of three versions, two of them of one day.
+printf '%s\n' '# Changelog' '' '## Unreleased' '' '### Known problems' '' '- `code`, [link](a.md) and 5%' '  more.' \
+    '' '## 0.2.0 - 2026-01-05' '' '- b' '' '## 0.1.0 - 2026-01-05' '' '- c' >"$tmp/CHANGELOG.md"
+changelog_of() {
+    # shellcheck disable=SC1091,SC2016,SC2034 # in the shell that is started
+    run sh -c '. "$0/packaging/source.sh"; tree=$1 upstream=0.3.0+1 newest=0 by="A <a@b>"; changelog "$2" 1 stable' \
+        "$top_srcdir" "$tmp" "$1"
+}
+changelog_of deb
+is 'deb: the changelog' "$(grep . "$tmp/out")" "gpubind (0.3.0+1-1) stable; urgency=medium
+  [ Known problems ]
+  * code, link and 5% more.
+ -- A <a@b>  Thu, 01 Jan 1970 00:00:00 +0000
+gpubind (0.2.0-1) stable; urgency=medium
+  * b
+ -- A <a@b>  Mon, 05 Jan 2026 00:00:00 +0000
+gpubind (0.1.0-1) stable; urgency=medium
+  * c
+ -- A <a@b>  Mon, 05 Jan 2026 00:00:00 +0000"
+changelog_of rpm
+is 'rpm: the changelog' "$(grep . "$tmp/out")" "* Thu Jan 01 1970 A <a@b> - 0.3.0+1-1
+- code, link and 5%% more.
+* Mon Jan 05 2026 A <a@b> - 0.2.0-1
+- b
+* Mon Jan 05 2026 A <a@b> - 0.1.0-1
+- c"
 for words in package 'package zip' 'packages zip'; do
     # shellcheck disable=SC2086 # words
     run bash "$top_srcdir/bootstrap" $words
