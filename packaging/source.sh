@@ -9,11 +9,15 @@ die() { printf 'packaging/%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 source_unpack() {
     tarball=$1 out=$2
     [ -f "$tarball" ] || die "there is no $tarball"
-    others=$(find "$out" -mindepth 1 -maxdepth 1 ! -name 'gpubind*' ! -name 'libgpubind*' 2>/dev/null)
-    [ -z "$others" ] || die "$out holds what is no package of gpubind; name another folder"
+    others=$(find "$out" -mindepth 1 -maxdepth 1 ! \( -type f \( -name 'gpubind*' -o -name 'libgpubind*' \) \) 2>/dev/null)
+    # What a run leaves that failed, or was stopped, is not looked at.
+    [ -z "$others" ] || [ -e "$out/gpubind.unpacked" ] ||
+        die "$out holds what is no package of gpubind; name another folder"
+    [ "$(cd "$(dirname "$tarball")" && pwd -P)" != "$(cd "$out" 2>/dev/null && pwd -P)" ] ||
+        die "$tarball lies in $out, which is made anew; name another folder"
     version=$(tar tf "$tarball" 2>/dev/null | sed -n 's|^gpubind-\([^/]*\)/packaging/source\.sh$|\1|p')
     [ -n "$version" ] || die "$tarball is no source of gpubind"
-    rm -rf "$out" && mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
+    rm -rf "$out" && mkdir -p "$out" && out=$(cd "$out" && pwd) && : >"$out/gpubind.unpacked" || exit 1
     tar xf "$tarball" -C "$out" || die "cannot unpack $tarball"
     tree=$out/gpubind-$version
     newest=${SOURCE_DATE_EPOCH:-$(newest)}

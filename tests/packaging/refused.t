@@ -35,7 +35,16 @@ refuses 'sources of another program' "$tmp/other.tar.gz is no source of gpubind"
 refuses 'a folder with other files' "$tmp/other holds what is no package of gpubind; name another folder" \
     "$tmp/7.8.9.tar.gz" "$tmp/other"
 is '... which stay' "$(cat "$tmp/other/file")" data
+mkdir -p "$tmp/work/gpubind/.git" && echo data >"$tmp/work/gpubind/file"
+refuses 'a folder with a clone' "$tmp/work holds what is no package of gpubind; name another folder" \
+    "$tmp/7.8.9.tar.gz" "$tmp/work"
+is '... which stays' "$(cat "$tmp/work/gpubind/file")" data
+mkdir "$tmp/same" && cp "$tmp/7.8.9.tar.gz" "$tmp/same/gpubind-7.8.9.tar.gz"
+refuses 'the folder of the tarball' "$tmp/same/gpubind-7.8.9.tar.gz lies in $tmp/same, which is made anew; name another folder" \
+    "$tmp/same/gpubind-7.8.9.tar.gz" "$tmp/same"
+check '... which stays' test -s "$tmp/same/gpubind-7.8.9.tar.gz"
 # changelog_of KIND: that of three versions, two of them of one day.
+# shellcheck disable=SC2016 # Markdown
 printf '%s\n' '# Changelog' '' '## Unreleased' '' '### Known problems' '' '- `code`, [link](a.md) and 5%' '  more.' \
     '' '## 0.2.0 - 2026-01-05' '' '- b' '' '## 0.1.0 - 2026-01-05' '' '- c' >"$tmp/CHANGELOG.md"
 changelog_of() {
