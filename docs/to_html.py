@@ -2,7 +2,7 @@
 """Write the documents and the manual as HTML: to_html.py SOURCES OUT [MANDOC].
 
 OUT has the tree of SOURCES: README.md becomes README.html, docs/NAME.md docs/NAME.html, and
-man/PAGE.N man/PAGE.N.html. Without MANDOC the manual is left out, without Python's module markdown
+man/PAGE.N man/PAGE.N.html; what an earlier run has left there is removed. Without MANDOC the manual is left out, without Python's module markdown
 the documents are; the one line on stderr says so.
 """
 import html
@@ -200,6 +200,13 @@ def index_pages(site):
     return text if site.pages else ""
 
 
+def is_old(out):
+    """It is empty, or an earlier run has written it, the style sheet first."""
+    names = {path.name for path in out.iterdir()} if out.is_dir() else {""}
+    return not names or ("style.css" in names and names <= {"docs", "man", "style.css"} |
+                         {name for name in names if name.endswith(".html")})
+
+
 def write_all(site):
     shutil.rmtree(site.out, ignore_errors=True)
     (site.out / "docs").mkdir(parents=True)
@@ -228,7 +235,10 @@ def main():
     if not markdown:
         print("to_html.py: the documents are left out: there is no Python module markdown "
               "(Debian: python3-markdown)", file=sys.stderr)
-    write_all(Site(sys.argv[1], sys.argv[2], mandoc))
+    site = Site(sys.argv[1], sys.argv[2], mandoc)
+    if site.out.exists() and not is_old(site.out):
+        sys.exit(f"to_html.py: {site.out} holds what is no HTML of gpubind's; name another folder")
+    write_all(site)
     return 0
 
 

@@ -122,4 +122,12 @@ fi
 run env PYTHONPATH="$tmp/none" "$python" "$top_srcdir/docs/to_html.py" "$top_srcdir" "$tmp/part" no-such-mandoc
 is 'without both: an error' "$status $(cat "$tmp/err")" \
     '1 to_html.py: there is neither mandoc nor Python'\''s module markdown'
+
+# ---- a folder of somebody's
+
+mkdir -p "$tmp/home/docs" && echo data >"$tmp/home/docs/file"
+run "$python" "$top_srcdir/docs/to_html.py" "$top_srcdir" "$tmp/home" mandoc
+is 'a folder with other files: an error' "$status $(tail -n 1 "$tmp/err")" \
+    "1 to_html.py: $tmp/home holds what is no HTML of gpubind's; name another folder"
+is '... which stay' "$(cat "$tmp/home/docs/file")" data
 done_testing
