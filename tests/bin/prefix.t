@@ -52,6 +52,22 @@ is 'it links' "$status" 0
 run mpi 2 ./app
 is 'it runs' "$status $(cat "$tmp/out")" '0 got 0'
 
+# A program of MPICH, with its library, where they are.
+if [ -e "$library/libgpubind-mpich.so" ] && command -v mpicc.mpich >"$tmp/out" &&
+    mpirun=$(command -v mpirun.mpich || command -v mpiexec.hydra); then
+    cp -P "$library"/libgpubind-mpich.so* "$prefix/lib"
+    (cd "$tmp/build" && make -s src/mpi/gpubind-mpich.pc && cat src/mpi/gpubind-mpich.pc) \
+        >"$prefix/lib/pkgconfig/gpubind-mpich.pc" 2>"$tmp/err"
+    # shellcheck disable=SC2046
+    run mpicc.mpich app.c -o app_mpich $(pkg-config --cflags --libs gpubind-mpich)
+    is 'a program of MPICH links' "$status" 0
+    MPIRUN=$mpirun
+    run mpi 2 ./app_mpich
+    is 'it runs' "$status $(cat "$tmp/out")" '0 got 0'
+else
+    skip 'a program of MPICH' 'no libgpubind-mpich, mpicc.mpich or mpirun.mpich'
+fi
+
 for system in /usr '/usr --libdir=/usr/lib64'; do
     # shellcheck disable=SC2086 # a prefix and an option
     is "no such thing for the system's own: $system" "$(configured $system | grep -c 'Libs: .*rpath')" 0

@@ -21,4 +21,17 @@ is 'all that Fortran calls is stood in for in C, too' "$(grep -E '^mpi_[a-z0-9_]
     grep -vE '_f08_$|^mpi_gpu' | sed 's/_$//' | while read -r name; do
         grep -qix "$name" "$tmp/exported" || echo "$name"
     done)" ''
+# The library for MPICH: the same, with the large counts that its mpi.h has, and any MPI of that ABI will do.
+mpich=$top_builddir/src/mpi/.libs/libgpubind-mpich.so
+if [ -e "$mpich" ]; then
+    nm -D --defined-only "$mpich" | awk '{ print $3 }' | sort >"$tmp/of_mpich"
+    is 'for MPICH: all that is promised is exported' "$(comm -23 "$tmp/promised" "$tmp/of_mpich")" ''
+    is 'for MPICH: nothing else is' "$(comm -13 "$tmp/promised" "$tmp/of_mpich" |
+        grep -vE '^(MPI_[A-Z][a-z_]+|p?mpi_[a-z0-9_]+_|gpubind_fortran_[a-z0-9_]+)$')" ''
+    is 'for MPICH: it needs no MPI by name' "$(objdump -p "$mpich" 2>"$tmp/err" | grep 'NEEDED.*libmpi')" ''
+    is 'for MPICH: what MPI 3 lacks is weak' \
+        "$(nm -D --undefined-only "$mpich" | awk '$1 != "w" && $2 ~ /^MPI|^PMPI/ && $2 ~ /_c$|from_group$/ { print $2 }')" ''
+else
+    skip 'the library for MPICH' 'not built'
+fi
 done_testing
