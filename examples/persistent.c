@@ -114,8 +114,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++) {
         gpubind_request_free(&steps[i][0]);
         gpubind_request_free(&steps[i][1]);
-        gpubind_free(memory[i]);
     }
+    for (int i = 0; i < 2; i++) /* both steps used both */
+        gpubind_free(memory[i]);
     MPI_Finalize();
     return all_wrong > 0;
 }
