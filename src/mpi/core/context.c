@@ -66,9 +66,12 @@ static void call_handler(MPI_Comm comm, int result)
     MPI_Errhandler handler;
 
     PMPI_Comm_get_errhandler(comm, &handler);
+    /* Intel MPI 2021.17 aborts in the next call for it, by the MPI standard's ABI. */
+    if (handler == MPI_ERRORS_RETURN)
+        return;
     if (handler == MPI_ERRORS_ARE_FATAL)
         fprintf(stderr, "gpubind: %s\n", latest_error);
-    if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
+    else
         PMPI_Errhandler_free(&handler);
     PMPI_Comm_call_errhandler(comm, result);
 }
