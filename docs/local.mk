@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	docs/install.md \
 	docs/library.md \
 	docs/measurements.md \
+	docs/mpis.md \
 	docs/placement.md \
 	docs/style.css \
 	docs/to_html.py \

@@ -287,6 +287,7 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/bench.sh \
 	tests/completion.py \
 	tests/debian13 \
+	tests/mpis \
 	tests/driver.sh \
 	tests/goldens.sh \
 	tests/lib.sh \
