@@ -17,14 +17,17 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/base/variables.c src/core/base/variables.h \
 	src/core/doctor/doctor.c src/core/doctor/doctor.h \
 	src/core/doctor/doctor_driver.c \
+	src/core/doctor/doctor_fabric.c \
 	src/core/doctor/doctor_facts.h \
 	src/core/doctor/doctor_internal.h \
 	src/core/doctor/doctor_limits.c \
+	src/core/doctor/doctor_log.c \
 	src/core/doctor/doctor_modes.c \
 	src/core/doctor/doctor_namespaces.c \
 	src/core/doctor/doctor_paths.c \
 	src/core/doctor/doctor_render.c \
 	src/core/doctor/doctor_software.c \
+	src/core/doctor/doctor_speed.c \
 	src/core/doctor/doctor_visibility.c \
 	src/core/env/elf.c src/core/env/elf.h \
 	src/core/env/mps_env.c src/core/env/mps_env.h \

@@ -17,8 +17,10 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/discover/nvml_api.h \
 	src/host/discover/topology.c src/host/discover/topology.h \
 	src/host/doctor/collect.c src/host/doctor/collect.h \
+	src/host/doctor/collect_daemons.c \
 	src/host/doctor/collect_driver.c \
 	src/host/doctor/collect_limits.c \
+	src/host/doctor/collect_log.c \
 	src/host/doctor/doctor_bus.c \
 	src/host/doctor/doctor_hwloc.c \
 	src/host/doctor/doctor_mpi.c \

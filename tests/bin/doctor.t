@@ -12,7 +12,7 @@ plain() { sed -E 's/\\f[BIR]//g; s/\\-/-/g; s/\\[(]dq/"/g'; }
 
 # ---- the list of checks, once each
 
-table() { sed -nE 's/^ +\{"([a-z-]+)", ".*", doctor_[a-z_]+\},$/\1/p' "$1"; }
+table() { sed -nE 's/^ +\{"([a-z0-9-]+)", ".*", doctor_[a-z0-9_]+\},$/\1/p' "$1"; }
 manual() {
     awk '/^\.SH / { on = $2 == "CHECKS" } on && tag { print } { tag = /^\.TP/ }' "$1" | plain |
         sed 's/^\.B //; s/, */\n/g'
@@ -71,7 +71,7 @@ check 'a finding says what was seen' sh -c "! grep -qE '^(breaks|slows|note): ' 
 is 'every check is named' "$(while read -r name; do
     grep -qE "(^|[ ,:])$name(,|:|\$)" "$tmp/out" || echo "$name"; done <"$tmp/table")" ''
 run bounded gpubind --doctor --verbose
-is '--verbose tells each' "$(sed -nE 's/^(breaks|slows|note|fine|unknown|moot): ([a-z-]+): .*/\2/p' \
+is '--verbose tells each' "$(sed -nE 's/^(breaks|slows|note|fine|unknown|moot): ([a-z0-9-]+): .*/\2/p' \
     "$tmp/out")" "$(cat "$tmp/table")"
 
 # result CHECK: what was run last says of it.
@@ -85,6 +85,10 @@ if unshare --mount true 2>/dev/null; then
     run bounded unshare --mount sh -c \
         'mount -t tmpfs -o size=1g tmpfs /dev/shm && exec gpubind --doctor --json'
     is 'one that is large enough' "$(result shm)" fine
+    # shellcheck disable=SC2016
+    run bounded unshare --mount sh -c \
+        'mount -t tmpfs -o ro tmpfs /dev/shm && exec gpubind --doctor --json'
+    is 'one that may not be written to' "$(result shm) $status" 'breaks 1'
 else
     skip 'a small /dev/shm' 'no right to mount'
 fi

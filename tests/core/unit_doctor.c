@@ -38,7 +38,21 @@ static void make_sound(struct doctor_facts *facts)
         gpu->persistence = 1;
         gpu->compute_mode = gpu->mig = 0;
         gpu->ecc_errors = 0;
+        gpu->bar1_bytes = 128LL << 30;
+        gpu->memory_bytes = 80LL << 30;
+        gpu->clock_limits = DOCTOR_CLOCKS_IDLE;
+        gpu->links_up = 18;
+        gpu->links_down = 0;
+        gpu->fabric = DOCTOR_FABRIC_JOINED;
+        gpu->fabric_status = 0;
     }
+    facts->nswitches = 4;
+    snprintf(facts->switches, sizeof facts->switches, "/sys/bus/pci/devices/0000:05:00.0");
+    facts->fabric_manager = 1;
+    facts->kernel_log = DOCTOR_FILE_USABLE;
+    facts->uptime = 200000;
+    facts->numa_balancing = 0;
+    facts->shm_writable = 1;
     memset(facts->peer, 0, sizeof facts->peer);
     facts->nvlink[0][1] = facts->nvlink[1][0] = 1;
     facts->nnuma = 2;
@@ -154,6 +168,78 @@ CHANGE(add_opencl)
 }
 CHANGE(add_opencl_to_list) { add_opencl(f); set_variable(&f->hwloc_components, "-gl"); }
 CHANGE(add_cuda) { add_opencl(f); strcpy(f->plugins[0].component, "cuda"); f->icd[0] = '\0'; }
+CHANGE(not_join) { f->gpus[1].fabric = DOCTOR_FABRIC_NOT_STARTED; }
+CHANGE(fail_to_join) { f->gpus[0].fabric_status = 3; }
+CHANGE(be_ampere) { f->gpus[0].fabric = f->gpus[1].fabric = DOCTOR_FABRIC_NONE; }
+CHANGE(lose_fabric_manager)
+{
+    be_ampere(f);
+    f->fabric_manager = 0;
+    strcpy(f->fabric_evidence, "/proc: no process is nv-fabricmanager");
+}
+static void add_xid(struct doctor_facts *f, const char *pci, int number, int count, double last)
+{
+    struct doctor_xid *xid = &f->xids[f->nxids++];
+
+    snprintf(xid->pci, sizeof xid->pci, "%s", pci);
+    xid->number = number;
+    xid->count = count;
+    xid->last = last;
+    snprintf(xid->line, sizeof xid->line, "NVRM: Xid (PCI:%s): %d, x", pci, number);
+}
+CHANGE(log_program) { add_xid(f, "0000:10:00", 31, 2, 199000); }
+CHANGE(log_fallen) { add_xid(f, "0000:20:00", 79, 1, 199000); }
+CHANGE(log_gone) { add_xid(f, "0000:77:00", 79, 1, 199000); }
+CHANGE(log_later) { log_fallen(f); add_xid(f, "0000:20:00", 45, 3, 199500); }
+CHANGE(log_two) { log_program(f); log_fallen(f); }
+CHANGE(log_two_back) { log_fallen(f); log_program(f); }
+CHANGE(log_old) { add_xid(f, "0000:20:00", 79, 1, 100000); }
+CHANGE(log_strange) { add_xid(f, "0000:20:00", 999, 1, 199000); }
+CHANGE(get_hot) { f->gpus[1].clock_limits = DOCTOR_CLOCKS_HOT | DOCTOR_CLOCKS_SLOWDOWN; }
+CHANGE(brake) { f->gpus[0].clock_limits = DOCTOR_CLOCKS_BRAKE; }
+CHANGE(limit_power) { f->gpus[0].clock_limits = DOCTOR_CLOCKS_POWER; }
+CHANGE(set_clocks) { f->gpus[0].clock_limits = DOCTOR_CLOCKS_SET; }
+CHANGE(hot_and_set) { set_clocks(f); get_hot(f); }
+static struct doctor_mps *add_mps(struct doctor_facts *f, bool runs)
+{
+    struct doctor_mps *mps = &f->mps[f->nmps++];
+
+    snprintf(mps->directory, sizeof mps->directory, "/tmp/mps%d", f->nmps);
+    mps->pid = 4000 + f->nmps;
+    mps->runs = runs;
+    return mps;
+}
+CHANGE(leave_pipes) { add_mps(f, false); }
+CHANGE(leave_daemon) { add_mps(f, true); }
+CHANGE(leave_two) { add_mps(f, true); add_mps(f, false); }
+CHANGE(leave_server) { add_mps(f, false); f->mps_orphan = 4711; }
+CHANGE(balance) { f->numa_balancing = 1; }
+CHANGE(narrow_bar1) { f->gpus[0].bar1_bytes = 256 << 20; }
+CHANGE(narrow_bar1_alone) { narrow_bar1(f); f->rdma[0] = '\0'; }
+CHANGE(lose_link) { f->gpus[1].links_up = 17; f->gpus[1].links_down = 1; }
+CHANGE(no_switch)
+{
+    be_ampere(f);
+    f->nswitches = 0;
+    f->fabric_manager = 0;
+}
+CHANGE(lose_links)
+{
+    for (int g = 0; g < 2; g++) {
+        f->gpus[g].links_up = 0;
+        f->gpus[g].links_down = 18;
+    }
+}
+CHANGE(bridge_some)
+{
+    no_switch(f);
+    for (int g = 0; g < 2; g++) {
+        f->gpus[g].links_up = 12;
+        f->gpus[g].links_down = 6;
+    }
+}
+CHANGE(bridge_one_less) { bridge_some(f); f->gpus[0].links_up--; f->gpus[0].links_down++; }
+CHANGE(write_protect) { f->shm_writable = 0; }
 CHANGE(lose_aware) { f->mpis[0].cuda = 0; }
 /* clang-format on */
 
@@ -188,6 +274,34 @@ static const struct {
     {"device-order", mix_models, "note", "different models", "CUDA_DEVICE_ORDER=PCI_BUS_ID"},
     {"device-order", mix_numbers, "breaks", "may mean other GPUs", "CUDA_DEVICE_ORDER="},
     {"all-visible", see_all, "note", "starts all 2 GPUs", "mpirun -np 2 gpubind ./app"},
+    {"fabric-manager", not_join, "breaks", "not joined the fabric", "nvidia-fabricmanager"},
+    {"fabric-manager", fail_to_join, "breaks", "(error 802): 0000:10:00.0", "nvidia-fabricmanager"},
+    {"fabric-manager", lose_fabric_manager, "breaks", "no fabric manager runs", "systemctl enable --now"},
+    {"xid", log_program, "note", "0000:10:00.0: 2 Xid errors since boot, the last 31: a page fault", "compute-sanitizer"},
+    {"xid", log_fallen, "breaks", "0000:20:00.0: 1 Xid error since boot, the last 79: the GPU has fallen", "-i 0000:20:00.0 --gpu-reset"},
+    {"xid", log_gone, "breaks", "0000:77:00: 1 Xid error", "-i 0000:77:00 --gpu-reset"},
+    {"xid", log_later, "breaks", "4 Xid errors since boot, the last 45: the work of a program that ended was removed, before that 79: the GPU has fallen", "--gpu-reset"},
+    {"xid", log_two, "breaks", "0000:10:00.0: 2 Xid errors since boot, the last 31: a page fault: a kernel used an address that is not mapped; 0000:20:00.0: 1 Xid", "--gpu-reset"},
+    {"xid", log_two_back, "breaks", "; 0000:10:00.0: 2 Xid", "compute-sanitizer"},
+    {"xid", log_old, "note", "the last 79", "--gpu-reset"},
+    {"xid", log_strange, "note", "the last 999: see NVIDIA's catalogue", "--gpu-reset"},
+    {"clocks", get_hot, "slows", "clocks: 0000:20:00.0 (too hot, by the hardware; slowdown", "-d TEMPERATURE"},
+    {"clocks", brake, "slows", "power brake", "-d PERFORMANCE,POWER"},
+    {"clocks", limit_power, "note", "0000:10:00.0 (power limit)", "nvidia-smi -pl"},
+    {"clocks", set_clocks, "note", "clocks were set", "nvidia-smi -rac"},
+    {"clocks", hot_and_set, "slows", "0000:10:00.0 (clocks were set), 0000:20:00.0 (too hot", "-rac"},
+    {"mps-left", leave_pipes, "note", "died and left its pipes in /tmp/mps1", "rm -r /tmp/mps1"},
+    {"mps-left", leave_daemon, "note", "runs that nobody uses, with pipes in /tmp/mps1", "echo quit | CUDA_MPS_PIPE_DIRECTORY=/tmp/mps1"},
+    {"mps-left", leave_two, "note", "/tmp/mps1; an MPS control daemon died", "rm -r /tmp/mps2"},
+    {"mps-left", leave_server, "slows", "; an MPS server whose control daemon has died still", "kill 4711"},
+    {"numa-balancing", balance, "slows", "NUMA balancing is on", "sysctl -w kernel.numa_balancing=0"},
+    {"bar1", narrow_bar1, "slows", "smaller than that memory: 0000:10:00.0", "Resizable BAR"},
+    {"bar1", narrow_bar1_alone, "note", "smaller than that memory", "Resizable BAR"},
+    {"nvlink", lose_link, "slows", "NVLinks are down: 0000:20:00.0 (1 of 18)", "nvlink --status"},
+    {"nvlink", lose_links, "slows", "0000:10:00.0 (18 of 18), 0000:20:00.0 (18 of 18)", "nvlink --status"},
+    {"nvlink", bridge_some, "note", "0000:10:00.0 (6 of 18), 0000:20:00.0 (6 of 18)", "nvlink --status"},
+    {"nvlink", bridge_one_less, "slows", "0000:10:00.0 (7 of 18)", "nvlink --status"},
+    {"shm", write_protect, "breaks", "/dev/shm may not be written to", "remount,rw /dev/shm"},
     {"persistence", go_cold, "slows", "from cold: 0000:20:00.0", "nvidia-persistenced"},
     {"compute-mode", exclude, "note", "ranks cannot share the GPU: 0000:10:00.0", "-c DEFAULT"},
     {"compute-mode", exclude_shared, "breaks", "ranks cannot share", "nvidia-cuda-mps-control -d"},
@@ -283,6 +397,23 @@ CHANGE(no_folder) { f->plugin_folders[0] = '\0'; }
 CHANGE(nvml_plugin) { add_opencl(f); strcpy(f->plugins[0].component, "nvml"); }
 CHANGE(no_mpi) { f->nmpis = 0; }
 CHANGE(mpi_silent) { f->mpis[0].cuda = -1; }
+CHANGE(manager_out_of_sight) { be_ampere(f); f->fabric_manager = -1; }
+CHANGE(log_denied) { f->kernel_log = DOCTOR_FILE_DENIED; }
+CHANGE(log_absent) { f->kernel_log = DOCTOR_FILE_ABSENT; }
+CHANGE(no_limits_told) { f->gpus[0].clock_limits = f->gpus[1].clock_limits = -1; }
+CHANGE(use_mps) { add_mps(f, true)->servers = 1; add_mps(f, true)->gpubinds = true; }
+CHANGE(balance_one_numa) { balance(f); f->nnuma = 1; }
+CHANGE(balance_secret) { f->numa_balancing = -1; }
+CHANGE(no_bar1) { f->gpus[0].bar1_bytes = f->gpus[1].bar1_bytes = 0; }
+CHANGE(bar1_secret) { f->gpus[0].bar1_bytes = f->gpus[1].bar1_bytes = -1; }
+CHANGE(memory_secret) { f->gpus[0].memory_bytes = f->gpus[1].memory_bytes = -1; without_nvml(f); }
+CHANGE(no_links)
+{
+    no_switch(f);
+    lose_links(f);
+}
+CHANGE(links_secret) { f->gpus[0].links_up = f->gpus[1].links_up = -1; }
+CHANGE(links_of_mig) { lose_link(f); f->gpus[1].mig = 1; f->gpus[1].instances = 7; }
 CHANGE(versions_secret) { f->driver_version[0] = '\0'; without_nvml(f); }
 /* clang-format on */
 
@@ -313,6 +444,16 @@ static const struct {
     {"peer-access", without_nvml, "unknown"}, {"iommu", in_guest, "moot"},
     {"iommu", off_bus, "unknown"}, {"iommu", one_gpu, "moot"}, {"acs", apart_roots, "moot"},
     {"acs", acs_secret, "unknown"}, {"acs", acs_above, "fine"}, {"acs", off_bus, "moot"},
+    {"fabric-manager", no_switch, "moot"}, {"fabric-manager", be_ampere, "fine"},
+    {"fabric-manager", manager_out_of_sight, "unknown"}, {"fabric-manager", without_gpus, "moot"},
+    {"xid", log_denied, "unknown"}, {"xid", log_absent, "unknown"}, {"xid", without_gpus, "moot"},
+    {"clocks", no_limits_told, "unknown"}, {"clocks", without_nvml, "unknown"},
+    {"mps-left", use_mps, "fine"}, {"numa-balancing", balance_one_numa, "moot"},
+    {"numa-balancing", balance_secret, "unknown"}, {"numa-balancing", without_gpus, "moot"},
+    {"bar1", no_bar1, "fine"}, {"bar1", bar1_secret, "unknown"}, {"bar1", memory_secret, "unknown"},
+    {"bar1", without_gpus, "moot"}, {"nvlink", no_links, "moot"},
+    {"nvlink", links_secret, "unknown"}, {"nvlink", links_of_mig, "fine"},
+    {"nvlink", without_nvml, "unknown"},
     {"shm", no_shm, "unknown"}, {"memlock", no_rdma, "moot"}, {"memlock", no_limits, "unknown"},
     {"ptrace-scope", yama_root, "fine"}, {"ptrace-scope", no_yama, "fine"},
     {"ptrace-scope", yama_secret, "unknown"}, {"pid-namespace", daemon_there, "fine"},

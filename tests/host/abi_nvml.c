@@ -38,6 +38,17 @@ _Static_assert((int)NVML_PEER_LINK == (int)NVML_P2P_CAPS_INDEX_NVLINK, "NVML_PEE
 _Static_assert((int)NVML_UNCORRECTED == (int)NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
                "NVML_UNCORRECTED");
 _Static_assert((int)NVML_SINCE_LOAD == (int)NVML_VOLATILE_ECC, "NVML_SINCE_LOAD");
+_Static_assert((int)NVML_MAX_LINKS >= (int)NVML_NVLINK_MAX_LINKS, "NVML_MAX_LINKS");
+_Static_assert(sizeof(struct nvml_memory) == sizeof(nvmlMemory_t), "nvml_memory");
+#if NVML_API_VERSION >= 12 /* before, there was no such call */
+_Static_assert(sizeof(struct nvml_fabric) == sizeof(nvmlGpuFabricInfo_t), "nvml_fabric");
+_Static_assert(offsetof(struct nvml_fabric, status) == offsetof(nvmlGpuFabricInfo_t, status),
+               "status");
+_Static_assert(offsetof(struct nvml_fabric, state) == offsetof(nvmlGpuFabricInfo_t, state),
+               "state");
+#endif
+/* Libraries keep what their header advises against. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 /* Each call has the arguments of NVML_FUNCTIONS; sizeof evaluates nothing. */
 #define CALLS(call) _Static_assert(sizeof(call) == sizeof(int), #call)
 #define DEVICE ((nvmlDevice_t)0)
@@ -60,6 +71,14 @@ CALLS(nvmlDeviceGetNvLinkRemotePciInfo_v2(DEVICE, 0u, (nvmlPciInfo_t *)0));
 CALLS(nvmlDeviceGetPersistenceMode(DEVICE, (nvmlEnableState_t *)0));
 CALLS(nvmlDeviceGetTotalEccErrors(DEVICE, (nvmlMemoryErrorType_t)0, (nvmlEccCounterType_t)0,
                                   (unsigned long long *)0));
+CALLS(nvmlDeviceGetMemoryInfo(DEVICE, (nvmlMemory_t *)0));
+#if NVML_API_VERSION >= 13
+CALLS(nvmlDeviceGetCurrentClocksEventReasons(DEVICE, (unsigned long long *)0));
+#endif
+CALLS(nvmlDeviceGetCurrentClocksThrottleReasons(DEVICE, (unsigned long long *)0));
+#if NVML_API_VERSION >= 12
+CALLS(nvmlDeviceGetGpuFabricInfo(DEVICE, (nvmlGpuFabricInfo_t *)0));
+#endif
 CALLS(nvmlDeviceGetP2PStatus(DEVICE, DEVICE, (nvmlGpuP2PCapsIndex_t)0, (nvmlGpuP2PStatus_t *)0));
 
 int main(void)

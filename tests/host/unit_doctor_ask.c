@@ -187,6 +187,14 @@ static void asks_nvml(void)
     tap_ok(facts.gpus[1].ecc_errors == 5 && facts.gpus[2].ecc_errors == -1, "memory errors");
     tap_ok(facts.peer[1][2] == 1 && facts.peer[2][1] == 1 && facts.peer[0][1] == -1,
            "peer access, by place in the list");
+    tap_ok(facts.gpus[1].memory_bytes == 80LL << 30 && facts.gpus[0].memory_bytes == -1, "memory");
+    tap_ok(facts.gpus[1].clock_limits == -1 && facts.gpus[2].clock_limits == 0x48, "clocks");
+    tap_ok(facts.gpus[1].links_up == -1 && facts.gpus[2].links_up == 4 &&
+               facts.gpus[2].links_down == 2,
+           "NVLinks up and down");
+    tap_ok(facts.gpus[1].fabric == 1 && facts.gpus[2].fabric == 3 &&
+               facts.gpus[2].fabric_status == 999,
+           "the fabric");
     tap_ok(facts.nvlink[1][2] == 0 && facts.nvlink[0][1] == -1, "NVLink");
 }
 

@@ -38,6 +38,7 @@ static void make_sound(void)
         "ln -s ../../../devices/${d#sys/devices/} sys/bus/pci/devices/$a; "
         "echo 0x10de >$d/vendor; echo 0x030200 >$d/class; echo $g >$d/numa_node; "
         "mkdir -p $d/iommu_group sys/drivers/nvidia; echo identity >$d/iommu_group/type; "
+        "printf '0x1 0x2 0x3\\n0x38000000000 0x39fffffffff 0x14220c\\n' >$d/resource; "
         "ln -s /x/drivers/nvidia $d/driver; mkdir proc/driver/nvidia/gpus/$a; "
         "printf 'Model: \\t\\t Fake GPU\\nGPU UUID: \\t GPU-%d0000000\\nDevice Minor: \\t %d\\n' "
         "$((g + 1)) $g >proc/driver/nvidia/gpus/$a/information; done");
@@ -55,7 +56,10 @@ static void make_sound(void)
     run("printf 'Limit  Soft  Hard  Units\\nMax locked memory         unlimited            unlimited  "
         "          bytes     \\nMax x 1 1\\n' >proc/self/limits; mkdir -p sys/class/infiniband/mlx5_0");
     run("printf 'Name:\\tx\\nCapEff:\\t0000000000000000\\nx:\\t1\\n' >proc/self/status; "
-        "echo 0 >proc/sys/kernel/yama/ptrace_scope");
+        "echo 0 >proc/sys/kernel/yama/ptrace_scope; echo 0 >proc/sys/kernel/numa_balancing; "
+        "echo '3600.50 1.0' >proc/uptime");
+    run("printf '6,0,0,-;Linux version 6.1\\n SUBSYSTEM=x\\n4,1,5000000,-;NVRM: loading NVIDIA UNIX "
+        "Open Kernel Module\\n' >dev/kmsg");
     run("ln -s 'pid:[4026531836]' proc/self/ns/pid; ln -s 'ipc:[4026531839]' proc/self/ns/ipc; "
         "ln -s 'user:[4026531837]' proc/self/ns/user");
 }
@@ -68,6 +72,7 @@ static void read_and_judge(void)
     doctor_read_limits(root, &facts);
     doctor_read_hwloc(root, NULL, &facts);
     doctor_read_daemons(root, &facts);
+    doctor_read_log(root, &facts);
     doctor_judge(&facts, &report);
 }
 
@@ -84,9 +89,10 @@ static const struct doctor_result *result_of(const char *check)
  * visible GPUs are judged in tests/core/unit_doctor.c. */
 static bool needs_more(const char *check)
 {
-    static const char *const names[] = {"all-visible", "persistence", "compute-mode",
-                                        "mig",         "ecc",         "mps",
-                                        "peer-access", "launcher",    "cuda-aware"};
+    static const char *const names[] = {"all-visible",   "persistence", "compute-mode", "mig",
+                                        "ecc",           "mps",         "peer-access",  "launcher",
+                                        "cuda-aware",    "clocks",      "bar1",         "nvlink",
+                                        "fabric-manager"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i], check) == 0)
@@ -113,6 +119,9 @@ static void reads_sound(void)
     tap_is(facts.cuda_path, "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "libcuda, by the cache");
     tap_is_int((long)(facts.shm_bytes >> 30), 32, "half of 64 GiB");
     tap_is_int(facts.nnuma, 2, "NUMA nodes");
+    tap_is_int((long)(facts.gpus[1].bar1_bytes >> 30), 128, "BAR1");
+    tap_is_int((long)facts.uptime, 3600, "seconds since boot");
+    tap_ok(!facts.kernel_log_cut, "the whole log");
     for (int c = 0; c < doctor_nchecks; c++)
         if (!needs_more(doctor_checks[c].name) &&
             !tap_ok(report.results[c].state == DOCTOR_FINE, "fine: %s", doctor_checks[c].name))
@@ -156,6 +165,31 @@ static const struct {
     {"hidden-gpus", "rm dev/nvidia[01]", DOCTOR_FOUND, "2 of the machine's 2"},
     {"numa", "for d in sys/bus/pci/devices/0000:1*; do echo -1 >$d/numa_node; done", DOCTOR_FOUND,
      "near to 0000:10:00.0, 0000:11:00.0"},
+    {"fabric-manager", "mkdir -p sys/bus/pci/devices/0000:05:00.0; cd sys/bus/pci/devices/0000:05:00.0; "
+                       "echo 0x10de >vendor; echo 0x068000 >class", DOCTOR_FOUND,
+     "/sys/bus/pci/devices/0000:05:00.0: 1 NVLink switch"},
+    {"fabric-manager", "touch dev/nvidia-nvswitch0 dev/nvidia-nvswitch1 dev/nvidia-nvswitchctl", DOCTOR_FOUND,
+     "/dev/nvidia-nvswitch*: 2 NVLink switches"},
+    {"fabric-manager", "touch dev/nvidia-nvswitch0; mkdir proc/77; echo nv-fabricmanage >proc/77/comm",
+     DOCTOR_FINE, "nv-fabricmanager runs"},
+    {"fabric-manager", "touch dev/nvidia-nvswitch0; ln -sf 'pid:[4026532201]' proc/self/ns/pid",
+     DOCTOR_UNKNOWN, "not in sight"},
+    {"xid", "printf '4,2,7000001,-;NVRM: Xid (PCI:0000:11:00): 79, pid=1, GPU has fallen\\n' >>dev/kmsg",
+     DOCTOR_FOUND, "0000:11:00.0: 1 Xid error since boot, the last 79"},
+    {"xid", "printf '4,2,7000001,-;NVRM: Xid (PCI:0000:11:00): 79, pid=1\\n' >>dev/kmsg", DOCTOR_FOUND,
+     "/dev/kmsg: [7.000001] NVRM: Xid (PCI:0000:11:00): 79, pid=1"},
+    {"xid", "for i in 3 4 5; do printf \"4,$i,${i}000000,-;NVRM: Xid (0000:10:00): 31, Ch 8\\n\" >>dev/kmsg; done",
+     DOCTOR_FOUND, "0000:10:00.0: 3 Xid errors since boot, the last 31"},
+    {"xid", "printf '12,2,7000000,-;NVRM: Xid (PCI:0000:11:00): 79, of a user\\n' >>dev/kmsg", DOCTOR_FINE, "no Xid"},
+    {"xid", "sed -i 1,2d dev/kmsg", DOCTOR_FINE, "its beginning was overwritten"},
+    {"xid", "rm dev/kmsg", DOCTOR_UNKNOWN, "is not there"},
+    {"xid", "rm dev/kmsg; mkfifo dev/kmsg", DOCTOR_FINE, "no Xid"},
+    {"xid", "i=0; while [ $i -lt 300 ]; do printf \"4,$i,9,-;NVRM: Xid (PCI:0000:11:00): $i, x\\n\"; i=$((i + 1)); "
+            "done >>dev/kmsg", DOCTOR_FOUND, "0000:11:00.0: 64 Xid errors"},
+    {"numa-balancing", "echo 1 >proc/sys/kernel/numa_balancing", DOCTOR_FOUND, "numa_balancing: 1"},
+    {"numa-balancing", "rm proc/sys/kernel/numa_balancing", DOCTOR_UNKNOWN, "cannot be read"},
+    {"bar1", "rm sys/bus/pci/devices/0000:10:00.0/resource", DOCTOR_UNKNOWN, "NVML"},
+    {"shm", "sed -i 's/tmpfs rw/tmpfs ro/' proc/self/mounts", DOCTOR_FOUND, "may not be written to"},
     {"numa", "rm -r sys/devices/system", DOCTOR_UNKNOWN, "/sys/devices/system/node"},
     {"iommu", "echo DMA-FQ >sys/bus/pci/devices/0000:10:00.0/iommu_group/type", DOCTOR_FOUND,
      "iommu=pt"},
@@ -200,6 +234,23 @@ static const struct {
     {"mps", "mkdir -p tmp/nvidia-mps; touch tmp/nvidia-mps/control; rm -f proc/self/ns/pid; "
             "mkdir -p proc/self/ns; ln -s 'pid:[4026531836]' proc/self/ns/pid; "
             "echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid", DOCTOR_MOOT, "has died"},
+    {"mps-left", "mkdir -p tmp/nvidia-mps; echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid", DOCTOR_FOUND,
+     "died and left its pipes in /tmp/nvidia-mps"},
+    {"mps-left", "mkdir -p tmp/nvidia-mps proc/999; echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid; "
+                 "echo bash >proc/999/comm", DOCTOR_FOUND, "which is no MPS control daemon"},
+    {"mps-left", "mkdir -p tmp/nvidia-mps proc/999; echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid; "
+                 "echo nvidia-cuda-mps >proc/999/comm; printf 'nvidia-cuda-mps-control\\0-d\\0' >proc/999/cmdline",
+     DOCTOR_FOUND, "runs that nobody uses"},
+    {"mps-left", "mkdir -p tmp/nvidia-mps proc/999 proc/1000; echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid; "
+                 "echo nvidia-cuda-mps | tee proc/999/comm >proc/1000/comm; "
+                 "printf 'nvidia-cuda-mps-control\\0-d\\0' >proc/999/cmdline; "
+                 "printf 'nvidia-cuda-mps-server\\0' >proc/1000/cmdline; "
+                 "printf 'Name:\\tx\\nPPid:\\t999\\n' >proc/1000/status", DOCTOR_FINE, "with a server"},
+    {"mps-left", "mkdir -p proc/1000; echo nvidia-cuda-mps >proc/1000/comm; "
+                 "printf '/usr/bin/nvidia-cuda-mps-server\\0' >proc/1000/cmdline; "
+                 "printf 'Name:\\tx\\nPPid:\\t1\\n' >proc/1000/status", DOCTOR_FOUND, "kill 1000"},
+    {"mps-left", "mkdir -p tmp/gpubind-mps.0.1.x/pipe; echo 999 >tmp/gpubind-mps.0.1.x/pipe/nvidia-cuda-mps-control.pid",
+     DOCTOR_FOUND, "/tmp/gpubind-mps.0.1.x/pipe"},
     {"persistence", "mkdir run/nvidia-persistenced; touch run/nvidia-persistenced/socket",
      DOCTOR_UNKNOWN, "nvidia-persistenced is there"},
 };

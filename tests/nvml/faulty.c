@@ -102,10 +102,8 @@ int nvmlDeviceGetMigDeviceHandleByIndex(nvml_device device, unsigned index, nvml
 
 int nvmlDeviceGetNvLinkState(nvml_device device, unsigned link, int *active)
 {
-    (void)device;
-    (void)link;
-    *active = 0;
-    return NVML_OK;
+    *active = link < 4;
+    return device->number == 0 ? 3 : link < 6 ? NVML_OK : 2;
 }
 
 int nvmlDeviceGetNvLinkVersion(nvml_device device, unsigned link, unsigned *version)
@@ -150,6 +148,33 @@ int nvmlDeviceGetTotalEccErrors(nvml_device device, int type, int counter,
     (void)counter;
     *count = type == NVML_UNCORRECTED && device->number == 0 ? 5 : 0;
     return device->number == 0 ? NVML_OK : 3; /* NVML_ERROR_NOT_SUPPORTED */
+}
+
+int nvmlDeviceGetMemoryInfo(nvml_device device, struct nvml_memory *memory)
+{
+    memory->total = (80ULL + device->number) << 30;
+    memory->free = memory->used = 0;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device, unsigned long long *reasons)
+{
+    (void)device;
+    *reasons = 0;
+    return 3;
+}
+
+int nvmlDeviceGetCurrentClocksEventReasons(nvml_device device, unsigned long long *reasons)
+{
+    *reasons = 0x48;
+    return device->number == 1 ? NVML_OK : 3;
+}
+
+int nvmlDeviceGetGpuFabricInfo(nvml_device device, struct nvml_fabric *fabric)
+{
+    fabric->state = device->number == 0 ? 1 : 3;
+    fabric->status = device->number == 0 ? 0 : 999;
+    return NVML_OK;
 }
 
 int nvmlDeviceGetP2PStatus(nvml_device a, nvml_device b, int what, int *status)

@@ -14,6 +14,7 @@ const struct doctor_check doctor_checks[] = {
     {"uvm", "/dev/nvidia-uvm", doctor_uvm},
     {"cuda-library", "libcuda.so.1", doctor_cuda_library},
     {"library-version", "the driver's libraries and its kernel module", doctor_library_version},
+    {"fabric-manager", "NVLink switches and the fabric manager", doctor_fabric_manager},
     {"hidden-gpus", "GPUs that this process may not open", doctor_hidden_gpus},
     {"visible-devices", "CUDA_VISIBLE_DEVICES", doctor_visible_devices},
     {"device-order", "CUDA_DEVICE_ORDER", doctor_device_order},
@@ -22,9 +23,15 @@ const struct doctor_check doctor_checks[] = {
     {"compute-mode", "compute mode", doctor_compute_mode},
     {"mig", "GPUs in MIG mode", doctor_mig},
     {"ecc", "memory errors", doctor_ecc},
+    {"xid", "errors of GPUs in the kernel's log", doctor_xid},
+    {"clocks", "what lowers the GPUs' clocks", doctor_clocks},
     {"mps", "ranks that share a GPU", doctor_mps},
+    {"mps-left", "MPS daemons that were left over", doctor_mps_left},
     {"numa", "the NUMA nodes of GPUs", doctor_numa},
+    {"numa-balancing", "automatic NUMA balancing", doctor_numa_balancing},
+    {"bar1", "how much of a GPU's memory the PCI bus sees", doctor_bar1},
     {"peer-access", "peer access between GPUs", doctor_peer_access},
+    {"nvlink", "NVLinks that are down", doctor_nvlink},
     {"iommu", "the IOMMU", doctor_iommu},
     {"acs", "PCI Access Control Services between GPUs", doctor_acs},
     {"shm", "/dev/shm", doctor_shm},
@@ -125,6 +132,17 @@ void doctor_set(struct doctor_result *result, const char *format, ...)
     va_end(args);
 }
 
+void doctor_found_at(struct doctor_result *result, enum doctor_severity severity,
+                     const char *sentence, const struct doctor_gpu *gpu)
+{
+    if (result->state != DOCTOR_FOUND)
+        doctor_found(result, severity, "%s: %s", sentence, gpu->pci);
+    else
+        text_add(&result->sentence, ", %s", gpu->pci);
+    if (severity < result->severity)
+        result->severity = severity;
+}
+
 bool doctor_has_gpus(const struct doctor_facts *facts, struct doctor_result *result)
 {
     if (facts->ngpus)
@@ -192,6 +210,8 @@ void doctor_facts_init(struct doctor_facts *facts)
     memset(facts->peer, -1, sizeof facts->peer);
     memset(facts->nvlink, -1, sizeof facts->nvlink);
     facts->virtual_machine = -1;
+    facts->numa_balancing = facts->shm_writable = facts->fabric_manager = -1;
+    facts->uptime = -1;
     facts->shm_bytes = facts->shm_free = -1;
     facts->ptrace_scope = -2;
 }
@@ -212,7 +232,8 @@ struct doctor_gpu *doctor_facts_gpu(struct doctor_facts *facts, const char *pci)
     memset(gpu, 0, sizeof *gpu);
     snprintf(gpu->pci, sizeof gpu->pci, "%s", pci);
     gpu->minor = gpu->persistence = gpu->compute_mode = gpu->mig = -1;
-    gpu->ecc_errors = -1;
+    gpu->ecc_errors = gpu->bar1_bytes = gpu->memory_bytes = gpu->clock_limits = -1;
+    gpu->links_up = gpu->links_down = gpu->fabric = gpu->fabric_status = -1;
     gpu->numa = -2;
     return gpu;
 }

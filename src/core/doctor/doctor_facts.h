@@ -38,7 +38,51 @@ struct doctor_gpu {
     struct doctor_bridge bridge[DOCTOR_MAX_BRIDGES];
     /* by NVML */
     int persistence, compute_mode, mig, instances;
-    long long ecc_errors; /* uncorrected, since the driver was loaded */
+    long long ecc_errors;     /* uncorrected, since the driver was loaded */
+    long long bar1_bytes;     /* by sysfs; 0: it has none */
+    long long memory_bytes;   /* by NVML, like the rest */
+    long long clock_limits;   /* enum doctor_clock_limit: what lowers the clocks now */
+    int links_up, links_down; /* NVLinks */
+    int fabric;               /* enum doctor_fabric; the GPU's place in it */
+    int fabric_status;        /* nvmlReturn_t of that */
+};
+
+/* Bits, with NVML's numbers. */
+enum doctor_clock_limit {
+    DOCTOR_CLOCKS_IDLE = 0x1,
+    DOCTOR_CLOCKS_SET = 0x2, /* by nvidia-smi -ac or -lgc */
+    DOCTOR_CLOCKS_POWER = 0x4,
+    DOCTOR_CLOCKS_SLOWDOWN = 0x8, /* by the hardware: of the two below, or other */
+    DOCTOR_CLOCKS_SYNC = 0x10,
+    DOCTOR_CLOCKS_THERMAL = 0x20,
+    DOCTOR_CLOCKS_HOT = 0x40,   /* by the hardware */
+    DOCTOR_CLOCKS_BRAKE = 0x80, /* by the power supply */
+};
+
+/* Whether the GPU has joined the NVLink fabric, with NVML's numbers. */
+enum doctor_fabric {
+    DOCTOR_FABRIC_NONE,
+    DOCTOR_FABRIC_NOT_STARTED,
+    DOCTOR_FABRIC_JOINING,
+    DOCTOR_FABRIC_JOINED
+};
+
+/* Errors of one number that the driver logged of one GPU. */
+struct doctor_xid {
+    char pci[24]; /* without the function */
+    int number, count;
+    double last;    /* seconds after boot */
+    char line[160]; /* the last */
+};
+#define DOCTOR_MAX_XIDS 64
+
+/* A folder of pipes of an MPS control daemon. */
+struct doctor_mps {
+    char directory[256];
+    long pid;      /* by its file; 0: not known */
+    bool runs;     /* a process of that number and name */
+    bool gpubinds; /* gpubind --mps made it, whose supervisor ends it */
+    int servers;   /* below that process */
 };
 
 enum {
@@ -94,15 +138,33 @@ struct doctor_facts {
     struct doctor_variable visible, order;        /* CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER */
     struct doctor_variable mps_directory;         /* CUDA_MPS_PIPE_DIRECTORY */
     bool mps_runs;
+    int nmps;
+    struct doctor_mps mps[8];
+    long mps_orphan;   /* an MPS server whose control daemon has died; 0: none */
     bool persistenced; /* its runtime files are there */
+
+    /* switches of NVLink, and the daemon that starts them */
+    int nswitches;
+    char switches[128]; /* where one shows */
+    int fabric_manager; /* 1: it runs, 0: it does not */
+    char fabric_evidence[128];
+
+    /* the kernel's log */
+    enum doctor_file kernel_log; /* /dev/kmsg */
+    bool kernel_log_cut;         /* its beginning was overwritten */
+    int nxids;
+    struct doctor_xid xids[DOCTOR_MAX_XIDS];
+    double uptime; /* seconds */
 
     /* the machine */
     int nnuma;
+    int numa_balancing; /* as /proc/sys/kernel has it, bits */
     int virtual_machine;
 
     /* limits of the process and of its container */
     char container[16]; /* "docker", "podman", "apptainer", "kubernetes", "" */
     long long shm_bytes, shm_free;
+    int shm_writable;
     char shm_type[24], shm_evidence[256];    /* of the file system, "": no mount of its own */
     char memlock_soft[24], memlock_hard[24]; /* bytes or "unlimited"; "": not known */
     char rdma[64];                           /* an RDMA device, "": none */

@@ -13,7 +13,14 @@ doctor_judgement doctor_driver, doctor_device_files, doctor_uvm, doctor_cuda_lib
 doctor_judgement doctor_hidden_gpus, doctor_visible_devices, doctor_device_order,
     doctor_all_visible;
 /* doctor_modes.c */
-doctor_judgement doctor_persistence, doctor_compute_mode, doctor_mig, doctor_ecc, doctor_mps;
+doctor_judgement doctor_persistence, doctor_compute_mode, doctor_mig, doctor_ecc, doctor_mps,
+    doctor_mps_left;
+/* doctor_log.c */
+doctor_judgement doctor_xid;
+/* doctor_fabric.c */
+doctor_judgement doctor_fabric_manager, doctor_nvlink;
+/* doctor_speed.c */
+doctor_judgement doctor_clocks, doctor_numa_balancing, doctor_bar1;
 /* doctor_paths.c */
 doctor_judgement doctor_numa, doctor_peer_access, doctor_iommu, doctor_acs;
 /* doctor_limits.c */
@@ -47,6 +54,11 @@ bool doctor_has_gpus(const struct doctor_facts *facts, struct doctor_result *res
 bool doctor_has_driver(const struct doctor_facts *facts, struct doctor_result *result);
 /* Whether NVML answered; else the result becomes unknown, or moot without GPUs. */
 bool doctor_has_nvml(const struct doctor_facts *facts, struct doctor_result *result);
+/* Adds "SENTENCE: 0000:3b:00.0, 0000:5e:00.0" GPU by GPU; the worst severity stays. */
+void doctor_found_at(struct doctor_result *result, enum doctor_severity severity,
+                     const char *sentence, const struct doctor_gpu *gpu);
+/* Whether some pair of GPUs that can be used is known to have no NVLink. */
+bool doctor_needs_pci(const struct doctor_facts *facts);
 bool doctor_may_open(const struct doctor_gpu *gpu);
 int doctor_usable_gpus(const struct doctor_facts *facts);
 bool doctor_in_job(const struct doctor_facts *facts);

@@ -29,8 +29,14 @@ void doctor_shm(const struct doctor_facts *facts, struct doctor_result *result)
         doctor_saw(result, "%s", facts->shm_evidence);
     if (facts->shm_free >= 0)
         doctor_saw(result, "/dev/shm: %lld MiB free", facts->shm_free / MIB);
-    if (facts->shm_type[0] && strcmp(facts->shm_type, "tmpfs") != 0 &&
-        strcmp(facts->shm_type, "ramfs") != 0) {
+    if (facts->shm_writable == 0) {
+        doctor_saw(result, "/dev/shm: may not be written to");
+        doctor_found(
+            result, DOCTOR_BREAKS,
+            "/dev/shm may not be written to, and ranks of MPI and NCCL cannot share memory");
+        doctor_set(result, "mount -o remount,rw /dev/shm; chmod 1777 /dev/shm");
+    } else if (facts->shm_type[0] && strcmp(facts->shm_type, "tmpfs") != 0 &&
+               strcmp(facts->shm_type, "ramfs") != 0) {
         doctor_found(result, DOCTOR_SLOWS,
                      "/dev/shm is a file system of type %s and may not be in "
                      "memory",

@@ -2,18 +2,6 @@
 #include "core/doctor/doctor_internal.h"
 #include "core/env/mps_env.h"
 
-/* Adds "SENTENCE: 0000:3b:00.0, 0000:5e:00.0" GPU by GPU. */
-static void found_at(struct doctor_result *result, enum doctor_severity severity,
-                     const char *sentence, const struct doctor_gpu *gpu)
-{
-    if (result->state != DOCTOR_FOUND)
-        doctor_found(result, severity, "%s: %s", sentence, gpu->pci);
-    else
-        text_add(&result->sentence, ", %s", gpu->pci);
-    if (severity < result->severity)
-        result->severity = severity;
-}
-
 /* NVIDIA Driver Persistence: without it the driver lets go of a GPU when its last
  * client ends, and the next one starts it from cold. */
 void doctor_persistence(const struct doctor_facts *facts, struct doctor_result *result)
@@ -32,10 +20,11 @@ void doctor_persistence(const struct doctor_facts *facts, struct doctor_result *
             doctor_saw(result, "NVML: %s: persistence mode %s", gpu->pci,
                        gpu->persistence ? "on" : "off");
         if (gpu->persistence == 0)
-            found_at(result, DOCTOR_SLOWS,
-                     "persistence mode is off, so each job that comes first starts the GPU from "
-                     "cold",
-                     gpu);
+            doctor_found_at(
+                result, DOCTOR_SLOWS,
+                "persistence mode is off, so each job that comes first starts the GPU from "
+                "cold",
+                gpu);
     }
     if (result->state == DOCTOR_FOUND)
         doctor_set(result, "systemctl enable --now nvidia-persistenced   # or: nvidia-smi -pm 1");
@@ -87,10 +76,11 @@ void doctor_compute_mode(const struct doctor_facts *facts, struct doctor_result 
         known++;
         doctor_saw(result, "NVML: %s: compute mode %s", gpu->pci, names[mode]);
         if (mode == DOCTOR_PROCESSES_NONE)
-            found_at(result, DOCTOR_BREAKS, "the compute mode admits no CUDA program", gpu);
+            doctor_found_at(result, DOCTOR_BREAKS, "the compute mode admits no CUDA program", gpu);
         else if (mode != DOCTOR_PROCESSES_ANY && !facts->mps_runs)
-            found_at(result, are_shared(facts) ? DOCTOR_BREAKS : DOCTOR_NOTE,
-                     "the compute mode admits one process, so ranks cannot share the GPU", gpu);
+            doctor_found_at(result, are_shared(facts) ? DOCTOR_BREAKS : DOCTOR_NOTE,
+                            "the compute mode admits one process, so ranks cannot share the GPU",
+                            gpu);
     }
     if (result->state == DOCTOR_FOUND)
         doctor_set(result, "nvidia-smi -c DEFAULT   # or, to share: nvidia-cuda-mps-control -d");
@@ -112,8 +102,8 @@ void doctor_mig(const struct doctor_facts *facts, struct doctor_result *result)
             doctor_saw(result, "NVML: %s: MIG mode %s, %d instances", gpu->pci,
                        gpu->mig ? "on" : "off", gpu->instances);
         if (gpu->mig == 1 && gpu->instances == 0) {
-            found_at(result, DOCTOR_BREAKS,
-                     "MIG mode is on, but there is no instance to compute on", gpu);
+            doctor_found_at(result, DOCTOR_BREAKS,
+                            "MIG mode is on, but there is no instance to compute on", gpu);
             doctor_set(result, "nvidia-smi -i %s -mig 0   # or: nvidia-smi mig -i %s -cgi 0 -C",
                        gpu->pci, gpu->pci);
         }
@@ -137,8 +127,8 @@ void doctor_ecc(const struct doctor_facts *facts, struct doctor_result *result)
                        "loaded",
                        gpu->pci, gpu->ecc_errors);
         if (gpu->ecc_errors > 0) {
-            found_at(result, DOCTOR_BREAKS, "GPU memory had errors that could not be corrected",
-                     gpu);
+            doctor_found_at(result, DOCTOR_BREAKS,
+                            "GPU memory had errors that could not be corrected", gpu);
             doctor_set(result, "nvidia-smi -i %s --gpu-reset   # with no job on it", gpu->pci);
         }
     }
@@ -177,4 +167,45 @@ void doctor_mps(const struct doctor_facts *facts, struct doctor_result *result)
     } else if (result->state != DOCTOR_FOUND && some_hidden(facts) && facts->local_size > units) {
         doctor_unknown(result, "other ranks may have the GPUs that are hidden from this one");
     }
+}
+
+static void judge_directory(const struct doctor_mps *mps, struct doctor_result *result)
+{
+    doctor_saw(result, "%s/nvidia-cuda-mps-control.pid: %ld, %s", mps->directory, mps->pid,
+               !mps->runs     ? "which is no MPS control daemon"
+               : mps->servers ? "a control daemon with a server"
+                              : "a control daemon without a server");
+    if (mps->runs && (mps->servers || mps->gpubinds))
+        return;
+    doctor_found(result, DOCTOR_NOTE, "%s%s %s", result->state == DOCTOR_FOUND ? "; " : "",
+                 mps->runs ? "an MPS control daemon runs that nobody uses, with pipes in"
+                           : "an MPS control daemon died and left its pipes in",
+                 mps->directory);
+    if (mps->runs)
+        doctor_set(
+            result,
+            "echo quit | CUDA_MPS_PIPE_DIRECTORY=%s nvidia-cuda-mps-control   # as its owner",
+            mps->directory);
+    else
+        doctor_set(result, "rm -r %s   # as its owner", mps->directory);
+}
+
+/* Multi-Process Service, Architecture: the daemon starts a server for the first client;
+ * programs that find the pipes of a daemon come under its server whether they want it or not. */
+void doctor_mps_left(const struct doctor_facts *facts, struct doctor_result *result)
+{
+    for (int m = 0; m < facts->nmps; m++)
+        judge_directory(&facts->mps[m], result);
+    if (facts->mps_orphan) {
+        enum doctor_state before = result->state;
+
+        doctor_saw(result, "/proc/%ld: an MPS server, whose parent is no control daemon",
+                   facts->mps_orphan);
+        doctor_found(result, DOCTOR_SLOWS,
+                     "%san MPS server whose control daemon has died still holds GPUs",
+                     before == DOCTOR_FOUND ? "; " : "");
+        doctor_set(result, "kill %ld   # as its owner", facts->mps_orphan);
+    }
+    if (!result->evidence.length)
+        doctor_saw(result, "neither /tmp/nvidia-mps nor another folder of pipes is left over");
 }

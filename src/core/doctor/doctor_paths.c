@@ -97,8 +97,7 @@ void doctor_peer_access(const struct doctor_facts *facts, struct doctor_result *
     }
 }
 
-/* Whether some pair that can be used is known to have no NVLink. */
-static bool needs_pci(const struct doctor_facts *facts)
+bool doctor_needs_pci(const struct doctor_facts *facts)
 {
     for (int a = 0; a < facts->ngpus; a++)
         for (int b = a + 1; b < facts->ngpus; b++)
@@ -113,7 +112,7 @@ static bool needs_pci(const struct doctor_facts *facts)
  * (kernel, ABI of sysfs-kernel-iommu_groups) is "identity" when nothing is translated. */
 void doctor_iommu(const struct doctor_facts *facts, struct doctor_result *result)
 {
-    bool needed = needs_pci(facts);
+    bool needed = doctor_needs_pci(facts);
 
     if (!doctor_has_gpus(facts, result))
         return;

@@ -24,6 +24,19 @@ enum {
 enum { NVML_NO_DRIVER = 9, NVML_VERSIONS_DIFFER = 18 };
 enum { NVML_PEER_READ = 0, NVML_PEER_LINK = 2 };
 enum { NVML_UNCORRECTED = 1, NVML_SINCE_LOAD = 0 };
+enum { NVML_MAX_LINKS = 36 };
+
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+
+/* Whether a GPU has joined the NVLink fabric. */
+struct nvml_fabric {
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state; /* 0 not supported, 1 not started, 2 in progress, 3 completed */
+};
 
 /* name, arguments; all return 0 on success */
 #define NVML_FUNCTIONS(X)                                                              \
@@ -45,7 +58,11 @@ enum { NVML_UNCORRECTED = 1, NVML_SINCE_LOAD = 0 };
     X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (nvml_device, unsigned, struct nvml_pci *)) \
     X(nvmlDeviceGetPersistenceMode, (nvml_device, int *))                              \
     X(nvmlDeviceGetTotalEccErrors, (nvml_device, int, int, unsigned long long *))      \
-    X(nvmlDeviceGetP2PStatus, (nvml_device, nvml_device, int, int *))
+    X(nvmlDeviceGetP2PStatus, (nvml_device, nvml_device, int, int *))                  \
+    X(nvmlDeviceGetMemoryInfo, (nvml_device, struct nvml_memory *))                    \
+    X(nvmlDeviceGetCurrentClocksEventReasons, (nvml_device, unsigned long long *))     \
+    X(nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_device, unsigned long long *))  \
+    X(nvmlDeviceGetGpuFabricInfo, (nvml_device, struct nvml_fabric *))
 
 struct nvml_api {
     void *object; /* what dlopen gave */

@@ -72,6 +72,7 @@ static void read_all(int out, void *context)
     doctor_read_limits("", &reading->facts);
     doctor_read_hwloc("", getenv("HWLOC_PLUGINS_PATH"), &reading->facts);
     doctor_read_daemons("", &reading->facts);
+    doctor_read_log("", &reading->facts);
     for (size_t done = 0; done < sizeof *reading;) {
         ssize_t wrote = write(out, bytes + done, sizeof *reading - done);
 

@@ -14,8 +14,10 @@ void doctor_read_driver(const char *root, const char *library_path, struct docto
 void doctor_read_limits(const char *root, struct doctor_facts *facts);
 /* hwloc's plugins. plugins_path is HWLOC_PLUGINS_PATH, NULL when not set. */
 void doctor_read_hwloc(const char *root, const char *plugins_path, struct doctor_facts *facts);
-/* MPS server and persistence daemon. */
+/* MPS servers, persistence daemon, fabric manager. */
 void doctor_read_daemons(const char *root, struct doctor_facts *facts);
+/* What the driver wrote to the kernel's log, of which so much is read as is there now. */
+void doctor_read_log(const char *root, struct doctor_facts *facts);
 
 /* What depends on this process: the environment, the launcher. */
 void doctor_read_environment(struct doctor_facts *facts);

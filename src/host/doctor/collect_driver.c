@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/env/mps_env.h"
 #include "host/doctor/collect.h"
-#include "host/mps/mps_control.h"
 #include "host/sys/ld_search.h"
 #include "host/sys/sysroot.h"
 
@@ -83,13 +81,4 @@ void doctor_read_driver(const char *root, const char *library_path, struct docto
     if (ld_search(root, "libnvidia-ml.so.1", library_path, facts->nvml_path,
                   sizeof facts->nvml_path))
         read_library_version(root, facts);
-}
-
-void doctor_read_daemons(const char *root, struct doctor_facts *facts)
-{
-    const char *set = facts->mps_directory.set ? facts->mps_directory.value : NULL;
-
-    facts->persistenced = sysroot_exists(root, "/run/nvidia-persistenced/socket") ||
-                          sysroot_exists(root, "/var/run/nvidia-persistenced/socket");
-    facts->mps_runs = mps_is_served(root, mps_directory(set));
 }

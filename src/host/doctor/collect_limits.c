@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "host/doctor/collect.h"
 #include "host/sys/sysroot.h"
@@ -35,6 +36,7 @@ static void take_mount(const char *line, struct doctor_facts *facts)
              "/proc/self/mounts: /dev/shm %s %.200s", type, options);
     size = strstr(options, "size=");
     facts->shm_bytes = size ? read_size(size + 5) : -1;
+    facts->shm_writable = strncmp(options, "ro,", 3) != 0 && strcmp(options, "ro") != 0;
 }
 
 /* A tmpfs without a size is half of the memory (kernel, tmpfs). */
@@ -61,8 +63,10 @@ static void read_shm(const char *root, struct doctor_facts *facts)
     free(text);
     if (facts->shm_type[0] && facts->shm_bytes < 0)
         facts->shm_bytes = half_of_memory(root);
-    /* With a system root of a test, statvfs would describe this machine. */
     snprintf(path, sizeof path, "%.4000s/dev/shm", root);
+    if (facts->shm_writable != 0 && access(path, F_OK) == 0)
+        facts->shm_writable = access(path, W_OK | X_OK) == 0;
+    /* With a system root of a test, statvfs would describe this machine. */
     if (*root || statvfs(path, &volume) < 0 || volume.f_blocks == 0)
         return;
     facts->shm_free = (long long)volume.f_bavail * (long long)volume.f_frsize;

@@ -58,6 +58,25 @@ static int read_acs(const char *root, const char *pci)
     return -2;
 }
 
+#define RESOURCE_BAR1 1
+
+/* Kernel, PCI in sysfs: a line for each region, its first and last address and its flags. */
+static long long read_bar1(const char *root, const char *pci)
+{
+    unsigned long long first, last;
+    char path[PATH_MAX], text[2048];
+    const char *line = text;
+
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/resource", pci);
+    if (sysroot_read(root, path, text, sizeof text) <= 0)
+        return -1;
+    for (int i = 0; line && i < RESOURCE_BAR1; i++)
+        line = (line = strchr(line, '\n')) ? line + 1 : NULL;
+    if (!line || sscanf(line, "%llx %llx", &first, &last) != 2 || last < first)
+        return -1;
+    return last ? (long long)(last - first + 1) : 0;
+}
+
 static bool is_address(const char *text)
 {
     unsigned domain, bus, device, function;
@@ -91,13 +110,18 @@ static void add_pci_device(const char *name, void *context)
     const struct bus_walk *bus_walk = context;
     char path[PATH_MAX];
     struct doctor_gpu *gpu;
+    long class;
 
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/vendor", name);
     if (!is_address(name) || read_number(bus_walk->root, path, 16, 0) != 0x10de)
         return;
-    /* 0x03: display controllers; NVIDIA's switches and audio are others. */
+    /* 0x03: display controllers; 0x0680: bridges of no other kind, which NVSwitches are. */
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/class", name);
-    if (read_number(bus_walk->root, path, 16, 0) >> 16 != 0x03)
+    class = read_number(bus_walk->root, path, 16, 0);
+    if (class >> 8 == 0x0680 && bus_walk->facts->nswitches++ == 0)
+        snprintf(bus_walk->facts->switches, sizeof bus_walk->facts->switches,
+                 "/sys/bus/pci/devices/%s", name);
+    if (class >> 16 != 0x03)
         return;
     gpu = doctor_facts_gpu(bus_walk->facts, name);
     if (!gpu)
@@ -109,6 +133,7 @@ static void add_pci_device(const char *name, void *context)
     sysroot_link_name(bus_walk->root, path, gpu->kernel_driver, sizeof gpu->kernel_driver);
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group/type", name);
     sysroot_line(bus_walk->root, path, gpu->iommu, sizeof gpu->iommu);
+    gpu->bar1_bytes = read_bar1(bus_walk->root, name);
     read_bridges(bus_walk->root, gpu);
 }
 
@@ -154,5 +179,6 @@ void doctor_read_bus(const char *root, struct doctor_facts *facts)
     if (sysroot_line(root, "/sys/devices/system/node/online", line, sizeof line) &&
         idlist_parse(line, "NUMA nodes", &nodes, NULL) == 0)
         facts->nnuma = idset_count(&nodes);
+    facts->numa_balancing = (int)read_number(root, "/proc/sys/kernel/numa_balancing", 10, -1);
     facts->virtual_machine = read_virtual(root);
 }

@@ -13,7 +13,8 @@
 struct nvml_facts {
     struct nvml_gpu gpu;
     int persistence, compute_mode, mig;
-    long long ecc_errors;
+    long long ecc_errors, memory_bytes, clock_limits;
+    int links_up, links_down, fabric, fabric_status;
 };
 
 struct answer {
@@ -45,6 +46,47 @@ static void ask_modes(const struct nvml_api *api, nvml_device device, struct nvm
         found->ecc_errors = (long long)errors;
 }
 
+/* Links beyond those that the GPU has are refused. */
+static void ask_links(const struct nvml_api *api, nvml_device device, struct nvml_facts *found)
+{
+    found->links_up = found->links_down = -1;
+    for (unsigned link = 0; api->nvmlDeviceGetNvLinkState && link < NVML_MAX_LINKS; link++) {
+        int active = 0;
+
+        if (api->nvmlDeviceGetNvLinkState(device, link, &active) != NVML_OK)
+            continue;
+        if (found->links_up < 0)
+            found->links_up = found->links_down = 0;
+        found->links_up += active == NVML_ENABLED;
+        found->links_down += active != NVML_ENABLED;
+    }
+}
+
+static void ask_state(const struct nvml_api *api, nvml_device device, struct nvml_facts *found)
+{
+    struct nvml_memory memory = {0};
+    struct nvml_fabric fabric = {0};
+    unsigned long long limits = 0;
+    /* The older name, before driver 535. */
+    int (*ask_clocks)(nvml_device,
+                      unsigned long long *) = api->nvmlDeviceGetCurrentClocksEventReasons
+                                                  ? api->nvmlDeviceGetCurrentClocksEventReasons
+                                                  : api->nvmlDeviceGetCurrentClocksThrottleReasons;
+
+    found->memory_bytes = found->clock_limits = -1;
+    found->fabric = found->fabric_status = -1;
+    if (api->nvmlDeviceGetMemoryInfo && api->nvmlDeviceGetMemoryInfo(device, &memory) == NVML_OK)
+        found->memory_bytes = (long long)memory.total;
+    if (ask_clocks && ask_clocks(device, &limits) == NVML_OK)
+        found->clock_limits = (long long)(limits & 0xffffffff);
+    if (api->nvmlDeviceGetGpuFabricInfo &&
+        api->nvmlDeviceGetGpuFabricInfo(device, &fabric) == NVML_OK) {
+        found->fabric = fabric.state;
+        found->fabric_status = fabric.status;
+    }
+    ask_links(api, device, found);
+}
+
 static int ask_pair(const struct nvml_api *api, nvml_device a, nvml_device b, int what)
 {
     int status = -1;
@@ -67,7 +109,8 @@ static void ask_gpus(const struct nvml_api *api, struct answer *answer)
         if (!nvml_read_gpu(api, i, false, &found->gpu) ||
             api->nvmlDeviceGetHandleByIndex_v2(i, &devices[answer->n]) != NVML_OK)
             continue;
-        ask_modes(api, devices[answer->n++], found);
+        ask_modes(api, devices[answer->n], found);
+        ask_state(api, devices[answer->n++], found);
     }
     for (int a = 0; a < answer->n; a++)
         for (int b = 0; b < answer->n; b++) {
@@ -125,6 +168,12 @@ static void take_gpu(struct doctor_facts *facts, const struct nvml_facts *found)
     gpu->mig = found->mig;
     gpu->instances = found->gpu.ninstances;
     gpu->ecc_errors = found->ecc_errors;
+    gpu->memory_bytes = found->memory_bytes;
+    gpu->clock_limits = found->clock_limits;
+    gpu->links_up = found->links_up;
+    gpu->links_down = found->links_down;
+    gpu->fabric = found->fabric;
+    gpu->fabric_status = found->fabric_status;
 }
 
 static void take_answer(const struct answer *answer, struct doctor_facts *facts)
