@@ -24,6 +24,8 @@ src_core_libgpubind_core_la_SOURCES = \
 	src/core/doctor/doctor_log.c \
 	src/core/doctor/doctor_modes.c \
 	src/core/doctor/doctor_namespaces.c \
+	src/core/doctor/doctor_nodes.c src/core/doctor/doctor_nodes.h \
+	src/core/doctor/doctor_pack.c \
 	src/core/doctor/doctor_paths.c \
 	src/core/doctor/doctor_render.c \
 	src/core/doctor/doctor_software.c \

@@ -36,7 +36,8 @@ import json, sys
 lines = open(sys.argv[1]).read().splitlines()
 assert len(lines) == 1, "not one line"
 node = json.loads(lines[0])
-assert list(node) == ["node", "version", "driver", "launcher", "container", "found", "gpus",
+assert node["nodes"] == [node["node"]], node["nodes"]
+assert list(node) == ["node", "nodes", "version", "driver", "launcher", "container", "found", "gpus",
                       "checks"], list(node)
 for check in node["checks"]:
     assert list(check) == ["check", "result", "text", "evidence", "set"], check

@@ -3,6 +3,7 @@
 #define GPUBIND_CORE_DOCTOR_DOCTOR_INTERNAL_H
 
 #include "core/doctor/doctor.h"
+#include "core/doctor/doctor_nodes.h"
 
 typedef void doctor_judgement(const struct doctor_facts *facts, struct doctor_result *result);
 
@@ -29,6 +30,28 @@ doctor_judgement doctor_shm, doctor_memlock, doctor_ptrace_scope;
 doctor_judgement doctor_pid_namespace, doctor_ipc_namespace, doctor_user_namespace;
 /* doctor_software.c */
 doctor_judgement doctor_launcher, doctor_hwloc_plugins, doctor_cuda_aware;
+
+/* doctor_render.c: of one group of nodes, which who names. usual: the results of the largest
+ * group, of which only what differs is told; NULL: all. */
+void doctor_render_group(const char *who, const struct doctor_facts *facts,
+                         const struct doctor_report *report, const struct doctor_report *usual,
+                         bool all, struct text *text);
+void doctor_render_end(struct text *text);
+/* nodes: their names, a line each. */
+void doctor_render_json_group(const char *nodes, const struct doctor_facts *facts,
+                              const struct doctor_report *report, struct text *text);
+
+/* doctor_pack.c: a message whose beginning was read. It stays the caller's. */
+struct doctor_packed {
+    const char *node, *error;   /* error "": none */
+    struct doctor_message rest; /* behind these */
+    size_t compared;            /* bytes of it that tell whether nodes say the same */
+};
+bool doctor_packed_head(const struct doctor_message *message, const char *version,
+                        struct doctor_packed *head);
+/* The caller clears the report, even after a failure. */
+bool doctor_unpack(const struct doctor_packed *head, struct doctor_facts *facts,
+                   struct doctor_report *report);
 
 /* Begin the sentence of a result, without a full stop. */
 void doctor_found(struct doctor_result *result, enum doctor_severity severity, const char *format,

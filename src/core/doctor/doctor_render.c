@@ -1,4 +1,5 @@
 /* The doctor's report as text and as JSON. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/json.h"
@@ -75,13 +76,13 @@ static void add_names(const struct doctor_report *report, enum doctor_state stat
     }
 }
 
-static void add_title(const struct doctor_facts *facts, const struct doctor_report *report,
-                      struct text *text)
+static void add_title(const char *who, const struct doctor_facts *facts,
+                      const struct doctor_report *report, struct text *text)
 {
     int faults = doctor_count(report, DOCTOR_SLOWS);
     int notes = doctor_count(report, DOCTOR_NOTE) - faults;
 
-    text_add(text, "node %s: ", facts->node);
+    text_add(text, "%s: ", who);
     if (faults)
         text_add(text, "%d thing%s slow%s or break%s GPU jobs", faults, faults == 1 ? "" : "s",
                  faults == 1 ? "s" : "", faults == 1 ? "s" : "");
@@ -99,11 +100,31 @@ static void add_title(const struct doctor_facts *facts, const struct doctor_repo
     text_add(text, ")\n");
 }
 
-void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report, bool all,
-                   struct text *text)
+static bool same_text(const struct text *a, const struct text *b)
 {
-    add_title(facts, report, text);
-    if (all) {
+    return a->length == b->length && (a->length == 0 || strcmp(a->bytes, b->bytes) == 0);
+}
+
+static void add_differences(const struct doctor_report *report, const struct doctor_report *usual,
+                            struct text *text)
+{
+    for (int c = 0; c < doctor_nchecks; c++) {
+        const struct doctor_result *a = &report->results[c], *b = &usual->results[c];
+
+        if (a->state != b->state || a->severity != b->severity ||
+            !same_text(&a->sentence, &b->sentence) || !same_text(&a->set, &b->set))
+            add_result(text, c, a);
+    }
+}
+
+void doctor_render_group(const char *who, const struct doctor_facts *facts,
+                         const struct doctor_report *report, const struct doctor_report *usual,
+                         bool all, struct text *text)
+{
+    add_title(who, facts, report, text);
+    if (usual) {
+        add_differences(report, usual, text);
+    } else if (all) {
         for (int c = 0; c < doctor_nchecks; c++)
             add_result(text, c, &report->results[c]);
     } else {
@@ -112,16 +133,37 @@ void doctor_render(const struct doctor_facts *facts, const struct doctor_report 
         add_names(report, DOCTOR_FINE, "looked at and fine", text);
         add_names(report, DOCTOR_MOOT, "does not matter here", text);
     }
+}
+
+void doctor_render_end(struct text *text)
+{
     text_add(text, "See gpubind-doctor(7); of the PMIx plugin tells gpubind --plugin-info.\n");
+}
+
+void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report, bool all,
+                   struct text *text)
+{
+    char who[sizeof facts->node + 8];
+
+    snprintf(who, sizeof who, "node %s", facts->node);
+    doctor_render_group(who, facts, report, NULL, all, text);
+    doctor_render_end(text);
 }
 
 void doctor_render_json(const struct doctor_facts *facts, const struct doctor_report *report,
                         struct text *text)
 {
+    doctor_render_json_group(facts->node, facts, report, text);
+}
+
+void doctor_render_json_group(const char *nodes, const struct doctor_facts *facts,
+                              const struct doctor_report *report, struct text *text)
+{
     struct json json = {.text = text};
 
     json_open(&json, NULL, '{');
     json_string(&json, "node", facts->node);
+    json_lines(&json, "nodes", nodes, 0);
     json_string(&json, "version", facts->version);
     json_string(&json, "driver", facts->driver_version);
     json_string(&json, "launcher", doctor_in_job(facts) ? facts->launcher : NULL);
