@@ -10,6 +10,7 @@ bin_gpubind_SOURCES = \
 	bin/cmd_plugin.c \
 	bin/cmd_run.c \
 	bin/cmds.h \
+	bin/doctor_job.c bin/doctor_job.h \
 	bin/options.c bin/options.h \
 	bin/plan_job.h \
 	bin/plan_machines.c \

@@ -39,6 +39,7 @@ shell_tests = \
 	tests/bin/cli_usage.t \
 	tests/bin/completion.t \
 	tests/bin/doctor.t \
+	tests/bin/doctor_nodes.t \
 	tests/bin/gpu_aware.t \
 	tests/bin/help_man.t \
 	tests/bin/list.t \
@@ -108,6 +109,13 @@ check_PROGRAMS += tests/host/abi_nvml
 endif
 tests_host_abi_nvml_SOURCES = tests/host/abi_nvml.c
 tests_host_abi_nvml_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+
+if HAVE_PMIX
+check_PROGRAMS += tests/host/abi_pmix
+endif
+tests_host_abi_pmix_SOURCES = tests/host/abi_pmix.c
+tests_host_abi_pmix_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CPPFLAGS)
+tests_host_abi_pmix_LDADD = $(PMIX_LIBS)
 
 # Nodes and jobs to test with, and TAP in C.
 test_cases = tests/cases.c tests/cases.h tests/tap.h
@@ -231,6 +239,7 @@ quick_tests = \
 	tests/bin/cli_bad_files.t \
 	tests/bin/cli_exec.t \
 	tests/bin/doctor.t \
+	tests/bin/doctor_nodes.t \
 	tests/bin/gpu_aware.t \
 	tests/bin/help_man.t \
 	tests/bin/list.t \

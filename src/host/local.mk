@@ -41,7 +41,9 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/mps/mps_control.c src/host/mps/mps_control.h \
 	src/host/mps/mps_dir.c src/host/mps/mps_dir.h \
 	src/host/mps/mps_supervisor.c src/host/mps/mps_supervisor.h \
+	src/host/pmix/job_meeting.c src/host/pmix/job_meeting.h \
 	src/host/pmix/mca_param.c src/host/pmix/mca_param.h \
+	src/host/pmix/pmix_api.h \
 	src/host/pmix/plugin_file.c src/host/pmix/plugin_file.h \
 	src/host/pmix/plugin_search.c src/host/pmix/plugin_search.h \
 	src/host/sys/bind.c src/host/sys/bind.h \

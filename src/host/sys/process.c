@@ -95,6 +95,15 @@ bool process_ancestor(const char *const *commands, struct process *found)
     return known;
 }
 
+bool process_ancestor_but(const char *const *commands, struct process *found)
+{
+    bool known = process_parent(found);
+
+    while (known && is_one_of(found->command, commands))
+        known = read_process(parent_of(found->pid), found);
+    return known;
+}
+
 char *process_command_line(pid_t pid, size_t *size)
 {
     const size_t limit = 65536;

@@ -20,6 +20,9 @@ bool process_parent(struct process *parent);
 /* The nearest ancestor whose command is one of these (the list ends with NULL). */
 bool process_ancestor(const char *const *commands, struct process *found);
 
+/* The nearest ancestor whose command is none of these (the list ends with NULL). */
+bool process_ancestor_but(const char *const *commands, struct process *found);
+
 /* When it started, in clock ticks after boot: no two processes have both number
  * and start in common. 0 when /proc does not tell. */
 unsigned long long process_start(pid_t pid);
