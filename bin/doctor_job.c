@@ -55,6 +55,9 @@ static bool can_meet(const struct world *world)
 
 enum kind { SILENT = 's', REPORT = 'r', ALONE = 'a' };
 
+/* In place of an exit status: there is nothing to meet by, which is no fault. */
+#define NO_PMIX 1
+
 struct doctor_call {
     const struct options *options;
     struct world world;
@@ -181,7 +184,7 @@ static void work(int out, void *context)
     struct gpubind_error err;
 
     if (job_meeting_join(&meeting, world->daemons, world->rank, world->size, &err) < 0) {
-        answer(out, ALONE, 0, err.text, NULL);
+        answer(out, ALONE, NO_PMIX, err.text, NULL);
         return;
     }
     if (meeting.n == 1)
@@ -230,6 +233,8 @@ bool doctor_job(const struct options *options, struct text *text, int *status, s
         if (!done && !why->length && (!got || bytes[0] != ALONE))
             text_add(why, "%s", err.text);
         free(bytes);
+        if (!done && *status == NO_PMIX && !options->verbose)
+            text_clear(why);
         /* Its neighbour says so. */
         if (!done && (job.world.unnumbered ? job.world.rank : job.world.local) != 0)
             text_clear(why);

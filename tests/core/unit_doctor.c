@@ -170,6 +170,7 @@ CHANGE(add_opencl_to_list) { add_opencl(f); set_variable(&f->hwloc_components, "
 CHANGE(add_cuda) { add_opencl(f); strcpy(f->plugins[0].component, "cuda"); f->icd[0] = '\0'; }
 CHANGE(not_join) { f->gpus[1].fabric = DOCTOR_FABRIC_NOT_STARTED; }
 CHANGE(fail_to_join) { f->gpus[0].fabric_status = 3; }
+CHANGE(not_join_elsewhere) { not_join(f); f->nswitches = 0; }
 CHANGE(be_ampere) { f->gpus[0].fabric = f->gpus[1].fabric = DOCTOR_FABRIC_NONE; }
 CHANGE(lose_fabric_manager)
 {
@@ -275,6 +276,7 @@ static const struct {
     {"device-order", mix_numbers, "breaks", "may mean other GPUs", "CUDA_DEVICE_ORDER="},
     {"all-visible", see_all, "note", "starts all 2 GPUs", "mpirun -np 2 gpubind ./app"},
     {"fabric-manager", not_join, "breaks", "not joined the fabric", "nvidia-fabricmanager"},
+    {"fabric-manager", not_join_elsewhere, "note", "which are not in sight", "nvidia-smi -q"},
     {"fabric-manager", fail_to_join, "breaks", "(error 802): 0000:10:00.0", "nvidia-fabricmanager"},
     {"fabric-manager", lose_fabric_manager, "breaks", "no fabric manager runs", "systemctl enable --now"},
     {"xid", log_program, "note", "0000:10:00.0: 2 Xid errors since boot, the last 31: a page fault", "compute-sanitizer"},
@@ -402,6 +404,7 @@ CHANGE(log_denied) { f->kernel_log = DOCTOR_FILE_DENIED; }
 CHANGE(log_absent) { f->kernel_log = DOCTOR_FILE_ABSENT; }
 CHANGE(no_limits_told) { f->gpus[0].clock_limits = f->gpus[1].clock_limits = -1; }
 CHANGE(use_mps) { add_mps(f, true)->servers = 1; add_mps(f, true)->gpubinds = true; }
+CHANGE(start_mps) { strcpy(add_mps(f, true)->directory, "/tmp/nvidia-mps"); }
 CHANGE(balance_one_numa) { balance(f); f->nnuma = 1; }
 CHANGE(balance_secret) { f->numa_balancing = -1; }
 CHANGE(no_bar1) { f->gpus[0].bar1_bytes = f->gpus[1].bar1_bytes = 0; }
@@ -448,7 +451,7 @@ static const struct {
     {"fabric-manager", manager_out_of_sight, "unknown"}, {"fabric-manager", without_gpus, "moot"},
     {"xid", log_denied, "unknown"}, {"xid", log_absent, "unknown"}, {"xid", without_gpus, "moot"},
     {"clocks", no_limits_told, "unknown"}, {"clocks", without_nvml, "unknown"},
-    {"mps-left", use_mps, "fine"}, {"numa-balancing", balance_one_numa, "moot"},
+    {"mps-left", use_mps, "fine"}, {"mps-left", start_mps, "fine"}, {"numa-balancing", balance_one_numa, "moot"},
     {"numa-balancing", balance_secret, "unknown"}, {"numa-balancing", without_gpus, "moot"},
     {"bar1", no_bar1, "fine"}, {"bar1", bar1_secret, "unknown"}, {"bar1", memory_secret, "unknown"},
     {"bar1", without_gpus, "moot"}, {"nvlink", no_links, "moot"},

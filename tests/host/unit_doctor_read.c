@@ -57,6 +57,7 @@ static void make_sound(void)
         "          bytes     \\nMax x 1 1\\n' >proc/self/limits; mkdir -p sys/class/infiniband/mlx5_0");
     run("printf 'Name:\\tx\\nCapEff:\\t0000000000000000\\nx:\\t1\\n' >proc/self/status; "
         "echo 0 >proc/sys/kernel/yama/ptrace_scope; echo 0 >proc/sys/kernel/numa_balancing; "
+        "mkdir proc/1; echo systemd >proc/1/comm; "
         "echo '3600.50 1.0' >proc/uptime");
     run("printf '6,0,0,-;Linux version 6.1\\n SUBSYSTEM=x\\n4,1,5000000,-;NVRM: loading NVIDIA UNIX "
         "Open Kernel Module\\n' >dev/kmsg");
@@ -174,6 +175,9 @@ static const struct {
      DOCTOR_FINE, "nv-fabricmanager runs"},
     {"fabric-manager", "touch dev/nvidia-nvswitch0; ln -sf 'pid:[4026532201]' proc/self/ns/pid",
      DOCTOR_UNKNOWN, "not in sight"},
+    {"fabric-manager", "touch dev/nvidia-nvswitch0; rm -r proc/1", DOCTOR_UNKNOWN, "not in sight"},
+    {"mps-left", "mkdir -p tmp/nvidia-mps; echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid; rm -r proc/1",
+     DOCTOR_FINE, "left over"},
     {"xid", "printf '4,2,7000001,-;NVRM: Xid (PCI:0000:11:00): 79, pid=1, GPU has fallen\\n' >>dev/kmsg",
      DOCTOR_FOUND, "0000:11:00.0: 1 Xid error since boot, the last 79"},
     {"xid", "printf '4,2,7000001,-;NVRM: Xid (PCI:0000:11:00): 79, pid=1\\n' >>dev/kmsg", DOCTOR_FOUND,

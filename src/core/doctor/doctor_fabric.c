@@ -11,10 +11,11 @@ static const char *fabric_text(int fabric)
 }
 
 /* Hopper's GPUs tell by NVML whether they have joined. A failed join (its status) is one that
- * was not made. True where some GPU tells. */
+ * was not made. Where the switches are not in sight, as in a virtual machine, CUDA may do
+ * without. True where some GPU tells. */
 static bool judge_states(const struct doctor_facts *facts, struct doctor_result *result)
 {
-    bool told = false;
+    bool told = false, here = facts->nswitches;
 
     for (int g = 0; g < facts->ngpus; g++) {
         const struct doctor_gpu *gpu = &facts->gpus[g];
@@ -25,9 +26,11 @@ static bool judge_states(const struct doctor_facts *facts, struct doctor_result 
         doctor_saw(result, "NVML: %s: NVLink fabric %s, status %d", gpu->pci,
                    fabric_text(gpu->fabric), gpu->fabric_status);
         if (gpu->fabric != DOCTOR_FABRIC_JOINED || gpu->fabric_status > 0)
-            doctor_found_at(result, DOCTOR_BREAKS,
-                            "GPUs have not joined the fabric of NVLink's switches, and CUDA does "
-                            "not start before (error 802)",
+            doctor_found_at(result, here ? DOCTOR_BREAKS : DOCTOR_NOTE,
+                            here ? "GPUs have not joined the fabric of NVLink's switches, and CUDA "
+                                   "does not start before (error 802)"
+                                 : "GPUs have not joined the fabric of NVLink's switches, which "
+                                   "are not in sight; CUDA may not start before (error 802)",
                             gpu);
     }
     return told;
@@ -52,12 +55,15 @@ void doctor_fabric_manager(const struct doctor_facts *facts, struct doctor_resul
     if (facts->fabric_evidence[0])
         doctor_saw(result, "%s", facts->fabric_evidence);
     if (!told && facts->fabric_manager < 0)
-        doctor_unknown(result, "the fabric manager is not in sight from this process namespace");
+        doctor_unknown(result, "the fabric manager is not in sight from here");
     else if (!told && facts->fabric_manager == 0)
         doctor_found(result, DOCTOR_BREAKS,
                      "the machine has NVLink switches, but no fabric manager runs, and CUDA does "
                      "not start without (error 802)");
-    if (result->state == DOCTOR_FOUND)
+    if (result->state == DOCTOR_FOUND && !facts->nswitches)
+        doctor_set(result, "nvidia-smi -q | grep -A 3 Fabric   # and, where the switches are: "
+                           "systemctl status nvidia-fabricmanager");
+    else if (result->state == DOCTOR_FOUND)
         doctor_set(result,
                    "systemctl enable --now nvidia-fabricmanager   # of the driver's version");
 }

@@ -1,4 +1,6 @@
 /* How the GPUs are set up, mostly by what NVML says. */
+#include <string.h>
+
 #include "core/doctor/doctor_internal.h"
 #include "core/env/mps_env.h"
 
@@ -169,13 +171,23 @@ void doctor_mps(const struct doctor_facts *facts, struct doctor_result *result)
     }
 }
 
-static void judge_directory(const struct doctor_mps *mps, struct doctor_result *result)
+/* Whether a job's programs are about to come to this one, whose server starts then. */
+static bool is_awaited(const struct doctor_facts *facts, const struct doctor_mps *mps)
+{
+    const char *set = facts->mps_directory.set ? facts->mps_directory.value : NULL;
+
+    return mps->gpubinds ||
+           (doctor_in_job(facts) && strcmp(mps->directory, mps_directory(set)) == 0);
+}
+
+static void judge_directory(const struct doctor_facts *facts, const struct doctor_mps *mps,
+                            struct doctor_result *result)
 {
     doctor_saw(result, "%s/nvidia-cuda-mps-control.pid: %ld, %s", mps->directory, mps->pid,
                !mps->runs     ? "which is no MPS control daemon"
                : mps->servers ? "a control daemon with a server"
                               : "a control daemon without a server");
-    if (mps->runs && (mps->servers || mps->gpubinds))
+    if (mps->runs && (mps->servers || is_awaited(facts, mps)))
         return;
     doctor_found(result, DOCTOR_NOTE, "%s%s %s", result->state == DOCTOR_FOUND ? "; " : "",
                  mps->runs ? "an MPS control daemon runs that nobody uses, with pipes in"
@@ -195,7 +207,7 @@ static void judge_directory(const struct doctor_mps *mps, struct doctor_result *
 void doctor_mps_left(const struct doctor_facts *facts, struct doctor_result *result)
 {
     for (int m = 0; m < facts->nmps; m++)
-        judge_directory(&facts->mps[m], result);
+        judge_directory(facts, &facts->mps[m], result);
     if (facts->mps_orphan) {
         enum doctor_state before = result->state;
 

@@ -152,8 +152,10 @@ void doctor_read_daemons(const char *root, struct doctor_facts *facts)
 {
     const char *set = facts->mps_directory.set ? facts->mps_directory.value : NULL;
     struct process_walk walk = {.root = root, .facts = facts};
-    char namespace[64];
-    bool in_sight = sysroot_link(root, "/proc/self/ns/pid", namespace, sizeof namespace) &&
+    char namespace[64], first[64];
+    /* The mount option hidepid keeps other users' processes from this one. */
+    bool in_sight = sysroot_line(root, "/proc/1/comm", first, sizeof first) &&
+                    sysroot_link(root, "/proc/self/ns/pid", namespace, sizeof namespace) &&
                     strcmp(namespace, FIRST_PID_NAMESPACE) == 0;
 
     facts->persistenced = sysroot_exists(root, "/run/nvidia-persistenced/socket") ||
