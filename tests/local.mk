@@ -182,7 +182,7 @@ tests_bench_unit_bench_roofline_LDADD = src/core/libgpubind-core.la -lm
 tests_bench_unit_bench_table_SOURCES = tests/bench/unit_bench_table.c tests/tap.h \
 	bench/output/table.c bench/output/table.h bench/output/table_print.c
 tests_bench_unit_bench_table_LDADD = src/core/libgpubind-core.la
-tests_core_unit_doctor_SOURCES = tests/core/unit_doctor.c tests/tap.h
+tests_core_unit_doctor_SOURCES = tests/core/unit_doctor.c tests/core/doctor_machine.h tests/tap.h
 tests_core_unit_doctor_nodes_SOURCES = tests/core/unit_doctor_nodes.c tests/tap.h
 tests_host_unit_doctor_ask_SOURCES = tests/host/unit_doctor_ask.c tests/tap.h
 EXTRA_tests_host_unit_doctor_ask_DEPENDENCIES = tests/nvml/libnvmlfaulty.la

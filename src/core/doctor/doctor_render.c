@@ -17,7 +17,7 @@ static const char *result_word(const struct doctor_result *result)
 
 static void add_lines(struct text *text, const char *label, const struct text *lines)
 {
-    for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n") + 1) {
+    for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
         text_add(text, "    %-5s %.*s\n", label, (int)strcspn(at, "\n"), at);
         label = "";
     }
