@@ -250,6 +250,11 @@ static const struct {
                  "printf 'nvidia-cuda-mps-control\\0-d\\0' >proc/999/cmdline; "
                  "printf 'nvidia-cuda-mps-server\\0' >proc/1000/cmdline; "
                  "printf 'Name:\\tx\\nPPid:\\t999\\n' >proc/1000/status", DOCTOR_FINE, "with a server"},
+    {"mps-left", "mkdir -p tmp/nvidia-mps proc/999 proc/1000; echo 999 >tmp/nvidia-mps/nvidia-cuda-mps-control.pid; "
+                 "echo nvidia-cuda-mps | tee proc/999/comm >proc/1000/comm; "
+                 "printf 'nvidia-cuda-mps-control\\0-d\\0' >proc/999/cmdline; "
+                 "printf 'nvidia-cuda-mps-server\\0' >proc/1000/cmdline; "
+                 "printf 'Name:\\tx\\nPPid:\\t1\\n' >proc/1000/status", DOCTOR_FINE, "with a server"},
     {"mps-left", "mkdir -p proc/1000; echo nvidia-cuda-mps >proc/1000/comm; "
                  "printf '/usr/bin/nvidia-cuda-mps-server\\0' >proc/1000/cmdline; "
                  "printf 'Name:\\tx\\nPPid:\\t1\\n' >proc/1000/status", DOCTOR_FOUND, "kill 1000"},

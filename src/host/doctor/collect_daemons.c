@@ -21,7 +21,7 @@
 struct process_walk {
     const char *root;
     struct doctor_facts *facts;
-    bool fabric_manager;
+    bool fabric_manager, control; /* some process is such */
     int nservers;
     struct {
         long pid, parent;
@@ -63,6 +63,9 @@ static void take_process(const char *name, void *context)
     if (!sysroot_line(walk->root, path, command, sizeof command))
         return;
     walk->fabric_manager |= strcmp(command, FABRIC_COMMAND) == 0;
+    if (strcmp(command, MPS_COMMAND) != 0)
+        return;
+    walk->control |= is_mps(walk->root, name, "mps-control");
     if (walk->nservers == 64 || !is_mps(walk->root, name, "mps-server"))
         return;
     walk->servers[walk->nservers].pid = atol(name);
@@ -77,7 +80,8 @@ static bool is_control(const char *root, long pid)
     return pid > 0 && is_mps(root, number, "mps-control");
 }
 
-/* A folder with the file of a daemon's number. */
+/* A folder with the file of a daemon's number. A server of which another process is the parent
+ * may be any daemon's. */
 static void take_directory(struct process_walk *walk, const char *directory, bool gpubinds)
 {
     struct doctor_facts *facts = walk->facts;
@@ -97,7 +101,8 @@ static void take_directory(struct process_walk *walk, const char *directory, boo
     mps->runs = is_control(walk->root, mps->pid);
     mps->gpubinds = gpubinds;
     for (int s = 0; s < walk->nservers; s++)
-        mps->servers += walk->servers[s].parent == mps->pid;
+        mps->servers += walk->servers[s].parent == mps->pid ||
+                        !is_control(walk->root, walk->servers[s].parent);
     facts->nmps++;
 }
 
@@ -170,6 +175,6 @@ void doctor_read_daemons(const char *root, struct doctor_facts *facts)
     take_directory(&walk, mps_directory(NULL), false);
     sysroot_names(root, "/tmp", take_temporary, &walk);
     for (int s = 0; s < walk.nservers; s++)
-        if (!is_control(root, walk.servers[s].parent))
+        if (!walk.control)
             facts->mps_orphan = walk.servers[s].pid;
 }
