@@ -16,7 +16,9 @@
 /* The longest that a node may take for its own questions: two MPIs. */
 #define QUESTIONS_SECONDS (DOCTOR_FILES_SECONDS + DOCTOR_NVML_SECONDS + 2 * DOCTOR_MPI_SECONDS)
 /* For the library itself, and to go. */
-#define PMIX_SECONDS 20
+#define PMIX_SECONDS 30
+/* For the first rank to get what all have sent. */
+#define PART_SECONDS 10
 #define ANSWER_MAX ((size_t)64 << 20)
 
 /* Whether this process is all that the rank does: its daemon has started it, or with something
@@ -152,11 +154,13 @@ static void report(struct doctor_call *job, struct job_meeting *meeting, int out
         _exit(1);
     met = job_meeting_send(meeting, packed.bytes, packed.length, longest_wait(job), &err);
     if (met == 0 && meeting->mine != 0) {
+        (void)job_meeting_part(meeting, PART_SECONDS, &err);
         answer(out, SILENT, 0, "", NULL);
         return;
     }
     if (met == 0 && get_all(meeting, messages, &err) == 0 &&
         render(job->options, messages, meeting->n, &text, &status, &err) == 0) {
+        (void)job_meeting_part(meeting, PART_SECONDS, &err);
         answer(out, REPORT, status, "", &text);
         return;
     }
@@ -172,7 +176,8 @@ static void be_silent(const struct doctor_call *job, struct job_meeting *meeting
 {
     struct gpubind_error err;
 
-    (void)job_meeting_send(meeting, NULL, 0, longest_wait(job), &err);
+    if (job_meeting_send(meeting, "", 1, longest_wait(job), &err) == 0)
+        (void)job_meeting_part(meeting, PART_SECONDS, &err);
     answer(out, SILENT, 0, "", NULL);
 }
 

@@ -161,7 +161,8 @@ static void end_fence(int status, void *context)
 }
 
 /* Of all ranks: Slurm 22.05 refuses one of some of them. */
-static int fence(struct job_meeting *meeting, int seconds, struct gpubind_error *err)
+static int fence(struct job_meeting *meeting, bool with_data, int seconds,
+                 struct gpubind_error *err)
 {
     struct timespec now;
     struct pmix_attribute collect;
@@ -169,7 +170,7 @@ static int fence(struct job_meeting *meeting, int seconds, struct gpubind_error 
     int status;
 
     set_flag(&collect, PMIX_KEY_COLLECT);
-    status = meeting->api.PMIx_Fence_nb(NULL, 0, &collect, 1, end_fence, meeting);
+    status = meeting->api.PMIx_Fence_nb(NULL, 0, &collect, with_data, end_fence, meeting);
     if (status == PMIX_DONE_AT_ONCE)
         return 0;
     if (status != PMIX_OK)
@@ -192,24 +193,30 @@ static int fence(struct job_meeting *meeting, int seconds, struct gpubind_error 
 
 int job_meeting_arrive(struct job_meeting *meeting, int seconds, struct gpubind_error *err)
 {
-    return fence(meeting, seconds, err);
+    return fence(meeting, false, seconds, err);
+}
+
+int job_meeting_part(struct job_meeting *meeting, int seconds, struct gpubind_error *err)
+{
+    return fence(meeting, false, seconds, err);
 }
 
 int job_meeting_send(struct job_meeting *meeting, const char *bytes, size_t size, int seconds,
                      struct gpubind_error *err)
 {
     struct pmix_datum value = {.type = PMIX_TYPE_OBJECT};
-    int status = PMIX_OK;
+    int status;
 
     value.data.object.bytes = (char *)(size_t)bytes;
     value.data.object.size = size;
-    if (size)
-        status = meeting->api.PMIx_Put(PMIX_FOR_ALL, KEY, &value);
-    if (size && status == PMIX_OK)
+    /* Under PMIx 5 PMIx_Get has been seen to wait for ever where some ranks put nothing and ranks
+     * left before it was called. */
+    status = meeting->api.PMIx_Put(PMIX_FOR_ALL, KEY, &value);
+    if (status == PMIX_OK)
         status = meeting->api.PMIx_Commit();
     if (status != PMIX_OK)
         return error_set(err, "PMIx_Put fails (%d)", status);
-    return fence(meeting, seconds, err);
+    return fence(meeting, true, seconds, err);
 }
 
 int job_meeting_get(struct job_meeting *meeting, int i, const char **bytes, size_t *size,

@@ -25,10 +25,13 @@ void job_meeting_leave(struct job_meeting *meeting);
 /* For all ranks. Waits for the others. */
 int job_meeting_arrive(struct job_meeting *meeting, int seconds, struct gpubind_error *err);
 
-/* Likewise, with what the first rank of each node has to send (size 0: nothing); afterwards what
- * all have sent can be got. */
+/* Likewise, with what the first rank of each node has to send, which is something for all; afterwards what
+ * all have sent can be got, until some rank has left. */
 int job_meeting_send(struct job_meeting *meeting, const char *bytes, size_t size, int seconds,
                      struct gpubind_error *err);
+/* Likewise, once the first rank has got what it wanted. */
+int job_meeting_part(struct job_meeting *meeting, int seconds, struct gpubind_error *err);
+
 /* What number i of the first ranks sent; the bytes stay until the process ends. */
 int job_meeting_get(struct job_meeting *meeting, int i, const char **bytes, size_t *size,
                     struct gpubind_error *err);
