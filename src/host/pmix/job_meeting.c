@@ -193,7 +193,8 @@ static int fence(struct job_meeting *meeting, bool with_data, int seconds,
 
 int job_meeting_arrive(struct job_meeting *meeting, int seconds, struct gpubind_error *err)
 {
-    return fence(meeting, false, seconds, err);
+    /* Without data Slurm's has been seen to end although a rank had died. */
+    return fence(meeting, true, seconds, err);
 }
 
 int job_meeting_part(struct job_meeting *meeting, int seconds, struct gpubind_error *err)
