@@ -70,8 +70,12 @@ node n2'
     run multinode 2 1 -np 2 sh -c '"$1" --doctor; true' - "$gpubind"
     is 'and where more may follow' "$(heads | sort)" 'node n0
 node n1'
-    run multinode 2 1 -np 1 "$gpubind" --doctor : -np 1 sleep 0
-    is 'and beside another command' "$(heads)" 'node n0'
+    if [ "$(multinode_version)" = 4 ]; then
+        run multinode 2 1 -np 1 "$gpubind" --doctor : -np 1 sleep 0
+        is 'and beside another command' "$(heads)" 'node n0'
+    else
+        skip 'and beside another command' 'PRRTE 3.0 loses a daemon in such jobs, whatever they run'
+    fi
     run multinode 2 1 -np 2 "$tmp/other" 1 "$gpubind" --doctor --timeout 2
     is 'one never comes: the other goes on' "$(heads)" 'node n0'
     is 'and says so' "$(grep -c "^gpubind: $why: not all came within 2 seconds" "$tmp/err")" 1
