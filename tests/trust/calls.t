@@ -5,6 +5,7 @@
 . "$top_srcdir/tests/ranks.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
+[ -z "$SANITIZED" ] || skip_all "the sanitizers' own calls would be refused"
 refuse=$top_builddir/tests/trust/refuse
 "$refuse" EPERM ptrace true 2>/dev/null || skip_all 'no filters of system calls here'
 # Open MPI reads other processes' memory itself, and says so for each message that it cannot.
