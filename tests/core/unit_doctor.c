@@ -58,7 +58,7 @@ static const struct {
     {"mps-left", leave_daemon, "note", "runs that nobody uses, with pipes in /tmp/mps1", "echo quit | CUDA_MPS_PIPE_DIRECTORY=/tmp/mps1"},
     {"mps-left", leave_two, "note", "/tmp/mps1; an MPS control daemon died", "rm -r /tmp/mps2"},
     {"mps-left", leave_server, "slows", "; an MPS server whose control daemon has died still", "kill 4711"},
-    {"numa-balancing", balance, "slows", "NUMA balancing is on", "sysctl -w kernel.numa_balancing=0"},
+    {"numa-balancing", balance, "note", "NUMA balancing is on", "sysctl -w kernel.numa_balancing=0"},
     {"bar1", narrow_bar1, "slows", "smaller than that memory: 0000:10:00.0", "Resizable BAR"},
     {"bar1", narrow_bar1_alone, "note", "smaller than that memory", "Resizable BAR"},
     {"nvlink", lose_link, "slows", "NVLinks are down: 0000:20:00.0 (1 of 18)", "nvlink --status"},

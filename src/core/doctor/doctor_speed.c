@@ -72,7 +72,8 @@ void doctor_clocks(const struct doctor_facts *facts, struct doctor_result *resul
 
 /* Linux kernel, sysctl kernel.numa_balancing: pages are unmapped so that a fault tells who uses
  * them, which reaches what GPUs and network devices have mapped through MMU notifiers. Ranks
- * that are bound have their pages near already. */
+ * that are bound have their pages near already. A note: it is Linux's default, and many programs
+ * do not notice. */
 void doctor_numa_balancing(const struct doctor_facts *facts, struct doctor_result *result)
 {
     if (!doctor_has_gpus(facts, result))
@@ -88,7 +89,7 @@ void doctor_numa_balancing(const struct doctor_facts *facts, struct doctor_resul
     doctor_saw(result, "/proc/sys/kernel/numa_balancing: %d", facts->numa_balancing);
     if (!facts->numa_balancing)
         return;
-    doctor_found(result, DOCTOR_SLOWS,
+    doctor_found(result, DOCTOR_NOTE,
                  "the kernel's automatic NUMA balancing is on: it unmaps pages of ranks to see "
                  "who uses them, and moves them");
     doctor_set(result, "sysctl -w kernel.numa_balancing=0");
