@@ -131,44 +131,51 @@ static int render(const struct options *options, const struct doctor_message *me
     return 0;
 }
 
-static int get_all(struct job_meeting *meeting, struct doctor_message *messages,
-                   struct gpubind_error *err)
+/* Of what all nodes have sent. */
+static int render_all(const struct options *options, struct job_meeting *meeting, struct text *text,
+                      int *status, struct gpubind_error *err)
 {
-    for (int i = 0; i < meeting->n; i++)
-        if (job_meeting_get(meeting, i, &messages[i].bytes, &messages[i].size, err) < 0)
-            return -1;
-    return 0;
+    struct doctor_message *messages = calloc((size_t)meeting->n, sizeof *messages);
+    int result = 0;
+
+    if (!messages)
+        return error_set(err, "out of memory");
+    for (int i = 0; i < meeting->n && result == 0; i++)
+        result = job_meeting_get(meeting, i, &messages[i].bytes, &messages[i].size, err);
+    if (result == 0)
+        result = render(options, messages, meeting->n, text, status, err);
+    free(messages);
+    return result;
 }
 
 /* The rank that the others have sent to. Those that are not the first are silent, and end with 0:
  * a launcher ends the job when one ends with another status, and the report may not be out. */
 static void report(struct doctor_call *job, struct job_meeting *meeting, int out)
 {
-    struct doctor_message *messages = calloc((size_t)meeting->n, sizeof *messages), own;
     struct text packed = {0}, text = {0};
+    struct doctor_message own;
     struct gpubind_error err;
     int status = 0, met;
 
     look(&packed);
-    if (packed.failed || !messages)
+    if (packed.failed)
         _exit(1);
+    own = (struct doctor_message){packed.bytes, packed.length};
     met = job_meeting_send(meeting, packed.bytes, packed.length, longest_wait(job), &err);
     if (met == 0 && meeting->mine != 0) {
         (void)job_meeting_part(meeting, PART_SECONDS, &err);
         answer(out, SILENT, 0, "", NULL);
-        return;
-    }
-    if (met == 0 && get_all(meeting, messages, &err) == 0 &&
-        render(job->options, messages, meeting->n, &text, &status, &err) == 0) {
+    } else if (met == 0 && render_all(job->options, meeting, &text, &status, &err) == 0) {
         (void)job_meeting_part(meeting, PART_SECONDS, &err);
         answer(out, REPORT, status, "", &text);
-        return;
+    } else {
+        text_clear(&text);
+        if (render(job->options, &own, 1, &text, &status, &(struct gpubind_error){""}) < 0)
+            _exit(1);
+        answer(out, REPORT, status, err.text, &text);
     }
-    own = (struct doctor_message){packed.bytes, packed.length};
+    text_clear(&packed);
     text_clear(&text);
-    if (render(job->options, &own, 1, &text, &status, &(struct gpubind_error){""}) < 0)
-        _exit(1);
-    answer(out, REPORT, status, err.text, &text);
 }
 
 /* A rank that is not the first of its node. What becomes of the meeting is the others' to say. */
