@@ -58,10 +58,9 @@ static void disturb(const struct fd_address *address)
     int length = snprintf(to.sun_path + 1, sizeof to.sun_path - 1, "gpubind/%016llx",
                           (unsigned long long)address->name);
 
-    for (size_t nbytes = 0; nbytes <= sizeof junk; nbytes += 8)
-        if (sendto(fd, junk, nbytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
-                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) < 0)
-            perror("sendto");
+    for (size_t nbytes = 0; nbytes <= sizeof junk; nbytes += 4)
+        (void)!sendto(fd, junk, nbytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length));
     close(fd);
 }
 
@@ -133,6 +132,25 @@ static void gone(void)
     close(socket);
 }
 
+/* A sender that goes first, as the receiver waits to hear from it, and finds a full queue. */
+static void flooded(void)
+{
+    struct fd_peer other = {.takes = true, .fd = -1}, sender = {.gives = true, .fd = -1};
+    struct gpubind_error err = {{0}};
+    const int to = fd_exchange_open(&other.address, &err),
+              from = fd_exchange_open(&sender.address, &err), fd = file_of(7);
+    int good;
+
+    for (int i = 0; i < 1000; i++)
+        disturb(&other.address);
+    good = fd_exchange_all(from, &other, 1, 0, &sender.address, fd, &err) == 0 &&
+           fd_exchange_all(to, &sender, 1, 1, &other.address, -1, &err) == 0 && holds(sender.fd, 7);
+    tap_ok(good, "a stranger cannot fill a queue that nobody reads yet: %s", err.text);
+    close(to);
+    close(from);
+    close(fd);
+}
+
 int main(void)
 {
     table = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -142,5 +160,6 @@ int main(void)
     together(5);
     together(MOST); /* more than a socket's queue has room for */
     gone();
+    flooded();
     return tap_done();
 }

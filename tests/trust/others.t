@@ -19,19 +19,19 @@ aware=$top_builddir/tests/aware/soak
 refuse=$top_builddir/tests/trust/refuse
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 
-# beside SECONDS COMMAND...: two ranks, while the stranger knocks.
+# beside COMMAND...: two ranks, while the stranger knocks.
 beside() {
-    seconds=$1
-    shift
-    "$stranger" knock "$seconds" >"$tmp/stranger" &
+    "$stranger" knock 100 >"$tmp/stranger" &
+    knocking=$!
     start simulated 2 "$@"
-    wait $!
+    kill "$knocking"
+    wait "$knocking"
 }
 ended_well() { echo "$status $(grep -c '^not ok' "$tmp/out") $(grep -c '^ok 1 ' "$tmp/out") $(cat "$tmp/stranger")"; }
 said_once() { grep '^gpubind: ' "$tmp/err" | wc -l; }
 
 if [ -x "$aware" ]; then
-    beside 3 "$aware" 1 3
+    beside "$aware" 1 3
     is 'libgpubind-aware: nonsense from a stranger, and its connections kept' \
         "$(ended_well | sed 's/ datagrams [01]//')" \
         '0 0 1 seen 1 connected 1 opened 0'
@@ -43,10 +43,10 @@ fi
 
 # libgpubind's sockets live as long as descriptors are passed, which is whenever a communicator is
 # attached or a window made.
-beside 3 "$lib" soak 2 3
+beside "$lib" soak 2 3
 is 'libgpubind: nonsense from a stranger' "$(ended_well | sed 's/[01] connected [01] datagrams [01]/.../')" \
     '0 0 1 seen ... opened 0'
-beside 3 "$refuse" EPERM memfd_create "$lib" soak 2 3
+beside "$refuse" EPERM memfd_create "$lib" soak 2 3
 is 'files in /dev/shm: not the stranger'\''s' "$(ended_well | sed 's/seen [01] connected [01] datagrams [01]/.../')" \
     '0 0 1 ... opened 0'
 nothing_left 'nothing is left behind'

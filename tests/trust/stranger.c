@@ -2,7 +2,8 @@
  *
  *   stranger knock SECONDS   looks for sockets of gpubind's and files in /dev/shm. Connects to each socket
  *                            again and again, says nonsense, and stays; sends datagrams of nonsense with
- *                            descriptors; opens the files. Says at the end what it could.
+ *                            descriptors; opens the files. Ends after SECONDS, or when SIGTERM comes, and
+ *                            says what it could.
  *   stranger plant COMMAND... started as a rank: listens at the places of the job's first ranks under
  *                            libgpubind-aware, in a process of its own, and becomes the command.
  *
@@ -30,10 +31,12 @@
 
 #include "core/base/hash.h"
 
-#define KEPT 5000 /* more than a backlog */
+#define KEPT 5000       /* more than a backlog */
+#define LISTENS 0x10000 /* among the flags in /proc/net/unix */
 
 static int kept[KEPT], nkept;
 static long connected, datagrams, opened, seen;
+static volatile sig_atomic_t over;
 
 static int become(void)
 {
@@ -104,13 +107,14 @@ static void look_at_sockets(void)
 {
     FILE *file = fopen("/proc/net/unix", "re");
     char line[512], name[256];
-    unsigned type;
+    unsigned flags, type;
 
-    while (file && fgets(line, sizeof line, file)) {
+    while (file && !over && fgets(line, sizeof line, file)) {
         const char *at = strstr(line, " @gpubind");
 
         if (at && !strstr(at, "gpubind-sim") && sscanf(at, " @%255s", name) == 1 &&
-            sscanf(line, "%*s %*s %*s %*s %x", &type) == 1)
+            sscanf(line, "%*s %*s %*s %x %x", &flags, &type) == 2 &&
+            (type == SOCK_DGRAM || flags & LISTENS))
             for (int i = 0; i < 100; i++)
                 visit(name, (int)type);
     }
@@ -134,11 +138,18 @@ static void look_at_files(void)
     globfree(&found);
 }
 
+static void end(int signal)
+{
+    (void)signal;
+    over = 1;
+}
+
 static int knock(int seconds)
 {
-    const time_t until = time(NULL) + seconds;
-
-    while (time(NULL) < until) {
+    signal(SIGTERM, end);
+    signal(SIGALRM, end);
+    alarm((unsigned)seconds);
+    while (!over) {
         look_at_sockets();
         look_at_files();
         usleep(200);
@@ -211,7 +222,7 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "plant") == 0)
         return plant(argv + 2);
     if (argc == 3 && strcmp(argv[1], "knock") == 0)
-        return become() < 0 ? 77 : knock(atoi(argv[2]));
+        return become() < 0 ? 77 : atoi(argv[2]) > 0 ? knock(atoi(argv[2])) : 0;
     fprintf(stderr, "usage: stranger knock SECONDS | plant COMMAND... | apart COMMAND...\n");
     return 2;
 }

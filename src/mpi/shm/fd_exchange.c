@@ -1,7 +1,9 @@
 /* Passes file descriptors over datagram sockets (SCM_RIGHTS). */
 #include "mpi/shm/fd_exchange.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -43,6 +45,27 @@ static socklen_t name(uint64_t number, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
+/* Has the kernel drop what does not begin with the token, at its sender, so that other programs cannot
+ * fill the queue. Where that is refused the queue may fill, and a descriptor not come in time. */
+static void filter_by(int fd, uint64_t token)
+{
+    uint32_t words[2];
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* what is shorter is dropped, too */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, sizeof words[0]),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, sizeof(struct datagram)),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+
+    memcpy(words, &token, sizeof words);
+    steps[1].k = ntohl(words[0]); /* a filter loads in network byte order */
+    steps[3].k = ntohl(words[1]);
+    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
 int fd_exchange_open(struct fd_address *address, struct gpubind_error *err)
 {
     struct sockaddr_un to;
@@ -51,6 +74,8 @@ int fd_exchange_open(struct fd_address *address, struct gpubind_error *err)
 
     if (getrandom(address, sizeof *address, 0) == sizeof *address)
         fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        filter_by(fd, address->token);
     length = name(address->name, &to);
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&to, length) == 0)
         return fd;
