@@ -25,7 +25,6 @@ bin_gpubind_bench_SOURCES = \
 	bench/coll/coll.c bench/coll/coll.h \
 	bench/coll/contents.c \
 	bench/coll/measure.c \
-	bench/coll/nccl.c bench/coll/nccl.h \
 	bench/coll/operations.c bench/coll/operations.h \
 	bench/coll/schema.c bench/coll/schema.h \
 	bench/coll/setup.c \
@@ -34,6 +33,7 @@ bin_gpubind_bench_SOURCES = \
 	bench/lib/kernel_launch.c bench/lib/kernel_launch.h \
 	bench/lib/kernels.h \
 	bench/lib/machine.c bench/lib/machine.h \
+	bench/lib/nccl.c bench/lib/nccl.h \
 	bench/lib/options.c bench/lib/options.h \
 	bench/lib/program.c bench/lib/program.h \
 	bench/lib/ranks.c bench/lib/ranks.h \

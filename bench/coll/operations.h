@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "bench/coll/nccl.h"
+#include "bench/lib/nccl.h"
 #include "bench/lib/options.h"
 
 #define COLL_ROOT 0

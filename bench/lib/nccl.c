@@ -1,4 +1,4 @@
-#include "bench/coll/nccl.h"
+#include "bench/lib/nccl.h"
 
 #include <dlfcn.h>
 #include <signal.h>

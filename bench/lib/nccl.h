@@ -1,14 +1,14 @@
-/* NCCL, opened at run time: the few functions that are compared with MPI's collectives. Its header
- * is not needed; these declarations hold since NCCL 2.7. */
-#ifndef GPUBIND_BENCH_COLL_NCCL_H
-#define GPUBIND_BENCH_COLL_NCCL_H
+/* NCCL, opened at run time: the few functions that are compared with others'. Its header is not
+ * needed; these declarations hold since NCCL 2.7. */
+#ifndef GPUBIND_BENCH_LIB_NCCL_H
+#define GPUBIND_BENCH_LIB_NCCL_H
 
 #include <stddef.h>
 
 #include "bench/lib/gpu.h"
 #include "core/base/text.h"
 
-enum { NCCL_OK = 0, NCCL_DOUBLE = 8, NCCL_SUM = 0 };
+enum { NCCL_OK = 0, NCCL_BYTE = 0, NCCL_DOUBLE = 8, NCCL_SUM = 0 };
 
 struct nccl_id {
     char bytes[128];
