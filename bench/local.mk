@@ -56,7 +56,12 @@ bin_gpubind_bench_SOURCES = \
 	bench/pt2pt/pt2pt.c bench/pt2pt/pt2pt.h \
 	bench/pt2pt/schema.c \
 	bench/pt2pt/setup.c \
-	bench/pt2pt/task.c bench/pt2pt/task.h
+	bench/pt2pt/task.c bench/pt2pt/task.h \
+	bench/stream/measure.c \
+	bench/stream/schema.c bench/stream/schema.h \
+	bench/stream/setup.c \
+	bench/stream/stream.c bench/stream/stream.h \
+	bench/stream/ways.c
 bin_gpubind_bench_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 bin_gpubind_bench_LDADD = \
 	src/mpi/libgpubind.la \

@@ -71,8 +71,9 @@ bench/lib    | $lib | mpi.h
 bench/output | $output | mpi.h
 bench/pt2pt  | bench/pt2pt/* $output | mpi.h
 bench/coll   | bench/coll/* $output | mpi.h
+bench/stream | bench/stream/* $output | mpi.h
 bench/cases  | bench/cases/* $output | mpi.h
-bench/main   | bench/main/* bench/cases/* bench/coll/* bench/pt2pt/* host/* $output | mpi.h
+bench/main   | bench/main/* bench/cases/* bench/coll/* bench/pt2pt/* bench/stream/* host/* $output | mpi.h
 examples |                            | mpi.h cuda*.h nccl.h gpubind* cstd*
 "
 # The only files of the core that may look at hwloc.

@@ -25,6 +25,7 @@ shell_tests = \
 	tests/bench/bench_p2p.t \
 	tests/bench/bench_put.t \
 	tests/bench/bench_report.t \
+	tests/bench/bench_stream.t \
 	tests/bench/plot.t \
 	tests/bench/plot_trace.t \
 	tests/bin/cli_bad_files.t \

@@ -114,6 +114,7 @@ static int read_measures(const struct option_row *row, const char *value, const 
 enum {
     ALL = (1 << SUBCOMMANDS) - 1,
     PT2PT = 1 << SUBCOMMAND_PT2PT,
+    STREAM = 1 << SUBCOMMAND_STREAM,
     COLL = 1 << SUBCOMMAND_COLL,
     P2P = 1 << SUBCOMMAND_P2P,
     HOST = 1 << SUBCOMMAND_HOST,
@@ -133,6 +134,11 @@ static const struct option_row rows[] = {
      AT(measures), .read = read_measures, .words = MEASURE_WORDS},
     {PT2PT | REPORT, GROUP_WHAT, OPTION_READ, 0, "sizes", "SIZE[-SIZE][,...]", "8-256M",
      "bytes of a message, with K, M or G; a range goes in powers of 2", .read = read_sizes},
+    {STREAM, GROUP_WHAT, OPTION_READ, 0, "measure", "NAME[,NAME...]", NULL,
+     "which of " STREAM_WORDS " (all)",
+     AT(stream_measures), .read = read_measures, .words = STREAM_WORDS},
+    {STREAM, GROUP_WHAT, OPTION_READ, 0, "sizes", "SIZE[-SIZE][,...]", "8,64K,1M",
+     "bytes of a message, as in --sizes of pt2pt", .read = read_sizes},
     {COLL, GROUP_WHAT, OPTION_READ, 0, "operations", "NAME[,NAME...]",
      "allreduce,bcast,alltoall,allgather", "which of " OPERATION_WORDS,
      AT(operations), .read = read_measures, .words = OPERATION_WORDS},
@@ -164,11 +170,11 @@ static const struct option_row rows[] = {
     {PT2PT, GROUP_HOW, OPTION_NUMBER, 0, "window", "N", NULL,
      "nonblocking messages under way at once (64 up to 64 KiB, 16 above)",
      AT(window), 1, BENCH_MAX_WINDOW},
-    {PT2PT | COLL, GROUP_HOW, OPTION_NUMBER, 0, "iterations", "N", NULL,
+    {PT2PT | STREAM | COLL, GROUP_HOW, OPTION_NUMBER, 0, "iterations", "N", NULL,
      "so many of each size (as many as fit into --time, 2000 at most)", AT(iterations), 1, 1000000},
-    {PT2PT | COLL, GROUP_HOW, OPTION_NUMBER, 0, "warmup", "N", "20",
+    {PT2PT | STREAM | COLL, GROUP_HOW, OPTION_NUMBER, 0, "warmup", "N", "20",
      "iterations before those that count", AT(warmup), 1, 1000000},
-    {PT2PT | COLL | REPORT, GROUP_HOW, OPTION_NUMBER, 0, "time", "MS", "200",
+    {PT2PT | STREAM | COLL | REPORT, GROUP_HOW, OPTION_NUMBER, 0, "time", "MS", "200",
      "milliseconds for each size and method", AT(time_ms), 1, 3600000},
     {PT2PT, GROUP_HOW, OPTION_READ, 0, "memory", "SIZE", NULL,
      "for the buffers of a rank; windows of large messages shrink to it (8G, or an eighth of "
@@ -225,6 +231,7 @@ int bench_options_default(enum subcommand_id subcommand, struct bench_options *o
     memset(options, 0, sizeof *options);
     options->subcommand = subcommand;
     options->measures = all_words(MEASURE_WORDS);
+    options->stream_measures = all_words(STREAM_WORDS);
     options->host_measures = all_words(HOST_WORDS);
     return options_set_presets(&table, 1u << subcommand, options, err);
 }

@@ -11,6 +11,7 @@
 /* The subcommands, in the order of --help: see bench/main/subcommands.h. */
 enum subcommand_id {
     SUBCOMMAND_PT2PT,
+    SUBCOMMAND_STREAM,
     SUBCOMMAND_COLL,
     SUBCOMMAND_P2P,
     SUBCOMMAND_HOST,
@@ -40,6 +41,16 @@ enum measure {
     MEASURE_RENEWED = MEASURES
 };
 
+/* What stream measures, in the order of STREAM_WORDS. */
+#define STREAM_WORDS "latency|waited|exchange|window"
+enum stream_measure {
+    STREAM_LATENCY,
+    STREAM_WAITED,
+    STREAM_EXCHANGE,
+    STREAM_WINDOW,
+    STREAM_MEASURES
+};
+
 /* What coll measures, in the order of bench/coll/operations.c. */
 #define OPERATION_WORDS                                                                        \
     "allreduce|bcast|alltoall|allgather|reduce_scatter_block|reduce|gather|scatter|alltoallv|" \
@@ -58,9 +69,10 @@ enum measure {
 struct bench_options {
     enum subcommand_id subcommand;
     enum bench_action action;
-    unsigned measures;      /* bit 1 << enum measure */
-    unsigned host_measures; /* bit 1 << position in HOST_WORDS */
-    unsigned operations;    /* bit 1 << position in OPERATION_WORDS */
+    unsigned measures;        /* bit 1 << enum measure */
+    unsigned stream_measures; /* bit 1 << enum stream_measure */
+    unsigned host_measures;   /* bit 1 << position in HOST_WORDS */
+    unsigned operations;      /* bit 1 << position in OPERATION_WORDS */
     size_t sizes[BENCH_MAX_SIZES];
     int nsizes;
     int buffers, api, ceiling; /* the enums above */

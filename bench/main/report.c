@@ -27,6 +27,8 @@ static const struct section {
      "MPI's collectives on the memory of all ranks' GPUs, beside NCCL's."},
     {SUBCOMMAND_PT2PT, "Messages between ranks",
      "Messages of the library between two ranks, beside a bare copy of as many bytes."},
+    {SUBCOMMAND_STREAM, "Messages on streams",
+     "Messages that two ranks queue on streams of their GPUs, beside NCCL's and bare copies."},
     {SUBCOMMAND_HALO, "Halo exchanges",
      "The ranks exchange the ghost cells of a grid, alone and in growing numbers."},
     {SUBCOMMAND_PUT, "Puts, gets and signals of kernels",

@@ -4,6 +4,7 @@
 #include "bench/coll/coll.h"
 #include "bench/lib/options.h"
 #include "bench/pt2pt/pt2pt.h"
+#include "bench/stream/stream.h"
 
 const struct subcommand subcommands[SUBCOMMANDS] = {
     [SUBCOMMAND_PT2PT] = {"pt2pt",
@@ -11,6 +12,10 @@ const struct subcommand subcommands[SUBCOMMANDS] = {
                           "mpirun -np 2 gpubind-bench pt2pt [OPTION...]",
                           "Measure messages between the GPUs of two ranks.", &pt2pt_benchmark,
                           pt2pt_main},
+    [SUBCOMMAND_STREAM] = {"stream", "messages queued on streams, beside NCCL's and bare copies",
+                           "mpirun -np 2 gpubind gpubind-bench stream [OPTION...]",
+                           "Measure messages that two ranks queue on streams of their GPUs.",
+                           &stream_benchmark, NULL},
     [SUBCOMMAND_COLL] = {"coll", "MPI's collectives on GPU memory, beside NCCL's",
                          "mpirun -np N gpubind --gpu-aware gpubind-bench coll [OPTION...]",
                          "Measure MPI's collectives on the memory of all ranks' GPUs.",

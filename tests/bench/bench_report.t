@@ -39,7 +39,7 @@ assert rows[0]["ceiling"] == "not known" and rows[0]["percent"] is None'
 check 'two ranks: the file has the same' cmp "$tmp/out" "$tmp/all.json"
 file 'two ranks: the file has all sections' "$tmp/all.json" "
 assert report['subcommand'] == 'report' and report['version']
-assert list(sections) == ['p2p', 'peer-kernel', 'host', 'coll', 'pt2pt', 'halo', 'put']
+assert list(sections) == ['p2p', 'peer-kernel', 'host', 'coll', 'pt2pt', 'stream', 'halo', 'put']
 assert all(section['title'] and section['about'] for section in report['sections'])
 assert len(sections['p2p']['results']) == 20 and len(sections['halo']['results']) >= 48
 assert {row['measure'] for row in sections['pt2pt']['results']} >= {'latency', 'bandwidth'}
@@ -111,7 +111,7 @@ export GPUBIND_PATH=nowhere
 bench report $quick --output "$tmp/all.json"
 is 'no library: the others are there' "$status $(grep -c '^  host ' "$tmp/out")" '125 2'
 file '... and each section that needs it says so' "$tmp/all.json" "
-assert sum(why.startswith('gpubind_init: GPUBIND_PATH') for why in absent) == 2"
+assert sum(why.startswith('gpubind_init: GPUBIND_PATH') for why in absent) == 3"
 unset GPUBIND_PATH
 export GPUBIND_SIM_DEVICES=0
 # shellcheck disable=SC2086 # words

@@ -1,5 +1,5 @@
 /* A libnccl.so.2 for tests without GPUs: NCCL's functions by MPI's, which take GPU memory under
- * libgpubind-aware. FAKE_NCCL_FAILS is a rank whose ncclCommInitRank fails, FAKE_NCCL_WRONG one
+ * libgpubind-aware, and are done when they return. FAKE_NCCL_FAILS is a rank whose ncclCommInitRank fails, FAKE_NCCL_WRONG one
  * that ncclAllReduce leaves without its result; with FAKE_NCCL_BREAKS the latter fails on all. */
 #include <mpi.h>
 #include <stdlib.h>
@@ -156,20 +156,33 @@ int ncclGroupEnd(void)
     return --depth ? 4 : result(8, 0, MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
 }
 
+/* In a group they begin, else they are done. */
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream)
 {
+    const MPI_Datatype of = type_of(type);
+    int status;
+
     (void)stream;
-    return result(type, !depth,
-                  MPI_Isend(send, (int)count, MPI_DOUBLE, peer, 1, *(MPI_Comm *)comm,
-                            &requests[nrequests++]));
+    if (depth)
+        status = MPI_Isend(send, (int)count, of, peer, 1, *(MPI_Comm *)comm,
+                           &requests[nrequests++]);
+    else
+        status = MPI_Send(send, (int)count, of, peer, 1, *(MPI_Comm *)comm);
+    return result(8, 0, status);
 }
 
 int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream)
 {
+    const MPI_Datatype of = type_of(type);
+    int status;
+
     (void)stream;
-    return result(type, !depth,
-                  MPI_Irecv(recv, (int)count, MPI_DOUBLE, peer, 1, *(MPI_Comm *)comm,
-                            &requests[nrequests++]));
+    if (depth)
+        status = MPI_Irecv(recv, (int)count, of, peer, 1, *(MPI_Comm *)comm,
+                           &requests[nrequests++]);
+    else
+        status = MPI_Recv(recv, (int)count, of, peer, 1, *(MPI_Comm *)comm, MPI_STATUS_IGNORE);
+    return result(8, 0, status);
 }
 
 int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,

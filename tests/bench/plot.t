@@ -152,6 +152,10 @@ for word in ('allreduce, us', 'alltoall, us', 'reduce_scatter_block, us', 'bytes
     assert words.count(word) == 1, word
 assert words.count('bytes of a block, as one rank has for another') == 2
 assert words.count('mpi') == words.count('nccl') == 3 and words.count('32K') == 3"
+draws "$recorded/stream.json" "
+for word in ('half a ping-pong on streams, queued ahead, us', 'a window one way and a reply, GB/s'):
+    assert words.count(word) == 1, word
+assert words.count('nccl') == words.count('copy') == 4 and words.count('persistent') == 3"
 draws "$recorded/host.json" "
 for word in ('page-locked, both', 'breadth first', 'all at once', 'down, all at once, sum', 'rank'):
     assert word in words, word"

@@ -33,6 +33,7 @@ source_rows() {
 words_of() {
     case $1 in
     pt2pt) sed -n 's/^#define MEASURE_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
+    stream) sed -n 's/^#define STREAM_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
     coll) sed -n '/^#define OPERATION_WORDS/,/[^\\]$/s/^ *"\([^"]*\)".*/\1/p' "$top_srcdir/bench/lib/options.h" | tr -d '\n' ;;
     host) sed -n 's/^#define HOST_WORDS "\(.*\)"/\1/p' "$top_srcdir/bench/lib/options.h" ;;
     esac

@@ -172,15 +172,9 @@ mpi_tests = \
 shell_tests += $(mpi_tests)
 EXTRA_DIST += tests/mpi/ranks.sh tests/mpi/port.c
 
-# By hand: make tests/bench/on_stream tests/bench/held
-EXTRA_PROGRAMS += tests/bench/on_stream tests/bench/held
-CLEANFILES += tests/bench/on_stream tests/bench/held
-tests_bench_on_stream_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
-tests_bench_on_stream_CFLAGS = $(tests_mpi_ranks_CFLAGS)
-tests_bench_on_stream_LDFLAGS = -no-install
-tests_bench_on_stream_LDADD = $(tests_mpi_ranks_LDADD)
-tests_bench_on_stream_SOURCES = tests/bench/on_stream.c tests/mpi/gpu.c tests/mpi/gpu.h \
-	tests/mpi/gpu_vmm.c
+# By hand: make tests/bench/held
+EXTRA_PROGRAMS += tests/bench/held
+CLEANFILES += tests/bench/held
 tests_bench_held_CFLAGS = $(AM_CFLAGS) -pthread
 tests_bench_held_LDADD = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
 tests_bench_held_SOURCES = tests/bench/held.c
