@@ -40,6 +40,13 @@ run slurm_job salloc -N 1 -n 4 -w n0 sh -c '
     srun --overlap -n 2 "$0" --topology "$1" sh -c "sleep 1; $2"; wait' "$gpubind" "$machine" "$seen"
 is 'two steps at once' "$(grep '^seen' "$tmp/out" | cut -d' ' -f4 | sort | xargs)" '0 0 1 1'
 is '... have nothing to say' "$(grep '^gpubind: ' "$tmp/err")" ''
+# Heterogeneous jobs: one command for all components, and one for each.
+run slurm_job salloc -n 2 -w n0 : -n 1 -w n1 srun --het-group=0,1 "$gpubind" --topology "$machine" sh -c "$seen"
+is 'a heterogeneous job' "$status $(grep '^seen' "$tmp/out" | cut -d' ' -f2-4 | sort | xargs)" '0 n0 0 0 n0 1 1 n1 2 0'
+run slurm_run -n 2 -w n0 "$gpubind" --topology "$machine" sh -c "$seen" : \
+    -n 3 -w n1 "$gpubind" --topology "$machine" --map 3,2,1 sh -c "$seen"
+is '... of two commands' "$status $(grep '^seen' "$tmp/out" | cut -d' ' -f2-4,6 | sort | xargs)" \
+    '0 n0 0 0 0000:02:00.0 n0 1 1 0000:03:00.0 n1 2 0 0000:05:00.0 n1 3 1 0000:04:00.0 n1 4 2 0000:03:00.0'
 run slurm_run -N 1 -n 4 "$gpubind" --topology "$machine" --map 9 true
 check 'refused: one sentence' test "$(grep -c '^gpubind: ' "$tmp/err")" = 1
 is '... and the status' "$status" 125
