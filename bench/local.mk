@@ -37,6 +37,7 @@ bin_gpubind_bench_SOURCES = \
 	bench/lib/options.c bench/lib/options.h \
 	bench/lib/program.c bench/lib/program.h \
 	bench/lib/ranks.c bench/lib/ranks.h \
+	bench/lib/rounds.c bench/lib/rounds.h \
 	bench/lib/stats.c bench/lib/stats.h \
 	bench/lib/sysfs.c bench/lib/sysfs.h \
 	bench/main/main.c \

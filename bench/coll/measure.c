@@ -4,17 +4,7 @@
 #include "bench/coll/coll.h"
 #include "bench/lib/program.h"
 #include "bench/lib/ranks.h"
-
-#define ROUNDS 4
-#define MOST 2000
-#define LEAST 8
-
-/* One method's part. */
-struct turn {
-    enum coll_method method;
-    int iterations; /* of all rounds, the same on all ranks */
-    struct samples samples;
-};
+#include "bench/lib/rounds.h"
 
 /* One operation at one size. */
 struct task {
@@ -60,8 +50,10 @@ static void call_nccl(const struct task *task)
         fail(task, task->op->nccl_name, err.text);
 }
 
-static void once(const struct task *task, enum coll_method method)
+static void once(const void *work, int method)
 {
+    const struct task *task = work;
+
     if (method == COLL_MPI)
         call_mpi(task);
     else
@@ -88,91 +80,22 @@ static bool is_wrong(const struct task *task, enum coll_method method)
     return lowest < coll->n;
 }
 
-/* ---- times */
-
-static void run(const struct task *task, struct turn *turn, int n)
-{
-    for (int i = 0; i < n; i++) {
-        double from;
-
-        MPI_Barrier(MPI_COMM_WORLD);
-        from = seconds_now();
-        once(task, turn->method);
-        samples_add(&turn->samples, seconds_now() - from);
-    }
-}
-
-static double run_unmeasured(const struct task *task, const struct turn *turn)
-{
-    double from;
-
-    MPI_Barrier(MPI_COMM_WORLD);
-    from = seconds_now();
-    once(task, turn->method);
-    return seconds_now() - from;
-}
-
-/* The number of iterations that fit into --time on the slowest rank, and the warming up. */
-static void calibrate(const struct task *task, struct turn *turn)
-{
-    const struct bench_options *options = task->coll->options;
-    double took = 0, fit;
-    int n = options->iterations, warmup = options->warmup;
-
-    run_unmeasured(task, turn);
-    /* The best of three, so that one delayed iteration does not count. */
-    for (int i = 0; i < 3; i++) {
-        double now = run_unmeasured(task, turn);
-
-        if (i == 0 || now < took)
-            took = now;
-    }
-    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    fit = 1e-3 * options->time_ms / took;
-    if (!n)
-        n = fit > MOST ? MOST : fit < LEAST ? LEAST : (int)fit;
-    turn->iterations = n;
-    for (int i = 0; i < (warmup < n ? warmup : n); i++)
-        run_unmeasured(task, turn);
-    if (samples_reserve(&turn->samples, (size_t)n) < 0)
-        ranks_die("out of memory");
-}
-
-/* In each iteration the slowest rank counts. */
-static void end_turn(const struct task *task, struct turn *turn, struct coll_result *result)
-{
-    struct samples *samples = &turn->samples;
-    const bool root = task->coll->rank == 0;
-
-    MPI_Reduce(root ? MPI_IN_PLACE : samples->values, samples->values, (int)samples->n, MPI_DOUBLE,
-               MPI_MAX, 0, MPI_COMM_WORLD);
-    result->iterations = turn->iterations;
-    result->us = samples_stats(samples);
-    samples_clear(samples);
-}
-
 static void measure(const struct task *task, struct coll_result results[COLL_METHODS])
 {
-    struct turn turns[COLL_METHODS];
-    int nturns = 0;
+    const struct rounds rounds = {MPI_COMM_WORLD, task->coll->options, once, task};
+    struct round_result by[COLL_METHODS];
+    int methods[COLL_METHODS], n = 0;
 
-    memset(turns, 0, sizeof turns);
     for (int method = 0; method < COLL_METHODS; method++)
         if (task->coll->use[method])
-            turns[nturns++].method = (enum coll_method)method;
-    for (int i = 0; i < nturns; i++)
-        results[turns[i].method].wrong = is_wrong(task, turns[i].method);
-    for (int i = 0; i < nturns; i++)
-        calibrate(task, &turns[i]);
-    for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < nturns; i++) {
-            int n = turns[i].iterations;
-
-            run_unmeasured(task, &turns[i]);
-            run(task, &turns[i], n * (round + 1) / ROUNDS - n * round / ROUNDS);
-        }
-    for (int i = 0; i < nturns; i++)
-        end_turn(task, &turns[i], &results[turns[i].method]);
+            methods[n++] = method;
+    for (int i = 0; i < n; i++)
+        results[methods[i]].wrong = is_wrong(task, (enum coll_method)methods[i]);
+    rounds_measure(&rounds, methods, n, by);
+    for (int i = 0; i < n; i++) {
+        results[methods[i]].iterations = by[i].iterations;
+        results[methods[i]].us = by[i].us;
+    }
 }
 
 void coll_measure(struct coll *coll, const struct coll_operation *op, size_t nbytes,

@@ -1,13 +1,10 @@
-/* Measures one task by all methods in turns, a quarter of the iterations each time. */
+/* Measures one task by all methods in turns. */
 #include <string.h>
 
-#include "bench/lib/program.h"
 #include "bench/lib/ranks.h"
+#include "bench/lib/rounds.h"
 #include "bench/stream/stream.h"
 
-#define ROUNDS 4
-#define MOST 2000
-#define LEAST 8
 #define PERSISTENT_TAG 8
 
 static const struct {
@@ -102,17 +99,14 @@ static void wait_for_stream(const struct stream_task *task)
         ranks_die("%s", err.text);
 }
 
-/* Some turns and the wait for them. Returns the seconds of one. */
-static double iteration(const struct stream_task *task, const struct stream_way *way)
+/* Some turns and the wait for them. */
+static void once(const void *work, int method)
 {
-    double from;
+    const struct stream_task *task = work;
 
-    MPI_Barrier(task->bench->pair);
-    from = seconds_now();
     for (int i = 0; i < task->queued; i++)
-        turn(task, way);
+        turn(task, &stream_ways[method]);
     wait_for_stream(task);
-    return (seconds_now() - from) / task->queued;
 }
 
 /* ---- data */
@@ -146,75 +140,32 @@ static bool is_wrong(const struct stream_task *task, enum stream_method method)
 
 /* ---- times */
 
-struct run {
-    enum stream_method method;
-    int iterations; /* of all rounds, the same on both ranks */
-    struct samples samples;
-};
-
-static double unmeasured(const struct stream_task *task, const struct run *run)
+/* Of an iteration, as of a turn, and half of it for a ping-pong; a bare copy in that goes one way alone. */
+static struct stats of_turn(const struct stream_task *task, int method, struct stats us)
 {
-    return iteration(task, &stream_ways[run->method]);
-}
+    const bool is_half = measures[task->measure].ping_pong && method != STREAM_COPY;
+    const double turns = task->queued * (is_half ? 2.0 : 1.0);
 
-static void calibrate(const struct stream_task *task, struct run *run)
-{
-    const struct bench_options *options = task->bench->options;
-    double took = unmeasured(task, run), fit;
-    int n = options->iterations;
-
-    took = unmeasured(task, run);
-    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, task->bench->pair);
-    fit = 1e-3 * options->time_ms / (took * task->queued);
-    if (!n)
-        n = fit > MOST ? MOST : fit < LEAST ? LEAST : (int)fit;
-    run->iterations = n;
-    for (int i = 0; i < options->warmup && i < n; i++)
-        unmeasured(task, run);
-    if (samples_reserve(&run->samples, (size_t)n) < 0)
-        ranks_die("out of memory");
-}
-
-/* Of a ping-pong half a turn is shown; a bare copy in it goes one way alone. */
-static void finish(const struct stream_task *task, struct run *run, struct stream_result *result)
-{
-    struct samples *samples = &run->samples;
-    const bool root = task->bench->rank == 0;
-    const bool is_half = measures[task->measure].ping_pong && run->method != STREAM_COPY;
-
-    MPI_Reduce(root ? MPI_IN_PLACE : samples->values, samples->values, (int)samples->n, MPI_DOUBLE,
-               MPI_MAX, 0, task->bench->pair);
-    for (size_t i = 0; i < samples->n && is_half; i++)
-        samples->values[i] /= 2;
-    result->queued = task->queued;
-    result->iterations = run->iterations;
-    result->us = samples_stats(samples);
-    samples_clear(samples);
+    return (struct stats){us.median / turns, us.min / turns, us.p99 / turns};
 }
 
 static void measure(const struct stream_task *task, struct stream_result results[STREAM_METHODS])
 {
-    struct run runs[STREAM_METHODS];
-    int nruns = 0;
+    const struct rounds rounds = {task->bench->pair, task->bench->options, once, task};
+    struct round_result by[STREAM_METHODS];
+    int methods[STREAM_METHODS], n = 0;
 
-    memset(runs, 0, sizeof runs);
     for (int method = 0; method < STREAM_METHODS; method++)
         if (results[method].measured)
-            runs[nruns++].method = (enum stream_method)method;
-    for (int i = 0; i < nruns; i++)
-        results[runs[i].method].wrong = is_wrong(task, runs[i].method);
-    for (int i = 0; i < nruns; i++)
-        calibrate(task, &runs[i]);
-    for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < nruns; i++) {
-            const int n = runs[i].iterations;
-
-            unmeasured(task, &runs[i]);
-            for (int j = n * round / ROUNDS; j < n * (round + 1) / ROUNDS; j++)
-                samples_add(&runs[i].samples, unmeasured(task, &runs[i]));
-        }
-    for (int i = 0; i < nruns; i++)
-        finish(task, &runs[i], &results[runs[i].method]);
+            methods[n++] = method;
+    for (int i = 0; i < n; i++)
+        results[methods[i]].wrong = is_wrong(task, (enum stream_method)methods[i]);
+    rounds_measure(&rounds, methods, n, by);
+    for (int i = 0; i < n; i++) {
+        results[methods[i]].queued = task->queued;
+        results[methods[i]].iterations = by[i].iterations;
+        results[methods[i]].us = of_turn(task, methods[i], by[i].us);
+    }
 }
 
 static void check(int status, const char *call)
