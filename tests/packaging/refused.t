@@ -70,10 +70,16 @@ is 'rpm: the changelog' "$(grep . "$tmp/out")" "* Thu Jan 01 1970 A <a@b> - 0.3.
 - b
 * Mon Jan 05 2026 A <a@b> - 0.1.0-1
 - c"
-for words in package 'package zip' 'packages zip'; do
+for words in package 'package zip' 'packages zip' chek 'demo 4' 'check all lib_pt2pt' 'package deb rpm' \
+    'packages ci deb'; do
     # shellcheck disable=SC2086 # words
     run bash "$top_srcdir/bootstrap" $words
-    is "./bootstrap $words" "$status $(grep -c '^usage: ' "$tmp/err")" '2 1'
+    is "./bootstrap $words" "$status $(grep -cE "^usage: |^bootstrap: ('|package)" "$tmp/err")" '2 2'
+done
+for words in help -h 'check --help' 'package deb -h'; do
+    # shellcheck disable=SC2086 # words
+    run bash "$top_srcdir/bootstrap" $words
+    is "./bootstrap $words" "$status $(grep -c '^usage: ' "$tmp/out")" '0 1'
 done
 is 'CHANGELOG.md begins with what is unreleased, or with this version' \
     "$(sed -n 's/^## //p' "$top_srcdir/CHANGELOG.md" | head -n 1 | grep -cE "^(Unreleased|$version - [0-9-]{10})$")" 1
