@@ -145,7 +145,9 @@ static void describe(const struct sample *sample, char *const *words, const stru
                  options->rules.policy.gpus_per_rank > 1 ? "set of GPUs" : "GPU");
         add_table(sample, text);
         text_add(text, "\n");
-        add_job(words, options, sample->nranks, recorded ? "starts it, as if there" : "starts it",
+        add_job(words, options, sample->nranks,
+                recorded ? "starts it here, with the environment that it would have there"
+                         : "starts it",
                 text);
         add_line("gpubind --doctor", "what slows or breaks GPU jobs on this machine", text);
     } else {

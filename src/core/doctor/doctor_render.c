@@ -137,7 +137,7 @@ void doctor_render_group(const char *who, const struct doctor_facts *facts,
 
 void doctor_render_end(struct text *text)
 {
-    text_add(text, "See gpubind-doctor(7); of the PMIx plugin tells gpubind --plugin-info.\n");
+    text_add(text, "See gpubind-doctor(7); gpubind --plugin-info looks at the PMIx plugin.\n");
 }
 
 void doctor_render(const struct doctor_facts *facts, const struct doctor_report *report, bool all,

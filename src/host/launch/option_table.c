@@ -74,7 +74,7 @@ static int read_report(const struct option_row *row, const char *value, const ch
 /* clang-format off */
 static const struct option_row rows[] = {
     {JOB | PLUGIN, PLACEMENT, OPTION_READ, 0, "master", "RANK[,RANK...]|none", NULL,
-     "ranks that take no GPU; it goes to the next rank of their node (none)", .read = read_masters},
+     "ranks that take no GPU; the next rank of their node gets it (none)", .read = read_masters},
     {JOB | PLUGIN, PLACEMENT, OPTION_WORD, 0, "overflow", "share|idle|error", NULL,
      "more ranks than GPUs: share them, leave the last ranks idle, or refuse (share)",
      AT(rules.policy.overflow)},
