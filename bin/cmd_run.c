@@ -169,6 +169,23 @@ static void look_only(struct options *options)
     options->rules.nmasters = 0;
 }
 
+/* "--report json" gives the option no value, and json is the command. The word before COMMAND is
+ * in argv, too. */
+static void add_equals_sign(char *const *command, struct gpubind_error *err)
+{
+    const char *before = command[-1];
+    const struct gpubind_error refusal = *err;
+
+    for (int r = 0; r < option_table.nrows; r++) {
+        const struct option_row *row = &option_table.rows[r];
+
+        if (row->bare && strncmp(before, "--", 2) == 0 && strcmp(before + 2, row->name) == 0 &&
+            option_find_word(row->argument, *command, strlen(*command)) >= 0)
+            error_set(err, "%s; a value of %s stands behind an equals sign: %s=%s", refusal.text,
+                      before, before, *command);
+    }
+}
+
 int cmd_run(const struct options *given)
 {
     struct options options = *given;
@@ -179,6 +196,8 @@ int cmd_run(const struct options *given)
     char *directives;
     size_t size;
 
+    if (status)
+        add_equals_sign(options.command, &err);
     if (!status && gpu_aware_check(options.gpu_aware, program, environ, &err) < 0)
         status = EXIT_OWN;
     if (status)

@@ -34,6 +34,13 @@ cannot() {
 cannot 'a missing program' "$tmp/missing" 127
 cannot 'a missing program, sought in PATH' no-such-program-anywhere 127
 cannot 'an empty word' '' 127
+for words in '--report json' '--gpu-aware on'; do
+    # shellcheck disable=SC2086 # words
+    run bounded $gpubind $words true
+    refused "$words: the value is no command" "equals sign: ${words% *}=${words#* }" 127
+done
+run bounded $gpubind --report -- json
+is '... and no value behind --' "$status $(grep -c 'equals sign' "$tmp/err")" '127 0'
 cannot 'a folder' "$tmp/folder" 126
 cannot 'a folder behind a file' "$tmp/empty/program" 127
 cannot 'a program that may not be executed' "$tmp/not-executable" 126
