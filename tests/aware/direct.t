@@ -31,6 +31,16 @@ went simulated '[1-9][0-9]* went directly, [1-9][0-9]* of these through host mem
 went 'host path' '0 went directly, 0 of these .*; [1-9][0-9]* through MPI'
 went 'no peers' '[1-9][0-9]* went directly, [1-9][0-9]* of these .*; [1-9][0-9]* through MPI'
 went GPU '[1-9][0-9]* went directly'
+# An empty variable counts as not set, and an unknown value is named.
+path() {
+    is_wanted simulated || return 0
+    start simulated 2 env GPUBIND_VERBOSE=1 "GPUBIND_PATH=$1" "$program" progress
+    is "GPUBIND_PATH=$1: messages go directly, and ranks that name it: $2" "$(
+        grep -Ecx 'gpubind: rank 0: of [1-9][0-9]* messages from GPU memory [1-9][0-9]* went directly, .*' "$tmp/err"
+    ) $(grep -cx 'gpubind: GPUBIND_PATH is any, .*, not "'"$1"'"; taken as any' "$tmp/err")" "1 $2"
+}
+path '' 0
+path hots 2
 # Those of a freed communicator, too small, or too many go through MPI.
 went simulated '[1-9][0-9][0-9] went directly, .*; [0-9]{1,2} through MPI' persistent
 # Types with gaps are packed in GPU memory, if there may be some.

@@ -44,6 +44,8 @@ ways 2 bcast,allreduce GPUBIND_COLLECTIVES=staged
 is 'staged' "$(how)" '0 4 0'
 ways 2 bcast,allreduce GPUBIND_PATH=host
 is 'without memory of others' "$(how)" '0 4 0'
+ways 2 bcast GPUBIND_COLLECTIVES=
+is 'an empty way is none' "$(how) $(grep -c 'taken as' "$tmp/err")" '0 2 0 n 0 0'
 ways 2 bcast GPUBIND_COLLECTIVES=fast
 is 'an unknown way' "$(how)" '0 2 0 n 0'
 is '... is named' "$(grep -c '^gpubind: GPUBIND_COLLECTIVES is auto, staged, messages or nccl, not "fast"; taken as auto$' "$tmp/err")" 2

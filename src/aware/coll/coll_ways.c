@@ -25,7 +25,7 @@ static struct coll_ways asked_for(void)
     for (size_t i = 0; asked && i < sizeof known / sizeof known[0]; i++)
         if (strcmp(asked, known[i].name) == 0)
             return known[i].ways;
-    if (asked)
+    if (asked && *asked)
         fprintf(stderr,
                 "gpubind: GPUBIND_COLLECTIVES is auto, staged, messages or nccl, not \"%s\"; taken "
                 "as auto\n",

@@ -131,9 +131,19 @@ static struct direct_segment *make_segment(void)
 /* As for the library's own messages (gpubind(7)): another path than CUDA IPC is asked for. */
 static bool is_allowed(void)
 {
+    static const char *const others[] = {"shared", "network", "direct", "host"};
     const char *path = getenv("GPUBIND_PATH");
 
-    return !path || strcmp(path, "any") == 0 || strcmp(path, "ipc") == 0;
+    if (!path || !*path || strcmp(path, "any") == 0 || strcmp(path, "ipc") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(path, others[i]) == 0)
+            return false;
+    fprintf(stderr,
+            "gpubind: GPUBIND_PATH is any, ipc, shared, network, direct or host, not \"%s\"; taken "
+            "as any\n",
+            path);
+    return true;
 }
 
 /* MPI_COMM_WORLD's ranks name the processes of a job. A process that was spawned may have the same
