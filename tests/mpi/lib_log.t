@@ -32,6 +32,12 @@ for setting in simulated 'no peers' 'network path'; do
 done
 
 if is_wanted simulated; then
+    export GPUBIND_LOG=trace:p2p
+    logged simulated 2 truncation
+    unset GPUBIND_LOG
+    check 'what is no rank has its name of MPI' grep -q ' rank MPI_PROC_NULL, ' "$tmp/log.0" "$tmp/log.1"
+    is '... and no number' "$(cat "$tmp/log.0" "$tmp/log.1" | grep -cE '(rank|tag) -')" 0
+
     export GPUBIND_LOG=trace:stream,rma
     logged simulated 2 on_stream
     unset GPUBIND_LOG

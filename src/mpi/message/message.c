@@ -1,6 +1,8 @@
 /* One message: its arguments are checked, it is described, announced or posted, and ended. */
 #include "mpi/message/message.h"
 
+#include <stdio.h>
+
 #include "gpu/core/sync_memops.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
@@ -249,18 +251,38 @@ static void start_receive(struct gpubind_operation *receive, bool blocking)
     message_sweep();
 }
 
+/* Returns TEXT, of 16 bytes, with the number, or the name that MPI has for it. */
+static const char *rank_text(int rank, char *text)
+{
+    if (rank == MPI_PROC_NULL)
+        return "MPI_PROC_NULL";
+    if (rank == MPI_ANY_SOURCE)
+        return "MPI_ANY_SOURCE";
+    snprintf(text, 16, "%d", rank);
+    return text;
+}
+
+static const char *tag_text(int tag, char *text)
+{
+    if (tag == MPI_ANY_TAG)
+        return "MPI_ANY_TAG";
+    snprintf(text, 16, "%d", tag);
+    return text;
+}
+
 static void trace_start_of(const struct gpubind_operation *operation)
 {
+    char rank[16], tag[16];
     const char *memory = operation->memory.gpu ? "GPU" : "host";
     const char *strided = operation->pack ? ", strided" : "";
 
     if (operation->kind == REQUEST_SEND)
-        trace(TRACE_P2P, "send %u: to rank %d, tag %d, %llu bytes of %s memory%s",
-              operation->number, operation->rank, operation->tag,
+        trace(TRACE_P2P, "send %u: to rank %s, tag %d, %llu bytes of %s memory%s",
+              operation->number, rank_text(operation->rank, rank), operation->tag,
               (unsigned long long)operation->nbytes, memory, strided);
     else
-        trace(TRACE_P2P, "receive %u: from rank %d, tag %d, room for %llu bytes of %s memory%s",
-              operation->number, operation->rank, operation->tag,
+        trace(TRACE_P2P, "receive %u: from rank %s, tag %s, room for %llu bytes of %s memory%s",
+              operation->number, rank_text(operation->rank, rank), tag_text(operation->tag, tag),
               (unsigned long long)operation->nbytes, memory, strided);
 }
 
