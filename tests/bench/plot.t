@@ -107,8 +107,17 @@ is '--list of a report' "$status $(sed 's/ .*//' "$tmp/out" | xargs)" '0 halo/st
 mkdir "$tmp/modules" && echo 'raise ImportError' >"$tmp/modules/matplotlib.py"
 PYTHONPATH=$tmp/modules
 export PYTHONPATH
-refuses 'no matplotlib: names the package' '.* has no matplotlib: install the package python3-matplotlib$' \
-    -o "$svg" "$recorded/p2p.json"
+executable=$("$python" -c 'import sys; print(sys.executable)')
+case $executable in
+/usr/bin/*)
+    refuses 'no matplotlib: names the package' '.* has no matplotlib: install the package python3-matplotlib$' \
+        -o "$svg" "$recorded/p2p.json" ;;
+esac
+distribution=$python python=$tmp/modules/python3
+ln -s "$executable" "$python"
+refuses 'no matplotlib, and not the Python of the distribution' \
+    ".* has no matplotlib: '$python -m pip install matplotlib' gets it$" -o "$svg" "$recorded/p2p.json"
+python=$distribution
 unset PYTHONPATH
 is 'no file is left of all these' "$(ls -A "$tmp/d")" ''
 if ! "$python" -c 'import matplotlib' 2>/dev/null; then
