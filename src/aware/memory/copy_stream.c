@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/pointer_query.h"
 
 struct context_stream {
     struct context_stream *next;
@@ -76,11 +77,9 @@ static gpu_stream find_or_make(gpu_context context, unsigned long long id, bool 
 
 static gpu_stream stream_of(gpu_context context, bool ordered)
 {
-    unsigned long long id = 0; /* drivers before CUDA 12 give contexts no numbers */
+    const unsigned long long id = context_number(context);
     gpu_stream stream;
 
-    if (gpu_context_id && gpu_context_id(context, &id) != GPU_OK)
-        id = 0;
     pthread_mutex_lock(&lock);
     stream = find_or_make(context, id, ordered);
     pthread_mutex_unlock(&lock);

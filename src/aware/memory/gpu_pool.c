@@ -6,6 +6,7 @@
 
 #include "aware/base/setting.h"
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/pointer_query.h"
 
 /* Blocks have sizes of powers of 2, and are kept: to free GPU memory waits for all streams, and one may wait
  * for a message. */
@@ -30,15 +31,6 @@ static size_t limit(void)
     static _Atomic int mib = -1;
 
     return setting_mib("GPUBIND_PACK_MEMORY", 1048576, DEFAULT_MIB, &mib);
-}
-
-static unsigned long long id_of(gpu_context context)
-{
-    unsigned long long id = 0; /* drivers before CUDA 12 give contexts no numbers */
-
-    if (gpu_context_id && gpu_context_id(context, &id) != GPU_OK)
-        id = 0;
-    return id;
 }
 
 /* The smallest free one. The lock is held. */
@@ -75,7 +67,7 @@ static struct gpu_block *make(gpu_context context, unsigned long long id, size_t
 
 struct gpu_block *gpu_pool_take(gpu_context context, size_t nbytes)
 {
-    const unsigned long long id = id_of(context);
+    const unsigned long long id = context_number(context);
     struct gpu_block *block;
     size_t size = LEAST;
 

@@ -17,7 +17,6 @@
 
 /* NULL where the driver has none. */
 #define gpu_device_name (gpu_driver()->cuDeviceGetName)
-#define gpu_context_id (gpu_driver()->cuCtxGetId)
 #define gpu_driver_version (gpu_driver()->cuDriverGetVersion)
 
 #define gpu_error_name (gpu_driver()->cuGetErrorName)

@@ -74,3 +74,11 @@ gpu_context pointer_context(const void *pointer)
         return context;
     return cuda->cuDevicePrimaryCtxRetain(&context, ordinal) == GPU_OK ? context : NULL;
 }
+
+unsigned long long context_number(gpu_context context)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+    unsigned long long number = 0;
+
+    return cuda->cuCtxGetId && cuda->cuCtxGetId(context, &number) == GPU_OK ? number : 0;
+}

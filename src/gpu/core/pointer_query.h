@@ -32,5 +32,8 @@ bool pointer_allocation(const void *pointer, struct allocation *allocation);
  * is of that device, else the device's primary one, which is retained for good. NULL: it is no GPU
  * memory. */
 gpu_context pointer_context(const void *pointer);
+/* Tells a context from one that was destroyed, or reset, and had its address. 0: there is none at that address
+ * any more, or the driver, before CUDA 12, gives contexts no numbers. */
+unsigned long long context_number(gpu_context context);
 
 #endif

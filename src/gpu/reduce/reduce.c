@@ -5,6 +5,7 @@
 
 #include "gpu/core/gpu_context.h"
 #include "gpu/core/kernels.h"
+#include "gpu/core/pointer_query.h"
 
 #define BLOCKS_OF_A_PROCESSOR 2 /* that fit */
 
@@ -39,15 +40,6 @@ struct loaded {
 static struct loaded *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned long long id_of(gpu_context context)
-{
-    unsigned long long id = 0; /* drivers before CUDA 12 give contexts no numbers */
-
-    if (gpu_driver()->cuCtxGetId && gpu_driver()->cuCtxGetId(context, &id) != GPU_OK)
-        id = 0;
-    return id;
-}
-
 static unsigned multiprocessors(void)
 {
     int device, n = 0;
@@ -69,7 +61,7 @@ static void load(struct loaded *loaded, gpu_stream stream)
 /* NULL: it was not tried. The lock is held. */
 static struct loaded *find(gpu_context context)
 {
-    const unsigned long long id = id_of(context);
+    const unsigned long long id = context_number(context);
     struct loaded *found = all;
 
     while (found && (found->context != context || found->id != id))
@@ -88,7 +80,7 @@ static struct loaded *find_or_load(gpu_context context, gpu_stream stream)
     if (!found)
         return NULL;
     found->context = context;
-    found->id = id_of(context);
+    found->id = context_number(context);
     load(found, stream);
     found->next = all;
     all = found;
