@@ -238,6 +238,38 @@ static void test_parts(void)
     job_result();
 }
 
+/* ---- the receiver's mappings go with its context */
+
+static void test_reset(void)
+{
+    enum { ROUNDS = 4 };
+    const uint64_t seed = draw_seed();
+    struct buffer buffer, other;
+
+    job_test("a receiver whose device is reset between messages from one buffer");
+    if (job.rank == 0)
+        need_buffer(&buffer, MEMORY_DEVICE, MIB);
+    for (int round = 0; round < ROUNDS; round++) {
+        job_at("round %d", round);
+        if (job.rank == 0) {
+            buffer_fill(&buffer, 0, MIB, seed + (uint64_t)round);
+            MPI_Send(buffer.at, MIB, MPI_BYTE, 1, TAG, messages);
+        } else if (job.rank == 1) {
+            if (round && gpu_count)
+                gpu_reset(job.local % gpu_count);
+            need_filled(&other, MEMORY_DEVICE, MIB, seed);
+            need_buffer(&buffer, MEMORY_DEVICE, MIB);
+            MPI_Recv(buffer.at, MIB, MPI_BYTE, 0, TAG, messages, MPI_STATUS_IGNORE);
+            received(&buffer, MIB, seed + (uint64_t)round, "the message");
+            buffer_clear(&other);
+            buffer_clear(&buffer);
+        }
+    }
+    if (job.rank == 0)
+        buffer_clear(&buffer);
+    job_result();
+}
+
 void test_buffers(void)
 {
     test_buffered();
@@ -247,4 +279,5 @@ void test_buffers(void)
     for (int k = 0; k < KINDS; k++)
         test_again(kinds[k]);
     test_parts();
+    test_reset();
 }

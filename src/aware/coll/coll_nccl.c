@@ -15,6 +15,7 @@
 #include "aware/reduce/reductions.h"
 #include "aware/request/calls.h"
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/pointer_query.h"
 
 #define LIBRARY "libnccl.so.2"
 
@@ -30,6 +31,7 @@ struct nccl_id {
 struct coll_nccl {
     struct ncclComm *comm;
     gpu_context context;
+    unsigned long long number; /* of the context, with which the stream goes */
     gpu_stream stream;
 };
 
@@ -228,6 +230,7 @@ void nccl_start(struct coll_comm *comm, const void *gpu)
 
     if (agree(comm, entered_it)) {
         made->context = entered.context;
+        made->number = context_number(entered.context);
         made->stream = copy_stream_unordered(entered.context);
         start(comm, made);
     }
@@ -256,7 +259,8 @@ bool nccl_takes(const struct coll_comm *comm, const void *send, const void *recv
     const gpu_context context = context_of(send);
 
     return context && (!recv || recv == send || context_of(recv) == context) &&
-           (!comm->nccl || comm->nccl->context == context);
+           (!comm->nccl ||
+            (comm->nccl->context == context && comm->nccl->number == context_number(context)));
 }
 
 /* The GPU's context may be gone in MPI_Comm_free; what NCCL then says is of no use. */

@@ -18,6 +18,7 @@ struct direct_mapping {
     const struct direct_peer *peer;
     uint64_t id; /* of the peer's allocation; 0: it is no more */
     gpu_context context;
+    unsigned long long number; /* of the context, with which the mapping goes */
     gpu_address at;
     int users;
 };
@@ -41,13 +42,15 @@ static bool may_close(gpu_context context)
 
 static bool close_mapping(struct direct_mapping *mapping)
 {
+    const bool there = context_number(mapping->context) == mapping->number;
     gpu_context ours;
 
-    if (mapping->users > 0 || !may_close(mapping->context))
+    if (mapping->users > 0 || (there && !may_close(mapping->context)))
         return false;
-    gpu_context_push(mapping->context);
-    gpu_ipc_close(mapping->at);
-    gpu_context_pop(&ours);
+    if (there && gpu_context_push(mapping->context) == GPU_OK) {
+        gpu_ipc_close(mapping->at);
+        gpu_context_pop(&ours);
+    }
     nmappings--;
     free(mapping);
     return true;
@@ -95,11 +98,12 @@ static void look_for_stale(struct direct_peer *peer)
 static struct direct_mapping *open_mapping(struct direct_peer *peer,
                                            const struct direct_export *shared, gpu_context context)
 {
+    const unsigned long long number = context_number(context);
     struct direct_mapping **link = &mappings, *mapping;
 
     look_for_stale(peer);
-    while ((mapping = *link) &&
-           (mapping->peer != peer || mapping->id != shared->id || mapping->context != context))
+    while ((mapping = *link) && (mapping->peer != peer || mapping->id != shared->id ||
+                                 mapping->context != context || mapping->number != number))
         link = &mapping->next;
     if (mapping) {
         *link = mapping->next;
@@ -112,6 +116,7 @@ static struct direct_mapping *open_mapping(struct direct_peer *peer,
         mapping->peer = peer;
         mapping->id = shared->id;
         mapping->context = context;
+        mapping->number = number;
         nmappings++;
     }
     mapping->next = mappings;
