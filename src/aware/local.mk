@@ -10,6 +10,7 @@ aware_stand_ins = \
 	src/aware/api/comms.c \
 	src/aware/api/errhandlers.c \
 	src/aware/api/files.c \
+	src/aware/api/grequests.c \
 	src/aware/api/one_sided.c \
 	src/aware/api/p2p.c \
 	src/aware/api/packing.c \

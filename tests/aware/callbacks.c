@@ -1,5 +1,6 @@
 /* Delete callbacks of attributes communicate, with GPU memory: in MPI_Comm_free, and in MPI_Finalize. Those of
- * types are called where the application copies and frees types, and nowhere else. */
+ * types are called where the application copies and frees types, and nowhere else. The functions of generalized
+ * requests complete others, with GPU memory. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -97,6 +98,80 @@ static void use_type(void)
         tap_ok(all_wrong == 0, "a type with attributes");
 }
 
+/* ---- generalized requests */
+
+enum { BY_QUERY, BY_FREE, CALLBACKS };
+enum { BY_WAIT, BY_TEST, BY_WAITALL, BY_WAITANY, WAYS };
+
+static void complete_in(int callback, const void *extra)
+{
+    if (callback == *(const int *)extra)
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+static int query(void *extra, MPI_Status *status)
+{
+    MPI_Status_set_elements(status, MPI_CHAR, nbytes);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = status->MPI_TAG = TAG;
+    complete_in(BY_QUERY, extra);
+    return MPI_SUCCESS;
+}
+
+static int free_request(void *extra)
+{
+    called++;
+    complete_in(BY_FREE, extra);
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *extra, int complete)
+{
+    (void)extra, (void)complete;
+    return MPI_SUCCESS;
+}
+
+static int generalized(int n, int callback, int way)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, which, count = 0;
+
+    start(n);
+    called = 0;
+    MPI_Grequest_start(query, free_request, cancel, &callback, &request);
+    MPI_Grequest_complete(request);
+    switch (way) {
+    case BY_WAIT:
+        MPI_Wait(&request, &status);
+        break;
+    case BY_TEST:
+        while (!flag)
+            MPI_Test(&request, &flag, &status);
+        break;
+    case BY_WAITALL:
+        MPI_Waitall(1, &request, &status);
+        break;
+    default:
+        MPI_Waitany(1, &request, &which, &status);
+    }
+    MPI_Get_count(&status, MPI_CHAR, &count);
+    return check(1 + (rank + size - 1) % size, n) + (count != n) + (called != 1) +
+           (request != MPI_REQUEST_NULL);
+}
+
+static void use_generalized(int n)
+{
+    int wrong = 0;
+
+    for (int callback = 0; callback < CALLBACKS; callback++)
+        for (int way = 0; way < WAYS; way++)
+            wrong += generalized(n, callback, way);
+    MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    called = 0;
+    result(0, "generalized requests", n);
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {100, 5000, MOST};
@@ -110,6 +185,8 @@ int main(int argc, char **argv)
     out = device_alloc(MOST);
     in = device_alloc(MOST);
     use_type();
+    for (int i = 0; i < 3; i++)
+        use_generalized(sizes[i]);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, NULL);
     for (int i = 0; i < 6; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);

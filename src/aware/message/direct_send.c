@@ -278,7 +278,7 @@ static int cancel(void *unused, int complete)
 int direct_send_later(struct direct_send *send, MPI_Request descriptor, MPI_Request *request)
 {
     struct outgoing *out = (struct outgoing *)send;
-    const int result = PMPI_Grequest_start(query, free_request, cancel, NULL, request);
+    const int result = CALL_MPI(PMPI_Grequest_start(query, free_request, cancel, NULL, request));
 
     out->descriptor = descriptor;
     out->request = *request;
