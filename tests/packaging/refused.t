@@ -35,10 +35,10 @@ refuses 'sources of another program' "$tmp/other.tar.gz is no source of gpubind"
 refuses 'a folder with other files' "$tmp/other holds what is no package of gpubind; name another folder" \
     "$tmp/7.8.9.tar.gz" "$tmp/other"
 is '... which stay' "$(cat "$tmp/other/file")" data
-mkdir -p "$tmp/work/gpubind/.git" && echo data >"$tmp/work/gpubind/file"
-refuses 'a folder with a clone' "$tmp/work holds what is no package of gpubind; name another folder" \
-    "$tmp/7.8.9.tar.gz" "$tmp/work"
-is '... which stays' "$(cat "$tmp/work/gpubind/file")" data
+mkdir -p "$tmp/clone/gpubind/.git" && echo data >"$tmp/clone/gpubind/file"
+refuses 'a folder with a clone' "$tmp/clone holds what is no package of gpubind; name another folder" \
+    "$tmp/7.8.9.tar.gz" "$tmp/clone"
+is '... which stays' "$(cat "$tmp/clone/gpubind/file")" data
 mkdir "$tmp/same" && cp "$tmp/7.8.9.tar.gz" "$tmp/same/gpubind-7.8.9.tar.gz"
 refuses 'the folder of the tarball' "$tmp/same/gpubind-7.8.9.tar.gz lies in $tmp/same, which is made anew; name another folder" \
     "$tmp/same/gpubind-7.8.9.tar.gz" "$tmp/same"
