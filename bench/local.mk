@@ -35,6 +35,7 @@ bin_gpubind_bench_SOURCES = \
 	bench/lib/machine.c bench/lib/machine.h \
 	bench/lib/nccl.c bench/lib/nccl.h \
 	bench/lib/options.c bench/lib/options.h \
+	bench/lib/peer_memory.c bench/lib/peer_memory.h \
 	bench/lib/program.c bench/lib/program.h \
 	bench/lib/ranks.c bench/lib/ranks.h \
 	bench/lib/rounds.c bench/lib/rounds.h \

@@ -2,32 +2,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/lib/peer_memory.h"
 #include "bench/pt2pt/task.h"
 
 /* The largest message, and windows of smaller ones: copies wrap around. */
 #define HOST_NBYTES ((size_t)64 << 20)
 
-/* What the ranks of a pair exchange: an IPC handle of pt2pt.in. */
-struct offer {
-    int good;
-    gpu_ipc_handle handle;
-};
-
 static bool open_remote(struct pt2pt *pt2pt)
 {
-    struct offer mine, theirs;
-    gpu_address remote = 0;
+    const bool shown = pt2pt->has_gpu && pt2pt->ranks.one_node;
 
-    memset(&mine, 0, sizeof mine);
-    mine.good = pt2pt->has_gpu && pt2pt->ranks.one_node &&
-                gpu_ipc_export(&mine.handle, address_of(pt2pt->in.at)) == GPU_OK;
-    MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, pt2pt->ranks.peer, BENCH_TAG, &theirs, sizeof theirs,
-                 MPI_BYTE, pt2pt->ranks.peer, BENCH_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (!mine.good || !theirs.good ||
-        gpu_ipc_open(&remote, theirs.handle, GPU_IPC_LAZY_PEER) != GPU_OK)
-        return false;
-    pt2pt->copier.remote = (unsigned char *)(uintptr_t)remote;
-    return true;
+    pt2pt->copier.remote = peer_memory_open(MPI_COMM_WORLD, pt2pt->ranks.peer,
+                                            shown ? pt2pt->in.at : NULL);
+    return pt2pt->copier.remote;
 }
 
 static bool open_host(struct pt2pt *pt2pt)
@@ -95,8 +82,7 @@ void copier_close(struct pt2pt *pt2pt)
 {
     struct copier *copier = &pt2pt->copier;
 
-    if (copier->remote)
-        gpu_ipc_close(address_of(copier->remote));
+    peer_memory_close(copier->remote);
     for (int i = 0; i < 2; i++)
         if (copier->host[i])
             gpu_free_host(copier->host[i], copier->host_nbytes);

@@ -1,6 +1,5 @@
 /* Set-up of stream: GPU, buffers, the mapping for bare copies, NCCL. */
-#include <string.h>
-
+#include "bench/lib/peer_memory.h"
 #include "bench/lib/program.h"
 #include "bench/lib/ranks.h"
 #include "bench/stream/stream.h"
@@ -55,26 +54,12 @@ static int alloc(struct stream_bench *bench, struct gpubind_error *err)
     return 0;
 }
 
-/* What the two ranks exchange: an IPC handle of `in`. */
-struct offer {
-    int good;
-    gpu_ipc_handle handle;
-};
-
 static bool open_remote(struct stream_bench *bench)
 {
-    struct offer mine, theirs;
-    gpu_address remote = 0;
     int good;
 
-    memset(&mine, 0, sizeof mine);
-    mine.good = gpu_ipc_export(&mine.handle, address_of(bench->in.at)) == GPU_OK;
-    MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, bench->other, 0, &theirs, sizeof theirs, MPI_BYTE,
-                 bench->other, 0, bench->pair, MPI_STATUS_IGNORE);
-    good = mine.good && theirs.good &&
-           gpu_ipc_open(&remote, theirs.handle, GPU_IPC_LAZY_PEER) == GPU_OK;
-    if (good)
-        bench->remote = (unsigned char *)(uintptr_t)remote;
+    bench->remote = peer_memory_open(bench->pair, bench->other, bench->in.at);
+    good = bench->remote != NULL;
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, bench->pair);
     return good;
 }
@@ -113,8 +98,7 @@ static void release(const struct buffer *buffer)
 void stream_clear(struct stream_bench *bench)
 {
     nccl_close(&bench->nccl);
-    if (bench->remote)
-        gpu_ipc_close(address_of(bench->remote));
+    peer_memory_close(bench->remote);
     if (bench->pair != MPI_COMM_NULL) {
         release(&bench->out);
         release(&bench->in);
