@@ -63,8 +63,9 @@ $3"
     fi
 }
 
-# bounded COMMAND [ARG...]: for $limit seconds (60) at most; status 124 tells that it hung.
-bounded() { timeout -k 5 "${limit:-60}" "$@"; }
+# bounded COMMAND [ARG...]: for $limit seconds (60) at most; status 124 tells that it hung. GPUBIND_TEST_PATIENCE
+# is how many times as long, for a machine that does much else.
+bounded() { timeout -k 5 "$((${limit:-60} * ${GPUBIND_TEST_PATIENCE:-1}))" "$@"; }
 
 # run COMMAND [ARG...]: sets status; what it said lies in $tmp/out and $tmp/err.
 run() { status=0; "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || status=$?; }

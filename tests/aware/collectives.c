@@ -6,7 +6,6 @@
 #include <mpi-ext.h> /* Open MPI 4's persistent collectives */
 #endif
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "examples/device.h"
 #include "tests/tap.h"
@@ -354,7 +353,6 @@ int main(int argc, char **argv)
 {
     int wrong;
 
-    alarm(60);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);

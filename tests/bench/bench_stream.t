@@ -52,7 +52,7 @@ assert [(r["measure"], r["bytes"], r["method"]) for r in rows] == [
     if (measure, method) != ("window", "persistent")]
 assert {r["data"] for r in rows} == {"right"}
 assert all(0 < r["us_min"] <= r["us"] <= r["us_p99"] and 8 <= r["iterations"] <= 2000 for r in rows)
-assert all(r["x_nccl"] is None and r["x_copy"] > 0 for r in rows) and all(r["x_copy"] == 1 for r in of(method="copy"))'
+assert all(r["x_nccl"] is None and r["x_copy"] >= 0 for r in rows) and all(r["x_copy"] == 1 for r in of(method="copy"))'
 holds '... windows, turns and speeds' '
 assert {(r["measure"], r["queued"]) for r in rows} == {("latency", 50), ("waited", 1), ("exchange", 20), ("window", 2)}
 assert all(r["window"] == ((16 if r["bytes"] > 65536 else 64) if r["measure"] == "window" else 1) for r in rows)
@@ -93,7 +93,7 @@ assert [(r["measure"], r["bytes"], r["method"]) for r in rows] == [
     for size in (8, 65536) for method in ("gpubind", "persistent", "nccl", "copy")
     if (measure, method) != ("window", "persistent")]
 assert {r["data"] for r in rows} == {"right"} and not report["notes"]
-assert all(r["x_nccl"] == 1 for r in of(method="nccl")) and all(r["x_nccl"] > 0 for r in rows)
+assert all(r["x_nccl"] == 1 for r in of(method="nccl")) and all(r["x_nccl"] >= 0 for r in rows)
 assert "NCCL: 2.19.3" in report["machine"]'
 fi
 nothing_left 'nothing is left'

@@ -59,9 +59,16 @@ static void refuse_reads(void)
         fprintf(stderr, "ranks: reads cannot be refused\n");
 }
 
+unsigned job_seconds(unsigned otherwise)
+{
+    const char *seconds = getenv("TEST_SECONDS"), *patience = getenv("GPUBIND_TEST_PATIENCE");
+
+    return (seconds ? (unsigned)atoi(seconds) : otherwise) *
+           (patience ? (unsigned)atoi(patience) : 1);
+}
+
 void job_start(int threads)
 {
-    const char *seconds = getenv("TEST_SECONDS");
     MPI_Comm node;
 
     if (getenv("TEST_MULTIPLE"))
@@ -70,7 +77,7 @@ void job_start(int threads)
         refuse_reads();
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, hangs);
-    alarm(seconds ? (unsigned)atoi(seconds) : 60);
+    alarm(job_seconds(60));
     snprintf(name, sizeof name, "MPI_Init");
     MPI_Init_thread(NULL, NULL, threads, &job.threads);
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);

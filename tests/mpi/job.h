@@ -19,8 +19,10 @@ struct job {
 
 extern struct job job;
 
+/* How long a part may take: $TEST_SECONDS, or so many; $GPUBIND_TEST_PATIENCE times as long. */
+unsigned job_seconds(unsigned otherwise);
 /* MPI_Init with at least threads ($TEST_MULTIPLE: MPI_THREAD_MULTIPLE), MPI_ERRORS_RETURN
- * on MPI_COMM_WORLD, gpu_start. The job ends after $TEST_SECONDS (60). */
+ * on MPI_COMM_WORLD, gpu_start. The job ends after job_seconds(60). */
 void job_start(int threads);
 /* The plan, MPI_Finalize. Returns the program's status. */
 int job_end(void);

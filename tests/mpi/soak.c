@@ -250,7 +250,6 @@ void test_soak(void)
     const int seconds = nargs > 0 ? atoi(arguments[0]) : 2,
               first = nargs > 2 ? atoi(arguments[2]) : 0;
     const uint64_t seed = nargs > 1 ? strtoull(arguments[1], NULL, 10) : 1;
-    const char *patience = getenv("TEST_SECONDS");
     const double start = MPI_Wtime();
     int rounds = 0, all[2] = {0};
 
@@ -259,7 +258,7 @@ void test_soak(void)
     while (!all[0] && !all[1]) { /* no fault, and time is left */
         int mine[2] = {0};
 
-        alarm(patience ? (unsigned)atoi(patience) : HANG_SECONDS);
+        alarm(job_seconds(HANG_SECONDS));
         play(first + rounds++, seed);
         mine[0] = job_faults();
         mine[1] = MPI_Wtime() - start >= seconds;
