@@ -60,6 +60,49 @@ static int mpi_neighbor_alltoall(const struct coll_call *call)
                                  MPI_DOUBLE, call->neighbours);
 }
 
+/* The nonblocking ones are waited for at once. */
+
+static int wait_for(int status, MPI_Request *request)
+{
+    return status == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : status;
+}
+
+static int mpi_iallreduce(const struct coll_call *call)
+{
+    MPI_Request request;
+
+    return wait_for(MPI_Iallreduce(call->send, call->recv, call->count, MPI_DOUBLE, MPI_SUM,
+                                   MPI_COMM_WORLD, &request),
+                    &request);
+}
+
+static int mpi_ibcast(const struct coll_call *call)
+{
+    MPI_Request request;
+
+    return wait_for(
+        MPI_Ibcast(call->recv, call->count, MPI_DOUBLE, COLL_ROOT, MPI_COMM_WORLD, &request),
+        &request);
+}
+
+static int mpi_ialltoall(const struct coll_call *call)
+{
+    MPI_Request request;
+
+    return wait_for(MPI_Ialltoall(call->send, call->count, MPI_DOUBLE, call->recv, call->count,
+                                  MPI_DOUBLE, MPI_COMM_WORLD, &request),
+                    &request);
+}
+
+static int mpi_iallgather(const struct coll_call *call)
+{
+    MPI_Request request;
+
+    return wait_for(MPI_Iallgather(call->send, call->count, MPI_DOUBLE, call->recv, call->count,
+                                   MPI_DOUBLE, MPI_COMM_WORLD, &request),
+                    &request);
+}
+
 /* ---- NCCL */
 
 static int nccl_allreduce(const struct coll_call *call)
@@ -240,4 +283,32 @@ const struct coll_operation coll_operations[COLL_OPERATIONS] = {
      .recv_blocks = true,
      .mpi = mpi_neighbor_alltoall,
      .nccl = nccl_alltoall},
+    {.name = "iallreduce",
+     .mpi_name = "MPI_Iallreduce",
+     .nccl_name = "ncclAllReduce",
+     .sums = true,
+     .mpi = mpi_iallreduce,
+     .nccl = nccl_allreduce},
+    {.name = "ibcast",
+     .mpi_name = "MPI_Ibcast",
+     .nccl_name = "ncclBroadcast",
+     .in_place = true,
+     .sender = COLL_ROOT_ALONE,
+     .mpi = mpi_ibcast,
+     .nccl = nccl_bcast},
+    {.name = "ialltoall",
+     .mpi_name = "MPI_Ialltoall",
+     .nccl_name = "a group of ncclSend and ncclRecv",
+     .size_is_block = true,
+     .send_blocks = true,
+     .recv_blocks = true,
+     .mpi = mpi_ialltoall,
+     .nccl = nccl_alltoall},
+    {.name = "iallgather",
+     .mpi_name = "MPI_Iallgather",
+     .nccl_name = "ncclAllGather",
+     .size_is_block = true,
+     .recv_blocks = true,
+     .mpi = mpi_iallgather,
+     .nccl = nccl_allgather},
 };

@@ -45,6 +45,10 @@ static const struct table_view views[] = {
     VIEWS("scatter", OF_BLOCK),
     VIEWS("alltoallv", OF_BLOCK),
     VIEWS("neighbor_alltoall", OF_BLOCK),
+    VIEWS("iallreduce", OF_BUFFER),
+    VIEWS("ibcast", OF_BUFFER),
+    VIEWS("ialltoall", OF_BLOCK),
+    VIEWS("iallgather", OF_BLOCK),
 };
 
 const struct table_schema coll_schema = {

@@ -54,8 +54,8 @@ enum stream_measure {
 /* What coll measures, in the order of bench/coll/operations.c. */
 #define OPERATION_WORDS                                                                        \
     "allreduce|bcast|alltoall|allgather|reduce_scatter_block|reduce|gather|scatter|alltoallv|" \
-    "neighbor_alltoall"
-#define COLL_OPERATIONS 10
+    "neighbor_alltoall|iallreduce|ibcast|ialltoall|iallgather"
+#define COLL_OPERATIONS 14
 #define COLL_MAX_SIZE ((size_t)256 << 20)
 
 /* What host measures, in its order. */

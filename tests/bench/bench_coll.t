@@ -3,7 +3,7 @@
 # operations, right data, beside a fake NCCL and without one. No time is looked at.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/bench.sh"
-all=allreduce,bcast,alltoall,allgather,reduce_scatter_block,reduce,gather,scatter,alltoallv,neighbor_alltoall
+all=allreduce,bcast,alltoall,allgather,reduce_scatter_block,reduce,gather,scatter,alltoallv,neighbor_alltoall,iallreduce,ibcast,ialltoall,iallgather
 quick='--time 1 --warmup 1'
 # A machine may have NCCL: this one cannot be opened.
 mkdir "$tmp/none" "$tmp/fake"
@@ -50,12 +50,12 @@ holds 'host memory: operations and sizes' '
 assert [(r["operation"], r["bytes"]) for r in rows] == [
     (name, size) for name in "'$all'".split(",") for size in (8, 4096, 8192)]
 assert {(r["method"], r["buffers"], r["ranks"], r["data"]) for r in rows} == {("mpi", "host", 3, "right")}
-assert {r["operation"] for r in rows if r["bytes_of"] == "buffer"} == {"allreduce", "bcast", "reduce"}
+assert {r["operation"] for r in rows if r["bytes_of"] == "buffer"} == {"allreduce", "bcast", "reduce", "iallreduce", "ibcast"}
 assert all(r["bytes_of"] in ("buffer", "block") for r in rows)
 assert all(0 < r["us_min"] <= r["us"] <= r["us_p99"] and 8 <= r["iterations"] <= 2000 for r in rows)
 assert report["notes"] == ["NCCL is not measured: it takes no host memory"]
 assert all(r["x_nccl"] is None for r in rows)'
-check 'host memory: progress' grep -qx 'gpubind-bench: neighbor_alltoall 8K' "$tmp/err"
+check 'host memory: progress' grep -qx 'gpubind-bench: iallgather 8K' "$tmp/err"
 # shellcheck disable=SC2086 # words
 run mpi 2 gpubind-bench coll $quick --host --iterations 5 --sizes 64K --csv
 is 'host memory: four operations, as often as asked for' \
