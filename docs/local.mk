@@ -11,6 +11,7 @@ draw-bench: bench/plot/gpubind-plot
 		--only put-warp,put-block,get-warp,get-block
 .PHONY: draw-bench
 EXTRA_DIST += \
+	docs/applications.md \
 	docs/gpu-aware.md \
 	docs/install.md \
 	docs/library.md \

@@ -21,7 +21,7 @@ except ImportError:
 
 # The order in which they are listed; other documents of the folder follow.
 ORDER = ["README.md", "docs/tutorial.md", "docs/install.md", "docs/placement.md",
-         "docs/gpu-aware.md", "docs/library.md", "docs/measurements.md",
+         "docs/gpu-aware.md", "docs/applications.md", "docs/library.md", "docs/measurements.md",
          "docs/mpis.md"]
 LAST = ["CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md"]
 SECTIONS = {"1": "Commands", "7": "Overviews", "3": "Functions of the library"}
