@@ -197,6 +197,13 @@ tests_bench_one_sided_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_bench_one_sided_LDADD = $(MPI_LIBS)
 tests_bench_one_sided_SOURCES = tests/bench/one_sided.c examples/device.h
 
+# By hand, on two GPUs: see there.
+EXTRA_PROGRAMS += tests/bench/stream_flags
+CLEANFILES += tests/bench/stream_flags
+tests_bench_stream_flags_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_bench_stream_flags_LDADD = $(MPI_LIBS)
+tests_bench_stream_flags_SOURCES = tests/bench/stream_flags.c examples/device.h
+
 # By hand: see there.
 EXTRA_PROGRAMS += tests/bench/blocking
 CLEANFILES += tests/bench/blocking
