@@ -28,7 +28,8 @@
 
 typedef unsigned long long address;
 
-/* Of the messages of one direction, but for START, which each rank has one of. */
+/* CAME: the one that copies may begin; DONE: it has copied; INSIDE: the same two between the receiver's streams.
+ * Of each direction. START: this rank's stream may begin. */
 enum flag { CAME, DONE, INSIDE, START, FLAGS };
 struct handle {
     char bytes[64];
@@ -45,7 +46,8 @@ static struct {
 
 static int rank;
 static struct CUstream_st *stream, *internal;
-static volatile uint32_t *host_flags;              /* of both ranks */
+static MPI_Win host_window;                        /* in which are */
+static volatile uint32_t *host_flags;              /* those of both ranks */
 static address gpu_flags[2], source[2], target[2]; /* each rank's, here or mapped */
 static bool on_gpu;                                /* where the flags are */
 static size_t nbytes;
@@ -268,20 +270,28 @@ static void share_host_flags(void)
     int (*lock)(void *, size_t, unsigned);
     const size_t page = 4096;
     char *memory;
-    MPI_Win win;
     MPI_Aint size;
     int unit;
 
     *(void **)&lock = device_call("cuMemHostRegister_v2");
     MPI_Win_allocate_shared(rank == 0 ? 2 * (MPI_Aint)page : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                            &memory, &win);
-    MPI_Win_shared_query(win, 0, &size, &unit, &memory);
+                            &memory, &host_window);
+    MPI_Win_shared_query(host_window, 0, &size, &unit, &memory);
     memory += -(uintptr_t)memory % page;
     if (rank == 0)
         memset(memory, 0, page);
     device_check(lock(memory, page, PORTABLE), "cuMemHostRegister");
     host_flags = (volatile uint32_t *)(void *)memory;
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void free_host_flags(void)
+{
+    int (*unlock)(void *);
+
+    *(void **)&unlock = device_call("cuMemHostUnregister");
+    device_check(unlock((void *)(uintptr_t)host_flags), "cuMemHostUnregister");
+    MPI_Win_free(&host_window);
 }
 
 int main(int argc, char **argv)
@@ -306,7 +316,7 @@ int main(int argc, char **argv)
     map_other(source, allocate(LARGEST, (char)(1 + rank)));
     map_other(target, allocate(LARGEST, 0));
     measure_all();
-    MPI_Barrier(MPI_COMM_WORLD);
+    free_host_flags();
     MPI_Finalize();
     return 0;
 }
