@@ -225,13 +225,12 @@ static void make_keyval(void)
 
 static bool may_agree(MPI_Comm comm)
 {
-    int inter = 1, size = 0;
+    int inter = 1;
 
-    return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter &&
-           PMPI_Comm_size(comm, &size) == MPI_SUCCESS && size > 1;
+    return PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
 }
 
-/* NULL: the communicator has no other ranks, or others than its own. */
+/* NULL: the communicator has other ranks than its own. */
 static struct coll_comm *find(MPI_Comm of)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -263,13 +262,8 @@ struct coll_comm *coll_comm(MPI_Comm of)
 bool coll_comm_is_near(MPI_Comm of)
 {
     const struct coll_comm *comm = find(of);
-    int size = 0, inter = 1;
 
-    if (comm)
-        return comm->near;
-    return direct_own() && PMPI_Comm_test_inter(of, &inter) == MPI_SUCCESS && !inter &&
-           PMPI_Comm_size(of, &size) == MPI_SUCCESS && size == 1 &&
-           direct_world_rank(of, 0) != MPI_UNDEFINED;
+    return comm && comm->near;
 }
 
 bool coll_own_comm(struct coll_comm *comm)

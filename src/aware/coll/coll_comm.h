@@ -47,8 +47,7 @@ struct coll_comm {
 
 /* After MPI_Init, so that others find this process. */
 void coll_start(void);
-/* Of an intracommunicator of several ranks, in a call that all of them are in; NULL: its collectives are
- * staged. */
+/* Of an intracommunicator, in a call that all its ranks are in; NULL: its collectives are staged. */
 struct coll_comm *coll_comm(MPI_Comm comm);
 /* Each rank of the communicator has found the segments of all others, or it is the only one: in a call that
  * all of them are in, where all get the same answer. */

@@ -270,6 +270,25 @@ static bool is_started(struct coll_comm *comm, MPI_Count nbytes, const void *gpu
     return comm->nccl != NULL;
 }
 
+/* What the only rank gives is the result. */
+static bool reduce_alone(const struct coll *coll, struct coll_comm *comm, int *result, MPI_Count n,
+                         const struct nccl_reduction *r)
+{
+    const bool in_place = r->send == MPI_IN_PLACE;
+
+    if (!agree_to_move(coll, comm,
+                       has_root(coll, comm) && nccl_knows(r->type, r->op) &&
+                           elements_are_on_gpu(r->recv, n, r->type) &&
+                           (in_place || elements_are_on_gpu(r->send, n, r->type))))
+        return false;
+    if (!in_place) {
+        comm->sends[0] = (struct coll_move){(void *)(uintptr_t)r->send, n, r->type, 0, 0};
+        comm->receives[0] = (struct coll_move){r->recv, n, r->type, 0, 0};
+    }
+    *result = in_place ? MPI_SUCCESS : coll_exchange(comm, 1, 1);
+    return true;
+}
+
 /* nbytes: of all that a rank gives, alike on all. */
 static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_Count nsend,
                    MPI_Count nrecv, struct nccl_reduction r)
@@ -277,6 +296,8 @@ static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_C
     struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
     bool gets, yes;
 
+    if (comm && comm->size == 1)
+        return reduce_alone(coll, comm, result, nsend, &r);
     if (!comm || !coll_ways().nccl || comm->nccl_failed)
         return false;
     gets = gets_all(coll, comm);
