@@ -34,6 +34,39 @@ static int add_block(struct type_parts *parts, MPI_Aint at, size_t nbytes)
 
 static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at);
 
+/* The type of a constructor's elements, which is flattened once for all of them. */
+struct element {
+    struct type_parts parts; /* of one at 0 */
+    MPI_Aint extent;
+};
+
+static int element_begin(struct element *element, MPI_Datatype type)
+{
+    MPI_Aint lower;
+
+    element->parts = (struct type_parts){0};
+    PMPI_Type_get_extent(type, &lower, &element->extent);
+    return walk(&element->parts, type, 0);
+}
+
+static void element_end(const struct element *element)
+{
+    free(element->parts.blocks);
+}
+
+static int add_element(struct type_parts *parts, const struct type_parts *element, MPI_Aint at)
+{
+    if (parts->nbytes == 0)
+        parts->number = element->number;
+    parts->mixed |= element->mixed || element->number != parts->number;
+    if (__builtin_add_overflow(parts->nbytes, element->nbytes, &parts->nbytes))
+        return -1;
+    for (int i = 0; i < element->nblocks; i++)
+        if (add_block(parts, at + element->blocks[i].at, element->blocks[i].nbytes) < 0)
+            return -1;
+    return 0;
+}
+
 static int add_predefined(struct type_parts *parts, int number, MPI_Aint at, size_t nbytes)
 {
     const bool first = parts->nblocks == 0 && parts->nbytes == 0;
@@ -74,52 +107,52 @@ static int walk_f90(struct type_parts *parts, MPI_Datatype type, int class, MPI_
                           (size_t)size);
 }
 
-/* The element at `at`, which was walked last, is one block of its extent. */
-static bool is_whole(const struct type_parts *parts, size_t nbytes_before, MPI_Aint at,
-                     MPI_Aint extent)
+/* n elements one after the other, which are one block. */
+static int add_run(struct type_parts *parts, const struct element *element, int n, MPI_Aint at)
 {
-    const struct type_block *last = parts->nblocks ? &parts->blocks[parts->nblocks - 1] : NULL;
+    const struct type_parts *one = &element->parts;
+    struct type_block block = {one->blocks[0].at, 0};
+    struct type_parts run = {
+        .number = one->number, .mixed = one->mixed, .nblocks = 1, .blocks = &block};
 
-    return last && (MPI_Aint)(parts->nbytes - nbytes_before) == extent && last->at <= at &&
-           last->at + (MPI_Aint)last->nbytes == at + extent;
+    if (__builtin_mul_overflow((size_t)n, one->nbytes, &block.nbytes))
+        return -1;
+    run.nbytes = block.nbytes;
+    return add_element(parts, &run, at);
 }
 
-/* n elements of type, one after the other. */
-static int walk_array(struct type_parts *parts, MPI_Datatype type, int n, MPI_Aint at)
+static bool is_whole(const struct element *element)
 {
-    const size_t before = parts->nbytes;
-    MPI_Aint lower, extent;
+    return element->parts.nblocks == 1 &&
+           (MPI_Aint)element->parts.blocks[0].nbytes == element->extent;
+}
+
+/* n elements, one after the other. */
+static int walk_array(struct type_parts *parts, const struct element *element, int n, MPI_Aint at)
+{
     int status = 0;
 
-    PMPI_Type_get_extent(type, &lower, &extent);
-    if (n > 0)
-        status = walk(parts, type, at);
-    if (n > 1 && status == 0 && is_whole(parts, before, at, extent)) {
-        size_t rest;
-
-        if (__builtin_mul_overflow((size_t)(n - 1), (size_t)extent, &rest) ||
-            __builtin_add_overflow(parts->nbytes, rest, &parts->nbytes))
-            return -1;
-        return add_block(parts, at + extent, rest);
-    }
-    for (int i = 1; i < n && status == 0; i++)
-        status = walk(parts, type, at + i * extent);
+    if (n <= 0 || element->parts.nbytes == 0)
+        return 0;
+    if (is_whole(element))
+        return add_run(parts, element, n, at);
+    for (int i = 0; i < n && status == 0; i++)
+        status = add_element(parts, &element->parts, at + i * element->extent);
     return status;
 }
 
 /* Subarrays: MPI_TYPE_CREATE_SUBARRAY's integers are ndims, sizes, subsizes, starts,
  * order. */
-static int walk_subarray(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
+static int walk_subarray(struct type_parts *parts, const struct type_contents *c,
+                         const struct element *element, MPI_Aint at)
 {
     const int ndims = c->integers[0], *sizes = c->integers + 1, *lengths = sizes + ndims,
               *starts = lengths + ndims;
     const bool c_order = c->integers[1 + 3 * ndims] == MPI_ORDER_C;
-    MPI_Aint lower, extent;
     long nrows = 1;
     int *index = calloc((size_t)ndims, sizeof *index);
     int status = index ? 0 : -1;
 
-    PMPI_Type_get_extent(c->types[0], &lower, &extent);
     /* by rows along the dimension that is contiguous in memory */
     const int fast = c_order ? ndims - 1 : 0;
     for (int d = 0; d < ndims; d++)
@@ -132,7 +165,7 @@ static int walk_subarray(struct type_parts *parts, const struct type_contents *c
 
             place = place * sizes[d] + starts[d] + (d == fast ? 0 : index[d]);
         }
-        status = walk_array(parts, c->types[0], lengths[fast], at + place * extent);
+        status = walk_array(parts, element, lengths[fast], at + place * element->extent);
         for (int i = 1; i < ndims; i++) {
             int d = c_order ? ndims - 1 - i : i;
 
@@ -145,74 +178,94 @@ static int walk_subarray(struct type_parts *parts, const struct type_contents *c
     return status;
 }
 
-static int walk_vector(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
+static int walk_vector(struct type_parts *parts, const struct type_contents *c,
+                       const struct element *element, MPI_Aint at)
 {
-    MPI_Aint lower, extent, stride;
+    const MPI_Aint stride = c->combiner == MPI_COMBINER_VECTOR ? c->integers[2] * element->extent
+                                                               : c->addresses[0];
     int status = 0;
 
-    PMPI_Type_get_extent(c->types[0], &lower, &extent);
-    stride = c->combiner == MPI_COMBINER_VECTOR ? c->integers[2] * extent : c->addresses[0];
     for (int i = 0; i < c->integers[0] && status == 0; i++)
-        status = walk_array(parts, c->types[0], c->integers[1], at + i * stride);
+        status = walk_array(parts, element, c->integers[1], at + i * stride);
     return status;
 }
 
-/* indexed, hindexed, their block forms, struct */
-static int walk_listed(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
+/* indexed, hindexed, and their block forms */
+static int walk_listed(struct type_parts *parts, const struct type_contents *c,
+                       const struct element *element, MPI_Aint at)
 {
-    MPI_Aint lower, extent;
+    int status = 0;
+
+    for (int i = 0; i < c->integers[0] && status == 0; i++)
+        status = walk_array(parts, element, type_contents_length(c, i),
+                            at + type_contents_place(c, i, element->extent));
+    return status;
+}
+
+/* Each member has a type of its own. */
+static int walk_struct(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
+{
     int status = 0;
 
     for (int i = 0; i < c->integers[0] && status == 0; i++) {
-        MPI_Datatype type = c->types[c->combiner == MPI_COMBINER_STRUCT ? i : 0];
+        struct element element;
 
-        PMPI_Type_get_extent(type, &lower, &extent);
-        status = walk_array(parts, type, type_contents_length(c, i),
-                            at + type_contents_place(c, i, extent));
+        status = element_begin(&element, c->types[i]);
+        if (status == 0)
+            status = walk_array(parts, &element, type_contents_length(c, i),
+                                at + type_contents_place(c, i, element.extent));
+        element_end(&element);
     }
     return status;
 }
 
 struct rows { /* of a distributed array at `at` */
     struct type_parts *parts;
-    MPI_Datatype type;
-    MPI_Aint at, extent;
+    const struct element *element;
+    MPI_Aint at;
 };
 
 static int walk_row(void *argument, MPI_Aint first, int n)
 {
     const struct rows *rows = argument;
 
-    return walk_array(rows->parts, rows->type, n, rows->at + first * rows->extent);
+    return walk_array(rows->parts, rows->element, n, rows->at + first * rows->element->extent);
 }
 
-static int walk_darray(struct type_parts *parts, const struct type_contents *c, MPI_Aint at)
+static int walk_elements(struct type_parts *parts, const struct type_contents *c,
+                         const struct element *element, MPI_Aint at)
 {
-    struct rows rows = {parts, c->types[0], at, 0};
-    MPI_Aint lower;
+    struct rows rows = {parts, element, at};
 
-    PMPI_Type_get_extent(c->types[0], &lower, &rows.extent);
-    return type_darray_rows(c->integers, walk_row, &rows);
+    if (type_contents_are_listed(c))
+        return walk_listed(parts, c, element, at);
+    switch (c->combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+        return add_element(parts, &element->parts, at);
+    case MPI_COMBINER_CONTIGUOUS:
+        return walk_array(parts, element, c->integers[0], at);
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+        return walk_vector(parts, c, element, at);
+    case MPI_COMBINER_SUBARRAY:
+        return walk_subarray(parts, c, element, at);
+    case MPI_COMBINER_DARRAY:
+        return type_darray_rows(c->integers, walk_row, &rows);
+    default:
+        return -1;
+    }
 }
 
 static int walk_contents(struct type_parts *parts, const struct type_contents *c, MPI_Datatype type,
                          MPI_Aint at)
 {
-    if (type_contents_are_listed(c))
-        return walk_listed(parts, c, at);
+    struct element element;
+    int status;
+
     switch (c->combiner) {
-    case MPI_COMBINER_DUP:
-    case MPI_COMBINER_RESIZED:
-        return walk(parts, c->types[0], at);
-    case MPI_COMBINER_CONTIGUOUS:
-        return walk_array(parts, c->types[0], c->integers[0], at);
-    case MPI_COMBINER_VECTOR:
-    case MPI_COMBINER_HVECTOR:
-        return walk_vector(parts, c, at);
-    case MPI_COMBINER_SUBARRAY:
-        return walk_subarray(parts, c, at);
-    case MPI_COMBINER_DARRAY:
-        return walk_darray(parts, c, at);
+    case MPI_COMBINER_STRUCT:
+        return walk_struct(parts, c, at);
     case MPI_COMBINER_F90_REAL:
         return walk_f90(parts, type, MPI_TYPECLASS_REAL, at);
     case MPI_COMBINER_F90_COMPLEX:
@@ -220,8 +273,15 @@ static int walk_contents(struct type_parts *parts, const struct type_contents *c
     case MPI_COMBINER_F90_INTEGER:
         return walk_f90(parts, type, MPI_TYPECLASS_INTEGER, at);
     default:
-        return -1;
+        break;
     }
+    if (c->ntypes != 1)
+        return -1;
+    status = element_begin(&element, c->types[0]);
+    if (status == 0)
+        status = walk_elements(parts, c, &element, at);
+    element_end(&element);
+    return status;
 }
 
 static int walk(struct type_parts *parts, MPI_Datatype type, MPI_Aint at)
