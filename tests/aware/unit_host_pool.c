@@ -1,7 +1,9 @@
-/* Blocks of page-locked memory: none overlap, all come back, none is unlocked, and 32 MiB is the most. */
+/* Blocks of page-locked memory: none overlap, all come back, none is unlocked, and GPUBIND_PINNED_MEMORY, or a
+ * share of what the node has available, is the most. */
 #include "aware/memory/host_pool.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -141,11 +143,28 @@ static int lock_with(const char *mib, size_t nbytes)
     const pid_t child = fork();
 
     if (child == 0) {
-        setenv("GPUBIND_PINNED_MEMORY", mib, 1);
+        if (mib)
+            setenv("GPUBIND_PINNED_MEMORY", mib, 1);
+        else
+            unsetenv("GPUBIND_PINNED_MEMORY");
         _exit(host_take(&block, nbytes, &here) && block.locked);
     }
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static unsigned long long available_mib(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    unsigned long long kib = 0;
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib >> 10;
 }
 
 static void test_limit(void)
@@ -154,6 +173,11 @@ static void test_limit(void)
     tap_is_int(lock_with("96", 40 << 20), 1, "64 of 96 MiB");
     tap_is_int(lock_with("96", 80 << 20), 0, "128 of 96 MiB");
     tap_is_int(lock_with("many", 16 << 20), 1, "no number: the default");
+    tap_is_int(lock_with("many", ((size_t)1 << 30) + 1), 0, "which is less than 2 GiB");
+    if (available_mib() < 16 * 64)
+        tap_skip("64 MiB by default", "a node with less than 1 GiB of available memory");
+    else
+        tap_is_int(lock_with(NULL, 40 << 20), 1, "64 MiB by default");
 }
 
 static void test_refused(void)
@@ -170,6 +194,7 @@ static void test_refused(void)
 int main(void)
 {
     test_limit();
+    setenv("GPUBIND_PINNED_MEMORY", "32", 1);
     test_refused(); /* 1 MiB, for good */
     test_threads();
     test_whole();

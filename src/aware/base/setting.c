@@ -6,18 +6,20 @@
 
 #include "core/base/number.h"
 
-size_t setting_mib(const char *name, int most, int preset, _Atomic int *known)
+bool setting_mib(const char *name, int most, _Atomic int *known, size_t *nbytes)
 {
     int mib = atomic_load_explicit(known, memory_order_relaxed);
     const char *asked;
     struct gpubind_error err;
 
-    if (mib < 0) {
+    if (mib == SETTING_UNKNOWN) {
         asked = getenv(name);
-        mib = preset;
+        mib = -1;
         if (asked && *asked && number_parse(asked, 0, most, name, &mib, &err) < 0)
             fprintf(stderr, "gpubind: %s\n", err.text);
         atomic_store(known, mib);
     }
-    return (size_t)mib << 20;
+    if (mib >= 0)
+        *nbytes = (size_t)mib << 20;
+    return mib >= 0;
 }

@@ -2,10 +2,12 @@
 #ifndef GPUBIND_AWARE_SETTING_H
 #define GPUBIND_AWARE_SETTING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* The bytes of a variable in MiB, of at most so many; where it is not set, preset MiB. A bad value is said on
- * stderr, and is as none. known: what was found, -1 before the first call. */
-size_t setting_mib(const char *name, int most, int preset, _Atomic int *known);
+/* The bytes of a variable in MiB, of at most so many. false: it is not set, or is no such number, which a sentence
+ * on stderr says. known: what was found, SETTING_UNKNOWN before the first call. */
+#define SETTING_UNKNOWN (-2)
+bool setting_mib(const char *name, int most, _Atomic int *known, size_t *nbytes);
 
 #endif

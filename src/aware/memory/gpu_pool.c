@@ -11,7 +11,9 @@
 /* Blocks have sizes of powers of 2, and are kept: to free GPU memory waits for all streams, and one may wait
  * for a message. */
 #define LEAST ((size_t)1 << 16)
-#define DEFAULT_MIB 64
+/* Bytes of all blocks, where GPUBIND_PACK_MEMORY does not say how many: */
+#define ALWAYS ((size_t)64 << 20)
+#define SHARE 64 /* of the GPU's memory, where that is more */
 
 struct gpu_block {
     struct gpu_block *next;
@@ -26,11 +28,18 @@ static struct gpu_block *blocks;
 static size_t ntaken; /* bytes of all blocks */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Bytes of all blocks. The context is current. */
 static size_t limit(void)
 {
-    static _Atomic int mib = -1;
+    static _Atomic int known = SETTING_UNKNOWN;
+    size_t nbytes = 0;
+    int device;
 
-    return setting_mib("GPUBIND_PACK_MEMORY", 1048576, DEFAULT_MIB, &mib);
+    if (setting_mib("GPUBIND_PACK_MEMORY", 1048576, &known, &nbytes))
+        return nbytes;
+    if (gpu_context_device(&device) != GPU_OK || gpu_device_memory(&nbytes, device) != GPU_OK)
+        nbytes = 0;
+    return nbytes / SHARE > ALWAYS ? nbytes / SHARE : ALWAYS;
 }
 
 /* The smallest free one. The lock is held. */

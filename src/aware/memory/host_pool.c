@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "aware/base/setting.h"
@@ -32,12 +33,36 @@ static struct arena arenas[] = {
 static size_t nlocked; /* bytes of arenas that are made, or are being made */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Of all arenas, in bytes. */
-static size_t limit(void)
-{
-    static _Atomic int mib = -1;
+/* Bytes of all arenas, where GPUBIND_PINNED_MEMORY does not say how many: */
+#define ALWAYS ((size_t)32 << 20)
+#define AT_MOST ((size_t)1 << 30) /* where the last arena is a small share */
+#define SHARE 16                  /* of the node's available memory */
 
-    return setting_mib("GPUBIND_PINNED_MEMORY", 4095, 32, &mib);
+/* Bytes; 0: not known. */
+static size_t available_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    unsigned long long kib = 0;
+
+    while (file && kib == 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, "MemAvailable:", 13) == 0)
+            kib = strtoull(line + 13, NULL, 10);
+    if (file)
+        fclose(file);
+    return (size_t)kib << 10;
+}
+
+/* Another arena, of so many bytes. The lock is held. */
+static bool may_lock(size_t nbytes)
+{
+    static _Atomic int known = SETTING_UNKNOWN;
+    const size_t all = nlocked + nbytes;
+    size_t limit;
+
+    if (setting_mib("GPUBIND_PINNED_MEMORY", 4095, &known, &limit))
+        return all <= limit;
+    return all <= ALWAYS || (all <= AT_MOST && nbytes <= available_memory() / SHARE);
 }
 
 /* ---- the buddy allocator; the lock is held */
@@ -152,7 +177,7 @@ static struct arena *next_unmade(int log)
 {
     for (size_t i = 0; i < ARENAS; i++)
         if (arenas[i].state == UNMADE && arenas[i].log >= log)
-            return nlocked + ((size_t)1 << arenas[i].log) <= limit() ? &arenas[i] : NULL;
+            return may_lock((size_t)1 << arenas[i].log) ? &arenas[i] : NULL;
     return NULL;
 }
 

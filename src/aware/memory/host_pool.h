@@ -11,9 +11,10 @@ struct host_block {
     bool locked;
 };
 
-/* At least nbytes of host memory, page-locked as far as 32 MiB in all go (GPUBIND_PINNED_MEMORY says
- * how many), for copies from and to that GPU memory; NULL: there is none, and only
- * what is page-locked already is taken. false: out of memory. */
+/* At least nbytes of host memory, for copies from and to that GPU memory; NULL: there is none, and only what
+ * is page-locked already is taken. It is page-locked as far as GPUBIND_PINNED_MEMORY (MiB) goes; without that,
+ * as far as 1 GiB, and above 32 MiB where it is little beside the memory that the node has available. false:
+ * out of memory. */
 bool host_take(struct host_block *block, size_t nbytes, const void *gpu);
 void host_give(const struct host_block *block);
 
