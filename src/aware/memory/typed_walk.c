@@ -1,0 +1,209 @@
+#include "aware/memory/typed_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/core/pointer_query.h"
+#include "mpi/datatype/type_regular.h"
+
+static int copy_rows(struct walk *walk)
+{
+    const int status = walk->rows.n > 0 ? buffer_copy_rows(&walk->rows, walk->out) : 0;
+
+    /* The next one may be another context's. */
+    if (status == 0 && walk->rows.n > 0 && walk->typed->at == (const char *)MPI_BOTTOM &&
+        buffer_wait(walk->rows.gpu) < 0)
+        return -1;
+    walk->rows.n = 0;
+    return status;
+}
+
+/* No copy spans two allocations. */
+static int leave_allocation(struct walk *walk, const void *block)
+{
+    struct allocation allocation = {0};
+    int status = 0;
+
+    if (walk->typed->at != (const char *)MPI_BOTTOM)
+        return 0;
+    pointer_allocation(block, &allocation);
+    if (allocation.id != walk->allocation)
+        status = copy_rows(walk);
+    walk->allocation = allocation.id;
+    return status;
+}
+
+/* Puts a block behind those before it, where all are as far from each other. */
+static int add_row(struct walk *walk, gpu_address gpu, char *host, size_t nbytes)
+{
+    struct rows *rows = &walk->rows;
+
+    if (rows->n == 1) {
+        rows->gpu_stride = (int64_t)(gpu - rows->gpu);
+        rows->host_stride = host - rows->host;
+    }
+    if (rows->n > 0 && rows->nbytes == nbytes &&
+        gpu == rows->gpu + (gpu_address)((int64_t)rows->n * rows->gpu_stride) &&
+        host == rows->host + (int64_t)rows->n * rows->host_stride) {
+        rows->n++;
+        return 0;
+    }
+    if (copy_rows(walk) < 0)
+        return -1;
+    *rows = (struct rows){gpu, host, nbytes, 1, 0, 0, walk->on_gpu};
+    return 0;
+}
+
+/* 0: go on; 1: the walk is over; -1: a copy failed. */
+static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
+{
+    char *at = address_at(walk->typed->at, offset);
+    const bool gpu = !walk->typed->host &&
+                     (walk->typed->at != (const char *)MPI_BOTTOM || buffer_is_on_gpu(at));
+    char *host = walk->dense ? walk->dense : address_at(walk->host, offset);
+    int status = 0;
+
+    if (walk->asks)
+        return gpu;
+    nbytes = (MPI_Count)nbytes < walk->left ? nbytes : (size_t)walk->left;
+    if (gpu)
+        status = leave_allocation(walk, at);
+    if (gpu && status == 0)
+        status = add_row(walk, (gpu_address)(uintptr_t)at, host, nbytes);
+    else
+        memcpy(walk->out ? host : at, walk->out ? at : host, nbytes);
+    walk->dense += walk->dense ? nbytes : 0;
+    walk->left -= (MPI_Count)nbytes;
+    return status < 0 ? -1 : walk->left == 0;
+}
+
+/* What is left, and until all is there. */
+static int finish(struct walk *walk)
+{
+    const gpu_address last = walk->rows.gpu;
+
+    if (copy_rows(walk) < 0)
+        return -1;
+    return last && walk->typed->at != (const char *)MPI_BOTTOM ? buffer_wait(last) : 0;
+}
+
+bool are_adjacent(const struct type_parts *parts, MPI_Count count, MPI_Count extent)
+{
+    for (int i = 1; i < parts->nblocks; i++)
+        if (parts->blocks[i].at != parts->blocks[i - 1].at + (MPI_Aint)parts->blocks[i - 1].nbytes)
+            return false;
+    return parts->nblocks > 0 && (count == 1 || (MPI_Count)parts->nbytes == extent);
+}
+
+/* As visit. */
+static int visit_all(struct walk *walk, const struct type_parts *parts)
+{
+    const MPI_Count count = walk->typed->count;
+    MPI_Count lb, extent;
+    int over = 0;
+
+    PMPI_Type_get_extent_x(walk->typed->type, &lb, &extent);
+    if (parts->nbytes > 0 && are_adjacent(parts, count, extent))
+        return visit(walk, parts->blocks[0].at, parts->nbytes * (size_t)count);
+    for (MPI_Count i = 0; i < count && !over; i++)
+        for (int j = 0; j < parts->nblocks && !over; j++)
+            if (parts->blocks[j].nbytes > 0)
+                over = visit(walk, (MPI_Aint)(i * extent) + parts->blocks[j].at,
+                             parts->blocks[j].nbytes);
+    return over;
+}
+
+/* ---- data whose blocks are all alike: no list of them is made */
+
+static void add_level(struct alike *alike, MPI_Count n, MPI_Aint stride)
+{
+    if (n == 1)
+        return;
+    if (alike->nlevels == 0 && stride == (MPI_Aint)alike->nbytes)
+        alike->nbytes *= (size_t)n;
+    else
+        alike->levels[alike->nlevels++] = (struct level){n, stride};
+}
+
+bool find_alike(const struct typed *typed, struct alike *alike)
+{
+    struct type_regular regular;
+    MPI_Count lb, extent;
+
+    if (typed->count <= 0 || !type_regular(typed->type, &regular) || regular.nbytes == 0)
+        return false;
+    alike->first = (MPI_Aint)regular.layout.address;
+    alike->nbytes = regular.layout.run;
+    alike->nlevels = 0;
+    for (int i = 0; i < 3; i++)
+        add_level(alike, regular.layout.count[i], (MPI_Aint)regular.layout.stride[i]);
+    PMPI_Type_get_extent_x(typed->type, &lb, &extent);
+    add_level(alike, typed->count, (MPI_Aint)extent);
+    return true;
+}
+
+/* Blocks of one level, in one copy; the last one that is wanted may be wanted in part. As visit. */
+static int visit_row(struct walk *walk, MPI_Aint offset, size_t nbytes, struct level level)
+{
+    const MPI_Count whole = walk->left / (MPI_Count)nbytes, n = whole < level.n ? whole : level.n;
+    const gpu_address gpu = (gpu_address)(uintptr_t)address_at(walk->typed->at, offset);
+
+    if (copy_rows(walk) < 0)
+        return -1;
+    if (n > 0)
+        walk->rows = (struct rows){gpu,          walk->dense,     nbytes,      (size_t)n,
+                                   level.stride, (int64_t)nbytes, walk->on_gpu};
+    walk->dense += n * (MPI_Count)nbytes;
+    walk->left -= n * (MPI_Count)nbytes;
+    if (walk->left == 0)
+        return 1;
+    return n < level.n ? visit(walk, offset + (MPI_Aint)n * level.stride, nbytes) : 0;
+}
+
+static int visit_levels(struct walk *walk, MPI_Aint offset, const struct alike *alike, int nlevels)
+{
+    int over = 0;
+
+    if (nlevels == 0)
+        return visit(walk, offset, alike->nbytes);
+    if (nlevels == 1)
+        return visit_row(walk, offset, alike->nbytes, alike->levels[0]);
+    for (MPI_Count i = 0; i < alike->levels[nlevels - 1].n && !over; i++)
+        over = visit_levels(walk, offset + (MPI_Aint)i * alike->levels[nlevels - 1].stride, alike,
+                            nlevels - 1);
+    return over;
+}
+
+/* All of it lies in GPU memory, of one allocation. */
+static bool is_all_on_gpu(const struct walk *walk)
+{
+    return walk->dense && !walk->asks && !walk->typed->host &&
+           walk->typed->at != (const char *)MPI_BOTTOM;
+}
+
+static int visit_blocks(struct walk *walk, int *over)
+{
+    struct type_parts parts = {0};
+    int result = type_flatten(&parts, walk->typed->type) < 0 ? MPI_ERR_TYPE : MPI_SUCCESS;
+
+    if (result == MPI_SUCCESS)
+        *over = visit_all(walk, &parts);
+    free(parts.blocks);
+    return result;
+}
+
+int walk_blocks(struct walk *walk, bool *found)
+{
+    struct alike alike;
+    int result = MPI_SUCCESS, over = 0;
+
+    if (is_all_on_gpu(walk) && find_alike(walk->typed, &alike))
+        over = visit_levels(walk, alike.first, &alike, alike.nlevels);
+    else
+        result = visit_blocks(walk, &over);
+    if (found)
+        *found = over > 0;
+    if (finish(walk) < 0 || over < 0)
+        return MPI_ERR_BUFFER;
+    return result;
+}
