@@ -68,6 +68,7 @@ aware_sources = \
 	src/aware/base/start.c src/aware/base/start.h \
 	src/aware/base/traced.c src/aware/base/traced.h \
 	src/aware/memory/typed.c src/aware/memory/typed.h \
+	src/aware/memory/typed_shape.c src/aware/memory/typed_shape.h \
 	src/aware/memory/typed_walk.c src/aware/memory/typed_walk.h \
 	src/aware/rma/window.c src/aware/rma/window.h \
 	src/aware/rma/window_accumulate.c \

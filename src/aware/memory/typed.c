@@ -1,11 +1,7 @@
 #include "aware/memory/typed.h"
 
-#include <stdlib.h>
-
 #include "aware/memory/typed_walk.h"
 #include "mpi/datatype/type_contents.h"
-#include "mpi/datatype/type_flatten.h"
-#include "mpi/datatype/type_regular.h"
 
 MPI_Count typed_bytes(const struct typed *typed)
 {
@@ -36,11 +32,25 @@ char *typed_first(const struct typed *typed)
     return address_at(typed->at, (MPI_Aint)(true_lb + (steps < 0 ? steps : 0)));
 }
 
+/* false: of none of its bytes, too. */
+static bool is_contiguous(const struct typed_shape *shape, MPI_Count count, MPI_Aint *first)
+{
+    struct alike alike;
+
+    if (!shape->is_regular) {
+        *first = shape->parts.nblocks > 0 ? shape->parts.blocks[0].at : 0;
+        return walk_is_adjacent(shape, count);
+    }
+    alike = walk_alike(shape, count);
+    *first = alike.first;
+    return shape->regular.nbytes > 0 && alike.nlevels == 0;
+}
+
 bool typed_is_contiguous(const struct typed *typed, char **start)
 {
-    struct type_parts parts = {0};
+    const struct typed_shape *shape;
     MPI_Count lb, extent, size;
-    struct alike alike;
+    MPI_Aint first = 0;
     bool contiguous;
 
     *start = typed->at;
@@ -48,15 +58,11 @@ bool typed_is_contiguous(const struct typed *typed, char **start)
     PMPI_Type_size_x(typed->type, &size);
     if (type_is_basic(typed->type) && size == extent) /* a pair, as MPI_DOUBLE_INT, has a gap */
         return true;
-    if (find_alike(typed, &alike)) {
-        *start = address_at(typed->at, alike.first);
-        return alike.nlevels == 0;
-    }
-    contiguous = type_flatten(&parts, typed->type) == 0 &&
-                 are_adjacent(&parts, typed->count, extent);
+    shape = typed_shape_take(typed->type);
+    contiguous = shape && is_contiguous(shape, typed->count, &first);
+    typed_shape_give(shape);
     if (contiguous)
-        *start = address_at(typed->at, parts.blocks[0].at);
-    free(parts.blocks);
+        *start = address_at(typed->at, first);
     return contiguous;
 }
 
@@ -66,15 +72,14 @@ bool typed_needs_whole_elements(const struct typed *typed)
     (void)typed;
     return false;
 #else
-    struct type_parts parts = {0};
-    struct type_regular regular;
-    bool needs;
+    const struct typed_shape *shape = typed_shape_take(typed->type);
+    bool needs = !shape;
 
-    if (type_regular(typed->type, &regular))
-        return type_may_have_holes((int)regular.number);
-    needs = type_flatten(&parts, typed->type) < 0 || parts.mixed ||
-            type_may_have_holes((int)parts.number);
-    free(parts.blocks);
+    if (shape && shape->is_regular)
+        needs = type_may_have_holes((int)shape->regular.number);
+    else if (shape)
+        needs = shape->parts.mixed || type_may_have_holes((int)shape->parts.number);
+    typed_shape_give(shape);
     return needs;
 #endif
 }

@@ -1,10 +1,8 @@
 #include "aware/memory/typed_walk.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/core/pointer_query.h"
-#include "mpi/datatype/type_regular.h"
 
 static int copy_rows(struct walk *walk)
 {
@@ -87,29 +85,29 @@ static int finish(struct walk *walk)
     return last && walk->typed->at != (const char *)MPI_BOTTOM ? buffer_wait(last) : 0;
 }
 
-bool are_adjacent(const struct type_parts *parts, MPI_Count count, MPI_Count extent)
+bool walk_is_adjacent(const struct typed_shape *shape, MPI_Count count)
 {
+    const struct type_parts *parts = &shape->parts;
+
     for (int i = 1; i < parts->nblocks; i++)
         if (parts->blocks[i].at != parts->blocks[i - 1].at + (MPI_Aint)parts->blocks[i - 1].nbytes)
             return false;
-    return parts->nblocks > 0 && (count == 1 || (MPI_Count)parts->nbytes == extent);
+    return parts->nblocks > 0 && (count == 1 || (MPI_Count)parts->nbytes == shape->extent);
 }
 
 /* As visit. */
-static int visit_all(struct walk *walk, const struct type_parts *parts)
+static int visit_parts(struct walk *walk, const struct typed_shape *shape)
 {
+    const struct type_parts *parts = &shape->parts;
     const MPI_Count count = walk->typed->count;
-    MPI_Count lb, extent;
     int over = 0;
 
-    PMPI_Type_get_extent_x(walk->typed->type, &lb, &extent);
-    if (parts->nbytes > 0 && are_adjacent(parts, count, extent))
+    if (walk_is_adjacent(shape, count))
         return visit(walk, parts->blocks[0].at, parts->nbytes * (size_t)count);
     for (MPI_Count i = 0; i < count && !over; i++)
         for (int j = 0; j < parts->nblocks && !over; j++)
-            if (parts->blocks[j].nbytes > 0)
-                over = visit(walk, (MPI_Aint)(i * extent) + parts->blocks[j].at,
-                             parts->blocks[j].nbytes);
+            over = visit(walk, (MPI_Aint)(i * shape->extent) + parts->blocks[j].at,
+                         parts->blocks[j].nbytes);
     return over;
 }
 
@@ -125,21 +123,22 @@ static void add_level(struct alike *alike, MPI_Count n, MPI_Aint stride)
         alike->levels[alike->nlevels++] = (struct level){n, stride};
 }
 
-bool find_alike(const struct typed *typed, struct alike *alike)
+struct alike walk_alike(const struct typed_shape *shape, MPI_Count count)
 {
-    struct type_regular regular;
-    MPI_Count lb, extent;
+    const struct strided_buffer *layout = &shape->regular.layout;
+    struct alike alike = {.first = (MPI_Aint)layout->address, .nbytes = layout->run};
 
-    if (typed->count <= 0 || !type_regular(typed->type, &regular) || regular.nbytes == 0)
-        return false;
-    alike->first = (MPI_Aint)regular.layout.address;
-    alike->nbytes = regular.layout.run;
-    alike->nlevels = 0;
     for (int i = 0; i < 3; i++)
-        add_level(alike, regular.layout.count[i], (MPI_Aint)regular.layout.stride[i]);
-    PMPI_Type_get_extent_x(typed->type, &lb, &extent);
-    add_level(alike, typed->count, (MPI_Aint)extent);
-    return true;
+        add_level(&alike, layout->count[i], (MPI_Aint)layout->stride[i]);
+    add_level(&alike, count, shape->extent);
+    return alike;
+}
+
+/* All of it lies in GPU memory, of one allocation. */
+static bool is_all_on_gpu(const struct walk *walk)
+{
+    return walk->dense && !walk->asks && !walk->typed->host &&
+           walk->typed->at != (const char *)MPI_BOTTOM;
 }
 
 /* Blocks of one level, in one copy; the last one that is wanted may be wanted in part. As visit. */
@@ -166,7 +165,7 @@ static int visit_levels(struct walk *walk, MPI_Aint offset, const struct alike *
 
     if (nlevels == 0)
         return visit(walk, offset, alike->nbytes);
-    if (nlevels == 1)
+    if (nlevels == 1 && is_all_on_gpu(walk))
         return visit_row(walk, offset, alike->nbytes, alike->levels[0]);
     for (MPI_Count i = 0; i < alike->levels[nlevels - 1].n && !over; i++)
         over = visit_levels(walk, offset + (MPI_Aint)i * alike->levels[nlevels - 1].stride, alike,
@@ -174,36 +173,29 @@ static int visit_levels(struct walk *walk, MPI_Aint offset, const struct alike *
     return over;
 }
 
-/* All of it lies in GPU memory, of one allocation. */
-static bool is_all_on_gpu(const struct walk *walk)
+/* As visit. */
+static int visit_all(struct walk *walk, const struct typed_shape *shape)
 {
-    return walk->dense && !walk->asks && !walk->typed->host &&
-           walk->typed->at != (const char *)MPI_BOTTOM;
-}
+    struct alike alike;
 
-static int visit_blocks(struct walk *walk, int *over)
-{
-    struct type_parts parts = {0};
-    int result = type_flatten(&parts, walk->typed->type) < 0 ? MPI_ERR_TYPE : MPI_SUCCESS;
-
-    if (result == MPI_SUCCESS)
-        *over = visit_all(walk, &parts);
-    free(parts.blocks);
-    return result;
+    if (!shape->is_regular)
+        return visit_parts(walk, shape);
+    if (walk->typed->count <= 0 || shape->regular.nbytes == 0)
+        return 0;
+    alike = walk_alike(shape, walk->typed->count);
+    return visit_levels(walk, alike.first, &alike, alike.nlevels);
 }
 
 int walk_blocks(struct walk *walk, bool *found)
 {
-    struct alike alike;
-    int result = MPI_SUCCESS, over = 0;
+    const struct typed_shape *shape = typed_shape_take(walk->typed->type);
+    const int over = shape ? visit_all(walk, shape) : 0;
+    const int done = finish(walk);
 
-    if (is_all_on_gpu(walk) && find_alike(walk->typed, &alike))
-        over = visit_levels(walk, alike.first, &alike, alike.nlevels);
-    else
-        result = visit_blocks(walk, &over);
     if (found)
         *found = over > 0;
-    if (finish(walk) < 0 || over < 0)
+    typed_shape_give(shape);
+    if (done < 0 || over < 0)
         return MPI_ERR_BUFFER;
-    return result;
+    return shape ? MPI_SUCCESS : MPI_ERR_TYPE;
 }

@@ -4,7 +4,7 @@
 
 #include "aware/memory/gpu_buffer.h"
 #include "aware/memory/typed.h"
-#include "mpi/datatype/type_flatten.h"
+#include "aware/memory/typed_shape.h"
 
 struct walk {
     const struct typed *typed;
@@ -21,9 +21,6 @@ struct walk {
 /* An MPI error class; *found: the walk was over before its end. */
 int walk_blocks(struct walk *walk, bool *found);
 
-/* The blocks of one element follow each other, and so do the elements. */
-bool are_adjacent(const struct type_parts *parts, MPI_Count count, MPI_Count extent);
-
 #define WALK_LEVELS 4
 
 /* Blocks of one length at up to four levels of equal distances, the innermost first. */
@@ -37,7 +34,9 @@ struct alike {
     } levels[WALK_LEVELS];
 };
 
-/* false: they are not. */
-bool find_alike(const struct typed *typed, struct alike *alike);
+/* Of count elements of a regular shape that has data. */
+struct alike walk_alike(const struct typed_shape *shape, MPI_Count count);
+/* The blocks of one element of an irregular shape follow each other, and so do the elements. */
+bool walk_is_adjacent(const struct typed_shape *shape, MPI_Count count);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "aware/memory/gpu_buffer.h"
 #include "aware/memory/typed.h"
+#include "aware/memory/typed_shape.h"
 #include "aware/message/direct_receive.h"
 #include "mpi/datatype/type_contents.h"
 
@@ -90,13 +91,12 @@ int staged_refuse_lost(const void *user)
     return MPI_ERR_BUFFER;
 }
 
-/* The parts outlive the call, and so must their types. MPI_Type_dup would call the application's functions
- * that copy attributes. */
+/* The parts outlive the call, and so must their types. */
 static void keep_types(struct staged *staged)
 {
     for (int i = 0; i < staged->nparts; i++)
         if (!type_is_basic(staged->parts[i].type))
-            PMPI_Type_contiguous(1, staged->parts[i].type, &staged->parts[i].type);
+            staged->parts[i].type = typed_shape_same(staged->parts[i].type);
 }
 
 static void free_types(struct staged *staged)

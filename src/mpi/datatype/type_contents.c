@@ -155,8 +155,7 @@ bool type_contents_get(MPI_Datatype type, struct type_contents *c)
     return true;
 }
 
-/* MPI does not let those of MPI_Type_create_f90_* be freed. */
-static bool may_be_freed(MPI_Datatype type)
+bool type_may_be_freed(MPI_Datatype type)
 {
     const int combiner = combiner_of(type);
 
@@ -167,7 +166,7 @@ static bool may_be_freed(MPI_Datatype type)
 void type_contents_clear(struct type_contents *c)
 {
     for (int i = 0; i < c->ntypes; i++)
-        if (may_be_freed(c->types[i]))
+        if (type_may_be_freed(c->types[i]))
             PMPI_Type_free(&c->types[i]);
     free_arrays(c);
 }

@@ -14,6 +14,8 @@ struct type_contents { /* as MPI_Type_get_contents gives them, also of types wit
 
 /* It is predefined, and has no contents. */
 bool type_is_basic(MPI_Datatype type);
+/* It is neither that, nor of MPI_Type_create_f90_*. */
+bool type_may_be_freed(MPI_Datatype type);
 /* false: out of memory. Otherwise type_contents_clear frees the contents and the types in them. */
 bool type_contents_get(MPI_Datatype type, struct type_contents *contents);
 void type_contents_clear(struct type_contents *contents);

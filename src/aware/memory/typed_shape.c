@@ -1,0 +1,109 @@
+#include "aware/memory/typed_shape.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "mpi/datatype/type_contents.h"
+
+static int keyval = MPI_KEYVAL_INVALID;
+/* From when a shape is found with a type until it has one more user: another thread's may take its place.
+ * What MPI calls for an attribute does not take it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void typed_shape_give(const struct typed_shape *given)
+{
+    struct typed_shape *shape = (struct typed_shape *)(uintptr_t)given;
+
+    if (!shape || atomic_fetch_sub(&shape->users, 1) > 1)
+        return;
+    free(shape->parts.blocks);
+    free(shape);
+}
+
+/* MPI frees the type. */
+static int forget(MPI_Datatype type, int key, void *value, void *unused)
+{
+    (void)type, (void)key, (void)unused;
+    typed_shape_give(value);
+    return MPI_SUCCESS;
+}
+
+/* MPI_Type_dup copies no shape: the new type has its own. */
+static void make_keyval(void)
+{
+    if (PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, NULL) != MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+}
+
+static struct typed_shape *make(MPI_Datatype type)
+{
+    struct typed_shape *shape = calloc(1, sizeof *shape);
+    MPI_Count lb;
+
+    if (!shape)
+        return NULL;
+    shape->users = 1;
+    shape->is_regular = type_regular(type, &shape->regular);
+    if (!shape->is_regular && type_flatten(&shape->parts, type) < 0) {
+        typed_shape_give(shape);
+        return NULL;
+    }
+    PMPI_Type_get_extent_x(type, &lb, &shape->extent);
+    return shape;
+}
+
+/* NULL: none is kept with it. */
+static struct typed_shape *find(MPI_Datatype type)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct typed_shape *shape = NULL;
+    int found = 0;
+
+    pthread_once(&once, make_keyval);
+    if (keyval == MPI_KEYVAL_INVALID)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    if (PMPI_Type_get_attr(type, keyval, &shape, &found) != MPI_SUCCESS || !found)
+        shape = NULL;
+    if (shape)
+        atomic_fetch_add(&shape->users, 1);
+    pthread_mutex_unlock(&lock);
+    return shape;
+}
+
+static void keep(MPI_Datatype type, struct typed_shape *shape)
+{
+    if (keyval == MPI_KEYVAL_INVALID)
+        return;
+    atomic_fetch_add(&shape->users, 1);
+    pthread_mutex_lock(&lock);
+    if (PMPI_Type_set_attr(type, keyval, shape) != MPI_SUCCESS)
+        atomic_fetch_sub(&shape->users, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+const struct typed_shape *typed_shape_take(MPI_Datatype type)
+{
+    struct typed_shape *shape = find(type);
+
+    if (shape)
+        return shape;
+    shape = make(type);
+    if (shape && type_may_be_freed(type))
+        keep(type, shape);
+    return shape;
+}
+
+/* MPI_Type_dup would call the application's functions that copy attributes. */
+MPI_Datatype typed_shape_same(MPI_Datatype type)
+{
+    struct typed_shape *shape = (struct typed_shape *)(uintptr_t)typed_shape_take(type);
+    MPI_Datatype same;
+
+    PMPI_Type_contiguous(1, type, &same);
+    if (shape)
+        keep(same, shape);
+    typed_shape_give(shape);
+    return same;
+}

@@ -1,0 +1,31 @@
+/* What packing needs to know of an MPI datatype: found once for each type, and kept with it. Any thread may
+ * call these. */
+#ifndef GPUBIND_AWARE_TYPED_SHAPE_H
+#define GPUBIND_AWARE_TYPED_SHAPE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi/datatype/type_flatten.h"
+#include "mpi/datatype/type_regular.h"
+
+/* Of one element; does not change. */
+struct typed_shape {
+    _Atomic int users;
+    bool is_regular;             /* its blocks are those of regular, else those of parts */
+    struct type_regular regular; /* nbytes 0: it has no data */
+    struct type_parts parts;
+    MPI_Count extent;
+};
+
+/* For typed_shape_give, also when the type is freed meanwhile. NULL: out of memory, or of no kind that MPI has
+ * described. */
+const struct typed_shape *typed_shape_take(MPI_Datatype type);
+/* NULL does nothing. */
+void typed_shape_give(const struct typed_shape *shape);
+/* A new type with the same elements, which what is kept with that one is for, too. */
+MPI_Datatype typed_shape_same(MPI_Datatype type);
+
+#endif
