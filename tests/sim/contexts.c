@@ -23,6 +23,7 @@ static void start(struct CUctx_st *context)
     context->id = ++ids;
     context->peers = 0;
     context->legacy = stream_new(context, false, true);
+    context->recorder = NULL;
 }
 
 /* Its memory goes with it. */

@@ -21,6 +21,7 @@ static int kind_of(enum sim_call call)
     case CALL_cuEventCreate:
     case CALL_cuEventDestroy_v2:
         return WRITERS;
+    case CALL_cuCtxRecordEvent:
     case CALL_cuEventRecord:
     case CALL_cuLaunchKernel:
     case CALL_cuMemcpyAsync:

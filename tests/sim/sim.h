@@ -120,6 +120,7 @@ struct CUctx_st {
     unsigned long long id; /* never given twice; the handle may be */
     unsigned peers;        /* bit by physical device: access is enabled */
     struct CUstream_st *legacy;
+    struct CUstream_st *recorder; /* of events that come after all streams' work; NULL: none yet */
     unsigned flags;
 };
 

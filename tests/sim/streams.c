@@ -223,6 +223,34 @@ int cuEventRecord(struct CUevent_st *event, struct CUstream_st *handle)
     return sim_leave(CUDA_OK);
 }
 
+/* After the work that all streams of the context have now. None may capture, whatever the thread's mode: an H100's
+ * driver invalidates it. */
+int cuCtxRecordEvent(struct CUctx_st *context, struct CUevent_st *event)
+{
+    int result = sim_enter(CALL_cuCtxRecordEvent);
+    struct operation *op;
+
+    if (result)
+        return result;
+    if (!context || !context->alive)
+        return sim_leave(SIM_INVALID_CONTEXT);
+    result = is_event(event) && event->context == context ? capture_forbids_wait(context)
+                                                          : SIM_INVALID_HANDLE;
+    if (result)
+        return sim_leave(result);
+    if (!context->recorder)
+        context->recorder = stream_new(context, false, false);
+    event->captured = false;
+    event->stream = context->recorder;
+    op = operation_new(CALL_cuCtxRecordEvent, 0);
+    op->event = event;
+    for (struct CUstream_st *s = stream_first(); s; s = s->next)
+        if (s->context == context)
+            operation_need(op, s, s->submitted);
+    stream_submit(context->recorder, op);
+    return sim_leave(CUDA_OK);
+}
+
 /* Reports what work before it left, unless somebody else was told. */
 int cuEventQuery(struct CUevent_st *event)
 {

@@ -81,6 +81,34 @@ static void events(void)
     WANT(cu.cuStreamQuery(NULL), 201);
 }
 
+/* An event of the context comes after the work of all its streams, and none of theirs after it. */
+static void context_events(void)
+{
+    struct CUctx_st *context = start_driver(0);
+    struct CUstream_st *const held[] = {NULL, new_stream(0), new_stream(CUDA_STREAM_NON_BLOCKING)};
+    struct CUevent_st *event = new_event();
+    struct CUgraph_st *graph;
+    atomic_int gate;
+
+    for (int i = 0; i < 3; i++) {
+        struct CUstream_st *apart = new_stream(CUDA_STREAM_NON_BLOCKING);
+
+        shut(held[i], &gate);
+        WANT(cu.cuCtxRecordEvent(context, event), CUDA_OK);
+        WANT(cu.cuEventQuery(event), CUDA_NOT_READY);
+        WANT(cu.cuStreamQuery(apart), CUDA_OK);
+        atomic_store(&gate, 1);
+        WANT(cu.cuStreamSynchronize(held[i]), CUDA_OK);
+        WANT(cu.cuCtxSynchronize(), CUDA_OK);
+        WANT(cu.cuEventQuery(event), CUDA_OK);
+    }
+    WANT(cu.cuCtxRecordEvent(NULL, event), 201);
+    WANT(cu.cuCtxRecordEvent(context, NULL), 400);
+    WANT(cu.cuStreamBeginCapture_v2(held[2], 2), CUDA_OK);
+    WANT(cu.cuCtxRecordEvent(context, event), CUDA_CAPTURE_UNSUPPORTED);
+    WANT(cu.cuStreamEndCapture(held[2], &graph), 901);
+}
+
 /* Nobody asks, yet the work is done, and not at once. */
 static void latency(void)
 {
@@ -346,6 +374,7 @@ int main(void)
          .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "events", .body = events},
         {.what = "events with latency", .body = events, .environment = {"GPUBIND_SIM_LATENCY=500"}},
+        {.what = "events of a context", .body = context_events},
         {.what = "times", .body = times},
         {.what = "times with latency", .body = times, .environment = {"GPUBIND_SIM_LATENCY=500"}},
         {.what = "work is done by itself",

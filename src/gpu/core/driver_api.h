@@ -218,6 +218,7 @@ struct CUgraphExec_st;
 
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                                \
     X(cuCtxGetId, (struct CUctx_st *, unsigned long long *))                                      \
+    X(cuCtxRecordEvent, (struct CUctx_st *, struct CUevent_st *))                                 \
     X(cuMemcpyBatchAsync_v2,                                                                      \
       (cuda_address *, cuda_address *, size_t *, size_t, struct cuda_copy_attributes *, size_t *, \
        size_t, struct CUstream_st *))                                                             \
