@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += src/gpu/libgpubind-gpu.la
 
 src_gpu_libgpubind_gpu_la_CFLAGS = $(AM_CFLAGS) $(HIDDEN_CFLAGS)
 src_gpu_libgpubind_gpu_la_SOURCES = \
+	src/gpu/core/context_kernels.c src/gpu/core/context_kernels.h \
 	src/gpu/core/deferred_free.c src/gpu/core/deferred_free.h \
 	src/gpu/core/driver.c src/gpu/core/driver.h \
 	src/gpu/core/driver_api.h \

@@ -1,11 +1,6 @@
 #include "gpu/reduce/reduce.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
-#include "gpu/core/gpu_context.h"
-#include "gpu/core/kernels.h"
-#include "gpu/core/pointer_query.h"
+#include "gpu/core/context_kernels.h"
 
 #define BLOCKS_OF_A_PROCESSOR 2 /* that fit */
 
@@ -29,72 +24,12 @@ unsigned reduce_alignment(enum reduce_type type)
 
 /* ---- the kernel in each context */
 
-struct loaded {
-    struct loaded *next;
-    gpu_context context;
-    unsigned long long id; /* of the context: one that was destroyed may have had its address */
-    gpu_function kernel;   /* NULL: there is none for it */
-    unsigned blocks;       /* of a launch, at most */
-};
-
-static struct loaded *all;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static unsigned multiprocessors(void)
-{
-    int device, n = 0;
-
-    if (gpu_driver()->cuCtxGetDevice(&device) != GPU_OK ||
-        gpu_driver()->cuDeviceGetAttribute(&n, GPU_ATTRIBUTE_MULTIPROCESSORS, device) != GPU_OK)
-        n = 0;
-    return n > 0 ? (unsigned)n : 1;
-}
-
-static void load(struct loaded *loaded, gpu_stream stream)
-{
-    static const struct reduce_kernel_job no_work;
-
-    loaded->kernel = kernels_load_one(REDUCE_KERNEL_NAME, &no_work, stream);
-    loaded->blocks = BLOCKS_OF_A_PROCESSOR * multiprocessors();
-}
-
-/* NULL: it was not tried. The lock is held. */
-static struct loaded *find(gpu_context context)
-{
-    const unsigned long long id = context_number(context);
-    struct loaded *found = all;
-
-    while (found && (found->context != context || found->id != id))
-        found = found->next;
-    return found;
-}
-
-/* The lock is held, so that it is loaded once. */
-static struct loaded *find_or_load(gpu_context context, gpu_stream stream)
-{
-    struct loaded *found = find(context);
-
-    if (found || !kernels_are_allowed() || gpu_legacy_work() != GPU_NO_WORK)
-        return found;
-    found = calloc(1, sizeof *found);
-    if (!found)
-        return NULL;
-    found->context = context;
-    found->id = context_number(context);
-    load(found, stream);
-    found->next = all;
-    all = found;
-    return found;
-}
-
 bool reduce_is_loaded(gpu_context context, gpu_stream stream)
 {
-    const struct loaded *found;
+    static const struct reduce_kernel_job no_work;
+    static const struct kernel_entry entry = {REDUCE_KERNEL_NAME, &no_work};
 
-    pthread_mutex_lock(&lock);
-    found = find_or_load(context, stream);
-    pthread_mutex_unlock(&lock);
-    return found && found->kernel;
+    return context_kernel(context, &entry, KERNEL_AFTER_LEGACY, stream) != NULL;
 }
 
 /* ---- launches */
@@ -132,14 +67,13 @@ int reduce_launch(gpu_context context, gpu_stream stream, const struct reduction
 {
     struct reduce_kernel_job job;
     void *parameters[] = {&job};
-    const struct loaded *loaded;
+    const struct context_kernel *kernel;
 
     if (n == 0)
         return GPU_OK;
-    pthread_mutex_lock(&lock);
-    loaded = find(context);
-    pthread_mutex_unlock(&lock);
+    kernel = context_kernel_loaded(context, REDUCE_KERNEL_NAME);
     reduce_job(&job, reduction, there, from, n);
-    return gpu_driver()->cuLaunchKernel(loaded->kernel, blocks_of(&job, loaded->blocks), 1, 1,
-                                        REDUCE_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
+    return gpu_driver()->cuLaunchKernel(
+        kernel->function, blocks_of(&job, BLOCKS_OF_A_PROCESSOR * kernel->multiprocessors), 1, 1,
+        REDUCE_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
 }
