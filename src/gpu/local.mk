@@ -25,6 +25,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/copy/copy_kernel.h \
 	src/gpu/copy/iov_copy.c src/gpu/copy/iov_copy.h \
 	src/gpu/copy/iov_copy_kernel.h \
+	src/gpu/copy/iov_launch.c src/gpu/copy/iov_launch.h \
 	src/gpu/copy/row_copy.c src/gpu/copy/row_copy.h \
 	src/gpu/copy/strided_copy.c src/gpu/copy/strided_copy.h \
 	src/gpu/copy/strided_copy_engine.c src/gpu/copy/strided_copy_engine.h \

@@ -5,14 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gpu/copy/iov_launch.h"
 #include "gpu/core/gpu_context.h"
 
 struct iov_table;
-
-struct iov_block { /* of an element, in the order of the dense data */
-    int64_t at;    /* bytes from the element's start */
-    uint64_t nbytes;
-};
 
 /* Elements of n blocks, extent bytes from each to the next. NULL: no memory. A table of
  * 16 bytes a block, and 8 for each 256 bytes of data, is kept in the memory of each GPU
