@@ -14,8 +14,8 @@ p2p="mpi/p2p/* mpi/stream/* $transport"
 message="mpi/message/* $p2p"
 persistent="mpi/persistent/* $message"
 # The folders of libgpubind-aware.
-aware_memory="aware/memory/* aware/base/* mpi/datatype/* gpu/copy/* gpu/core/* core/*"
-aware_reduce="aware/reduce/* gpu/reduce/* gpu/kernel_table.h $aware_memory"
+aware_memory="aware/memory/* aware/base/* mpi/datatype/* gpu/copy/* gpu/core/* gpu/kernel_table.h core/*"
+aware_reduce="aware/reduce/* gpu/reduce/* $aware_memory"
 aware_message="aware/message/* $aware_memory"
 aware_request="aware/request/* $aware_message"
 # The benchmark's.

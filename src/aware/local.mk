@@ -51,6 +51,7 @@ aware_sources = \
 	src/aware/memory/gpu_memory.c src/aware/memory/gpu_memory.h \
 	src/aware/memory/gpu_pool.c src/aware/memory/gpu_pool.h \
 	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \
+	src/aware/memory/kernel_start.c src/aware/memory/kernel_start.h \
 	src/aware/request/matched.c src/aware/request/matched.h \
 	src/aware/base/handlers.c src/aware/base/handlers.h \
 	src/aware/base/info.c src/aware/base/info.h \
@@ -68,7 +69,9 @@ aware_sources = \
 	src/aware/base/start.c src/aware/base/start.h \
 	src/aware/base/traced.c src/aware/base/traced.h \
 	src/aware/memory/typed.c src/aware/memory/typed.h \
+	src/aware/memory/typed_kernel.c src/aware/memory/typed_kernel.h \
 	src/aware/memory/typed_shape.c src/aware/memory/typed_shape.h \
+	src/aware/memory/typed_table.c src/aware/memory/typed_table.h \
 	src/aware/memory/typed_walk.c src/aware/memory/typed_walk.h \
 	src/aware/rma/window.c src/aware/rma/window.h \
 	src/aware/rma/window_accumulate.c \

@@ -14,6 +14,7 @@ aware_tests = \
 	tests/aware/fortran_symbols.t \
 	tests/aware/functions.t \
 	tests/aware/handlers.t \
+	tests/aware/irregular.t \
 	tests/aware/large.t \
 	tests/aware/layouts.t \
 	tests/aware/mirror.t \
@@ -67,6 +68,7 @@ aware_programs = \
 	tests/aware/direct \
 	tests/aware/files \
 	tests/aware/handlers \
+	tests/aware/irregular \
 	tests/aware/large \
 	tests/aware/large_files \
 	tests/aware/layouts \
@@ -117,6 +119,11 @@ tests_aware_files_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_files_LDFLAGS = -no-install
 tests_aware_files_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_files_SOURCES = tests/aware/files.c examples/device.h tests/tap.h
+tests_aware_irregular_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+tests_aware_irregular_LDFLAGS = -no-install
+tests_aware_irregular_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_irregular_SOURCES = tests/aware/irregular.c tests/aware/irregular.h \
+	tests/aware/irregular_kinds.c tests/aware/tap_ranks.h examples/device.h tests/tap.h
 tests_aware_large_files_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_large_files_LDFLAGS = -no-install
 tests_aware_large_files_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -54,6 +54,21 @@ static void pass_strided(void)
     MPI_Type_free(&rows);
 }
 
+/* A kernel packs them, if it can be loaded without waiting for a stream that waits. */
+static void pass_irregular(void)
+{
+    MPI_Aint places[ROWS];
+    MPI_Datatype rows;
+
+    for (int i = 0; i < ROWS; i++)
+        places[i] = 100 * i + i * i % 70;
+    MPI_Type_create_hindexed_block(ROWS, 16, places, MPI_BYTE, &rows);
+    MPI_Type_commit(&rows);
+    MPI_Sendrecv(out.at, 1, rows, next, TAG, in.at, 1, rows, last, TAG, job.plain,
+                 MPI_STATUS_IGNORE);
+    MPI_Type_free(&rows);
+}
+
 /* The first time: nothing has been passed before. */
 static void test_held(struct CUstream_st *stream, const char *name, const char *when)
 {
@@ -66,6 +81,7 @@ static void test_held(struct CUstream_st *stream, const char *name, const char *
     for (int i = 0; i < SIZES; i++)
         pass(sizes[i]);
     pass_strided();
+    pass_irregular();
     MPI_Bcast(in.at, 5000, MPI_BYTE, 0, job.plain);
     MPI_Allreduce(out.at, in.at, 500, MPI_UINT32_T, MPI_BOR, job.plain);
     pass(LARGEST);
@@ -90,6 +106,7 @@ static void test_captured(void)
     for (int i = 0; i < SIZES; i++)
         pass(sizes[i]);
     pass_strided();
+    pass_irregular();
     pass(LARGEST);
     if (gpu_count > 0)
         status = cuda.cuStreamEndCapture(blocking, &graph);

@@ -21,11 +21,12 @@ struct gpu_block {
     unsigned long long id; /* of the context: one that was destroyed may have had its address */
     gpu_address at;
     size_t nbytes;
-    bool taken;
+    bool taken, for_long;
 };
 
 static struct gpu_block *blocks;
-static size_t ntaken; /* bytes of all blocks */
+static size_t ntaken;   /* bytes of all blocks */
+static size_t nforlong; /* and of those that are taken for long */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Bytes of all blocks. The context is current. */
@@ -42,54 +43,87 @@ static size_t limit(void)
     return nbytes / SHARE > ALWAYS ? nbytes / SHARE : ALWAYS;
 }
 
-/* The smallest free one. The lock is held. */
-static struct gpu_block *find(gpu_context context, unsigned long long id, size_t nbytes)
+/* The smallest free one; for_long: of no more than that. The lock is held. */
+static struct gpu_block *find(gpu_context context, unsigned long long id, size_t nbytes,
+                              bool for_long)
 {
     struct gpu_block *found = NULL;
 
     for (struct gpu_block *block = blocks; block; block = block->next)
         if (!block->taken && block->context == context && block->id == id &&
-            block->nbytes >= nbytes && (!found || block->nbytes < found->nbytes))
+            (block->nbytes == nbytes || (block->nbytes > nbytes && !for_long)) &&
+            (!found || block->nbytes < found->nbytes))
             found = block;
     return found;
 }
 
-/* The lock is held. */
+/* Without the lock: the driver may let the call wait for another thread. */
 static struct gpu_block *make(gpu_context context, unsigned long long id, size_t nbytes)
 {
-    struct gpu_block *block = ntaken + nbytes <= limit() ? calloc(1, sizeof *block) : NULL;
+    struct gpu_block *block = calloc(1, sizeof *block);
 
-    if (block && gpu_mem_alloc(&block->at, nbytes) != GPU_OK) {
+    if (!block || gpu_mem_alloc(&block->at, nbytes) != GPU_OK) {
         free(block);
-        block = NULL;
-    }
-    if (!block)
         return NULL;
+    }
     block->context = context;
     block->id = id;
     block->nbytes = nbytes;
-    block->next = blocks;
-    blocks = block;
-    ntaken += nbytes;
     return block;
 }
 
-struct gpu_block *gpu_pool_take(gpu_context context, size_t nbytes)
+/* A new one, for which there is room in ntaken and nforlong. */
+static struct gpu_block *add(gpu_context context, unsigned long long id, size_t nbytes,
+                             bool for_long)
+{
+    struct gpu_block *block = make(context, id, nbytes);
+
+    pthread_mutex_lock(&lock);
+    if (block) {
+        block->taken = true;
+        block->for_long = for_long;
+        block->next = blocks;
+        blocks = block;
+    } else {
+        ntaken -= nbytes;
+        nforlong -= for_long ? nbytes : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+static struct gpu_block *take(gpu_context context, size_t nbytes, bool for_long)
 {
     const unsigned long long id = context_number(context);
-    struct gpu_block *block;
+    struct gpu_block *block = NULL;
     size_t size = LEAST;
+    bool makes = false;
 
     while (size < nbytes)
         size *= 2;
     pthread_mutex_lock(&lock);
-    block = find(context, id, size);
-    if (!block)
-        block = make(context, id, size);
-    if (block)
+    if (!for_long || nforlong + size <= limit() / 2) {
+        block = find(context, id, size, for_long);
+        makes = !block && ntaken + size <= limit();
+    }
+    if (block) {
         block->taken = true;
+        block->for_long = for_long;
+    }
+    ntaken += makes ? size : 0;
+    nforlong += for_long && (block || makes) ? size : 0;
     pthread_mutex_unlock(&lock);
-    return block;
+    return makes ? add(context, id, size, for_long) : block;
+}
+
+struct gpu_block *gpu_pool_take(gpu_context context, size_t nbytes)
+{
+    return take(context, nbytes, false);
+}
+
+struct gpu_block *gpu_pool_take_for_long(gpu_context context, size_t nbytes)
+{
+    return take(context, nbytes, true);
 }
 
 void *gpu_pool_at(const struct gpu_block *block)
@@ -102,6 +136,7 @@ void gpu_pool_give(struct gpu_block *block)
     if (!block)
         return;
     pthread_mutex_lock(&lock);
-    block->taken = false;
+    nforlong -= block->for_long ? block->nbytes : 0;
+    block->taken = block->for_long = false;
     pthread_mutex_unlock(&lock);
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "gpu/copy/row_copy.h"
 #include "mpi/datatype/type_contents.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -17,6 +18,7 @@ void typed_shape_give(const struct typed_shape *given)
 
     if (!shape || atomic_fetch_sub(&shape->users, 1) > 1)
         return;
+    typed_tables_free(shape->tables);
     free(shape->parts.blocks);
     free(shape);
 }
@@ -36,6 +38,23 @@ static void make_keyval(void)
         keyval = MPI_KEYVAL_INVALID;
 }
 
+/* As typed_walk.c puts rows together. */
+static MPI_Count count_copies(const struct type_parts *parts)
+{
+    const struct type_block *blocks = parts->blocks;
+    MPI_Count ncopies = 0;
+
+    for (int i = 0, next; i < parts->nblocks; i = next, ncopies++) {
+        next = i + 1;
+        while (next < parts->nblocks && blocks[next].nbytes == blocks[i].nbytes &&
+               blocks[next].at - blocks[next - 1].at == blocks[i + 1].at - blocks[i].at)
+            next++;
+        if (next > i + 1 && !rows_are_one_copy(blocks[i + 1].at - blocks[i].at, blocks[i].nbytes))
+            ncopies += next - i - 1;
+    }
+    return ncopies;
+}
+
 static struct typed_shape *make(MPI_Datatype type)
 {
     struct typed_shape *shape = calloc(1, sizeof *shape);
@@ -49,6 +68,7 @@ static struct typed_shape *make(MPI_Datatype type)
         typed_shape_give(shape);
         return NULL;
     }
+    shape->ncopies = count_copies(&shape->parts);
     PMPI_Type_get_extent_x(type, &lb, &shape->extent);
     return shape;
 }

@@ -8,16 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aware/memory/typed_table.h"
 #include "mpi/datatype/type_flatten.h"
 #include "mpi/datatype/type_regular.h"
 
-/* Of one element; does not change. */
+/* Of one element; does not change, but for the list of tables. */
 struct typed_shape {
     _Atomic int users;
     bool is_regular;             /* its blocks are those of regular, else those of parts */
     struct type_regular regular; /* nbytes 0: it has no data */
     struct type_parts parts;
+    MPI_Count ncopies; /* of two dimensions, that parts take */
     MPI_Count extent;
+    struct typed_table *tables; /* of parts */
 };
 
 /* For typed_shape_give, also when the type is freed meanwhile. NULL: out of memory, or of no kind that MPI has

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "aware/memory/typed_kernel.h"
 #include "gpu/core/pointer_query.h"
 
 static int copy_rows(struct walk *walk)
@@ -186,16 +187,26 @@ static int visit_all(struct walk *walk, const struct typed_shape *shape)
     return visit_levels(walk, alike.first, &alike, alike.nlevels);
 }
 
-int walk_blocks(struct walk *walk, bool *found)
+/* As walk_blocks. */
+static int walk_shape(struct walk *walk, const struct typed_shape *shape, bool *found)
 {
-    const struct typed_shape *shape = typed_shape_take(walk->typed->type);
-    const int over = shape ? visit_all(walk, shape) : 0;
+    const int over = visit_all(walk, shape);
     const int done = finish(walk);
 
     if (found)
         *found = over > 0;
+    return done < 0 || over < 0 ? MPI_ERR_BUFFER : MPI_SUCCESS;
+}
+
+int walk_blocks(struct walk *walk, bool *found)
+{
+    const struct typed_shape *shape = typed_shape_take(walk->typed->type);
+    int result = MPI_SUCCESS;
+
+    if (!shape)
+        return MPI_ERR_TYPE;
+    if (!is_all_on_gpu(walk) || !typed_kernel_copies(walk, shape))
+        result = walk_shape(walk, shape, found);
     typed_shape_give(shape);
-    if (done < 0 || over < 0)
-        return MPI_ERR_BUFFER;
-    return shape ? MPI_SUCCESS : MPI_ERR_TYPE;
+    return result;
 }

@@ -1,38 +1,24 @@
 #include "aware/reduce/gpu_reduction.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "aware/memory/copy_stream.h"
 #include "aware/memory/gpu_buffer.h"
 #include "aware/memory/gpu_pool.h"
+#include "aware/memory/kernel_start.h"
 #include "gpu/core/gpu_calls.h"
-#include "gpu/core/kernels.h"
 #include "gpu/core/pointer_query.h"
-#include "gpu/kernel_table.h"
 
 #define PIECE \
     ((size_t)8 << 20) /* bytes: a launch takes little of the time that they need to come */
 
 /* ---- the kernel */
 
-static void start(void)
-{
-    const char *blocks = getenv("GPUBIND_COPY_BLOCKS");
-
-    kernel_table_register();
-    kernels_allow(!blocks || strcmp(blocks, "0") != 0);
-}
-
 /* The context is current. */
 static bool is_loaded(gpu_context context)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, start);
+    kernel_start();
     return reduce_is_loaded(context, copy_stream(context));
 }
 

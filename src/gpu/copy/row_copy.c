@@ -29,7 +29,7 @@ static int copy_row(const struct end *to, const struct end *from, size_t i, size
     return gpu_driver()->cuMemcpyAsync(target, source, nbytes, stream);
 }
 
-static bool is_pitch(int64_t stride, size_t nbytes)
+bool rows_are_one_copy(int64_t stride, size_t nbytes)
 {
     return stride >= (int64_t)nbytes && stride <= LARGEST_PITCH;
 }
@@ -62,7 +62,8 @@ int rows_copy(const struct rows *rows, bool to_host, gpu_stream stream)
     const struct end *to = to_host ? &host : &gpu, *from = to_host ? &gpu : &host;
     int status = GPU_OK;
 
-    if (rows->n > 1 && is_pitch(to->stride, rows->nbytes) && is_pitch(from->stride, rows->nbytes))
+    if (rows->n > 1 && rows_are_one_copy(to->stride, rows->nbytes) &&
+        rows_are_one_copy(from->stride, rows->nbytes))
         return copy_in_two_dimensions(to, from, rows->nbytes, rows->n, stream);
     for (size_t i = 0; i < rows->n && status == GPU_OK; i++)
         status = copy_row(to, from, i, rows->nbytes, stream);

@@ -17,6 +17,8 @@ struct rows {
     bool on_gpu;
 };
 
+/* A copy of two dimensions takes such rows; else each is one of its own. */
+bool rows_are_one_copy(int64_t stride, size_t nbytes);
 /* Queues them in a stream of the current context; to_host: from gpu to host. An enum gpu_result. */
 int rows_copy(const struct rows *rows, bool to_host, gpu_stream stream);
 
