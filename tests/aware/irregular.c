@@ -166,52 +166,7 @@ static void test_made_of(struct buffers *b)
     MPI_Type_free(&other);
 }
 
-/* ---- all to all, by one call and types for each rank */
-
-static void test_alltoallw(struct buffers *b)
-{
-    const int n = 100;
-    int *ones = malloc((size_t)size * sizeof *ones),
-        *offsets = malloc((size_t)size * sizeof *offsets);
-    int lengths[100];
-    MPI_Datatype *types = malloc((size_t)size * sizeof *types);
-
-    for (int r = 0; r < size; r++) {
-        MPI_Aint places[100];
-
-        for (int i = 0; i < n; i++) {
-            lengths[i] = 40;
-            places[i] = 1600 * i + 400 * r + i / 5;
-        }
-        ones[r] = 1;
-        offsets[r] = START;
-        MPI_Type_create_hindexed(n, lengths, places, MPI_BYTE, &types[r]);
-        MPI_Type_commit(&types[r]);
-    }
-    for (int round = 0; round < 3; round++) {
-        begin(b, rank, round);
-        MPI_Alltoallw(b->out, ones, offsets, types, b->in, ones, offsets, types, MPI_COMM_WORLD);
-        memcpy(b->wanted, b->got, ROOM);
-        device_read(b->got, b->in, ROOM);
-        for (int r = 0; r < size; r++) { /* our part of theirs is in their part of ours */
-            int at = 0;
-
-            fill(b->sent, r, round);
-            MPI_Pack(b->sent + START, 1, types[rank], b->packed, ROOM, &at, MPI_COMM_SELF);
-            at = 0;
-            MPI_Unpack(b->packed, ROOM, &at, b->wanted + START, 1, types[r], MPI_COMM_SELF);
-        }
-        wrong += differs(b, "MPI_Alltoallw");
-    }
-    result("MPI_Alltoallw");
-    for (int r = 0; r < size; r++)
-        MPI_Type_free(&types[r]);
-    free(types);
-    free(offsets);
-    free(ones);
-}
-
-/* ---- how many calls of the driver that takes */
+/* ---- how many calls of the driver it takes */
 
 /* Of the simulated driver; -1: it is another. */
 static int calls(const char *function)
@@ -227,6 +182,58 @@ static int copies(void)
 {
     return calls("cuMemcpy2DAsync_v2") + calls("cuMemcpyAsync") + calls("cuMemcpyDtoHAsync_v2") +
            calls("cuMemcpyHtoDAsync_v2");
+}
+
+/* ---- all to all, by one call and types for each rank */
+
+/* At most so many copies for each rank; -1: any. */
+static void test_alltoallw(struct buffers *b, int length, int most)
+{
+    const int n = 100;
+    int *ones = malloc((size_t)size * sizeof *ones),
+        *offsets = malloc((size_t)size * sizeof *offsets);
+    int lengths[100], copied = 0;
+    MPI_Datatype *types = malloc((size_t)size * sizeof *types);
+
+    for (int r = 0; r < size; r++) {
+        MPI_Aint places[100];
+
+        for (int i = 0; i < n; i++) {
+            lengths[i] = length;
+            places[i] = 1600 * i + 400 * r + i / 5;
+        }
+        ones[r] = 1;
+        offsets[r] = START;
+        MPI_Type_create_hindexed(n, lengths, places, MPI_BYTE, &types[r]);
+        MPI_Type_commit(&types[r]);
+    }
+    for (int round = 0; round < 3; round++) {
+        begin(b, rank, round);
+        copied = copies();
+        MPI_Alltoallw(b->out, ones, offsets, types, b->in, ones, offsets, types, MPI_COMM_WORLD);
+        copied = copies() - copied;
+        memcpy(b->wanted, b->got, ROOM);
+        device_read(b->got, b->in, ROOM);
+        for (int r = 0; r < size; r++) { /* our part of theirs is in their part of ours */
+            int at = 0;
+
+            fill(b->sent, r, round);
+            MPI_Pack(b->sent + START, 1, types[rank], b->packed, ROOM, &at, MPI_COMM_SELF);
+            at = 0;
+            MPI_Unpack(b->packed, ROOM, &at, b->wanted + START, 1, types[r], MPI_COMM_SELF);
+        }
+        wrong += differs(b, "MPI_Alltoallw");
+    }
+    if (most >= 0 && copied > most * size) {
+        tap_diag("rank %d: MPI_Alltoallw took %d copies", rank, copied);
+        wrong++;
+    }
+    result(length > 100 ? "MPI_Alltoallw" : "MPI_Alltoallw of small messages");
+    for (int r = 0; r < size; r++)
+        MPI_Type_free(&types[r]);
+    free(types);
+    free(offsets);
+    free(ones);
 }
 
 static void test_calls(struct buffers *b, int launches, int most)
@@ -362,7 +369,8 @@ int main(int argc, char **argv)
     test_shorter(&b);
     test_overlap(&b);
     test_made_of(&b);
-    test_alltoallw(&b);
+    test_alltoallw(&b, 40, argc > 2 ? atoi(argv[2]) + 2 : -1); /* it is staged */
+    test_alltoallw(&b, 200, argc > 2 ? atoi(argv[2]) : -1);
     if (argc > 2)
         test_calls(&b, atoi(argv[1]), atoi(argv[2]));
     if (level == MPI_THREAD_MULTIPLE)

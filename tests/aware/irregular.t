@@ -13,5 +13,14 @@ for setting in kernels 'kernels, locks'; do
     on "$setting" 2 2 0
     on "$setting" 3 2 0
 done
+# By way of host memory, where there are as few copies.
+on 'kernels, no peers' 2 2 4
+# Without kernels, or memory for what they need.
+export GPUBIND_COPY_BLOCKS=0
+on kernels 2 0 100000
+unset GPUBIND_COPY_BLOCKS
+export GPUBIND_PACK_MEMORY=0
+on kernels 2 0 100000
+unset GPUBIND_PACK_MEMORY
 nothing_left 'nothing is left behind'
 done_testing

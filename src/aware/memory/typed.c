@@ -1,6 +1,7 @@
 #include "aware/memory/typed.h"
 
-#include "aware/memory/typed_walk.h"
+#include "aware/memory/host_pool.h"
+#include "aware/memory/typed_kernel.h"
 #include "mpi/datatype/type_contents.h"
 
 MPI_Count typed_bytes(const struct typed *typed)
@@ -138,9 +139,37 @@ int typed_read(const struct typed *typed, char *host)
     return walk.left > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
 }
 
+static bool takes_many_copies(const struct typed *typed)
+{
+    const struct typed_shape *shape = typed_shape_take(typed->type);
+    const bool takes = shape && typed_kernel_is_worth_it(shape, typed->count);
+
+    typed_shape_give(shape);
+    return takes;
+}
+
+/* In host memory they cost less to bring together than to copy one by one. false: no memory. */
+static bool write_together(const struct typed *typed, const char *host, MPI_Count nbytes,
+                           int *result)
+{
+    const struct typed there = {(char *)(uintptr_t)host, typed->count, typed->type, true};
+    struct host_block dense;
+
+    if (!host_take(&dense, (size_t)nbytes, typed_first(typed)))
+        return false;
+    typed_head(&there, dense.at, (size_t)nbytes);
+    *result = typed_unpack(typed, dense.at, nbytes);
+    host_give(&dense);
+    return true;
+}
+
 int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes)
 {
     struct walk walk = {.typed = typed, .host = (char *)(uintptr_t)host, .left = nbytes};
+    int result;
 
+    if (nbytes > 0 && typed->at != (const char *)MPI_BOTTOM && takes_many_copies(typed) &&
+        write_together(typed, host, nbytes, &result))
+        return result;
     return nbytes > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
 }

@@ -24,7 +24,7 @@ static MPI_Count copies_of_alike(const struct typed_shape *shape, MPI_Count coun
     return n;
 }
 
-static bool has_many_copies(const struct typed_shape *shape, MPI_Count count)
+bool typed_kernel_is_worth_it(const struct typed_shape *shape, MPI_Count count)
 {
     const struct type_parts *parts = &shape->parts;
 
@@ -179,7 +179,7 @@ bool typed_kernel_copies(const struct walk *walk, const struct typed_shape *shap
     struct entered entered;
     bool copied;
 
-    if (!has_many_copies(shape, typed->count) ||
+    if (!typed_kernel_is_worth_it(shape, typed->count) ||
         !buffer_enter(address_at(typed->at, first_of(shape)), &entered))
         return false;
     task.context = entered.context;

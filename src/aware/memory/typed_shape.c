@@ -38,6 +38,17 @@ static void make_keyval(void)
         keyval = MPI_KEYVAL_INVALID;
 }
 
+/* They are kept for long. */
+static void fit(struct type_parts *parts)
+{
+    struct type_block *blocks = parts->nblocks > 0 ? realloc(parts->blocks, (size_t)parts->nblocks *
+                                                                                sizeof *blocks)
+                                                   : NULL;
+
+    if (blocks)
+        parts->blocks = blocks;
+}
+
 /* As typed_walk.c puts rows together. */
 static MPI_Count count_copies(const struct type_parts *parts)
 {
@@ -68,6 +79,7 @@ static struct typed_shape *make(MPI_Datatype type)
         typed_shape_give(shape);
         return NULL;
     }
+    fit(&shape->parts);
     shape->ncopies = count_copies(&shape->parts);
     PMPI_Type_get_extent_x(type, &lb, &shape->extent);
     return shape;
