@@ -2,6 +2,7 @@
  * stream has still to do, and never behind a stream that itself waits for the messages. */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "tests/mpi/job.h"
@@ -54,16 +55,28 @@ static void pass_strided(void)
     MPI_Type_free(&rows);
 }
 
-/* A kernel packs them, if it can be loaded without waiting for a stream that waits. */
-static void pass_irregular(void)
+static int place(int row)
+{
+    return 100 * row + row * row % 70;
+}
+
+static MPI_Datatype irregular(void)
 {
     MPI_Aint places[ROWS];
     MPI_Datatype rows;
 
     for (int i = 0; i < ROWS; i++)
-        places[i] = 100 * i + i * i % 70;
+        places[i] = place(i);
     MPI_Type_create_hindexed_block(ROWS, 16, places, MPI_BYTE, &rows);
     MPI_Type_commit(&rows);
+    return rows;
+}
+
+/* A kernel packs them, if it can be loaded without waiting for a stream that waits. */
+static void pass_irregular(void)
+{
+    MPI_Datatype rows = irregular();
+
     MPI_Sendrecv(out.at, 1, rows, next, TAG, in.at, 1, rows, last, TAG, job.plain,
                  MPI_STATUS_IGNORE);
     MPI_Type_free(&rows);
@@ -183,6 +196,63 @@ static void test_read_before(void)
     job_result();
 }
 
+/* ---- the same where a kernel packs and unpacks */
+
+static void rows_hold(const struct buffer *buffer, uint64_t seed, const char *what)
+{
+    const size_t nbytes = (size_t)place(ROWS);
+    char *got = malloc(nbytes), *wanted = malloc(nbytes);
+    int row = 0;
+
+    if (!got || !wanted)
+        abort();
+    gpu_get(got, buffer->at, nbytes);
+    bytes_of_seed(wanted, nbytes, seed);
+    while (row < ROWS && memcmp(got + place(row), wanted + place(row), 16) == 0)
+        row++;
+    expect(row == ROWS, "%s: row %d", what, row);
+    free(got);
+    free(wanted);
+}
+
+/* Behind much work in the legacy stream, if there is one. */
+static void copy_later(const struct buffer *to, const struct buffer *source)
+{
+    buffer_reset(to);
+    if (gpu_count == 0)
+        return;
+    gpu_keep_busy(CUDA_LEGACY_STREAM);
+    cuda.cuMemcpyDtoDAsync_v2(address(to), address(source), (size_t)place(ROWS),
+                              CUDA_LEGACY_STREAM);
+}
+
+static void test_rows(void)
+{
+    MPI_Datatype rows = irregular();
+
+    job_test("messages of many rows come after what the legacy stream has still to do");
+    for (int i = 0; i < 70; i++)
+        pass_irregular(); /* until the kernel is loaded */
+    for (int i = 0; i < 6; i++) {
+        if (job.rank == 0) {
+            buffer_fill(i % 2 ? &copy : &out, 0, (size_t)place(ROWS), 400 + (uint64_t)i);
+            if (i % 2 && gpu_count > 0)
+                copy_later(&out, &copy);
+            MPI_Send(i % 2 && gpu_count == 0 ? copy.at : out.at, 1, rows, next, TAG, job.plain);
+        }
+        if (job.rank == 1) {
+            buffer_fill(&in, 0, (size_t)place(ROWS), 500);
+            copy_later(&copy, &in);
+            MPI_Recv(in.at, 1, rows, last, TAG, job.plain, MPI_STATUS_IGNORE);
+            rows_hold(&in, 400 + (uint64_t)i, "received");
+            if (gpu_count > 0)
+                rows_hold(&copy, 500, "what the stream read before");
+        }
+    }
+    job_result();
+    MPI_Type_free(&rows);
+}
+
 /* ---- synchronous copies that return before they are done */
 
 static void test_copied(enum memory kind)
@@ -237,6 +307,7 @@ int main(void)
     test_captured();
     test_written_before();
     test_read_before();
+    test_rows();
     test_copied(MEMORY_DEVICE);
     test_copied(MEMORY_POOL);
     test_copied(MEMORY_VMM);
