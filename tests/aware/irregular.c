@@ -308,22 +308,25 @@ static void test_threads(void)
     result("one type in several threads");
 }
 
-/* ---- a second context: memory of the first is not its */
+/* ---- a second context, of another GPU if there is one: memory of the first is not its */
 
 static void test_contexts(struct buffers *b)
 {
-    int (*create)(void **, unsigned, int), (*destroy)(void *), (*device)(int *), (*pop)(void **);
+    int (*create)(void **, unsigned, int), (*destroy)(void *), (*device)(int *), (*count)(int *),
+        (*pop)(void **);
     MPI_Datatype type = of_doubles();
     struct buffers there;
     void *context;
-    int ordinal;
+    int ordinal, ndevices;
 
     *(void **)&create = device_call("cuCtxCreate_v2");
     *(void **)&destroy = device_call("cuCtxDestroy_v2");
     *(void **)&pop = device_call("cuCtxPopCurrent_v2");
     *(void **)&device = device_call("cuCtxGetDevice");
+    *(void **)&count = device_call("cuDeviceGetCount");
     device_check(device(&ordinal), "cuCtxGetDevice");
-    device_check(create(&context, 0, ordinal), "cuCtxCreate");
+    device_check(count(&ndevices), "cuDeviceGetCount");
+    device_check(create(&context, 0, (ordinal + 1) % ndevices), "cuCtxCreate");
     make_buffers(&there);
     for (int i = 0; i < 4; i++) {
         struct buffers *source = i % 2 ? b : &there, *target = i < 2 ? b : &there;

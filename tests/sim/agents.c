@@ -100,6 +100,6 @@ struct operation *make_agent(const void *parameter, unsigned blocks, struct CUst
                    &op->places[STATE]) ||
         !place_reached(stream->context, &op->places[RING]) ||
         !place_reached(stream->context, &op->places[STATE]))
-        op->error = SIM_ILLEGAL_ADDRESS;
+        op->error = kernel_fault();
     return op;
 }

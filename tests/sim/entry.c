@@ -35,6 +35,8 @@
  *                             all
  *   GPUBIND_SIM_SEED=N        of the random part of it and of batched copies' order
  *   GPUBIND_SIM_KERNELS=1     modules load; they have the library's kernels
+ *   GPUBIND_SIM_ILLEGAL=0     a kernel that accesses an illegal address ends the process: a real
+ *                             one ends its context, which a caller that goes on would hide
  *   GPUBIND_SIM_FLUSH=1       a wait for a word may flush remote writes; default: not supported
  *   GPUBIND_SIM_WORDS_OF_64=0 says that streams wait for words of 32 bits only
  *   GPUBIND_SIM_LOCKS=1       calls wait for threads that wait in the driver, see locks.c

@@ -127,7 +127,7 @@ struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_
         op->step = NULL;
     else if (!find_ends(stream->context, &state->job.copy, state->job.strided, op->places,
                         &state->ends))
-        op->error = SIM_ILLEGAL_ADDRESS;
+        op->error = kernel_fault();
     return op;
 }
 
@@ -277,6 +277,6 @@ struct operation *make_exchange(const void *parameter, unsigned blocks, struct C
     for (unsigned i = 0; i < job->nreceives && job->waits; i++)
         add_items(state, true, i, job->receives[i].parts);
     if (!find_places(stream->context, op, state))
-        op->error = SIM_ILLEGAL_ADDRESS;
+        op->error = kernel_fault();
     return op;
 }

@@ -121,7 +121,7 @@ struct operation *make_gather(const void *parameter, unsigned blocks, struct CUs
     if (!read_table(&gathering.to, &gathering.job->to, stream->context) ||
         !read_table(&gathering.from, &gathering.job->from, stream->context) ||
         !read_pieces(&gathering, op)) {
-        op->error = SIM_ILLEGAL_ADDRESS;
+        op->error = kernel_fault();
         op->ncopies = 0; /* nothing is kept yet */
     }
     return op;

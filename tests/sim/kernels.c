@@ -87,6 +87,13 @@ int cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module, co
     return sim_leave(CUDA_OK);
 }
 
+int kernel_fault(void)
+{
+    if (sim_number("GPUBIND_SIM_ILLEGAL", 1, 1) == 0)
+        sim_die("a kernel accesses what its context cannot");
+    return SIM_ILLEGAL_ADDRESS;
+}
+
 /* What the kernel would do for the ith copy of the job; false when it would fault. */
 static bool read_copy(const struct CUctx_st *context, const struct copy_kernel_job *job, unsigned i,
                       struct copy *copy)
@@ -118,7 +125,7 @@ struct operation *make_copies(const void *parameter, unsigned blocks, struct CUs
 
     for (unsigned i = 0; i < job->n; i++)
         if (!read_copy(stream->context, job, i, &op->copies[i])) {
-            op->error = SIM_ILLEGAL_ADDRESS;
+            op->error = kernel_fault();
             op->ncopies = 0; /* nothing is kept yet */
         }
     return op;

@@ -10,6 +10,9 @@
 
 /* ---- kernels.c */
 
+/* For the operation's error: the kernel would access an illegal address. */
+int kernel_fault(void);
+
 struct operation *make_copies(const void *job, unsigned blocks, struct CUstream_st *stream);
 
 /* ---- exchanges.c */

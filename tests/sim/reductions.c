@@ -71,6 +71,6 @@ struct operation *make_reduction(const void *job, unsigned blocks, struct CUstre
     if (!is_aligned(&state->job, size, aligned) ||
         !find_bytes(stream->context, state->job.there, state->job.n * size, &op->places[THERE]) ||
         !find_bytes(stream->context, state->job.from, state->job.n * size, &op->places[FROM]))
-        op->error = SIM_ILLEGAL_ADDRESS;
+        op->error = kernel_fault();
     return op;
 }
