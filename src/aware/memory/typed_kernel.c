@@ -9,7 +9,8 @@
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/pointer_query.h"
 
-#define LEAST_COPIES 16 /* of rows, which take some microseconds each */
+#define LEAST_COPIES 16                /* of rows, which take some microseconds each, */
+#define LONG_COPY ((MPI_Count)1 << 20) /* bytes: and which the copy engines do at least as fast */
 
 /* ---- is it worth it? */
 
@@ -24,15 +25,22 @@ static MPI_Count copies_of_alike(const struct typed_shape *shape, MPI_Count coun
     return n;
 }
 
+static MPI_Count copies_of_parts(const struct typed_shape *shape, MPI_Count count)
+{
+    if (shape->parts.nblocks == 1 && rows_are_one_copy(shape->extent, shape->parts.nbytes))
+        return 1;
+    return shape->ncopies * count;
+}
+
 bool typed_kernel_is_worth_it(const struct typed_shape *shape, MPI_Count count)
 {
-    const struct type_parts *parts = &shape->parts;
+    const size_t nbytes = shape->is_regular ? shape->regular.nbytes : shape->parts.nbytes;
+    MPI_Count ncopies;
 
-    if (shape->is_regular)
-        return shape->regular.nbytes > 0 && copies_of_alike(shape, count) >= LEAST_COPIES;
-    if (parts->nblocks == 1 && rows_are_one_copy(shape->extent, parts->nbytes))
-        return false; /* rows of one copy */
-    return shape->ncopies > 0 && count >= (LEAST_COPIES + shape->ncopies - 1) / shape->ncopies;
+    if (nbytes == 0)
+        return false;
+    ncopies = shape->is_regular ? copies_of_alike(shape, count) : copies_of_parts(shape, count);
+    return ncopies >= LEAST_COPIES && (MPI_Count)nbytes * count / ncopies < LONG_COPY;
 }
 
 /* ---- launches; the context is current */
