@@ -95,6 +95,7 @@ static struct gpu_block *add(gpu_context context, unsigned long long id, size_t 
 static struct gpu_block *take(gpu_context context, size_t nbytes, bool for_long)
 {
     const unsigned long long id = context_number(context);
+    const size_t most = limit();
     struct gpu_block *block = NULL;
     size_t size = LEAST;
     bool makes = false;
@@ -102,9 +103,9 @@ static struct gpu_block *take(gpu_context context, size_t nbytes, bool for_long)
     while (size < nbytes)
         size *= 2;
     pthread_mutex_lock(&lock);
-    if (!for_long || nforlong + size <= limit() / 2) {
+    if (!for_long || nforlong + size <= most / 2) {
         block = find(context, id, size, for_long);
-        makes = !block && ntaken + size <= limit();
+        makes = !block && ntaken + size <= most;
     }
     if (block) {
         block->taken = true;
