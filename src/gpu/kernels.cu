@@ -4,4 +4,5 @@
 #include "gpu/copy/iov_copy_kernel.cu"
 #include "gpu/copy/copy_agent_kernel.cu"
 #include "gpu/exchange/exchange_kernel.cu"
+#include "gpu/exchange/signal_kernel.cu"
 #include "gpu/reduce/reduce_kernel.cu"

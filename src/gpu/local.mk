@@ -38,7 +38,10 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/exchange/exchange_kernel.h \
 	src/gpu/exchange/exchange_launch.c src/gpu/exchange/exchange_launch.h \
 	src/gpu/exchange/exchange_memops.c \
+	src/gpu/exchange/flag_ops.c src/gpu/exchange/flag_ops.h \
 	src/gpu/exchange/gpu_flags.c src/gpu/exchange/gpu_flags.h \
+	src/gpu/exchange/signal_copy.c src/gpu/exchange/signal_copy.h \
+	src/gpu/exchange/signal_kernel.h \
 	src/gpu/reduce/reduce.c src/gpu/reduce/reduce.h \
 	src/gpu/reduce/reduce_elements.h \
 	src/gpu/reduce/reduce_kernel.h \
@@ -51,6 +54,7 @@ kernel_code = src/gpu/kernels.cu \
 	src/gpu/copy/iov_copy_kernel.cu \
 	src/gpu/copy/strided_kernel.cu \
 	src/gpu/exchange/exchange_kernel.cu \
+	src/gpu/exchange/signal_kernel.cu \
 	src/gpu/reduce/reduce_kernel.cu
 EXTRA_DIST += $(kernel_code) src/gpu/README.md
 

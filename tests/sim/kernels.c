@@ -7,6 +7,7 @@
 #include "gpu/copy/copy_kernel.h"
 #include "gpu/copy/iov_copy_kernel.h"
 #include "gpu/exchange/exchange_kernel.h"
+#include "gpu/exchange/signal_kernel.h"
 #include "gpu/reduce/reduce_kernel.h"
 #include "tests/sim/kernels.h"
 
@@ -137,6 +138,7 @@ static const struct kernel kernels[] = {
     {STRIDED_KERNEL_NAME, STRIDED_KERNEL_THREADS, make_layout},
     {IOV_KERNEL_NAME, IOV_KERNEL_THREADS, make_gather},
     {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent},
+    {SIGNAL_KERNEL_NAME, SIGNAL_KERNEL_THREADS, make_signal},
     {REDUCE_KERNEL_NAME, REDUCE_KERNEL_THREADS, make_reduction},
 };
 

@@ -32,6 +32,10 @@ struct operation *make_agent(const void *job, unsigned blocks, struct CUstream_s
 
 struct operation *make_reduction(const void *job, unsigned blocks, struct CUstream_st *stream);
 
+/* ---- signals.c */
+
+struct operation *make_signal(const void *job, unsigned blocks, struct CUstream_st *stream);
+
 #pragma GCC visibility pop
 
 #endif

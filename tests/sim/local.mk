@@ -23,6 +23,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/queue.c \
 	tests/sim/ranges.c \
 	tests/sim/reductions.c \
+	tests/sim/signals.c \
 	tests/sim/streams.c \
 	tests/sim/vmm.c \
 	tests/sim/vmm_addresses.c \

@@ -90,8 +90,7 @@ static int copy_each(gpu_stream stream, const struct copy *copies, int n)
     return status;
 }
 
-/* The context is current. */
-static int start(struct gpu *gpu, gpu_stream stream, const struct copy *copies, int n)
+int copies_put(struct gpu *gpu, gpu_stream stream, const struct copy *copies, int n)
 {
     gpu_function kernel = NULL;
     size_t nbytes = 0;
@@ -227,7 +226,7 @@ int copies_start(struct gpu *gpu, enum gpu_own_stream stream, const struct copy 
     entered = gpu_enter(gpu);
     status = event_take(gpu, &completion->event);
     if (status == GPU_OK) {
-        status = start(gpu, gpu->streams[stream], copies, n);
+        status = copies_put(gpu, gpu->streams[stream], copies, n);
         if (status == GPU_OK)
             status = gpu_driver()->cuEventRecord(completion->event, gpu->streams[stream]);
         if (status != GPU_OK)
@@ -317,7 +316,7 @@ int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy 
     if (agent_serves(gpu, stream))
         return agent_copies(gpu, copies, n, &ticket, err);
     entered = gpu_enter(gpu);
-    status = start(gpu, gpu->streams[stream], copies, n);
+    status = copies_put(gpu, gpu->streams[stream], copies, n);
     gpu_leave(entered);
     return status == GPU_OK ? 0 : gpu_error(status, "a copy cannot be started", err);
 }

@@ -54,6 +54,8 @@ void gpu_completion_drop(struct gpu_completion *completion);
  * 0, or -1 with a sentence: some may have been started. */
 int copies_queue(struct gpu *gpu, enum gpu_own_stream stream, const struct copy *copies, int n,
                  struct gpubind_error *err);
+/* Puts n copies into a stream of the GPU's context, which is current. What the driver returns. */
+int copies_put(struct gpu *gpu, gpu_stream stream, const struct copy *copies, int n);
 /* Waits for all that is in the stream. -1: something of it failed. */
 int copies_wait(struct gpu *gpu, enum gpu_own_stream stream, struct gpubind_error *err);
 /* Starts one copy and waits for it, and for all before it in the stream. */

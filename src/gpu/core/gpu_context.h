@@ -18,6 +18,7 @@ enum gpu_kernel {
     GPU_STRIDED_KERNEL,
     GPU_IOV_KERNEL,
     GPU_AGENT_KERNEL,
+    GPU_SIGNAL_KERNEL,
     GPU_KERNELS
 };
 
