@@ -54,6 +54,8 @@ libgpubind_sources = \
 	src/mpi/halo/halo_box.c src/mpi/halo/halo_box.h \
 	src/mpi/halo/halo_create.c \
 	src/mpi/message/message.c src/mpi/message/message.h \
+	src/mpi/message/stream_direct.c src/mpi/message/stream_direct.h \
+	src/mpi/message/stream_eager.c src/mpi/message/stream_eager.h \
 	src/mpi/message/stream_message.c src/mpi/message/stream_message.h \
 	src/mpi/p2p/device_memory.c src/mpi/p2p/device_memory.h \
 	src/mpi/p2p/deferred_payload.c src/mpi/p2p/deferred_payload.h \
@@ -65,6 +67,7 @@ libgpubind_sources = \
 	src/mpi/p2p/send_descriptor.c src/mpi/p2p/send_descriptor.h \
 	src/mpi/p2p/send_net.c src/mpi/p2p/send_net.h \
 	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
+	src/mpi/p2p/stream_receive.c src/mpi/p2p/stream_receive.h \
 	src/mpi/p2p/tag_match.c src/mpi/p2p/tag_match.h \
 	src/mpi/p2p/transports.c src/mpi/p2p/transports.h \
 	src/mpi/p2p/unexpected.c src/mpi/p2p/unexpected.h \
@@ -104,7 +107,8 @@ libgpubind_sources = \
 	src/mpi/stream/stream_flag.c src/mpi/stream/stream_flag.h \
 	src/mpi/stream/stream_progress.c \
 	src/mpi/stream/stream_queue.c src/mpi/stream/stream_queue.h \
-	src/mpi/stream/stream_queue_internal.h
+	src/mpi/stream/stream_queue_internal.h \
+	src/mpi/stream/stream_steps.c
 
 pkgconfig_DATA =
 if HAVE_MPI

@@ -134,6 +134,61 @@ static void offer(void)
     }
 }
 
+static int send_on_stream(void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                          gpubind_stream stream)
+{
+    return gpubind_send_on_stream(buf, count, type, dest, tag, comm, stream);
+}
+
+/* The victim is killed before its stream gets to messages that streams were to pass to each other. Rank 0 has
+ * called receives before (small, large), of which the victim has matched two, and others after, and a send. */
+static void streams(void)
+{
+    enum { SENT_LATE = 4, RECEIVED_LATE = 5, STREAMS = 7 };
+    static const int sizes[STREAMS] = {8, 300000, 8, 300000, 300000, 8, 300000};
+    struct CUstream_st *waiting[STREAMS], *held;
+    struct buffer buffer;
+
+    need_buffer(&buffer, MEMORY_DEVICE, 300000);
+    cuda.cuStreamCreate(&held, CUDA_STREAM_NON_BLOCKING);
+    for (int i = 0; i < STREAMS; i++)
+        cuda.cuStreamCreate(&waiting[i], CUDA_STREAM_NON_BLOCKING);
+    if (job.rank == victim) /* what takes place at a first call has to wait for no stream */
+        send_on_stream(buffer.at, 8, MPI_BYTE, 0, 9, MPI_COMM_WORLD, held);
+    if (job.rank == 0)
+        gpubind_recv_on_stream(buffer.at, 8, MPI_BYTE, victim, 9, MPI_COMM_WORLD, held);
+    cuda.cuStreamSynchronize(held);
+    for (int i = 0; i < SENT_LATE && job.rank == 0; i++)
+        gpubind_recv_on_stream(buffer.at, sizes[i], MPI_BYTE, victim, i, MPI_COMM_WORLD,
+                               waiting[i]);
+    job_barrier();
+    if (job.rank == victim) {
+        cuda.cuLaunchHostFunc(held, sleep_long, NULL);
+        for (int i = 2; i < STREAMS; i++)
+            (i == SENT_LATE ? gpubind_recv_on_stream : send_on_stream)(
+                buffer.at, sizes[i], MPI_BYTE, 0, i, MPI_COMM_WORLD, held);
+    }
+    job_barrier();
+    if (job.rank == 0) {
+        gpubind_send_on_stream(buffer.at, sizes[SENT_LATE], MPI_BYTE, victim, SENT_LATE,
+                               MPI_COMM_WORLD, waiting[SENT_LATE]);
+        for (int i = RECEIVED_LATE; i < STREAMS; i++)
+            gpubind_recv_on_stream(buffer.at, sizes[i], MPI_BYTE, victim, i, MPI_COMM_WORLD,
+                                   waiting[i]);
+    }
+    if (job.rank == victim) {
+        sleep(1);
+        die(0);
+    }
+    for (int i = 0; i < STREAMS && job.rank == 0; i++) {
+        char what[16];
+
+        cuda.cuStreamSynchronize(waiting[i]);
+        snprintf(what, sizeof what, "stream %d", i);
+        tell(what, gpubind_quiet_on_stream(waiting[i]));
+    }
+}
+
 /* In the middle of a send to rank 0: of what it sends nothing may be read. */
 static void in_a_send(void)
 {
@@ -255,6 +310,7 @@ void test_deaths(void)
                  {"sends_before", sends_before, false},
                  {"any", any_source, false},
                  {"offer", offer, false},
+                 {"streams", streams, false},
                  {"in_a_send", in_a_send, false},
                  {"data_gone", data_gone, false},
                  {"finalize", finalize, false},

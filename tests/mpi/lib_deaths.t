@@ -45,6 +45,11 @@ is 'a receive from any rank ends once, then others go on' "$(said)" \
 dies simulated 3 offer
 is 'a send whose receiver is killed when it has offered its buffer' "$(said)" \
     '0: send: MPI_GPUSend: rank 2 is gone'
+for setting in simulated kernels 'no peers'; do
+    dies "$setting" 3 streams
+    is "$setting: streams go on that wait for the stream of a rank that is gone" "$(said)" \
+        "$(seq -f '0: stream %g: gpubind_quiet_on_stream: an earlier message of the stream: rank 2 is gone' 0 6)"
+done
 dies simulated 3 in_a_send
 is 'a rank that is killed in the middle of a send stops no others' "$(said)" \
 '0: exchanges of the others: success

@@ -15,12 +15,17 @@ else
         on "$setting" 2 on_stream
     done
     on simulated 4 on_stream
+    is 'no receive is said to wait for long' "$(grep -c 'waits since' "$tmp/err")" 0
 fi
 for setting in simulated 'slow copies' 'no peers' kernels 'shared path' threads \
     'slow network threads' GPU 'GPU shared' 'GPU network threads' 'GPU thread'; do
     on "$setting" 2 on_stream_mixed 4
 done
 on 'slow copies' 4 on_stream_mixed 2 11
+for setting in simulated 'slow copies' kernels 'no peers' 'no IPC' threads 'one device' GPU; do
+    on "$setting" 2 on_stream_direct 4
+    on "$setting" 4 on_stream_direct 2 12
+done
 for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
     on "$setting" 3 on_stream_frees
 done
@@ -37,8 +42,8 @@ done
 quick_ends_here
 
 # Each at odd places, in both ranks; the tests' own calls are few.
-for fault in cuStreamWriteValue32_v2:3=719,cuStreamWriteValue32_v2:9=999 \
-    cuStreamGetCtx:2=400,cuStreamIsCapturing:5=999 cuMemHostRegister_v2:1=2 \
+for fault in cuStreamBatchMemOp_v2:1=719,cuMemcpyDtoHAsync_v2:1=719 \
+    cuStreamGetCtx:2=400,cuStreamIsCapturing:5=999 cuMemHostRegister_v2:1=2,cuMemHostRegister_v2:2=2 \
     cuMemcpyDtoDAsync_v2:1=700,cuMemcpyBatchAsync_v2:1=719,cuMemcpyAsync:6=700 \
     cuMemcpyDtoDAsync_v2:1=700late,cuMemcpyBatchAsync_v2:1=719late,cuMemcpyAsync:9=700late; do
     export GPUBIND_SIM_FAIL=$fault
@@ -48,11 +53,16 @@ for fault in cuStreamWriteValue32_v2:3=719,cuStreamWriteValue32_v2:9=999 \
 done
 export GPUBIND_SIM_FAIL=cuStreamQuery:1+=719
 on simulated 2 on_stream lost
+on simulated 2 on_stream lost_waits
 export GPUBIND_SIM_FAIL=cuMemcpyDtoHAsync_v2:2=700,cuMemcpyAsync:4=719
 for setting in 'no peers' 'network threads'; do
     start "$setting" 2 "$program" on_stream failures
     setting="$setting, staged copies fail"
     relay failures
+done
+for n in 2 3 4; do # of these ranks: its own eager buffers, the other's flags, its eager buffers
+    export GPUBIND_SIM_FAIL=cuMemHostRegister_v2:$n=2
+    on kernels 2 on_stream
 done
 unset GPUBIND_SIM_FAIL
 nothing_left 'nothing is left behind'

@@ -1,7 +1,9 @@
 /* Messages on streams: what goes wrong, how the library ends. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
@@ -113,6 +115,26 @@ static void lost(void)
     job_result();
 }
 
+/* `ranks on_stream lost_waits`: the same, for receives that the stream would have waited for, and then copied. It
+ * gets nowhere to the end. */
+static void lost_waits(void)
+{
+    int status;
+
+    job_test("the end does not wait for a receive in a stream of a lost context");
+    cuda.cuLaunchHostFunc(alone, wait_for_release, NULL);
+    for (int nbytes = 8; nbytes < 100000; nbytes *= 5000)
+        succeeds(
+            gpubind_recv_on_stream(got.at, nbytes, MPI_BYTE, !job.rank, 2, MPI_COMM_WORLD, alone),
+            "receive");
+    succeeds(gpubind_finalize(), "finalize");
+    expect(!in_vain, "it waited");
+    job_result();
+    status = job_end();
+    fflush(stdout);
+    _exit(status);
+}
+
 /* `ranks on_stream refused`: what needs MPI in another thread is refused by name. */
 static void refused(void)
 {
@@ -219,6 +241,8 @@ void test_on_stream(void)
         refused();
     } else if (nargs && strcmp(arguments[0], "lost") == 0) {
         lost();
+    } else if (nargs && strcmp(arguments[0], "lost_waits") == 0) {
+        lost_waits();
     } else if (nargs && strcmp(arguments[0], "failures") == 0) {
         failures();
     } else {

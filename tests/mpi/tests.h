@@ -30,6 +30,7 @@ void test_matched(void);
 void test_matching(void);
 void test_mixed(void);
 void test_on_stream(void);
+void test_on_stream_direct(void);
 void test_on_stream_frees(void);
 void test_on_stream_mixed(void);
 void test_in_driver(void);

@@ -6,26 +6,23 @@
 #include "mpi/core/progress.h"
 #include "mpi/gpubind.h"
 #include "mpi/message/message.h"
+#include "mpi/message/stream_direct.h"
 #include "mpi/message/stream_message.h"
 
 static int put_in(struct stream_queue *stream, struct gpubind_operation *operation, bool waits,
                   struct gpubind_error *err)
 {
-    void *what = operation;
-
     if (stream_message_check(operation, err) < 0) {
         request_free(operation);
         return MPI_ERR_OTHER;
     }
     operation->waited = waits;
     stream_message_prepare(operation);
-    message_start(operation, false);
     if (operation->rank == MPI_PROC_NULL) {
         request_free(operation);
         return MPI_SUCCESS;
     }
-    return stream_queue_add(stream, &stream_message_ops, &what, 1,
-                            waits ? STREAM_WAIT_NOW : STREAM_WAIT_NEVER, err);
+    return stream_direct_start(operation, stream, waits, err);
 }
 
 static int on_stream(const struct arguments *arguments, enum request_kind kind,

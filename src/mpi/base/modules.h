@@ -21,8 +21,10 @@ struct module {
     void (*look_around)(void);
 
     /* For the progress thread, called without the lock: there is work that only this thread moves;
-     * a count of events; whether it must check now and then for processes that have died. */
+     * a step of it may wait some microseconds (NULL: not so); a count of events; whether it must check now and then
+     * for processes that have died. */
     bool (*has_work)(void);
+    bool (*can_wait)(void);
     unsigned (*events)(void);
     bool (*watches)(void);
     /* The thread is to end, as soon as has_work returns false: gives up what would take long. */

@@ -162,10 +162,11 @@ static int allocate(struct domain *domain)
     domain->of_local = calloc(n, sizeof *domain->of_local);
     domain->owed = domain_share(domain) * segment->n;
     domain->pinned = calloc(n, sizeof *domain->pinned);
+    domain->unlocked = calloc(n, sizeof *domain->unlocked);
     domain->free_eager = calloc((size_t)segment->neager + 1, sizeof(int));
     domain->free_plain = calloc((size_t)segment->ndescriptors + 1, sizeof(int));
-    if (!domain->peers || !domain->of_local || !domain->pinned || !domain->free_eager ||
-        !domain->free_plain)
+    if (!domain->peers || !domain->of_local || !domain->pinned || !domain->unlocked ||
+        !domain->free_eager || !domain->free_plain)
         return -1;
     domain->nreserved = segment->base ? segment->neager : 0;
     for (int i = domain->nreserved; i > 0; i--)
@@ -244,6 +245,7 @@ void domain_free(struct domain *domain, bool mpi)
     free(domain->peers);
     free(domain->of_local);
     free(domain->pinned);
+    free(domain->unlocked);
     free(domain->free_eager);
     free(domain->free_plain);
     free(domain);
@@ -395,8 +397,14 @@ void domain_pin(struct domain *domain, int local, enum segment_data data)
     at = segment_data(&domain->segment, local, data, &nbytes);
     entered = gpu_enter(gpu);
     /* Copies work without, only slower, so a refusal is no error. */
-    if (gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE) != GPU_OK)
+    domain->unlocked[local][data] = gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE) != GPU_OK;
+    if (domain->unlocked[local][data])
         warn_once(WARN_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "
                                 "through host memory are slower");
     gpu_leave(entered);
+}
+
+bool domain_is_pinned(const struct domain *domain, int local, enum segment_data data)
+{
+    return domain->pinned[local][data] && !domain->unlocked[local][data];
 }

@@ -30,9 +30,10 @@ struct peer {
     bool ipc_works;         /* its GPU memory has been mapped */
     bool unacked;           /* in the domain's list of peers to be notified */
     struct peer *next_unacked;
-    struct gpubind_operation *rtr_receive; /* the receive of my open RTR to it */
-    uint64_t put, got;                     /* entries of the rings between us: see shm_inbox.h */
-    bool sends;                            /* in the domain's list of senders */
+    struct gpubind_operation *rtr_receive;   /* the receive of my open RTR to it */
+    struct stream_receives *stream_receives; /* mine, advertised to it; NULL: none yet */
+    uint64_t put, got;                       /* entries of the rings between us: see shm_inbox.h */
+    bool sends;                              /* in the domain's list of senders */
     struct peer *next_sender;
     struct incoming_msg **unexpected; /* its unexpected messages, by descriptor; */
     int in_eager_buffers;             /* how many of them have their data in its eager buffers */
@@ -69,6 +70,7 @@ struct domain {
     struct peer *queued;             /* ranks to which messages wait for a descriptor */
     const struct gpubind_operation *iov_advert_user; /* the receive whose iov senders may read */
     const struct gpu *(*pinned)[SEGMENT_DATA]; /* by local rank: whose context has page-locked it */
+    bool (*unlocked)[SEGMENT_DATA];            /* the driver has refused it */
     int eager_buffers; /* 0: not allocated yet, 1: allocated, -1: no memory */
 };
 
@@ -103,5 +105,7 @@ int domain_take_descriptor(struct domain *domain, bool with_eager);
 void domain_give_descriptor(struct domain *domain, int descriptor);
 /* Page-locks a local rank's eager buffers or bounce buffers for the GPUs of this process, once. */
 void domain_pin(struct domain *domain, int local, enum segment_data data);
+/* They are page-locked. */
+bool domain_is_pinned(const struct domain *domain, int local, enum segment_data data);
 
 #endif

@@ -61,9 +61,19 @@ static void step(void)
     library_unlock();
 }
 
+/* All work there is moves by itself: a thread that looks all the time would only keep the application's threads
+ * from the lock. */
+static bool can_wait(void)
+{
+    for_each_module (at)
+        if ((*at)->has_work && (*at)->has_work() && !((*at)->can_wait && (*at)->can_wait()))
+            return false;
+    return !may_help();
+}
+
 static void rest(double since)
 {
-    int i = 0;
+    int i = can_wait() ? 1 : 0;
 
     while (since > pauses[i].until)
         i++;

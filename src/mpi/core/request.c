@@ -48,6 +48,7 @@ struct gpubind_operation *request_make(enum request_kind kind)
     operation->number = ++numbers;
     operation->descriptor = -1;
     operation->eager_buffer = -1;
+    operation->landing = -1;
     requests_count(1);
     requests_used = true;
     return operation;

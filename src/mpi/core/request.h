@@ -86,6 +86,13 @@ struct gpubind_operation {
     struct mapping *mapping;
     struct staging *staging; /* a send through a bounce buffer */
     struct rtr *rtr;         /* mine, open */
+    /* in a stream: */
+    struct stream_gate gate; /* of its call, that others may use; came 0: they may not */
+    struct stream_receive
+        *stream_receive;  /* mine, advertised; or the one that a send has matched */
+    int landing;          /* an eager buffer that a receive has its data put into first; -1: none */
+    struct memory landed; /* and the application's buffer */
+    bool has_landed;      /* they are in the eager buffer, or will not be */
     struct channel *channel; /* of a persistent request; see channel.h */
 };
 

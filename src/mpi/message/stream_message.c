@@ -8,8 +8,10 @@
 #include "mpi/p2p/recv.h"
 #include "mpi/p2p/send_deferred.h"
 #include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/stream_receive.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/transports.h"
+#include "mpi/stream/stream_flag.h"
 
 static void start_send(struct gpubind_operation *send)
 {
@@ -46,11 +48,20 @@ void stream_message_fail(void *what)
     if (operation->kind == REQUEST_SEND && !operation->done) {
         request_complete(operation, MPI_ERR_OTHER, "the stream cannot be used");
         deferred_send_release(operation, false);
-    } else if (operation->kind == REQUEST_RECEIVE && match_withdraw(operation)) {
+    } else if (operation->kind == REQUEST_RECEIVE && stream_receive_cancel(operation) &&
+               match_withdraw(operation)) {
         request_complete(operation, MPI_ERR_OTHER, "the stream cannot be used");
     } else if (operation->kind == REQUEST_RECEIVE) {
         receive_again(operation);
     }
+}
+
+bool stream_message_end(struct gpubind_operation *operation, int *result, struct gpubind_error *err)
+{
+    *result = operation->result;
+    *err = operation->error;
+    request_free(operation);
+    return true;
 }
 
 bool stream_message_is_over(void *what, int *result, struct gpubind_error *err)
@@ -59,6 +70,8 @@ bool stream_message_is_over(void *what, int *result, struct gpubind_error *err)
 
     if (!operation->done && operation->kind == REQUEST_SEND)
         send_shm_nudge(operation);
+    else if (!operation->done)
+        stream_receive_progress(operation);
     if (!operation->done || operation->packing) /* its buffer is being read */
         return false;
     *result = operation->result;
@@ -81,7 +94,7 @@ static void look_after(void *what)
 void stream_message_give_up(struct gpubind_operation *operation, int tag)
 {
     if (operation->kind != REQUEST_RECEIVE || operation->done || operation->early ||
-        operation->held || !match_withdraw(operation))
+        operation->held || !stream_receive_cancel(operation) || !match_withdraw(operation))
         return;
     request_complete(operation, MPI_ERR_OTHER,
                      "nobody sent a message for a receive from rank %d "
@@ -123,6 +136,13 @@ int stream_message_check(const struct gpubind_operation *operation, struct gpubi
     return 0;
 }
 
+static void prepare_peer(const struct gpubind_operation *operation, const struct peer *peer)
+{
+    transports_prepare(operation->domain, peer, &operation->memory);
+    if (peer->local >= 0)
+        stream_flags_prepare(operation->domain, peer->local, operation->memory.gpu);
+}
+
 void stream_message_prepare(const struct gpubind_operation *operation)
 {
     struct domain *domain = operation->domain;
@@ -131,7 +151,7 @@ void stream_message_prepare(const struct gpubind_operation *operation)
         return;
     pack_prepare(operation);
     for (int i = 0; i < domain->size && !operation->peer; i++)
-        transports_prepare(domain, &domain->peers[i], &operation->memory);
+        prepare_peer(operation, &domain->peers[i]);
     if (operation->peer)
-        transports_prepare(domain, operation->peer, &operation->memory);
+        prepare_peer(operation, operation->peer);
 }

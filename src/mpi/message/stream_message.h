@@ -13,6 +13,9 @@ void stream_message_start(void *operation);
 void stream_message_fail(void *operation);
 bool stream_message_is_over(void *operation, int *result, struct gpubind_error *err);
 extern const struct stream_work_ops stream_message_ops;
+/* It is complete: its result, and its sentence; true, as is_over. Frees it. */
+bool stream_message_end(struct gpubind_operation *operation, int *result,
+                        struct gpubind_error *err);
 /* Completes it with an error that names tag, as the application knows it. */
 void stream_message_give_up(struct gpubind_operation *operation, int tag);
 

@@ -5,6 +5,7 @@
 
 #include "mpi/core/shm_inbox.h"
 #include "mpi/p2p/rndv_put.h"
+#include "mpi/p2p/stream_receive.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/p2p/unexpected.h"
 
@@ -85,6 +86,7 @@ static void arrive(struct domain *domain, struct peer *peer, int number, enum in
     rtr_settle_before(peer, incoming.header.sequence);
     peer->received++;
     match_incoming(&incoming);
+    stream_receives_note(peer);
 }
 
 void incoming_read(struct domain *domain)

@@ -14,6 +14,7 @@
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
+#include "mpi/p2p/stream_receive.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/transport/receive_end.h"
 #include "mpi/transport/rndv_staged_shm.h"
@@ -79,7 +80,7 @@ static bool advance(struct gpubind_operation *receive)
         return false;
     if (atomic_load_explicit(&from->failed, memory_order_relaxed))
         receive_finish(receive, -1, &failed);
-    else if (state == DESCRIPTOR_EAGER_READY)
+    else if (state == DESCRIPTOR_EAGER_READY || from->eager_by_stream)
         take_eager_buffer(receive);
     else
         take(receive);
@@ -177,16 +178,10 @@ static void start_late(void)
     }
 }
 
-void receive_start(struct gpubind_operation *receive, const struct incoming_msg *incoming)
+static void note_message(struct gpubind_operation *receive, const struct incoming_msg *incoming)
 {
     const struct msg_header *header = &incoming->header;
 
-    if (receive->order == ORDER_DEFERRED ||
-        (header->flags & MSG_PAYLOAD_DEFERRED && header->nbytes <= receive->nbytes)) {
-        keep_early(receive, incoming);
-        return;
-    }
-    rtr_withdraw(receive);
     trace(TRACE_P2P, "receive %u: matches message %llu of rank %d, tag %d, %llu bytes",
           receive->number, (unsigned long long)header->sequence, header->source, header->tag,
           (unsigned long long)header->nbytes);
@@ -197,6 +192,35 @@ void receive_start(struct gpubind_operation *receive, const struct incoming_msg 
     receive->got_on_gpu = header->flags & MSG_ON_GPU;
     receive->peer = incoming->peer;
     receive->from = incoming->from;
+}
+
+bool receive_claim(struct gpubind_operation *receive)
+{
+    struct incoming_msg *early = receive->early;
+    uint32_t state = DESCRIPTOR_RTS;
+
+    if (!atomic_compare_exchange_strong(&early->from->state, &state, DESCRIPTOR_MATCHED) &&
+        state != DESCRIPTOR_EAGER_READY)
+        return false;
+    note_message(receive, early);
+    receive->early = NULL;
+    receive->held = true;
+    receive->order = ORDER_DONE;
+    free(early);
+    return true;
+}
+
+void receive_start(struct gpubind_operation *receive, const struct incoming_msg *incoming)
+{
+    const struct msg_header *header = &incoming->header;
+
+    if (receive->order == ORDER_DEFERRED ||
+        (header->flags & MSG_PAYLOAD_DEFERRED && header->nbytes <= receive->nbytes)) {
+        keep_early(receive, incoming);
+        return;
+    }
+    rtr_withdraw(receive);
+    note_message(receive, incoming);
     if (header->nbytes > receive->nbytes)
         truncate_receive(receive, incoming);
     else if (receive->order == ORDER_OPEN)
@@ -212,6 +236,10 @@ void receive_abandon(struct gpubind_operation *receive)
 {
     struct gpubind_error gone;
 
+    stream_receive_progress(receive);
+    if (receive->done)
+        return;
+    stream_receive_forget(receive);
     error_set(&gone, "rank %d is gone", receive->rank < 0 ? receive->source : receive->rank);
     if (match_withdraw(receive)) {
         rtr_withdraw(receive);

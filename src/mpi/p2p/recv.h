@@ -9,6 +9,9 @@
 void receive_start(struct gpubind_operation *receive, const struct incoming_msg *incoming);
 /* Continues a receive whose message matched before one of the two was ready. */
 void receive_again(struct gpubind_operation *receive);
+/* A stream gets the data of its early message, of a rank of the node, by itself, and receive_finish ends it. false:
+ * the sender is copying them to an eager buffer at this moment. */
+bool receive_claim(struct gpubind_operation *receive);
 /* The sender has died: completes the receive with an error, unless the rest needs no sender. */
 void receive_abandon(struct gpubind_operation *receive);
 /* Drops a message that no receive gets; its sender completes as usual. */

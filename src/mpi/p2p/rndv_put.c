@@ -13,6 +13,8 @@
 #include "mpi/datatype/iov_advert.h"
 #include "mpi/datatype/pack.h"
 #include "mpi/p2p/recv.h"
+#include "mpi/p2p/send_descriptor.h"
+#include "mpi/p2p/stream_receive.h"
 #include "mpi/p2p/tag_match.h"
 
 /* A sender polls this long for an RTR that is about to be advertised: its receiver may have come
@@ -20,7 +22,7 @@
 #define POLL_FOR 0.4e-6
 #define POLLS_PER_CHECK 100000 /* while waiting for a copy that its sender has begun */
 
-static bool may_copy(const struct gpubind_operation *operation)
+bool rndv_may_copy(const struct gpubind_operation *operation)
 {
     return operation->memory.gpu && operation->memory.shareable && operation->peer &&
            transport_reaches(TRANSPORT_IPC, operation->domain, operation->peer);
@@ -36,7 +38,7 @@ void rtr_post(struct gpubind_operation *receive)
     struct rtr *rtr;
 
     /* Only when no other receive can match the next message of the peer. */
-    if (!may_copy(receive) || receive->peer->rtr_receive ||
+    if (!rndv_may_copy(receive) || receive->peer->rtr_receive ||
         receive->comm->posted.first != receive || receive->next ||
         !memory_export_of(&receive->memory, &shared))
         return;
@@ -105,6 +107,7 @@ static void finish_receive(struct gpubind_operation *receive, bool good)
     receive->got_on_gpu = true;
     receive->peer->received++;
     match_withdraw(receive);
+    stream_receives_note(receive->peer);
     close_rtr(receive);
     if (good)
         request_succeed(receive);
@@ -167,11 +170,18 @@ static bool can_scatter(const struct gpubind_operation *send)
     return n <= IOV_ADVERT_MAX && iov_copy_has_kernel(send->memory.gpu);
 }
 
+static bool is_ready(const void *rtr)
+{
+    return atomic_load_explicit(&((const struct rtr *)rtr)->ready, memory_order_acquire);
+}
+
+/* A small send does not wait for the receiver's GPU, whose work may wait for a later call of this rank. */
 static bool fits(const struct gpubind_operation *send, const struct rtr *rtr)
 {
     struct strided_buffer layout;
 
-    return rtr->sequence == send->peer->sent && rtr->context == send->comm->context &&
+    return (is_ready(rtr) || !send_may_be_eager(send)) && rtr->sequence == send->peer->sent &&
+           rtr->context == send->comm->context &&
            (rtr->tag == MPI_ANY_TAG || rtr->tag == send->tag) && rtr->capacity >= send->nbytes &&
            (rtr->iov_name ? can_scatter(send)
                           : !rtr->strided || !send->pack || pack_layout(send->pack, &layout));
@@ -191,17 +201,15 @@ static bool match_rtr(const struct gpubind_operation *send, struct rtr *rtr)
     return false;
 }
 
-static struct mapping *map_receiver(const struct gpubind_operation *send, const struct rtr *rtr)
+struct mapping *rndv_map(const struct gpubind_operation *send, const struct memory_export *shared)
 {
-    struct memory_export shared = {rtr->id, rtr->start, rtr->size, {{0}}};
     struct gpubind_error err;
     struct mapping *mapping;
 
-    memcpy(&shared.handle, rtr->handle, sizeof shared.handle);
-    if (!mapping_possible(send->peer, &shared, send->memory.gpu))
+    if (!mapping_possible(send->peer, shared, send->memory.gpu))
         return NULL;
-    mapping = mapping_open(send->peer, &shared, send->memory.gpu, &err);
-    if (memory_has_handle(&shared))
+    mapping = mapping_open(send->peer, shared, send->memory.gpu, &err);
+    if (memory_has_handle(shared))
         send->peer->ipc_works = mapping;
     if (!mapping) {
         send->peer->no_ipc = true;
@@ -209,6 +217,14 @@ static struct mapping *map_receiver(const struct gpubind_operation *send, const 
                   send->rank);
     }
     return mapping;
+}
+
+static struct mapping *map_receiver(const struct gpubind_operation *send, const struct rtr *rtr)
+{
+    struct memory_export shared = {rtr->id, rtr->start, rtr->size, {{0}}};
+
+    memcpy(&shared.handle, rtr->handle, sizeof shared.handle);
+    return rndv_map(send, &shared);
 }
 
 /* Strided data at either end, or both. */
@@ -233,11 +249,6 @@ static int copy_strided(struct gpubind_operation *send, const struct rtr *rtr,
     if (copies_wait(gpu, GPU_OUT, status == 0 ? err : NULL) < 0)
         status = -1;
     return status;
-}
-
-static bool is_ready(const void *rtr)
-{
-    return atomic_load_explicit(&((const struct rtr *)rtr)->ready, memory_order_acquire);
 }
 
 static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct mapping *mapping,
@@ -295,7 +306,7 @@ bool rndv_put(struct gpubind_operation *send)
     struct rtr *rtr;
     double until;
 
-    if (!may_copy(send) || send->nbytes == 0 || !QUEUE_EMPTY(&send->peer->queued))
+    if (!rndv_may_copy(send) || send->nbytes == 0 || !QUEUE_EMPTY(&send->peer->queued))
         return false;
     rtr = segment_rtr(segment, send->peer->local, segment->me);
     until = clock_seconds() + POLL_FOR;

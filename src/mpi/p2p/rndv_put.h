@@ -20,6 +20,10 @@ bool rtr_cancel(struct gpubind_operation *receive);
  * been put into the advertised buffer, and completes that receive first. */
 void rtr_settle_before(struct peer *peer, uint64_t sequence);
 
+/* The buffer is GPU memory that the peer and this rank can copy from and to by themselves. */
+bool rndv_may_copy(const struct gpubind_operation *operation);
+/* The receiver's memory, mapped here. NULL: it cannot be, of which a warning has told. */
+struct mapping *rndv_map(const struct gpubind_operation *send, const struct memory_export *shared);
 /* struct transport's put: copies to the advertised buffer and completes the send. false: there is
  * none that matches. */
 bool rndv_put(struct gpubind_operation *send);

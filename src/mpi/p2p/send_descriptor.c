@@ -14,7 +14,7 @@ struct descriptor *send_descriptor_of(const struct gpubind_operation *send)
     return segment_descriptor(segment, segment->me, send->descriptor);
 }
 
-static char *eager_buffer_of(const struct gpubind_operation *send)
+char *send_eager_buffer(const struct gpubind_operation *send)
 {
     const struct segment *segment = &send->domain->segment;
 
@@ -69,6 +69,13 @@ bool send_take_eager_buffer(struct gpubind_operation *send)
             send->eager_buffer = domain_take_descriptor(domain, true);
     }
     return send->eager_buffer >= 0;
+}
+
+int eager_buffer_lend(struct domain *domain)
+{
+    return have_eager_buffers(domain) && domain->nfree_eager > domain->segment.neager / 2
+               ? domain_take_descriptor(domain, true)
+               : -1;
 }
 
 bool send_may_be_eager(const struct gpubind_operation *send)
@@ -128,10 +135,33 @@ static void fill_state(const struct gpubind_operation *send, bool with_data)
                           memory_order_release);
 }
 
+/* A stream can copy to the eager buffers in its order, or by a kernel: to page-locked memory alone. */
+static bool take_eager_buffer_for_stream(struct gpubind_operation *send)
+{
+    const struct domain *domain = send->domain;
+
+    return domain_is_pinned(domain, domain->segment.me, SEGMENT_EAGER) &&
+           send_take_eager_buffer(send);
+}
+
+/* What a stream will do for the message by itself. A small send does not wait for its receive, so its data need
+ * an eager buffer now; without one, the library does it. */
+static void fill_gate(struct gpubind_operation *send)
+{
+    const bool small = send->gate.came && send_may_be_eager(send);
+
+    if (small && !take_eager_buffer_for_stream(send))
+        send->gate = (struct stream_gate){0};
+    send_descriptor_of(send)->gate = send->gate;
+    send_descriptor_of(send)->eager_by_stream = small && send->gate.came;
+}
+
 bool send_descriptor_fill(struct gpubind_operation *send)
 {
     const bool with_data = goes_with_data(send);
     struct msg_header header = {0};
+
+    fill_gate(send);
 
     if (send->release)
         release_fill(send->release, &header);
@@ -141,7 +171,7 @@ bool send_descriptor_fill(struct gpubind_operation *send)
         header.flags |= MSG_EAGER;
     send_descriptor_of(send)->header = header;
     if (with_data && send->nbytes > 0)
-        memcpy(eager_buffer_of(send), send->buffer, send->nbytes);
+        memcpy(send_eager_buffer(send), send->buffer, send->nbytes);
     fill_state(send, with_data);
     return with_data;
 }
@@ -149,7 +179,7 @@ bool send_descriptor_fill(struct gpubind_operation *send)
 void send_copy_to_eager(struct gpubind_operation *send)
 {
     struct descriptor *descriptor = send_descriptor_of(send);
-    const struct copy copy = {.to = (gpu_address)(uintptr_t)eager_buffer_of(send),
+    const struct copy copy = {.to = (gpu_address)(uintptr_t)send_eager_buffer(send),
                               .from = send->memory.address,
                               .nbytes = send->nbytes,
                               .ends = COPY_TO_HOST};
@@ -162,7 +192,7 @@ void send_copy_to_eager(struct gpubind_operation *send)
     if (send->memory.gpu && send->nbytes > 0)
         domain_pin(send->domain, send->domain->segment.me, SEGMENT_EAGER);
     if (!send->memory.gpu) {
-        memcpy(eager_buffer_of(send), send->buffer, send->nbytes);
+        memcpy(send_eager_buffer(send), send->buffer, send->nbytes);
     } else if (send->nbytes > 0 && copy_now(send->memory.gpu, GPU_OUT, &copy, &err) < 0) {
         /* The receiver still can take it, or fails itself. */
         request_complete(send, MPI_ERR_OTHER, "%s", err.text);
@@ -172,5 +202,17 @@ void send_copy_to_eager(struct gpubind_operation *send)
     inbox_put(send->domain, send->peer, send->descriptor, INBOX_EAGER_READY);
     trace(TRACE_P2P, "send %u: not taken yet, its data are in eager buffer %d", send->number,
           send->eager_buffer);
+    request_succeed(send);
+}
+
+void send_is_in_eager_buffer(struct gpubind_operation *send)
+{
+    struct descriptor *descriptor = send_descriptor_of(send);
+    uint32_t sent = DESCRIPTOR_RTS;
+
+    atomic_store_explicit(&descriptor->ready, 1, memory_order_release);
+    if (inbox_has_room(send->domain, send->peer) &&
+        atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_EAGER_READY))
+        inbox_put(send->domain, send->peer, send->descriptor, INBOX_EAGER_READY);
     request_succeed(send);
 }

@@ -24,5 +24,12 @@ bool send_take_eager_buffer(struct gpubind_operation *send);
 /* Copies the data of an announced message to its eager buffer, and completes the send, unless a
  * receiver has matched it meanwhile. */
 void send_copy_to_eager(struct gpubind_operation *send);
+/* The eager buffer that it has. */
+char *send_eager_buffer(const struct gpubind_operation *send);
+/* The stream has put the data there (eager_by_stream). */
+void send_is_in_eager_buffer(struct gpubind_operation *send);
+/* An eager buffer of this rank, by its descriptor, for other data; -1: there are few. domain_give_descriptor gives
+ * it back. */
+int eager_buffer_lend(struct domain *domain);
 
 #endif

@@ -53,10 +53,18 @@ static bool publish(struct gpubind_operation *send)
     return true;
 }
 
+/* The application's buffer is being read, or will be, by packing or by the stream that copies it to an eager
+ * buffer. */
+static bool is_being_read(const struct gpubind_operation *send)
+{
+    return send->packing ||
+           (send->order == ORDER_DEFERRED && send_descriptor_of(send)->eager_by_stream);
+}
+
 /* Its receiver is gone. true, as follow: nothing of it is under way any more. */
 static bool abandon(struct gpubind_operation *send)
 {
-    if (send->packing || (send->staging && !staged_send_rests(send))) {
+    if (is_being_read(send) || (send->staging && !staged_send_rests(send))) {
         send->domain->look_again = true;
         return false;
     }
@@ -75,7 +83,7 @@ static bool follow(struct gpubind_operation *send)
         return abandon(send);
     switch (atomic_load_explicit(&descriptor->state, memory_order_acquire)) {
     case DESCRIPTOR_FIN:
-        if (send->packing) { /* the buffer is read until then */
+        if (is_being_read(send)) {
             send->domain->look_again = true;
             return false;
         }

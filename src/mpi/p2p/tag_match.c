@@ -6,6 +6,7 @@
 #include "mpi/base/trace.h"
 #include "mpi/core/wait_notice.h"
 #include "mpi/p2p/recv.h"
+#include "mpi/p2p/stream_receive.h"
 #include "mpi/p2p/unexpected.h"
 
 static bool closed;
@@ -74,12 +75,16 @@ void match_incoming(const struct incoming_msg *incoming)
     }
     if (incoming->header.tag < 0 && (comm->of || comm->window) && call_handler(comm, incoming))
         return;
-    for (struct gpubind_operation **link = &comm->posted.first; *link; link = &(*link)->next) {
+    for (struct gpubind_operation **link = &comm->posted.first; *link;) {
         struct gpubind_operation *receive = *link;
 
-        if (!fits(&incoming->header, receive->rank, receive->tag))
+        if (!fits(&incoming->header, receive->rank, receive->tag)) {
+            link = &receive->next;
             continue;
+        }
         QUEUE_UNLINK(&comm->posted, link, next);
+        if (!stream_receive_cancel(receive)) /* it has matched an earlier message */
+            continue;
         receive_start(receive, incoming);
         return;
     }

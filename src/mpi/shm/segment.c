@@ -41,6 +41,11 @@ static size_t iov_advert_bytes(uint64_t n)
     return whole_pages(sizeof(struct iov_advert) + n * sizeof(struct iov_block));
 }
 
+static size_t stream_receives_bytes(void)
+{
+    return whole_pages(sizeof(struct stream_receives));
+}
+
 static void measure(struct segment *segment)
 {
     segment->ndescriptors = segment->n <= 8 ? 8192 : 1024;
@@ -49,7 +54,9 @@ static void measure(struct segment *segment)
     segment->bounce_at = eager_at(segment) + (size_t)segment->neager * EAGER_BYTES;
     segment->iov_advert_at = segment->bounce_at + (size_t)BOUNCE_BUFFERS * BOUNCE_BYTES +
                              (size_t)segment->n * RESERVE_BOUNCE_BYTES;
-    segment->part_bytes = segment->iov_advert_at + iov_advert_bytes(IOV_ADVERT_MAX);
+    segment->flags_at = segment->iov_advert_at + iov_advert_bytes(IOV_ADVERT_MAX);
+    segment->receives_at = segment->flags_at + (size_t)STREAM_FLAGS * STREAM_FLAG_BYTES;
+    segment->part_bytes = segment->receives_at + (size_t)segment->n * stream_receives_bytes();
     segment->nbytes = segment->part_bytes * (size_t)segment->n;
 }
 
@@ -129,6 +136,33 @@ struct iov_advert *segment_iov_advert(const struct segment *segment, int rank)
 bool segment_allocate_iov_advert(const struct segment *segment, uint64_t n)
 {
     return allocate(segment, segment->iov_advert_at, iov_advert_bytes(n));
+}
+
+char *segment_map_flags(const struct segment *segment, int rank)
+{
+    const size_t at = segment->part_bytes * (size_t)rank + segment->flags_at;
+    void *flags = mmap(NULL, (size_t)STREAM_FLAGS * STREAM_FLAG_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_SHARED, segment->fd, (off_t)at);
+
+    return flags == MAP_FAILED ? NULL : flags;
+}
+
+bool segment_allocate_flags(const struct segment *segment)
+{
+    return allocate(segment, segment->flags_at, (size_t)STREAM_FLAGS * STREAM_FLAG_BYTES);
+}
+
+struct stream_receives *segment_stream_receives(const struct segment *segment, int receiver,
+                                                int sender)
+{
+    return (struct stream_receives *)(void *)(part(segment, receiver) + segment->receives_at +
+                                              (size_t)sender * stream_receives_bytes());
+}
+
+bool segment_allocate_stream_receives(const struct segment *segment, int sender)
+{
+    return allocate(segment, segment->receives_at + (size_t)sender * stream_receives_bytes(),
+                    stream_receives_bytes());
 }
 
 bool segment_allocate_reserve_bounce(const struct segment *segment, int to, uint64_t *offset)

@@ -9,6 +9,8 @@
  *   bounce buffers      chunks of messages that are staged over shared memory
  *   reserve             a small bounce buffer for each receiver, for when all others are in use
  *   iov                 of an irregular datatype that a waiting receive advertises
+ *   stream flags        that streams write, and wait for
+ *   stream receives     one list for each sender: receives in streams, advertised to it
  *
  * Pages that are not touched take no memory. Each area is allocated before its first use: see
  * shm_file.h. */
@@ -31,6 +33,9 @@
 #define BOUNCE_BYTES (6u << 20)
 #define RESERVE_BOUNCE_BYTES (2u << 20) /* the largest chunk */
 #define IOV_ADVERT_MAX 65536
+#define STREAM_FLAGS 4096
+#define STREAM_FLAG_BYTES 64 /* a cache line each: the CPU writes some while GPUs read others */
+#define STREAM_RECEIVES 64   /* a power of 2 */
 
 enum descriptor_state {
     DESCRIPTOR_FREE,
@@ -42,10 +47,20 @@ enum descriptor_state {
     DESCRIPTOR_FIN          /* receiver: the sender may forget it */
 };
 
+/* Where a stream of one rank tells others that it has got to a call, and where it waits for that call's end. Flags
+ * have names, which are numbers (stream_flag.h); 0: there is none. */
+struct stream_gate {
+    uint32_t came, came_value; /* it writes this one */
+    uint32_t go, go_value;     /* it waits for this one */
+};
+
 struct descriptor {
     _Atomic uint32_t state;
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct msg_header header;
+    struct stream_gate gate; /* came 0: none */
+    uint32_t
+        eager_by_stream;    /* the stream puts the data into eager_buffer, before it writes came */
     uint32_t bounce_on_gpu; /* CTS: set, with what follows, before the first chunk */
     uint64_t bounce_offset; /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
@@ -63,7 +78,8 @@ enum rtr_state { RTR_NONE, RTR_OPEN, RTR_MATCHED, RTR_DONE, RTR_FAILED };
 /* A receive that waits for one sender tells it where the data may go. */
 struct rtr {
     _Atomic uint32_t state;
-    _Atomic uint32_t ready; /* earlier GPU work on the buffer is done */
+    _Atomic uint32_t has_stream_receives; /* for this sender: their memory is there */
+    _Atomic uint32_t ready;               /* earlier GPU work on the buffer is done */
     uint64_t context;
     int32_t tag;       /* or MPI_ANY_TAG */
     uint32_t strided;  /* the data go to layout, not to capacity bytes at address */
@@ -79,6 +95,31 @@ struct rtr {
     int32_t got_tag;
     uint32_t got_type;
     uint32_t mapped; /* and: it maps the allocation now */
+};
+
+/* A receive in a stream that is posted, and that a send in a stream may match by itself. */
+struct stream_receive {
+    _Atomic uint32_t state; /* enum rtr_state */
+    int32_t tag;            /* or MPI_ANY_TAG */
+    uint64_t context;
+    uint64_t capacity; /* bytes */
+    struct stream_gate gate;
+    int32_t
+        landing; /* the receiver's eager buffer that takes the data, exactly capacity bytes; -1: they go to */
+    uint64_t address, id, start, size;
+    char handle[64];
+    uint64_t nbytes; /* written by the sender, with */
+    int32_t got_tag;
+    uint32_t got_type;
+    uint32_t mapped; /* and: it maps the allocation now */
+};
+
+/* In the order in which they were posted: entry i is receives[i % STREAM_RECEIVES]. */
+struct stream_receives {
+    _Atomic uint64_t
+        received; /* messages that came otherwise, and have been matched or are unexpected */
+    _Atomic uint64_t first, end;
+    struct stream_receive receives[STREAM_RECEIVES];
 };
 
 struct iov_advert {
@@ -109,7 +150,7 @@ struct segment {
     int n, me;                /* ranks; this one */
     int ndescriptors, neager; /* of each rank */
     uint64_t ring_entries;    /* a power of 2 */
-    size_t part_bytes, bounce_at, iov_advert_at;
+    size_t part_bytes, bounce_at, iov_advert_at, flags_at, receives_at;
 };
 
 /* Collective over node, whose ranks share the segment. 0, or -1 on all ranks with a sentence when
@@ -128,6 +169,10 @@ char *segment_eager(const struct segment *segment, int rank, int number);
 struct rtr *segment_rtr(const struct segment *segment, int receiver, int sender);
 struct iov_advert *segment_iov_advert(const struct segment *segment, int rank);
 char *segment_bounce(const struct segment *segment, int rank);
+struct stream_receives *segment_stream_receives(const struct segment *segment, int receiver,
+                                                int sender);
+/* A rank's stream flags, mapped for good: a stream may look at them after the library has ended. NULL: no memory. */
+char *segment_map_flags(const struct segment *segment, int rank);
 /* The areas of a rank's part that are page-locked, each when it is first used. */
 enum segment_data { SEGMENT_EAGER, SEGMENT_BOUNCE, SEGMENT_DATA };
 char *segment_data(const struct segment *segment, int rank, enum segment_data data, size_t *nbytes);
@@ -137,6 +182,8 @@ bool segment_allocate_eager(const struct segment *segment);
 /* Of descriptors from to to - 1; the first neager ones are allocated from the start. */
 bool segment_allocate_descriptors(const struct segment *segment, int from, int to);
 bool segment_allocate_iov_advert(const struct segment *segment, uint64_t n);
+bool segment_allocate_flags(const struct segment *segment);
+bool segment_allocate_stream_receives(const struct segment *segment, int sender);
 /* Of the reserve bounce buffer for local rank to; *offset: from the bounce buffers. */
 bool segment_allocate_reserve_bounce(const struct segment *segment, int to, uint64_t *offset);
 

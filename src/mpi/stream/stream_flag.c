@@ -7,26 +7,74 @@
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/page_locked.h"
 
-#define CHUNK (256u << 10)
-#define STRIDE 64 /* a cache line each: the CPU writes some while GPUs read others */
-#define FLAGS (CHUNK / STRIDE)
+#define BYTES ((size_t)STREAM_FLAGS * STREAM_FLAG_BYTES) /* of a chunk */
 
 static struct stream_flag *unused;
+
+/* The first chunk is in the shared memory of the oldest domain, which is MPI_COMM_WORLD's. */
+static struct {
+    bool tried;
+    uint64_t domain; /* its name; 0: none */
+    int n;           /* ranks */
+    char **areas;    /* their flags, mapped here and page-locked; NULL: not that */
+} shared;
+
+static const struct domain *oldest_domain(void)
+{
+    const struct domain *oldest = domain_first();
+
+    while (oldest && oldest->next)
+        oldest = oldest->next;
+    return oldest;
+}
+
+static char *map_locked(const struct domain *domain, int local)
+{
+    char *at = segment_map_flags(&domain->segment, local);
+
+    return at && gpu_host_register(at, BYTES, GPU_REGISTER_PORTABLE) == GPU_OK ? at : NULL;
+}
+
+/* NULL: the flags will be this process's alone. */
+static char *share(void)
+{
+    const struct domain *domain = oldest_domain();
+    char *at = NULL;
+
+    if (shared.tried)
+        return NULL;
+    shared.tried = true;
+    if (!domain || !domain->segment.base || !segment_allocate_flags(&domain->segment))
+        return NULL;
+    shared.areas = calloc((size_t)domain->segment.n, sizeof *shared.areas);
+    if (shared.areas)
+        at = map_locked(domain, domain->segment.me);
+    if (!at)
+        return NULL;
+    shared.domain = domain->name;
+    shared.n = domain->segment.n;
+    shared.areas[domain->segment.me] = at;
+    return at;
+}
 
 /* Flags are never freed: see page_locked.h. */
 static bool make_flags(struct gpubind_error *err)
 {
-    struct stream_flag *flags = calloc(FLAGS, sizeof *flags);
-    char *at = flags ? page_locked(CHUNK, err) : NULL;
+    struct stream_flag *flags = calloc(STREAM_FLAGS, sizeof *flags);
+    char *at = flags ? share() : NULL;
+    const bool named = at;
 
     if (!flags)
         error_set(err, "out of memory");
+    else if (!at)
+        at = page_locked(BYTES, err);
     if (!at) {
         free(flags);
         return false;
     }
-    for (unsigned i = 0; i < FLAGS; i++) {
-        flags[i].at = (_Atomic uint32_t *)(void *)(at + (size_t)i * STRIDE);
+    for (unsigned i = 0; i < STREAM_FLAGS; i++) {
+        flags[i].at = (_Atomic uint32_t *)(void *)(at + (size_t)i * STREAM_FLAG_BYTES);
+        flags[i].name = named ? i + 1 : 0;
         stream_flag_give(&flags[i]);
     }
     return true;
@@ -35,6 +83,26 @@ static bool make_flags(struct gpubind_error *err)
 void stream_flags_unpinned(void)
 {
     unused = NULL;
+    shared.domain = 0;
+}
+
+void stream_flags_prepare(const struct domain *domain, int local, const struct gpu *gpu)
+{
+    bool entered;
+
+    if (shared.domain != domain->name || !shared.domain || shared.areas[local])
+        return;
+    entered = gpu_enter(gpu);
+    shared.areas[local] = map_locked(domain, local);
+    gpu_leave(entered);
+}
+
+_Atomic uint32_t *stream_flag_of(const struct domain *domain, int local, uint32_t name)
+{
+    if (name == 0 || name > STREAM_FLAGS || shared.domain != domain->name || !shared.areas[local])
+        return NULL;
+    return (_Atomic uint32_t *)(void *)(shared.areas[local] +
+                                        (size_t)(name - 1) * STREAM_FLAG_BYTES);
 }
 
 struct stream_flag *stream_flag_take(struct gpubind_error *err)
@@ -62,19 +130,4 @@ void stream_flag_set(struct stream_flag *flag)
 bool stream_flag_has(const struct stream_flag *flag, uint32_t value)
 {
     return (int32_t)(atomic_load_explicit(flag->at, memory_order_acquire) - value) >= 0;
-}
-
-static gpu_address address(const struct stream_flag *flag)
-{
-    return (gpu_address)(uintptr_t)flag->at;
-}
-
-int stream_flag_queue_write(const struct stream_flag *flag, gpu_stream stream)
-{
-    return gpu_stream_write32(stream, address(flag), flag->value, 0);
-}
-
-int stream_flag_queue_wait(const struct stream_flag *flag, gpu_stream stream)
-{
-    return gpu_stream_wait32(stream, address(flag), flag->value, GPU_WAIT_GEQ);
 }

@@ -15,15 +15,26 @@
 
 static _Atomic int busy; /* entries and quiets of all streams */
 static _Atomic unsigned events;
+static _Atomic int nurgent; /* entries and quiets that the thread moves */
 
 static bool has_work(void)
 {
     return busy > 0;
 }
 
+static bool can_wait(void)
+{
+    return nurgent == 0;
+}
+
 static unsigned count_events(void)
 {
     return events;
+}
+
+void stream_count_urgent(int more)
+{
+    nurgent += more;
 }
 
 void stream_queues_count(int more)
@@ -81,6 +92,7 @@ static void begin(struct stream_queue *stream)
 {
     struct entry *entry = QUEUE_POP(&stream->queued, next);
 
+    stream->nqueued--;
     events++;
     trace(TRACE_STREAM, "stream %p: got to call %u", (void *)stream->handle, entry->number);
     entry->ops->start(entry->what);
@@ -90,10 +102,15 @@ static void begin(struct stream_queue *stream)
 static void progress(bool mpi)
 {
     (void)mpi;
-    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)
+    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
         while (stream->queued.first &&
                stream_flag_has(stream->reached, stream->queued.first->number))
             begin(stream);
+        if (stream->broken && !stream->open && !stream->queued.first) {
+            stream_flag_set(stream->reached);
+            stream->broken = false;
+        }
+    }
 }
 
 /* true: the work is complete, and the entry freed. */
@@ -112,6 +129,10 @@ static bool look(struct stream_queue *stream, struct entries *list, struct entry
     QUEUE_UNLINK(list, link, next);
     if (entry->wait && --entry->wait->left == 0)
         stream_wait_end(stream, entry->wait);
+    if (entry->by_stream)
+        stream_queue_count_waits(stream, -1);
+    if (entry->urgent)
+        stream_count_urgent(-1);
     free(entry);
     stream_queues_count(-1);
     return true;
@@ -129,9 +150,29 @@ static void look_at(struct stream_queue *stream, struct entries *list, int most)
     }
 }
 
-static bool is_before(const struct entries *list, uint32_t number)
+void stream_settle(struct stream_queue *stream)
 {
-    return list->first && (int32_t)(list->first->number - number) < 0;
+    const struct entry *first = stream->queued.first;
+
+    if (!first || !first->by_stream || !stream_flag_has(stream->reached, first->number))
+        return;
+    while (stream->queued.first && stream_flag_has(stream->reached, stream->queued.first->number))
+        begin(stream);
+    look_at(stream, &stream->unawaited, UNAWAITED_MAX);
+}
+
+static bool has_open(const struct entries *list, uint32_t number)
+{
+    for (const struct entry *entry = list->first; entry && (int32_t)(entry->number - number) < 0;
+         entry = entry->next)
+        if (!entry->by_stream && !entry->wait)
+            return true;
+    return false;
+}
+
+bool stream_leaves_open(const struct stream_queue *stream, uint32_t number)
+{
+    return has_open(&stream->queued, number) || has_open(&stream->unawaited, number);
 }
 
 static void end_quiets(struct stream_queue *stream)
@@ -139,21 +180,21 @@ static void end_quiets(struct stream_queue *stream)
     struct stream_wait *wait;
 
     while ((wait = stream->quiets.first)) {
-        if (is_before(&stream->queued, wait->before) || is_before(&stream->awaited, wait->before) ||
-            is_before(&stream->unawaited, wait->before))
+        if (stream_leaves_open(stream, wait->before))
             return;
         QUEUE_POP(&stream->quiets, next);
         stream_wait_end(stream, wait);
         stream_queues_count(-1);
+        stream_count_urgent(-1);
     }
 }
 
-static void look_after(const struct entries *list)
+static void look_after(const struct entries *list, bool begun)
 {
     int most = UNAWAITED_MAX;
 
     for (struct entry *entry = list->first; entry && most-- > 0; entry = entry->next)
-        if (entry->ops->look_after)
+        if (entry->ops->look_after && (begun || entry->by_stream))
             entry->ops->look_after(entry->what);
 }
 
@@ -174,8 +215,9 @@ static void progress_end(void)
         return;
     looked = now;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
-        look_after(&stream->awaited);
-        look_after(&stream->unawaited);
+        look_after(&stream->queued, false);
+        look_after(&stream->awaited, true);
+        look_after(&stream->unawaited, true);
     }
 }
 
@@ -203,11 +245,16 @@ static void lose(struct stream_queue *stream)
         entry->ops->fail(entry->what);
         add_started(stream, entry);
     }
+    stream->nqueued = 0;
+    stream->broken = true;
 }
 
 static void give_up(void)
 {
+    struct gpubind_error unheard; /* of calls whose end nobody has asked for */
+
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
+        stream_put_laters(stream, &unheard);
         if (stream->queued.first && is_lost(stream))
             lose(stream);
         give_up_list(&stream->queued);
@@ -237,6 +284,7 @@ const struct module stream_module = {
     .progress = progress,
     .progress_end = progress_end,
     .has_work = has_work,
+    .can_wait = can_wait,
     .events = count_events,
     .give_up = give_up,
     .thread_ended = clear,

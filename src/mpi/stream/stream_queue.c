@@ -55,7 +55,7 @@ static bool is_idle(const struct stream_queue *stream)
 {
     return !stream->open && !stream->wanted && !stream->queued.first && !stream->awaited.first &&
            !stream->unawaited.first && QUEUE_EMPTY(&stream->quiets) &&
-           stream->result == MPI_SUCCESS &&
+           QUEUE_EMPTY(&stream->laters) && stream->result == MPI_SUCCESS &&
            stream_flag_has(stream->reached, stream->reached->value);
 }
 
@@ -152,7 +152,7 @@ static bool has_room(const void *argument)
 {
     const struct stream_queue *stream = argument;
 
-    return !stream->open && stream->waits < WAITS_MAX;
+    return !stream->open && stream->waits < WAITS_MAX && stream->nqueued < WAITS_MAX;
 }
 
 static int check_driver(struct gpubind_error *err)
@@ -178,6 +178,7 @@ struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gp
     while (!has_room(stream))
         progress_wait_for(has_room, stream, 3600);
     stream->wanted--;
+    stream_settle(stream);
     if (stream->result != MPI_SUCCESS) {
         *result = stream->result;
         error_set(err, "an earlier message of the stream: %.450s", stream->error.text);
@@ -196,27 +197,60 @@ void stream_queue_close(struct stream_queue *stream)
 
 /* ---- putting work into the stream */
 
-/* Releases the lock: the driver may wait for room in the stream, which progress makes. */
-static int put_in(const struct stream_queue *stream, const struct stream_flag *reached,
-                  const struct stream_flag *go, struct gpubind_error *err)
+/* Flags that follow each other are one call of the driver: it costs a microsecond or more. *n: of the ops. */
+static int queue_flags(const struct stream_queue *stream, const struct stream_op *ops, int left,
+                       int *n)
 {
-    struct stream_flag written = {0}, awaited = {0};
-    int status = GPU_OK;
+    struct gpu_flag_op flags[GPU_FLAG_OPS];
+
+    for (*n = 0; *n < left && *n < GPU_FLAG_OPS && ops[*n].kind == STREAM_FLAG; ++*n)
+        flags[*n] = ops[*n].flag;
+    return gpu_flag_ops_queue(flags, *n, stream->handle, stream->gpu);
+}
+
+static int queue_ops(const struct stream_queue *stream, const struct stream_op *ops, int n)
+{
+    int status = GPU_OK, taken;
+
+    for (int i = 0; i < n && status == GPU_OK; i += taken) {
+        taken = 1;
+        if (ops[i].kind == STREAM_FLAG)
+            status = queue_flags(stream, &ops[i], n - i, &taken);
+        else if (ops[i].kind == STREAM_COPIES)
+            status = copies_put(stream->gpu, stream->handle, ops[i].copies, ops[i].ncopies);
+        else
+            status = signal_copy(stream->gpu, stream->handle, &ops[i].signal);
+    }
+    return status;
+}
+
+int stream_put_in(const struct stream_queue *stream, const struct stream_op *ops, int n,
+                  struct gpubind_error *err)
+{
+    int status;
     bool entered;
 
-    if (reached)
-        written = *reached;
-    if (go)
-        awaited = *go;
     library_unlock();
     entered = gpu_enter(&stream->place);
-    if (reached)
-        status = stream_flag_queue_write(&written, stream->handle);
-    if (go && status == GPU_OK)
-        status = stream_flag_queue_wait(&awaited, stream->handle);
+    status = queue_ops(stream, ops, n);
     gpu_leave(entered);
     library_lock();
     return status == GPU_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
+}
+
+static struct stream_op flag_op(const struct stream_flag *flag, bool waits)
+{
+    return (struct stream_op){.kind = STREAM_FLAG, .flag = {waits, flag->at, flag->value}};
+}
+
+struct stream_op stream_write_op(const struct stream_flag *flag)
+{
+    return flag_op(flag, false);
+}
+
+struct stream_op stream_wait_op(const struct stream_flag *flag)
+{
+    return flag_op(flag, true);
 }
 
 /* The work could not be put in: fails it. The call itself returns the error. */
@@ -228,10 +262,11 @@ static void give_back(struct stream_queue *stream, struct entry *entry)
     entry->reported = true;
     entry->number = oldest->number;
     entry->ops->fail(entry->what);
+    stream->broken = true;
     QUEUE_PUSH_FRONT(&stream->unawaited, entry, next);
 }
 
-static void add(struct stream_queue *stream, const struct entry *model, void *what, bool good)
+void stream_add_entry(struct stream_queue *stream, const struct entry *model, void *what, bool good)
 {
     struct entry *entry = malloc(sizeof *entry);
 
@@ -239,10 +274,13 @@ static void add(struct stream_queue *stream, const struct entry *model, void *wh
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *entry = *model;
     entry->what = what;
-    if (good)
+    stream_count_urgent(entry->urgent);
+    if (good) {
         QUEUE_PUSH(&stream->queued, entry, next);
-    else
+        stream->nqueued++;
+    } else {
         give_back(stream, entry);
+    }
 }
 
 static bool has_room_beside(const void *argument)
@@ -254,9 +292,9 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
                      void *const whats[], int n, enum stream_wait_mode mode,
                      struct gpubind_error *err)
 {
-    struct entry model = {.ops = ops, .number = ++stream->reached->value};
-    const struct stream_flag *go = NULL;
-    int status = 0;
+    struct entry model = {.ops = ops, .number = ++stream->reached->value, .urgent = true};
+    struct stream_op put[2] = {stream_write_op(stream->reached)};
+    int nput = 1, status = 0;
 
     stream_queues_count(n);
     while (mode == STREAM_WAIT_LATER && !has_room_beside(stream))
@@ -264,17 +302,17 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
     if (mode != STREAM_WAIT_NEVER)
         model.wait = stream_wait_make(stream, n + (mode == STREAM_WAIT_LATER), err);
     if (mode == STREAM_WAIT_NOW && model.wait)
-        go = model.wait->flag;
+        put[nput++] = stream_wait_op(model.wait->flag);
     if (mode != STREAM_WAIT_NEVER && !model.wait)
         status = -1;
     else
-        status = put_in(stream, stream->reached, go, err);
+        status = stream_put_in(stream, put, nput, err);
     trace(TRACE_STREAM, "stream %p: call %u is put in%s", (void *)stream->handle, model.number,
           status < 0   ? ", which fails"
           : model.wait ? ", and waited for"
                        : "");
     for (int i = 0; i < n; i++)
-        add(stream, &model, whats[i], status == 0);
+        stream_add_entry(stream, &model, whats[i], status == 0);
     if (status < 0 && model.wait)
         stream_wait_end(stream, model.wait);
     else if (mode == STREAM_WAIT_LATER)
@@ -286,11 +324,13 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
 int stream_queue_await(struct stream_queue *stream, struct gpubind_error *err)
 {
     struct stream_wait *wait = stream->later_wait;
+    struct stream_op put;
     int status;
 
     if (!wait)
         return MPI_SUCCESS;
-    status = put_in(stream, NULL, wait->flag, err);
+    put = stream_wait_op(wait->flag);
+    status = stream_put_in(stream, &put, 1, err);
     stream->later_wait = NULL;
     if (--wait->left == 0)
         stream_wait_end(stream, wait);
@@ -300,18 +340,23 @@ int stream_queue_await(struct stream_queue *stream, struct gpubind_error *err)
 int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err)
 {
     struct stream_wait *wait;
+    struct stream_op put;
 
-    if (!stream->queued.first && !stream->awaited.first && !stream->unawaited.first)
+    if (stream_put_laters(stream, err) < 0)
+        return MPI_ERR_OTHER;
+    if (!stream_leaves_open(stream, stream->reached->value + 1))
         return MPI_SUCCESS;
     wait = stream_wait_make(stream, 0, err);
     if (!wait)
         return MPI_ERR_OTHER;
     wait->before = stream->reached->value + 1;
-    if (put_in(stream, NULL, wait->flag, err) < 0) {
+    put = stream_wait_op(wait->flag);
+    if (stream_put_in(stream, &put, 1, err) < 0) {
         stream_wait_end(stream, wait);
         return MPI_ERR_OTHER;
     }
     stream_queues_count(1);
+    stream_count_urgent(1);
     QUEUE_PUSH(&stream->quiets, wait, next);
     progress_thread_wake();
     return MPI_SUCCESS;

@@ -10,8 +10,9 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "gpu/core/gpu_context.h"
+#include "gpu/copy/copy_batch.h"
 #include "mpi/base/modules.h"
+#include "mpi/shm/segment.h"
 
 struct stream_queue;
 
@@ -53,6 +54,44 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
 int stream_queue_await(struct stream_queue *stream, struct gpubind_error *err);
 /* The stream waits here for all work that was added before. */
 int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err);
+/* ---- work that streams do themselves: the library need not be there when they get to it */
+
+/* The GPU whose stream it is; NULL: unknown. */
+struct gpu *stream_queue_gpu(const struct stream_queue *stream);
+/* The gate of the next call, to be told to another rank before the call is put in by one of the functions below:
+ * the stream writes `came` when it gets to the call, and (waits) waits for `go`. Its names are 0 where no other
+ * rank sees the flags. 0, or -1 with a sentence. */
+int stream_queue_plan(struct stream_queue *stream, bool waits, struct stream_gate *gate,
+                      struct gpubind_error *err);
+/* Puts the planned call in, as stream_queue_add. urgent: it needs the progress thread at once; else other ranks'
+ * streams are expected to do it. */
+int stream_queue_add_planned(struct stream_queue *stream, const struct stream_work_ops *ops,
+                             void *what, bool urgent, struct gpubind_error *err);
+
+/* What the stream does, in this order; a step whose flag is NULL is left out. */
+struct stream_steps {
+    const _Atomic uint32_t *wait; /* for another rank's flag */
+    uint32_t wait_value;
+    struct copy copy;
+    const _Atomic uint32_t *set; /* another rank's flag */
+    uint32_t set_value;
+};
+/* In place of the planned call: start is called when the stream has done the steps. look_after is called before
+ * that, too: a rank that is gone sets no flag. */
+int stream_queue_add_steps(struct stream_queue *stream, const struct stream_work_ops *ops,
+                           void *what, const struct stream_steps *steps, bool urgent,
+                           struct gpubind_error *err);
+/* The planned call, and the steps behind it, whose ops are `after`. */
+int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_ops *ops,
+                          const struct stream_work_ops *after, void *what,
+                          const struct stream_steps *steps, struct gpubind_error *err);
+/* The same at the next quiet, all of them at once; ops may be NULL, and the steps wait for the planned call. The
+ * stream goes on meanwhile. */
+int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
+                           const struct stream_work_ops *after, void *what,
+                           const struct stream_steps *steps);
+/* Forgets the planned wait. */
+void stream_queue_unplan(struct stream_queue *stream);
 /* Counts waits in the stream that the library ends by other means than this queue: `more` were
  * put in (-1: one has ended). */
 void stream_queue_count_waits(struct stream_queue *stream, int more);

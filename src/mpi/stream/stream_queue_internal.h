@@ -4,6 +4,9 @@
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 
 #include "core/base/list.h"
+#include "gpu/copy/copy_batch.h"
+#include "gpu/exchange/flag_ops.h"
+#include "gpu/exchange/signal_copy.h"
 #include "mpi/stream/stream_flag.h"
 #include "mpi/stream/stream_queue.h"
 
@@ -22,11 +25,24 @@ struct entry {
     void *what;
     uint32_t number;          /* of the call */
     struct stream_wait *wait; /* NULL: the stream does not wait for it */
+    bool by_stream;           /* the stream has done it when it gets to number, and may wait for
+                                 another rank */
+    bool urgent;              /* the thread moves it */
     bool reported;            /* the call itself has returned its failure */
 };
 
 struct entries {
     struct entry *first, **end;
+};
+
+/* A call that is put in by the next quiet. */
+struct stream_later {
+    struct stream_later *next;
+    const struct stream_work_ops *ops,
+        *after; /* as of stream_queue_add_both; ops NULL: the steps alone */
+    void *what;
+    struct stream_wait *wait; /* of ops */
+    struct stream_steps steps;
 };
 
 struct stream_queue {
@@ -40,8 +56,12 @@ struct stream_queue {
     struct stream_flag *reached; /* the number of the call that the stream has got to */
     /* Entries in their order: not started; started, with a wait; started, without one. */
     struct entries queued, awaited, unawaited;
+    QUEUE_OF(struct stream_later) laters;
+    int nqueued;
+    bool broken; /* a call could not be put in: others may wait until the stream gets to it */
     QUEUE_OF(struct stream_wait) quiets;
     struct stream_wait *later_wait; /* of STREAM_WAIT_LATER, not put in yet */
+    struct stream_wait *planned;    /* of stream_queue_plan */
     int waits;                      /* that the stream may be in */
     int result;                     /* of the first failure, until a call returns it */
     struct gpubind_error error;
@@ -49,10 +69,36 @@ struct stream_queue {
 
 extern struct stream_queue *stream_queues;
 
+/* What is put into a stream. */
+struct stream_op {
+    enum { STREAM_FLAG, STREAM_COPIES, STREAM_SIGNAL } kind;
+    struct gpu_flag_op flag;
+    const struct copy *copies;
+    int ncopies;
+    struct signal_copy signal;
+};
+
+struct stream_op stream_write_op(const struct stream_flag *flag);
+struct stream_op stream_wait_op(const struct stream_flag *flag);
+/* Releases the lock: the driver may wait for room in the stream, which progress makes. 0, or -1 with a sentence. */
+int stream_put_in(const struct stream_queue *stream, const struct stream_op *ops, int n,
+                  struct gpubind_error *err);
+/* Adds an entry like model for what was put in; or (not good) could not be, and fails. */
+void stream_add_entry(struct stream_queue *stream, const struct entry *model, void *what,
+                      bool good);
+
 struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
                                      struct gpubind_error *err);
 void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);
+/* Puts the laters in. 0, or -1 with a sentence: some are not. */
+int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err);
+/* There is work of calls before that number that the stream neither does itself nor waits for. */
+bool stream_leaves_open(const struct stream_queue *stream, uint32_t number);
+/* Ends what the stream has done by itself, so that the next call returns its failure. */
+void stream_settle(struct stream_queue *stream);
 /* Counts entries and quiets of all streams: so many more. */
 void stream_queues_count(int more);
+/* Counts those that the thread moves. */
+void stream_count_urgent(int more);
 
 #endif

@@ -94,35 +94,36 @@ bool rndv_get_self(struct gpubind_operation *receive, const struct msg_header *h
 }
 
 /* NULL: it cannot be mapped, with a notice where that was not known. */
-static struct mapping *map(struct gpubind_operation *receive, const struct msg_header *header)
+struct mapping *rndv_get_map(const struct gpubind_operation *receive, struct peer *peer,
+                             const struct msg_header *header, struct descriptor *from)
 {
     struct memory_export shared = {header->id, header->start, header->size, {{0}}};
     struct mapping *mapping;
     struct gpubind_error err;
 
-    memcpy(&shared.handle, header->handle, sizeof shared.handle);
-    if (!mapping_possible(receive->peer, &shared, receive->memory.gpu))
+    if (!(header->flags & MSG_SHAREABLE) || !receive->memory.gpu ||
+        !transport_reaches(TRANSPORT_IPC, receive->domain, peer))
         return NULL;
-    mapping = mapping_open(receive->peer, &shared, receive->memory.gpu, &err);
+    memcpy(&shared.handle, header->handle, sizeof shared.handle);
+    if (!mapping_possible(peer, &shared, receive->memory.gpu))
+        return NULL;
+    mapping = mapping_open(peer, &shared, receive->memory.gpu, &err);
     if (!mapping) {
-        receive->peer->no_ipc = true;
+        peer->no_ipc = true;
         warn_once(WARN_IPC, "%s (rank %d); messages from there go through host memory", err.text,
-                  receive->source);
+                  header->source);
         return NULL;
     }
-    receive->from->mapped = 1;
-    receive->peer->ipc_works |= memory_has_handle(&shared);
-    trace_debug(TRACE_P2P, "rank %d's allocation %llu of %llu bytes is mapped", receive->source,
+    from->mapped = 1;
+    peer->ipc_works |= memory_has_handle(&shared);
+    trace_debug(TRACE_P2P, "rank %d's allocation %llu of %llu bytes is mapped", header->source,
                 (unsigned long long)header->id, (unsigned long long)header->size);
     return mapping;
 }
 
 bool rndv_get_ipc(struct gpubind_operation *receive, const struct msg_header *header)
 {
-    if (!(header->flags & MSG_SHAREABLE) || !receive->memory.gpu ||
-        !transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer))
-        return false;
-    receive->mapping = map(receive, header);
+    receive->mapping = rndv_get_map(receive, receive->peer, header, receive->from);
     if (!receive->mapping)
         return false;
     trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);

@@ -9,5 +9,9 @@
 bool rndv_get_self(struct gpubind_operation *receive, const struct msg_header *header);
 bool rndv_get_ipc(struct gpubind_operation *receive, const struct msg_header *header);
 void rndv_gets_progress(void);
+/* The memory of a message's sender, mapped here; from: its descriptor, where it is of the node. NULL: it cannot
+ * be. */
+struct mapping *rndv_get_map(const struct gpubind_operation *receive, struct peer *peer,
+                             const struct msg_header *header, struct descriptor *from);
 
 #endif

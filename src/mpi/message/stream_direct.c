@@ -1,0 +1,308 @@
+#include "mpi/message/stream_direct.h"
+
+#include <string.h>
+
+#include "mpi/base/trace.h"
+#include "mpi/core/context.h"
+#include "mpi/core/peer_alive.h"
+#include "mpi/core/shm_inbox.h"
+#include "mpi/message/message.h"
+#include "mpi/message/stream_eager.h"
+#include "mpi/message/stream_message.h"
+#include "mpi/p2p/incoming.h"
+#include "mpi/p2p/recv.h"
+#include "mpi/p2p/rndv_put.h"
+#include "mpi/p2p/send_descriptor.h"
+#include "mpi/p2p/stream_receive.h"
+#include "mpi/stream/stream_flag.h"
+#include "mpi/transport/receive_end.h"
+#include "mpi/transport/rndv_get.h"
+
+/* ---- what may go so */
+
+static bool is_other_on_node(const struct domain *domain, const struct peer *peer)
+{
+    return peer && peer->local >= 0 && peer->domain_rank != domain->rank;
+}
+
+/* Contiguous memory of the stream's GPU. */
+static bool is_plain(const struct gpubind_operation *operation, const struct stream_queue *stream)
+{
+    return operation->rank != MPI_PROC_NULL && operation->nbytes > 0 && !operation->pack &&
+           operation->memory.gpu && operation->memory.gpu == stream_queue_gpu(stream) &&
+           (!operation->peer || is_other_on_node(operation->domain, operation->peer));
+}
+
+static bool is_small(const struct gpubind_operation *operation)
+{
+    return operation->nbytes <= (uint64_t)library_settings()->eager;
+}
+
+static char *eager_buffer(const struct domain *domain, const struct peer *peer, int number)
+{
+    return segment_eager(&domain->segment, peer->local, number);
+}
+
+/* ---- the end */
+
+static void start(void *operation)
+{
+    (void)operation;
+}
+
+static const char broken[] = "the stream cannot be used";
+
+/* The flag of the other rank that this stream waits for: its process will not have it written any more. */
+static void open_gate(struct gpubind_operation *operation, const struct stream_gate *its)
+{
+    _Atomic uint32_t *came = stream_flag_of(operation->domain, operation->peer->local, its->came);
+
+    if (!came || !peer_check(operation->domain, operation->peer))
+        return;
+    operation->result = MPI_ERR_OTHER;
+    error_set(&operation->error, "rank %d is gone",
+              operation->kind == REQUEST_SEND ? operation->rank : operation->source);
+    if ((int32_t)(atomic_load(came) - its->came_value) < 0)
+        atomic_store(came, its->came_value);
+}
+
+/* ---- a send to an advertised receive */
+
+static bool put_is_over(void *what, int *result, struct gpubind_error *err)
+{
+    struct gpubind_operation *send = what;
+
+    if (send->stream_receive)
+        stream_receive_end(send, send->result == MPI_SUCCESS, send->mapping);
+    if (send->mapping)
+        mapping_done(send->mapping);
+    send->mapping = NULL;
+    if (!send->done && send->result == MPI_SUCCESS)
+        request_succeed(send);
+    else if (!send->done)
+        request_fail(send);
+    return stream_message_end(send, result, err);
+}
+
+static void put_fails(void *what)
+{
+    struct gpubind_operation *send = what;
+
+    send->result = MPI_ERR_OTHER;
+    error_set(&send->error, "%s", broken);
+}
+
+static void look_after_put(void *what)
+{
+    struct gpubind_operation *send = what;
+
+    if (send->stream_receive && send->stream_receive->landing < 0)
+        open_gate(send, &send->stream_receive->gate);
+}
+
+static const struct stream_work_ops put_ops = {
+    .start = start, .fail = put_fails, .is_over = put_is_over, .look_after = look_after_put};
+
+static bool map_receiver(struct gpubind_operation *send, gpu_address *to)
+{
+    const struct stream_receive *entry = send->stream_receive;
+    struct memory_export shared = {entry->id, entry->start, entry->size, {{0}}};
+
+    memcpy(&shared.handle, entry->handle, sizeof shared.handle);
+    send->mapping = rndv_map(send, &shared);
+    if (send->mapping)
+        *to = mapping_address(send->mapping, entry->address);
+    return send->mapping;
+}
+
+/* The receive that the send has matched can be written to. */
+static bool find_room(struct gpubind_operation *send, struct stream_steps *steps)
+{
+    const struct stream_receive *entry = send->stream_receive;
+    const int local = send->peer->local;
+
+    steps->copy = (struct copy){0, send->memory.address, send->nbytes, COPY_IN_GPU};
+    steps->set = stream_flag_of(send->domain, local, entry->gate.go);
+    steps->set_value = entry->gate.go_value;
+    if (!steps->set)
+        return false;
+    if (entry->landing >= 0) {
+        steps->copy.to = (gpu_address)(uintptr_t)eager_buffer(send->domain, send->peer,
+                                                              entry->landing);
+        steps->copy.ends = COPY_TO_HOST;
+        return stream_eager_is_usable(send->domain, local);
+    }
+    steps->wait = stream_flag_of(send->domain, local, entry->gate.came);
+    steps->wait_value = entry->gate.came_value;
+    return steps->wait && map_receiver(send, &steps->copy.to);
+}
+
+static bool match(struct gpubind_operation *send, struct stream_steps *steps)
+{
+    if (!stream_receive_match(send))
+        return false;
+    if (find_room(send, steps)) {
+        trace(TRACE_P2P, "send %u: its stream writes to the receive that rank %d has advertised",
+              send->number, send->rank);
+        return true;
+    }
+    stream_receive_reopen(send);
+    return false;
+}
+
+/* ---- a receive whose message has been announced */
+
+static bool get_is_over(void *what, int *result, struct gpubind_error *err)
+{
+    struct gpubind_operation *receive = what;
+    const struct gpubind_error failed = {"the sender's copy failed"};
+
+    if (receive->result != MPI_SUCCESS)
+        receive_finish(receive, -1, &receive->error);
+    else if (atomic_load(&receive->from->failed))
+        receive_finish(receive, -1, &failed);
+    else
+        receive_finish(receive, 0, NULL);
+    return stream_message_end(receive, result, err);
+}
+
+static void look_after_get(void *what)
+{
+    struct gpubind_operation *receive = what;
+
+    open_gate(receive, &receive->from->gate);
+}
+
+static const struct stream_work_ops get_ops = {
+    .start = start, .fail = put_fails, .is_over = get_is_over, .look_after = look_after_get};
+
+/* Where the data of the message are, or will be. */
+static bool find_data(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)
+{
+    const struct incoming_msg *early = receive->early;
+    struct descriptor *from = early->from;
+    const bool there = atomic_load(&from->state) == DESCRIPTOR_EAGER_READY;
+    const int local = early->peer->local;
+
+    *steps = (struct stream_steps){
+        .copy = {receive->memory.address, 0, early->header.nbytes, COPY_IN_GPU}};
+    if (!there) {
+        steps->wait = stream_flag_of(receive->domain, local, from->gate.came);
+        steps->wait_value = from->gate.came_value;
+        steps->set = stream_flag_of(receive->domain, local, from->gate.go);
+        steps->set_value = from->gate.go_value;
+        if (!steps->wait)
+            return false;
+    }
+    if (there || from->eager_by_stream) {
+        steps->set = NULL;
+        steps->copy.from = (gpu_address)(uintptr_t)eager_buffer(receive->domain, early->peer,
+                                                                from->eager_buffer);
+        steps->copy.ends = COPY_FROM_HOST;
+        return stream_eager_is_usable(receive->domain, local);
+    }
+    if (!waits || !receive->memory.shareable)
+        return false;
+    receive->mapping = rndv_get_map(receive, early->peer, &early->header, from);
+    if (receive->mapping)
+        steps->copy.from = mapping_address(receive->mapping, early->header.address);
+    return receive->mapping;
+}
+
+static bool get(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)
+{
+    const struct incoming_msg *early = receive->early;
+
+    if (!early || !early->from || early->header.nbytes == 0 ||
+        early->header.nbytes > receive->nbytes || !is_other_on_node(receive->domain, early->peer) ||
+        !find_data(receive, waits, steps))
+        return false;
+    if (receive_claim(receive))
+        return true;
+    if (receive->mapping)
+        mapping_done(receive->mapping);
+    receive->mapping = NULL;
+    return false;
+}
+
+/* ---- the call */
+
+static int start_send(struct gpubind_operation *send, struct stream_queue *stream,
+                      struct gpubind_error *err)
+{
+    struct stream_steps steps = {0};
+
+    if (send->gate.came && match(send, &steps))
+        return stream_queue_add_steps(stream, &put_ops, send, &steps, false, err);
+    message_start(send, false);
+    if (send->descriptor < 0) /* not announced yet; then the library does it */
+        send->gate = (struct stream_gate){0};
+    if (send->gate.came && send_descriptor_of(send)->eager_by_stream)
+        return stream_eager_send(send, stream, err);
+    return stream_queue_add_planned(stream, &stream_message_ops, send, !send->gate.came, err);
+}
+
+/* Waits for its message in an eager buffer, or in its own. A message that was announced meanwhile is the receive's
+ * early one now: else only the thread would find it. */
+static void post(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)
+{
+    const bool lands = is_small(receive) && stream_eager_land(receive, steps);
+
+    if (!lands && (!waits || is_small(receive)))
+        return;
+    stream_receive_post(receive);
+    atomic_thread_fence(memory_order_seq_cst); /* it is posted before the inbox is looked at */
+    if (!receive->stream_receive || !inbox_waits(receive->domain) ||
+        !stream_receive_cancel(receive))
+        return;
+    if (lands)
+        stream_eager_unland(receive);
+    incoming_read(receive->domain);
+    if (receive->early || receive->done)
+        return;
+    if (!lands || stream_eager_land(receive, steps))
+        stream_receive_post(receive);
+}
+
+/* The stream waits for it now, or at the next quiet. */
+static int start_receive(struct gpubind_operation *receive, struct stream_queue *stream, bool waits,
+                         struct gpubind_error *err)
+{
+    const bool direct = receive->gate.came;
+    struct stream_steps steps = {0};
+
+    if (direct)
+        incoming_read(receive->domain);
+    message_start(receive, false);
+    if (direct && !receive->early && !receive->done && receive->peer)
+        post(receive, waits, &steps);
+    if (direct && receive->early && get(receive, waits, &steps))
+        return waits ? stream_queue_add_steps(stream, &get_ops, receive, &steps, false, err)
+                     : stream_queue_add_later(stream, NULL, &get_ops, receive, &steps);
+    if (receive->landing >= 0)
+        return waits ? stream_queue_add_both(stream, &stream_come_ops, &stream_land_ops, receive,
+                                             &steps, err)
+                     : stream_queue_add_later(stream, &stream_come_ops, &stream_land_ops, receive,
+                                              &steps);
+    if (!waits)
+        stream_queue_unplan(stream);
+    return stream_queue_add_planned(stream, &stream_message_ops, receive, !receive->stream_receive,
+                                    err);
+}
+
+int stream_direct_start(struct gpubind_operation *operation, struct stream_queue *stream,
+                        bool waits, struct gpubind_error *err)
+{
+    const bool plain = is_plain(operation, stream);
+    const bool later = plain && operation->kind == REQUEST_RECEIVE && is_small(operation);
+    struct stream_gate gate;
+
+    if (stream_queue_plan(stream, waits || later, &gate, err) < 0) {
+        request_free(operation);
+        return MPI_ERR_OTHER;
+    }
+    if (plain)
+        operation->gate = gate;
+    return operation->kind == REQUEST_SEND ? start_send(operation, stream, err)
+                                           : start_receive(operation, stream, waits, err);
+}

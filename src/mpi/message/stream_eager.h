@@ -1,0 +1,25 @@
+/* Small messages on streams, through eager buffers: the sender's stream copies them there, the receiver's from there
+ * (stream_direct.h). */
+#ifndef GPUBIND_MPI_MESSAGE_STREAM_EAGER_H
+#define GPUBIND_MPI_MESSAGE_STREAM_EAGER_H
+
+#include "mpi/core/request.h"
+#include "mpi/stream/stream_queue.h"
+
+/* Streams may copy from and to that rank's eager buffers: only page-locked memory's copies come in their order. */
+bool stream_eager_is_usable(const struct domain *domain, int local);
+
+/* A send that is announced, with an eager buffer (eager_by_stream): the stream copies its data there. An MPI error
+ * class. */
+int stream_eager_send(struct gpubind_operation *send, struct stream_queue *stream,
+                      struct gpubind_error *err);
+
+/* A receive that is posted: from now on it is one of host memory, an eager buffer of this rank, and its message can
+ * come at any time. Its work is stream_come_ops, which waits for that, and behind it the steps, a copy to the
+ * application's buffer, with stream_land_ops. false: there is no eager buffer. */
+bool stream_eager_land(struct gpubind_operation *receive, struct stream_steps *steps);
+/* It is one of GPU memory again, and posted still. */
+void stream_eager_unland(struct gpubind_operation *receive);
+extern const struct stream_work_ops stream_come_ops, stream_land_ops;
+
+#endif
