@@ -45,11 +45,6 @@ static char *eager_buffer(const struct domain *domain, const struct peer *peer, 
 
 /* ---- the end */
 
-static void start(void *operation)
-{
-    (void)operation;
-}
-
 static const char broken[] = "the stream cannot be used";
 
 /* The flag of the other rank that this stream waits for: its process will not have it written any more. */
@@ -101,7 +96,7 @@ static void look_after_put(void *what)
 }
 
 static const struct stream_work_ops put_ops = {
-    .start = start, .fail = put_fails, .is_over = put_is_over, .look_after = look_after_put};
+    .fail = put_fails, .is_over = put_is_over, .look_after = look_after_put};
 
 static bool map_receiver(struct gpubind_operation *send, gpu_address *to)
 {
@@ -174,7 +169,7 @@ static void look_after_get(void *what)
 }
 
 static const struct stream_work_ops get_ops = {
-    .start = start, .fail = put_fails, .is_over = get_is_over, .look_after = look_after_get};
+    .fail = put_fails, .is_over = get_is_over, .look_after = look_after_get};
 
 /* Where the data of the message are, or will be. */
 static bool find_data(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)

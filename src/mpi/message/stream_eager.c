@@ -86,11 +86,6 @@ static void give_up_landing(void *what)
 const struct stream_work_ops stream_come_ops = {stream_message_start, stream_message_fail, has_come,
                                                 look_after_landing, give_up_landing};
 
-static void begin(void *operation)
-{
-    (void)operation;
-}
-
 static bool landing_is_over(void *what, int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *receive = what;
@@ -109,8 +104,7 @@ static void landing_fails(void *what)
     receive->landed.gpu = NULL;
 }
 
-const struct stream_work_ops stream_land_ops = {
-    .start = begin, .fail = landing_fails, .is_over = landing_is_over};
+const struct stream_work_ops stream_land_ops = {.fail = landing_fails, .is_over = landing_is_over};
 
 /* From now on it is a receive of host memory, which can come at any time. */
 bool stream_eager_land(struct gpubind_operation *receive, struct stream_steps *steps)

@@ -95,7 +95,8 @@ static void begin(struct stream_queue *stream)
     stream->nqueued--;
     events++;
     trace(TRACE_STREAM, "stream %p: got to call %u", (void *)stream->handle, entry->number);
-    entry->ops->start(entry->what);
+    if (entry->ops->start)
+        entry->ops->start(entry->what);
     add_started(stream, entry);
 }
 

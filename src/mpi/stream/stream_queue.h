@@ -19,7 +19,7 @@ struct stream_queue;
 /* The operations of one piece of work. None may call MPI below MPI_THREAD_MULTIPLE, nor
  * release the lock. */
 struct stream_work_ops {
-    /* The stream has got to the call. */
+    /* The stream has got to the call. May be NULL. */
     void (*start)(void *what);
     /* Instead of start: the work could not be put into the stream, or the stream is lost. */
     void (*fail)(void *what);
