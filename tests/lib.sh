@@ -17,6 +17,10 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/gpubind_test.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 
+# How many times as long everything may take, for a machine that does much else. Under this name it reaches ranks
+# on other nodes and nothing of gpubind's, which looks at all that begins with GPUBIND_.
+export TEST_PATIENCE="${GPUBIND_TEST_PATIENCE:-1}"
+
 # What the person at the keyboard has set, or the job that the tests run in.
 for name in $(env | sed -nE 's/^((GPUBIND|PMIX?|SLURM|FLUX|PALS|JSM|MV2|OMPI_COMM|PRTE|OMP)_[A-Za-z0-9_]*)=.*/\1/p') \
             CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES \
@@ -63,9 +67,8 @@ $3"
     fi
 }
 
-# bounded COMMAND [ARG...]: for $limit seconds (60) at most; status 124 tells that it hung. GPUBIND_TEST_PATIENCE
-# is how many times as long, for a machine that does much else.
-bounded() { timeout -k 5 "$((${limit:-60} * ${GPUBIND_TEST_PATIENCE:-1}))" "$@"; }
+# bounded COMMAND [ARG...]: for $limit seconds (60) at most, times the patience; status 124 tells that it hung.
+bounded() { timeout -k 5 "$((${limit:-60} * TEST_PATIENCE))" "$@"; }
 
 # run COMMAND [ARG...]: sets status; what it said lies in $tmp/out and $tmp/err.
 run() { status=0; "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || status=$?; }

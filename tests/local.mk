@@ -69,6 +69,7 @@ shell_tests = \
 	tests/docs.t \
 	tests/examples.t \
 	tests/html.t \
+	tests/limits.t \
 	tests/mpi/lib_exports.t \
 	tests/mpi/lib_log.t \
 	tests/mpi/lib_man.t \

@@ -17,7 +17,7 @@ limit=150
 
 cat >"$tmp/here" <<EOF
 #!/bin/sh
-GPUBIND_SIM_JOB=\$GPUBIND_SIM_JOB.\$(hostname) TEST_FILE=$tmp/data TEST_SECONDS=140 \
+GPUBIND_SIM_JOB=\$GPUBIND_SIM_JOB.\$(hostname) TEST_FILE=$tmp/data TEST_SECONDS=140 TEST_PATIENCE=$TEST_PATIENCE \
     ${SANITIZED:+ASAN_OPTIONS=detect_leaks=0} exec "\$@"
 EOF
 chmod +x "$tmp/here"

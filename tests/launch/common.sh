@@ -49,12 +49,13 @@ launch_hosts() {
 }
 
 # launch_bounded COMMAND...
-# Runs a command for at most LAUNCH_TIMEOUT seconds (60): status 124 or 137
-# tells that it hung. TMPDIR is a directory that is gone afterwards, with
+# Runs a command for at most LAUNCH_TIMEOUT seconds (or else the test's limit,
+# or 60), TEST_PATIENCE times as long: status 124 or 137 tells that it hung. TMPDIR is a directory that is gone afterwards, with
 # what launchers leave there when a test lets them crash.
 launch_bounded() {
   launch_scratch=$(mktemp -d "${TMPDIR:-/tmp}/launch.XXXXXX") || return 1
-  TMPDIR=$launch_scratch timeout -k 5 "${LAUNCH_TIMEOUT:-60}" "$@" </dev/null
+  launch_seconds=${LAUNCH_TIMEOUT:-${limit:-60}}
+  TMPDIR=$launch_scratch timeout -k 5 "$((launch_seconds * ${TEST_PATIENCE:-1}))" "$@" </dev/null
   launch_status=$?
   rm -rf "$launch_scratch"
   return "$launch_status"

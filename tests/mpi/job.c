@@ -61,7 +61,7 @@ static void refuse_reads(void)
 
 unsigned job_seconds(unsigned otherwise)
 {
-    const char *seconds = getenv("TEST_SECONDS"), *patience = getenv("GPUBIND_TEST_PATIENCE");
+    const char *seconds = getenv("TEST_SECONDS"), *patience = getenv("TEST_PATIENCE");
 
     return (seconds ? (unsigned)atoi(seconds) : otherwise) *
            (patience ? (unsigned)atoi(patience) : 1);

@@ -19,7 +19,7 @@ struct job {
 
 extern struct job job;
 
-/* How long a part may take: $TEST_SECONDS, or so many; $GPUBIND_TEST_PATIENCE times as long. */
+/* How long a part may take: $TEST_SECONDS, or so many; $TEST_PATIENCE times as long. */
 unsigned job_seconds(unsigned otherwise);
 /* MPI_Init with at least threads ($TEST_MULTIPLE: MPI_THREAD_MULTIPLE), MPI_ERRORS_RETURN
  * on MPI_COMM_WORLD, gpu_start. The job ends after job_seconds(60). */
