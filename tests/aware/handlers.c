@@ -58,6 +58,16 @@ static void leave(MPI_Comm *comm, int *code, ...)
     longjmp(away, 1);
 }
 
+static bool may_leave;
+
+static void leave_where_allowed(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    called++;
+    if (may_leave)
+        longjmp(away, 1);
+}
+
 static void leave_window(MPI_Win *win, int *code, ...)
 {
     (void)win, (void)code;
@@ -131,20 +141,23 @@ static void communicators(void)
     result("a handler communicates");
 }
 
-/* Nobody waits for the receive: the library finds its end. */
+/* Nobody waits for the receive: the library finds its end in some later call. No other call than the
+ * messages to itself is left, since a rank that left a barrier would not come to the next one with the others. */
 static void freed(void)
 {
-    MPI_Comm comm = with_handler(leave);
+    MPI_Comm comm = with_handler(leave_where_allowed);
     MPI_Request request;
 
     MPI_Irecv(in, 100, MPI_CHAR, before, TAG, comm, &request);
     MPI_Request_free(&request);
-    if (setjmp(away) == 0) {
-        MPI_Send(bytes + N, 200, MPI_CHAR, next, TAG, comm);
-        for (int i = 0; i < 1000 && !called; i++)
+    MPI_Send(bytes + N, 200, MPI_CHAR, next, TAG, comm);
+    may_leave = true;
+    if (setjmp(away) == 0)
+        for (double end = MPI_Wtime() + 30; !called && MPI_Wtime() < end;)
             MPI_Sendrecv(bytes, 1, MPI_CHAR, 0, TAG, bytes + 1, 1, MPI_CHAR, 0, TAG, MPI_COMM_SELF,
                          MPI_STATUS_IGNORE);
-    }
+    may_leave = false;
+    expect(called == 1, "the handler was called");
     MPI_Barrier(MPI_COMM_WORLD);
     communicate();
     MPI_Comm_free(&comm);
@@ -200,7 +213,10 @@ int main(int argc, char **argv)
     in = device_alloc(2 * N);
     communicators();
 #ifdef OPEN_MPI
-    freed(); /* MPICH calls the handler of MPI_COMM_WORLD, of host memory, too */
+    /* MPICH calls the handler of MPI_COMM_WORLD, of host memory, too. Open MPI 4.1 has no error for a message
+     * to itself that comes after its receive and is longer. */
+    if (size > 1)
+        freed();
 #endif
     windows();
     files();
