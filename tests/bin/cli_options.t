@@ -65,8 +65,11 @@ export OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK \
     OMPI_COMM_WORLD_LOCAL_SIZE
 both launcher none openmpi --topology "$demo" --master 5 --report true
 export OMPI_COMM_WORLD_LOCAL_SIZE=2
-# Local rank 1 never comes: 1 second is over at last, 10 (the default) or 600 are not.
+# Local rank 1 never comes: 1 second is over at last, 600 are not, however long a test may take here.
+GPUBIND_TIMEOUT=600
+export GPUBIND_TIMEOUT
 limit=8 both timeout 1 600 --topology "$demo" true
+unset GPUBIND_TIMEOUT
 unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_RANK \
     OMPI_COMM_WORLD_LOCAL_SIZE
 
