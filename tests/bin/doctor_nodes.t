@@ -102,7 +102,7 @@ node n1'
     slurm_wait 2
     began=$(date +%s)
     run launch_bounded srun --mpi=pmix -N 2 -n 2 --kill-on-bad-exit=0 "$tmp/other" - "$gpubind" --doctor --timeout 2
-    check 'Slurm: one is killed, and the other does not hang' test "$status" != 0 -a $(($(date +%s) - began)) -lt 40
+    check 'Slurm: one is killed, and the other does not hang' test "$status" != 0 -a $(($(date +%s) - began)) -lt $((40 * TEST_PATIENCE))
     slurm_tried
 else
     skip 'Slurm' "$launch_why"

@@ -57,7 +57,7 @@ for nbytes in 1000 4000000; do
         began=$(date +%s)
         limit=30 start "$setting" 3 "$program" die "$nbytes"
         check "$setting: a rank dies, messages of $nbytes bytes: the job ends" \
-            test "$status" != 0 -a "$status" != 124 -a $(($(date +%s) - began)) -lt 25
+            test "$status" != 0 -a "$status" != 124 -a $(($(date +%s) - began)) -lt $((25 * TEST_PATIENCE))
     done
 done
 nothing_left 'nothing is left behind'

@@ -118,7 +118,7 @@ for setting in simulated 'slow copies' 'shared path' 'network path'; do
     began=$(date +%s)
     limit=30 start "$setting" 3 "$program" persistent_die
     check "$setting: a rank dies: the job ends" \
-        test "$status" != 0 -a "$status" != 124 -a $(($(date +%s) - began)) -lt 25
+        test "$status" != 0 -a "$status" != 124 -a $(($(date +%s) - began)) -lt $((25 * TEST_PATIENCE))
 done
 nothing_left 'nothing is left behind'
 done_testing

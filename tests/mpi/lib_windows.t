@@ -62,7 +62,7 @@ for setting in simulated 'no peers' 'network threads'; do
         # shellcheck disable=SC2086 # a word, or none
         limit=30 start "$setting" 3 "$program" windows_die $what
         check "$setting: a rank dies before gpubind_win_free${what:+, with puts to it}: the job ends" \
-            test "$status" != 0 -a "$status" != 124 -a $(($(date +%s) - began)) -lt 25
+            test "$status" != 0 -a "$status" != 124 -a $(($(date +%s) - began)) -lt $((25 * TEST_PATIENCE))
     done
 done
 nothing_left 'nothing is left behind'
