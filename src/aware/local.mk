@@ -86,6 +86,7 @@ aware_sources = \
 	src/aware/rma/window_regions.c \
 	src/aware/rma/window_sync.c src/aware/rma/window_sync.h \
 	src/aware/base/world_ranks.c src/aware/base/world_ranks.h \
+	src/mpi/base/trace_part.c src/mpi/base/trace_part.h \
 	src/mpi/datatype/type_basic.c src/mpi/datatype/type_cache.h \
 	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \
 	src/mpi/datatype/type_darray.c src/mpi/datatype/type_darray.h \

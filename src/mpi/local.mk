@@ -26,6 +26,7 @@ libgpubind_sources = \
 	src/mpi/base/log.c src/mpi/base/log.h \
 	src/mpi/base/modules.c src/mpi/base/modules.h \
 	src/mpi/base/trace.c src/mpi/base/trace.h \
+	src/mpi/base/trace_part.c src/mpi/base/trace_part.h \
 	src/mpi/core/comm.c src/mpi/core/comm.h \
 	src/mpi/core/context.c src/mpi/core/context.h \
 	src/mpi/core/domain.c src/mpi/core/domain.h \

@@ -7,7 +7,8 @@
 #include "core/trace/trace.h"
 #include "tests/tap.h"
 
-static const struct trace_job job = {"1.0", "node\"1", NULL, 1, 1000, 5000000000000000001};
+static const struct trace_job job = {TRACE_LIBGPUBIND_AWARE, "1.0", "node\"1", NULL, 1, 1000,
+                                     5000000000000000001};
 
 static struct trace_event event(int kind, int path, int peer, uint64_t start, uint64_t end)
 {
@@ -31,8 +32,8 @@ static void record(struct trace *trace, int kind, int path, int peer, uint64_t s
 static void the_document(void)
 {
     static const char wanted[] =
-        "{\"displayTimeUnit\": \"ns\", \"gpubind\": {\"trace\": 1, \"version\": \"1.0\", \"job\": null, "
-        "\"host\": \"node\\\"1\", \"rank\": 1, \"ranks\": 2, \"started_unix_ns\": 5000000000000000001, "
+        "{\"displayTimeUnit\": \"ns\", \"gpubind\": {\"trace\": 1, \"library\": \"libgpubind-aware\", "
+        "\"version\": \"1.0\", \"job\": null, \"host\": \"node\\\"1\", \"rank\": 1, \"ranks\": 2, \"started_unix_ns\": 5000000000000000001, "
         "\"events\": 4, \"dropped\": 1, \"pairs\": [\n"
         "  {\"kind\": \"send\", \"peer\": 0, \"path\": \"direct\", \"calls\": 2, \"bytes\": 200, \"us\": 5.000},\n"
         "  {\"kind\": \"receive\", \"peer\": null, \"path\": \"staged\", \"calls\": 1, \"bytes\": 100, "
@@ -64,6 +65,24 @@ static void the_document(void)
     record(&trace, TRACE_SEND, TRACE_DIRECT, 0, 7000, 10000);
     trace_render(&trace, &job, &text);
     tap_is(text.bytes, wanted, "the document, with the fourth event in the sums alone");
+    text_clear(&text);
+    trace_free(&trace);
+}
+
+/* In a viewer its rows are others than those of the same rank's other library. */
+static void of_libgpubind(void)
+{
+    const struct trace_job other = {TRACE_LIBGPUBIND, "1.0", "node", "job", 1, 1000, 5000};
+    struct trace trace;
+    struct text text = {0};
+
+    trace_init(&trace, 2, 3);
+    record(&trace, TRACE_SEND, TRACE_DIRECT, 0, 2000, 4000);
+    trace_render(&trace, &other, &text);
+    tap_ok(strstr(text.bytes, "\"library\": \"libgpubind\"") != NULL &&
+               strstr(text.bytes, "\"name\": \"send, libgpubind\"") != NULL &&
+               strstr(text.bytes, "\"ph\": \"X\", \"pid\": 1, \"tid\": 1100,") != NULL,
+           "libgpubind's part says so");
     text_clear(&text);
     trace_free(&trace);
 }
@@ -174,6 +193,7 @@ static void cost(void)
 int main(void)
 {
     the_document();
+    of_libgpubind();
     rows();
     names();
     threads();

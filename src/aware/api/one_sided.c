@@ -30,7 +30,7 @@ static void trace_target(struct traced *call, enum trace_kind kind, MPI_Win win,
                    MPI_COMM_WORLD);
     if (!traced_is_event(call))
         return;
-    call->event.peer = traced_peer(window_world_rank(win, there->rank));
+    call->event.peer = trace_part_peer(window_world_rank(win, there->rank));
     if (window_is_mirrored(win))
         call->event.path = TRACE_STAGED;
 }

@@ -15,7 +15,7 @@ AWARE_PUBLIC int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *statu
 /* The receive of a matched message is to know its communicator. */
 static bool is_to_be_kept(MPI_Comm comm, MPI_Status *status)
 {
-    return direct_probed(comm, status) || (traced_is_on && !is_behind);
+    return direct_probed(comm, status) || (trace_part_is_on && !is_behind);
 }
 
 NEXT(MPI_Mprobe)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "aware/base/next.h"
-#include "core/trace/trace.h"
+#include "mpi/base/trace_part.h"
 
 struct world_ranks;
 
@@ -20,7 +20,6 @@ struct traced {
     bool from_any;
 };
 
-extern bool traced_is_on;
 /* This thread is in a call that is traced as a whole. */
 extern __thread bool traced_inside __attribute__((tls_model("initial-exec")));
 
@@ -29,10 +28,6 @@ void traced_open(void);
 /* MPI is about to end: writes it. */
 void traced_write(void);
 
-uint64_t traced_now(void);
-/* What world_rank has found, for an event. */
-int traced_peer(int world);
-
 /* A call begins. The next ones do nothing where it is not traced. */
 static inline void traced_begin(struct traced *call)
 {
@@ -40,8 +35,8 @@ static inline void traced_begin(struct traced *call)
     call->event.kind = TRACE_NOTHING;
     call->ranks = NULL;
     call->from_any = false;
-    if (__builtin_expect(traced_is_on, false) && !is_behind && !traced_inside)
-        call->event.start = traced_now();
+    if (__builtin_expect(trace_part_is_on, false) && !is_behind && !traced_inside)
+        call->event.start = trace_part_now();
 }
 static inline bool traced_has_begun(const struct traced *call)
 {

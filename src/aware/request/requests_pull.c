@@ -91,7 +91,7 @@ static bool pull(void)
         requests[i]->direct = messages[i].nbytes;
         if (traced_has_begun(&requests[i]->call)) {
             requests[i]->call.event.path = (uint8_t)messages[i].path;
-            requests[i]->call.event.end = traced_now();
+            requests[i]->call.event.end = trace_part_now();
         }
         unclaim(requests[i], true);
     }

@@ -58,8 +58,12 @@ struct trace {
     struct trace_sum *collectives; /* [TRACE_NAMES][TRACE_PATHS] */
 };
 
+/* Whose calls: a process may have both libraries. */
+enum trace_library { TRACE_LIBGPUBIND_AWARE, TRACE_LIBGPUBIND };
+
 /* Of which the document tells. */
 struct trace_job {
+    enum trace_library library;
     const char *version, *host;
     const char *job; /* alike on all ranks of a job, another one of other jobs; NULL: not known */
     int rank;

@@ -11,6 +11,13 @@ static const char *const paths[TRACE_PATHS] = {"direct",   "packed", "nccl",
 static const char *const kinds[TRACE_KINDS] = {NULL,  "send",       "receive",   "put",
                                                "get", "accumulate", "collective"};
 
+/* Of enum trace_library. */
+static const struct {
+    const char *name;
+    const char *suffix; /* of its rows' names */
+    int threads;        /* their numbers begin there */
+} libraries[] = {{"libgpubind-aware", "", 0}, {"libgpubind", ", libgpubind", 1000}};
+
 static int by_start(const void *left, const void *right)
 {
     const struct trace_event *a = left, *b = right;
@@ -27,9 +34,9 @@ static void add_time(struct json *json, const char *key, uint64_t ns)
 }
 
 /* Rows of a kind stand together, and each is a thread to the viewer. */
-static int thread_of(int kind, int row)
+static int thread_of(const struct trace_job *job, int kind, int row)
 {
-    return kind * 100 + row;
+    return libraries[job->library].threads + kind * 100 + row;
 }
 
 static void add_peer(struct json *json, int peer)
@@ -40,11 +47,11 @@ static void add_peer(struct json *json, int peer)
         json_value(json, "peer", "%d", peer);
 }
 
-static void add_event(struct json *json, const struct trace_event *event, int rank, int row,
-                      uint64_t started)
+static void add_event(struct json *json, const struct trace_event *event, int row,
+                      const struct trace_job *job)
 {
     const bool together = event->kind == TRACE_COLLECTIVE;
-    const uint64_t start = event->start > started ? event->start - started : 0;
+    const uint64_t start = event->start > job->started ? event->start - job->started : 0;
 
     json_newline(json, 1);
     json_open(json, NULL, '{');
@@ -52,8 +59,8 @@ static void add_event(struct json *json, const struct trace_event *event, int ra
                paths[event->path]);
     json_string(json, "cat", kinds[event->kind]);
     json_string(json, "ph", "X");
-    json_value(json, "pid", "%d", rank);
-    json_value(json, "tid", "%d", thread_of(event->kind, row));
+    json_value(json, "pid", "%d", job->rank);
+    json_value(json, "tid", "%d", thread_of(job, event->kind, row));
     add_time(json, "ts", start);
     add_time(json, "dur", event->end > event->start ? event->end - event->start : 0);
     json_open(json, "args", '{');
@@ -93,21 +100,22 @@ static void add_order(struct json *json, const char *what, int rank, int thread,
     close_about(json);
 }
 
-static void add_row(struct json *json, int rank, int kind, int row)
+static void add_row(struct json *json, const struct trace_job *job, int kind, int row)
 {
-    const int thread = thread_of(kind, row);
+    const int thread = thread_of(job, kind, row);
+    const char *suffix = libraries[job->library].suffix;
 
-    open_about(json, "thread_name", rank, thread);
+    open_about(json, "thread_name", job->rank, thread);
     if (row == 0)
-        json_string(json, "name", kinds[kind]);
+        json_value(json, "name", "\"%s%s\"", kinds[kind], suffix);
     else
-        json_value(json, "name", "\"%s %d\"", kinds[kind], row + 1);
+        json_value(json, "name", "\"%s%s %d\"", kinds[kind], suffix, row + 1);
     close_about(json);
-    add_order(json, "thread_sort_index", rank, thread, thread);
+    add_order(json, "thread_sort_index", job->rank, thread, thread);
 }
 
 static void add_names(struct json *json, const struct trace_event *events,
-                      const unsigned char *rows, size_t n, int rank)
+                      const unsigned char *rows, size_t n, const struct trace_job *job)
 {
     int most[TRACE_KINDS];
 
@@ -116,13 +124,13 @@ static void add_names(struct json *json, const struct trace_event *events,
     for (size_t i = 0; i < n; i++)
         if (rows[i] > most[events[i].kind])
             most[events[i].kind] = rows[i];
-    open_about(json, "process_name", rank, 0);
-    json_value(json, "name", "\"rank %d\"", rank);
+    open_about(json, "process_name", job->rank, 0);
+    json_value(json, "name", "\"rank %d\"", job->rank);
     close_about(json);
-    add_order(json, "process_sort_index", rank, 0, rank);
+    add_order(json, "process_sort_index", job->rank, 0, job->rank);
     for (int kind = TRACE_SEND; kind < TRACE_KINDS; kind++)
         for (int row = 0; row <= most[kind]; row++)
-            add_row(json, rank, kind, row);
+            add_row(json, job, kind, row);
 }
 
 /* Those that a thread was about to write when the trace ended have no kind. */
@@ -147,9 +155,9 @@ static void add_events(struct json *json, struct trace *trace, const struct trac
     json_open(json, "traceEvents", '[');
     if (rows) {
         trace_rows(trace->events, n, rows);
-        add_names(json, trace->events, rows, n, job->rank);
+        add_names(json, trace->events, rows, n, job);
         for (size_t i = 0; i < n; i++)
-            add_event(json, &trace->events[i], job->rank, rows[i], job->started);
+            add_event(json, &trace->events[i], rows[i], job);
     }
     json->text->failed |= !rows;
     free(rows);
@@ -214,6 +222,7 @@ void trace_render(struct trace *trace, const struct trace_job *job, struct text 
     json_string(&json, "displayTimeUnit", "ns");
     json_open(&json, "gpubind", '{');
     json_value(&json, "trace", "1"); /* of the layout of this object */
+    json_string(&json, "library", libraries[job->library].name);
     json_string(&json, "version", job->version);
     json_string(&json, "job", job->job);
     json_string(&json, "host", job->host);
