@@ -21,7 +21,7 @@ is 'ARCHITECTURE.md: files without their folders are there' "$(
             [ -n "$(find "$top_srcdir/src" "$top_srcdir/bin" "$top_srcdir/bench" -name "$name")" ] || echo "$name"
         done)" ''
 # Variables: what the sources read, the table of all of them, and the manual.
-aware=$(cat "$top_srcdir"/src/aware/*/*.c | grep -oE '"GPUBIND_[A-Z_]+' | tr -d '"' | sort -u)
+aware=$(cat "$top_srcdir"/src/aware/*/*.c "$top_srcdir/src/mpi/base/trace_part.c" | grep -oE '"GPUBIND_[A-Z_]+' | tr -d '"' | sort -u)
 check 'src/aware reads variables' test "$(echo "$aware" | wc -l)" -ge 7
 is 'gpubind-aware(7) has them, and no others' "$(awk '
     /^\.SH/ { on = $2 == "ENVIRONMENT" } on && /^\.B GPUBIND_/ { print $2 }' "$top_srcdir/man/gpubind-aware.7" |

@@ -50,6 +50,39 @@ plot trace "$trace" --list
 is '--list' "$status $(sed 's/ .*//' "$tmp/out" | xargs)" \
     "0 $(for p in direct packed buffered staged plain received; do echo trace/sent-$p; done | xargs) trace/totals trace/time trace/collectives"
 
+# ---- parts of libgpubind, alone and beside those of libgpubind-aware
+
+# also RANK: beside its part one of libgpubind, whose event begins 5 us later; and there alone, too.
+also() {
+    sed -e 's/"trace": 1,/& "library": "libgpubind",/' -e 's/"tid": 0/"tid": 1000/' \
+        -e 's/"tid": 100, "ts": 2.000/"tid": 1100, "ts": 7.000/' \
+        -e "s/\"pairs\": \[.*/\"pairs\": [$(pair send 1 direct 70000)], \"collectives\": []},/" \
+        -e '/^ {"name": "MPI_Bcast"/d' "$trace.$1" >"$trace.libgpubind.$1"
+    cp "$trace.libgpubind.$1" "$tmp/alone.libgpubind.$1"
+}
+trace=$tmp/both
+part 0 2 both $now "$(pair send 1 direct 3000)" && also 0
+part 1 2 both $now "$(pair receive 0 direct 3000)" && also 1
+trace=$tmp/trace
+# told DOCUMENT: the events' rows and times by rank, and what rank 0 has sent.
+told() {
+    "$python" -c "
+import json, sys
+all = json.load(open(sys.argv[1]))
+print([(event['pid'], event['tid'], event['ts']) for event in all['traceEvents'] if event['ph'] == 'X'])
+print([(part['rank'], pair['bytes']) for part in all['gpubind']['parts'] for pair in part['pairs']])" "$1"
+}
+plot trace "$tmp/both" -o "$tmp/both.json"
+is 'both libraries of a process' "$status $(cat "$tmp/out" "$tmp/err") $(told "$tmp/both.json")" \
+    "0  [(0, 1100, 7.0), (0, 100, 2.0), (1, 1100, 7.0), (1, 100, 2.0)]
+[(0, 70000), (0, 3000), (1, 70000), (1, 3000)]"
+plot trace "$tmp/both.json" -o "$tmp/again.json"
+check '... which is taken, too' cmp "$tmp/both.json" "$tmp/again.json"
+plot trace "$tmp/alone" -o "$tmp/alone.json"
+is 'libgpubind alone' "$status $(told "$tmp/alone.json")" \
+    "0 [(0, 1100, 7.0), (1, 1100, 7.0)]
+[(0, 70000), (1, 70000)]"
+
 # ---- refused: one sentence, status 1, no file
 
 # refuses DESCRIPTION PATTERN WORD...
@@ -94,7 +127,7 @@ for word in ('what ranks sent to each other: trace', 'from GPU to GPU, MB', 'pac
              'calls with a peer of another MPI_COMM_WORLD, which are in no matrix: 1',
              'rank 1: the last 5 of 9 events are in the sums alone, not in the timeline'):
     assert word in words, (word, words)
-assert any(word.startswith('there is no part of rank 2: it did not use libgpubind-aware') for word in words)
+assert any(word.startswith('there is no part of rank 2: it used neither libgpubind nor ') for word in words)
 for number in ('3.00', '2.00', '1.00', '4.00'):
     assert number in words, (number, words)" "$tmp/all.html"
 plot trace "$trace.3" --only totals -o "$tmp/part.svg"

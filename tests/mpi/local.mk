@@ -164,6 +164,7 @@ mpi_tests = \
 	tests/mpi/lib_stress.t \
 	tests/mpi/lib_strided.t \
 	tests/mpi/lib_threads.t \
+	tests/mpi/lib_traced.t \
 	tests/mpi/lib_types.t \
 	tests/mpi/lib_waits.t \
 	tests/mpi/lib_where.t \
@@ -171,7 +172,7 @@ mpi_tests = \
 	tests/mpi/lib_windows_memory.t \
 	tests/mpi/windows_gpu.t
 shell_tests += $(mpi_tests)
-EXTRA_DIST += tests/mpi/ranks.sh tests/mpi/port.c
+EXTRA_DIST += tests/mpi/ranks.sh tests/mpi/port.c tests/mpi/traced.py
 
 # By hand: make tests/bench/held
 EXTRA_PROGRAMS += tests/bench/held

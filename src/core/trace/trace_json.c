@@ -124,10 +124,10 @@ static void add_names(struct json *json, const struct trace_event *events,
     for (size_t i = 0; i < n; i++)
         if (rows[i] > most[events[i].kind])
             most[events[i].kind] = rows[i];
-    open_about(json, "process_name", job->rank, 0);
+    open_about(json, "process_name", job->rank, thread_of(job, 0, 0));
     json_value(json, "name", "\"rank %d\"", job->rank);
     close_about(json);
-    add_order(json, "process_sort_index", job->rank, 0, job->rank);
+    add_order(json, "process_sort_index", job->rank, thread_of(job, 0, 0), job->rank);
     for (int kind = TRACE_SEND; kind < TRACE_KINDS; kind++)
         for (int row = 0; row <= most[kind]; row++)
             add_row(json, job, kind, row);

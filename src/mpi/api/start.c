@@ -13,6 +13,7 @@
 #include "mpi/api/transport_report.h"
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
+#include "mpi/base/trace_part.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/progress.h"
@@ -80,6 +81,7 @@ int library_start(struct gpubind_error *err)
     warn_start(domain_test_and_set_warned);
     modules_are(modules);
     gpu_on_context_destroyed(forget_context);
+    trace_part_open(TRACE_LIBGPUBIND);
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
         result = comm_attach(MPI_COMM_SELF, &settings, err);
@@ -119,6 +121,7 @@ void library_stop(void)
     windows_clear();
     library_is_now(LIBRARY_OVER);
     trace_info(TRACE_CORE, "the library ends");
+    trace_part_close();
     comms_clear();
     bounce_pool_clear();
     while (domain_first())

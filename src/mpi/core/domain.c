@@ -13,6 +13,7 @@
 #include "mpi/base/log.h"
 #include "mpi/base/modules.h"
 #include "mpi/base/trace.h"
+#include "mpi/base/trace_part.h"
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/peer_alive.h"
@@ -118,6 +119,31 @@ static int exchange(struct domain *domain)
     return 0;
 }
 
+static void find_world_ranks(struct domain *domain)
+{
+    int *ranks = malloc((size_t)domain->size * sizeof *ranks);
+    MPI_Group own, all;
+
+    domain->world = malloc((size_t)domain->size * sizeof *domain->world);
+    for (int i = 0; ranks && domain->world && i < domain->size; i++) {
+        ranks[i] = i;
+        domain->world[i] = MPI_UNDEFINED;
+    }
+    if (ranks && domain->world) {
+        PMPI_Comm_group(domain->shadow, &own);
+        PMPI_Comm_group(MPI_COMM_WORLD, &all);
+        PMPI_Group_translate_ranks(own, domain->size, ranks, all, domain->world);
+        PMPI_Group_free(&own);
+        PMPI_Group_free(&all);
+    }
+    free(ranks);
+}
+
+int domain_world_rank(const struct domain *domain, int rank)
+{
+    return domain->world ? trace_part_peer(domain->world[rank]) : TRACE_NOBODY;
+}
+
 int domain_share(const struct domain *domain)
 {
     return domain->segment.ndescriptors / (4 * domain->segment.n);
@@ -205,6 +231,8 @@ struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
         return NULL;
     }
     domain->name = make_name(domain);
+    if (trace_part_is_on)
+        find_world_ranks(domain);
     trace_debug(TRACE_CORE, "domain of %d ranks, %d of them share memory with this one",
                 domain->size, domain->size - domain->nremote);
     QUEUE_PUSH_FRONT(&domains, domain, next);
@@ -243,6 +271,7 @@ void domain_free(struct domain *domain, bool mpi)
     for (int i = 0; domain->peers && i < domain->size; i++)
         free(domain->peers[i].unexpected);
     free(domain->peers);
+    free(domain->world);
     free(domain->of_local);
     free(domain->pinned);
     free(domain->unlocked);

@@ -50,6 +50,7 @@ struct domain {
     MPI_Comm shadow; /* the library's own communicator */
     int rank, size;
     struct peer *peers;
+    int *world; /* the ranks in MPI_COMM_WORLD, for a trace; NULL: none is recorded */
     int nremote, nstopping;
     QUEUE_OF(struct net_arrival) arrivals; /* network messages on their way to this rank */
     struct segment segment;                /* base NULL: none */
@@ -95,6 +96,9 @@ void domains_unpinned(const struct gpu *gpu);
 void domain_leave(struct domain *domain);
 /* Frees domains without users once nothing of theirs is under way. Calls MPI. */
 void domains_sweep(void);
+
+/* A rank of the domain as the peer of an event of a trace. */
+int domain_world_rank(const struct domain *domain, int rank);
 
 /* Number of descriptors reserved for messages to each rank of the node, so that messages to a rank
  * that does not receive cannot block those to others. */

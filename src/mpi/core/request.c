@@ -1,6 +1,7 @@
 #include "mpi/core/request.h"
 
 #include "mpi/base/trace.h"
+#include "mpi/core/domain.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -121,8 +122,34 @@ void requests_clear(void)
     }
 }
 
-static void trace_end(const struct gpubind_operation *operation)
+static void record(struct gpubind_operation *operation, uint64_t end)
 {
+    const bool sends = operation->kind == REQUEST_SEND;
+    struct trace_event event = {.start = operation->called, .end = end};
+
+    operation->called = 0;
+    if (operation->result != MPI_SUCCESS || operation->cancelled || !operation->peer)
+        return;
+    event.kind = sends ? TRACE_SEND : TRACE_RECEIVE;
+    event.path = operation->went == TRACE_DIRECT && operation->pack ? TRACE_PACKED
+                                                                    : operation->went;
+    event.bytes = sends ? operation->nbytes : operation->got_bytes;
+    event.tag = sends ? operation->tag : operation->got_tag;
+    event.peer = domain_world_rank(operation->domain, operation->peer->domain_rank);
+    trace_part_record(&event);
+}
+
+void request_record_start(struct gpubind_operation *operation)
+{
+    request_record(operation);
+    if (operation->called != 0)
+        record(operation, operation->called);
+}
+
+static void trace_end(struct gpubind_operation *operation)
+{
+    if (__builtin_expect(operation->called != 0, false))
+        record(operation, trace_part_now());
     trace(TRACE_P2P, "%s %u: %s%s", operation->kind == REQUEST_SEND ? "send" : "receive",
           operation->number, operation->result == MPI_SUCCESS ? "complete" : "failed: ",
           operation->result == MPI_SUCCESS ? "" : operation->error.text);

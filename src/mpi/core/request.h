@@ -5,6 +5,7 @@
 
 #include "gpu/copy/copy_batch.h"
 #include "gpu/core/ipc_cache.h"
+#include "mpi/base/trace_part.h"
 #include "mpi/core/comm.h"
 
 enum request_kind { REQUEST_SEND, REQUEST_RECEIVE };
@@ -94,6 +95,9 @@ struct gpubind_operation {
     struct memory landed; /* and the application's buffer */
     bool has_landed;      /* they are in the eager buffer, or will not be */
     struct channel *channel; /* of a persistent request; see channel.h */
+
+    uint64_t called;      /* GPUBIND_TRACE: when its call began, ns; 0: it is no event */
+    enum trace_path went; /* how its data went, as far as is known by now */
 };
 
 /* The operations of requests that are given no others. */
@@ -111,6 +115,22 @@ void request_complete(struct gpubind_operation *operation, int result, const cha
 /* Completes it with MPI_ERR_OTHER; the sentence is in its error already. */
 void request_fail(struct gpubind_operation *operation);
 void request_succeed(struct gpubind_operation *operation);
+/* The message is an event of the trace, if one is recorded, when it completes without an error. */
+static inline void request_record(struct gpubind_operation *operation)
+{
+    if (__builtin_expect(!trace_part_is_on, true))
+        return;
+    operation->called = trace_part_now();
+    operation->went = operation->memory.gpu ? TRACE_DIRECT : TRACE_PLAIN;
+}
+/* It is one without a duration: the application's stream goes on with it, and nobody follows it there. */
+void request_record_start(struct gpubind_operation *operation);
+/* Of host memory a trace says that it is plain. */
+static inline void request_went(struct gpubind_operation *operation, enum trace_path path)
+{
+    if (operation->memory.gpu)
+        operation->went = path;
+}
 /* Orders the request after the work that is in the legacy stream now. A failure of that work
  * becomes the request's error when its message is known, so that the other side is told. */
 void request_order(struct gpubind_operation *operation);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "core/trace/trace.h"
 #include "mpi/base/config.h"
 
 struct domain;
@@ -13,7 +14,8 @@ struct peer;
 struct msg_header;
 
 struct transport {
-    const char *name; /* of the path in gpubind_paths_print */
+    const char *name;      /* of the path in gpubind_paths_print */
+    enum trace_path trace; /* and of that in a trace, for GPU memory */
     /* GPU memory of this rank can go to the peer and back, as far as it is known before the
      * first message. NULL: the transport is for host memory alone. */
     bool (*reaches)(const struct domain *domain, const struct peer *peer);

@@ -179,8 +179,10 @@ struct gpubind_operation *message_prepare(const struct arguments *arguments, str
     if (operation->nbytes > 0 && sync_memops_enable(&operation->memory))
         come_after_copies(operation, call);
     if (come_after(operation, err) == 0 &&
-        (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0))
+        (!strided || pack_make(operation, &shape, (uint64_t)arguments->count, err) == 0)) {
+        request_record(operation);
         return operation;
+    }
     *result = MPI_ERR_OTHER;
     request_free(operation);
     return NULL;

@@ -122,10 +122,13 @@ static bool find_room(struct gpubind_operation *send, struct stream_steps *steps
     if (!steps->set)
         return false;
     if (entry->landing >= 0) {
+        if (!stream_eager_is_usable(send->domain, local))
+            return false;
         steps->copy.to = (gpu_address)(uintptr_t)eager_buffer(send->domain, send->peer,
                                                               entry->landing);
         steps->copy.ends = COPY_TO_HOST;
-        return stream_eager_is_usable(send->domain, local);
+        request_went(send, TRACE_BUFFERED);
+        return true;
     }
     steps->wait = stream_flag_of(send->domain, local, entry->gate.came);
     steps->wait_value = entry->gate.came_value;
@@ -190,11 +193,14 @@ static bool find_data(struct gpubind_operation *receive, bool waits, struct stre
             return false;
     }
     if (there || from->eager_by_stream) {
+        if (!stream_eager_is_usable(receive->domain, local))
+            return false;
         steps->set = NULL;
         steps->copy.from = (gpu_address)(uintptr_t)eager_buffer(receive->domain, early->peer,
                                                                 from->eager_buffer);
         steps->copy.ends = COPY_FROM_HOST;
-        return stream_eager_is_usable(receive->domain, local);
+        request_went(receive, TRACE_BUFFERED);
+        return true;
     }
     if (!waits || !receive->memory.shareable)
         return false;

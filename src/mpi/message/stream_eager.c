@@ -117,6 +117,7 @@ bool stream_eager_land(struct gpubind_operation *receive, struct stream_steps *s
     if (receive->landing < 0)
         return false;
     at = segment_eager(&domain->segment, local, receive->landing);
+    request_went(receive, TRACE_BUFFERED);
     receive->landed = receive->memory;
     receive->memory = (struct memory){.address = (gpu_address)(uintptr_t)at};
     receive->buffer = at;
@@ -133,4 +134,5 @@ void stream_eager_unland(struct gpubind_operation *receive)
     receive->memory = receive->landed;
     receive->buffer = (void *)(uintptr_t)receive->landed.address;
     receive->order = ORDER_DEFERRED;
+    request_went(receive, TRACE_DIRECT);
 }

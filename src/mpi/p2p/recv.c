@@ -43,6 +43,7 @@ static void take_eager_buffer(struct gpubind_operation *receive)
 
     trace(TRACE_P2P, "receive %u: from eager buffer %d", receive->number,
           receive->from->eager_buffer);
+    request_went(receive, TRACE_BUFFERED);
     if (receive->got_bytes == 0) {
         receive_finish(receive, 0, NULL);
     } else if (receive->pack) {

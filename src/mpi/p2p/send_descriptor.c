@@ -200,6 +200,7 @@ void send_copy_to_eager(struct gpubind_operation *send)
     }
     atomic_store_explicit(&descriptor->state, DESCRIPTOR_EAGER_READY, memory_order_release);
     inbox_put(send->domain, send->peer, send->descriptor, INBOX_EAGER_READY);
+    request_went(send, TRACE_BUFFERED);
     trace(TRACE_P2P, "send %u: not taken yet, its data are in eager buffer %d", send->number,
           send->eager_buffer);
     request_succeed(send);
@@ -214,5 +215,6 @@ void send_is_in_eager_buffer(struct gpubind_operation *send)
     if (inbox_has_room(send->domain, send->peer) &&
         atomic_compare_exchange_strong(&descriptor->state, &sent, DESCRIPTOR_EAGER_READY))
         inbox_put(send->domain, send->peer, send->descriptor, INBOX_EAGER_READY);
+    request_went(send, TRACE_BUFFERED);
     request_succeed(send);
 }

@@ -52,6 +52,7 @@ static void announce(struct gpubind_operation *send)
                         (eager && send->nbytes > 0 &&
                          copy_data(send, net_msg_bytes(msg) + sizeof header) < 0);
 
+    request_went(send, TRACE_STAGED);
     send_header_fill(send, &header);
     header.flags |= eager && !failed ? MSG_EAGER : 0;
     if (failed) { /* the receiver has to know, too */
@@ -174,6 +175,8 @@ static void answered(const struct msg_cts *reply)
             end_unwanted(send);
         return;
     }
+    if (reply->direct)
+        request_went(send, TRACE_PLAIN);
     rndv_mpi_send(send, reply->tag, reply->chunk, !send->memory.gpu || reply->direct);
 }
 
@@ -222,6 +225,7 @@ static void take_data(struct gpubind_operation *receive, const struct incoming_m
         status = copy_now(receive->memory.gpu, GPU_IN, &copy, &err);
     }
     free(incoming->data);
+    request_went(receive, TRACE_STAGED);
     if (status < 0)
         request_complete(receive, MPI_ERR_OTHER, "%s", err.text);
     else

@@ -98,6 +98,7 @@ static bool follow(struct gpubind_operation *send)
     case DESCRIPTOR_CTS:
         if (!send->staging) {
             trace(TRACE_P2P, "send %u: to be staged through shared memory", send->number);
+            request_went(send, TRACE_STAGED);
             staged_send_start(send, descriptor);
         }
         return false;

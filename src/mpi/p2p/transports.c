@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/msg/msg_header.h"
+#include "mpi/core/request.h"
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/transport/bounce_pool.h"
 #include "mpi/transport/rndv_get.h"
@@ -68,22 +69,26 @@ static bool mpi_takes_pointers(const struct domain *domain, const struct peer *p
 }
 
 const struct transport transports[TRANSPORTS] = {
-    [TRANSPORT_SELF] = {"self", is_self, .get = rndv_get_self},
-    [TRANSPORT_IPC] = {"ipc", maps_gpu_memory, .get = rndv_get_ipc, .put = rndv_put,
+    [TRANSPORT_SELF] = {"self", TRACE_DIRECT, is_self, .get = rndv_get_self},
+    [TRANSPORT_IPC] = {"ipc", TRACE_DIRECT, maps_gpu_memory, .get = rndv_get_ipc, .put = rndv_put,
                        .progress = rndv_gets_progress},
-    [TRANSPORT_CMA] = {"cma", .get = rndv_get_host, .progress = rndv_gets_host_progress},
-    [TRANSPORT_SHM] = {"shared", is_on_node, .get = rndv_staged_shm_get,
+    [TRANSPORT_CMA] = {"cma", TRACE_PLAIN, .get = rndv_get_host,
+                       .progress = rndv_gets_host_progress},
+    [TRANSPORT_SHM] = {"shared", TRACE_STAGED, is_on_node, .get = rndv_staged_shm_get,
                        .progress = rndv_staged_shm_progress},
-    [TRANSPORT_MPI_DIRECT] = {"direct", mpi_takes_pointers, .get = rndv_mpi_direct_get},
-    [TRANSPORT_MPI] = {"network", is_elsewhere, .get = rndv_mpi_get, .progress = rndv_mpi_progress,
-                       .wants_mpi = rndv_mpi_busy},
+    [TRANSPORT_MPI_DIRECT] = {"direct", TRACE_PLAIN, mpi_takes_pointers,
+                              .get = rndv_mpi_direct_get},
+    [TRANSPORT_MPI] = {"network", TRACE_STAGED, is_elsewhere, .get = rndv_mpi_get,
+                       .progress = rndv_mpi_progress, .wants_mpi = rndv_mpi_busy},
 };
 
 void transports_get(struct gpubind_operation *receive, const struct msg_header *header)
 {
-    for (int kind = 0; kind < TRANSPORTS; kind++)
+    for (int kind = 0; kind < TRANSPORTS; kind++) {
+        request_went(receive, transports[kind].trace); /* before it is over */
         if (transports[kind].get(receive, header))
             return;
+    }
 }
 
 bool transports_put(struct gpubind_operation *send)

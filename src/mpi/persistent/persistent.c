@@ -80,6 +80,7 @@ static void begin_on_channel(struct channel *channel)
     request->source = request->rank;
     request->got_tag = request->tag;
     request->got_bytes = channel->peer_nbytes;
+    request_record(request);
 }
 
 /* An unexpected message from before the channel is received first. */

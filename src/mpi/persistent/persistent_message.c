@@ -25,6 +25,7 @@ static struct gpubind_operation *copy(const struct channel *channel, enum call_k
     message->type = request->type;
     message->on_stream = call == CALL_ON_STREAM;
     message->order = call == CALL_ON_STREAM ? ORDER_DEFERRED : ORDER_DONE;
+    request_record(message);
     return message;
 }
 

@@ -102,6 +102,18 @@ static int check(struct channel *channel, gpu_context context, bool capturing,
     return result;
 }
 
+/* A graph's launches are not known. */
+static void record_starts(struct channel *connected)
+{
+    for (struct channel *channel = connected; channel; channel = channel->list_next) {
+        struct gpubind_operation *request = channel->request;
+
+        request->got_tag = request->tag;
+        request->got_bytes = channel->peer_nbytes;
+        request_record_start(request);
+    }
+}
+
 /* The starts are in the application's stream, and the library does not follow them there. */
 static void leave_exchange(struct channel *channels)
 {
@@ -130,6 +142,8 @@ static int queue(struct channel *connected, gpu_stream stream, bool capturing,
             channel_fail(channel, err->text);
             channel->error_pending = false;
         }
+    if (status == 0 && !capturing && trace_part_is_on)
+        record_starts(connected);
     leave_exchange(connected);
     return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }

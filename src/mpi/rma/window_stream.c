@@ -1,7 +1,9 @@
 /* RMA calls in the order of a stream: the copy engine copies, and stream memory operations
  * write signals and wait for them. The host and the target take no part, unless the target's
  * part of the window is not mapped here (window_am.h). */
+#include "mpi/base/trace_part.h"
 #include "mpi/core/context.h"
+#include "mpi/core/domain.h"
 #include "mpi/rma/window_am.h"
 
 #include "gpu/core/gpu_calls.h"
@@ -129,6 +131,22 @@ static int queue_command(const struct request *request, bool get, unsigned long 
                                 request->stream, err);
 }
 
+/* Without a duration: the stream gets there later. */
+static void record(const struct request *request, bool get, enum trace_path path)
+{
+    const struct comm *comm = request->win->comm;
+    const uint64_t now = trace_part_now();
+    const struct trace_event event = {
+        .start = now,
+        .end = now,
+        .bytes = request->nbytes,
+        .peer = domain_world_rank(comm->domain, comm->domain_ranks[request->target]),
+        .kind = get ? TRACE_GET : TRACE_PUT,
+        .path = (uint8_t)path};
+
+    trace_part_record(&event);
+}
+
 static int try(const struct request *request,
                int (*what)(const struct request *, unsigned long long), unsigned long long value,
                struct gpubind_error *err)
@@ -141,14 +159,20 @@ static int try(const struct request *request,
     if (!what)
         return window_queue_wait(request->win, signal_address(request), value, request->stream,
                                  err);
-    if (window_is_out_of_reach(request->win, request->target))
-        return queue_command(request, what == queue_get, value, err);
+    if (window_is_out_of_reach(request->win, request->target)) {
+        result = queue_command(request, what == queue_get, value, err);
+        if (trace_part_is_on && result == MPI_SUCCESS && request->nbytes > 0)
+            record(request, what == queue_get, TRACE_BUFFERED);
+        return result;
+    }
     entered = gpu_enter(request->win->gpu);
     /* The driver may wait for the stream, which may wait for a message. */
     library_unlock();
     status = what(request, value);
     library_lock();
     gpu_leave(entered);
+    if (trace_part_is_on && status == GPU_OK && request->nbytes > 0)
+        record(request, what == queue_get, TRACE_DIRECT);
     if (status == GPU_OK)
         return MPI_SUCCESS;
     gpu_error(status, "the work cannot be queued in the stream", err);
