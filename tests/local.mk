@@ -62,6 +62,7 @@ shell_tests = \
 	tests/bin/run_nodes.t \
 	tests/bin/run_refused.t \
 	tests/bin/run_slurm.t \
+	tests/bin/run_slurm_devices.t \
 	tests/bin/run_strangers.t \
 	tests/bin/run_vendors.t \
 	tests/bin/variables.t \

@@ -11,19 +11,22 @@
 launch_dir=$top_srcdir/tests/launch
 . "$launch_dir/slurm.sh"
 
-# slurm_start [nodes=N] [cpus=N] [gres=K] [mpi_conf=LINES] [slurm_conf=LINES]
+# slurm_start [nodes=N] [cpus=N] [gres=K [devices=FOLDER]] [mpi_conf=LINES] [slurm_conf=LINES]
 # Starts 2 nodes n0, n1, ... that claim 6 processors and no GPU each, unless told
-# otherwise: LINES go to mpi.conf, or to slurm.conf in place of TaskPlugin=task/none. Fails
+# otherwise: LINES go to mpi.conf, or to slurm.conf in place of TaskPlugin=task/none. The
+# GPUs are FOLDER/nvidia0, ..., and a task may open its own alone. Fails
 # with the reason in launch_why. Not in a subshell: the cluster ends with the process that
 # called this.
 slurm_start() {
     slurm_usable || return
-    slurm_nodes=2 slurm_cpus=6 slurm_gpus=0 slurm_mpi_conf= LAUNCH_SLURM_LINES=
+    slurm_nodes=2 slurm_cpus=6 slurm_gpus=0 slurm_mpi_conf= LAUNCH_SLURM_LINES= LAUNCH_SLURM_DEVICES=
     for slurm_option in "$@"; do
         case $slurm_option in
         nodes=*)      slurm_nodes=${slurm_option#*=} ;;
         cpus=*)       slurm_cpus=${slurm_option#*=} ;;
         gres=*)       slurm_gpus=${slurm_option#*=} ;;
+        devices=*)    LAUNCH_SLURM_DEVICES=${slurm_option#*=} LAUNCH_SLURM_LINES=TaskPlugin=task/cgroup
+                      slurm_constrains || return ;;
         mpi_conf=*)   slurm_mpi_conf=${slurm_option#*=} ;;
         slurm_conf=*) LAUNCH_SLURM_LINES=${slurm_option#*=} ;;
         *)            echo "slurm_start: what is '$slurm_option'?" >&2; exit 1 ;;

@@ -34,10 +34,13 @@ slurm_stop() {
   wait "$slurm_holder" 2>/dev/null
   slurm_holder=
   unset SLURM_CONF
+  [ -z "$LAUNCH_SLURM_DEVICES" ] || find /sys/fs/cgroup/devices/slurm_n* -depth -type d -exec rmdir {} + 2>/dev/null
 }
 
 # slurm_write NODES CPUS GPUS: the configuration, for slurm_start. LAUNCH_SLURM_LINES:
 # lines for slurm.conf in place of TaskPlugin=task/none, which binds nothing.
+# LAUNCH_SLURM_DEVICES: a folder whose files nvidia0, ... are the GPUs; a task's
+# cgroup lets it open its own alone.
 slurm_write() {
   slurm_port=$((12000 + $$ % 2000 * 10)) # tests may run side by side
   slurm_last=$(($1 - 1))
@@ -53,9 +56,13 @@ slurm_write() {
   done
   slurm_i=0
   while [ "$slurm_i" -lt "$3" ]; do
-    # A file that looks like a GPU to Slurm, and to nobody else.
-    mknod "$slurm_dir/gpu$slurm_i" c 1 3
-    echo "Name=gpu File=$slurm_dir/gpu$slurm_i" >>"$slurm_dir/gres.conf"
+    slurm_file=${LAUNCH_SLURM_DEVICES:+$LAUNCH_SLURM_DEVICES/nvidia$slurm_i}
+    if [ -z "$slurm_file" ]; then
+      # A file that looks like a GPU to Slurm, and to nobody else.
+      slurm_file=$slurm_dir/gpu$slurm_i
+      mknod "$slurm_file" c 1 3
+    fi
+    echo "Name=gpu File=$slurm_file" >>"$slurm_dir/gres.conf"
     slurm_gres="Gres=gpu:$3" slurm_gres_types=GresTypes=gpu
     slurm_i=$((slurm_i + 1))
   done
@@ -94,10 +101,25 @@ END
     "State=UP OverSubscribe=YES" >>"$slurm_dir/slurm.conf"
 }
 
+# slurm_constrains: Slurm can keep tasks from devices here. Fails, with the
+# reason in launch_why, where it cannot.
+slurm_constrains() {
+  launch_why='no devices controller of cgroup v1 that this process may use'
+  mkdir "/sys/fs/cgroup/devices/launch.$$" 2>/dev/null &&
+    [ -e "/sys/fs/cgroup/devices/launch.$$/devices.deny" ]
+  slurm_status=$?
+  rmdir "/sys/fs/cgroup/devices/launch.$$" 2>/dev/null
+  return "$slurm_status"
+}
+
 # slurm_cgroup: prints cgroup.conf. Slurm 23.11 and later will not start
 # without a usable cgroup tree unless told to leave cgroups alone; the word
 # is unknown to earlier ones.
 slurm_cgroup() {
+  if [ -n "$LAUNCH_SLURM_DEVICES" ]; then
+    printf '%s\n' CgroupPlugin=cgroup/v1 ConstrainDevices=yes
+    return
+  fi
   slurm_version=$(slurmd -V | sed 's/[^0-9]*\([0-9]*\)\.\([0-9]*\).*/\1\2/')
   [ "$slurm_version" -lt 2311 ] || echo "CgroupPlugin=disabled"
 }
