@@ -143,6 +143,69 @@ static void take(const struct side *side, int how, int seed)
     }
 }
 
+/* ---- two threads ask for the same partitions */
+
+static pthread_barrier_t both_are_there;
+
+struct asker {
+    pthread_t thread;
+    const struct side *side;
+    bool uses; /* overwrites each partition as soon as it is there */
+};
+
+static void *ask(void *argument)
+{
+    static const int used[N];
+    struct asker *asker = argument;
+    const struct side *side = asker->side;
+    const int n = nints(side);
+
+    device_start();
+    for (int i = 0; i < side->parts; i++) {
+        int arrived = 0;
+
+        pthread_barrier_wait(&both_are_there);
+        while (!arrived)
+            MPI_Parrived(side->request, i, &arrived);
+        if (asker->uses)
+            device_write(side->at + i * n, used, (size_t)n * sizeof(int));
+    }
+    return NULL;
+}
+
+/* What one thread has done with a partition stays, although another was told of it at the same time. */
+static void ask_together(struct side out, struct side in)
+{
+    struct asker askers[2];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+
+    pthread_barrier_init(&both_are_there, NULL, 2);
+    MPI_Psend_init(out.at, out.parts, out.count, out.type, next, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &requests[0]);
+    MPI_Precv_init(in.at, in.parts, in.count, in.type, last, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &requests[1]);
+    out.request = requests[0];
+    in.request = requests[1];
+    MPI_Startall(2, requests);
+    make_ready(&out, 1, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 2; i++) {
+        askers[i] = (struct asker){.side = &in, .uses = i == 0};
+        pthread_create(&askers[i].thread, NULL, ask, &askers[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(askers[i].thread, NULL);
+    MPI_Waitall(2, requests, statuses);
+    device_read(got, in.at, N * sizeof(int));
+    for (int i = 0; i < N; i++)
+        expect(got[i] == 0, "int", i);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    pthread_barrier_destroy(&both_are_there);
+    result("partitions that two threads ask for");
+}
+
 static void exchange(struct side out, struct side in, int nways)
 {
     MPI_Psend_init(out.at, out.parts, out.count, out.type, next, TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
@@ -217,6 +280,8 @@ int main(int argc, char **argv)
 
     every_place(false, nways, on_host ? 1 : 4);
     every_place(true, nways, on_host ? 1 : 4);
+    if (provided == MPI_THREAD_MULTIPLE && !on_host)
+        ask_together(side(true, true, PARTS, false), side(true, false, PARTS, false));
     MPI_Type_free(&every_other);
     device_free(device_out);
     device_free(device_in);

@@ -1,6 +1,8 @@
 #include "aware/message/staged.h"
 
 #include <limits.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,9 +342,9 @@ int staged_write(struct staged *staged, MPI_Count nbytes)
         const MPI_Count all = bytes_of(&staged->parts[i]);
         int status;
 
-        if (staged->written && staged->written[i])
-            continue;
-        status = write_bytes(staged, &staged->parts[i], nbytes >= 0 && nbytes < all ? nbytes : all);
+        status = staged->written ? staged_write_part(staged, i)
+                                 : write_bytes(staged, &staged->parts[i],
+                                               nbytes >= 0 && nbytes < all ? nbytes : all);
         if (result == MPI_SUCCESS)
             result = status;
     }
@@ -350,6 +352,8 @@ int staged_write(struct staged *staged, MPI_Count nbytes)
 }
 
 /* ---- partitions */
+
+enum { PART_COMES, PART_BEING_WRITTEN, PART_WRITTEN };
 
 int staged_keep_written(struct staged *staged)
 {
@@ -362,21 +366,28 @@ int staged_keep_written(struct staged *staged)
     return MPI_ERR_NO_MEM;
 }
 
+/* Where two threads ask for a part, one copies it, and neither is told of it before it is there. */
 int staged_write_part(const struct staged *staged, int part)
 {
+    _Atomic unsigned char *state = &staged->written[part];
+    unsigned char was = PART_COMES;
     int result;
 
-    if (staged->written[part])
-        return MPI_SUCCESS;
+    while (!atomic_compare_exchange_strong(state, &was, PART_BEING_WRITTEN)) {
+        if (was == PART_WRITTEN)
+            return MPI_SUCCESS;
+        sched_yield();
+        was = PART_COMES;
+    }
     result = write_bytes(staged, &staged->parts[part], bytes_of(&staged->parts[part]));
-    staged->written[part] = result == MPI_SUCCESS;
+    atomic_store(state, result == MPI_SUCCESS ? PART_WRITTEN : PART_COMES);
     return result;
 }
 
 void staged_restart(const struct staged *staged)
 {
-    if (staged->written)
-        memset(staged->written, 0, (size_t)staged->nparts * sizeof *staged->written);
+    for (int i = 0; staged->written && i < staged->nparts; i++)
+        atomic_store(&staged->written[i], PART_COMES);
 }
 
 /* ---- the end */

@@ -41,8 +41,8 @@ struct staged {
     struct host_block block;
     unsigned use;
     int nparts;
-    bool *written;             /* parts that staged_write_part has copied; NULL: it is not called */
-    struct staged_part *parts; /* one: &part */
+    _Atomic unsigned char *written; /* of each part; NULL: staged_write_part is not called */
+    struct staged_part *parts;      /* one: &part */
     struct staged_part part;
 };
 
