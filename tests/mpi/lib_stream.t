@@ -29,6 +29,12 @@ done
 for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
     on "$setting" 3 on_stream_frees
 done
+for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do
+    on "$setting" 2 on_stream_many mapped
+done
+for setting in 'no peers' 'shared path' 'network threads' 'GPU shared' 'GPU network threads'; do
+    on "$setting" 2 on_stream_many
+done
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

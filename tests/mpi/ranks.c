@@ -40,6 +40,7 @@ static const struct {
     {"on_stream", test_on_stream, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_direct", test_on_stream_direct, 2, 1, MPI_THREAD_SINGLE},
     {"on_stream_frees", test_on_stream_frees, 2, 1, MPI_THREAD_SINGLE},
+    {"on_stream_many", test_on_stream_many, 2, 2, MPI_THREAD_SINGLE},
     {"on_stream_mixed", test_on_stream_mixed, 2, 1, MPI_THREAD_SINGLE},
     {"in_driver", test_in_driver, 2, 2, MPI_THREAD_SINGLE},
     {"order", test_order, 2, 1, MPI_THREAD_SINGLE},

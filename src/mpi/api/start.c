@@ -45,7 +45,7 @@ static int start_helper(struct gpubind_error *err)
 static void forget_context(const struct gpu *gpu)
 {
     domains_unpinned(gpu);
-    stream_queues_forget(gpu->context);
+    stream_queues_forget();
     stream_flags_unpinned();
 }
 

@@ -94,6 +94,7 @@ struct gpubind_operation {
     int landing;          /* an eager buffer that a receive has its data put into first; -1: none */
     struct memory landed; /* and the application's buffer */
     bool has_landed;      /* they are in the eager buffer, or will not be */
+    bool has_share;       /* see eager_share_take */
     struct channel *channel; /* of a persistent request; see channel.h */
 
     uint64_t called;      /* GPUBIND_TRACE: when its call began, ns; 0: it is no event */

@@ -14,6 +14,7 @@
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/send_descriptor.h"
 #include "mpi/p2p/stream_receive.h"
+#include "mpi/p2p/unexpected.h"
 #include "mpi/stream/stream_flag.h"
 #include "mpi/transport/receive_end.h"
 #include "mpi/transport/rndv_get.h"
@@ -68,7 +69,7 @@ static bool put_is_over(void *what, int *result, struct gpubind_error *err)
     struct gpubind_operation *send = what;
 
     if (send->stream_receive)
-        stream_receive_end(send, send->result == MPI_SUCCESS, send->mapping);
+        stream_receive_end(send, send->result == MPI_SUCCESS);
     if (send->mapping)
         mapping_done(send->mapping);
     send->mapping = NULL;
@@ -150,11 +151,19 @@ static bool match(struct gpubind_operation *send, struct stream_steps *steps)
 
 /* ---- a receive whose message has been announced */
 
+static void give_share(struct gpubind_operation *receive)
+{
+    if (receive->has_share)
+        eager_share_give(receive->peer);
+    receive->has_share = false;
+}
+
 static bool get_is_over(void *what, int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *receive = what;
     const struct gpubind_error failed = {"the sender's copy failed"};
 
+    give_share(receive);
     if (receive->result != MPI_SUCCESS)
         receive_finish(receive, -1, &receive->error);
     else if (atomic_load(&receive->from->failed))
@@ -210,6 +219,7 @@ static bool find_data(struct gpubind_operation *receive, bool waits, struct stre
     return receive->mapping;
 }
 
+/* Where the stream does not wait, it is known to the application alone when it takes the data. */
 static bool get(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)
 {
     const struct incoming_msg *early = receive->early;
@@ -218,8 +228,14 @@ static bool get(struct gpubind_operation *receive, bool waits, struct stream_ste
         early->header.nbytes > receive->nbytes || !is_other_on_node(receive->domain, early->peer) ||
         !find_data(receive, waits, steps))
         return false;
+    if (!waits && !eager_share_take(receive->domain, early->peer))
+        return false;
+    receive->has_share = !waits;
     if (receive_claim(receive))
         return true;
+    if (receive->has_share)
+        eager_share_give(early->peer);
+    receive->has_share = false;
     if (receive->mapping)
         mapping_done(receive->mapping);
     receive->mapping = NULL;
@@ -265,11 +281,11 @@ static void post(struct gpubind_operation *receive, bool waits, struct stream_st
         stream_receive_post(receive);
 }
 
-/* The stream waits for it now, or at the next quiet. */
+/* The stream waits for it now, or (later) at the next quiet. */
 static int start_receive(struct gpubind_operation *receive, struct stream_queue *stream, bool waits,
-                         struct gpubind_error *err)
+                         bool later, struct gpubind_error *err)
 {
-    const bool direct = receive->gate.came;
+    const bool direct = receive->gate.came && (waits || later);
     struct stream_steps steps = {0};
 
     if (direct)
@@ -295,7 +311,8 @@ int stream_direct_start(struct gpubind_operation *operation, struct stream_queue
                         bool waits, struct gpubind_error *err)
 {
     const bool plain = is_plain(operation, stream);
-    const bool later = plain && operation->kind == REQUEST_RECEIVE && is_small(operation);
+    const bool later = !waits && plain && operation->kind == REQUEST_RECEIVE &&
+                       is_small(operation) && stream_queue_has_later();
     struct stream_gate gate;
 
     if (stream_queue_plan(stream, waits || later, &gate, err) < 0) {
@@ -305,5 +322,5 @@ int stream_direct_start(struct gpubind_operation *operation, struct stream_queue
     if (plain)
         operation->gate = gate;
     return operation->kind == REQUEST_SEND ? start_send(operation, stream, err)
-                                           : start_receive(operation, stream, waits, err);
+                                           : start_receive(operation, stream, waits, later, err);
 }

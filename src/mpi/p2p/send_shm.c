@@ -88,7 +88,7 @@ static bool follow(struct gpubind_operation *send)
             return false;
         }
         staged_send_end(send);
-        if (descriptor->mapped)
+        if (descriptor->mapped && !send->gate.came) /* else it was noted before */
             ipc_refs_note(send->domain, descriptor->header.id, send->peer->local);
         if (!send->done && atomic_load(&descriptor->failed))
             request_fail(send);

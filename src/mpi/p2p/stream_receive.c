@@ -64,6 +64,8 @@ static bool describe_memory(const struct gpubind_operation *receive, struct stre
     entry->start = shared.start;
     entry->size = shared.size;
     memcpy(entry->handle, &shared.handle, sizeof entry->handle);
+    /* Its end may be seen here after the application has freed the memory. */
+    ipc_refs_note(receive->domain, shared.id, receive->peer->local);
     return true;
 }
 
@@ -85,7 +87,6 @@ void stream_receive_post(struct gpubind_operation *receive)
     entry->capacity = receive->nbytes;
     entry->gate = receive->gate;
     entry->landing = receive->landing;
-    entry->mapped = 0;
     atomic_store_explicit(&entry->state, RTR_OPEN, memory_order_release);
     atomic_store_explicit(&list->end, end + 1, memory_order_release);
     receive->stream_receive = entry;
@@ -100,8 +101,6 @@ static void leave(struct gpubind_operation *receive)
     const uint64_t end = atomic_load_explicit(&list->end, memory_order_relaxed);
     uint64_t first = atomic_load_explicit(&list->first, memory_order_relaxed);
 
-    if (receive->stream_receive->mapped)
-        ipc_refs_note(receive->domain, receive->stream_receive->id, receive->peer->local);
     atomic_store_explicit(&receive->stream_receive->state, RTR_NONE, memory_order_release);
     receive->stream_receive = NULL;
     while (first != end &&
@@ -223,14 +222,13 @@ void stream_receive_reopen(struct gpubind_operation *send)
     send->stream_receive = NULL;
 }
 
-void stream_receive_end(struct gpubind_operation *send, bool good, bool mapped)
+void stream_receive_end(struct gpubind_operation *send, bool good)
 {
     struct stream_receive *entry = send->stream_receive;
 
     entry->nbytes = send->nbytes;
     entry->got_tag = send->tag;
     entry->got_type = send->type;
-    entry->mapped = mapped;
     send->stream_receive = NULL;
     atomic_store_explicit(&entry->state, good ? RTR_DONE : RTR_FAILED, memory_order_release);
     inbox_ring(send->domain, send->peer, WAKE_FOR_ALL);

@@ -32,7 +32,7 @@ void stream_receives_note(struct peer *peer);
 bool stream_receive_match(struct gpubind_operation *send);
 /* Advertised as before: the send goes another way. */
 void stream_receive_reopen(struct gpubind_operation *send);
-/* The data are there, or will not be; mapped: in memory that this rank has mapped. */
-void stream_receive_end(struct gpubind_operation *send, bool good, bool mapped);
+/* The data are there, or will not be. */
+void stream_receive_end(struct gpubind_operation *send, bool good);
 
 #endif

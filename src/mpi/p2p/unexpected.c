@@ -37,6 +37,19 @@ static int left_with_sender(const struct domain *domain)
     return domain->segment.neager / (2 * domain->segment.n);
 }
 
+bool eager_share_take(const struct domain *domain, struct peer *peer)
+{
+    if (peer->in_eager_buffers >= left_with_sender(domain))
+        return false;
+    peer->in_eager_buffers++;
+    return true;
+}
+
+void eager_share_give(struct peer *peer)
+{
+    peer->in_eager_buffers--;
+}
+
 static void count(struct incoming_msg *incoming)
 {
     incoming->copied_nbytes = sizeof *incoming;

@@ -17,6 +17,10 @@ void unexpected_remove(struct incoming_msg *incoming);
 /* The sender has copied the data of an announced message to an eager buffer. */
 void unexpected_eager_ready(const struct peer *peer, int descriptor);
 /* Below the limit; well below it. */
+/* A message that a stream takes out of an eager buffer of the peer, who knows when: counts it with those that
+ * are unexpected there. false: the peer needs the buffer. */
+bool eager_share_take(const struct domain *domain, struct peer *peer);
+void eager_share_give(struct peer *peer);
 bool unexpected_has_room(void);
 bool unexpected_has_much_room(void);
 

@@ -111,7 +111,6 @@ struct stream_receive {
     uint64_t nbytes; /* written by the sender, with */
     int32_t got_tag;
     uint32_t got_type;
-    uint32_t mapped; /* and: it maps the allocation now */
 };
 
 /* In the order in which they were posted: entry i is receives[i % STREAM_RECEIVES]. */

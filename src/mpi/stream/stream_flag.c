@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/page_locked.h"
@@ -17,6 +18,7 @@ static struct {
     uint64_t domain; /* its name; 0: none */
     int n;           /* ranks */
     char **areas;    /* their flags, mapped here and page-locked; NULL: not that */
+    bool *refused;   /* the driver does not page-lock them */
 } shared;
 
 static const struct domain *oldest_domain(void)
@@ -32,7 +34,10 @@ static char *map_locked(const struct domain *domain, int local)
 {
     char *at = segment_map_flags(&domain->segment, local);
 
-    return at && gpu_host_register(at, BYTES, GPU_REGISTER_PORTABLE) == GPU_OK ? at : NULL;
+    if (!at || gpu_host_register(at, BYTES, GPU_REGISTER_PORTABLE) == GPU_OK)
+        return at;
+    munmap(at, BYTES);
+    return NULL;
 }
 
 /* NULL: the flags will be this process's alone. */
@@ -47,7 +52,8 @@ static char *share(void)
     if (!domain || !domain->segment.base || !segment_allocate_flags(&domain->segment))
         return NULL;
     shared.areas = calloc((size_t)domain->segment.n, sizeof *shared.areas);
-    if (shared.areas)
+    shared.refused = calloc((size_t)domain->segment.n, sizeof *shared.refused);
+    if (shared.areas && shared.refused)
         at = map_locked(domain, domain->segment.me);
     if (!at)
         return NULL;
@@ -90,10 +96,12 @@ void stream_flags_prepare(const struct domain *domain, int local, const struct g
 {
     bool entered;
 
-    if (shared.domain != domain->name || !shared.domain || shared.areas[local])
+    if (shared.domain != domain->name || !shared.domain || shared.areas[local] ||
+        shared.refused[local])
         return;
     entered = gpu_enter(gpu);
     shared.areas[local] = map_locked(domain, local);
+    shared.refused[local] = !shared.areas[local];
     gpu_leave(entered);
 }
 

@@ -75,24 +75,37 @@ struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
     }
     wait->left = left;
     wait->flag->value++;
+    wait->counted = true;
     stream_queue_count_waits(stream, 1);
     return wait;
+}
+
+static void end_wait(struct stream_queue *stream, struct stream_wait *wait, bool keeps_flag)
+{
+    stream_flag_set(wait->flag);
+    if (!keeps_flag)
+        stream_flag_give(wait->flag);
+    if (wait->counted)
+        stream_queue_count_waits(stream, -1);
+    free(wait);
 }
 
 void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait)
 {
     trace(TRACE_STREAM, "stream %p: goes on", (void *)stream->handle);
-    stream_flag_set(wait->flag);
-    stream_flag_give(wait->flag);
-    free(wait);
-    stream_queue_count_waits(stream, -1);
+    end_wait(stream, wait, false);
+}
+
+void stream_wait_fail(struct stream_queue *stream, struct stream_wait *wait)
+{
+    end_wait(stream, wait, wait->flag->name != 0);
 }
 
 static void begin(struct stream_queue *stream)
 {
     struct entry *entry = QUEUE_POP(&stream->queued, next);
 
-    stream->nqueued--;
+    stream->nqueued -= !entry->behind;
     events++;
     trace(TRACE_STREAM, "stream %p: got to call %u", (void *)stream->handle, entry->number);
     if (entry->ops->start)
@@ -130,10 +143,12 @@ static bool look(struct stream_queue *stream, struct entries *list, struct entry
     QUEUE_UNLINK(list, link, next);
     if (entry->wait && --entry->wait->left == 0)
         stream_wait_end(stream, entry->wait);
-    if (entry->by_stream)
+    if (entry->counted)
         stream_queue_count_waits(stream, -1);
     if (entry->urgent)
         stream_count_urgent(-1);
+    if (entry->later)
+        stream_later_end();
     free(entry);
     stream_queues_count(-1);
     return true;

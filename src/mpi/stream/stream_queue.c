@@ -74,12 +74,12 @@ static void forget_one(void)
         }
 }
 
-void stream_queues_forget(gpu_context context)
+void stream_queues_forget(void)
 {
     for (struct stream_queue **link = &stream_queues; *link;) {
         struct stream_queue *stream = *link;
 
-        if (stream->place.context != context || !is_idle(stream)) {
+        if (!is_idle(stream)) {
             link = &stream->next;
             continue;
         }
@@ -277,7 +277,7 @@ void stream_add_entry(struct stream_queue *stream, const struct entry *model, vo
     stream_count_urgent(entry->urgent);
     if (good) {
         QUEUE_PUSH(&stream->queued, entry, next);
-        stream->nqueued++;
+        stream->nqueued += !entry->behind;
     } else {
         give_back(stream, entry);
     }

@@ -37,8 +37,9 @@ struct stream_work_ops {
  * it until stream_queue_close. NULL with *result and a sentence: the stream is being captured,
  * the driver cannot do it, or work of an earlier call failed, which is returned once. */
 struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gpubind_error *err);
-/* The context is gone: a stream of another context may get the same handle. */
-void stream_queues_forget(gpu_context context);
+/* A context is gone: a stream of another one may get the handle of one of its streams, and the flags of all queues
+ * may have been page-locked in it. */
+void stream_queues_forget(void);
 /* When the stream waits for the completion of the work. */
 enum stream_wait_mode {
     STREAM_WAIT_NEVER,
@@ -90,6 +91,9 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
 int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
                            const struct stream_work_ops *after, void *what,
                            const struct stream_steps *steps);
+/* There is room for one more of those that wait for a quiet, or were put in by one: each is a wait for the driver,
+ * which has room for few. */
+bool stream_queue_has_later(void);
 /* Forgets the planned wait. */
 void stream_queue_unplan(struct stream_queue *stream);
 /* Counts waits in the stream that the library ends by other means than this queue: `more` were

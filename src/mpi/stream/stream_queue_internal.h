@@ -16,6 +16,7 @@ struct stream_wait {
     struct stream_flag *flag;
     int left;        /* entries that it waits for; of a quiet: */
     uint32_t before; /* it waits for all entries with lower numbers */
+    bool counted;    /* in the queue's waits */
 };
 
 /* One piece of work in a stream. */
@@ -27,6 +28,9 @@ struct entry {
     struct stream_wait *wait; /* NULL: the stream does not wait for it */
     bool by_stream;           /* the stream has done it when it gets to number, and may wait for
                                  another rank */
+    bool counted;             /* in the queue's waits, until it is over */
+    bool behind;              /* another entry of its call is in nqueued */
+    bool later;               /* it was put in by a quiet */
     bool urgent;              /* the thread moves it */
     bool reported;            /* the call itself has returned its failure */
 };
@@ -35,7 +39,7 @@ struct entries {
     struct entry *first, **end;
 };
 
-/* A call that is put in by the next quiet. */
+/* A call that is put in by the next quiet. Its wait is not counted: until then nothing waits. */
 struct stream_later {
     struct stream_later *next;
     const struct stream_work_ops *ops,
@@ -57,7 +61,7 @@ struct stream_queue {
     /* Entries in their order: not started; started, with a wait; started, without one. */
     struct entries queued, awaited, unawaited;
     QUEUE_OF(struct stream_later) laters;
-    int nqueued;
+    int nqueued; /* calls in queued */
     bool broken; /* a call could not be put in: others may wait until the stream gets to it */
     QUEUE_OF(struct stream_wait) quiets;
     struct stream_wait *later_wait; /* of STREAM_WAIT_LATER, not put in yet */
@@ -90,6 +94,11 @@ void stream_add_entry(struct stream_queue *stream, const struct entry *model, vo
 struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
                                      struct gpubind_error *err);
 void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);
+/* The same where the stream could not be told to wait. A flag that another rank was told of (named) is not used
+ * again: that rank may write it yet. */
+void stream_wait_fail(struct stream_queue *stream, struct stream_wait *wait);
+/* One that was put in is over. */
+void stream_later_end(void);
 /* Puts the laters in. 0, or -1 with a sentence: some are not. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err);
 /* There is work of calls before that number that the stream neither does itself nor waits for. */

@@ -80,7 +80,7 @@ static int put_in(struct stream_queue *stream, const struct stream_op *ops, int 
     trace(TRACE_STREAM, "stream %p: call %u is put in%s", (void *)stream->handle,
           entries[nentries - 1].number, status < 0 ? ", which fails" : "");
     if (status < 0 && entries[0].wait)
-        stream_wait_end(stream, entries[0].wait);
+        stream_wait_fail(stream, entries[0].wait);
     for (int i = 0; i < nentries; i++) {
         stream_add_entry(stream, &entries[i], what, status == 0);
         stream_queues_count(1);
@@ -107,7 +107,7 @@ int stream_queue_add_steps(struct stream_queue *stream, const struct stream_work
                            void *what, const struct stream_steps *steps, bool urgent,
                            struct gpubind_error *err)
 {
-    struct entry entry = {.ops = ops, .by_stream = true, .urgent = urgent};
+    struct entry entry = {.ops = ops, .by_stream = true, .counted = true, .urgent = urgent};
     struct stream_op put[OPS_MOST];
     const int n = add_steps(stream, &entry, put, 0, steps);
 
@@ -121,7 +121,7 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
                           const struct stream_steps *steps, struct gpubind_error *err)
 {
     struct entry entries[2] = {{.ops = ops, .wait = stream->planned},
-                               {.ops = after, .by_stream = true}};
+                               {.ops = after, .by_stream = true, .behind = true}};
     struct stream_op put[OPS_MOST];
     int n = 0;
 
@@ -129,13 +129,24 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
     put[n++] = stream_wait_op(stream->planned->flag);
     n = add_steps(stream, &entries[1], put, n, steps);
     stream->planned = NULL;
-    stream_queue_count_waits(stream, 1);
     return put_in(stream, put, n, entries, 2, what, err);
 }
 
 /* ---- at the next quiet */
 
 #define AT_ONCE 64 /* laters */
+
+static int nlaters; /* of all streams, until they are over */
+
+bool stream_queue_has_later(void)
+{
+    return nlaters < AT_ONCE;
+}
+
+void stream_later_end(void)
+{
+    nlaters--;
+}
 
 int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
                            const struct stream_work_ops *after, void *what,
@@ -147,35 +158,46 @@ int stream_queue_add_later(struct stream_queue *stream, const struct stream_work
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *later = (struct stream_later){
         .ops = ops, .after = after, .what = what, .wait = stream->planned, .steps = *steps};
-    if (!ops)
-        stream_queue_unplan(stream);
-    else
+    if (ops) {
         later->steps.wait = NULL;
-    stream->planned = NULL;
+        later->wait->counted = false;
+        stream_queue_count_waits(stream, -1);
+        stream->planned = NULL;
+    } else {
+        later->wait = NULL;
+        stream_queue_unplan(stream);
+    }
+    nlaters++;
     QUEUE_PUSH(&stream->laters, later, next);
     stream_queues_count(1);
     return MPI_SUCCESS;
 }
 
-/* The entries of laters that were put in, or (not good) were not. */
+/* The entries of laters that were put in, or (not good) were not. They count as one call, and as one wait, until
+ * the last is over. */
 static void add_laters(struct stream_queue *stream, struct stream_later *const *laters, int n,
                        uint32_t begin, bool good)
 {
     for (int i = 0; i < n; i++) {
-        const struct entry come = {.ops = laters[i]->ops, .number = begin, .wait = laters[i]->wait};
+        const struct entry come = {
+            .ops = laters[i]->ops, .number = begin, .wait = laters[i]->wait, .behind = true};
 
         if (!come.ops)
             continue;
         if (!good)
-            stream_wait_end(stream, come.wait);
+            stream_wait_fail(stream, come.wait);
         stream_add_entry(stream, &come, laters[i]->what, good);
         stream_queues_count(1);
     }
     for (int i = 0; i < n; i++) {
-        const struct entry after = {
-            .ops = laters[i]->after, .number = stream->reached->value, .by_stream = true};
+        const bool last = i == n - 1;
+        const struct entry after = {.ops = laters[i]->after,
+                                    .number = stream->reached->value,
+                                    .by_stream = true,
+                                    .counted = last,
+                                    .behind = !last,
+                                    .later = true};
 
-        stream_queue_count_waits(stream, 1);
         stream_add_entry(stream, &after, laters[i]->what, good);
         free(laters[i]);
     }
@@ -212,6 +234,7 @@ static int put_some(struct stream_queue *stream, struct stream_later *const *lat
         ops[nops++] = (struct stream_op){.kind = STREAM_COPIES, .copies = copies, .ncopies = n};
         ops[nops++] = number(stream, &entry);
     }
+    stream_queue_count_waits(stream, 1);
     status = stream_put_in(stream, ops, nops, err);
     add_laters(stream, laters, n, begin, status == 0);
     return status;

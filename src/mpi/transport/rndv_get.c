@@ -93,21 +93,28 @@ bool rndv_get_self(struct gpubind_operation *receive, const struct msg_header *h
     return true;
 }
 
+/* Of the GPU that copies: an eager buffer that a receive has its data put into first is host memory. */
+static struct gpu *gpu_of_receive(const struct gpubind_operation *receive)
+{
+    return receive->landing >= 0 ? receive->landed.gpu : receive->memory.gpu;
+}
+
 /* NULL: it cannot be mapped, with a notice where that was not known. */
 struct mapping *rndv_get_map(const struct gpubind_operation *receive, struct peer *peer,
                              const struct msg_header *header, struct descriptor *from)
 {
     struct memory_export shared = {header->id, header->start, header->size, {{0}}};
+    struct gpu *gpu = gpu_of_receive(receive);
     struct mapping *mapping;
     struct gpubind_error err;
 
-    if (!(header->flags & MSG_SHAREABLE) || !receive->memory.gpu ||
+    if (!(header->flags & MSG_SHAREABLE) || !gpu ||
         !transport_reaches(TRANSPORT_IPC, receive->domain, peer))
         return NULL;
     memcpy(&shared.handle, header->handle, sizeof shared.handle);
-    if (!mapping_possible(peer, &shared, receive->memory.gpu))
+    if (!mapping_possible(peer, &shared, gpu))
         return NULL;
-    mapping = mapping_open(peer, &shared, receive->memory.gpu, &err);
+    mapping = mapping_open(peer, &shared, gpu, &err);
     if (!mapping) {
         peer->no_ipc = true;
         warn_once(WARN_IPC, "%s (rank %d); messages from there go through host memory", err.text,
@@ -127,8 +134,8 @@ bool rndv_get_ipc(struct gpubind_operation *receive, const struct msg_header *he
     if (!receive->mapping)
         return false;
     trace(TRACE_P2P, "receive %u: copies from the sender's memory", receive->number);
-    add(receive, mapping_address(receive->mapping, header->address), COPY_IN_GPU,
-        receive->memory.gpu);
+    add(receive, mapping_address(receive->mapping, header->address),
+        receive->landing >= 0 ? COPY_TO_HOST : COPY_IN_GPU, gpu_of_receive(receive));
     return true;
 }
 

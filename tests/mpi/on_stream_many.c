@@ -1,0 +1,217 @@
+/* What streams take by themselves is bounded, and no call waits for what the application is to do later: many small
+ * receives before their messages, eager buffers of a rank that still has to send, memory that is freed at once. */
+#include "tests/mpi/on_stream.h"
+#include "tests/mpi/tests.h"
+
+enum { SMALL = 64, MANY = 600, LARGE = 1 << 20, ALLOCATION = 32 << 20, TURNS = 60 };
+
+static struct CUstream_st *stream;
+static struct buffer small, large;
+static const struct buffer *const both[] = {&small, &large};
+
+static char *piece(int i)
+{
+    return small.at + (size_t)i * SMALL;
+}
+
+/* To the other rank, without the library: it makes no progress here meanwhile. */
+static void tell(void)
+{
+    PMPI_Send(NULL, 0, MPI_BYTE, 1 - job.rank, 0, job.plain);
+}
+
+static void hear(void)
+{
+    PMPI_Recv(NULL, 0, MPI_BYTE, 1 - job.rank, 0, job.plain, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 sends, rank 1 receives. */
+static void begin(void)
+{
+    for (int i = 0; i < 2; i++) {
+        buffer_reset(both[i]);
+        if (job.rank == 0)
+            buffer_fill(both[i], 0, both[i]->nbytes, 7);
+    }
+    job_barrier();
+}
+
+static void send_pieces(int n)
+{
+    for (int i = 0; i < n; i++)
+        succeeds(gpubind_send_on_stream(piece(i), SMALL, MPI_BYTE, 1, 0, MPI_COMM_WORLD, stream),
+                 "send_on_stream %d", i);
+}
+
+static void receive_pieces(int n, bool waits)
+{
+    for (int i = 0; i < n; i++)
+        succeeds((waits ? gpubind_recv_on_stream : gpubind_irecv_on_stream)(
+                     piece(i), SMALL, MPI_BYTE, 0, 0, MPI_COMM_WORLD, stream),
+                 "receive %d on the stream", i);
+}
+
+static void check_pieces(int n)
+{
+    succeeds(gpubind_quiet_on_stream(stream), "quiet");
+    stream_ends(stream);
+    expect(job.rank == 0 || buffer_holds(&small, 0, (size_t)n * SMALL, 7, NULL),
+           "%d messages have other bytes", n);
+}
+
+/* All calls return before the first message is sent. */
+static void receives_before(int n, bool waits)
+{
+    job_test("%d small %sreceives before their messages", n, waits ? "" : "nonblocking ");
+    begin();
+    if (job.rank == 1) {
+        receive_pieces(n, waits);
+        if (!waits)
+            succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        tell();
+    } else {
+        hear();
+        send_pieces(n);
+    }
+    check_pieces(n);
+    job_result();
+}
+
+/* Small sends end without their receives, whatever the receiver's streams have taken and no quiet has put in. */
+static void eager_buffers(void)
+{
+    job_test("a small send while %d messages wait for a quiet", MANY);
+    begin();
+    for (int done = 0; done < MANY; done += 100) {
+        if (job.rank == 0)
+            for (int i = done; i < done + 100; i++)
+                succeeds(
+                    gpubind_send_on_stream(piece(i), SMALL, MPI_BYTE, 1, 0, MPI_COMM_WORLD, stream),
+                    "send_on_stream %d", i);
+        job_barrier();
+        if (job.rank == 1)
+            for (int i = done; i < done + 100; i++)
+                succeeds(gpubind_irecv_on_stream(piece(i), SMALL, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                                                 stream),
+                         "irecv_on_stream %d", i);
+        job_barrier();
+    }
+    if (job.rank == 0) {
+        succeeds(MPI_GPUSend(large.at, SMALL, MPI_BYTE, 1, 1, MPI_COMM_WORLD), "a small send");
+        tell();
+    } else {
+        hear();
+        succeeds(MPI_GPURecv(large.at, SMALL, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                 "its receive");
+    }
+    check_pieces(MANY);
+    job_result();
+}
+
+/* One that goes over its channel, and one that does not, as host memory has none. */
+static void starts_beside(int n)
+{
+    const int other = 1 - job.rank;
+    gpubind_request requests[2];
+    static char host[LARGE];
+
+    job_test("%d small receives that no quiet has put in, and persistent requests", n);
+    begin();
+    for (int i = 0; i < 2; i++) {
+        char *at = i ? host : large.at;
+
+        succeeds(job.rank == 0 ? gpubind_send_init(at, LARGE, MPI_BYTE, other, 3 + i,
+                                                   MPI_COMM_WORLD, &requests[i])
+                               : gpubind_recv_init(at, LARGE, MPI_BYTE, other, 3 + i,
+                                                   MPI_COMM_WORLD, &requests[i]),
+                 "init");
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn == 1 && job.rank == 1)
+            receive_pieces(n, false);
+        job_barrier();
+        if (turn == 1 && job.rank == 0)
+            send_pieces(n);
+        succeeds(gpubind_startall_on_stream(2, requests, stream), "startall_on_stream");
+        succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        stream_ends(stream);
+        succeeds(gpubind_waitall(2, requests, MPI_STATUSES_IGNORE), "waitall");
+    }
+    check_pieces(n);
+    for (int i = 0; i < 2; i++)
+        succeeds(gpubind_request_free(&requests[i]), "free");
+    job_result();
+}
+
+/* The receiver's stream needs nothing of the sender, where it can map the sender's memory. */
+static void without_sender(void)
+{
+    gpubind_request request;
+
+    job_test("a small message of no stream, whose sender waits elsewhere");
+    begin();
+    if (job.rank == 1)
+        receive_pieces(1, true);
+    job_barrier();
+    if (job.rank == 0) {
+        succeeds(gpubind_isend(piece(0), SMALL, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request), "isend");
+        hear();
+        succeeds(gpubind_wait(&request, MPI_STATUS_IGNORE), "wait");
+    } else {
+        stream_ends(stream);
+        tell();
+    }
+    check_pieces(1);
+    job_result();
+}
+
+/* The other rank has mapped it, and closes its mapping: else there is no memory after some turns. */
+static void freed_memory(bool sends)
+{
+    const bool frees = sends == (job.rank == 0);
+    void *at = large.at;
+
+    job_test("memory that was %s is freed when the stream has ended",
+             sends ? "sent" : "received into");
+    for (int turn = 0; turn < TURNS && job_faults() == 0; turn++) {
+        if (frees)
+            succeeds(gpubind_alloc(&at, ALLOCATION), "alloc, turn %d", turn);
+        job_barrier();
+        if (job.rank == 0)
+            succeeds(gpubind_send_on_stream(at, LARGE, MPI_BYTE, 1, 0, MPI_COMM_WORLD, stream),
+                     "send_on_stream");
+        else
+            succeeds(gpubind_recv_on_stream(at, LARGE, MPI_BYTE, 0, 0, MPI_COMM_WORLD, stream),
+                     "recv_on_stream");
+        job_barrier();
+        stream_ends(stream);
+        if (frees)
+            succeeds(gpubind_free(at), "free");
+        job_barrier();
+    }
+    job_result();
+}
+
+/* `ranks on_stream_many [mapped]`: mapped: the ranks map each other's memory. */
+void test_on_stream_many(void)
+{
+    const bool mapped = nargs > 0;
+
+    if (cuda.cuStreamCreate(&stream, 1))
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    need_buffer(&small, MEMORY_DEVICE, (size_t)MANY * SMALL);
+    need_buffer(&large, MEMORY_DEVICE, LARGE);
+    receives_before(1, false);
+    receives_before(300, false);
+    receives_before(250, true);
+    eager_buffers();
+    starts_beside(30);
+    if (mapped) {
+        without_sender();
+        freed_memory(true);
+        freed_memory(false);
+    }
+    buffer_clear(&small);
+    buffer_clear(&large);
+    cuda.cuStreamDestroy_v2(stream);
+}
