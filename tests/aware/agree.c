@@ -419,6 +419,33 @@ static void threads(void)
         MPI_Comm_free(&workers[i / 2].comms[i % 2]);
 }
 
+static void gather_in(MPI_Comm comm, const struct buffer *out, const struct buffer *in)
+{
+    buffer_reset(in);
+    succeeds(MPI_Allgather(out->at, BIG, MPI_BYTE, in->at, BIG, MPI_BYTE, comm), "Allgather");
+    expect(buffer_holds(in, 0, BIG, 3, NULL), "what was gathered has other bytes");
+}
+
+/* Communicators of one rank, which there may be many of, take nothing that those of several need: all calls go
+ * directly, as the library counts. */
+static void comms_of_one(void)
+{
+    enum { MANY = 70, MORE = 10 };
+    MPI_Comm comms[MANY + MORE];
+    struct buffer out, in;
+
+    need_filled(&out, MEMORY_DEVICE, BIG, 3);
+    need_buffer(&in, MEMORY_DEVICE, (size_t)BIG * (size_t)job.size);
+    for (int i = 0; i < MANY + MORE; i++) {
+        MPI_Comm_dup(i < MANY ? MPI_COMM_SELF : MPI_COMM_WORLD, &comms[i]);
+        gather_in(comms[i], &out, &in);
+    }
+    for (int i = 0; i < MANY + MORE; i++)
+        MPI_Comm_free(&comms[i]);
+    buffer_clear(&out);
+    buffer_clear(&in);
+}
+
 static void test(const char *name, void (*part)(void))
 {
     job_test("%s", name);
@@ -426,9 +453,14 @@ static void test(const char *name, void (*part)(void))
     job_result();
 }
 
-int main(void)
+/* `agree NAME [ones]` */
+int main(int argc, char **argv)
 {
     job_start(MPI_THREAD_MULTIPLE);
+    if (argc > 2 && strcmp(argv[2], "ones") == 0) {
+        test("communicators of one rank, and of all", comms_of_one);
+        return job_end();
+    }
     test("who passes GPU memory", every_answer);
     test("a root runs ahead", ahead);
     if (job.size > 2) {

@@ -11,5 +11,13 @@ done
 on simulated 3 agree
 on simulated 4 agree
 on GPU 4 agree
+for setting in simulated GPU; do
+    is_wanted "$setting" || continue
+    export GPUBIND_VERBOSE=1
+    on "$setting" 2 agree ones
+    unset GPUBIND_VERBOSE
+    is "$setting: all of these calls went directly" \
+        "$(grep -c ': 80 collective calls went as direct messages' "$tmp/err")" 2
+done
 nothing_left 'nothing is left behind'
 done_testing

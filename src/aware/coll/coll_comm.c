@@ -203,7 +203,7 @@ static struct coll_comm *make(MPI_Comm of)
     PMPI_Comm_rank(of, &comm->rank);
     comm->members = allocate(of, (size_t)comm->size, sizeof *comm->members);
     comm->near = all_see_all(comm);
-    comm->agrees = comm->near && exchange_posts(comm);
+    comm->agrees = comm->near && (comm->size == 1 ? coll_ways_word() != 0 : exchange_posts(comm));
     if (comm->agrees) {
         if (!coll_make_room(comm, (size_t)comm->size))
             abort_without_memory(comm->comm);
@@ -290,6 +290,8 @@ static uint64_t own_call(const struct coll_comm *comm)
 void coll_give_up(struct coll_comm *comm)
 {
     comm->agrees = false;
+    if (comm->size == 1)
+        return;
     atomic_store(&own_post(comm)->gave_up, own_call(comm));
 }
 
@@ -301,7 +303,7 @@ static bool has_given_up(const struct coll_member *member)
 
 bool coll_all_live(const struct coll_comm *comm)
 {
-    for (int i = 0; i < comm->size; i++)
+    for (int i = 0; i < comm->size && comm->size > 1; i++)
         if (!direct_peer_lives(comm->members[i].peer) || has_given_up(&comm->members[i]))
             return false;
     return true;
@@ -340,8 +342,11 @@ static bool says_yes(struct coll_comm *comm, const struct coll_member *member)
            atomic_load(&member->post->yes) == member->before + comm->calls;
 }
 
+/* A communicator of one rank has no post: there may be many. */
 bool coll_agree(struct coll_comm *comm, bool yes)
 {
+    if (comm->size == 1)
+        return yes;
     comm->calls++;
     yes = yes && await_readers(comm);
     if (yes)
