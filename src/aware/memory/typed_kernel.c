@@ -58,14 +58,22 @@ struct task {
     uint64_t alignment;
 };
 
-/* NULL: there is none, or it cannot be loaded now. */
-static gpu_function kernel_for(const struct task *task, const struct kernel_entry *entry)
+enum { STRIDED, IOV, KERNELS };
+static const struct strided_kernel_job no_strided = {
+    .copy = {.parts = 1, .to_levels = KERNEL_CONTIGUOUS, .from_levels = KERNEL_CONTIGUOUS}};
+static const struct iov_kernel_job no_iov = {.word = 1};
+static const struct kernel_entry entries[KERNELS] = {
+    [STRIDED] = {STRIDED_KERNEL_NAME, &no_strided}, [IOV] = {IOV_KERNEL_NAME, &no_iov}};
+
+/* NULL: there is none. The first message loads both: see KERNEL_AFTER_ALL. */
+static gpu_function kernel_for(const struct task *task, int which)
 {
-    const struct context_kernel *kernel;
+    const struct context_kernel *kernels[KERNELS];
 
     kernel_start();
-    kernel = context_kernel(task->context, entry, KERNEL_AFTER_ALL, task->stream);
-    return kernel ? kernel->function : NULL;
+    for (int i = 0; i < KERNELS; i++)
+        kernels[i] = context_kernel(task->context, &entries[i], KERNEL_AFTER_ALL, task->stream);
+    return kernels[which] ? kernels[which]->function : NULL;
 }
 
 /* false: they have too many levels. */
@@ -93,9 +101,6 @@ static struct strided_buffer dense_at(const struct task *task, gpu_address addre
 static bool prepare_strided(struct task *task, const struct typed_shape *shape,
                             const struct typed *typed)
 {
-    static const struct strided_kernel_job no_work = {
-        .copy = {.parts = 1, .to_levels = KERNEL_CONTIGUOUS, .from_levels = KERNEL_CONTIGUOUS}};
-    static const struct kernel_entry entry = {STRIDED_KERNEL_NAME, &no_work};
     struct strided_buffer elements = shape->regular.layout;
 
     elements.address += (gpu_address)(uintptr_t)typed->at;
@@ -103,18 +108,16 @@ static bool prepare_strided(struct task *task, const struct typed_shape *shape,
         !strided_of(&elements, task->nbytes, &task->strided) || task->nbytes > KERNEL_UNITS_MOST)
         return false; /* a unit may be a byte */
     task->is_strided = true;
-    task->kernel = kernel_for(task, &entry);
+    task->kernel = kernel_for(task, STRIDED);
     return task->kernel;
 }
 
 static bool prepare_iov(struct task *task, const struct typed_shape *shape,
                         const struct typed *typed)
 {
-    static const struct iov_kernel_job no_work = {.word = 1};
-    static const struct kernel_entry entry = {IOV_KERNEL_NAME, &no_work};
     struct typed_table **tables = &((struct typed_shape *)(uintptr_t)shape)->tables;
 
-    task->kernel = kernel_for(task, &entry);
+    task->kernel = kernel_for(task, IOV);
     return task->kernel &&
            typed_table_end(tables, &shape->parts, shape->extent, task->context,
                            (gpu_address)(uintptr_t)typed->at, &task->end, &task->alignment);

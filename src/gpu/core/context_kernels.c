@@ -1,8 +1,10 @@
 #include "gpu/core/context_kernels.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "gpu/core/pointer_query.h"
 
@@ -12,9 +14,7 @@ struct loaded {
     unsigned long long id; /* of the context: one that was destroyed may have had its address */
     const char *name;
     bool tried;
-    unsigned asked;  /* whether the context is idle */
-    gpu_event event; /* to ask by; NULL: none yet */
-    struct context_kernel kernel;
+    struct context_kernel kernel; /* does not change once it has a function */
 };
 
 static struct loaded *all;
@@ -47,27 +47,44 @@ static struct loaded *add(gpu_context context, const char *name)
     return added;
 }
 
-/* No stream of the context has work. Where some always have, it is asked more and more seldom. */
-static bool is_idle(struct loaded *loaded)
+static double seconds(void)
 {
-    const struct cuda_driver *cuda = gpu_driver();
+    struct timespec now;
 
-    if (!cuda->cuCtxRecordEvent || gpu_legacy_work() != GPU_NO_WORK)
-        return false;
-    loaded->asked++;
-    if ((loaded->asked & (loaded->asked - 1)) != 0)
-        return false;
-    if (!loaded->event && cuda->cuEventCreate(&loaded->event, GPU_EVENT_NO_TIMING) != GPU_OK)
-        loaded->event = NULL;
-    return loaded->event && cuda->cuCtxRecordEvent(loaded->context, loaded->event) == GPU_OK &&
-           cuda->cuEventQuery(loaded->event) == GPU_OK;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static bool may_load(struct loaded *loaded, enum kernel_wait wait)
+/* The work that streams of the context have now ends within that time. */
+#define ENDS_WITHIN 0.03 /* seconds */
+
+static bool becomes_idle(gpu_context context)
 {
-    if (loaded->tried || !kernels_are_allowed())
+    const struct cuda_driver *cuda = gpu_driver();
+    const double until = seconds() + ENDS_WITHIN;
+    gpu_event event;
+    int status;
+
+    if (!cuda->cuCtxRecordEvent || cuda->cuEventCreate(&event, GPU_EVENT_NO_TIMING) != GPU_OK)
         return false;
-    return wait == KERNEL_AFTER_ALL ? is_idle(loaded) : gpu_legacy_work() == GPU_NO_WORK;
+    status = cuda->cuCtxRecordEvent(context, event);
+    if (status == GPU_OK)
+        while ((status = cuda->cuEventQuery(event)) == GPU_NOT_READY && seconds() < until)
+            sched_yield();
+    cuda->cuEventDestroy_v2(event);
+    return status == GPU_OK;
+}
+
+/* This thread tries, once and for all; others do without it meanwhile. The lock is held. */
+static bool claim(struct loaded *loaded, enum kernel_wait wait)
+{
+    const enum gpu_work work = gpu_legacy_work();
+
+    if (loaded->tried || !kernels_are_allowed() ||
+        (wait == KERNEL_AFTER_ALL ? work == GPU_CAPTURED : work != GPU_NO_WORK))
+        return false;
+    loaded->tried = true;
+    return true;
 }
 
 static unsigned multiprocessors(void)
@@ -80,35 +97,45 @@ static unsigned multiprocessors(void)
     return n > 0 ? (unsigned)n : 1;
 }
 
-static const struct context_kernel *kernel_in(const struct loaded *loaded)
+/* Without the lock: the driver may wait for a stream that waits for a message of another thread. */
+static void load(struct loaded *loaded, const struct kernel_entry *entry, enum kernel_wait wait,
+                 gpu_stream stream)
 {
-    return loaded && loaded->kernel.function ? &loaded->kernel : NULL;
+    struct context_kernel kernel = {.multiprocessors = multiprocessors()};
+
+    if (wait == KERNEL_AFTER_ALL && !becomes_idle(loaded->context))
+        return;
+    kernel.function = kernels_load_one(entry->name, entry->no_work, stream);
+    pthread_mutex_lock(&lock);
+    loaded->kernel = kernel;
+    pthread_mutex_unlock(&lock);
 }
 
 const struct context_kernel *context_kernel(gpu_context context, const struct kernel_entry *entry,
                                             enum kernel_wait wait, gpu_stream stream)
 {
     struct loaded *loaded;
+    bool claimed;
 
-    pthread_mutex_lock(&lock); /* so that it is loaded once */
+    pthread_mutex_lock(&lock);
     loaded = find(context, entry->name);
     if (!loaded)
         loaded = add(context, entry->name);
-    if (loaded && may_load(loaded, wait)) {
-        loaded->tried = true;
-        loaded->kernel.multiprocessors = multiprocessors();
-        loaded->kernel.function = kernels_load_one(entry->name, entry->no_work, stream);
-    }
+    claimed = loaded && claim(loaded, wait);
     pthread_mutex_unlock(&lock);
-    return kernel_in(loaded);
+    if (claimed)
+        load(loaded, entry, wait, stream);
+    return context_kernel_loaded(context, entry->name);
 }
 
 const struct context_kernel *context_kernel_loaded(gpu_context context, const char *name)
 {
     const struct loaded *loaded;
+    const struct context_kernel *kernel;
 
     pthread_mutex_lock(&lock);
     loaded = find(context, name);
+    kernel = loaded && loaded->kernel.function ? &loaded->kernel : NULL;
     pthread_mutex_unlock(&lock);
-    return kernel_in(loaded);
+    return kernel;
 }

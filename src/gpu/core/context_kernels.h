@@ -9,11 +9,13 @@ struct context_kernel {
     unsigned multiprocessors; /* of its GPU */
 };
 
-/* Loading waits for all streams of the context. It is put off until a call finds that */
+/* Loading waits for all streams of the context, which may wait for a message. */
 enum kernel_wait {
-    KERNEL_AFTER_LEGACY, /* the legacy stream and blocking ones have no work; */
-    KERNEL_AFTER_ALL /* no stream has any. Drivers before CUDA 12.5 do not tell, and so load none. Where a
-                            nonblocking stream is being captured, asking invalidates the capture. */
+    KERNEL_AFTER_LEGACY, /* it is put off until a call finds no work in the legacy stream and blocking ones */
+    KERNEL_AFTER_ALL /* the first call that finds no blocking stream captured waits for all streams' work for some
+                      * 30 ms, and loads it or never does. Drivers before CUDA 12.5 cannot be asked for that. Where
+                      * a nonblocking stream is being captured, asking invalidates the capture: hence once, and
+                      * early. */
 };
 
 /* Of the context, which is current; for good. It is loaded in that stream. NULL: not now, or there is none for
