@@ -7,14 +7,14 @@
 
 MPI_Count elements_bytes(MPI_Count n, MPI_Datatype type)
 {
-    const struct typed typed = {NULL, n, type, false};
+    const struct typed typed = typed_at(NULL, 0, n, type);
 
     return n < 0 || type == MPI_DATATYPE_NULL ? -1 : typed_bytes(&typed);
 }
 
 bool elements_are_on_gpu(const void *at, MPI_Count n, MPI_Datatype type)
 {
-    const struct typed typed = {address_at(at, 0), n, type, false};
+    const struct typed typed = typed_at(at, 0, n, type);
     const MPI_Count nbytes = elements_bytes(n, type);
 
     if (nbytes <= 0)

@@ -64,7 +64,7 @@ bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Coun
 {
     const MPI_Count nbytes = elements_bytes(count, type);
     struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
-    const struct typed typed = {buf, count, type, false};
+    const struct typed typed = typed_at(buf, 0, count, type);
     char *start = buf;
 
     if (!comm || !agree_to_move(coll, comm,

@@ -49,7 +49,7 @@ static void leave_out(struct coll_move *moves, int *n, int which)
 
 static size_t bytes_at(const struct coll_move *move, char **start)
 {
-    const struct typed typed = {move->at, move->count, move->type, false};
+    const struct typed typed = typed_at(move->at, 0, move->count, move->type);
 
     return typed_is_contiguous(&typed, start) ? (size_t)typed_bytes(&typed) : 0;
 }

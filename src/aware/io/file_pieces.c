@@ -40,7 +40,7 @@ static bool is_atomic(MPI_File file)
 static bool are_worth_it(struct pieces *pieces)
 {
     const struct file_call *call = pieces->call;
-    const struct typed typed = {call->buf, call->count, call->type, false};
+    const struct typed typed = typed_at(call->buf, 0, call->count, call->type);
 
     if (!gpu_is_in_use() || call->file == MPI_FILE_NULL || call->type == MPI_DATATYPE_NULL ||
         call->count <= 0 || !type_is_basic(call->type))

@@ -129,7 +129,7 @@ int typed_unpack_gpu(const struct typed *typed, const void *dense, MPI_Count nby
 
 char *typed_low(const struct typed *typed)
 {
-    return typed->at == (const char *)MPI_BOTTOM ? NULL : typed_first(typed);
+    return typed->absolute ? NULL : typed_first(typed);
 }
 
 int typed_read(const struct typed *typed, char *host)
@@ -152,7 +152,7 @@ static bool takes_many_copies(const struct typed *typed)
 static bool write_together(const struct typed *typed, const char *host, MPI_Count nbytes,
                            int *result)
 {
-    const struct typed there = {(char *)(uintptr_t)host, typed->count, typed->type, true};
+    const struct typed there = {(char *)(uintptr_t)host, typed->count, typed->type, true, false};
     struct host_block dense;
 
     if (!host_take(&dense, (size_t)nbytes, typed_first(typed)))
@@ -168,7 +168,7 @@ int typed_write(const struct typed *typed, const char *host, MPI_Count nbytes)
     struct walk walk = {.typed = typed, .host = (char *)(uintptr_t)host, .left = nbytes};
     int result;
 
-    if (nbytes > 0 && typed->at != (const char *)MPI_BOTTOM && takes_many_copies(typed) &&
+    if (nbytes > 0 && !typed->absolute && takes_many_copies(typed) &&
         write_together(typed, host, nbytes, &result))
         return result;
     return nbytes > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;

@@ -14,13 +14,20 @@ static inline char *address_at(const void *base, MPI_Aint offset)
     return (char *)((uintptr_t)base + (uintptr_t)offset);
 }
 
-/* count elements of a type at an address, which may be MPI_BOTTOM. */
+/* count elements of a type. */
 struct typed {
     char *at;
     MPI_Count count;
     MPI_Datatype type;
-    bool host; /* all of it is host memory */
+    bool host;     /* all of it is host memory */
+    bool absolute; /* counted from MPI_BOTTOM: each block may be in other memory */
 };
+
+static inline struct typed typed_at(const void *base, MPI_Aint displacement, MPI_Count count,
+                                    MPI_Datatype type)
+{
+    return (struct typed){address_at(base, displacement), count, type, false, base == MPI_BOTTOM};
+}
 
 /* Bytes of data. */
 MPI_Count typed_bytes(const struct typed *typed);

@@ -10,8 +10,7 @@ static int copy_rows(struct walk *walk)
     const int status = walk->rows.n > 0 ? buffer_copy_rows(&walk->rows, walk->out) : 0;
 
     /* The next one may be another context's. */
-    if (status == 0 && walk->rows.n > 0 && walk->typed->at == (const char *)MPI_BOTTOM &&
-        buffer_wait(walk->rows.gpu) < 0)
+    if (status == 0 && walk->rows.n > 0 && walk->typed->absolute && buffer_wait(walk->rows.gpu) < 0)
         return -1;
     walk->rows.n = 0;
     return status;
@@ -23,7 +22,7 @@ static int leave_allocation(struct walk *walk, const void *block)
     struct allocation allocation = {0};
     int status = 0;
 
-    if (walk->typed->at != (const char *)MPI_BOTTOM)
+    if (!walk->typed->absolute)
         return 0;
     pointer_allocation(block, &allocation);
     if (allocation.id != walk->allocation)
@@ -57,8 +56,7 @@ static int add_row(struct walk *walk, gpu_address gpu, char *host, size_t nbytes
 static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
 {
     char *at = address_at(walk->typed->at, offset);
-    const bool gpu = !walk->typed->host &&
-                     (walk->typed->at != (const char *)MPI_BOTTOM || buffer_is_on_gpu(at));
+    const bool gpu = !walk->typed->host && (!walk->typed->absolute || buffer_is_on_gpu(at));
     char *host = walk->dense ? walk->dense : address_at(walk->host, offset);
     int status = 0;
 
@@ -83,7 +81,7 @@ static int finish(struct walk *walk)
 
     if (copy_rows(walk) < 0)
         return -1;
-    return last && walk->typed->at != (const char *)MPI_BOTTOM ? buffer_wait(last) : 0;
+    return last && !walk->typed->absolute ? buffer_wait(last) : 0;
 }
 
 bool walk_is_adjacent(const struct typed_shape *shape, MPI_Count count)
@@ -138,8 +136,7 @@ struct alike walk_alike(const struct typed_shape *shape, MPI_Count count)
 /* All of it lies in GPU memory, of one allocation. */
 static bool is_all_on_gpu(const struct walk *walk)
 {
-    return walk->dense && !walk->asks && !walk->typed->host &&
-           walk->typed->at != (const char *)MPI_BOTTOM;
+    return walk->dense && !walk->asks && !walk->typed->host && !walk->typed->absolute;
 }
 
 /* Blocks of one level, in one copy; the last one that is wanted may be wanted in part. As visit. */

@@ -75,7 +75,7 @@ static bool is_pair(MPI_Datatype type)
 static void read_head(const struct staged *staged, void *head, size_t nbytes)
 {
     const struct staged_part *part = &staged->parts[0];
-    const struct typed typed = {staged->host, part->count, part->type, true};
+    const struct typed typed = {staged->host, part->count, part->type, true, false};
 
     if (staged->dense || (type_is_basic(part->type) && !is_pair(part->type)))
         memcpy(head, staged->host, nbytes);
@@ -128,8 +128,8 @@ static bool find_message(const struct staged *staged, struct direct_message *mes
     } else if (!token_is_of(token, direct_own()->job) || !find_small(token, message)) {
         return false;
     }
-    message->typed = (struct typed){address_at(staged->user, part->displacement), part->count,
-                                    part->type, !staged->staged};
+    message->typed = typed_at(staged->user, part->displacement, part->count, part->type);
+    message->typed.host = !staged->staged;
     message->room = staged->staged ? staged->block.at : NULL;
     return true;
 }
@@ -194,8 +194,7 @@ static bool want(const struct direct_message *message)
 /* Contiguous data, which lies where the buffer does unless that is MPI_BOTTOM. */
 static bool is_on_gpu(const struct direct_message *message, const void *start)
 {
-    return message->typed.at == (const char *)MPI_BOTTOM ? buffer_is_on_gpu(start)
-                                                         : !message->typed.host;
+    return message->typed.absolute ? buffer_is_on_gpu(start) : !message->typed.host;
 }
 
 /* Bytes in host memory go to the application's buffer. An MPI error class. */

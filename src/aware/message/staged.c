@@ -18,12 +18,19 @@ struct span {
     MPI_Aint low, high;
 };
 
+static MPI_Count bytes_of(const struct staged_part *part)
+{
+    const struct typed typed = typed_at(NULL, 0, part->count, part->type);
+
+    return typed_bytes(&typed);
+}
+
 static struct span span_of(const struct staged_part *part)
 {
     MPI_Count lb, extent, true_lb, true_extent, steps;
     struct span span;
 
-    if (part->count == 0)
+    if (part->count == 0 || bytes_of(part) == 0) /* a type without data may have an extent */
         return (struct span){part->displacement, part->displacement};
     PMPI_Type_get_extent_x(part->type, &lb, &extent);
     PMPI_Type_get_true_extent_x(part->type, &true_lb, &true_extent);
@@ -35,14 +42,7 @@ static struct span span_of(const struct staged_part *part)
 
 static struct typed typed_of(const char *user, const struct staged_part *part)
 {
-    return (struct typed){address_at(user, part->displacement), part->count, part->type, false};
-}
-
-static MPI_Count bytes_of(const struct staged_part *part)
-{
-    const struct typed typed = {NULL, part->count, part->type, false};
-
-    return typed_bytes(&typed);
+    return typed_at(user, part->displacement, part->count, part->type);
 }
 
 /* MPI is to find the error in the call's arguments. MPICH takes no type where there are no elements. */

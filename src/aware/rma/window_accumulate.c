@@ -33,14 +33,14 @@ static MPI_Datatype element_of(MPI_Datatype type)
 /* The bytes of n elements, without the gaps that a pair has in it: from and to an array. */
 static int to_array(void *array, const void *dense, MPI_Count n, MPI_Datatype element)
 {
-    const struct typed typed = {array, n, element, true};
+    const struct typed typed = {array, n, element, true, false};
 
     return typed_unpack(&typed, dense, typed_bytes(&typed));
 }
 
 static int from_array(void *dense, void *array, MPI_Count n, MPI_Datatype element)
 {
-    const struct typed typed = {array, n, element, true};
+    const struct typed typed = {array, n, element, true, false};
 
     return typed_pack(&typed, dense);
 }

@@ -7,7 +7,7 @@ int window_look_at(struct typed *typed, const struct window_buffer *buffer)
 {
     enum buffer_place place = BUFFER_HOST;
 
-    *typed = (struct typed){(char *)(uintptr_t)buffer->at, buffer->count, buffer->type, false};
+    *typed = typed_at(buffer->at, 0, buffer->count, buffer->type);
     if (buffer->count < 0)
         return MPI_ERR_COUNT;
     if (buffer->type == MPI_DATATYPE_NULL)
@@ -27,12 +27,12 @@ const void *window_gpu_of(const struct typed *typed)
 
 MPI_Count window_bytes_there(const struct window_there *there)
 {
-    const struct typed typed = {NULL, there->count, there->type, false};
+    const struct typed typed = typed_at(NULL, 0, there->count, there->type);
 
     return typed_bytes(&typed);
 }
 
 bool window_is_one_piece(const struct typed *typed, char **start)
 {
-    return typed->at != (const char *)MPI_BOTTOM && typed_is_contiguous(typed, start);
+    return !typed->absolute && typed_is_contiguous(typed, start);
 }

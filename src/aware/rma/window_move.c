@@ -37,7 +37,7 @@ static int move(struct window *window, const struct window_there *there, const s
 {
     const MPI_Count ours = typed_bytes(typed), theirs = window_bytes_there(there),
                     nbytes = puts ? ours : theirs;
-    struct typed target = {NULL, there->count, there->type, false};
+    struct typed target = typed_at(NULL, 0, there->count, there->type);
     char *start, *at;
     struct place place;
     int result;

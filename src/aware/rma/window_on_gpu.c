@@ -13,7 +13,7 @@
 static bool is_small(const struct place *place, const struct typed *given,
                      const struct typed *wanted)
 {
-    const struct typed there = {place->here, place->count, place->type, false};
+    const struct typed there = typed_at(place->here, 0, place->count, place->type);
 
     return (!given || given->host) && (!wanted || wanted->host) && typed_bytes(&there) <= HOST_MOST;
 }
@@ -22,7 +22,7 @@ static bool is_small(const struct place *place, const struct typed *given,
 static bool find(struct window_on_gpu *call, const struct typed *given, const struct typed *wanted)
 {
     const struct place *place = call->place;
-    const struct typed there = {place->here, place->count, place->type, false};
+    const struct typed there = typed_at(place->here, 0, place->count, place->type);
 
     if (!there.at || !window_is_one_piece(&there, &call->there) ||
         (wanted && !window_is_one_piece(wanted, &call->wanted)))

@@ -149,7 +149,7 @@ static int ask(const struct place *place, void *dense, MPI_Count nbytes, bool wr
 
 static struct typed typed_of(const struct place *place)
 {
-    return (struct typed){place->here, place->count, place->type, false};
+    return typed_at(place->here, 0, place->count, place->type);
 }
 
 const void *place_gpu(const struct place *place)
