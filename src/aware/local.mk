@@ -61,6 +61,7 @@ aware_sources = \
 	src/aware/reduce/gpu_reduction.c src/aware/reduce/gpu_reduction.h \
 	src/aware/reduce/reductions.c src/aware/reduce/reductions.h \
 	src/aware/message/progress.c src/aware/message/progress.h \
+	src/aware/request/request_write.c \
 	src/aware/request/requests.c src/aware/request/requests.h src/aware/request/staged_request.h \
 	src/aware/request/requests_freed.c \
 	src/aware/request/requests_pull.c \
