@@ -45,6 +45,12 @@ path hots 2
 went simulated '[1-9][0-9][0-9] went directly, .*; [0-9]{1,2} through MPI' persistent
 # Types with gaps are packed in GPU memory, if there may be some.
 went simulated '[3-9][0-9][0-9] went directly, ' types
+# What is partly in host memory is not taken for GPU memory, and copied another way after all.
+for setting in simulated GPU; do
+    is_wanted "$setting" || continue
+    start "$setting" 2 "$program" layouts
+    is "$setting: no copy is refused" "$status $(cat "$tmp/err")" '0 '
+done
 on 'nothing kept' 2 types
 on 'host path' 2 lists
 export OMPI_MCA_btl_vader_single_copy_mechanism=none

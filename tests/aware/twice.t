@@ -6,7 +6,10 @@
 program=$top_builddir/tests/aware/twice
 [ -x "$program" ] || skip_all 'configured without MPI'
 for setting in simulated GPU; do
-    for n in 1 2 3; do on "$setting" $n; done
+    for n in 1 2 3; do
+        on "$setting" $n
+        ! is_wanted "$setting" || is "$setting: nothing is said" "$(cat "$tmp/err")" ''
+    done
 done
 
 # Over MPICH, beside the MPI that was configured: it has an order of its own.

@@ -118,13 +118,15 @@ static bool give_to(const struct arena *arena, const char *at, int log)
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
+/* gpu: of the buffer that the memory is for, of which all contexts are as good. Counted from MPI_BOTTOM, its first
+ * byte may be host memory: then in the context that is current. */
 static bool page_lock(void *at, size_t nbytes, const void *gpu)
 {
     struct entered entered;
     int status;
 
     if (!buffer_enter(gpu, &entered))
-        return false;
+        return gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE) == GPU_OK;
     status = gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE);
     buffer_leave(&entered);
     return status == GPU_OK;

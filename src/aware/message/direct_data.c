@@ -7,7 +7,7 @@ bool direct_data_find(struct direct_data *data, const void *buf, MPI_Count count
 {
     char *start;
 
-    *data = (struct direct_data){.typed = {(char *)(uintptr_t)buf, count, type, false}};
+    *data = (struct direct_data){.typed = typed_at(buf, 0, count, type)};
     if (!gpu_is_in_use() || count <= 0 || type == MPI_DATATYPE_NULL)
         return false;
     data->nbytes = typed_bytes(&data->typed);
