@@ -63,7 +63,7 @@ enum trace_library { TRACE_LIBGPUBIND_AWARE, TRACE_LIBGPUBIND };
 
 /* Of which the document tells. */
 struct trace_job {
-    enum trace_library library;
+    enum trace_library whose;
     const char *version, *host;
     const char *job; /* alike on all ranks of a job, another one of other jobs; NULL: not known */
     int rank;

@@ -36,7 +36,7 @@ static void add_time(struct json *json, const char *key, uint64_t ns)
 /* Rows of a kind stand together, and each is a thread to the viewer. */
 static int thread_of(const struct trace_job *job, int kind, int row)
 {
-    return libraries[job->library].threads + kind * 100 + row;
+    return libraries[job->whose].threads + kind * 100 + row;
 }
 
 static void add_peer(struct json *json, int peer)
@@ -103,7 +103,7 @@ static void add_order(struct json *json, const char *what, int rank, int thread,
 static void add_row(struct json *json, const struct trace_job *job, int kind, int row)
 {
     const int thread = thread_of(job, kind, row);
-    const char *suffix = libraries[job->library].suffix;
+    const char *suffix = libraries[job->whose].suffix;
 
     open_about(json, "thread_name", job->rank, thread);
     if (row == 0)
@@ -222,7 +222,7 @@ void trace_render(struct trace *trace, const struct trace_job *job, struct text 
     json_string(&json, "displayTimeUnit", "ns");
     json_open(&json, "gpubind", '{');
     json_value(&json, "trace", "1"); /* of the layout of this object */
-    json_string(&json, "library", libraries[job->library].name);
+    json_string(&json, "library", libraries[job->whose].name);
     json_string(&json, "version", job->version);
     json_string(&json, "job", job->job);
     json_string(&json, "host", job->host);

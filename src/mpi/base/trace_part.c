@@ -79,7 +79,7 @@ bool trace_part_open(enum trace_library library)
         return false;
     }
     gethostname(host, sizeof host - 1);
-    job.library = library;
+    job.whose = library;
     job.host = host;
     job.version = PACKAGE_VERSION;
     job.job = getenv("PMIX_NAMESPACE");
