@@ -78,10 +78,12 @@ static bool becomes_idle(gpu_context context)
 /* This thread tries, once and for all; others do without it meanwhile. The lock is held. */
 static bool claim(struct loaded *loaded, enum kernel_wait wait)
 {
-    const enum gpu_work work = gpu_legacy_work();
+    enum gpu_work work;
 
-    if (loaded->tried || !kernels_are_allowed() ||
-        (wait == KERNEL_AFTER_ALL ? work == GPU_CAPTURED : work != GPU_NO_WORK))
+    if (loaded->tried || !kernels_are_allowed())
+        return false;
+    work = gpu_legacy_work(); /* a microsecond or more */
+    if (wait == KERNEL_AFTER_ALL ? work == GPU_CAPTURED : work != GPU_NO_WORK)
         return false;
     loaded->tried = true;
     return true;
