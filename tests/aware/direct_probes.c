@@ -257,8 +257,67 @@ static void test_unseen(void)
     job_result();
 }
 
+/* ---- messages as long as what stands for one of a GPU */
+
+/* In another communicator, or in the same one, where a receive has taken the large one. What stands for that is up
+ * to 3,568 bytes long: 1,552, and 32 more for each of those that are under way. */
+static void pass_alike(size_t nbytes, enum memory kind, MPI_Comm other, bool synchronous)
+{
+    const uint64_t seed = draw_seed();
+    const size_t large = 100000 + nbytes;
+    const enum memory to = draw(2) ? MEMORY_HOST : MEMORY_DEVICE;
+    struct buffer first, second;
+    MPI_Request request;
+    MPI_Status status;
+    int count = -1;
+
+    job_at("%zu bytes of %s", nbytes, memory_name(kind));
+    if (job.rank > 1)
+        return;
+    if (job.rank == 0) {
+        need_filled(&first, MEMORY_DEVICE, large, seed);
+        need_filled(&second, kind, nbytes, seed + 1);
+        MPI_Isend(first.at, (int)large, MPI_BYTE, 1, TAG, other, &request);
+        (synchronous ? MPI_Ssend : MPI_Send)(second.at, (int)nbytes, MPI_BYTE, 1, TAG, messages);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        need_buffer(&first, MEMORY_DEVICE, large);
+        if (other == messages)
+            MPI_Irecv(first.at, (int)large, MPI_BYTE, 0, TAG, other, &request);
+        MPI_Probe(0, TAG, messages, &status);
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        is_int(count, (long long)nbytes, "the size that the probe says");
+        need_buffer(&second, to, nbytes);
+        MPI_Recv(second.at, (int)nbytes, MPI_BYTE, 0, TAG, messages, &status);
+        status_says(&status, 0, TAG, nbytes, NULL, "the receive");
+        received(&second, nbytes, seed + 1, "the receive");
+        if (other != messages)
+            MPI_Irecv(first.at, (int)large, MPI_BYTE, 0, TAG, other, &request);
+        MPI_Wait(&request, &status);
+        status_says(&status, 0, TAG, large, NULL, "the large one");
+        received(&first, large, seed, "the large one");
+    }
+    buffer_clear(&first);
+    buffer_clear(&second);
+}
+
+static void test_alike(void)
+{
+    MPI_Comm other;
+
+    MPI_Comm_dup(messages, &other);
+    job_test("probes of messages as long as what stands for another one of the same ranks and tag");
+    for (size_t nbytes = MIX_LAST; nbytes >= MIX_FIRST; nbytes -= 16) {
+        pass_alike(nbytes, nbytes % 48 ? MEMORY_HOST : draw_gpu(), other, false);
+        pass_alike(nbytes, MEMORY_HOST, messages, nbytes % 64 == 0);
+    }
+    job_result();
+    MPI_Comm_free(&other);
+}
+
 void test_probes(void)
 {
+    test_alike(); /* before others have sent messages of all these sizes */
     test_sizes();
     test_everybody();
     test_held();

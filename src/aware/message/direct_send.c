@@ -6,6 +6,7 @@
 
 #include "aware/base/counts.h"
 #include "aware/base/next.h"
+#include "aware/memory/gpu_buffer.h"
 #include "aware/message/direct_data.h"
 #include "aware/message/direct_token.h"
 #include "aware/message/outgoing.h"
@@ -72,6 +73,23 @@ static struct outgoing *find_free(bool small)
     return NULL;
 }
 
+/* The same. */
+static void use(struct outgoing *out)
+{
+    out->used = true;
+    out->completed = out->generalized = false;
+    out->asked = out->failures = 0;
+    out->call.event.start = 0;
+}
+
+/* After what its receiver has is given back. The same. */
+static bool is_used(struct outgoing *out)
+{
+    if (out->used && is_left(out))
+        release(out);
+    return out->used;
+}
+
 static struct outgoing *take(bool small)
 {
     struct outgoing *out;
@@ -80,25 +98,44 @@ static struct outgoing *take(bool small)
     outgoing_serve();
     out = find_free(small);
     for (int i = 0; !out && i < DIRECT_SLOTS; i++)
-        if (outgoing[i].used && is_left(&outgoing[i]))
-            release(&outgoing[i]);
+        is_used(&outgoing[i]);
     if (!out)
         out = find_free(small);
-    if (out) {
-        out->used = true;
-        out->completed = out->generalized = false;
-        out->asked = out->failures = 0;
-        out->call.event.start = 0;
-    }
+    if (out)
+        use(out);
     pthread_mutex_unlock(&lock);
     return out;
+}
+
+/* A slot with shorter descriptors than the i-th has, if one of that may be under way. NULL: none is, or there is
+ * no such slot; then the i-th has none from now on. */
+static struct outgoing *take_below(int i)
+{
+    struct outgoing *out = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (int j = is_used(&outgoing[i]) ? i - 1 : -1; j >= 0 && !out; j--)
+        if (!is_used(&outgoing[j]) && !outgoing[j].retired)
+            out = &outgoing[j];
+    if (out)
+        use(out);
+    else
+        outgoing[i].retired = true;
+    pthread_mutex_unlock(&lock);
+    return out;
+}
+
+/* Its descriptor is as long as it is itself, which no other descriptor is. */
+static bool is_small(uint64_t nbytes)
+{
+    return nbytes < DIRECT_SMALL_ROOM && direct_slot_of_length((MPI_Count)nbytes) < 0;
 }
 
 static void describe(struct outgoing *out, const struct direct_segment *own, int i)
 {
     struct direct_slot *slot = out->slot;
 
-    if (slot->nbytes < DIRECT_SMALL_ROOM) {
+    if (is_small(slot->nbytes)) {
         slot->token = out->bytes.token = token_make(own, (uint32_t)i, slot->sequence);
         out->send.length = (int)slot->nbytes;
         return;
@@ -151,7 +188,7 @@ static bool may_be_small(struct direct_peer *peer, MPI_Count nbytes)
 {
     const unsigned late = atomic_load_explicit(&peer->late, memory_order_relaxed);
 
-    if (!direct_peer_receives_small(peer) || direct_slot_of_length(nbytes) >= 0 ||
+    if (!direct_peer_receives_small(peer) || !is_small((uint64_t)nbytes) ||
         direct_own()->rank >= TOKEN_RANKS)
         return false;
     if (late > 0)
@@ -164,6 +201,32 @@ static bool goes_directly(struct direct_peer *peer, MPI_Count nbytes)
     return nbytes < DIRECT_LARGE ? may_be_small(peer, nbytes) : direct_peer_receives(peer);
 }
 
+/* A message as long as the descriptors of a slot that is in use: a probe could take the one for the other. So
+ * this one goes by a descriptor, too, that is shorter, and is in host memory. NULL: there is no such need, or
+ * host memory. */
+static struct direct_send *begin_unlike(struct direct_data *data, int dest, int tag, MPI_Comm comm,
+                                        const struct traced *call)
+{
+    const int i = is_behind ? -1 : direct_slot_of_length(data->nbytes);
+    struct direct_peer *peer = i >= 0 ? direct_peer(comm, dest) : NULL;
+    struct outgoing *out = peer && direct_peer_receives(peer) ? take_below(i) : NULL;
+    const char *low;
+
+    if (!out)
+        return NULL;
+    publish(out, peer, tag, data, call);
+    low = typed_low(&data->typed);
+    data->typed.host = low && !buffer_is_on_gpu(low);
+    out->data = direct_make_file("gpubind-aware-data", out->slot->nbytes, &out->slot->fd);
+    if (out->data && typed_pack(&data->typed, out->data) == MPI_SUCCESS) {
+        atomic_store(&out->slot->state, DIRECT_BUFFERED);
+        return &out->send;
+    }
+    outgoing_free_data(out);
+    direct_send_abandon(&out->send);
+    return NULL;
+}
+
 struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                       int tag, MPI_Comm comm)
 {
@@ -173,8 +236,10 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
     struct outgoing *out;
 
     traced_begin(&call);
-    if (tag < 0 || !direct_data_find(&data, buf, count, type))
+    if (tag < 0)
         return NULL;
+    if (!direct_data_find(&data, buf, count, type) || direct_slot_of_length(data.nbytes) >= 0)
+        return begin_unlike(&data, dest, tag, comm, &call);
     peer = direct_peer(comm, dest);
     if (!peer || !goes_directly(peer, data.nbytes) || !direct_data_prepare(&data))
         return NULL;

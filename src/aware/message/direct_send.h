@@ -30,7 +30,8 @@ struct direct_send {
 };
 
 /* A message of count elements. NULL: it is to go through MPI. Otherwise MPI is given the descriptor, and
- * then one of the next three is called. */
+ * then one of the next three is called. A message that is as long as a descriptor under way goes by a shorter
+ * one, if it is host memory's, so that no probe takes it for that one. */
 struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
                                       int tag, MPI_Comm comm);
 /* MPI has refused the descriptor. */
@@ -49,8 +50,8 @@ void direct_send_freed(MPI_Request request);
 void direct_sends_poll(void);
 /* How many are not complete. */
 int direct_sends_pending(void);
-/* The process sends so many elements through MPI: slots whose descriptors are as long are used no more,
- * so that no probe takes the message for a descriptor. */
+/* The process sends so many elements through MPI: slots whose descriptors are as long are used no more, for the
+ * same reason. */
 void direct_send_plain(MPI_Count count, MPI_Datatype type);
 /* Completes all, and waits until the receivers have what is buffered, or have ended. */
 void direct_sends_end(void);
