@@ -57,6 +57,7 @@ aware_sources = \
 	src/aware/base/info.c src/aware/base/info.h \
 	src/aware/base/next.c src/aware/base/next.h \
 	src/aware/message/outgoing.c src/aware/message/outgoing.h \
+	src/aware/message/outgoing_slots.c src/aware/message/outgoing_slots.h \
 	src/aware/request/persistent.c src/aware/request/persistent.h \
 	src/aware/reduce/gpu_reduction.c src/aware/reduce/gpu_reduction.h \
 	src/aware/reduce/reductions.c src/aware/reduce/reductions.h \

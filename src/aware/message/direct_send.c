@@ -9,12 +9,10 @@
 #include "aware/memory/gpu_buffer.h"
 #include "aware/message/direct_data.h"
 #include "aware/message/direct_token.h"
-#include "aware/message/outgoing.h"
+#include "aware/message/outgoing_slots.h"
 
 const uint64_t direct_magic[2] = {UINT64_C(0x8e2f6d0bb5a94c17), UINT64_C(0x53c1f7e42a9d860b)};
 
-struct outgoing outgoing[DIRECT_SLOTS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int npending;
 
 int direct_slot_of_length(MPI_Count nbytes)
@@ -24,105 +22,6 @@ int direct_slot_of_length(MPI_Count nbytes)
     return above < 0 || above % DIRECT_LENGTH_STEP || nbytes > DIRECT_LENGTH_MOST
                ? -1
                : (int)(above / DIRECT_LENGTH_STEP);
-}
-
-static uint32_t state_of(const struct outgoing *out)
-{
-    return atomic_load_explicit(&out->slot->state, memory_order_acquire);
-}
-
-/* ---- slots */
-
-static void release(struct outgoing *out)
-{
-    outgoing_free_data(out);
-    gpu_pool_give(out->packed);
-    out->packed = NULL;
-    if (out->slot->slow)
-        out->peer->slow = true;
-    atomic_store(&out->slot->state, DIRECT_FREE);
-    out->used = false;
-}
-
-/* Nobody will take it. */
-static bool is_lost(const struct outgoing *out)
-{
-    return atomic_load_explicit(&out->peer->segment->ended, memory_order_relaxed) ||
-           !direct_peer_lives(out->peer);
-}
-
-/* The receiver has what was sent, or never will. */
-static bool is_left(const struct outgoing *out)
-{
-    return out->completed && (state_of(out) == DIRECT_DONE || is_lost(out));
-}
-
-/* Small messages have the first ones, in part, others all of them, from the last one on. The lock is held. */
-static struct outgoing *find_free(bool small)
-{
-    const int n = small ? DIRECT_SMALL_SLOTS : DIRECT_SLOTS;
-
-    for (int i = 0; i < n; i++) {
-        struct outgoing *out = &outgoing[small ? i : n - 1 - i];
-
-        if (out->used && out->completed && state_of(out) == DIRECT_DONE)
-            release(out);
-        if (!out->used && (small || !out->retired))
-            return out;
-    }
-    return NULL;
-}
-
-/* The same. */
-static void use(struct outgoing *out)
-{
-    out->used = true;
-    out->completed = out->generalized = false;
-    out->asked = out->failures = 0;
-    out->call.event.start = 0;
-}
-
-/* After what its receiver has is given back. The same. */
-static bool is_used(struct outgoing *out)
-{
-    if (out->used && is_left(out))
-        release(out);
-    return out->used;
-}
-
-static struct outgoing *take(bool small)
-{
-    struct outgoing *out;
-
-    pthread_mutex_lock(&lock);
-    outgoing_serve();
-    out = find_free(small);
-    for (int i = 0; !out && i < DIRECT_SLOTS; i++)
-        is_used(&outgoing[i]);
-    if (!out)
-        out = find_free(small);
-    if (out)
-        use(out);
-    pthread_mutex_unlock(&lock);
-    return out;
-}
-
-/* A slot with shorter descriptors than the i-th has, if one of that may be under way. NULL: none is, or there is
- * no such slot; then the i-th has none from now on. */
-static struct outgoing *take_below(int i)
-{
-    struct outgoing *out = NULL;
-
-    pthread_mutex_lock(&lock);
-    for (int j = is_used(&outgoing[i]) ? i - 1 : -1; j >= 0 && !out; j--)
-        if (!is_used(&outgoing[j]) && !outgoing[j].retired)
-            out = &outgoing[j];
-    if (out)
-        use(out);
-    else
-        outgoing[i].retired = true;
-    pthread_mutex_unlock(&lock);
-    return out;
 }
 
 /* Its descriptor is as long as it is itself, which no other descriptor is. */
@@ -209,7 +108,7 @@ static struct direct_send *begin_unlike(struct direct_data *data, int dest, int 
 {
     const int i = is_behind ? -1 : direct_slot_of_length(data->nbytes);
     struct direct_peer *peer = i >= 0 ? direct_peer(comm, dest) : NULL;
-    struct outgoing *out = peer && direct_peer_receives(peer) ? take_below(i) : NULL;
+    struct outgoing *out = peer && direct_peer_receives(peer) ? outgoing_take_below(i) : NULL;
     const char *low;
 
     if (!out)
@@ -243,7 +142,7 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
     peer = direct_peer(comm, dest);
     if (!peer || !goes_directly(peer, data.nbytes) || !direct_data_prepare(&data))
         return NULL;
-    out = take(data.nbytes < DIRECT_LARGE);
+    out = outgoing_take(data.nbytes < DIRECT_LARGE);
     if (!out) {
         gpu_pool_give(data.packed);
         return NULL;
@@ -257,9 +156,7 @@ void direct_send_abandon(struct direct_send *send)
 {
     struct outgoing *out = (struct outgoing *)send;
 
-    pthread_mutex_lock(&lock);
-    release(out);
-    pthread_mutex_unlock(&lock);
+    outgoing_release(out);
 }
 
 #define EAGER 8192   /* programs may expect that sends of fewer bytes wait for nobody */
@@ -277,7 +174,7 @@ static bool is_late(const struct outgoing *out)
 /* The buffer may be used again. */
 static bool is_over(struct outgoing *out)
 {
-    const uint32_t state = state_of(out);
+    const uint32_t state = outgoing_state(out);
 
     if (state == DIRECT_TAKEN || state == DIRECT_DONE)
         out->peer->active = outgoing_now();
@@ -287,9 +184,10 @@ static bool is_over(struct outgoing *out)
     }
     if (state == DIRECT_WANTED)
         outgoing_buffer(out, state);
-    return state_of(out) == DIRECT_DONE || state_of(out) == DIRECT_BUFFERED ||
-           state_of(out) == DIRECT_LOST || (state_of(out) == DIRECT_TAKEN && out->data) ||
-           (++out->asked % 4096 == 0 && is_lost(out));
+    return outgoing_state(out) == DIRECT_DONE || outgoing_state(out) == DIRECT_BUFFERED ||
+           outgoing_state(out) == DIRECT_LOST ||
+           (outgoing_state(out) == DIRECT_TAKEN && out->data) ||
+           (++out->asked % 4096 == 0 && outgoing_is_lost(out));
 }
 
 /* The application's send is complete. The receiver may still look at the slot. */
@@ -300,11 +198,7 @@ static void complete(struct outgoing *out)
             out->call.event.path = TRACE_BUFFERED;
         traced_end(&out->call);
     }
-    pthread_mutex_lock(&lock);
-    out->completed = true;
-    if (is_left(out))
-        release(out);
-    pthread_mutex_unlock(&lock);
+    outgoing_complete(out);
 }
 
 bool direct_send_end(struct direct_send *send)
@@ -429,7 +323,7 @@ void direct_sends_end(void)
     while (waits) {
         waits = false;
         for (int i = 0; i < DIRECT_SLOTS; i++)
-            waits |= outgoing[i].used && !is_left(&outgoing[i]);
+            waits |= outgoing[i].used && !outgoing_is_left(&outgoing[i]);
         progress_of_mpi(); /* it may still hold a descriptor back */
         if (waits)
             usleep(50);

@@ -1,4 +1,4 @@
-/* The messages that this process sends directly, between direct_send.c, which sends them, and outgoing.c,
+/* The messages that this process sends directly, between direct_send.c, which sends them, outgoing_slots.c, and outgoing.c,
  * which copies them to host memory where a receiver is late or cannot map GPU memory. */
 #ifndef GPUBIND_AWARE_OUTGOING_H
 #define GPUBIND_AWARE_OUTGOING_H
