@@ -62,6 +62,7 @@ aware_programs = \
 	tests/aware/agree \
 	tests/aware/allocate \
 	tests/aware/allocate_kinds \
+	tests/aware/attached \
 	tests/aware/callbacks \
 	tests/aware/collectives \
 	tests/aware/contract \
@@ -133,6 +134,11 @@ tests_aware_layouts_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_layouts_LDFLAGS = -no-install
 tests_aware_layouts_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_layouts_SOURCES = tests/aware/layouts.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
+tests_aware_attached_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_attached_LDFLAGS = -no-install
+tests_aware_attached_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_attached_SOURCES = tests/aware/attached.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
 tests_aware_mirror_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_mirror_LDFLAGS = -no-install

@@ -481,16 +481,6 @@ static void gone(void)
     result("GPU memory that is not there");
 }
 
-static void attached(void)
-{
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    expect(class_of(MPI_Win_attach(win, memory, 80)) == MPI_ERR_BUFFER, "MPI_Win_attach");
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_free(&win);
-    result("MPI_Win_attach");
-}
-
 /* Open MPI 4.1 makes no window of host memory on a machine without a network, or of one rank. */
 static bool mpi_makes_windows(void)
 {
@@ -545,7 +535,6 @@ static void all_tests(void)
     last_puts();
     mixed();
     few_bytes();
-    attached();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     no_room();
     gone();

@@ -479,18 +479,7 @@ static void of_host_memory(void)
         tap_skip("windows of host memory alone", "this MPI makes none here");
 }
 
-/* MPI_Win_attach tells it of each piece. */
-static void attach_far_away(void)
-{
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    expect(class_of(MPI_Win_attach(win, gpu_memory, N)) == MPI_ERR_BUFFER,
-           "MPI_Win_attach where GPU memory is out of reach");
-    MPI_Win_free(&win);
-    result("GPU memory out of reach in a dynamic window");
-}
-
-/* Ranks that do not reach each other's memory: tests/aware/mirror has windows of it. */
+/* Ranks that do not reach each other's memory: tests/aware/mirror and attached have windows of it. */
 static void far_away(void)
 {
     char name[64];
@@ -506,8 +495,6 @@ static void far_away(void)
         snprintf(name, sizeof name, "memory %x, out of reach", mask);
         result(name);
     }
-    if (mpi_makes_windows())
-        attach_far_away();
     of_host_memory();
 }
 

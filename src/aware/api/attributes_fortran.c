@@ -4,7 +4,7 @@
  * Open MPI's mpi_f08 calls the name of mpif.h; MPICH's has a name of its own. The arguments are the same, but
  * that its last one may be left out. */
 #include "aware/base/next.h"
-#include "aware/rma/window.h"
+#include "aware/rma/window_far.h"
 
 /* MPICH's keyvals of Fortran come after those of C. */
 #ifdef OPEN_MPI
@@ -20,14 +20,14 @@ static void correct(MPI_Fint win, MPI_Fint key, MPI_Aint *value)
 {
     const struct window *window = window_find(PMPI_Win_f2c(win));
 
+    if (window && key == FORTRAN_KEY(MPI_WIN_MODEL) && window_is_separate(window))
+        *value = window->model;
     if (!window || !(window->gpu || window->mirror))
         return;
     if (key == FORTRAN_KEY(MPI_WIN_BASE))
         *value = (MPI_Aint)window->base;
     if (key == FORTRAN_KEY(MPI_WIN_SIZE))
         *value = window->nbytes;
-    if (window->mirror && key == FORTRAN_KEY(MPI_WIN_MODEL))
-        *value = window->model;
     if (!window->mirror && key == FORTRAN_KEY(MPI_WIN_CREATE_FLAVOR))
         *value = window->flavor;
 }

@@ -1,6 +1,7 @@
 /* One-sided communication: the calls that move data. */
 #include "aware/memory/gpu_buffer.h"
 #include "aware/request/calls.h"
+#include "aware/rma/window_far.h"
 #include "aware/rma/window_later.h"
 #include "aware/rma/window_move.h"
 #include "aware/rma/window_op.h"
@@ -15,11 +16,13 @@ static bool is_ours(void)
     return !is_behind && (windows_are_there() || gpu_is_in_use());
 }
 
-static struct window *find(MPI_Win win, const struct window_there *there)
+/* NULL: the target's memory is MPI's, and what stands for it is at this displacement. An MPI error class. */
+static int find(struct window **window, MPI_Win win, const struct window_there *there, MPI_Aint *at)
 {
-    struct window *window = window_find(win);
+    struct window *found = window_find(win);
 
-    return window_has_gpu(window, there) ? window : NULL;
+    *window = window_has_gpu(found, there) ? found : NULL;
+    return found && found->far ? window_far_find(found, there, at) : MPI_SUCCESS;
 }
 
 static void trace_target(struct traced *call, enum trace_kind kind, MPI_Win win,
@@ -61,6 +64,15 @@ static int later(struct traced *call, MPI_Win win, int rank, struct staged *buff
                  int result)
 {
     return traced_returned(call, window_later(win, rank, buffers, n, result));
+}
+
+/* Its request may complete it before any call for the window. */
+static void forget(MPI_Win win)
+{
+    const struct window *window = window_find(win);
+
+    if (window && window->far)
+        window_far_forget(window->far);
 }
 
 static void trace_path(struct traced *call, const struct staged *buffers, int n)
@@ -115,7 +127,8 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
 #define ENDED(call) ended(&traced, win, call)
 #define COMPLETED(call) completed(&traced, win, call, request)
 #define LATER(n) later(&traced, win, rank, staged, n, result)
-#define STARTED(n) call_started(&traced, staged, n, result, *request, false, MPI_COMM_SELF)
+#define STARTED(n) \
+    (forget(win), call_started(&traced, staged, n, result, *request, false, MPI_COMM_SELF))
 
 #define UNWRAP(...) __VA_ARGS__
 #define PLACE(COUNT) int rank, MPI_Aint at, COUNT there, MPI_Datatype their_type
@@ -137,7 +150,9 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
             trace_target(&traced, kind, win, &target);                                        \
         if (!is_ours())                                                                       \
             return traced_returned(&traced, BEHIND(name, origin, n, type, UNWRAP arguments)); \
-        window = find(win, &target);                                                          \
+        result = find(&window, win, &target, &at);                                            \
+        if (result != MPI_SUCCESS)                                                            \
+            return window_refused(win, result);                                               \
         if (window)                                                                           \
             return ours;                                                                      \
         result = stage(&staged[0], win, BUFFER, (use) | NOBODY);                              \
@@ -167,7 +182,9 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
         if (!is_ours())                                                                      \
             return traced_returned(&traced, BEHIND(name, origin, n, type, fetched, nfetched, \
                                                    fetched_type, UNWRAP arguments));         \
-        window = find(win, &target);                                                         \
+        result = find(&window, win, &target, &at);                                           \
+        if (result != MPI_SUCCESS)                                                           \
+            return window_refused(win, result);                                              \
         if (window)                                                                          \
             return ours;                                                                     \
         result = stage_both(staged, win, BUFFER, wanted, NOBODY, UNGIVEN);                   \
@@ -227,7 +244,9 @@ AWARE_PUBLIC int MPI_Fetch_and_op(const void *origin, void *fetched, MPI_Datatyp
     if (!is_ours())
         return traced_returned(&traced,
                                BEHIND(MPI_Fetch_and_op, origin, fetched, type, rank, at, op, win));
-    window = find(win, &target);
+    result = find(&window, win, &target, &at);
+    if (result != MPI_SUCCESS)
+        return window_refused(win, result);
     if (window)
         return ended(&traced, win, accumulate(window, &target, given, wanted, op));
     result = stage_both(staged, win, given, wanted, NOBODY, UNGIVEN);
@@ -270,7 +289,9 @@ AWARE_PUBLIC int MPI_Compare_and_swap(const void *origin, const void *compare, v
     if (!is_ours())
         return traced_returned(
             &traced, BEHIND(MPI_Compare_and_swap, origin, compare, fetched, type, rank, at, win));
-    window = find(win, &target);
+    result = find(&window, win, &target, &at);
+    if (result != MPI_SUCCESS)
+        return window_refused(win, result);
     if (window)
         return ended(&traced, win,
                      window_compare_and_swap(window, &target, origin, compare, fetched));

@@ -3,6 +3,7 @@
 #include "aware/request/calls.h"
 #include "aware/request/requests.h"
 #include "aware/rma/window_allocate.h"
+#include "aware/rma/window_far.h"
 #include "aware/rma/window_later.h"
 #include "aware/rma/window_sync.h"
 
@@ -103,8 +104,15 @@ AWARE_PUBLIC int MPI_Win_free(MPI_Win *win)
     if (window->mirror &&
         !window->allocated) /* else it goes with MPI's memory, and so does the GPU's */
         result = window_mirror_receive(window->mirror);
+    else if (window->far)
+        result = window_far_each(window->far, window_mirror_receive);
     window_free(window);
     return result == MPI_SUCCESS ? result : call_refused(MPI_COMM_SELF, result);
+}
+
+static int done(MPI_Win win, int result)
+{
+    return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
 
 NEXT(MPI_Win_attach)
@@ -116,7 +124,11 @@ AWARE_PUBLIC int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
     if (window && window->dynamic && window->empty ? size < 0
                                                    : size <= 0 || !window_is_gpu_memory(base))
         return BEHIND(MPI_Win_attach, win, base, size);
-    result = window && window->dynamic ? window_attach(window, base, size) : window_is_far(base);
+    if (window && window->far)
+        result = window_far_attach(window, base, size);
+    else
+        result = window && window->dynamic ? window_attach(window, base, size)
+                                           : window_is_far(base);
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
 
@@ -124,9 +136,11 @@ NEXT(MPI_Win_detach)
 AWARE_PUBLIC int MPI_Win_detach(MPI_Win win, const void *base)
 {
     struct window *window = is_behind ? NULL : window_find(win);
+    int result = MPI_SUCCESS;
 
-    if (window && window_detach(window, base))
-        return MPI_SUCCESS;
+    if (window && window->far ? window_far_detach(window, base, &result)
+                              : window && window_detach(window, base))
+        return done(win, result);
     return BEHIND(MPI_Win_detach, win, base);
 }
 
@@ -157,6 +171,8 @@ static int end_staged(MPI_Win win, struct window *staged, int rank, uint64_t num
     if (result != MPI_SUCCESS || is_behind)
         return result;
     error = requests_synchronised();
+    if (staged && staged->far)
+        window_far_forget(staged->far);
     if (staged)
         result = window_later_end(staged, rank, number, result);
     return error == MPI_SUCCESS ? result : window_refused(win, error);
@@ -171,27 +187,29 @@ static int end_staged(MPI_Win win, struct window *staged, int rank, uint64_t num
         end_staged(win, staged, rank, number, (call));           \
     })
 
-static int done(MPI_Win win, int result)
-{
-    return result == MPI_SUCCESS ? result : window_refused(win, result);
-}
-
-/* Of this rank's GPU memory. NULL: there is none, or it is not that rank's. */
-static struct window_mirror *find_mirror(MPI_Win win, int rank)
+/* The window, if that rank is this one, and its GPU memory may have mirrors. */
+static struct window *find_mirrored(MPI_Win win, int rank)
 {
     struct window *window = is_behind ? NULL : window_find(win);
 
-    return window && (rank == WINDOW_ALL || rank == window->rank) ? window->mirror : NULL;
+    return window && (window->mirror || window->far) && (rank == WINDOW_ALL || rank == window->rank)
+               ? window
+               : NULL;
+}
+
+static int each_mirror(struct window *window, int (*call)(struct window_mirror *))
+{
+    return window->far ? window_far_each(window->far, call) : call(window->mirror);
 }
 
 /* MPI has synchronised, with result, after window_mirror_publish, with error. */
-static int synchronised(MPI_Win win, struct window_mirror *mirror, int error, int result,
+static int synchronised(MPI_Win win, struct window *mirrored, int error, int result,
                         int (*arrive)(struct window_mirror *))
 {
-    if (!mirror || result != MPI_SUCCESS)
+    if (!mirrored || result != MPI_SUCCESS)
         return result;
     if (error == MPI_SUCCESS && arrive)
-        error = arrive(mirror);
+        error = each_mirror(mirrored, arrive);
     return done(win, error);
 }
 
@@ -199,12 +217,13 @@ static int synchronised(MPI_Win win, struct window_mirror *mirror, int error, in
  * rank), or a flush of a target that may be this rank. stores: the application's go to the mirror before it;
  * arrive: what others wrote goes to GPU memory behind it. MPI is called whatever comes of that, since other
  * ranks may wait. */
-#define MIRRORED(win, rank, stores, arrive, call)                                               \
-    __extension__({                                                                             \
-        struct window_mirror *const mirror = find_mirror(win, rank);                            \
-        const int published = mirror && (stores) ? window_mirror_publish(mirror) : MPI_SUCCESS; \
-                                                                                                \
-        synchronised(win, mirror, published, (call), arrive);                                   \
+#define MIRRORED(win, rank, stores, arrive, call)                                                 \
+    __extension__({                                                                               \
+        struct window *const mirrored = find_mirrored(win, rank);                                 \
+        const int published = mirrored && (stores) ? each_mirror(mirrored, window_mirror_publish) \
+                                                   : MPI_SUCCESS;                                 \
+                                                                                                  \
+        synchronised(win, mirrored, published, (call), arrive);                                   \
     })
 
 /* Assertions that would save MPI a barrier are not passed on: calls to GPU memory need it. */

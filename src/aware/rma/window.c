@@ -12,6 +12,7 @@
 #include "aware/memory/gpu_memory.h"
 #include "aware/message/outgoing.h"
 #include "aware/reduce/gpu_reduction.h"
+#include "aware/rma/window_far.h"
 
 int window_refused(MPI_Win win, int result)
 {
@@ -143,6 +144,7 @@ void window_free(struct window *window)
         munmap(window->share, share_bytes(window->size));
     close_share(window);
     window_mirror_free(window->mirror);
+    window_far_free(window->far);
     gpu_memory_free(window->allocated);
     world_ranks_release(window->ranks);
     pthread_mutex_destroy(&window->lock);
@@ -276,6 +278,17 @@ static void plan_mirror(struct window_plan *plan, MPI_Comm comm)
     plan->nbytes = 0;
 }
 
+static void plan_far(struct window_plan *plan, MPI_Comm comm)
+{
+    struct window_far *far = window_far_make(comm);
+
+    if (!far)
+        return;
+    plan->mirrored = window_new(comm, MPI_WIN_FLAVOR_DYNAMIC);
+    plan->mirrored->far = far;
+    plan->mirrored->model = MPI_WIN_SEPARATE;
+}
+
 int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nbytes, MPI_Aint unit,
                 bool dynamic)
 {
@@ -286,7 +299,9 @@ int window_plan(struct window_plan *plan, MPI_Comm comm, void *base, MPI_Aint nb
     if (is_behind || comm == MPI_COMM_NULL || (!dynamic && (nbytes < 0 || unit <= 0)))
         return MPI_SUCCESS;
     if (!coll_comm_is_near(comm)) {
-        if (place == BUFFER_GPU)
+        if (dynamic)
+            plan_far(plan, comm);
+        else if (place == BUFFER_GPU)
             plan_mirror(plan, comm);
         return MPI_SUCCESS;
     }

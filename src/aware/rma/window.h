@@ -9,7 +9,7 @@
  * epochs, which MPI may tell an origin later than its first call needs them.
  *
  * Where some rank is out of reach, MPI's window has host memory in place of a rank's GPU memory
- * (window_mirror.h).
+ * (window_mirror.h), in a dynamic window of each piece of it (window_far.h).
  *
  * Where the target's memory is MPI's, a GPU buffer of the origin's is staged, until the synchronisation that
  * ends the call (window_later). */
@@ -79,6 +79,8 @@ struct window {
     bool gpu;
     struct window_mirror *mirror; /* of this rank's GPU memory; with rank, base, model */
     bool dynamic;
+    struct window_far
+        *far; /* of a dynamic window with a mirror for each piece of GPU memory; with rank, size */
     bool empty; /* MPI's window has no memory */
     int rank, size;
     struct window_target *targets;
@@ -153,6 +155,8 @@ void window_free(struct window *window);
 bool window_is_gpu_memory(const void *base);
 /* Says that memory of a GPU cannot be attached, and why. MPI_ERR_BUFFER. */
 int window_is_far(const void *base);
+/* Says that no more can be attached. */
+void window_say_full(void);
 /* Shows memory of this rank's to the others, of either kind. false: there is no room for more. */
 bool window_add_region(struct window *window, void *base, MPI_Aint nbytes);
 /* Memory of a dynamic window that is not MPI's. An MPI error class. */

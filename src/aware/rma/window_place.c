@@ -14,8 +14,7 @@ static uint64_t address_of(const struct window *window, const struct window_ther
     return target->base + (uint64_t)(there->displacement * target->unit);
 }
 
-/* The bytes from the displacement on that the call accesses; false: none. */
-static bool find_span(const struct window_there *there, MPI_Count *low, MPI_Count *high)
+bool place_span(const struct window_there *there, MPI_Count *low, MPI_Count *high)
 {
     MPI_Count lb, extent, true_lb, true_extent, steps;
 
@@ -47,7 +46,7 @@ const struct window_region *place_region(const struct window *window,
 
     if (!window->dynamic)
         return target->ours ? regions : NULL;
-    find_span(there, &low, &high);
+    place_span(there, &low, &high);
     first = address_of(window, there) + (uint64_t)low;
     for (int i = 0; i < WINDOW_REGIONS; i++)
         if (has_byte(&regions[i], first))
@@ -61,7 +60,7 @@ static bool is_inside(const struct window_region *region, uint64_t address,
     MPI_Count low, high;
     uint64_t first;
 
-    if (!find_span(there, &low, &high))
+    if (!place_span(there, &low, &high))
         return true;
     first = address + (uint64_t)low - region->start; /* huge where it is before the region */
     return first <= region->nbytes && (uint64_t)(high - low) <= region->nbytes - first;

@@ -7,12 +7,18 @@
 
 int window_is_far(const void *base)
 {
-    fprintf(
-        stderr,
-        "gpubind: MPI_Win_attach: the memory at %p is on a GPU, which a dynamic window can have "
-        "where all ranks run on one node, with --gpu-aware and without GPUBIND_PATH\n",
-        base);
+    fprintf(stderr,
+            "gpubind: MPI_Win_attach: the memory at %p is on a GPU, which a dynamic window over "
+            "several nodes can have if one of its ranks used CUDA before it was made\n",
+            base);
     return MPI_ERR_BUFFER;
+}
+
+void window_say_full(void)
+{
+    fprintf(stderr,
+            "gpubind: MPI_Win_attach: a window has at most %d pieces of GPU memory a rank\n",
+            WINDOW_REGIONS);
 }
 
 bool window_is_gpu_memory(const void *base)
@@ -47,9 +53,7 @@ int window_attach(struct window *window, void *base, MPI_Aint nbytes)
     pthread_mutex_unlock(&window->lock);
     if (added)
         return MPI_SUCCESS;
-    fprintf(stderr,
-            "gpubind: MPI_Win_attach: a window has at most %d pieces of GPU memory a rank\n",
-            WINDOW_REGIONS);
+    window_say_full();
     return MPI_ERR_RMA_ATTACH;
 }
 
