@@ -294,6 +294,12 @@ check-quick:
 	GPUBIND_TEST_QUICK=2 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(quick_tests)'
 .PHONY: check-quick
 EXTRA_DIST += $(shell_tests) $(test_data) \
+	tests/apps/apps.sh \
+	tests/apps/cloverleaf.sh \
+	tests/apps/cuda_aware_mpi_example.sh \
+	tests/apps/multi_gpu_programming_models.sh \
+	tests/apps/pylops_mpi.sh \
+	tests/apps/tealeaf.sh \
 	tests/bench/launch.py \
 	tests/bench/nccl.c \
 	tests/bench/on_gpus tests/bench/soak \
