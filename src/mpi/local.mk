@@ -25,6 +25,7 @@ libgpubind_sources = \
 	src/mpi/base/config.c src/mpi/base/config.h \
 	src/mpi/base/log.c src/mpi/base/log.h \
 	src/mpi/base/modules.c src/mpi/base/modules.h \
+	src/mpi/base/nvtx_part.c src/mpi/base/nvtx_part.h \
 	src/mpi/base/trace.c src/mpi/base/trace.h \
 	src/mpi/base/trace_part.c src/mpi/base/trace_part.h \
 	src/mpi/core/comm.c src/mpi/core/comm.h \

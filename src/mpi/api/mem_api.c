@@ -10,7 +10,7 @@ int gpubind_alloc(void **buf, size_t nbytes)
     struct gpubind_error err;
     int result = MPI_SUCCESS;
 
-    library_enter();
+    library_enter("gpubind_alloc");
     *buf = NULL;
     if (nbytes > 0)
         result = memory_allocate(buf, nbytes, &err);
@@ -22,7 +22,7 @@ int gpubind_free(void *buf)
     struct gpubind_error err;
     int result = MPI_SUCCESS;
 
-    library_enter();
+    library_enter("gpubind_free");
     if (buf)
         result = memory_free_later(buf, &err);
     if (library_started())
@@ -65,7 +65,7 @@ int gpubind_release(const void *ptr)
     struct gpubind_error err;
     int result;
 
-    library_enter();
+    library_enter("gpubind_release");
     result = library_started() ? release_now(ptr, &err) : MPI_SUCCESS;
     return library_leave(MPI_COMM_WORLD, result, "gpubind_release", &err);
 }

@@ -16,7 +16,7 @@ static int transfer(const struct arguments *arguments, enum verb verb, gpubind_r
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter_for(call, arguments->rank);
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
         operation = message_prepare(arguments, comm, kind,
@@ -43,7 +43,7 @@ static int exchange(const struct arguments *sending, const struct arguments *rec
     struct comm *comm;
     int result, other;
 
-    library_enter();
+    library_enter_for(call, sending->rank);
     comm = library_comm(sending->comm, &result, &err);
     if (comm)
         both[0] = message_prepare(receiving, comm, REQUEST_RECEIVE, CALL_BLOCKING, &result, &err);

@@ -124,7 +124,7 @@ int gpubind_enable_peer_access(MPI_Comm user, struct gpubind_peers *peers)
     char *access = NULL;
     int result;
 
-    library_enter();
+    library_enter("gpubind_enable_peer_access");
     if (peers)
         *peers = (struct gpubind_peers){0, NULL};
     comm = library_comm(user, &result, &err);

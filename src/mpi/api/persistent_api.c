@@ -11,7 +11,7 @@ static int init(const struct arguments *arguments, enum request_kind kind, gpubi
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter(call);
     *request = GPUBIND_REQUEST_NULL;
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
@@ -73,7 +73,7 @@ static int start(int n, gpubind_request requests[], const char *call)
     MPI_Comm comm;
     int result;
 
-    library_enter();
+    library_enter(call);
     comm = comm_of_requests(n, requests);
     result = check(n, &err);
     if (result == MPI_SUCCESS)
@@ -97,7 +97,7 @@ int gpubind_startall_on_stream(int n, gpubind_request requests[], gpubind_stream
     MPI_Comm comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_startall_on_stream");
     comm = comm_of_requests(n, requests);
     result = check(n, &err);
     if (result == MPI_SUCCESS)
@@ -112,7 +112,7 @@ int gpubind_request_free(gpubind_request *request)
     MPI_Comm comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_request_free");
     comm = comm_of_requests(1, request);
     result = MPI_SUCCESS;
     if (!operation) {

@@ -133,7 +133,7 @@ static int look_in(MPI_Comm user, int source, int tag, bool wait, int *flag,
     struct looking looking;
     int result;
 
-    library_enter();
+    library_enter(call);
     *flag = 0;
     if (matched)
         *matched = GPUBIND_MATCHED_NULL;
@@ -231,7 +231,7 @@ int gpubind_mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, gpubind_match
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_mrecv");
     comm = comm_of_matched(*matched, &result, &err);
     if (comm) {
         user = comm->user;
@@ -260,7 +260,7 @@ int gpubind_imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, gpubind_matc
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_imrecv");
     *request = GPUBIND_REQUEST_NULL;
     comm = comm_of_matched(*matched, &result, &err);
     if (comm) {
@@ -332,7 +332,7 @@ int gpubind_recv_alloc(void **buf, int source, int tag, MPI_Comm user,
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_recv_alloc");
     *buf = NULL;
     comm = library_comm(user, &result, &err);
     looking = (struct looking){comm, source, tag};

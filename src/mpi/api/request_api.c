@@ -44,7 +44,7 @@ static int end_one(gpubind_request *request, bool wait, int *flag, MPI_Status *s
     MPI_Comm comm;
     int result = MPI_SUCCESS;
 
-    library_enter();
+    library_enter(call);
     comm = comm_of_request(*request);
     *flag = 1;
     if (is_idle(*request)) {
@@ -137,7 +137,7 @@ static int end_all(int n, gpubind_request requests[], bool wait, int *flag, MPI_
 {
     struct ends ends;
 
-    library_enter();
+    library_enter(call);
     ends = ends_begin(n);
     if (ends.result == MPI_SUCCESS && wait)
         progress_wait(requests, n, false);
@@ -185,7 +185,7 @@ static int end_any(int n, gpubind_request requests[], bool wait, int *index, int
 {
     struct ends ends;
 
-    library_enter();
+    library_enter(call);
     ends = ends_begin(n);
     *index = MPI_UNDEFINED;
     *flag = ends.result == MPI_SUCCESS;
@@ -224,7 +224,7 @@ static int end_some(int n, gpubind_request requests[], bool wait, int *nended, i
 {
     struct ends ends;
 
-    library_enter();
+    library_enter(call);
     ends = ends_begin(n);
     *nended = MPI_UNDEFINED;
     if (ends.result == MPI_SUCCESS && !are_all_idle(n, requests)) {
@@ -262,7 +262,7 @@ int gpubind_request_get_status(gpubind_request request, int *flag, MPI_Status *s
 {
     const MPI_Comm comm = comm_of_request(request);
 
-    library_enter();
+    library_enter("gpubind_request_get_status");
     if (!is_idle(request) && !request->done)
         progress_test(&request, 1);
     *flag = is_idle(request) || request->done;
@@ -289,7 +289,7 @@ int gpubind_cancel(gpubind_request *request)
     MPI_Comm comm;
     int result = MPI_SUCCESS;
 
-    library_enter();
+    library_enter("gpubind_cancel");
     comm = comm_of_request(operation);
     if (!operation || operation->channel) {
         error_set(&err, operation ? "a persistent request cannot be cancelled"

@@ -97,7 +97,7 @@ int gpubind_sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, in
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_sendrecv_replace");
     comm = library_comm(user, &result, &err);
     if (comm)
         result = prepare(&sending, &receiving, comm, both, &err);

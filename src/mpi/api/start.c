@@ -12,6 +12,7 @@
 #include "mpi/api/freed_requests.h"
 #include "mpi/api/transport_report.h"
 #include "mpi/base/log.h"
+#include "mpi/base/nvtx_part.h"
 #include "mpi/base/trace.h"
 #include "mpi/base/trace_part.h"
 #include "mpi/core/context.h"
@@ -49,6 +50,15 @@ static void forget_context(const struct gpu *gpu)
     stream_flags_unpinned();
 }
 
+static void open_ranges(void)
+{
+    struct gpubind_error err;
+    const int status = nvtx_part_open(&err);
+
+    if (status != 0)
+        trace_info(TRACE_CORE, "%s", status < 0 ? err.text : "calls are ranges of NVTX");
+}
+
 /* In the order of a step. */
 static const struct module *const modules[] = {
     &stream_module, &p2p_module, &persistent_module, &window_module, &freed_module, NULL,
@@ -82,6 +92,7 @@ int library_start(struct gpubind_error *err)
     modules_are(modules);
     gpu_on_context_destroyed(forget_context);
     trace_part_open(TRACE_LIBGPUBIND);
+    open_ranges();
     result = comm_attach(MPI_COMM_WORLD, &settings, err);
     if (result == MPI_SUCCESS)
         result = comm_attach(MPI_COMM_SELF, &settings, err);
@@ -143,14 +154,14 @@ int gpubind_init(void)
     struct gpubind_error err;
     int result;
 
-    library_enter();
+    library_enter("gpubind_init");
     result = library_start(&err);
     return library_leave(MPI_COMM_WORLD, result, "gpubind_init", &err);
 }
 
 int gpubind_finalize(void)
 {
-    library_enter();
+    library_enter("gpubind_finalize");
     library_stop();
     return library_leave(MPI_COMM_WORLD, MPI_SUCCESS, "gpubind_finalize", NULL);
 }
@@ -160,7 +171,7 @@ int gpubind_comm_attach(MPI_Comm comm)
     struct gpubind_error err;
     int result;
 
-    library_enter();
+    library_enter("gpubind_comm_attach");
     result = library_start(&err);
     if (result == MPI_SUCCESS && comm != MPI_COMM_NULL && !comm_of(comm))
         library_barrier(comm);
@@ -171,7 +182,7 @@ int gpubind_comm_attach(MPI_Comm comm)
 
 int gpubind_progress(void)
 {
-    library_enter();
+    library_enter("gpubind_progress");
     if (library_started())
         progress_poll();
     return library_leave(MPI_COMM_WORLD, MPI_SUCCESS, "gpubind_progress", NULL);

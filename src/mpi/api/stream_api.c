@@ -34,7 +34,7 @@ static int on_stream(const struct arguments *arguments, enum request_kind kind,
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter_for(call, arguments->rank);
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
         stream = stream_queue_open(handle, &result, &err);
@@ -81,7 +81,7 @@ int gpubind_quiet_on_stream(gpubind_stream handle)
     struct stream_queue *stream = NULL;
     int result = MPI_ERR_OTHER;
 
-    library_enter();
+    library_enter("gpubind_quiet_on_stream");
     if (library_started())
         stream = stream_queue_open(handle, &result, &err);
     else

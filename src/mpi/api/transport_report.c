@@ -58,7 +58,7 @@ int gpubind_paths_print(MPI_Comm user, FILE *to)
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_paths_print");
     comm = library_comm(user, &result, &err);
     if (comm) {
         fprintf(to, "GPU memory from rank %d\nrank  path\n", comm->rank);

@@ -15,8 +15,10 @@ static _Thread_local int capture_mode;
 static const struct settings unset, *settings = &unset;
 static enum library_phase phase;
 
-void library_enter(void)
+void library_enter_for(const char *call, int peer)
 {
+    if (__builtin_expect(nvtx_part_is_on, false))
+        nvtx_part_push(call, peer);
     library_lock();
     latest_error[0] = '\0';
     capture_mode = gpu_suspend_capture();
@@ -84,6 +86,8 @@ int library_leave(MPI_Comm comm, int result, const char *call, const struct gpub
     progress_thread_look();
     gpu_resume_capture(capture_mode);
     library_unlock();
+    if (__builtin_expect(nvtx_part_is_on, false))
+        nvtx_part_pop();
     if (result == MPI_SUCCESS)
         return result;
     snprintf(latest_error, sizeof latest_error, "%s: %s", call, err ? err->text : "");

@@ -3,10 +3,16 @@
 #define GPUBIND_MPI_CORE_CONTEXT_H
 
 #include "mpi/base/config.h"
+#include "mpi/base/nvtx_part.h"
 #include "mpi/core/comm.h"
 
-/* Begins a public call: takes the lock. */
-void library_enter(void);
+/* Begins a public call: takes the lock. A profiler sees it by its name, and by the rank that it names as the
+ * other side. */
+void library_enter_for(const char *call, int peer);
+static inline void library_enter(const char *call)
+{
+    library_enter_for(call, NVTX_NOBODY);
+}
 /* Ends a public call and returns its result. An error goes to the communicator's error handler; the
  * text "CALL: SENTENCE" to gpubind_error_text, and to stderr when the handler ends the job. */
 int library_leave(MPI_Comm comm, int result, const char *call, const struct gpubind_error *err);

@@ -142,7 +142,7 @@ int gpubind_rank_at(MPI_Comm user, int node, int gpu, int *rank)
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_rank_at");
     rank_map = rank_map_in(user, &comm, &result, &err);
     if (rank_map)
         result = find_rank(rank_map, node, gpu, rank, &err);
@@ -172,7 +172,7 @@ int gpubind_neighbors(MPI_Comm user, int periodic, int *north, int *south)
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_neighbors");
     rank_map = rank_map_in(user, &comm, &result, &err);
     if (rank_map)
         find_neighbors(rank_map, comm->rank, periodic, north, south);
@@ -186,7 +186,7 @@ int gpubind_comm_gpus(MPI_Comm user, MPI_Comm *gpus)
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_comm_gpus");
     *gpus = MPI_COMM_NULL;
     rank_map = rank_map_in(user, &comm, &result, &err);
     if (rank_map) {

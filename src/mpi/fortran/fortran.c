@@ -53,7 +53,7 @@ MPI_Status *fortran_statuses(const MPI_Fint *statuses, int n, const char *call, 
     got = calloc((size_t)n, sizeof *got);
     if (got)
         return got;
-    library_enter();
+    library_enter(call);
     error_set(&err, "no memory for %d statuses", n);
     *result = library_leave(MPI_COMM_WORLD, MPI_ERR_NO_MEM, call, &err);
     return MPI_STATUSES_IGNORE;

@@ -31,7 +31,7 @@ bool fortran_refuses(const CFI_cdesc_t *buf, MPI_Comm comm, const char *call, MP
 
     if (fortran_contiguous(buf))
         return false;
-    library_enter();
+    library_enter(call);
     error_set(&err, "the elements of the array section lie apart in memory: pass a "
                     "contiguous one, or the first element and a derived datatype");
     tell(ierror, library_leave(comm, MPI_ERR_BUFFER, call, &err));
@@ -103,7 +103,7 @@ static int too_small(MPI_Fint comm, int n)
 {
     struct gpubind_error err;
 
-    library_enter();
+    library_enter("gpubind_enable_peer_access");
     error_set(&err, "the matrix has less than %d rows and columns, one for each rank", n);
     return library_leave(MPI_Comm_f2c(comm), MPI_ERR_ARG, "gpubind_enable_peer_access", &err);
 }

@@ -86,7 +86,7 @@ int gpubind_halo_create(MPI_Comm user, const struct gpubind_halo_grid *grid, int
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_halo_create");
     *halo = GPUBIND_HALO_NULL;
     comm = library_comm(user, &result, &err);
     if (comm)
@@ -105,7 +105,7 @@ int gpubind_halo_start(gpubind_halo halo, int array)
     gpubind_request *requests;
     int result, n;
 
-    library_enter();
+    library_enter("gpubind_halo_start");
     result = check_start(halo, array, &err);
     if (result == MPI_SUCCESS) {
         requests = halo_requests(halo, array, &n);
@@ -159,7 +159,7 @@ int gpubind_halo_wait(gpubind_halo halo)
     struct gpubind_error err;
     int result;
 
-    library_enter();
+    library_enter("gpubind_halo_wait");
     result = check(halo, &err);
     if (result == MPI_SUCCESS && halo->started < 0) {
         error_set(&err, "no exchange was started");
@@ -176,7 +176,7 @@ int gpubind_halo_exchange_on_stream(gpubind_halo halo, int array, gpubind_stream
     gpubind_request *requests;
     int result, n;
 
-    library_enter();
+    library_enter("gpubind_halo_exchange_on_stream");
     result = check_start(halo, array, &err);
     if (result == MPI_SUCCESS) {
         requests = halo_requests(halo, array, &n);
@@ -192,7 +192,7 @@ int gpubind_halo_place(gpubind_halo halo, int place[], int ranks[])
     struct gpubind_error err;
     int result, at[HALO_DIMS];
 
-    library_enter();
+    library_enter("gpubind_halo_place");
     result = check(halo, &err);
     if (result == MPI_SUCCESS) {
         halo_grid_place(&halo->grid, halo->rank, at);
@@ -211,7 +211,7 @@ int gpubind_halo_neighbor(gpubind_halo halo, const int offset[], int *rank)
     struct gpubind_error err;
     int result, at[HALO_DIMS] = {0}, other;
 
-    library_enter();
+    library_enter("gpubind_halo_neighbor");
     *rank = MPI_PROC_NULL;
     result = check(halo, &err);
     for (int d = 0; result == MPI_SUCCESS && d < halo->grid.ndims; d++) {
@@ -235,7 +235,7 @@ int gpubind_halo_free(gpubind_halo *halo)
     const MPI_Comm comm = comm_of_halo(*halo);
     int result = MPI_SUCCESS;
 
-    library_enter();
+    library_enter("gpubind_halo_free");
     if (*halo)
         result = check_idle(*halo, &err);
     if (*halo && result == MPI_SUCCESS) {

@@ -128,7 +128,7 @@ int gpubind_win_allocate(MPI_Comm user, size_t nbytes, int nsignals, gpubind_win
     struct comm *comm;
     int result;
 
-    library_enter();
+    library_enter("gpubind_win_allocate");
     *win = GPUBIND_WIN_NULL;
     comm = library_comm(user, &result, &err);
     if (comm)
@@ -141,7 +141,7 @@ int gpubind_win_pointer(gpubind_win win, int rank, void **pointer, size_t *nbyte
     struct gpubind_error err;
     int result;
 
-    library_enter();
+    library_enter("gpubind_win_pointer");
     result = window_check(win, &err);
     if (result == MPI_SUCCESS)
         result = window_check_rank(win, rank, &err);
@@ -157,7 +157,7 @@ int gpubind_win_device(gpubind_win win, const struct gpubind_device_win **device
     struct gpubind_error err;
     int result;
 
-    library_enter();
+    library_enter("gpubind_win_device");
     *device = NULL;
     result = window_check(win, &err);
     if (result == MPI_SUCCESS && !win->gpu) {
@@ -238,7 +238,7 @@ int gpubind_win_free(gpubind_win *handle)
     MPI_Comm user = MPI_COMM_WORLD;
     int result = MPI_SUCCESS;
 
-    library_enter();
+    library_enter("gpubind_win_free");
     if (win != GPUBIND_WIN_NULL)
         result = window_check(win, &err);
     if (win != GPUBIND_WIN_NULL && result == MPI_SUCCESS) {

@@ -187,7 +187,7 @@ static int queue(struct request request, int (*what)(const struct request *, uns
     MPI_Comm user = MPI_COMM_WORLD;
     int result;
 
-    library_enter();
+    library_enter_for(request.call, what ? request.target : NVTX_NOBODY);
     result = window_check(request.win, &err);
     if (result == MPI_SUCCESS) {
         user = request.win->comm->user;
