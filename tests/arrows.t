@@ -56,7 +56,7 @@ src/mpi/rma        | mpi/rma/* $p2p | mpi.h
 src/mpi/halo       | mpi/halo/* $persistent | mpi.h
 src/mpi/api        | mpi/* gpu/* core/* | mpi.h
 src/mpi/fortran    | mpi/* gpu/* core/* | mpi.h ISO_Fortran_binding.h
-src/aware/base     | aware/base/* mpi/base/trace_part.h gpu/core/* core/* | mpi.h mpi-ext.h
+src/aware/base     | aware/base/* mpi/base/*_part.h gpu/core/* core/* | mpi.h mpi-ext.h
 src/aware/memory   | $aware_memory | mpi.h
 src/aware/reduce   | $aware_reduce | mpi.h
 src/aware/message  | $aware_message | mpi.h

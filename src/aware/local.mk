@@ -89,6 +89,7 @@ aware_sources = \
 	src/aware/rma/window_regions.c \
 	src/aware/rma/window_sync.c src/aware/rma/window_sync.h \
 	src/aware/base/world_ranks.c src/aware/base/world_ranks.h \
+	src/mpi/base/nvtx_part.c src/mpi/base/nvtx_part.h \
 	src/mpi/base/trace_part.c src/mpi/base/trace_part.h \
 	src/mpi/datatype/type_basic.c src/mpi/datatype/type_cache.h \
 	src/mpi/datatype/type_contents.c src/mpi/datatype/type_contents.h \

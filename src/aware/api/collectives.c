@@ -14,16 +14,15 @@
 #define UNWRAP(...) __VA_ARGS__
 
 /* While a traced call may go directly, its own messages are not traced. */
-static void enter(struct traced *call)
+static void enter(const struct traced *call)
 {
-    traced_begin(call);
-    if (traced_has_begun(call))
+    if (traced_has_begun(call) || call->is_range)
         traced_inside = true;
 }
 
 static void leave(const struct traced *call)
 {
-    if (traced_has_begun(call))
+    if (traced_has_begun(call) || call->is_range)
         traced_inside = false;
 }
 
@@ -46,7 +45,7 @@ static uint8_t path_of(const struct staged b[2])
     NEXT(name)                                                                 \
     AWARE_PUBLIC int name(UNWRAP parameters)                                   \
     {                                                                          \
-        struct traced call;                                                    \
+        TRACED(call, #name, NVTX_NOBODY);                                      \
         const struct coll coll = {comm, false, the_root, &call};               \
         struct staged b[2];                                                    \
         int result = MPI_SUCCESS;                                              \
@@ -71,12 +70,11 @@ static uint8_t path_of(const struct staged b[2])
     NEXT(name)                                                                    \
     AWARE_PUBLIC int name(UNWRAP parameters, MPI_Request *request)                \
     {                                                                             \
-        struct traced call;                                                       \
+        TRACED(call, #name, NVTX_NOBODY);                                         \
         const struct coll coll = {comm, true, the_root, &call};                   \
         struct staged b[2];                                                       \
         int result;                                                               \
                                                                                   \
-        traced_begin(&call);                                                      \
         result = begin;                                                           \
         if (result != MPI_SUCCESS)                                                \
             return call_refused(comm, result);                                    \
@@ -91,12 +89,11 @@ static uint8_t path_of(const struct staged b[2])
     NEXT(name)                                                                    \
     AWARE_PUBLIC int name(UNWRAP parameters, MPI_Info info, MPI_Request *request) \
     {                                                                             \
-        struct traced call;                                                       \
+        TRACED(call, #name, NVTX_NOBODY);                                         \
         const struct coll coll = {comm, true, the_root, &call};                   \
         struct staged b[2];                                                       \
         int result;                                                               \
                                                                                   \
-        traced_begin(&call);                                                      \
         result = begin;                                                           \
         if (result != MPI_SUCCESS)                                                \
             return call_refused(comm, result);                                    \

@@ -139,13 +139,12 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
     NEXT(name)                                                                                \
     AWARE_PUBLIC int name(CONST void *origin, COUNT n, MPI_Datatype type, UNWRAP parameters)  \
     {                                                                                         \
-        struct traced traced;                                                                 \
+        TRACED(traced, #name, rank);                                                          \
         const struct window_there target = THERE;                                             \
         struct window *window;                                                                \
         struct staged staged[1];                                                              \
         int result;                                                                           \
                                                                                               \
-        traced_begin(&traced);                                                                \
         if (traced_has_begun(&traced))                                                        \
             trace_target(&traced, kind, win, &target);                                        \
         if (!is_ours())                                                                       \
@@ -168,7 +167,7 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
     AWARE_PUBLIC int name(const void *origin, COUNT n, MPI_Datatype type, void *fetched,     \
                           COUNT nfetched, MPI_Datatype fetched_type, UNWRAP parameters)      \
     {                                                                                        \
-        struct traced traced;                                                                \
+        TRACED(traced, #name, rank);                                                         \
         const struct window_there target = THERE;                                            \
         const struct window_buffer given = op == MPI_NO_OP ? nothing : BUFFER;               \
         const struct window_buffer wanted = {fetched, nfetched, fetched_type};               \
@@ -176,7 +175,6 @@ static const struct window_buffer nothing = {NULL, 0, MPI_DATATYPE_NULL};
         struct staged staged[2];                                                             \
         int result;                                                                          \
                                                                                              \
-        traced_begin(&traced);                                                               \
         if (traced_has_begun(&traced))                                                       \
             trace_target(&traced, TRACE_UPDATE, win, &target);                               \
         if (!is_ours())                                                                      \
@@ -231,14 +229,13 @@ NEXT(MPI_Fetch_and_op)
 AWARE_PUBLIC int MPI_Fetch_and_op(const void *origin, void *fetched, MPI_Datatype type, int rank,
                                   MPI_Aint at, MPI_Op op, MPI_Win win)
 {
-    struct traced traced;
+    TRACED(traced, "MPI_Fetch_and_op", rank);
     const struct window_there target = {rank, at, 1, type, &traced};
     const struct window_buffer given = {origin, 1, type}, wanted = {fetched, 1, type};
     struct window *window;
     struct staged staged[2];
     int result;
 
-    traced_begin(&traced);
     if (traced_has_begun(&traced))
         trace_target(&traced, TRACE_UPDATE, win, &target);
     if (!is_ours())
@@ -277,13 +274,12 @@ NEXT(MPI_Compare_and_swap)
 AWARE_PUBLIC int MPI_Compare_and_swap(const void *origin, const void *compare, void *fetched,
                                       MPI_Datatype type, int rank, MPI_Aint at, MPI_Win win)
 {
-    struct traced traced;
+    TRACED(traced, "MPI_Compare_and_swap", rank);
     const struct window_there target = {rank, at, 1, type, &traced};
     struct window *window;
     struct staged staged[3];
     int result;
 
-    traced_begin(&traced);
     if (traced_has_begun(&traced))
         trace_target(&traced, TRACE_UPDATE, win, &target);
     if (!is_ours())

@@ -33,59 +33,57 @@ static void received_by_mpi(struct traced *call, const struct staged *staged, in
 }
 
 /* directly: a message may go so in this mode: not where MPI is to buffer it */
-#define SENDS(name, COUNT, directly)                                                            \
-    NEXT(name)                                                                                  \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,   \
-                          MPI_Comm comm)                                                        \
-    {                                                                                           \
-        struct direct_send *direct = (directly)                                                 \
-                                         ? direct_send_begin(buf, count, type, dest, tag, comm) \
-                                         : NULL;                                                \
-        struct traced call;                                                                     \
-        struct staged staged;                                                                   \
-        int result;                                                                             \
-                                                                                                \
-        if (direct)                                                                             \
-            return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, \
-                                            dest, tag, comm));                                  \
-        traced_begin(&call);                                                                    \
-        result = staged_begin(&staged, buf, count, type,                                        \
-                              STAGED_READ | STAGED_DENSE | NOBODY(dest));                       \
-        if (result != MPI_SUCCESS)                                                              \
-            return call_refused(comm, result);                                                  \
-        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                              \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm);  \
-        return call_ended(&call, &staged, 1, result, comm);                                     \
+#define SENDS(name, COUNT, directly)                                                               \
+    NEXT(name)                                                                                     \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,      \
+                          MPI_Comm comm)                                                           \
+    {                                                                                              \
+        TRACED(call, #name, dest);                                                                 \
+        struct direct_send *direct = (directly) ? direct_send_begin(&call, buf, count, type, dest, \
+                                                                    tag, comm)                     \
+                                                : NULL;                                            \
+        struct staged staged;                                                                      \
+        int result;                                                                                \
+                                                                                                   \
+        if (direct)                                                                                \
+            return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE,    \
+                                            dest, tag, comm));                                     \
+        result = staged_begin(&staged, buf, count, type,                                           \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest));                          \
+        if (result != MPI_SUCCESS)                                                                 \
+            return call_refused(comm, result);                                                     \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                                 \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm);     \
+        return call_ended(&call, &staged, 1, result, comm);                                        \
     }
 
-#define ISENDS(name, COUNT, directly)                                                            \
-    NEXT(name)                                                                                   \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,    \
-                          MPI_Comm comm, MPI_Request *request)                                   \
-    {                                                                                            \
-        struct direct_send *direct = (directly)                                                  \
-                                         ? direct_send_begin(buf, count, type, dest, tag, comm)  \
-                                         : NULL;                                                 \
-        struct traced call;                                                                      \
-        struct staged staged;                                                                    \
-        int result;                                                                              \
-                                                                                                 \
-        if (direct) {                                                                            \
-            MPI_Request descriptor = MPI_REQUEST_NULL;                                           \
-                                                                                                 \
-            result = BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, dest, tag, comm, \
-                            &descriptor);                                                        \
-            return call_sends(direct, result, descriptor, request, comm);                        \
-        }                                                                                        \
-        traced_begin(&call);                                                                     \
-        result = staged_begin(&staged, buf, count, type,                                         \
-                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
-        if (result != MPI_SUCCESS)                                                               \
-            return call_refused(comm, result);                                                   \
-        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                               \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,    \
-                        request);                                                                \
-        return call_started(&call, &staged, 1, result, *request, false, comm);                   \
+#define ISENDS(name, COUNT, directly)                                                              \
+    NEXT(name)                                                                                     \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,      \
+                          MPI_Comm comm, MPI_Request *request)                                     \
+    {                                                                                              \
+        TRACED(call, #name, dest);                                                                 \
+        struct direct_send *direct = (directly) ? direct_send_begin(&call, buf, count, type, dest, \
+                                                                    tag, comm)                     \
+                                                : NULL;                                            \
+        struct staged staged;                                                                      \
+        int result;                                                                                \
+                                                                                                   \
+        if (direct) {                                                                              \
+            MPI_Request descriptor = MPI_REQUEST_NULL;                                             \
+                                                                                                   \
+            result = BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, dest, tag, comm,   \
+                            &descriptor);                                                          \
+            return call_sends(direct, result, descriptor, request, comm);                          \
+        }                                                                                          \
+        result = staged_begin(&staged, buf, count, type,                                           \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);           \
+        if (result != MPI_SUCCESS)                                                                 \
+            return call_refused(comm, result);                                                     \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                                 \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,      \
+                        request);                                                                  \
+        return call_started(&call, &staged, 1, result, *request, false, comm);                     \
     }
 
 /* How a start of a persistent send sends the descriptor of a direct message. */
@@ -103,11 +101,10 @@ static persistent_send descriptor_by_MPI_Isend, descriptor_by_MPI_Issend, descri
     AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, \
                           MPI_Comm comm, MPI_Request *request)                                \
     {                                                                                         \
-        struct traced call;                                                                   \
+        TRACED(call, #name, dest);                                                            \
         struct staged staged;                                                                 \
         int result;                                                                           \
                                                                                               \
-        traced_begin(&call);                                                                  \
         result = staged_begin(&staged, buf, count, type,                                      \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);      \
         if (result != MPI_SUCCESS)                                                            \
@@ -126,11 +123,10 @@ static persistent_send descriptor_by_MPI_Isend, descriptor_by_MPI_Issend, descri
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int source, int tag,       \
                           MPI_Comm comm, MPI_Request *request)                                  \
     {                                                                                           \
-        struct traced call;                                                                     \
+        TRACED(call, #name, source);                                                            \
         struct staged staged;                                                                   \
         int result;                                                                             \
                                                                                                 \
-        traced_begin(&call);                                                                    \
         result = staged_begin(&staged, buf, count, type,                                        \
                               STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | NOBODY(source) | \
                                   STAGED_LATER);                                                \
@@ -196,12 +192,11 @@ static MPI_Status *status_for(const struct traced *call, const struct staged *st
     AWARE_PUBLIC int MPI_Recv##suffix(void *buf, COUNT count, MPI_Datatype type, int source,     \
                                       int tag, MPI_Comm comm, MPI_Status *status)                \
     {                                                                                            \
-        struct traced call;                                                                      \
+        TRACED(call, "MPI_Recv" #suffix, source);                                                \
         struct staged staged;                                                                    \
         MPI_Status own = {0};                                                                    \
         int result;                                                                              \
                                                                                                  \
-        traced_begin(&call);                                                                     \
         result = staged_begin(&staged, buf, count, type,                                         \
                               STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | NOBODY(source));  \
         if (result != MPI_SUCCESS)                                                               \
@@ -221,17 +216,15 @@ static void cancel_receive(MPI_Request *request)
 /* Where the message goes directly: in parts, the receive first, since what MPI refuses sends nothing. */
 #define SENDRECVS(suffix, COUNT)                                                                   \
     NEXT(MPI_Sendrecv##suffix)                                                                     \
-    static int receive_and_send##suffix(struct direct_send *direct, int dest, int sendtag,         \
-                                        void *buf, COUNT count, MPI_Datatype type, int source,     \
-                                        int tag, MPI_Comm comm, MPI_Status *status)                \
+    static int receive_and_send##suffix(struct traced *call, struct direct_send *direct, int dest, \
+                                        int sendtag, void *buf, COUNT count, MPI_Datatype type,    \
+                                        int source, int tag, MPI_Comm comm, MPI_Status *status)    \
     {                                                                                              \
         MPI_Request receive, descriptor;                                                           \
-        struct traced call;                                                                        \
         struct staged in;                                                                          \
         MPI_Status own = {0};                                                                      \
         int result;                                                                                \
                                                                                                    \
-        traced_begin(&call);                                                                       \
         result = staged_begin(&in, buf, count, type,                                               \
                               STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | NOBODY(source));    \
         if (result != MPI_SUCCESS) {                                                               \
@@ -251,9 +244,9 @@ static void cancel_receive(MPI_Request *request)
             staged_end(&in);                                                                       \
             return result;                                                                         \
         }                                                                                          \
-        status = status_for(&call, &in, status, &own);                                             \
+        status = status_for(call, &in, status, &own);                                              \
         result = CALL_MPI(PMPI_Wait(&receive, status));                                            \
-        result = received(&call, &in, result, status, comm);                                       \
+        result = received(call, &in, result, status, comm);                                        \
         call_wait_for_both(direct, &descriptor);                                                   \
         return result;                                                                             \
     }                                                                                              \
@@ -263,17 +256,17 @@ static void cancel_receive(MPI_Request *request)
         void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag,            \
         MPI_Comm comm, MPI_Status *status)                                                         \
     {                                                                                              \
-        struct direct_send *direct = direct_send_begin(sendbuf, sendcount, sendtype, dest,         \
+        TRACED(sends, "MPI_Sendrecv" #suffix, dest);                                               \
+        struct direct_send *direct = direct_send_begin(&sends, sendbuf, sendcount, sendtype, dest, \
                                                        sendtag, comm);                             \
-        struct traced sends, receives;                                                             \
+        struct traced receives;                                                                    \
         struct staged out, in;                                                                     \
         MPI_Status own = {0};                                                                      \
         int result;                                                                                \
                                                                                                    \
         if (direct)                                                                                \
-            return receive_and_send##suffix(direct, dest, sendtag, recvbuf, recvcount, recvtype,   \
-                                            source, recvtag, comm, status);                        \
-        traced_begin(&sends);                                                                      \
+            return receive_and_send##suffix(&sends, direct, dest, sendtag, recvbuf, recvcount,     \
+                                            recvtype, source, recvtag, comm, status);              \
         receives = sends;                                                                          \
         result = staged_begin(&out, sendbuf, sendcount, sendtype,                                  \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest));                          \
@@ -300,13 +293,12 @@ static void cancel_receive(MPI_Request *request)
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,  \
                           int source, int recvtag, MPI_Comm comm, MPI_Status *status)        \
     {                                                                                        \
-        struct traced sends, receives;                                                       \
+        TRACED(sends, #name, dest);                                                          \
+        struct traced receives = sends;                                                      \
         struct staged staged;                                                                \
         MPI_Status own = {0};                                                                \
         int result;                                                                          \
                                                                                              \
-        traced_begin(&sends);                                                                \
-        receives = sends;                                                                    \
         result = staged_begin(&staged, buf, count, type,                                     \
                               STAGED_READ | STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE); \
         if (result != MPI_SUCCESS)                                                           \
@@ -328,12 +320,11 @@ static void cancel_receive(MPI_Request *request)
                           int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype,    \
                           int source, int recvtag, MPI_Comm comm, MPI_Request *request)          \
     {                                                                                            \
-        struct traced sends, receives;                                                           \
+        TRACED(sends, #name, dest);                                                              \
+        struct traced receives = sends;                                                          \
         struct staged b[2];                                                                      \
         int result;                                                                              \
                                                                                                  \
-        traced_begin(&sends);                                                                    \
-        receives = sends;                                                                        \
         result = staged_begin(&b[0], sendbuf, sendcount, sendtype,                               \
                               STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
         if (result != MPI_SUCCESS)                                                               \
@@ -359,12 +350,11 @@ static void cancel_receive(MPI_Request *request)
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,  \
                           int source, int recvtag, MPI_Comm comm, MPI_Request *request)      \
     {                                                                                        \
-        struct traced sends, receives;                                                       \
+        TRACED(sends, #name, dest);                                                          \
+        struct traced receives = sends;                                                      \
         struct staged staged;                                                                \
         int result;                                                                          \
                                                                                              \
-        traced_begin(&sends);                                                                \
-        receives = sends;                                                                    \
         result = staged_begin(&staged, buf, count, type,                                     \
                               STAGED_READ | STAGED_WRITTEN | STAGED_MESSAGE | STAGED_LATER); \
         if (result != MPI_SUCCESS)                                                           \
@@ -383,13 +373,12 @@ static void cancel_receive(MPI_Request *request)
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,     \
                           MPI_Status *status)                                                  \
     {                                                                                          \
-        struct traced call;                                                                    \
+        TRACED(call, #name, NVTX_NOBODY);                                                      \
         struct staged staged;                                                                  \
         MPI_Status own = {0};                                                                  \
         const MPI_Comm comm = matched_take(*message);                                          \
         int result;                                                                            \
                                                                                                \
-        traced_begin(&call);                                                                   \
         result = staged_begin(&staged, buf, count, type,                                       \
                               STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE);                 \
         if (result != MPI_SUCCESS)                                                             \
@@ -404,12 +393,11 @@ static void cancel_receive(MPI_Request *request)
     AWARE_PUBLIC int name(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,      \
                           MPI_Request *request)                                                 \
     {                                                                                           \
-        struct traced call;                                                                     \
+        TRACED(call, #name, NVTX_NOBODY);                                                       \
         struct staged staged;                                                                   \
         const MPI_Comm comm = matched_take(*message);                                           \
         int result;                                                                             \
                                                                                                 \
-        traced_begin(&call);                                                                    \
         result = staged_begin(&staged, buf, count, type,                                        \
                               STAGED_WRITTEN | STAGED_DENSE | STAGED_MESSAGE | STAGED_LATER);   \
         if (result != MPI_SUCCESS)                                                              \

@@ -32,11 +32,10 @@ AWARE_PUBLIC int MPI_Psend_init(const void *buf, int n, MPI_Count count, MPI_Dat
                                 int rank, int tag, MPI_Comm comm, MPI_Info info,
                                 MPI_Request *request)
 {
-    struct traced call;
+    TRACED(call, "MPI_Psend_init", rank);
     struct staged staged;
     int result;
 
-    traced_begin(&call);
     result = begin(&staged, buf, n, count, type, rank, 0);
     if (result != MPI_SUCCESS)
         return call_refused(comm, result);
@@ -50,11 +49,10 @@ NEXT(MPI_Precv_init)
 AWARE_PUBLIC int MPI_Precv_init(void *buf, int n, MPI_Count count, MPI_Datatype type, int rank,
                                 int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    struct traced call;
+    TRACED(call, "MPI_Precv_init", rank);
     struct staged staged;
     int result;
 
-    traced_begin(&call);
     result = begin(&staged, buf, n, count, type, rank, STAGED_WRITTEN);
     if (result != MPI_SUCCESS)
         return call_refused(comm, result);

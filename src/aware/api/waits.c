@@ -16,6 +16,7 @@ static int completed(int result, struct staged_request *staged, MPI_Request hand
 NEXT(MPI_Wait)
 AWARE_PUBLIC int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
+    TRACED_RANGE("MPI_Wait");
     struct staged_request *staged;
     MPI_Status own = {0};
     int result;
@@ -89,6 +90,7 @@ AWARE_PUBLIC int MPI_Request_free(MPI_Request *request)
 NEXT(MPI_Start)
 AWARE_PUBLIC int MPI_Start(MPI_Request *request)
 {
+    TRACED_RANGE("MPI_Start");
     struct staged_request *staged = requests_take(*request);
     const MPI_Comm comm = requests_comm(staged);
     int result = persistent_prepare(staged);

@@ -157,6 +157,7 @@ static int start_by_mpi(struct several *several, int first, int *result)
 
 AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
 {
+    TRACED_RANGE("MPI_Startall");
     struct several several;
     MPI_Comm comm = MPI_COMM_SELF;
     int result = MPI_SUCCESS;
@@ -184,6 +185,7 @@ AWARE_PUBLIC int MPI_Startall(int n, MPI_Request requests[])
 NEXT(MPI_Waitall)
 AWARE_PUBLIC int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
+    TRACED_RANGE("MPI_Waitall");
     struct several several;
     int result = MPI_ERR_NO_MEM;
 
@@ -262,6 +264,7 @@ static int wait_for_any(int n, MPI_Request requests[], int *which, MPI_Status *s
 
 AWARE_PUBLIC int MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
+    TRACED_RANGE("MPI_Waitany");
     struct several several;
     MPI_Status own = {0};
     int result = MPI_ERR_NO_MEM;
@@ -315,6 +318,7 @@ AWARE_PUBLIC int MPI_Testsome(int n, MPI_Request requests[], int *nended, int wh
 AWARE_PUBLIC int MPI_Waitsome(int n, MPI_Request requests[], int *nended, int which[],
                               MPI_Status statuses[])
 {
+    TRACED_RANGE("MPI_Waitsome");
     int result;
 
     if (!progress_is_pending())

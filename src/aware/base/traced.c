@@ -3,20 +3,38 @@
 #include "aware/base/world_ranks.h"
 
 __thread bool traced_inside;
+bool traced_is_on;
 static bool has_ranks;
 
 void traced_open(void)
 {
     if (trace_part_open(TRACE_LIBGPUBIND_AWARE))
         has_ranks = world_ranks_start();
+    traced_is_on = nvtx_part_open(NULL) > 0 || trace_part_is_on;
 }
 
 void traced_write(void)
 {
     trace_part_close();
+    traced_is_on = nvtx_part_is_on;
     if (has_ranks)
         world_ranks_end();
     has_ranks = false;
+}
+
+void traced_start(struct traced *call, const char *name, int rank)
+{
+    if (trace_part_is_on && !is_behind && !traced_inside)
+        call->event.start = trace_part_now();
+    call->is_range = nvtx_part_is_on && name && traced_push(name, rank);
+}
+
+bool traced_push(const char *name, int rank)
+{
+    if (is_behind || traced_inside)
+        return false;
+    nvtx_part_push(name, rank);
+    return true;
 }
 
 /* ---- events */

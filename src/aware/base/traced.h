@@ -1,6 +1,7 @@
 /* GPUBIND_TRACE: the application's calls, as events of a trace (core/trace/trace.h) that this rank writes to
- * a file of its own when MPI ends. What this library and others behind it call is no event. Where the
- * variable is not set, a call costs the look at one byte. Any thread may call these. */
+ * a file of its own when MPI ends; and as ranges of a profiler (mpi/base/nvtx_part.h), each for as long as the call
+ * itself. What this library and others behind it call is neither. Where nobody asks for them, a call costs the look
+ * at one byte. Any thread may call these. */
 #ifndef GPUBIND_AWARE_TRACED_H
 #define GPUBIND_AWARE_TRACED_H
 
@@ -9,6 +10,7 @@
 #include <stdint.h>
 
 #include "aware/base/next.h"
+#include "mpi/base/nvtx_part.h"
 #include "mpi/base/trace_part.h"
 
 struct world_ranks;
@@ -18,26 +20,54 @@ struct traced {
     struct trace_event event;  /* start 0: it is not traced, or not now; kind: it is no event yet */
     struct world_ranks *ranks; /* of a receive from any rank; NULL: MPI_COMM_WORLD's */
     bool from_any;
+    bool is_range; /* of a profiler */
 };
+
+/* Somebody asks for calls. */
+extern bool traced_is_on;
 
 /* This thread is in a call that is traced as a whole. */
 extern __thread bool traced_inside __attribute__((tls_model("initial-exec")));
 
-/* After MPI_Init: opens the file, if one is asked for. */
+/* After MPI_Init: opens the file, and finds the profiler, if these are asked for. */
 void traced_open(void);
 /* MPI is about to end: writes it. */
 void traced_write(void);
 
-/* A call begins. The next ones do nothing where it is not traced. */
-static inline void traced_begin(struct traced *call)
+/* What the next functions do where somebody asks for calls. */
+void traced_start(struct traced *call, const char *name, int rank);
+bool traced_push(const char *name, int rank);
+
+/* A call begins. The next ones do nothing where it is not traced. name: of the range that begins with it, to or from
+ * that rank, unless it is below 0; NULL: it has no range. */
+static inline void traced_begin(struct traced *call, const char *name, int rank)
 {
     call->event.start = 0;
     call->event.kind = TRACE_NOTHING;
     call->ranks = NULL;
     call->from_any = false;
-    if (__builtin_expect(trace_part_is_on, false) && !is_behind && !traced_inside)
-        call->event.start = trace_part_now();
+    call->is_range = false;
+    if (__builtin_expect(traced_is_on, false))
+        traced_start(call, name, rank);
 }
+static inline void traced_pop(const bool *is_range)
+{
+    if (__builtin_expect(*is_range, false))
+        nvtx_part_pop();
+}
+static inline void traced_leave(const struct traced *call)
+{
+    traced_pop(&call->is_range);
+}
+/* Defines the variable, and begins the call, whose range ends where the variable does. */
+#define TRACED(call, name, rank)                               \
+    struct traced call __attribute__((cleanup(traced_leave))); \
+    traced_begin(&(call), name, rank)
+/* A call that is a range, and no event. */
+#define TRACED_RANGE(name)                                                                 \
+    const bool is_range                                                                    \
+        __attribute__((cleanup(traced_pop))) = __builtin_expect(nvtx_part_is_on, false) && \
+                                               traced_push(name, NVTX_NOBODY)
 static inline bool traced_has_begun(const struct traced *call)
 {
     return __builtin_expect(call->event.start != 0, false);

@@ -126,19 +126,17 @@ static struct direct_send *begin_unlike(struct direct_data *data, int dest, int 
     return NULL;
 }
 
-struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Datatype type, int dest,
-                                      int tag, MPI_Comm comm)
+struct direct_send *direct_send_begin(const struct traced *call, const void *buf, MPI_Count count,
+                                      MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
-    struct traced call;
     struct direct_data data;
     struct direct_peer *peer;
     struct outgoing *out;
 
-    traced_begin(&call);
     if (tag < 0)
         return NULL;
     if (!direct_data_find(&data, buf, count, type) || direct_slot_of_length(data.nbytes) >= 0)
-        return begin_unlike(&data, dest, tag, comm, &call);
+        return begin_unlike(&data, dest, tag, comm, call);
     peer = direct_peer(comm, dest);
     if (!peer || !goes_directly(peer, data.nbytes) || !direct_data_prepare(&data))
         return NULL;
@@ -147,7 +145,7 @@ struct direct_send *direct_send_begin(const void *buf, MPI_Count count, MPI_Data
         gpu_pool_give(data.packed);
         return NULL;
     }
-    publish(out, peer, tag, &data, &call);
+    publish(out, peer, tag, &data, call);
     count_one(COUNT_DIRECT);
     return &out->send;
 }

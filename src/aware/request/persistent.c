@@ -40,8 +40,10 @@ int persistent_prepare(struct staged_request *request)
         return MPI_ERR_REQUEST;
     if (request->send) {
         const struct staged *buffer = &request->buffers[0];
+        struct traced call;
 
-        request->direct_send = direct_send_begin(buffer->user, buffer->parts[0].count,
+        traced_begin(&call, NULL, 0);
+        request->direct_send = direct_send_begin(&call, buffer->user, buffer->parts[0].count,
                                                  buffer->parts[0].type, request->dest, request->tag,
                                                  request->comm);
     }
