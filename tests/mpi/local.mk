@@ -143,6 +143,13 @@ endif
 tests_mpi_librefuse_memfd_la_SOURCES = tests/mpi/refuse_memfd.c
 tests_mpi_librefuse_memfd_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
+# What a profiler has the libraries load.
+if HAVE_MPI
+check_LTLIBRARIES += tests/mpi/libnvtx_tool.la
+endif
+tests_mpi_libnvtx_tool_la_SOURCES = tests/mpi/nvtx_tool.c
+tests_mpi_libnvtx_tool_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+
 mpi_tests = \
 	tests/mpi/lib_comms.t \
 	tests/mpi/lib_deaths.t \
@@ -153,6 +160,7 @@ mpi_tests = \
 	tests/mpi/lib_matching.t \
 	tests/mpi/lib_memory.t \
 	tests/mpi/lib_mpich.t \
+	tests/mpi/lib_nvtx.t \
 	tests/mpi/lib_order.t \
 	tests/mpi/lib_persistent.t \
 	tests/mpi/lib_probe.t \
