@@ -33,57 +33,55 @@ static void received_by_mpi(struct traced *call, const struct staged *staged, in
 }
 
 /* directly: a message may go so in this mode: not where MPI is to buffer it */
-#define SENDS(name, COUNT, directly)                                                               \
-    NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,      \
-                          MPI_Comm comm)                                                           \
-    {                                                                                              \
-        TRACED(call, #name, dest);                                                                 \
-        struct direct_send *direct = (directly) ? direct_send_begin(&call, buf, count, type, dest, \
-                                                                    tag, comm)                     \
-                                                : NULL;                                            \
-        struct staged staged;                                                                      \
-        int result;                                                                                \
-                                                                                                   \
-        if (direct)                                                                                \
-            return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE,    \
-                                            dest, tag, comm));                                     \
-        result = staged_begin(&staged, buf, count, type,                                           \
-                              STAGED_READ | STAGED_DENSE | NOBODY(dest));                          \
-        if (result != MPI_SUCCESS)                                                                 \
-            return call_refused(comm, result);                                                     \
-        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                                 \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm);     \
-        return call_ended(&call, &staged, 1, result, comm);                                        \
+#define SENDS(name, COUNT, directly)                                                            \
+    NEXT(name)                                                                                  \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,   \
+                          MPI_Comm comm)                                                        \
+    {                                                                                           \
+        TRACED(call, #name, dest);                                                              \
+        struct direct_send *direct = direct_send_begin(&call, directly, buf, count, type, dest, \
+                                                       tag, comm);                              \
+        struct staged staged;                                                                   \
+        int result;                                                                             \
+                                                                                                \
+        if (direct)                                                                             \
+            return call_sent(direct, BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, \
+                                            dest, tag, comm));                                  \
+        result = staged_begin(&staged, buf, count, type,                                        \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest));                       \
+        if (result != MPI_SUCCESS)                                                              \
+            return call_refused(comm, result);                                                  \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                              \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm);  \
+        return call_ended(&call, &staged, 1, result, comm);                                     \
     }
 
-#define ISENDS(name, COUNT, directly)                                                              \
-    NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,      \
-                          MPI_Comm comm, MPI_Request *request)                                     \
-    {                                                                                              \
-        TRACED(call, #name, dest);                                                                 \
-        struct direct_send *direct = (directly) ? direct_send_begin(&call, buf, count, type, dest, \
-                                                                    tag, comm)                     \
-                                                : NULL;                                            \
-        struct staged staged;                                                                      \
-        int result;                                                                                \
-                                                                                                   \
-        if (direct) {                                                                              \
-            MPI_Request descriptor = MPI_REQUEST_NULL;                                             \
-                                                                                                   \
-            result = BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, dest, tag, comm,   \
-                            &descriptor);                                                          \
-            return call_sends(direct, result, descriptor, request, comm);                          \
-        }                                                                                          \
-        result = staged_begin(&staged, buf, count, type,                                           \
-                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);           \
-        if (result != MPI_SUCCESS)                                                                 \
-            return call_refused(comm, result);                                                     \
-        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                                 \
-        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,      \
-                        request);                                                                  \
-        return call_started(&call, &staged, 1, result, *request, false, comm);                     \
+#define ISENDS(name, COUNT, directly)                                                            \
+    NEXT(name)                                                                                   \
+    AWARE_PUBLIC int name(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,    \
+                          MPI_Comm comm, MPI_Request *request)                                   \
+    {                                                                                            \
+        TRACED(call, #name, dest);                                                               \
+        struct direct_send *direct = direct_send_begin(&call, directly, buf, count, type, dest,  \
+                                                       tag, comm);                               \
+        struct staged staged;                                                                    \
+        int result;                                                                              \
+                                                                                                 \
+        if (direct) {                                                                            \
+            MPI_Request descriptor = MPI_REQUEST_NULL;                                           \
+                                                                                                 \
+            result = BEHIND(name, direct->descriptor, direct->length, MPI_BYTE, dest, tag, comm, \
+                            &descriptor);                                                        \
+            return call_sends(direct, result, descriptor, request, comm);                        \
+        }                                                                                        \
+        result = staged_begin(&staged, buf, count, type,                                         \
+                              STAGED_READ | STAGED_DENSE | NOBODY(dest) | STAGED_LATER);         \
+        if (result != MPI_SUCCESS)                                                               \
+            return call_refused(comm, result);                                                   \
+        sent_by_mpi(&call, &staged, count, type, dest, tag, comm);                               \
+        result = BEHIND(name, staged.host, (COUNT)staged.count, staged.type, dest, tag, comm,    \
+                        request);                                                                \
+        return call_started(&call, &staged, 1, result, *request, false, comm);                   \
     }
 
 /* How a start of a persistent send sends the descriptor of a direct message. */
@@ -257,8 +255,8 @@ static void cancel_receive(MPI_Request *request)
         MPI_Comm comm, MPI_Status *status)                                                         \
     {                                                                                              \
         TRACED(sends, "MPI_Sendrecv" #suffix, dest);                                               \
-        struct direct_send *direct = direct_send_begin(&sends, sendbuf, sendcount, sendtype, dest, \
-                                                       sendtag, comm);                             \
+        struct direct_send *direct = direct_send_begin(&sends, true, sendbuf, sendcount, sendtype, \
+                                                       dest, sendtag, comm);                       \
         struct traced receives;                                                                    \
         struct staged out, in;                                                                     \
         MPI_Status own = {0};                                                                      \

@@ -108,14 +108,18 @@ static struct direct_send *begin_unlike(struct direct_data *data, int dest, int 
 {
     const int i = is_behind ? -1 : direct_slot_of_length(data->nbytes);
     struct direct_peer *peer = i >= 0 ? direct_peer(comm, dest) : NULL;
-    struct outgoing *out = peer && direct_peer_receives(peer) ? outgoing_take_below(i) : NULL;
-    const char *low;
+    const char *low = peer ? typed_low(&data->typed) : NULL;
+    const enum buffer_place place = low ? buffer_place(low) : BUFFER_HOST;
+    struct outgoing *out;
 
+    if (!peer || !direct_peer_receives(peer) || place == BUFFER_LOST ||
+        typed_needs_whole_elements(&data->typed))
+        return NULL;
+    out = outgoing_take_below(i);
     if (!out)
         return NULL;
     publish(out, peer, tag, data, call);
-    low = typed_low(&data->typed);
-    data->typed.host = low && !buffer_is_on_gpu(low);
+    data->typed.host = low && place != BUFFER_GPU;
     out->data = direct_make_file("gpubind-aware-data", out->slot->nbytes, &out->slot->fd);
     if (out->data && typed_pack(&data->typed, out->data) == MPI_SUCCESS) {
         atomic_store(&out->slot->state, DIRECT_BUFFERED);
@@ -126,8 +130,9 @@ static struct direct_send *begin_unlike(struct direct_data *data, int dest, int 
     return NULL;
 }
 
-struct direct_send *direct_send_begin(const struct traced *call, const void *buf, MPI_Count count,
-                                      MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+struct direct_send *direct_send_begin(const struct traced *call, bool directly, const void *buf,
+                                      MPI_Count count, MPI_Datatype type, int dest, int tag,
+                                      MPI_Comm comm)
 {
     struct direct_data data;
     struct direct_peer *peer;
@@ -135,7 +140,8 @@ struct direct_send *direct_send_begin(const struct traced *call, const void *buf
 
     if (tag < 0)
         return NULL;
-    if (!direct_data_find(&data, buf, count, type) || direct_slot_of_length(data.nbytes) >= 0)
+    if (!direct_data_find(&data, buf, count, type) || !directly ||
+        direct_slot_of_length(data.nbytes) >= 0)
         return begin_unlike(&data, dest, tag, comm, call);
     peer = direct_peer(comm, dest);
     if (!peer || !goes_directly(peer, data.nbytes) || !direct_data_prepare(&data))

@@ -31,10 +31,12 @@ struct direct_send {
 };
 
 /* A message of count elements. NULL: it is to go through MPI. Otherwise MPI is given the descriptor, and
- * then one of the next three is called. A message that is as long as a descriptor under way goes by a shorter
- * one, if it is host memory's, so that no probe takes it for that one. call: the application's, under way. */
-struct direct_send *direct_send_begin(const struct traced *call, const void *buf, MPI_Count count,
-                                      MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+ * then one of the next three is called. call: the application's, under way; directly: not in a mode in which MPI is
+ * to buffer the data. A message that is as long as a descriptor under way goes by a shorter one in every mode, so
+ * that no probe takes it for that one. */
+struct direct_send *direct_send_begin(const struct traced *call, bool directly, const void *buf,
+                                      MPI_Count count, MPI_Datatype type, int dest, int tag,
+                                      MPI_Comm comm);
 /* MPI has refused the descriptor. */
 void direct_send_abandon(struct direct_send *send);
 /* MPI has sent it. true: the buffer may be used again, and send is gone; else it is to be called again.

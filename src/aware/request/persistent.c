@@ -43,7 +43,7 @@ int persistent_prepare(struct staged_request *request)
         struct traced call;
 
         traced_begin(&call, NULL, 0);
-        request->direct_send = direct_send_begin(&call, buffer->user, buffer->parts[0].count,
+        request->direct_send = direct_send_begin(&call, true, buffer->user, buffer->parts[0].count,
                                                  buffer->parts[0].type, request->dest, request->tag,
                                                  request->comm);
     }
