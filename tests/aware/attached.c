@@ -10,6 +10,7 @@
 
 #define N 5000
 #define PIECES 5
+#define FLAG 100000 /* doubles */
 
 static double *memory, *buffer, host[N], of_host[N];
 static int next, before;
@@ -189,6 +190,77 @@ static void requests(void)
     result("gets that a request completes");
 }
 
+/* What was put before a flag in another piece is there when the flag is. */
+static void flags(void)
+{
+    double *const large = device_alloc(2 * FLAG * sizeof *large);
+    MPI_Aint theirs, flag;
+    double seen;
+
+    open_window();
+    MPI_Win_lock_all(0, win);
+    flag = attach(large, 1);
+    attach(large + 1, FLAG - 1); /* which takes time to look at */
+    theirs = attach(large + FLAG, FLAG);
+    for (int round = 1; round <= 60; round++) {
+        const double value = round;
+
+        MPI_Put(&value, 1, MPI_DOUBLE, next, element(theirs, FLAG - 5), 1, MPI_DOUBLE, win);
+        MPI_Win_flush(next, win);
+        MPI_Put(&value, 1, MPI_DOUBLE, next, flag, 1, MPI_DOUBLE, win);
+        MPI_Win_flush(next, win);
+        do {
+            int any;
+
+            MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
+            MPI_Win_sync(win);
+            device_read(&seen, large, sizeof seen);
+        } while (seen != round);
+        expect(has(large + 2 * FLAG - 5, 1, round, 0), "what was put before a flag");
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    device_free(large);
+    result("a flag in another piece");
+}
+
+/* One call accesses blocks of one piece, or of host memory on both sides of one. */
+static void blocks(void)
+{
+    MPI_Datatype two, around;
+    MPI_Aint theirs;
+    int error;
+
+    MPI_Type_vector(2, 1, 200, MPI_DOUBLE, &two);
+    MPI_Type_vector(2, 1, 1000, MPI_DOUBLE, &around);
+    MPI_Type_commit(&two);
+    MPI_Type_commit(&around);
+    open_window();
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    theirs = attach(memory, 300);
+    MPI_Win_attach(win, memory + 1000, 100 * sizeof *memory);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
+    fill(buffer, 2, 1e4 * rank, 1);
+    error = MPI_Put(buffer, 2, MPI_DOUBLE, next, element(theirs, 5), 1, two, win);
+    expect(error == MPI_SUCCESS, "two blocks of a piece");
+    error = MPI_Put(buffer, 2, MPI_DOUBLE, next, element(theirs, 5), 1, around, win);
+    expect(class_of(error) == MPI_ERR_RMA_RANGE, "blocks of two pieces");
+    MPI_Win_unlock(next, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_sync(win);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    expect(has(memory + 5, 1, 1e4 * before, 0) && has(memory + 205, 1, 1e4 * before + 1, 0),
+           "a put of two blocks");
+    MPI_Win_unlock(rank, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&win);
+    MPI_Type_free(&two);
+    MPI_Type_free(&around);
+    result("blocks of pieces");
+}
+
 /* Pieces of both kinds of memory, in two windows, by fences. */
 static void several(void)
 {
@@ -283,6 +355,21 @@ static void early(void)
     result("a window from before the ranks used CUDA");
 }
 
+/* Of host memory alone, where some rank may be without the library. */
+static void host_alone(void)
+{
+    const double value = rank;
+    MPI_Aint theirs = attach(of_host, N);
+
+    MPI_Win_fence(0, win);
+    MPI_Put(&value, 1, MPI_DOUBLE, next, element(theirs, 7), 1, MPI_DOUBLE, win);
+    MPI_Win_fence(0, win);
+    expect(of_host[7] == before, "a put");
+    MPI_Win_detach(win, of_host);
+    MPI_Win_free(&win);
+    result("host memory");
+}
+
 static void all_tests(void)
 {
     early();
@@ -290,6 +377,8 @@ static void all_tests(void)
     locks();
     one_epoch();
     requests();
+    flags();
+    blocks();
     several();
     faults();
     full();
@@ -297,6 +386,7 @@ static void all_tests(void)
     device_free(memory);
 }
 
+/* `attached host`: no rank uses CUDA. */
 int main(int argc, char **argv)
 {
     /* Open MPI 4.1 has room for 64 pieces, and its MPI_Win_detach hangs after one that found none. */
@@ -307,7 +397,7 @@ int main(int argc, char **argv)
     next = (rank + 1) % size;
     before = (rank + size - 1) % size;
     if (mpi_makes_windows())
-        all_tests();
+        argc > 1 && strcmp(argv[1], "host") == 0 ? host_alone() : all_tests();
     else if (rank == 0)
         tap_skip("dynamic windows over several nodes", "this MPI makes none here");
     MPI_Finalize();

@@ -18,6 +18,17 @@ for setting in 'host path' 'GPU host path'; do
 done
 GPUBIND_PINNED_MEMORY=0 on 'host path' 2 mirror
 
+# Ranks that pass host memory alone may go without the library, and would not answer it.
+# shellcheck disable=SC2086 # words
+without() {
+    setting=$1
+    vars="LD_LIBRARY_PATH=$tmp/cuda GPUBIND_SIM_JOB=${tmp##*.} GPUBIND_PATH=host"
+    run mpi 1 env $vars "$program" host : -np 1 env $vars GPUBIND_GPU_AWARE=off "$program" host
+    relay host
+}
+program=$built/attached
+without 'a rank without it'
+
 # over LAUNCHER VERSION PROGRAM: two and three ranks on two pretended nodes.
 over() {
     launcher=$1 version=$2 program=$3
@@ -58,7 +69,7 @@ if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc
         run mpicc.mpich -D_GNU_SOURCE -pthread "-I$top_srcdir" -o "$tmp/$name" "$top_srcdir/tests/aware/$name.c" -ldl
         is "$name compiles with mpicc.mpich" "$status" 0
         # shellcheck disable=SC2016 # for the ranks
-        printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/../%s" "$@"\n' "$aware" $name >"$tmp/over_mpich/$name"
+        printf '#!/bin/sh\nGPUBIND_WIN_DYNAMIC=cuda LD_PRELOAD=%s exec "${0%%/*}/../%s" "$@"\n' "$aware" $name >"$tmp/over_mpich/$name"
         chmod +x "$tmp/over_mpich/$name"
         program=$tmp/over_mpich/$name
         for n in 1 2 3; do

@@ -199,7 +199,10 @@ static struct window *find_mirrored(MPI_Win win, int rank)
 
 static int each_mirror(struct window *window, int (*call)(struct window_mirror *))
 {
-    return window->far ? window_far_each(window->far, call) : call(window->mirror);
+    if (!window->far)
+        return call(window->mirror);
+    return call == window_mirror_catch_up ? window_far_catch_up(window->far)
+                                          : window_far_each(window->far, call);
 }
 
 /* MPI has synchronised, with result, after window_mirror_publish, with error. */

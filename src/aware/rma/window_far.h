@@ -10,7 +10,8 @@
 
 #include "aware/rma/window_move.h"
 
-/* For all ranks of the communicator to call. NULL, on all alike: no rank uses a GPU, or MPI makes no directory. */
+/* For all ranks of the communicator to call. NULL, on all alike: some may be without this library, no rank uses a GPU,
+ * or MPI makes no directory. */
 struct window_far *window_far_make(MPI_Comm comm);
 /* The same, when MPI has freed the window. NULL does nothing. */
 void window_far_free(struct window_far *far);
@@ -21,6 +22,7 @@ int window_far_attach(struct window *window, void *base, MPI_Aint nbytes);
 bool window_far_detach(struct window *window, const void *base, int *result);
 /* Of each piece. The first error. */
 int window_far_each(struct window_far *far, int (*call)(struct window_mirror *));
+int window_far_catch_up(struct window_far *far);
 
 /* Some of this rank's memory in the window has a mirror: it is of the separate memory model. */
 bool window_is_separate(const struct window *window);

@@ -18,7 +18,6 @@
 #define BLOCK ((size_t)256)   /* is compared at once */
 #define GAP ((size_t)7)       /* between words to be written, at most, that is written with them */
 #define WORD sizeof(uint64_t)
-#define ROUNDS 100 /* of window_mirror_catch_up */
 
 /* All memory is used by words: what lies behind the last byte in its word is 0. The mirror begins with a page,
  * wherever the GPU memory does: MPICH 4.0 takes the start of a window for that of 16 bytes that it lies in. */
@@ -264,24 +263,18 @@ static int receive_piece(struct window_mirror *mirror, uint64_t *room, size_t at
     return end_runs(&runs) < 0 || await(mirror) < 0 ? -1 : 0;
 }
 
-/* Up to so many times, as long as there was something. */
-static int receive(struct window_mirror *mirror, int rounds)
+int window_mirror_look(struct window_mirror *mirror, bool *any)
 {
     struct host_block room;
     int result = take_room(mirror, &room, PIECE);
-    bool any = true;
 
     if (result != MPI_SUCCESS)
         return result;
     pthread_mutex_lock(&mirror->lock);
-    for (int round = 0; round < rounds && any && result == MPI_SUCCESS; round++) {
-        any = false;
-        atomic_thread_fence(
-            memory_order_acquire); /* what is read now comes after the round before */
-        for (size_t at = 0; at < mirror->n && result == MPI_SUCCESS; at += PIECE)
-            if (receive_piece(mirror, room.at, at, smaller(PIECE, mirror->n - at), &any) < 0)
-                result = MPI_ERR_BUFFER;
-    }
+    atomic_thread_fence(memory_order_acquire); /* what is read now comes after the round before */
+    for (size_t at = 0; at < mirror->n && result == MPI_SUCCESS; at += PIECE)
+        if (receive_piece(mirror, room.at, at, smaller(PIECE, mirror->n - at), any) < 0)
+            result = MPI_ERR_BUFFER;
     pthread_mutex_unlock(&mirror->lock);
     host_give(&room);
     return result;
@@ -289,7 +282,9 @@ static int receive(struct window_mirror *mirror, int rounds)
 
 int window_mirror_receive(struct window_mirror *mirror)
 {
-    return receive(mirror, 1);
+    bool any;
+
+    return window_mirror_look(mirror, &any);
 }
 
 /* A flag may be read, and arrive, that was put after data that had not come yet when its place was looked at.
@@ -297,7 +292,14 @@ int window_mirror_receive(struct window_mirror *mirror)
  * Where others write without end, there is an end. */
 int window_mirror_catch_up(struct window_mirror *mirror)
 {
-    return receive(mirror, ROUNDS);
+    int result = MPI_SUCCESS;
+    bool any = true;
+
+    for (int round = 0; round < WINDOW_MIRROR_ROUNDS && any && result == MPI_SUCCESS; round++) {
+        any = false;
+        result = window_mirror_look(mirror, &any);
+    }
+    return result;
 }
 
 /* ---- making one */

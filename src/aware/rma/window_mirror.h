@@ -20,6 +20,7 @@
 #define GPUBIND_AWARE_WINDOW_MIRROR_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct window_mirror;
@@ -42,5 +43,8 @@ int window_mirror_publish(struct window_mirror *mirror);
 int window_mirror_receive(struct window_mirror *mirror);
 /* The same while others may be writing: what they wrote before something that arrives has arrived, too. */
 int window_mirror_catch_up(struct window_mirror *mirror);
+/* Once of what that does up to so many times; *any: set where something had been written. */
+#define WINDOW_MIRROR_ROUNDS 100
+int window_mirror_look(struct window_mirror *mirror, bool *any);
 
 #endif

@@ -9,7 +9,8 @@ int window_is_far(const void *base)
 {
     fprintf(stderr,
             "gpubind: MPI_Win_attach: the memory at %p is on a GPU, which a dynamic window over "
-            "several nodes can have if one of its ranks used CUDA before it was made\n",
+            "several nodes can have if one of its ranks used CUDA before it was made, with "
+            "GPUBIND_WIN_DYNAMIC=cuda or one program under Open MPI's mpirun\n",
             base);
     return MPI_ERR_BUFFER;
 }
