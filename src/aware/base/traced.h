@@ -64,10 +64,10 @@ static inline void traced_leave(const struct traced *call)
     struct traced call __attribute__((cleanup(traced_leave))); \
     traced_begin(&(call), name, rank)
 /* A call that is a range, and no event. */
-#define TRACED_RANGE(name)                                                                 \
-    const bool is_range                                                                    \
-        __attribute__((cleanup(traced_pop))) = __builtin_expect(nvtx_part_is_on, false) && \
-                                               traced_push(name, NVTX_NOBODY)
+#define TRACED_RANGE(name)                                                                         \
+    const bool is_range                                                                            \
+        __attribute__((cleanup(traced_pop), unused)) = __builtin_expect(nvtx_part_is_on, false) && \
+                                                       traced_push(name, NVTX_NOBODY)
 static inline bool traced_has_begun(const struct traced *call)
 {
     return __builtin_expect(call->event.start != 0, false);
