@@ -79,7 +79,10 @@ node n1'
     run multinode 2 1 -np 2 "$tmp/other" 1 "$gpubind" --doctor --timeout 2
     is 'one never comes: the other goes on' "$(heads)" 'node n0'
     is 'and says so' "$(grep -c "^gpubind: $why: not all came within 2 seconds" "$tmp/err")" 1
-    run multinode 2 1 -np 2 "$tmp/other" - "$gpubind" --doctor --timeout 2
+    set -- 2 1 -np 2 "$tmp/other" - "$gpubind" --doctor --timeout 2
+    run multinode "$@"
+    # Open MPI 5's mpirun has been seen not to end after all its ranks had.
+    if [ "$status" = 124 ] && [ "$(multinode_version)" = 5 ]; then run multinode "$@"; fi
     check 'one is killed: the job ends' test "$status" != 0 -a "$status" != 124
     nothing_left 'nothing is left behind'
 else
