@@ -1,5 +1,6 @@
-/* The messages that this process sends directly, between direct_send.c, which sends them, outgoing_slots.c, and outgoing.c,
- * which copies them to host memory where a receiver is late or cannot map GPU memory. */
+/* The messages that this process sends directly, between direct_send.c, which sends them, outgoing_slots.c, which
+ * knows those that are under way, and outgoing.c, which copies them to host memory where a receiver is late or
+ * cannot map GPU memory. */
 #ifndef GPUBIND_AWARE_OUTGOING_H
 #define GPUBIND_AWARE_OUTGOING_H
 

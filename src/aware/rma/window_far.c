@@ -159,9 +159,11 @@ static int remove_piece(struct window *window, int i)
     quiet_begin(window->win, &handler);
     detached = CALL_MPI(PMPI_Win_detach(window->win, window_mirror_memory(far->mirrors[i])));
     quiet_end(window->win, &handler);
+    if (detached != MPI_SUCCESS)
+        return detached; /* MPI still has it */
     window_mirror_free(far->mirrors[i]);
     far->mirrors[i] = NULL;
-    return result == MPI_SUCCESS ? detached : result;
+    return result;
 }
 
 static int add_piece(struct window *window, int i, void *base, MPI_Aint nbytes)
