@@ -10,9 +10,10 @@
 
 #include "examples/device.h"
 
-#define LARGEST ((size_t)64 << 20)
+#define LARGEST ((size_t)256 << 20)
+#define LARGEST_HOST ((size_t)16 << 20) /* where the host moves or computes */
 #define MEASUREMENTS 11
-#define BYTES ((size_t)256 << 20) /* of the calls of a measurement, */
+#define BYTES ((size_t)512 << 20) /* of the calls of a measurement, */
 #define CALLS 100                 /* of which there are at most so many */
 
 struct handle {
@@ -77,18 +78,29 @@ static void fetch_and_op(void)
     MPI_Fetch_and_op(host, host_result, MPI_DOUBLE, 1, 0, MPI_SUM, win);
 }
 
+/* Swaps each time. */
+static void compare_and_swap(void)
+{
+    static const uint64_t zero;
+    uint64_t got;
+
+    MPI_Compare_and_swap(&zero, &zero, &got, MPI_UINT64_T, 1, 0, win);
+}
+
 static const struct {
     const char *name;
     void (*call)(void);
-} columns[] = {{"copy", copy},
-               {"put", put},
-               {"get", get},
-               {"acc", accumulate},
-               {"get_acc", get_accumulate},
-               {"put host", put_host},
-               {"acc host", accumulate_host},
-               {"get_acc h", get_accumulate_host},
-               {"fetch_op", fetch_and_op}}; /* of one number at all sizes */
+    size_t largest;
+} columns[] = {{"copy", copy, LARGEST},
+               {"put", put, LARGEST},
+               {"get", get, LARGEST},
+               {"acc", accumulate, LARGEST},
+               {"get_acc", get_accumulate, LARGEST},
+               {"put host", put_host, LARGEST_HOST},
+               {"acc host", accumulate_host, LARGEST_HOST},
+               {"get_acc h", get_accumulate_host, LARGEST_HOST},
+               {"fetch_op", fetch_and_op, sizeof(double)},
+               {"cmp_swap", compare_and_swap, sizeof(double)}};
 #define COLUMNS (sizeof columns / sizeof *columns)
 
 /* ---- */
@@ -125,10 +137,15 @@ static void measure_all(void)
     for (size_t i = 0; i < COLUMNS; i++)
         printf(" %10s", columns[i].name);
     printf("\n");
+    nbytes = 8;
+    measure(copy); /* the GPU is asleep at first */
     for (nbytes = 8; nbytes <= LARGEST; nbytes *= nbytes < 2048 ? 4 : 2) {
         printf("%10zu", nbytes);
         for (size_t i = 0; i < COLUMNS; i++)
-            printf(" %10.1f", measure(columns[i].call));
+            if (nbytes <= columns[i].largest)
+                printf(" %10.1f", measure(columns[i].call));
+            else
+                printf(" %10s", "");
         printf("\n");
         fflush(stdout);
     }

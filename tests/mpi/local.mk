@@ -208,6 +208,13 @@ tests_bench_one_sided_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_bench_one_sided_LDADD = $(MPI_LIBS)
 tests_bench_one_sided_SOURCES = tests/bench/one_sided.c examples/device.h
 
+# By hand: see there.
+EXTRA_PROGRAMS += tests/bench/file_write
+CLEANFILES += tests/bench/file_write
+tests_bench_file_write_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_bench_file_write_LDADD = $(MPI_LIBS)
+tests_bench_file_write_SOURCES = tests/bench/file_write.c examples/device.h
+
 # By hand, on two GPUs: see there.
 EXTRA_PROGRAMS += tests/bench/stream_flags
 CLEANFILES += tests/bench/stream_flags
