@@ -75,6 +75,7 @@ aware_programs = \
 	tests/aware/layouts \
 	tests/aware/mirror \
 	tests/aware/nodes \
+	tests/aware/one_copy \
 	tests/aware/one_sided \
 	tests/aware/order \
 	tests/aware/packing \
@@ -149,6 +150,11 @@ tests_aware_nodes_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_nodes_LDFLAGS = -no-install
 tests_aware_nodes_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_nodes_SOURCES = tests/aware/nodes.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
+tests_aware_one_copy_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_one_copy_LDFLAGS = -no-install
+tests_aware_one_copy_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_one_copy_SOURCES = tests/aware/one_copy.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
 tests_aware_one_sided_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_one_sided_LDFLAGS = -no-install

@@ -16,6 +16,13 @@ on 'no IPC' 2 one_sided
 unset OMPI_MCA_osc
 on 'host path' 2 one_sided
 
+program=$top_builddir/tests/aware/one_copy
+export GPUBIND_SIM_FAIL=cuMemcpyDtoHAsync_v2:1+=719,cuMemcpyHtoDAsync_v2:1+=719
+on simulated 2 'one copy'
+on simulated 3 'one copy'
+unset GPUBIND_SIM_FAIL
+on GPU 2 'one copy'
+
 # Over MPICH, beside the MPI that was configured.
 aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
 hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)

@@ -37,7 +37,7 @@ static int move(struct window *window, const struct window_there *there, const s
 {
     const MPI_Count ours = typed_bytes(typed), theirs = window_bytes_there(there),
                     nbytes = puts ? ours : theirs;
-    struct typed target = typed_at(NULL, 0, there->count, there->type);
+    struct typed target;
     char *start, *at;
     struct place place;
     int result;
@@ -49,7 +49,7 @@ static int move(struct window *window, const struct window_there *there, const s
     result = place_begin(&place, window, there, window_gpu_of(typed));
     if (result != MPI_SUCCESS)
         return result;
-    target.at = place.here;
+    target = typed_at(place.here, 0, there->count, there->type);
     if (place.here && window_is_one_piece(typed, &start) && window_is_one_piece(&target, &at))
         result = place_copy(&place, puts ? at : start, puts ? start : at, (size_t)nbytes);
     else if (!place.here && typed->host && window_is_one_piece(typed, &start))
