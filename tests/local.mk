@@ -297,8 +297,11 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/apps/apps.sh \
 	tests/apps/cloverleaf.sh \
 	tests/apps/cuda_aware_mpi_example.sh \
+	tests/apps/heat.sh \
+	tests/apps/heffte.sh \
 	tests/apps/multi_gpu_programming_models.sh \
 	tests/apps/pylops_mpi.sh \
+	tests/apps/spfft.sh \
 	tests/apps/tealeaf.sh \
 	tests/bench/launch.py \
 	tests/bench/nccl.c \

@@ -36,7 +36,7 @@ compile() {
 # timed RANKS WAY TIME COMMAND...: WAY is aware or staged; TIME is a sed command that prints the time that the
 # program tells.
 timed() {
-    n=$1 way=$2 time=$3 log=$out/$2.$1.log
+    n=$1 way=$2 time=$3 log=$out/$app.$2.$1.log
     shift 3
     [ "$way" = staged ] || set -- --gpu-aware "$@"
     if (cd "$out/source" && timeout -k 10 "${APPS_SECONDS:-300}" "${MPIRUN:-mpirun}" --oversubscribe \
@@ -44,7 +44,7 @@ timed() {
         echo "$app, ranks: $n, $way: $(sed -n "$time" "$log" | tail -n 1)"
     else
         echo "$app, ranks: $n, $way: has failed:"
-        tail -n 10 "$log"
+        tail -n 20 "$log"
         failed=1
     fi
 }

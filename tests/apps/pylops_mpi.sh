@@ -9,6 +9,6 @@ is_right() {
 }
 for n in $ranks; do
     timed "$n" aware 's/^=* *\([0-9]* passed.*\) in \(.*s\).*/\1, \2/p' python3 -m pytest -p no:cacheprovider -q \
-        tests/test_halo.py tests/test_derivative.py tests/test_distributedarray.py
+        --color=no tests/test_halo.py tests/test_derivative.py tests/test_distributedarray.py
 done
 exit $failed
