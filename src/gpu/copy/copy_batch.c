@@ -11,6 +11,8 @@
  * 16 x 1 MiB in a batch 300 GB/s, by a kernel 286; 64 x 64 KiB 95 and 195). */
 #define KERNEL_MEAN (512u << 10)
 
+#define WIDEST 4 /* times as many blocks, for 3 MiB and more */
+
 static unsigned blocks = 8;
 
 void copies_set_blocks(int n)
@@ -36,6 +38,15 @@ static void fill_job(struct copy_kernel_job *job, const struct copy *copies, int
     job->n = (unsigned)n;
 }
 
+/* A block has 64 KiB under way at a time: more of them shorten what takes many rounds. */
+static unsigned blocks_for(unsigned chunks)
+{
+    const unsigned mebibytes = chunks / ((1u << 20) / COPY_KERNEL_CHUNK);
+    const unsigned most = blocks * (mebibytes < WIDEST ? 1 + mebibytes : WIDEST);
+
+    return most < chunks ? most : chunks;
+}
+
 static int launch(gpu_function kernel, gpu_stream stream, const struct copy *copies, int n)
 {
     struct copy_kernel_job job;
@@ -43,7 +54,7 @@ static int launch(gpu_function kernel, gpu_stream stream, const struct copy *cop
     void *parameters[] = {&job};
 
     fill_job(&job, copies, n);
-    grid = blocks < job.chunks_before[n] ? blocks : job.chunks_before[n];
+    grid = blocks_for(job.chunks_before[n]);
     return gpu_driver()->cuLaunchKernel(kernel, grid, 1, 1, COPY_KERNEL_THREADS, 1, 1, 0, stream,
                                         parameters, NULL);
 }
