@@ -35,6 +35,16 @@ for n in 1 2 3; do
     on GPU $n accumulate
 done
 
+program=$top_builddir/tests/aware/swap
+on_and simulated 2 comparisons none
+for n in 1 2 3; do
+    on_and kernels $n comparisons "$some"
+done
+on 'no IPC' 2 comparisons
+GPUBIND_COPY_BLOCKS=0 on_and kernels 2 comparisons none
+on GPU 2 comparisons
+program=$top_builddir/tests/aware/accumulate
+
 # fault FAULT: rank 1 has it.
 fault() {
     start kernels 2 env GPUBIND_SIM_RANK=1 "GPUBIND_SIM_FAIL=$1" "$program"

@@ -82,6 +82,7 @@ aware_programs = \
 	tests/aware/partitioned \
 	tests/aware/small \
 	tests/aware/soak \
+	tests/aware/swap \
 	tests/aware/threads \
 	tests/aware/traced \
 	tests/aware/twice \
@@ -183,6 +184,11 @@ tests_aware_twice_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_twice_LDFLAGS = -no-install
 tests_aware_twice_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_twice_SOURCES = tests/aware/twice.c examples/device.h tests/aware/tap_ranks.h tests/tap.h
+tests_aware_swap_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_swap_LDFLAGS = -no-install
+tests_aware_swap_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_swap_SOURCES = tests/aware/swap.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_threads_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_threads_LDFLAGS = -no-install
 tests_aware_threads_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -195,6 +195,32 @@ static void check(const struct reduction *how)
            how->from_first ? ", from first" : "");
 }
 
+/* The first element there is compared; the others stay. In place of page-locked memory the kernel is given the
+ * GPU's. */
+static bool swaps(enum reduce_type type, bool equal)
+{
+    const struct reduction how = {type, REDUCE_SWAP, false};
+    const unsigned n = reduce_bytes(type);
+    char *there = host[0], *block = host[1];
+
+    fill(there, 4 * n, type, REDUCE_BXOR);
+    fill(block, 4 * n, type, REDUCE_BXOR);
+    memcpy(block, there, n);
+    block[0] ^= (char)!equal;
+    memcpy(before, there, 4 * n);
+    memcpy(before + 4 * n, block, 4 * n);
+    copy(0, true, 4 * n);
+    copy(1, true, 4 * n);
+    must(reduce_launch(context, stream, &how, memory[0], memory[1], 1), "cuLaunchKernel");
+    must(gpu_stream_synchronize(stream), "cuStreamSynchronize");
+    copy(0, false, 4 * n);
+    copy(1, false, 4 * n);
+    memcpy(before + 6 * n, before, n); /* what was there */
+    if (equal)
+        memcpy(before, before + 5 * n, n);
+    return memcmp(before, there, 4 * n) == 0 && memcmp(before + 4 * n, block, 4 * n) == 0;
+}
+
 static int start(void)
 {
     struct gpubind_error err;
@@ -230,5 +256,9 @@ int main(void)
             for (int first = 0; first <= ordered && right[type](a, b, op, first); first++)
                 check(&(struct reduction){(enum reduce_type)type, (enum reduce_op)op, first});
         }
+    for (enum reduce_type type = REDUCE_U8; type <= REDUCE_U64; type++) {
+        tap_ok(swaps(type, true), "%s that is equal is replaced", types[type]);
+        tap_ok(swaps(type, false), "%s that is not equal stays", types[type]);
+    }
     return tap_done();
 }

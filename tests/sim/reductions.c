@@ -15,7 +15,8 @@ static enum step do_reduction(struct operation *op)
 {
     const struct reduce_state *state = op->state;
     char *there = operation_touch(op, &op->places[THERE], "writes");
-    const char *from = operation_touch(op, &op->places[FROM], "reads");
+    char *from = operation_touch(op, &op->places[FROM],
+                                 state->job.op == REDUCE_SWAP ? "writes" : "reads");
 
     for (uint64_t thread = state->threads; thread-- > 0;)
         if (!reduce_share(&state->job, there, from, thread, state->threads))
@@ -56,7 +57,7 @@ struct operation *make_reduction(const void *job, unsigned blocks, struct CUstre
     struct operation *op = operation_with_step(CALL_cuLaunchKernel, do_reduction, PLACES,
                                                sizeof(struct reduce_state));
     struct reduce_state *state = op->state;
-    unsigned size, aligned = 1;
+    unsigned size, aligned = 1, elements = 1;
 
     memcpy(&state->job, job, sizeof state->job);
     state->threads = (uint64_t)blocks * REDUCE_KERNEL_THREADS;
@@ -68,9 +69,13 @@ struct operation *make_reduction(const void *job, unsigned blocks, struct CUstre
     if (size == 0 || state->job.head + state->job.nwords * REDUCE_WORD / size > state->job.n)
         sim_die("a reduction of %llu elements of type %u, %llu of them before %llu words",
                 state->job.n, state->job.type, state->job.head, state->job.nwords);
+    if (state->job.op == REDUCE_SWAP && (state->job.n != 1 || blocks != 1))
+        sim_die("a comparison of %llu elements by %u blocks", state->job.n, blocks);
+    elements = state->job.op == REDUCE_SWAP ? 3 : 1;
     if (!is_aligned(&state->job, size, aligned) ||
         !find_bytes(stream->context, state->job.there, state->job.n * size, &op->places[THERE]) ||
-        !find_bytes(stream->context, state->job.from, state->job.n * size, &op->places[FROM]))
+        !find_bytes(stream->context, state->job.from, state->job.n * size * elements,
+                    &op->places[FROM]))
         op->error = kernel_fault();
     return op;
 }

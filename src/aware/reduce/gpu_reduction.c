@@ -39,6 +39,44 @@ void gpu_reduction_prepare(const void *gpu)
     buffer_leave(&entered);
 }
 
+/* ---- a comparison */
+
+/* false: there are no elements of that size. */
+static bool swap_of(struct reduction *how, size_t nbytes)
+{
+    static const enum reduce_type types[] = {REDUCE_U8, REDUCE_U16, REDUCE_U32, REDUCE_U64};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (reduce_bytes(types[i]) == nbytes) {
+            *how = (struct reduction){types[i], REDUCE_SWAP, false};
+            return true;
+        }
+    return false;
+}
+
+bool gpu_swap_begin(gpu_context context, const void *there, size_t nbytes)
+{
+    struct reduction how;
+    struct entered entered;
+    bool ready;
+
+    if (!swap_of(&how, nbytes) || (uintptr_t)there % nbytes != 0 ||
+        !buffer_enter_context(context, &entered))
+        return false;
+    ready = is_loaded(context);
+    buffer_leave(&entered);
+    return ready;
+}
+
+int gpu_swap_queue(gpu_context context, const void *there, void *block, size_t nbytes)
+{
+    struct reduction how;
+
+    swap_of(&how, nbytes);
+    return reduce_launch(context, copy_stream(context), &how, (uintptr_t)there, (uintptr_t)block,
+                         1);
+}
+
 /* ---- a reduction */
 
 static bool is_aligned(const void *at, const struct reduction *how)

@@ -28,6 +28,13 @@ int gpu_reduction_queue(const struct gpu_reduction *reduction, gpu_context conte
                         const void *there, const void *from, size_t nbytes);
 void gpu_reduction_end(const struct gpu_reduction *reduction);
 
+/* A comparison that swaps, of nbytes in a context that can access them. false: the kernel is not there, or
+ * cannot be loaded now, or it has no such element. */
+bool gpu_swap_begin(gpu_context context, const void *there, size_t nbytes);
+/* Queues it in the copy stream of the context, which is current. block: page-locked memory with what is compared,
+ * what replaces it, and room for what was there, nbytes each. An enum gpu_result. */
+int gpu_swap_queue(gpu_context context, const void *there, void *block, size_t nbytes);
+
 /* MPI_Reduce_local to GPU memory, of large buffers. false: MPI is to compute it; else *result is an MPI error
  * class, and a sentence on stderr has said more. */
 bool gpu_reduction_local(const void *in, void *inout, MPI_Count count, MPI_Datatype type, MPI_Op op,

@@ -210,6 +210,8 @@ int window_accumulate(struct window *window, const struct window_there *there,
 
 /* ---- compare and swap */
 
+#define SWAP_MOST 64 /* bytes of an element */
+
 /* The buffers of a call, each of one element. */
 struct swap {
     struct typed given, expected, wanted;
@@ -239,16 +241,53 @@ static int compare_and_swap(const struct place *place, const struct room *room,
     return status;
 }
 
+static int swap_on_host(struct window *window, int rank, const struct place *place,
+                        const struct swap *swap, MPI_Count nbytes)
+{
+    char expected[SWAP_MOST];
+    struct room room;
+    int status;
+
+    if (!room_begin(&room, nbytes, place_gpu(place)))
+        return MPI_ERR_NO_MEM;
+    status = typed_pack(&swap->given, room.from.at);
+    if (status == MPI_SUCCESS)
+        status = typed_pack(&swap->expected, expected);
+    if (status == MPI_SUCCESS)
+        status = window_update_begin(window, rank);
+    if (status == MPI_SUCCESS) {
+        status = compare_and_swap(place, &room, swap, expected);
+        window_update_end(window, rank);
+    }
+    room_end(&room);
+    return status;
+}
+
+static int swap_on_gpu(struct window *window, int rank, const struct window_swap *call,
+                       const struct swap *swap)
+{
+    int status = window_update_begin(window, rank);
+
+    if (status == MPI_SUCCESS) {
+        status = window_swap_do(call);
+        window_update_end(window, rank);
+    }
+    if (status == MPI_SUCCESS)
+        status = window_swap_tell(call, &swap->wanted);
+    count_one(COUNT_ON_GPU);
+    return status;
+}
+
 int window_compare_and_swap(struct window *window, const struct window_there *there,
                             const void *from, const void *compare, void *result)
 {
+    const MPI_Count nbytes = window_bytes_there(there);
     int status = window_enter(window, there->rank);
-    char expected[64];
+    struct window_swap call;
     struct swap swap;
     struct place place;
-    struct room room;
 
-    if (status == MPI_SUCCESS && window_bytes_there(there) > (MPI_Count)sizeof expected)
+    if (status == MPI_SUCCESS && nbytes > SWAP_MOST)
         status = MPI_ERR_TYPE;
     if (status == MPI_SUCCESS)
         status = look_at_all(&swap, there->type, from, compare, result);
@@ -256,20 +295,12 @@ int window_compare_and_swap(struct window *window, const struct window_there *th
         status = place_begin(&place, window, there, NULL);
     if (status != MPI_SUCCESS)
         return status;
-    if (!room_begin(&room, window_bytes_there(there), place_gpu(&place))) {
-        place_end(&place);
-        return MPI_ERR_NO_MEM;
+    if (window_swap_begin(&call, &place, &swap.expected, &swap.given)) {
+        status = swap_on_gpu(window, there->rank, &call, &swap);
+        window_swap_end(&call);
+    } else {
+        status = swap_on_host(window, there->rank, &place, &swap, nbytes);
     }
-    status = typed_pack(&swap.given, room.from.at);
-    if (status == MPI_SUCCESS)
-        status = typed_pack(&swap.expected, expected);
-    if (status == MPI_SUCCESS)
-        status = window_update_begin(window, there->rank);
-    if (status == MPI_SUCCESS) {
-        status = compare_and_swap(&place, &room, &swap, expected);
-        window_update_end(window, there->rank);
-    }
-    room_end(&room);
     place_end(&place);
     count_one(COUNT_ONE_SIDED);
     return status;

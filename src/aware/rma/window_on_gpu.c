@@ -1,22 +1,16 @@
 #include "aware/rma/window_on_gpu.h"
 
+#include <string.h>
+
 #include "aware/memory/copy_stream.h"
 #include "aware/memory/gpu_buffer.h"
 #include "aware/message/direct_ask.h"
 #include "aware/rma/window_buffer.h"
 #include "gpu/core/gpu_calls.h"
 
-/* Bytes that the origin's host computes where its buffers are host memory: they are read, and written, by two
- * copies, and the GPU makes one copy and a launch. */
-#define HOST_MOST 1024
-
-static bool is_small(const struct place *place, const struct typed *given,
-                     const struct typed *wanted)
-{
-    const struct typed there = typed_at(place->here, 0, place->count, place->type);
-
-    return (!given || given->host) && (!wanted || wanted->host) && typed_bytes(&there) <= HOST_MOST;
-}
+/* Bytes that come to host memory by way of page-locked memory: the driver takes 8 us more to pageable memory
+ * (H200, driver 580). */
+#define RESULT_MOST (64u << 10)
 
 /* The memory of the call: false where it is not one piece, and not to be packed. */
 static bool find(struct window_on_gpu *call, const struct typed *given, const struct typed *wanted)
@@ -28,6 +22,9 @@ static bool find(struct window_on_gpu *call, const struct typed *given, const st
         (wanted && !window_is_one_piece(wanted, &call->wanted)))
         return false;
     call->nthere = (size_t)typed_bytes(&there);
+    if (wanted && wanted->host && call->nthere <= RESULT_MOST &&
+        !host_take(&call->result, call->nthere, place_gpu(place)))
+        return false;
     if (!given)
         return true;
     call->nfrom = (size_t)typed_bytes(given);
@@ -58,6 +55,14 @@ static bool begin_reduction(struct window_on_gpu *call, bool from_gpu, MPI_Datat
                                call->from, from_gpu, call->nfrom);
 }
 
+static void give_blocks(const struct window_on_gpu *call)
+{
+    if (call->packed.at)
+        host_give(&call->packed);
+    if (call->result.at)
+        host_give(&call->result);
+}
+
 bool window_on_gpu_begin(struct window_on_gpu *call, const struct place *place,
                          const struct typed *given, const struct typed *wanted,
                          MPI_Datatype element, MPI_Op op)
@@ -66,15 +71,13 @@ bool window_on_gpu_begin(struct window_on_gpu *call, const struct place *place,
     bool from_gpu, good;
 
     *call = (struct window_on_gpu){.place = place, .op = op};
-    if (is_small(place, given, wanted))
-        return false;
     good = find(call, given, wanted);
     from_gpu = given && !given->host && !call->packed.at;
     good = good && (!from_gpu || settle(context, call->from)) &&
            (!wanted || wanted->host || settle(context, call->wanted)) &&
            begin_reduction(call, from_gpu, element);
-    if (!good && call->packed.at)
-        host_give(&call->packed);
+    if (!good)
+        give_blocks(call);
     return good;
 }
 
@@ -87,7 +90,8 @@ static int queue(const struct window_on_gpu *call)
     int status = GPU_OK;
 
     if (call->wanted)
-        status = gpu_copy_async((uintptr_t)call->wanted, there, call->nthere, stream);
+        status = gpu_copy_async((uintptr_t)(call->result.at ? call->result.at : call->wanted),
+                                there, call->nthere, stream);
     if (status == GPU_OK && call->reduces)
         status = gpu_reduction_queue(&call->reduction, context, call->there, call->from,
                                      call->nfrom);
@@ -106,8 +110,11 @@ int window_on_gpu_update(const struct window_on_gpu *call)
     status = queue(call);
     done = gpu_stream_synchronize(copy_stream(entered.context));
     buffer_leave(&entered);
-    if (status == GPU_OK && done == GPU_OK)
+    if (status == GPU_OK && done == GPU_OK) {
+        if (call->result.at)
+            memcpy(call->wanted, call->result.at, call->nthere);
         return MPI_SUCCESS;
+    }
     direct_ask_refuse(call->place->peer);
     return MPI_ERR_OTHER;
 }
@@ -116,6 +123,52 @@ void window_on_gpu_end(const struct window_on_gpu *call)
 {
     if (call->reduces)
         gpu_reduction_end(&call->reduction);
-    if (call->packed.at)
-        host_give(&call->packed);
+    give_blocks(call);
+}
+
+/* ---- a comparison */
+
+bool window_swap_begin(struct window_swap *swap, const struct place *place,
+                       const struct typed *expected, const struct typed *given)
+{
+    const struct typed there = typed_at(place->here, 0, place->count, place->type);
+    char *block;
+
+    *swap = (struct window_swap){.place = place, .nbytes = (size_t)typed_bytes(&there)};
+    if (!there.at || !window_is_one_piece(&there, &swap->there) ||
+        !gpu_swap_begin(place->map.context, swap->there, swap->nbytes) ||
+        !host_take(&swap->block, 3 * swap->nbytes, place_gpu(place)))
+        return false;
+    block = swap->block.at;
+    if (swap->block.locked && typed_pack(expected, block) == MPI_SUCCESS &&
+        typed_pack(given, block + swap->nbytes) == MPI_SUCCESS)
+        return true;
+    window_swap_end(swap);
+    return false;
+}
+
+int window_swap_do(const struct window_swap *swap)
+{
+    struct entered entered;
+    int status, done;
+
+    if (!buffer_enter_context(swap->place->map.context, &entered))
+        return MPI_ERR_OTHER;
+    status = gpu_swap_queue(entered.context, swap->there, swap->block.at, swap->nbytes);
+    done = gpu_stream_synchronize(copy_stream(entered.context));
+    buffer_leave(&entered);
+    if (status == GPU_OK && done == GPU_OK)
+        return MPI_SUCCESS;
+    direct_ask_refuse(swap->place->peer);
+    return MPI_ERR_OTHER;
+}
+
+int window_swap_tell(const struct window_swap *swap, const struct typed *wanted)
+{
+    return typed_unpack(wanted, (char *)swap->block.at + 2 * swap->nbytes, (MPI_Count)swap->nbytes);
+}
+
+void window_swap_end(const struct window_swap *swap)
+{
+    host_give(&swap->block);
 }

@@ -24,7 +24,8 @@ unsigned reduce_alignment(enum reduce_type type);
 bool reduce_is_loaded(gpu_context context, gpu_stream stream);
 /* Queues there = there op from for n elements in a stream of that context, which is current, and for which
  * reduce_is_loaded was true. Both addresses are aligned, and memory that the context's kernels can access. An
- * enum gpu_result. */
+ * enum gpu_result.
+ * With REDUCE_SWAP, of one unsigned integer, from is written, too: see reduce_kernel_job. */
 int reduce_launch(gpu_context context, gpu_stream stream, const struct reduction *reduction,
                   gpu_address there, gpu_address from, uint64_t n);
 

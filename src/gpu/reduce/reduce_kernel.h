@@ -36,10 +36,13 @@ enum reduce_op {
     REDUCE_LAND,
     REDUCE_LOR,
     REDUCE_LXOR,
-    REDUCE_OPS
+    REDUCE_OPS,
+    REDUCE_SWAP = REDUCE_OPS /* of unsigned integers: see there */
 };
 
-/* there = there op from, for n elements. What lies at there is read and written in words: after
+/* REDUCE_SWAP: of one element, where from has three: what is compared with there, what replaces it if they are
+ * equal, and room for what was there.
+ * Else there = there op from, for n elements. What lies at there is read and written in words: after
  * head elements, nwords of them. */
 struct reduce_kernel_job {
     unsigned long long there,

@@ -55,11 +55,36 @@ struct __attribute__((aligned(REDUCE_WORD), may_alias)) reduce_word {
 REDUCE_LIST(REDUCE_SHARE)
 #undef REDUCE_SHARE
 
-/* there and from: what lies at the job's addresses. false: there is no such pair. */
-REDUCE_FUNCTION bool reduce_share(const struct reduce_kernel_job *job, void *there,
-                                  const void *from, unsigned long long thread,
-                                  unsigned long long threads)
+#define REDUCE_COMPARISON(TYPE)                                                                 \
+    case REDUCE_##TYPE: {                                                                       \
+        reduce_##TYPE *block = (reduce_##TYPE *)from;                                           \
+        const reduce_##TYPE found = *(reduce_##TYPE *)there;                                    \
+                                                                                                \
+        if (found == block[0])                                                                  \
+            *(reduce_##TYPE *)there = block[1];                                                 \
+        block[2] = found;                                                                       \
+        return true;                                                                            \
+    }
+
+REDUCE_FUNCTION bool reduce_swap(const struct reduce_kernel_job *job, void *there, void *from)
 {
+    switch (job->type) {
+        REDUCE_COMPARISON(U8)
+        REDUCE_COMPARISON(U16)
+        REDUCE_COMPARISON(U32)
+        REDUCE_COMPARISON(U64)
+    default:
+        return false;
+    }
+}
+#undef REDUCE_COMPARISON
+
+/* there and from: what lies at the job's addresses. false: there is no such pair. */
+REDUCE_FUNCTION bool reduce_share(const struct reduce_kernel_job *job, void *there, void *from,
+                                  unsigned long long thread, unsigned long long threads)
+{
+    if (job->op == REDUCE_SWAP)
+        return thread > 0 || job->n == 0 || reduce_swap(job, there, from);
     switch (job->type * REDUCE_OPS + job->op) {
 #define REDUCE_CASE(TYPE, OP, RESULT)                                                           \
     case REDUCE_##TYPE * REDUCE_OPS + REDUCE_##OP:                                              \
