@@ -6,6 +6,7 @@
 #include "gpu/core/kernels.h"
 #include "gpu/core/page_locked.h"
 
+#define ARMED_MOST 4u /* instances behind the doorbell: each is two calls of the driver, 6 us */
 #define POLLS_PER_QUERY \
     4096 /* without progress, until the driver is asked whether the context works */
 
@@ -14,7 +15,7 @@ struct agent {
     char *bounce;
     gpu_address state;
     bool tried;        /* to start it */
-    int nwaiting;      /* streams of the application that wait for the library */
+    int nwaiting;      /* waits for the library in streams of the application */
     uint32_t launched; /* instances, started or waiting for the doorbell */
     uint32_t started;  /* instances that the doorbell has let go */
     bool active;       /* the latest of these executes commands */
@@ -102,13 +103,18 @@ static void end_instance(struct agent *agent)
     publish_tail(agent);
 }
 
-/* Launches one instance for each waiting stream, so that none has to keep running between their
+/* Launches instances for the waits that there are, so that none has to keep running between their
  * messages. */
 static void arm_instances(struct gpu *gpu, struct agent *agent)
 {
-    const bool entered = gpu_enter(gpu);
+    const uint32_t waiting = (uint32_t)agent->nwaiting;
+    const uint32_t wanted = waiting < ARMED_MOST ? waiting : ARMED_MOST;
+    bool entered;
 
-    while (!agent->broken && armed(agent) < (uint32_t)agent->nwaiting &&
+    if (armed(agent) >= wanted)
+        return;
+    entered = gpu_enter(gpu);
+    while (!agent->broken && armed(agent) < wanted &&
            agent->launched - load(&agent->ring->exited) < AGENT_INSTANCES - 1)
         agent->broken = launch(gpu, agent) != GPU_OK;
     gpu_leave(entered);
@@ -117,8 +123,7 @@ static void arm_instances(struct gpu *gpu, struct agent *agent)
 /* Lets instances exit that are no longer needed. */
 static void retire_instances(struct agent *agent)
 {
-    if (agent->active && is_idle(agent) &&
-        (agent->nwaiting == 0 || armed(agent) >= (uint32_t)agent->nwaiting))
+    if (agent->active && is_idle(agent) && (agent->nwaiting == 0 || armed(agent) > 0))
         end_instance(agent);
     while (agent->nwaiting == 0 && !agent->active && armed(agent) > 0) {
         begin_instance(agent);

@@ -9,9 +9,8 @@
  * Therefore an instance of the kernel is launched before the stream is made to wait. It is queued
  * in a stream of the library behind a wait for a flag in page-locked memory, the doorbell. Copies
  * are posted as commands in page-locked memory; the first command rings the doorbell. The instance
- * exits when all commands are done and another is queued for each waiting stream, or no stream
- * waits: between messages it occupies no multiprocessor, and delays no call that waits for the
- * whole context.
+ * exits when all commands are done and another one is queued, or no stream waits: between messages
+ * it occupies no multiprocessor, and delays no call that waits for the whole context.
  *
  * As long as streams wait, the agent does all copies of the library in that context, which keeps
  * them in order. Callers hold the library's lock. */

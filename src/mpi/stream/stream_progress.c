@@ -60,8 +60,7 @@ void stream_queue_count_waits(struct stream_queue *stream, int more)
     gpu_guard(more);
 }
 
-struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
-                                     struct gpubind_error *err)
+struct stream_wait *stream_wait_make(int left, struct gpubind_error *err)
 {
     struct stream_wait *wait = calloc(1, sizeof *wait);
 
@@ -75,9 +74,13 @@ struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
     }
     wait->left = left;
     wait->flag->value++;
+    return wait;
+}
+
+void stream_wait_count(struct stream_queue *stream, struct stream_wait *wait)
+{
     wait->counted = true;
     stream_queue_count_waits(stream, 1);
-    return wait;
 }
 
 static void end_wait(struct stream_queue *stream, struct stream_wait *wait, bool keeps_flag)

@@ -300,7 +300,9 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
     while (mode == STREAM_WAIT_LATER && !has_room_beside(stream))
         progress_wait_for(has_room_beside, stream, 3600);
     if (mode != STREAM_WAIT_NEVER)
-        model.wait = stream_wait_make(stream, n + (mode == STREAM_WAIT_LATER), err);
+        model.wait = stream_wait_make(n + (mode == STREAM_WAIT_LATER), err);
+    if (model.wait)
+        stream_wait_count(stream, model.wait);
     if (mode == STREAM_WAIT_NOW && model.wait)
         put[nput++] = stream_wait_op(model.wait->flag);
     if (mode != STREAM_WAIT_NEVER && !model.wait)
@@ -346,9 +348,10 @@ int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err)
         return MPI_ERR_OTHER;
     if (!stream_leaves_open(stream, stream->reached->value + 1))
         return MPI_SUCCESS;
-    wait = stream_wait_make(stream, 0, err);
+    wait = stream_wait_make(0, err);
     if (!wait)
         return MPI_ERR_OTHER;
+    stream_wait_count(stream, wait);
     wait->before = stream->reached->value + 1;
     put = stream_wait_op(wait->flag);
     if (stream_put_in(stream, &put, 1, err) < 0) {

@@ -91,8 +91,9 @@ int stream_put_in(const struct stream_queue *stream, const struct stream_op *ops
 void stream_add_entry(struct stream_queue *stream, const struct entry *model, void *what,
                       bool good);
 
-struct stream_wait *stream_wait_make(struct stream_queue *stream, int left,
-                                     struct gpubind_error *err);
+struct stream_wait *stream_wait_make(int left, struct gpubind_error *err);
+/* Before it is put in. */
+void stream_wait_count(struct stream_queue *stream, struct stream_wait *wait);
 void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);
 /* The same where the stream could not be told to wait. A flag that another rank was told of (named) is not used
  * again: that rank may write it yet. */

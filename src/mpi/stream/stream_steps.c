@@ -18,7 +18,7 @@ int stream_queue_plan(struct stream_queue *stream, bool waits, struct stream_gat
 {
     const struct stream_flag *reached = stream->reached;
 
-    stream->planned = waits ? stream_wait_make(stream, 1, err) : NULL;
+    stream->planned = waits ? stream_wait_make(1, err) : NULL;
     if (waits && !stream->planned)
         return -1;
     *gate = (struct stream_gate){.came = reached->name, .came_value = reached->value + 1};
@@ -97,8 +97,10 @@ int stream_queue_add_planned(struct stream_queue *stream, const struct stream_wo
     int n = 0;
 
     put[n++] = number(stream, &entry);
-    if (stream->planned)
-        put[n++] = stream_wait_op(stream->planned->flag);
+    if (entry.wait) {
+        put[n++] = stream_wait_op(entry.wait->flag);
+        stream_wait_count(stream, entry.wait);
+    }
     stream->planned = NULL;
     return put_in(stream, put, n, &entry, 1, what, err);
 }
@@ -107,12 +109,14 @@ int stream_queue_add_steps(struct stream_queue *stream, const struct stream_work
                            void *what, const struct stream_steps *steps, bool urgent,
                            struct gpubind_error *err)
 {
-    struct entry entry = {.ops = ops, .by_stream = true, .counted = true, .urgent = urgent};
+    struct entry entry = {
+        .ops = ops, .by_stream = true, .counted = steps->wait != NULL, .urgent = urgent};
     struct stream_op put[OPS_MOST];
     const int n = add_steps(stream, &entry, put, 0, steps);
 
     stream_queue_unplan(stream);
-    stream_queue_count_waits(stream, 1);
+    if (entry.counted)
+        stream_queue_count_waits(stream, 1);
     return put_in(stream, put, n, &entry, 1, what, err);
 }
 
@@ -128,6 +132,7 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
     put[n++] = number(stream, &entries[0]);
     put[n++] = stream_wait_op(stream->planned->flag);
     n = add_steps(stream, &entries[1], put, n, steps);
+    stream_wait_count(stream, stream->planned);
     stream->planned = NULL;
     return put_in(stream, put, n, entries, 2, what, err);
 }
@@ -160,8 +165,6 @@ int stream_queue_add_later(struct stream_queue *stream, const struct stream_work
         .ops = ops, .after = after, .what = what, .wait = stream->planned, .steps = *steps};
     if (ops) {
         later->steps.wait = NULL;
-        later->wait->counted = false;
-        stream_queue_count_waits(stream, -1);
         stream->planned = NULL;
     } else {
         later->wait = NULL;
