@@ -1,4 +1,6 @@
 # For Spack 1.0 and newer: in a repository of your own, as packages/gpubind/package.py.
+import os
+
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
 
 from spack.package import *
@@ -10,8 +12,10 @@ class Gpubind(AutotoolsPackage):
 
     license("BSD-3-Clause")
 
-    # Of a checkout: spack dev-build, or spack develop --path, in it. Whoever has the sources in a place
-    # of his own names it here, by git = "...".
+    # The sources are those of the folder where spack runs: a clone, or the tarball gpubind-VERSION.tar.gz, whose
+    # version is then named: gpubind@=VERSION.
+    url = f"file://{os.getcwd()}/gpubind-0.1.0.tar.gz"
+    git = f"file://{os.getcwd()}"
     version("main", branch="main")
 
     variant("mpi", default=True, description="Build the library, what makes MPI GPU-aware, and gpubind-bench")
@@ -39,8 +43,8 @@ class Gpubind(AutotoolsPackage):
     depends_on("pmix@4.2:", when="+pmix")
     depends_on("libevent", when="+pmix")
     depends_on("slurm", when="+slurm")
+    # And mandoc, which Spack does not have: the system's.
     with default_args(type="build", when="+docs"):
-        depends_on("mandoc")
         depends_on("python@3.8:")
         depends_on("py-markdown")
     depends_on("python@3.8:", type="run", when="+plot")
@@ -56,7 +60,8 @@ class Gpubind(AutotoolsPackage):
         if spec.satisfies("+mpi"):
             args.append(f"MPICC={spec['mpi'].mpicc}")
             # The library of an MPI of MPICH's ABI needs none by name.
-            if spec.satisfies("^mpich") or spec.satisfies("^mvapich"):
+            family = ("mpich", "mvapich", "mvapich-plus", "mvapich2", "intel-oneapi-mpi", "cray-mpich")
+            if any(spec.satisfies(f"^{mpi}") for mpi in family):
                 args[0] = f"--with-mpich-cc={spec['mpi'].mpicc}"
         else:
             args.append("--without-mpi")
