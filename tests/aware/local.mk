@@ -87,6 +87,7 @@ aware_programs = \
 	tests/aware/traced \
 	tests/aware/twice \
 	tests/aware/window_errors \
+	tests/aware/window_habits \
 	tests/aware/windows
 EXTRA_PROGRAMS += $(aware_programs)
 if HAVE_MPI
@@ -201,6 +202,11 @@ tests_aware_window_errors_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 tests_aware_window_errors_LDFLAGS = -no-install
 tests_aware_window_errors_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
 tests_aware_window_errors_SOURCES = tests/aware/window_errors.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
+tests_aware_window_habits_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+tests_aware_window_habits_LDFLAGS = -no-install
+tests_aware_window_habits_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_window_habits_SOURCES = tests/aware/window_habits.c tests/aware/tap_ranks.h \
 	examples/device.h tests/tap.h
 tests_aware_windows_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
 tests_aware_windows_LDFLAGS = -no-install

@@ -23,20 +23,33 @@ on simulated 3 'one copy'
 unset GPUBIND_SIM_FAIL
 on GPU 2 'one copy'
 
+program=$top_builddir/tests/aware/window_habits
+for setting in simulated 'no IPC' kernels 'host path' GPU; do
+    on "$setting" 2 'habits'
+done
+on simulated 1 'habits'
+OMPI_MCA_osc=sm on simulated 2 'habits'
+
 # Over MPICH, beside the MPI that was configured.
 aware=$top_builddir/src/aware/.libs/libgpubind-aware-mpich.so.0
 hydra=$(command -v mpirun.mpich || command -v mpiexec.hydra)
 if [ -z "$SANITIZED" ] && [ -n "$hydra" ] && [ -e "$aware" ] && command -v mpicc.mpich >"$tmp/out"; then
-    run mpicc.mpich -D_GNU_SOURCE "-I$top_srcdir" -o "$tmp/one_sided" "$top_srcdir/tests/aware/one_sided.c" -ldl
-    is 'it compiles with mpicc.mpich' "$status" 0
-    # shellcheck disable=SC2016 # for the ranks
-    printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/one_sided"\n' "$aware" >"$tmp/over_mpich"
-    chmod +x "$tmp/over_mpich"
-    program=$tmp/over_mpich
+    # over_mpich NAME
+    over_mpich() {
+        run mpicc.mpich -D_GNU_SOURCE "-I$top_srcdir" -o "$tmp/$1" "$top_srcdir/tests/aware/$1.c" -ldl
+        is "$1 compiles with mpicc.mpich" "$status" 0
+        # shellcheck disable=SC2016 # for the ranks
+        printf '#!/bin/sh\nLD_PRELOAD=%s exec "${0%%/*}/%s"\n' "$aware" "$1" >"$tmp/over_mpich"
+        chmod +x "$tmp/over_mpich"
+        program=$tmp/over_mpich
+    }
+    over_mpich one_sided
     for n in 1 2 3; do
         MPIRUN=$hydra on simulated $n 'over MPICH'
     done
     MPIRUN=$hydra on 'no IPC' 2 'over MPICH'
+    over_mpich window_habits
+    MPIRUN=$hydra on simulated 2 'habits over MPICH'
 else
     skip 'over MPICH' 'no mpicc.mpich, no mpirun.mpich, no libgpubind-aware-mpich, or sanitizers'
 fi

@@ -1,5 +1,6 @@
 /* One-sided communication: windows and their synchronisation. */
 #include "aware/base/start.h"
+#include "aware/message/progress.h"
 #include "aware/request/calls.h"
 #include "aware/request/requests.h"
 #include "aware/rma/window_allocate.h"
@@ -115,14 +116,24 @@ static int done(MPI_Win win, int result)
     return result == MPI_SUCCESS ? result : window_refused(win, result);
 }
 
+static bool is_dynamic(MPI_Win win)
+{
+    int *flavor, found = 0;
+
+    return win != MPI_WIN_NULL &&
+           PMPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &found) == MPI_SUCCESS && found &&
+           *flavor == MPI_WIN_FLAVOR_DYNAMIC;
+}
+
 NEXT(MPI_Win_attach)
 AWARE_PUBLIC int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
     struct window *window = is_behind ? NULL : window_find(win);
     int result;
 
-    if (window && window->dynamic && window->empty ? size < 0
-                                                   : size <= 0 || !window_is_gpu_memory(base))
+    if (window && window->dynamic && window->empty
+            ? size < 0
+            : size <= 0 || !window_is_gpu_memory(base) || !is_dynamic(win))
         return BEHIND(MPI_Win_attach, win, base, size);
     if (window && window->far)
         result = window_far_attach(window, base, size);
@@ -142,6 +153,16 @@ AWARE_PUBLIC int MPI_Win_detach(MPI_Win win, const void *base)
                               : window && window_detach(window, base))
         return done(win, result);
     return BEHIND(MPI_Win_detach, win, base);
+}
+
+/* A call that MPI does not see, or makes no progress in (Open MPI's windows in shared memory): a program may repeat
+ * it until it finds what another rank writes, which may wait for progress here first. */
+static int look_after(int result)
+{
+    static __thread unsigned calls __attribute__((tls_model("initial-exec")));
+
+    progress_idle(++calls);
+    return result;
 }
 
 /* ---- synchronisation of all */
@@ -305,7 +326,9 @@ AWARE_PUBLIC int MPI_Win_sync(MPI_Win win)
     result = window_settle(window);
     if (result != MPI_SUCCESS)
         return window_refused(win, result);
-    return window->locks > 0 || !window_holds_any(window) ? BEHIND(MPI_Win_sync, win) : result;
+    if (window->locks > 0 || !window_holds_any(window))
+        result = BEHIND(MPI_Win_sync, win);
+    return look_after(result);
 }
 
 /* ---- locks */
@@ -348,7 +371,7 @@ AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
     if (has_ours(window, rank))
         result = done(win, window_unlock(window, rank));
     if (is_only_ours(window, rank) || result != MPI_SUCCESS)
-        return result;
+        return look_after(result);
     result = MIRRORED(win, WINDOW_ALL, true, window_mirror_catch_up,
                       END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win)));
     if (window && result == MPI_SUCCESS)
@@ -385,26 +408,31 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
 }
 
 /* Calls to GPU memory within reach are complete; so the flush is of MPI's memory, if there is any to flush. */
-#define FLUSHES(name, arrive)                                                                      \
-    NEXT(name)                                                                                     \
-    AWARE_PUBLIC int name(int rank, MPI_Win win)                                                   \
-    {                                                                                              \
-        struct window *window = find_gpu(win);                                                     \
-                                                                                                   \
-        if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE)               \
-            return MPI_SUCCESS;                                                                    \
-        return MIRRORED(win, rank, false, arrive, END_STAGED(win, rank, BEHIND(name, rank, win))); \
+#define FLUSHES(name, arrive)                                                        \
+    NEXT(name)                                                                       \
+    AWARE_PUBLIC int name(int rank, MPI_Win win)                                     \
+    {                                                                                \
+        struct window *window = find_gpu(win);                                       \
+        int result;                                                                  \
+                                                                                     \
+        if (is_only_ours(window, rank) && window->targets[rank].held != WINDOW_FREE) \
+            return look_after(MPI_SUCCESS);                                          \
+        result = MIRRORED(win, rank, false, arrive,                                  \
+                          END_STAGED(win, rank, BEHIND(name, rank, win)));           \
+        return window ? look_after(result) : result;                                 \
     }
-#define FLUSHES_ALL(name, arrive)                                        \
-    NEXT(name)                                                           \
-    AWARE_PUBLIC int name(MPI_Win win)                                   \
-    {                                                                    \
-        struct window *window = find_gpu(win);                           \
-                                                                         \
-        if (window && window->locks == 0 && window_holds_any(window))    \
-            return MPI_SUCCESS;                                          \
-        return MIRRORED(win, WINDOW_ALL, false, arrive,                  \
-                        END_STAGED(win, WINDOW_ALL, BEHIND(name, win))); \
+#define FLUSHES_ALL(name, arrive)                                          \
+    NEXT(name)                                                             \
+    AWARE_PUBLIC int name(MPI_Win win)                                     \
+    {                                                                      \
+        struct window *window = find_gpu(win);                             \
+        int result;                                                        \
+                                                                           \
+        if (window && window->locks == 0 && window_holds_any(window))      \
+            return look_after(MPI_SUCCESS);                                \
+        result = MIRRORED(win, WINDOW_ALL, false, arrive,                  \
+                          END_STAGED(win, WINDOW_ALL, BEHIND(name, win))); \
+        return window ? look_after(result) : result;                       \
     }
 FLUSHES(MPI_Win_flush, window_mirror_catch_up)
 FLUSHES(MPI_Win_flush_local, NULL)
