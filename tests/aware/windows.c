@@ -240,6 +240,40 @@ static void flushed_requests(void)
     result("a flush, and then the request");
 }
 
+/* One call to host memory and to GPU memory of a dynamic window: MPI would access the latter, too. */
+static void both_kinds(void)
+{
+    MPI_Aint mine[2], theirs[2];
+    MPI_Datatype type;
+    int error;
+
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_attach(win, host, sizeof host);
+    MPI_Win_attach(win, memory, 80);
+    MPI_Get_address(host, &mine[0]);
+    MPI_Get_address(memory, &mine[1]);
+    MPI_Sendrecv(mine, 2, MPI_AINT, before, 0, theirs, 2, MPI_AINT, next, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Type_create_hindexed(2, (const int[]){1, 1},
+                             (const MPI_Aint[]){0, MPI_Aint_diff(theirs[1], theirs[0])}, MPI_DOUBLE,
+                             &type);
+    MPI_Type_commit(&type);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    fill(buffer, 7, 1);
+    error = MPI_Put(buffer, 2, MPI_DOUBLE, next, theirs[0], 1, type, win);
+    expect(class_of(error) == MPI_ERR_RMA_RANGE, "a put to both kinds of memory");
+    error = MPI_Get(buffer, 2, MPI_DOUBLE, next, theirs[0], 1, type, win);
+    expect(class_of(error) == MPI_ERR_RMA_RANGE, "a get from both kinds of memory");
+    MPI_Win_unlock(next, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    MPI_Win_detach(win, host);
+    MPI_Win_detach(win, memory);
+    MPI_Win_free(&win);
+    result("one call to both kinds of memory");
+}
+
 /* Of a dynamic window, which no rank has attached; and memory of no bytes. */
 static void not_attached(void)
 {
@@ -395,6 +429,7 @@ static void on_gpus(void)
     one_size();
     no_files();
     flushed_requests();
+    both_kinds();
     not_attached();
     freed_buffers();
     callback();

@@ -36,22 +36,57 @@ static bool has_byte(const struct window_region *region, uint64_t address)
     return has && atomic_load(&region->used) == used;
 }
 
+static const struct window_region *region_at(const struct window_region *regions, uint64_t address)
+{
+    for (int i = 0; i < WINDOW_REGIONS; i++)
+        if (has_byte(&regions[i], address))
+            return &regions[i];
+    return NULL;
+}
+
+/* Some region begins among the bytes behind the first. */
+static bool may_reach_region(const struct window_region *regions, uint64_t first, uint64_t nbytes)
+{
+    for (int i = 0; i < WINDOW_REGIONS; i++)
+        if (window_region_is_used(&regions[i]) && regions[i].start - first < nbytes)
+            return true;
+    return false;
+}
+
+/* Of the first block that lies in one. */
+static const struct window_region *region_of_blocks(const struct window_region *regions,
+                                                    const struct window_there *there,
+                                                    uint64_t address)
+{
+    const struct window_region *found = NULL;
+    struct type_parts parts = {0};
+    MPI_Count lb, extent;
+
+    PMPI_Type_get_extent_x(there->type, &lb, &extent);
+    if (type_flatten(&parts, there->type) == 0)
+        for (MPI_Count i = 0; i < there->count && !found; i++)
+            for (int j = 0; j < parts.nblocks && !found; j++)
+                found = region_at(regions, address + (uint64_t)(i * extent + parts.blocks[j].at));
+    free(parts.blocks);
+    return found;
+}
+
 const struct window_region *place_region(const struct window *window,
                                          const struct window_there *there)
 {
     const struct window_target *target = &window->targets[there->rank];
-    const struct window_region *regions = target->share->regions;
+    const struct window_region *regions = target->share->regions, *found;
+    const uint64_t address = window->dynamic ? address_of(window, there) : 0;
     MPI_Count low = 0, high = 0;
-    uint64_t first;
+    bool any;
 
     if (!window->dynamic)
         return target->ours ? regions : NULL;
-    place_span(there, &low, &high);
-    first = address_of(window, there) + (uint64_t)low;
-    for (int i = 0; i < WINDOW_REGIONS; i++)
-        if (has_byte(&regions[i], first))
-            return &regions[i];
-    return NULL;
+    any = place_span(there, &low, &high);
+    found = region_at(regions, address + (uint64_t)low);
+    if (!found && any && may_reach_region(regions, address + (uint64_t)low, (uint64_t)(high - low)))
+        found = region_of_blocks(regions, there, address);
+    return found;
 }
 
 static bool is_inside(const struct window_region *region, uint64_t address,

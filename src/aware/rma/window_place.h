@@ -17,7 +17,8 @@ struct place {
 
 /* The bytes from the displacement on that the call accesses; false: none. */
 bool place_span(const struct window_there *there, MPI_Count *low, MPI_Count *high);
-/* The region that has the first byte, or that of an address where there is no byte. NULL: MPI's memory. */
+/* The region that has the first byte, or that of an address where there is no byte; else that of the first block that
+ * lies in one, which is too little for the call. NULL: MPI's memory. */
 const struct window_region *place_region(const struct window *window,
                                          const struct window_there *there);
 /* beside: where copies from or to it go. On success until place_end. */
