@@ -100,23 +100,29 @@ static int queue(const struct window_on_gpu *call)
     return status;
 }
 
+/* Waits for what was queued with that status, and leaves the context. */
+static int wait_and_leave(const struct place *place, const struct entered *entered, int status)
+{
+    const int done = gpu_stream_synchronize(copy_stream(entered->context));
+
+    buffer_leave(entered);
+    if (status == GPU_OK && done == GPU_OK)
+        return MPI_SUCCESS;
+    direct_ask_refuse(place->peer);
+    return MPI_ERR_OTHER;
+}
+
 int window_on_gpu_update(const struct window_on_gpu *call)
 {
     struct entered entered;
-    int status, done;
+    int status;
 
     if (!buffer_enter_context(call->place->map.context, &entered))
         return MPI_ERR_OTHER;
-    status = queue(call);
-    done = gpu_stream_synchronize(copy_stream(entered.context));
-    buffer_leave(&entered);
-    if (status == GPU_OK && done == GPU_OK) {
-        if (call->result.at)
-            memcpy(call->wanted, call->result.at, call->nthere);
-        return MPI_SUCCESS;
-    }
-    direct_ask_refuse(call->place->peer);
-    return MPI_ERR_OTHER;
+    status = wait_and_leave(call->place, &entered, queue(call));
+    if (status == MPI_SUCCESS && call->result.at)
+        memcpy(call->wanted, call->result.at, call->nthere);
+    return status;
 }
 
 void window_on_gpu_end(const struct window_on_gpu *call)
@@ -150,17 +156,12 @@ bool window_swap_begin(struct window_swap *swap, const struct place *place,
 int window_swap_do(const struct window_swap *swap)
 {
     struct entered entered;
-    int status, done;
 
     if (!buffer_enter_context(swap->place->map.context, &entered))
         return MPI_ERR_OTHER;
-    status = gpu_swap_queue(entered.context, swap->there, swap->block.at, swap->nbytes);
-    done = gpu_stream_synchronize(copy_stream(entered.context));
-    buffer_leave(&entered);
-    if (status == GPU_OK && done == GPU_OK)
-        return MPI_SUCCESS;
-    direct_ask_refuse(swap->place->peer);
-    return MPI_ERR_OTHER;
+    return wait_and_leave(
+        swap->place, &entered,
+        gpu_swap_queue(entered.context, swap->there, swap->block.at, swap->nbytes));
 }
 
 int window_swap_tell(const struct window_swap *swap, const struct typed *wanted)
