@@ -23,10 +23,15 @@ static void *allocate(size_t nbytes)
 
 /* ---- a flag in the window of rank 0 */
 
-enum look { FETCH, GET, LOCK, SWAP, SYNC, LOOKS };
-static const char *const looks[] = {"MPI_Fetch_and_op, flush", "MPI_Get, flush_local",
-                                    "lock, MPI_Get, unlock", "MPI_Compare_and_swap, flush",
-                                    "MPI_Win_sync, flush_all"};
+enum look { FETCH, GET, LOCK, LOCK_ALL, SWAP, SYNC, LOOKS };
+static const char *const looks[] = {"MPI_Fetch_and_op, flush",     "MPI_Get, flush_local",
+                                    "lock, MPI_Get, unlock",       "lock_all, MPI_Get, unlock_all",
+                                    "MPI_Compare_and_swap, flush", "MPI_Win_sync, flush_all"};
+
+static bool locks_each_time(enum look how)
+{
+    return how == LOCK || how == LOCK_ALL;
+}
 
 static int look(enum look how, MPI_Win win)
 {
@@ -46,6 +51,11 @@ static int look(enum look how, MPI_Win win)
         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
         MPI_Get(&flag, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
         MPI_Win_unlock(0, win);
+        break;
+    case LOCK_ALL:
+        MPI_Win_lock_all(0, win);
+        MPI_Get(&flag, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_unlock_all(win);
         break;
     case SWAP:
         MPI_Compare_and_swap(&one, &one, &flag, MPI_INT, 0, 0, win);
@@ -70,7 +80,7 @@ static void flag(enum look how, char *window_memory, char *large)
 
     device_write(window_memory, &zero, sizeof zero);
     MPI_Win_create(window_memory, sizeof zero, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    if (how != LOCK)
+    if (!locks_each_time(how))
         MPI_Win_lock_all(0, win);
     if (rank == 0) {
         MPI_Irecv(large, LARGE, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &request);
@@ -82,13 +92,13 @@ static void flag(enum look how, char *window_memory, char *large)
     } else if (rank == 1) {
         usleep(20000); /* rank 0 looks by now */
         MPI_Ssend(large, LARGE, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
-        if (how == LOCK)
+        if (locks_each_time(how))
             MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
         MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_REPLACE, win);
-        if (how == LOCK)
+        if (locks_each_time(how))
             MPI_Win_unlock(0, win);
     }
-    if (how != LOCK)
+    if (!locks_each_time(how))
         MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
     result(looks[how]);

@@ -376,7 +376,7 @@ AWARE_PUBLIC int MPI_Win_unlock(int rank, MPI_Win win)
                       END_STAGED(win, rank, BEHIND(MPI_Win_unlock, rank, win)));
     if (window && result == MPI_SUCCESS)
         window->locks--;
-    return result;
+    return window ? look_after(result) : result;
 }
 
 NEXT(MPI_Win_lock_all)
@@ -404,7 +404,7 @@ AWARE_PUBLIC int MPI_Win_unlock_all(MPI_Win win)
                       END_STAGED(win, WINDOW_ALL, BEHIND(MPI_Win_unlock_all, win)));
     if (window && result == MPI_SUCCESS)
         window->locks--;
-    return result;
+    return window ? look_after(result) : result;
 }
 
 /* Calls to GPU memory within reach are complete; so the flush is of MPI's memory, if there is any to flush. */
