@@ -20,6 +20,7 @@ aware_stand_ins = \
 	src/aware/api/waits.c \
 	src/aware/api/waits_lists.c \
 	src/aware/api/window_attributes.c \
+	src/aware/api/window_epochs.c \
 	src/aware/api/windows.c
 aware_sources = \
 	src/aware/memory/attached.c src/aware/memory/attached.h \
