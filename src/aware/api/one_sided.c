@@ -1,5 +1,6 @@
 /* One-sided communication: the calls that move data. */
 #include "aware/memory/gpu_buffer.h"
+#include "aware/message/progress.h"
 #include "aware/request/calls.h"
 #include "aware/rma/window_far.h"
 #include "aware/rma/window_later.h"
@@ -52,9 +53,13 @@ static int ended(struct traced *call, MPI_Win win, int result)
     return result == MPI_SUCCESS ? traced_returned(call, result) : window_refused(win, result);
 }
 
-/* And so is its request. */
+/* And so is its request, for which MPI makes no progress: a program may repeat the call until it finds what another
+ * rank writes, which may wait for progress here first. */
 static int completed(struct traced *call, MPI_Win win, int result, MPI_Request *request)
 {
+    static __thread unsigned calls __attribute__((tls_model("initial-exec")));
+
+    progress_idle(++calls);
     if (result == MPI_SUCCESS)
         result = CALL_MPI(PMPI_Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request));
     return ended(call, win, result);
