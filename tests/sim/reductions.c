@@ -57,7 +57,7 @@ struct operation *make_reduction(const void *job, unsigned blocks, struct CUstre
     struct operation *op = operation_with_step(CALL_cuLaunchKernel, do_reduction, PLACES,
                                                sizeof(struct reduce_state));
     struct reduce_state *state = op->state;
-    unsigned size, aligned = 1, elements = 1;
+    unsigned size, aligned = 1, elements;
 
     memcpy(&state->job, job, sizeof state->job);
     state->threads = (uint64_t)blocks * REDUCE_KERNEL_THREADS;

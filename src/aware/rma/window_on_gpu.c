@@ -8,8 +8,8 @@
 #include "aware/rma/window_buffer.h"
 #include "gpu/core/gpu_calls.h"
 
-/* Bytes that come to host memory by way of page-locked memory: the driver takes 8 us more to pageable memory
- * (H200, driver 580). */
+/* Bytes that come to host memory by way of page-locked memory: MPI_Get_accumulate of 2 KiB took 23 us straight to
+ * pageable memory, and takes 20 so (H200, driver 580). */
 #define RESULT_MOST (64u << 10)
 
 /* The memory of the call: false where it is not one piece, and not to be packed. */
