@@ -8,6 +8,7 @@ aware_stand_ins = \
 	src/aware/api/attach.c \
 	src/aware/api/collectives.c src/aware/api/collectives_list.h \
 	src/aware/api/comms.c \
+	src/aware/api/constructors.c \
 	src/aware/api/errhandlers.c \
 	src/aware/api/files.c \
 	src/aware/api/grequests.c \
@@ -36,6 +37,7 @@ aware_sources = \
 	src/aware/coll/neighbours.c src/aware/coll/neighbours.h \
 	src/aware/memory/copy_stream.c src/aware/memory/copy_stream.h \
 	src/aware/base/counts.c src/aware/base/counts.h \
+	src/aware/base/creations.c src/aware/base/creations.h \
 	src/aware/message/direct_ask.c src/aware/message/direct_ask.h \
 	src/aware/message/direct_data.c src/aware/message/direct_data.h \
 	src/aware/message/direct_export.c src/aware/message/direct_export.h \

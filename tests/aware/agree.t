@@ -19,5 +19,16 @@ for setting in simulated GPU; do
     is "$setting: all of these calls went directly" \
         "$(grep -c ': 80 collective calls went as direct messages' "$tmp/err")" 2
 done
+program=$top_builddir/tests/aware/creations
+for setting in simulated GPU; do
+    is_wanted "$setting" || continue
+    export GPUBIND_VERBOSE=1
+    on "$setting" 2 creations
+    unset GPUBIND_VERBOSE
+    is "$setting: the last of these calls went directly" \
+        "$(grep -c ': [1-9][0-9]* collective calls* went as direct messages*' "$tmp/err")" 2
+done
+on 'no IPC' 2 creations
+on simulated 3 creations
 nothing_left 'nothing is left behind'
 done_testing

@@ -66,6 +66,7 @@ aware_programs = \
 	tests/aware/callbacks \
 	tests/aware/collectives \
 	tests/aware/contract \
+	tests/aware/creations \
 	tests/aware/direct \
 	tests/aware/files \
 	tests/aware/handlers \
@@ -229,6 +230,11 @@ tests_aware_contract_LDFLAGS = -no-install
 tests_aware_contract_LDADD = src/aware/libgpubind-aware.la src/mpi/libgpubind.la $(MPI_LIBS)
 tests_aware_contract_SOURCES = tests/aware/contract.c $(aware_job)
 tests_aware_direct_CPPFLAGS = $(tests_mpi_ranks_CPPFLAGS)
+tests_aware_creations_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS) -pthread
+tests_aware_creations_LDFLAGS = -no-install
+tests_aware_creations_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)
+tests_aware_creations_SOURCES = tests/aware/creations.c tests/aware/tap_ranks.h \
+	examples/device.h tests/tap.h
 tests_aware_direct_CFLAGS = $(tests_mpi_ranks_CFLAGS)
 tests_aware_direct_LDFLAGS = -no-install
 tests_aware_direct_LDADD = src/aware/libgpubind-aware.la $(MPI_LIBS)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aware/base/creations.h"
 #include "aware/base/info.h"
 #include "aware/base/start.h"
 #include "aware/request/calls.h"
@@ -151,6 +152,7 @@ NEXT(MPI_Comm_spawn)
 AWARE_PUBLIC int MPI_Comm_spawn(const char *command, char **argv, int n, MPI_Info info, int root,
                                 MPI_Comm comm, MPI_Comm *children, int *errors)
 {
+    MAKES_COMMUNICATOR;
     struct added added;
     char **all = is_root(root, comm) && command && find_added(&added)
                      ? arguments_of_env(&added, command, argv, info)
@@ -212,6 +214,7 @@ AWARE_PUBLIC int MPI_Comm_spawn_multiple(int n, char *commands[], char **argvs[]
                                          const int counts[], const MPI_Info infos[], int root,
                                          MPI_Comm comm, MPI_Comm *children, int errors[])
 {
+    MAKES_COMMUNICATOR;
     struct commands all = {.n = n};
     struct added added;
     bool changed;

@@ -1,4 +1,5 @@
 /* One-sided communication: windows, and the memory in them. */
+#include "aware/base/creations.h"
 #include "aware/base/start.h"
 #include "aware/request/calls.h"
 #include "aware/rma/window_allocate.h"
@@ -13,6 +14,7 @@
     AWARE_PUBLIC int name(void *base, MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, \
                           MPI_Win *win)                                                       \
     {                                                                                         \
+        MAKES_COMMUNICATOR;                                                                   \
         MPI_Errhandler handler = MPI_ERRHANDLER_NULL;                                         \
         struct window_plan plan;                                                              \
         MPI_Info given;                                                                       \
@@ -44,6 +46,7 @@ CREATES(MPI_Win_create_c, MPI_Aint)
     AWARE_PUBLIC int name(MPI_Aint size, UNIT unit, MPI_Info info, MPI_Comm comm, void *base, \
                           MPI_Win *win)                                                       \
     {                                                                                         \
+        MAKES_COMMUNICATOR;                                                                   \
         struct window_plan plan;                                                              \
         MPI_Info given;                                                                       \
         int result;                                                                           \
@@ -67,6 +70,7 @@ ALLOCATES(MPI_Win_allocate_c, MPI_Aint)
 NEXT(MPI_Win_create_dynamic)
 AWARE_PUBLIC int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
+    MAKES_COMMUNICATOR;
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct window_plan plan;
     int result;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "aware/base/creations.h"
 #include "aware/coll/coll_nccl.h"
 #include "aware/coll/coll_ways.h"
 #include "aware/message/direct_segment.h"
@@ -358,6 +359,22 @@ bool coll_agree(struct coll_comm *comm, bool yes)
     if (yes)
         comm->agreed = comm->calls;
     return yes;
+}
+
+/* The others are all in this call: the second agreement waits for nothing else. */
+bool coll_prepare_own(struct coll_comm *comm)
+{
+    bool begun, goes;
+
+    if (comm->own != MPI_COMM_NULL)
+        return true;
+    begun = creation_own_begin();
+    goes = coll_agree(comm, begun);
+    if (goes)
+        coll_own_comm(comm); /* where it fails, so do the messages */
+    if (begun)
+        creation_own_end();
+    return goes;
 }
 
 /* ---- the end */

@@ -58,6 +58,9 @@ bool coll_agree(struct coll_comm *comm, bool yes);
 bool coll_make_room(struct coll_comm *comm, size_t n);
 /* All ranks have said yes: comm->own, whose errors return. false: MPI has made none. */
 bool coll_own_comm(struct coll_comm *comm);
+/* All ranks have said yes, and now make comm->own, unless some rank is making another communicator (creations.h).
+ * false: the call is not to go directly, on all ranks alike. */
+bool coll_prepare_own(struct coll_comm *comm);
 /* All ranks are alive, and none has given up. Asks the kernel. */
 bool coll_all_live(const struct coll_comm *comm);
 /* From now on its collectives are staged; the other ranks find out. */

@@ -52,7 +52,7 @@ static bool is_worth(MPI_Count nbytes)
 
 static bool agree_to_move(const struct coll *coll, struct coll_comm *comm, bool yes)
 {
-    if (!coll_agree(comm, yes))
+    if (!coll_agree(comm, yes) || !coll_prepare_own(comm))
         return false;
     count_one(COUNT_MOVED);
     coll->call->event.path = TRACE_DIRECT;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "aware/base/creations.h"
 #include "aware/base/next.h"
 #include "aware/message/direct_data.h"
 #include "aware/message/direct_receive.h"
@@ -159,6 +160,7 @@ void request_end(struct staged_request *request)
     for (int i = 0; i < request->n; i++)
         staged_end(&request->buffers[i]);
     traced_drop(&request->call);
+    creation_end(&request->creates);
     free(request);
     atomic_fetch_sub(&nrequests, 1);
 }
@@ -253,31 +255,24 @@ static bool is_complete_at_once(struct staged_request *request, int *result)
     return true;
 }
 
-int requests_add(MPI_Request handle, const struct traced *call, const struct staged *buffers, int n,
-                 bool persistent, MPI_Comm comm)
+/* NULL: out of memory. */
+static struct staged_request *make(MPI_Request handle, MPI_Comm comm)
 {
     struct staged_request *request = calloc(1, sizeof *request);
-    int result = MPI_SUCCESS;
 
     if (!request)
-        return MPI_ERR_NO_MEM;
+        return NULL;
     request->request = handle;
     request->comm = comm;
-    if (call)
-        request->call = *call;
-    if (persistent)
-        request->call.event.start = 0;
-    request->n = n;
     request->direct = -1;
     request->standing_in = MPI_REQUEST_NULL;
-    request->pulled = is_to_be_pulled(&buffers[n - 1]);
-    request->persistent = persistent;
-    request->active = !persistent;
-    for (int i = 0; i < n; i++) {
-        request->buffers[i] = buffers[i];
-        if (buffers[i].parts == &buffers[i].part)
-            request->buffers[i].parts = &request->buffers[i].part;
-    }
+    return request;
+}
+
+static int add(struct staged_request *request)
+{
+    int result = MPI_SUCCESS;
+
     atomic_fetch_add(&nrequests, 1);
     if (is_one_sided(request))
         atomic_fetch_add(&nwindow, 1);
@@ -286,11 +281,48 @@ int requests_add(MPI_Request handle, const struct traced *call, const struct sta
         QUEUE_PUSH(&partitioned, request, next_partitioned);
         pthread_mutex_unlock(&requests_lock);
     }
-    if (!persistent && is_complete_at_once(request, &result))
+    if (!request->persistent && is_complete_at_once(request, &result))
         request_end(request);
     else
         requests_put_back(request);
     return result;
+}
+
+int requests_add(MPI_Request handle, const struct traced *call, const struct staged *buffers, int n,
+                 bool persistent, MPI_Comm comm)
+{
+    struct staged_request *request = make(handle, comm);
+
+    if (!request)
+        return MPI_ERR_NO_MEM;
+    if (call)
+        request->call = *call;
+    if (persistent)
+        request->call.event.start = 0;
+    request->n = n;
+    request->pulled = is_to_be_pulled(&buffers[n - 1]);
+    request->persistent = persistent;
+    request->active = !persistent;
+    for (int i = 0; i < n; i++) {
+        request->buffers[i] = buffers[i];
+        if (buffers[i].parts == &buffers[i].part)
+            request->buffers[i].parts = &request->buffers[i].part;
+    }
+    return add(request);
+}
+
+bool requests_add_creation(MPI_Request handle, MPI_Comm comm)
+{
+    struct staged_request *request = make(handle, comm);
+
+    if (!request)
+        return false;
+    request->creates = true;
+    request->active = true;
+    request->n = 1;
+    staged_pass(&request->buffers[0], NULL);
+    add(request);
+    return true;
 }
 
 /* A one-sided one that MPI has completed, and nobody has written. The lock is held. */

@@ -10,6 +10,8 @@ struct staged_request;
 /* Takes over a call (NULL: it is not traced), and n (1 or 2) staged buffers, which are copied. An MPI error class. */
 int requests_add(MPI_Request request, const struct traced *call, const struct staged *buffers,
                  int n, bool persistent, MPI_Comm comm);
+/* Takes over a creation that has begun (creations.h), which ends with the request. false: out of memory. */
+bool requests_add_creation(MPI_Request request, MPI_Comm comm);
 /* Its buffers are staged, or a direct message may come for it, or it is traced. */
 bool requests_has(MPI_Request request);
 /* The buffer of an active request whose parts are partitions, and its communicator; NULL: it is none. It

@@ -20,7 +20,8 @@ struct staged_request {
     struct traced call;
     struct staged buffers[2];
     int n;
-    bool pulled; /* direct messages are, before it is completed */
+    bool creates; /* a communicator */
+    bool pulled;  /* direct messages are, before it is completed */
     bool persistent;
     persistent_send
         *send; /* of a persistent send that may go directly; NULL: it goes through MPI */
