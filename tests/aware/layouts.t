@@ -9,5 +9,13 @@ for setting in simulated kernels 'no peers' GPU; do
     on "$setting" 2 layouts
     on "$setting" 3 layouts
 done
+# What is at absolute addresses is TiB apart.
+if [ -z "$SANITIZED" ]; then
+    ulimit -S -v $((64 << 20)) # KiB
+    on simulated 2 layouts
+    ulimit -S -v unlimited
+else
+    skip 'simulated, 64 GiB of address space' 'sanitizers take more'
+fi
 nothing_left 'nothing is left behind'
 done_testing

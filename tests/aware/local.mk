@@ -50,6 +50,9 @@ EXTRA_DIST += \
 if HAVE_MPI
 check_PROGRAMS += tests/aware/unit_host_pool
 endif
+check_PROGRAMS += tests/aware/unit_sparse_block
+tests_aware_unit_sparse_block_SOURCES = tests/aware/unit_sparse_block.c tests/tap.h \
+	src/aware/memory/sparse_block.c src/aware/memory/sparse_block.h
 tests_aware_unit_host_pool_CFLAGS = $(AM_CFLAGS) -pthread
 tests_aware_unit_host_pool_SOURCES = tests/aware/unit_host_pool.c tests/tap.h \
 	src/aware/memory/host_pool.c src/aware/memory/host_pool.h \

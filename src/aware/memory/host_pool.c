@@ -132,7 +132,7 @@ static bool page_lock(void *at, size_t nbytes, const void *gpu)
     return status == GPU_OK;
 }
 
-/* What is between memory at absolute addresses may be much, and is never used. */
+/* What is in the gaps of a type may be much, and is never used. */
 static void *map(size_t nbytes)
 {
     void *at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE,

@@ -97,6 +97,13 @@ void typed_head(const struct typed *typed, void *dense, size_t nbytes)
         walk_blocks(&walk, NULL);
 }
 
+int typed_each(const struct typed *typed, typed_visit *visits, void *visitor)
+{
+    struct walk walk = {.typed = typed, .visits = visits, .visitor = visitor};
+
+    return typed_bytes(typed) > 0 ? walk_blocks(&walk, NULL) : MPI_SUCCESS;
+}
+
 int typed_pack(const struct typed *typed, void *dense)
 {
     struct walk walk = {.typed = typed, .dense = dense, .left = typed_bytes(typed), .out = true};

@@ -34,6 +34,10 @@ MPI_Count typed_bytes(const struct typed *typed);
 /* Some byte of it is GPU memory: every block is looked at. */
 bool typed_is_on_gpu(const struct typed *typed);
 
+/* Each piece of it, in the order of the type. */
+typedef void typed_visit(void *visitor, const void *at, size_t nbytes);
+int typed_each(const struct typed *typed, typed_visit *visits, void *visitor);
+
 /* The byte that lies first in memory, which need not be at the address: that may be outside of the memory. */
 char *typed_first(const struct typed *typed);
 /* The same; NULL: of data at absolute addresses. */

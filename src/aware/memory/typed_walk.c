@@ -62,6 +62,10 @@ static int visit(struct walk *walk, MPI_Aint offset, size_t nbytes)
 
     if (walk->asks)
         return gpu;
+    if (walk->visits) {
+        walk->visits(walk->visitor, at, nbytes);
+        return 0;
+    }
     nbytes = (MPI_Count)nbytes < walk->left ? nbytes : (size_t)walk->left;
     if (gpu)
         status = leave_allocation(walk, at);

@@ -14,6 +14,8 @@ struct walk {
     MPI_Count left;      /* bytes */
     bool out;            /* from the elements */
     bool asks;           /* nothing is copied: is a block in GPU memory? */
+    typed_visit *visits; /* nor here, where it is called with each block */
+    void *visitor;
     struct rows rows;    /* blocks of the GPU that are not copied yet: one copy; n 0: none */
     uint64_t allocation; /* that they lie in, where blocks have absolute addresses */
 };

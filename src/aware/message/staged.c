@@ -108,6 +108,12 @@ static void free_types(struct staged *staged)
             PMPI_Type_free(&staged->parts[i].type);
 }
 
+/* What lies between its blocks is not all the application's, or of one allocation. */
+static bool is_absolute(const struct staged *staged)
+{
+    return staged->user == (const char *)MPI_BOTTOM;
+}
+
 /* The bytes alone, where there are gaps that they may be sent without, or memory of both kinds. */
 static bool wants_dense(const struct staged *staged)
 {
@@ -119,7 +125,7 @@ static bool wants_dense(const struct staged *staged)
         return false;
     nbytes = bytes_of(&staged->part);
     span = span_of(&staged->part);
-    if (nbytes > INT_MAX || staged->user == (const char *)MPI_BOTTOM)
+    if (nbytes > INT_MAX || is_absolute(staged))
         return nbytes <= INT_MAX;
     return nbytes != span.high - span.low &&
            !(staged->use & STAGED_READ && typed_needs_whole_elements(&typed));
@@ -139,10 +145,35 @@ static int allocate_dense(struct staged *staged)
     return MPI_SUCCESS;
 }
 
+static void add_place(void *sparse, const void *at, size_t nbytes)
+{
+    sparse_add(sparse, at, nbytes);
+}
+
+static int allocate_sparse(struct staged *staged)
+{
+    int result = MPI_SUCCESS;
+
+    sparse_begin(&staged->sparse);
+    for (int i = 0; i < staged->nparts && result == MPI_SUCCESS; i++) {
+        const struct typed typed = typed_of(staged->user, &staged->parts[i]);
+
+        result = typed_each(&typed, add_place, &staged->sparse);
+    }
+    if (result == MPI_SUCCESS && !sparse_map(&staged->sparse))
+        result = MPI_ERR_NO_MEM;
+    if (result != MPI_SUCCESS)
+        sparse_give(&staged->sparse);
+    staged->host = (char *)staged->sparse.shift;
+    return result;
+}
+
 static int allocate(struct staged *staged)
 {
     struct span all = {0, 0};
 
+    if (is_absolute(staged))
+        return allocate_sparse(staged);
     for (int i = 0; i < staged->nparts; i++) {
         const struct span span = span_of(&staged->parts[i]);
 
@@ -157,12 +188,6 @@ static int allocate(struct staged *staged)
         return MPI_ERR_NO_MEM;
     staged->host = address_at(staged->block.at, -all.low);
     return MPI_SUCCESS;
-}
-
-/* What lies between its blocks is not all the application's, or of one allocation. */
-static bool is_absolute(const struct staged *staged)
-{
-    return staged->user == (const char *)MPI_BOTTOM;
 }
 
 int staged_read_part(const struct staged *staged, int part)
@@ -293,10 +318,22 @@ int staged_begin(struct staged *staged, const void *user, MPI_Count count, MPI_D
     return result;
 }
 
+/* Elsewhere, since what it had is still mapped. */
+static int move_sparse(struct staged *staged)
+{
+    struct sparse_block before = staged->sparse;
+    const int result = allocate_sparse(staged);
+
+    sparse_give(&before);
+    return result == MPI_SUCCESS && staged->use & STAGED_READ ? staged_read(staged) : result;
+}
+
 int staged_keep_apart(const struct staged *first, struct staged *second)
 {
     const struct host_block before = second->block;
 
+    if (second->staged && is_absolute(second) && first->host == second->host)
+        return move_sparse(second);
     if (!second->staged || first->host != second->host || first->user == second->user)
         return MPI_SUCCESS;
     if (!host_take(&second->block, before.nbytes,
@@ -402,7 +439,10 @@ void staged_end(struct staged *staged)
     staged->direct = 0;
     if (!staged->staged)
         return;
-    host_give(&staged->block);
+    if (is_absolute(staged) && !staged->dense)
+        sparse_give(&staged->sparse);
+    else
+        host_give(&staged->block);
     if (staged->parts != &staged->part)
         free(staged->parts);
     staged->staged = false;

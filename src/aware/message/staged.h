@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "aware/memory/host_pool.h"
+#include "aware/memory/sparse_block.h"
 
 enum staged_use {
     STAGED_READ = 1,     /* MPI reads it: copied to the host before the call */
@@ -39,6 +40,7 @@ struct staged {
     bool staged; /* else the buffer is host memory, and nothing else below is used */
     bool dense;  /* the block has the bytes alone */
     struct host_block block;
+    struct sparse_block sparse; /* in place of block, if user is MPI_BOTTOM */
     unsigned use;
     int nparts;
     _Atomic unsigned char *written; /* of each part; NULL: staged_write_part is not called */
