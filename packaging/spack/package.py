@@ -14,7 +14,7 @@ class Gpubind(AutotoolsPackage):
 
     # The sources are those of the folder where spack runs: a clone, or the tarball gpubind-VERSION.tar.gz, whose
     # version is then named: gpubind@=VERSION.
-    url = f"file://{os.getcwd()}/gpubind-0.1.0.tar.gz"
+    url = f"file://{os.getcwd()}/gpubind-0.2.0.tar.gz"
     git = f"file://{os.getcwd()}"
     version("main", branch="main")
 

@@ -103,7 +103,7 @@ aware_sources = \
 # Not for the MPI standard's ABI, which has no Fortran.
 aware_fortran = src/aware/api/attributes_fortran.c src/aware/api/errhandlers_fortran.c
 aware_flags = $(AM_CFLAGS) $(HIDDEN_CFLAGS) -pthread
-aware_ldflags = -version-info 0:0:0 -pthread
+aware_ldflags = -version-info 1:0:1 -pthread
 aware_libs = src/gpu/libgpubind-gpu.la src/core/libgpubind-core.la
 aware_pmpi = $(AM_CPPFLAGS) -DAWARE_PMPI
 

@@ -121,7 +121,7 @@ pkgconfig_DATA += src/mpi/gpubind.pc
 endif
 src_mpi_libgpubind_la_CPPFLAGS = $(libgpubind_cppflags)
 src_mpi_libgpubind_la_CFLAGS = $(libgpubind_flags) $(MPI_CFLAGS)
-src_mpi_libgpubind_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
+src_mpi_libgpubind_la_LDFLAGS = -version-info 0:1:0 -no-undefined -pthread
 src_mpi_libgpubind_la_LIBADD = $(libgpubind_libs) $(MPI_LIBS)
 src_mpi_libgpubind_la_SOURCES = $(libgpubind_sources) $(libgpubind_fortran)
 
@@ -133,7 +133,7 @@ pkgconfig_DATA += src/mpi/gpubind-mpich.pc
 endif
 src_mpi_libgpubind_mpich_la_CPPFLAGS = $(libgpubind_cppflags) -DGPUBIND_MPI_OF_PROGRAM
 src_mpi_libgpubind_mpich_la_CFLAGS = $(libgpubind_flags) $(MPICH_CFLAGS)
-src_mpi_libgpubind_mpich_la_LDFLAGS = -version-info 0:0:0 -pthread
+src_mpi_libgpubind_mpich_la_LDFLAGS = -version-info 0:1:0 -pthread
 src_mpi_libgpubind_mpich_la_LIBADD = $(libgpubind_libs) $(MPI_LAZY)
 src_mpi_libgpubind_mpich_la_SOURCES = $(libgpubind_sources) $(libgpubind_fortran)
 
@@ -145,7 +145,7 @@ pkgconfig_DATA += src/mpi/gpubind-openmpi.pc
 endif
 src_mpi_libgpubind_openmpi_la_CPPFLAGS = $(libgpubind_cppflags)
 src_mpi_libgpubind_openmpi_la_CFLAGS = $(libgpubind_flags) $(OPENMPI_CFLAGS)
-src_mpi_libgpubind_openmpi_la_LDFLAGS = -version-info 0:0:0 -no-undefined -pthread
+src_mpi_libgpubind_openmpi_la_LDFLAGS = -version-info 0:1:0 -no-undefined -pthread
 src_mpi_libgpubind_openmpi_la_LIBADD = $(libgpubind_libs) $(OPENMPI_LIBS)
 src_mpi_libgpubind_openmpi_la_SOURCES = $(libgpubind_sources) $(libgpubind_fortran)
 
@@ -155,7 +155,7 @@ pkgconfig_DATA += src/mpi/gpubind-mpi-abi.pc
 endif
 src_mpi_libgpubind_mpi_abi_la_CPPFLAGS = $(libgpubind_cppflags)
 src_mpi_libgpubind_mpi_abi_la_CFLAGS = $(libgpubind_flags) $(MPI_ABI_CFLAGS)
-src_mpi_libgpubind_mpi_abi_la_LDFLAGS = -version-info 0:0:0 -pthread
+src_mpi_libgpubind_mpi_abi_la_LDFLAGS = -version-info 0:1:0 -pthread
 src_mpi_libgpubind_mpi_abi_la_LIBADD = $(libgpubind_libs) $(MPI_LAZY)
 src_mpi_libgpubind_mpi_abi_la_SOURCES = $(libgpubind_sources)
 
