@@ -31,6 +31,7 @@ libgpubind_sources = \
 	src/mpi/core/comm.c src/mpi/core/comm.h \
 	src/mpi/core/context.c src/mpi/core/context.h \
 	src/mpi/core/domain.c src/mpi/core/domain.h \
+	src/mpi/core/gpu_users.c src/mpi/core/gpu_users.h \
 	src/mpi/core/ipc_refs.c src/mpi/core/ipc_refs.h \
 	src/mpi/core/lock.c \
 	src/mpi/core/peer_alive.c src/mpi/core/peer_alive.h \
@@ -106,6 +107,7 @@ libgpubind_sources = \
 	src/mpi/shm/segment.c src/mpi/shm/segment.h \
 	src/mpi/shm/shm_file.c src/mpi/shm/shm_file.h \
 	src/mpi/stream/blocking.c src/mpi/stream/blocking.h \
+	src/mpi/stream/stream_copies.c \
 	src/mpi/stream/stream_flag.c src/mpi/stream/stream_flag.h \
 	src/mpi/stream/stream_progress.c \
 	src/mpi/stream/stream_queue.c src/mpi/stream/stream_queue.h \

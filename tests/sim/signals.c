@@ -1,50 +1,158 @@
-/* The kernel that copies and then writes flags. */
+/* The kernel that copies between flags: what it would touch is found when it is launched; items are done in any
+ * order, as their flags allow. */
 #include <string.h>
 
 #include "gpu/exchange/signal_kernel.h"
 #include "tests/sim/kernels.h"
 
-enum { TO, FROM, FLAGS, PLACES = FLAGS + SIGNAL_KERNEL_FLAGS };
+enum { BEGIN, END, SHARED, FIRST }; /* places; then of each item: */
+enum { WAIT, SET, TO, FROM, OF_ITEM };
+
+struct signal_state {
+    struct signal_kernel_job job;
+    bool begun, done[SIGNAL_KERNEL_ITEMS];
+};
+
+static const struct place *of_item(const struct operation *op, unsigned i, int what)
+{
+    return &op->places[FIRST + OF_ITEM * i + (unsigned)what];
+}
+
+static void set(const struct operation *op, const struct place *place, uint32_t value)
+{
+    __atomic_store_n((uint32_t *)(void *)operation_touch(op, place, "writes"), value,
+                     __ATOMIC_RELEASE);
+}
+
+static bool is_there(const struct operation *op, const struct place *place, uint32_t value)
+{
+    const uint32_t *flag = (void *)operation_touch(op, place, "waits for");
+
+    return (int32_t)(__atomic_load_n(flag, __ATOMIC_ACQUIRE) - value) >= 0;
+}
+
+/* Blocks that meet need memory that the launch before has left as it found it. */
+static void check_shared(const struct operation *op, const struct signal_kernel_job *job)
+{
+    struct signal_kernel_shared *shared = (void *)operation_touch(op, &op->places[SHARED],
+                                                                  "writes");
+
+    if (shared->done)
+        sim_die("a kernel's blocks would count from %u", shared->done);
+    for (unsigned i = 0; i < job->n; i++) {
+        if (shared->copied[i] || (job->items[i].wait && shared->go[i] == job->turn))
+            sim_die("a kernel's blocks would not meet at its item %u", i);
+        if (job->items[i].wait && job->items[i].parts > 1)
+            shared->go[i] = job->turn;
+    }
+}
+
+static void begin(const struct operation *op, const struct signal_kernel_job *job)
+{
+    if (job->begin)
+        set(op, &op->places[BEGIN], job->begin_value);
+    if (job->parts > 1)
+        check_shared(op, job);
+}
+
+static bool do_item(const struct operation *op, const struct signal_kernel_job *job, unsigned i)
+{
+    const struct signal_kernel_item *item = &job->items[i];
+
+    if (item->wait && !is_there(op, of_item(op, i, WAIT), item->wait_value))
+        return false;
+    if (item->nbytes)
+        memmove(operation_touch(op, of_item(op, i, TO), "writes"),
+                operation_touch(op, of_item(op, i, FROM), "reads"), item->nbytes);
+    if (item->set)
+        set(op, of_item(op, i, SET), item->set_value);
+    return true;
+}
 
 static enum step do_signal(struct operation *op)
 {
-    const struct signal_kernel_job *job = op->state;
+    struct signal_state *state = op->state;
+    const unsigned n = state->job.n, from = n ? (unsigned)(sim_random() % n) : 0;
+    bool moved = !state->begun, finished = true;
 
-    if (job->nbytes)
-        memmove(operation_touch(op, &op->places[TO], "writes"),
-                operation_touch(op, &op->places[FROM], "reads"), job->nbytes);
-    for (int i = 0; i < SIGNAL_KERNEL_FLAGS; i++)
-        if (job->flags[i])
-            __atomic_store_n(
-                (uint32_t *)(void *)operation_touch(op, &op->places[FLAGS + i], "writes"),
-                job->values[i], __ATOMIC_RELEASE);
-    return STEP_FINISHED;
+    if (!state->begun)
+        begin(op, &state->job);
+    state->begun = true;
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned item = (from + i) % n;
+
+        if (!state->done[item]) {
+            state->done[item] = do_item(op, &state->job, item);
+            moved |= state->done[item];
+        }
+        finished &= state->done[item];
+    }
+    if (finished && state->job.end)
+        set(op, &op->places[END], state->job.end_value);
+    return finished ? STEP_FINISHED : moved ? STEP_MOVED : STEP_STUCK;
 }
 
 static bool find(const struct CUctx_st *context, cuda_address start, uint64_t nbytes,
                  struct place *place)
 {
-    return place_find(CALL_cuLaunchKernel, start, nbytes, place) == CUDA_OK &&
-           place_reached(context, place);
+    return !start || !nbytes ||
+           (place_find(CALL_cuLaunchKernel, start, nbytes, place) == CUDA_OK &&
+            place_reached(context, place));
+}
+
+static bool find_flag(const struct CUctx_st *context, cuda_address flag, struct place *place)
+{
+    return flag % sizeof(uint32_t) == 0 && find(context, flag, sizeof(uint32_t), place);
+}
+
+static bool find_item(const struct CUctx_st *context, const struct signal_kernel_item *item,
+                      struct place *places)
+{
+    return (!item->nbytes || (item->to && item->from)) &&
+           find_flag(context, item->wait, &places[WAIT]) &&
+           find_flag(context, item->set, &places[SET]) &&
+           find(context, item->to, item->nbytes, &places[TO]) &&
+           find(context, item->from, item->nbytes, &places[FROM]);
+}
+
+static bool find_places(const struct CUctx_st *context, const struct signal_kernel_job *job,
+                        struct place *places)
+{
+    bool good = find_flag(context, job->begin, &places[BEGIN]) &&
+                find_flag(context, job->end, &places[END]);
+
+    if (good && job->parts > 1)
+        good = job->shared &&
+               find(context, job->shared, sizeof(struct signal_kernel_shared), &places[SHARED]);
+    for (unsigned i = 0; i < job->n && good; i++)
+        good = find_item(context, &job->items[i], &places[FIRST + OF_ITEM * i]);
+    return good;
+}
+
+static void check_parts(const struct signal_kernel_job *job, unsigned blocks)
+{
+    unsigned parts = 0;
+
+    if (job->n > SIGNAL_KERNEL_ITEMS)
+        sim_die("a kernel with %u items", job->n);
+    for (unsigned i = 0; i < job->n; i++) {
+        if (job->items[i].first_part != parts || job->items[i].parts == 0)
+            sim_die("item %u of a kernel begins with block %u", i, job->items[i].first_part);
+        parts += job->items[i].parts;
+    }
+    if (job->n && (parts != job->parts || parts != blocks))
+        sim_die("a kernel of %u parts, told of %u, in %u blocks", parts, job->parts, blocks);
 }
 
 struct operation *make_signal(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
     const struct signal_kernel_job *job = parameter;
-    struct operation *op = operation_with_step(CALL_cuLaunchKernel, do_signal, PLACES, sizeof *job);
-    bool good = true;
+    struct operation *op = operation_with_step(
+        CALL_cuLaunchKernel, do_signal, FIRST + OF_ITEM * (int)job->n, sizeof(struct signal_state));
 
-    if (blocks != 1)
-        sim_die("a kernel of one block in %u", blocks);
-    memcpy(op->state, job, sizeof *job);
-    if (job->nbytes)
-        good = find(stream->context, job->to, job->nbytes, &op->places[TO]) &&
-               find(stream->context, job->from, job->nbytes, &op->places[FROM]);
-    for (int i = 0; i < SIGNAL_KERNEL_FLAGS; i++)
-        if (good && job->flags[i])
-            good = job->flags[i] % sizeof(uint32_t) == 0 &&
-                   find(stream->context, job->flags[i], sizeof(uint32_t), &op->places[FLAGS + i]);
-    if (!good)
+    check_parts(job, blocks);
+    ((struct signal_state *)op->state)->job = *job;
+    if (!find_places(stream->context, job, op->places))
         op->error = SIM_ILLEGAL_ADDRESS;
     return op;
 }

@@ -85,7 +85,7 @@ void gpu_free_now(const struct gpu *gpu, gpu_address memory)
 {
     bool entered;
 
-    if (gpu_is_dead(gpu))
+    if (gpu_is_dead(gpu) || gpu_is_lost(gpu)) /* a lost one's work does not end */
         return;
     entered = gpu_enter(gpu);
     if (!vmm_close(memory))

@@ -1,6 +1,7 @@
 #include "gpu/core/gpu_context.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gpu/core/events.h"
 #include "gpu/core/kernels.h"
@@ -155,6 +156,18 @@ static int attribute_of(int ordinal, int attribute)
     return gpu_driver()->cuDeviceGetAttribute(&value, attribute, ordinal) == GPU_OK ? value : 0;
 }
 
+/* Made of its UUID, which other processes see, too. */
+static uint64_t device_of(int ordinal)
+{
+    struct cuda_uuid uuid;
+    uint64_t halves[2];
+
+    if (gpu_driver()->cuDeviceGetUuid_v2(&uuid, ordinal) != GPU_OK)
+        return (uint64_t)ordinal + 1;
+    memcpy(halves, uuid.bytes, sizeof halves);
+    return (halves[0] * 31 + halves[1]) | 1;
+}
+
 static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
                             struct gpubind_error *err)
 {
@@ -171,6 +184,7 @@ static struct gpu *gpu_make(gpu_context context, int ordinal, bool retained,
         gpu->id = 0;
     gpu->multiprocessors = attribute_of(ordinal, GPU_ATTRIBUTE_MULTIPROCESSORS);
     gpu->flushes = attribute_of(ordinal, CUDA_ATTRIBUTE_FLUSH_REMOTE_WRITES);
+    gpu->device = device_of(ordinal);
     gpu->has_wait64 = attribute_of(ordinal, CUDA_ATTRIBUTE_WORDS_OF_64);
     if (prepare(gpu, err) < 0) {
         free(gpu);

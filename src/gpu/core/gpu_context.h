@@ -27,6 +27,7 @@ struct gpu {
     gpu_context context;
     int ordinal;
     int multiprocessors;   /* 0: the driver does not say */
+    uint64_t device;       /* a number of the GPU, or its MIG instance, on this machine; never 0 */
     bool flushes;          /* its streams can wait for a flag with GPU_WAIT_FLUSH, */
     bool has_wait64;       /* and for flags of 64 bits */
     bool retained;         /* the primary context, retained by the library */

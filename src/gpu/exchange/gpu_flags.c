@@ -81,7 +81,7 @@ static struct gpu_flag_arena *arena_make(struct gpu *gpu, struct gpubind_error *
         return arena;
     }
     free(arena);
-    gpu_error(status, "memory for the flags of persistent messages", err);
+    gpu_error(status, "memory for flags", err);
     return NULL;
 }
 

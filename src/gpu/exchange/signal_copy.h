@@ -1,20 +1,43 @@
-/* A small copy in a stream and the flags behind it, in one launch. */
+/* Copies between flags, in one launch in a stream. Flags are words of 32 bits in page-locked host memory. */
 #ifndef GPUBIND_GPU_EXCHANGE_SIGNAL_COPY_H
 #define GPUBIND_GPU_EXCHANGE_SIGNAL_COPY_H
 
 #include "gpu/core/gpu_context.h"
 
-struct signal_copy {
-    gpu_address to, from; /* memory that the GPU can access */
-    uint64_t nbytes;
-    /* Flags of 32 bits, written in this order; the first may be NULL. */
-    const _Atomic uint32_t *flags[2];
-    uint32_t values[2];
+#define SIGNAL_COPIES 64 /* in a launch */
+
+struct signal_flag {
+    const _Atomic uint32_t *at; /* NULL: none */
+    uint32_t value;
 };
 
-/* It can be launched, and takes less time than a copy engine. */
-bool signal_copy_is_good(const struct gpu *gpu, uint64_t nbytes);
-/* The GPU's context is current. What the driver returns. */
-int signal_copy(const struct gpu *gpu, gpu_stream stream, const struct signal_copy *copy);
+struct signal_copy {
+    struct signal_flag wait; /* for this value or a later one; then */
+    gpu_address to, from;    /* memory that the GPU can access */
+    uint64_t nbytes;         /* may be 0; then */
+    struct signal_flag set;
+};
+
+struct signal_copies {
+    struct signal_flag begin; /* written when the stream gets there */
+    const struct signal_copy *copies;
+    int n;
+    struct signal_flag end; /* written when all is done */
+};
+
+/* Where the blocks of a launch meet: memory of one stream alone. */
+#define SIGNAL_SPACE_BYTES 520
+struct signal_space {
+    gpu_address
+        at; /* zero at first; 0: there is none, and one copy of few bytes is all that can be launched */
+    uint32_t turn;
+};
+
+/* A copy of so many bytes can be launched, and takes less time than by a copy engine. */
+bool signal_copy_is_good(const struct gpu *gpu, const struct signal_space *space, uint64_t nbytes);
+/* n of them, in any order among each other: none that waits delays those before it. The GPU's context is current.
+ * What the driver returns. */
+int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space *space,
+                  const struct signal_copies *copies);
 
 #endif

@@ -1,21 +1,89 @@
-/* Copies a small message, and then writes flags that streams of other processes wait for, in their order. */
+/* Copies messages of streams between the flags by which streams of several processes know of each other. */
 #include "gpu/exchange/signal_kernel.h"
+
+static __device__ __forceinline__ unsigned load_flag(unsigned long long flag)
+{
+    unsigned value;
+
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void await_flag(unsigned long long flag, unsigned value)
+{
+    while ((int)(load_flag(flag) - value) < 0)
+        __nanosleep(20);
+}
+
+/* One block looks at the flag, which is in host memory: reads of it by several take their time one by one. */
+static __device__ __forceinline__ void await_item(const struct signal_kernel_job &job,
+                                                  const struct signal_kernel_item &item, unsigned i)
+{
+    struct signal_kernel_shared *shared =
+        reinterpret_cast<struct signal_kernel_shared *>(job.shared);
+
+    if (blockIdx.x == item.first_part) {
+        await_flag(item.wait, item.wait_value);
+        if (item.parts > 1)
+            store_gpu(&shared->go[i], job.turn);
+    } else {
+        while (load_gpu(&shared->go[i]) != job.turn)
+            ;
+    }
+}
+
+static __device__ __forceinline__ void copy_item(const struct signal_kernel_item &item)
+{
+    const unsigned lane = threadIdx.x % 32, part = blockIdx.x - item.first_part;
+    const unsigned warps = item.parts * (blockDim.x / 32);
+
+    for (unsigned long long at =
+             (unsigned long long)(threadIdx.x / 32 * item.parts + part) * COPY_KERNEL_CHUNK;
+         at < item.nbytes; at += (unsigned long long)warps * COPY_KERNEL_CHUNK) {
+        const unsigned long long left = item.nbytes - at;
+
+        copy_chunk(item.to + at, item.from + at,
+                   left < COPY_KERNEL_CHUNK ? (unsigned)left : COPY_KERNEL_CHUNK, lane);
+    }
+}
+
+/* true: this was the last of them. The counter is 0 again then. */
+static __device__ __forceinline__ bool count_part(unsigned *counter, unsigned parts)
+{
+    bool last;
+
+    if (parts == 1)
+        return true;
+    __threadfence();
+    last = atomicInc(counter, parts - 1) == parts - 1;
+    __threadfence();
+    return last;
+}
 
 extern "C" __global__ void __launch_bounds__(SIGNAL_KERNEL_THREADS, 1)
 gpubind_signal(const __grid_constant__ struct signal_kernel_job job)
 {
-    const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
+    struct signal_kernel_shared *shared =
+        reinterpret_cast<struct signal_kernel_shared *>(job.shared);
+    unsigned i = 0;
 
-    for (unsigned long long at = threadIdx.x / 32 * COPY_KERNEL_CHUNK; at < job.nbytes;
-         at += (unsigned long long)warps * COPY_KERNEL_CHUNK) {
-        const unsigned long long left = job.nbytes - at;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && job.begin)
+        store_release(job.begin, job.begin_value);
+    if (job.n == 0) /* launched to be loaded */
+        return;
+    while (i + 1 < job.n && job.items[i + 1].first_part <= blockIdx.x)
+        i++;
+    const struct signal_kernel_item &item = job.items[i];
 
-        copy_chunk(job.to + at, job.from + at,
-                   left < COPY_KERNEL_CHUNK ? (unsigned)left : COPY_KERNEL_CHUNK, lane);
-    }
-    __syncthreads(); /* orders thread 0's flags behind what the whole block copies */
-    if (threadIdx.x == 0)
-        for (unsigned i = 0; i < SIGNAL_KERNEL_FLAGS; i++)
-            if (job.flags[i])
-                store_release(job.flags[i], job.values[i]);
+    if (threadIdx.x == 0 && item.wait)
+        await_item(job, item, i);
+    __syncthreads(); /* orders what the block copies behind the flag, */
+    copy_item(item);
+    __syncthreads(); /* and the flags that thread 0 writes behind that */
+    if (threadIdx.x != 0)
+        return;
+    if (count_part(&shared->copied[i], item.parts) && item.set)
+        store_release(item.set, item.set_value);
+    if (count_part(&shared->done, job.parts) && job.end)
+        store_release(job.end, job.end_value);
 }

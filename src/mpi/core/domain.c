@@ -29,6 +29,15 @@ struct domain *domain_first(void)
     return domains.first;
 }
 
+struct domain *domain_oldest(void)
+{
+    struct domain *domain = domains.first;
+
+    while (domain && domain->next)
+        domain = domain->next;
+    return domain;
+}
+
 bool domain_test_and_set_warned(uint32_t bit)
 {
     return domains.first && domains.first->segment.base &&

@@ -84,6 +84,8 @@ void domain_free(struct domain *domain, bool mpi);
 
 /* The newest first. */
 struct domain *domain_first(void);
+/* MPI_COMM_WORLD's, while there is one. */
+struct domain *domain_oldest(void);
 /* Sets the bit in the newest domain's shared memory; true: it was set there before. */
 bool domain_test_and_set_warned(uint32_t bit);
 /* Collective over comm: a domain that all of its ranks have, and where they are in it: ranks[i]

@@ -173,10 +173,8 @@ static void *serve(void *unused)
 
 static void find_bell(void)
 {
-    const struct domain *domain = domain_first();
+    const struct domain *domain = domain_oldest();
 
-    while (domain && domain->next) /* the oldest */
-        domain = domain->next;
     if (domain && domain->segment.base)
         waiter = &segment_rank_ctrl(&domain->segment, domain->segment.me)->waiter;
 }

@@ -118,9 +118,9 @@ static bool find_room(struct gpubind_operation *send, struct stream_steps *steps
     const int local = send->peer->local;
 
     steps->copy = (struct copy){0, send->memory.address, send->nbytes, COPY_IN_GPU};
-    steps->set = stream_flag_of(send->domain, local, entry->gate.go);
-    steps->set_value = entry->gate.go_value;
-    if (!steps->set)
+    steps->set.at = stream_flag_of(send->domain, local, entry->gate.go);
+    steps->set.value = entry->gate.go_value;
+    if (!steps->set.at)
         return false;
     if (entry->landing >= 0) {
         if (!stream_eager_is_usable(send->domain, local))
@@ -131,9 +131,9 @@ static bool find_room(struct gpubind_operation *send, struct stream_steps *steps
         request_went(send, TRACE_BUFFERED);
         return true;
     }
-    steps->wait = stream_flag_of(send->domain, local, entry->gate.came);
-    steps->wait_value = entry->gate.came_value;
-    return steps->wait && map_receiver(send, &steps->copy.to);
+    steps->wait.at = stream_flag_of(send->domain, local, entry->gate.came);
+    steps->wait.value = entry->gate.came_value;
+    return steps->wait.at && map_receiver(send, &steps->copy.to);
 }
 
 static bool match(struct gpubind_operation *send, struct stream_steps *steps)
@@ -194,17 +194,17 @@ static bool find_data(struct gpubind_operation *receive, bool waits, struct stre
     *steps = (struct stream_steps){
         .copy = {receive->memory.address, 0, early->header.nbytes, COPY_IN_GPU}};
     if (!there) {
-        steps->wait = stream_flag_of(receive->domain, local, from->gate.came);
-        steps->wait_value = from->gate.came_value;
-        steps->set = stream_flag_of(receive->domain, local, from->gate.go);
-        steps->set_value = from->gate.go_value;
-        if (!steps->wait)
+        steps->wait.at = stream_flag_of(receive->domain, local, from->gate.came);
+        steps->wait.value = from->gate.came_value;
+        steps->set.at = stream_flag_of(receive->domain, local, from->gate.go);
+        steps->set.value = from->gate.go_value;
+        if (!steps->wait.at)
             return false;
     }
     if (there || from->eager_by_stream) {
         if (!stream_eager_is_usable(receive->domain, local))
             return false;
-        steps->set = NULL;
+        steps->set.at = NULL;
         steps->copy.from = (gpu_address)(uintptr_t)eager_buffer(receive->domain, early->peer,
                                                                 from->eager_buffer);
         steps->copy.ends = COPY_FROM_HOST;

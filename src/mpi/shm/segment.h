@@ -134,12 +134,15 @@ struct futex_waiter {
     _Atomic uint32_t use;    /* enum wake_use: what it would serve if it were woken now */
 };
 
+#define RANK_GPUS 8 /* GPUs in whose streams a rank has had messages; the last is ~0 if there are more */
+
 struct rank_ctrl {
     _Atomic uint32_t left;   /* the rank uses the segment no more, and maps no rank's memory */
     _Atomic uint32_t warned; /* of rank 0: warnings that the node has had, by bit */
     _Alignas(128) _Atomic uint32_t senders;   /* ranks that have ever sent to it */
     _Alignas(128) _Atomic uint64_t acks;      /* increased when one of its descriptors changes */
     _Alignas(128) struct futex_waiter waiter; /* its progress thread */
+    _Alignas(128) _Atomic uint64_t gpus[RANK_GPUS]; /* struct gpu's device; 0: no more */
 };
 
 struct segment {

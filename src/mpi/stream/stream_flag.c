@@ -21,15 +21,6 @@ static struct {
     bool *refused;   /* the driver does not page-lock them */
 } shared;
 
-static const struct domain *oldest_domain(void)
-{
-    const struct domain *oldest = domain_first();
-
-    while (oldest && oldest->next)
-        oldest = oldest->next;
-    return oldest;
-}
-
 static char *map_locked(const struct domain *domain, int local)
 {
     char *at = segment_map_flags(&domain->segment, local);
@@ -43,7 +34,7 @@ static char *map_locked(const struct domain *domain, int local)
 /* NULL: the flags will be this process's alone. */
 static char *share(void)
 {
-    const struct domain *domain = oldest_domain();
+    const struct domain *domain = domain_oldest();
     char *at = NULL;
 
     if (shared.tried)

@@ -293,8 +293,7 @@ static void clear(void)
                       "a message on a stream went wrong, and no later call with "
                       "the stream asked: %.450s",
                       stream->error.text);
-        stream_flag_give(stream->reached);
-        free(stream);
+        stream_queue_free(stream);
     }
 }
 

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/kernels.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
+#include "mpi/core/gpu_users.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
 
@@ -59,6 +61,13 @@ static bool is_idle(const struct stream_queue *stream)
            stream_flag_has(stream->reached, stream->reached->value);
 }
 
+void stream_queue_free(struct stream_queue *stream)
+{
+    stream_flag_give(stream->reached);
+    gpu_flags_give(&stream->flags);
+    free(stream);
+}
+
 /* Drops an idle queue, whose stream the application may have destroyed since. */
 static void forget_one(void)
 {
@@ -67,8 +76,7 @@ static void forget_one(void)
             struct stream_queue *stream = *link;
 
             *link = stream->next;
-            stream_flag_give(stream->reached);
-            free(stream);
+            stream_queue_free(stream);
             nstreams--;
             return;
         }
@@ -84,9 +92,21 @@ void stream_queues_forget(void)
             continue;
         }
         *link = stream->next; /* its flag is gone with the page-locked memory */
+        gpu_flags_give(&stream->flags);
         free(stream);
         nstreams--;
     }
+}
+
+/* Without it, launches have one block. */
+static void make_space(struct stream_queue *stream)
+{
+    const unsigned n = (SIGNAL_SPACE_BYTES + EXCHANGE_FLAG - 1) / EXCHANGE_FLAG;
+    struct gpubind_error unheard;
+
+    if (stream->gpu && kernels_are_allowed() &&
+        gpu_flags_take(stream->gpu, n, &stream->flags, &unheard) == 0)
+        stream->space.at = stream->flags.at;
 }
 
 static struct stream_queue *make(gpu_stream handle, gpu_context context, const void *thread,
@@ -111,6 +131,9 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
     stream->thread = thread;
     stream->place.context = context;
     stream->gpu = gpu_of(context, ordinal_of(context), &unheard);
+    make_space(stream);
+    if (stream->gpu)
+        gpu_users_add(stream->gpu);
     stream->next = stream_queues;
     stream_queues = stream;
     nstreams++;
@@ -187,6 +210,7 @@ struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gp
     }
     *result = MPI_SUCCESS;
     stream->open = true;
+    stream->spins = stream->space.at && !gpu_users_are_many(stream->gpu);
     return stream;
 }
 
@@ -208,7 +232,7 @@ static int queue_flags(const struct stream_queue *stream, const struct stream_op
     return gpu_flag_ops_queue(flags, *n, stream->handle, stream->gpu);
 }
 
-static int queue_ops(const struct stream_queue *stream, const struct stream_op *ops, int n)
+static int queue_ops(struct stream_queue *stream, const struct stream_op *ops, int n)
 {
     int status = GPU_OK, taken;
 
@@ -219,12 +243,12 @@ static int queue_ops(const struct stream_queue *stream, const struct stream_op *
         else if (ops[i].kind == STREAM_COPIES)
             status = copies_put(stream->gpu, stream->handle, ops[i].copies, ops[i].ncopies);
         else
-            status = signal_copy(stream->gpu, stream->handle, &ops[i].signal);
+            status = signal_copies(stream->gpu, stream->handle, &stream->space, &ops[i].signal);
     }
     return status;
 }
 
-int stream_put_in(const struct stream_queue *stream, const struct stream_op *ops, int n,
+int stream_put_in(struct stream_queue *stream, const struct stream_op *ops, int n,
                   struct gpubind_error *err)
 {
     int status;

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "gpu/copy/copy_batch.h"
+#include "gpu/exchange/signal_copy.h"
 #include "mpi/base/modules.h"
 #include "mpi/shm/segment.h"
 
@@ -71,11 +72,9 @@ int stream_queue_add_planned(struct stream_queue *stream, const struct stream_wo
 
 /* What the stream does, in this order; a step whose flag is NULL is left out. */
 struct stream_steps {
-    const _Atomic uint32_t *wait; /* for another rank's flag */
-    uint32_t wait_value;
-    struct copy copy;
-    const _Atomic uint32_t *set; /* another rank's flag */
-    uint32_t set_value;
+    struct signal_flag wait; /* for another rank's flag */
+    struct copy copy;        /* of 0 bytes: none */
+    struct signal_flag set;  /* another rank's flag */
 };
 /* In place of the planned call: start is called when the stream has done the steps. look_after is called before
  * that, too: a rank that is gone sets no flag. */

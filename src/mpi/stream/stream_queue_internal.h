@@ -6,6 +6,7 @@
 #include "core/base/list.h"
 #include "gpu/copy/copy_batch.h"
 #include "gpu/exchange/flag_ops.h"
+#include "gpu/exchange/gpu_flags.h"
 #include "gpu/exchange/signal_copy.h"
 #include "mpi/stream/stream_flag.h"
 #include "mpi/stream/stream_queue.h"
@@ -55,6 +56,9 @@ struct stream_queue {
     const void *thread;          /* of a per-thread default stream */
     struct gpu place;            /* its context alone */
     struct gpu *gpu;             /* whose streams the library copies in; NULL: unknown */
+    struct gpu_flags flags;      /* in its memory, for */
+    struct signal_space space;   /* launches of several blocks */
+    bool spins;                  /* kernels of it may wait for flags */
     bool open;                   /* a call is using it, */
     int wanted;                  /* and so many wait to use it */
     struct stream_flag *reached; /* the number of the call that the stream has got to */
@@ -72,6 +76,7 @@ struct stream_queue {
 };
 
 extern struct stream_queue *stream_queues;
+void stream_queue_free(struct stream_queue *stream);
 
 /* What is put into a stream. */
 struct stream_op {
@@ -79,13 +84,31 @@ struct stream_op {
     struct gpu_flag_op flag;
     const struct copy *copies;
     int ncopies;
-    struct signal_copy signal;
+    struct signal_copies signal;
+};
+
+#define STREAM_AT_ONCE 64 /* copies in one call */
+
+/* Of one call. */
+struct stream_ops {
+    struct stream_op ops[2 + 3 * STREAM_AT_ONCE];
+    int n;
+    struct signal_copy signals[STREAM_AT_ONCE];
+    struct copy copies[STREAM_AT_ONCE];
 };
 
 struct stream_op stream_write_op(const struct stream_flag *flag);
 struct stream_op stream_wait_op(const struct stream_flag *flag);
+/* Fills in: a write of the flag begin, n steps, of which none waits for another, and a write of end. By one launch
+ * of a kernel, if that takes less time; */
+void stream_ops_add_copies(const struct stream_queue *stream, struct stream_ops *ops,
+                           const struct signal_flag *begin, const struct stream_steps *steps, int n,
+                           const struct signal_flag *end);
+/* by memory operations around what a copy engine copies. */
+void stream_ops_add_flags(struct stream_ops *ops, const struct signal_flag *begin,
+                          const struct stream_steps *steps, int n, const struct signal_flag *end);
 /* Releases the lock: the driver may wait for room in the stream, which progress makes. 0, or -1 with a sentence. */
-int stream_put_in(const struct stream_queue *stream, const struct stream_op *ops, int n,
+int stream_put_in(struct stream_queue *stream, const struct stream_op *ops, int n,
                   struct gpubind_error *err);
 /* Adds an entry like model for what was put in; or (not good) could not be, and fails. */
 void stream_add_entry(struct stream_queue *stream, const struct entry *model, void *what,

@@ -6,8 +6,6 @@
 #include "mpi/core/progress_thread.h"
 #include "mpi/stream/stream_queue_internal.h"
 
-#define OPS_MOST 6
-
 struct gpu *stream_queue_gpu(const struct stream_queue *stream)
 {
     return stream->gpu;
@@ -37,45 +35,20 @@ void stream_queue_unplan(struct stream_queue *stream)
     stream->planned = NULL;
 }
 
-static struct stream_op number(struct stream_queue *stream, struct entry *entry)
+static const struct signal_flag no_flag;
+
+/* The flag that the stream writes when it gets to the entry, or has done it. */
+static struct signal_flag number(struct stream_queue *stream, struct entry *entry)
 {
     entry->number = ++stream->reached->value;
-    return stream_write_op(stream->reached);
-}
-
-/* The steps, and the entry behind them. */
-static int add_steps(struct stream_queue *stream, struct entry *entry, struct stream_op *ops, int n,
-                     const struct stream_steps *steps)
-{
-    const struct copy *copy = &steps->copy;
-
-    if (steps->wait)
-        ops[n++] = (struct stream_op){.kind = STREAM_FLAG,
-                                      .flag = {true, steps->wait, steps->wait_value}};
-    if (signal_copy_is_good(stream->gpu, copy->nbytes)) {
-        const struct stream_op end = number(stream, entry);
-
-        ops[n++] = (struct stream_op){.kind = STREAM_SIGNAL,
-                                      .signal = {copy->to,
-                                                 copy->from,
-                                                 copy->nbytes,
-                                                 {steps->set, end.flag.flag},
-                                                 {steps->set_value, end.flag.value}}};
-        return n;
-    }
-    ops[n++] = (struct stream_op){.kind = STREAM_COPIES, .copies = copy, .ncopies = 1};
-    if (steps->set)
-        ops[n++] = (struct stream_op){.kind = STREAM_FLAG,
-                                      .flag = {false, steps->set, steps->set_value}};
-    ops[n++] = number(stream, entry);
-    return n;
+    return (struct signal_flag){stream->reached->at, entry->number};
 }
 
 /* After a failure the stream waits for none of the entries, and all of them fail. */
-static int put_in(struct stream_queue *stream, const struct stream_op *ops, int n,
+static int put_in(struct stream_queue *stream, const struct stream_ops *ops,
                   const struct entry *entries, int nentries, void *what, struct gpubind_error *err)
 {
-    const int status = stream_put_in(stream, ops, n, err);
+    const int status = stream_put_in(stream, ops->ops, ops->n, err);
 
     trace(TRACE_STREAM, "stream %p: call %u is put in%s", (void *)stream->handle,
           entries[nentries - 1].number, status < 0 ? ", which fails" : "");
@@ -89,20 +62,30 @@ static int put_in(struct stream_queue *stream, const struct stream_op *ops, int 
     return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
+static struct signal_flag flag_of(const struct stream_wait *wait)
+{
+    return (struct signal_flag){wait->flag->at, wait->flag->value};
+}
+
 int stream_queue_add_planned(struct stream_queue *stream, const struct stream_work_ops *ops,
                              void *what, bool urgent, struct gpubind_error *err)
 {
     struct entry entry = {.ops = ops, .wait = stream->planned, .urgent = urgent};
-    struct stream_op put[OPS_MOST];
-    int n = 0;
+    const struct signal_flag come = number(stream, &entry);
+    struct stream_steps wait = {.copy = {.nbytes = 0}};
+    struct stream_ops put;
 
-    put[n++] = number(stream, &entry);
     if (entry.wait) {
-        put[n++] = stream_wait_op(entry.wait->flag);
+        wait.wait = flag_of(entry.wait);
         stream_wait_count(stream, entry.wait);
     }
     stream->planned = NULL;
-    return put_in(stream, put, n, &entry, 1, what, err);
+    /* What the thread moves may take long: no kernel waits for that. */
+    if (urgent || !entry.wait)
+        stream_ops_add_flags(&put, &come, &wait, 1, &no_flag);
+    else
+        stream_ops_add_copies(stream, &put, &come, &wait, 1, &no_flag);
+    return put_in(stream, &put, &entry, 1, what, err);
 }
 
 int stream_queue_add_steps(struct stream_queue *stream, const struct stream_work_ops *ops,
@@ -110,14 +93,15 @@ int stream_queue_add_steps(struct stream_queue *stream, const struct stream_work
                            struct gpubind_error *err)
 {
     struct entry entry = {
-        .ops = ops, .by_stream = true, .counted = steps->wait != NULL, .urgent = urgent};
-    struct stream_op put[OPS_MOST];
-    const int n = add_steps(stream, &entry, put, 0, steps);
+        .ops = ops, .by_stream = true, .counted = steps->wait.at != NULL, .urgent = urgent};
+    const struct signal_flag end = number(stream, &entry);
+    struct stream_ops put;
 
+    stream_ops_add_copies(stream, &put, &no_flag, steps, 1, &end);
     stream_queue_unplan(stream);
     if (entry.counted)
         stream_queue_count_waits(stream, 1);
-    return put_in(stream, put, n, &entry, 1, what, err);
+    return put_in(stream, &put, &entry, 1, what, err);
 }
 
 int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_ops *ops,
@@ -126,26 +110,24 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
 {
     struct entry entries[2] = {{.ops = ops, .wait = stream->planned},
                                {.ops = after, .by_stream = true, .behind = true}};
-    struct stream_op put[OPS_MOST];
-    int n = 0;
+    const struct signal_flag come = number(stream, &entries[0]), end = number(stream, &entries[1]);
+    struct stream_steps all = *steps;
+    struct stream_ops put;
 
-    put[n++] = number(stream, &entries[0]);
-    put[n++] = stream_wait_op(stream->planned->flag);
-    n = add_steps(stream, &entries[1], put, n, steps);
+    all.wait = flag_of(stream->planned);
+    stream_ops_add_copies(stream, &put, &come, &all, 1, &end);
     stream_wait_count(stream, stream->planned);
     stream->planned = NULL;
-    return put_in(stream, put, n, entries, 2, what, err);
+    return put_in(stream, &put, entries, 2, what, err);
 }
 
 /* ---- at the next quiet */
-
-#define AT_ONCE 64 /* laters */
 
 static int nlaters; /* of all streams, until they are over */
 
 bool stream_queue_has_later(void)
 {
-    return nlaters < AT_ONCE;
+    return nlaters < STREAM_AT_ONCE;
 }
 
 void stream_later_end(void)
@@ -164,7 +146,7 @@ int stream_queue_add_later(struct stream_queue *stream, const struct stream_work
     *later = (struct stream_later){
         .ops = ops, .after = after, .what = what, .wait = stream->planned, .steps = *steps};
     if (ops) {
-        later->steps.wait = NULL;
+        later->steps.wait = flag_of(later->wait);
         stream->planned = NULL;
     } else {
         later->wait = NULL;
@@ -206,40 +188,21 @@ static void add_laters(struct stream_queue *stream, struct stream_later *const *
     }
 }
 
-/* The stream waits for all messages, and then copies them. */
 static int put_some(struct stream_queue *stream, struct stream_later *const *laters, int n,
                     struct gpubind_error *err)
 {
-    struct stream_op ops[AT_ONCE + 3];
-    struct copy copies[AT_ONCE];
-    const struct stream_steps one = {.copy = laters[0]->steps.copy};
+    struct stream_steps steps[STREAM_AT_ONCE];
     struct entry entry;
-    int nops = 0, status;
-    uint32_t begin;
+    const struct signal_flag begin = number(stream, &entry), end = number(stream, &entry);
+    struct stream_ops put;
+    int status;
 
-    ops[nops++] = number(stream, &entry);
-    begin = entry.number;
-    for (int i = 0; i < n; i++) {
-        const struct stream_steps *steps = &laters[i]->steps;
-
-        copies[i] = steps->copy;
-        if (signal_copy_is_good(stream->gpu, steps->copy.nbytes))
-            copies[i].ends = COPY_IN_GPU; /* page-locked: a kernel can access both */
-        if (laters[i]->ops)
-            ops[nops++] = stream_wait_op(laters[i]->wait->flag);
-        else if (steps->wait)
-            ops[nops++] = (struct stream_op){.kind = STREAM_FLAG,
-                                             .flag = {true, steps->wait, steps->wait_value}};
-    }
-    if (n == 1) {
-        nops = add_steps(stream, &entry, ops, nops, &one);
-    } else {
-        ops[nops++] = (struct stream_op){.kind = STREAM_COPIES, .copies = copies, .ncopies = n};
-        ops[nops++] = number(stream, &entry);
-    }
+    for (int i = 0; i < n; i++)
+        steps[i] = laters[i]->steps;
+    stream_ops_add_copies(stream, &put, &begin, steps, n, &end);
     stream_queue_count_waits(stream, 1);
-    status = stream_put_in(stream, ops, nops, err);
-    add_laters(stream, laters, n, begin, status == 0);
+    status = stream_put_in(stream, put.ops, put.n, err);
+    add_laters(stream, laters, n, begin.value, status == 0);
     return status;
 }
 
@@ -248,12 +211,12 @@ int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
     int status = 0;
 
     while (status == 0 && !QUEUE_EMPTY(&stream->laters)) {
-        struct stream_later *laters[AT_ONCE];
+        struct stream_later *laters[STREAM_AT_ONCE];
         int n = 0;
 
         do
             laters[n++] = QUEUE_POP(&stream->laters, next);
-        while (n < AT_ONCE && !QUEUE_EMPTY(&stream->laters));
+        while (n < STREAM_AT_ONCE && !QUEUE_EMPTY(&stream->laters));
         status = put_some(stream, laters, n, err);
     }
     if (status == 0)

@@ -1,0 +1,92 @@
+/* What streams copy by themselves, between flags: by one launch, or by a copy engine between memory operations. */
+#include "mpi/stream/stream_queue_internal.h"
+
+static void add_flag(struct stream_ops *ops, bool waits, const struct signal_flag *flag)
+{
+    if (flag->at)
+        ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_FLAG,
+                                                .flag = {waits, flag->at, flag->value}};
+}
+
+/* Those that a copy waits for; or the others. */
+static void add_waits(struct stream_ops *ops, const struct stream_steps *steps, int n, bool copies)
+{
+    for (int i = 0; i < n; i++)
+        if ((steps[i].copy.nbytes > 0) == copies)
+            add_flag(ops, true, &steps[i].wait);
+}
+
+/* Others do not set the flags of waits without a copy before they have the data that the copies bring. */
+void stream_ops_add_flags(struct stream_ops *ops, const struct signal_flag *begin,
+                          const struct stream_steps *steps, int n, const struct signal_flag *end)
+{
+    int ncopies = 0;
+
+    ops->n = 0;
+    add_flag(ops, false, begin);
+    add_waits(ops, steps, n, true);
+    for (int i = 0; i < n; i++)
+        if (steps[i].copy.nbytes > 0)
+            ops->copies[ncopies++] = steps[i].copy;
+    if (ncopies > 0)
+        ops->ops[ops->n++] = (struct stream_op){
+            .kind = STREAM_COPIES, .copies = ops->copies, .ncopies = ncopies};
+    for (int i = 0; i < n; i++)
+        add_flag(ops, false, &steps[i].set);
+    add_waits(ops, steps, n, false);
+    add_flag(ops, false, end);
+}
+
+/* Waits without a copy come last: blocks begin in their order. */
+static int add_signals(const struct stream_queue *stream, struct stream_ops *ops, int nsignals,
+                       const struct stream_steps *steps, int n, bool copies)
+{
+    for (int i = 0; i < n; i++)
+        if ((steps[i].copy.nbytes > 0) == copies)
+            ops->signals[nsignals++] = (struct signal_copy){
+                stream->spins ? steps[i].wait : (struct signal_flag){NULL, 0}, steps[i].copy.to,
+                steps[i].copy.from, steps[i].copy.nbytes, steps[i].set};
+    return nsignals;
+}
+
+static void add_launch(const struct stream_queue *stream, struct stream_ops *ops,
+                       const struct signal_flag *begin, const struct stream_steps *steps, int n,
+                       const struct signal_flag *end)
+{
+    struct signal_copies copies = {.copies = ops->signals, .end = *end};
+
+    ops->n = 0;
+    if (stream->spins) {
+        copies.begin = *begin;
+    } else {
+        add_flag(ops, false, begin);
+        add_waits(ops, steps, n, true);
+    }
+    copies.n = add_signals(stream, ops, 0, steps, n, true);
+    if (stream->spins)
+        copies.n = add_signals(stream, ops, copies.n, steps, n, false);
+    if (copies.n > 0)
+        ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
+}
+
+static bool fits_launch(const struct stream_queue *stream, const struct stream_steps *steps, int n)
+{
+    int ncopies = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!signal_copy_is_good(stream->gpu, &stream->space, steps[i].copy.nbytes))
+            return false;
+        ncopies += steps[i].copy.nbytes > 0;
+    }
+    return (n == 1 || stream->space.at) && (stream->spins || ncopies == n);
+}
+
+void stream_ops_add_copies(const struct stream_queue *stream, struct stream_ops *ops,
+                           const struct signal_flag *begin, const struct stream_steps *steps, int n,
+                           const struct signal_flag *end)
+{
+    if (fits_launch(stream, steps, n))
+        add_launch(stream, ops, begin, steps, n, end);
+    else
+        stream_ops_add_flags(ops, begin, steps, n, end);
+}
