@@ -1,7 +1,9 @@
 #include "gpu/copy/copy_agent.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "gpu/core/kernels.h"
 #include "gpu/core/page_locked.h"
@@ -16,6 +18,7 @@ struct agent {
     gpu_address state;
     bool tried;        /* to start it */
     int nwaiting;      /* waits for the library in streams of the application */
+    double since;      /* seconds: when the last of them ended; 0: there are some, or nothing is to be retired */
     uint32_t launched; /* instances, started or waiting for the doorbell */
     uint32_t started;  /* instances that the doorbell has let go */
     bool active;       /* the latest of these executes commands */
@@ -25,10 +28,19 @@ struct agent {
 };
 
 static unsigned blocks = 8;
+static atomic_bool lingering; /* the since of some is not 0 */
 
 void agent_set_blocks(unsigned n)
 {
     blocks = n;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static uint32_t load(const unsigned *word)
@@ -120,15 +132,26 @@ static void arm_instances(struct gpu *gpu, struct agent *agent)
     gpu_leave(entered);
 }
 
-/* Lets instances exit that are no longer needed. */
+/* An instance exits when the next can take its place. */
+static void relieve_instance(struct agent *agent)
+{
+    if (agent->active && is_idle(agent) && armed(agent) > 0)
+        end_instance(agent);
+}
+
+/* Lets all instances exit when no stream waits. */
 static void retire_instances(struct agent *agent)
 {
-    if (agent->active && is_idle(agent) && (agent->nwaiting == 0 || armed(agent) > 0))
+    if (agent->nwaiting > 0)
+        return;
+    if (agent->active && is_idle(agent))
         end_instance(agent);
-    while (agent->nwaiting == 0 && !agent->active && armed(agent) > 0) {
+    while (!agent->active && armed(agent) > 0) {
         begin_instance(agent);
         end_instance(agent);
     }
+    if (!agent->active)
+        agent->since = 0;
 }
 
 /* Runs one instance to its end, so that the driver has loaded the kernel. */
@@ -194,7 +217,7 @@ int agent_done(struct gpu *gpu, uint32_t ticket, struct gpubind_error *err)
     struct agent *agent = gpu->agent;
 
     if ((int32_t)(load(&agent->ring->done) - ticket) >= 0) {
-        retire_instances(agent);
+        relieve_instance(agent);
         return 1;
     }
     return is_lost(gpu, err) ? -1 : 0;
@@ -259,7 +282,29 @@ void agent_count_waiting(struct gpu *gpu, int more)
         return;
     if (more > 0)
         arm_instances(gpu, agent);
-    retire_instances(agent);
+    relieve_instance(agent);
+    agent->since = agent->nwaiting == 0 ? seconds() : 0;
+    if (agent->since != 0)
+        lingering = true;
+}
+
+bool agents_linger(void)
+{
+    return lingering;
+}
+
+void agents_retire(void)
+{
+    bool some = false;
+
+    for (struct gpu *gpu = lingering ? gpu_first() : NULL; gpu; gpu = gpu->next) {
+        struct agent *agent = gpu->agent;
+
+        if (agent && agent->since != 0 && seconds() - agent->since > AGENT_LINGERS)
+            retire_instances(agent);
+        some |= agent && agent->since != 0;
+    }
+    lingering = some;
 }
 
 bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream)

@@ -9,8 +9,8 @@
  * Therefore an instance of the kernel is launched before the stream is made to wait. It is queued
  * in a stream of the library behind a wait for a flag in page-locked memory, the doorbell. Copies
  * are posted as commands in page-locked memory; the first command rings the doorbell. The instance
- * exits when all commands are done and another one is queued, or no stream waits: between messages
- * it occupies no multiprocessor, and delays no call that waits for the whole context.
+ * exits when all commands are done and another one is queued, or no stream has waited for AGENT_LINGERS: between
+ * messages it occupies no multiprocessor, and delays a call that waits for the whole context by no more than that.
  *
  * As long as streams wait, the agent does all copies of the library in that context, which keeps
  * them in order. Callers hold the library's lock. */
@@ -20,8 +20,15 @@
 #include "gpu/copy/copy_agent_kernel.h"
 #include "gpu/core/gpu_context.h"
 
+#define AGENT_LINGERS 20e-6 /* seconds */
+
 /* Before a stream of the GPU's context is made to wait (1), and when it goes on (-1). */
 void agent_count_waiting(struct gpu *gpu, int more);
+/* When the last one goes on, instances of the kernel stay for some microseconds, since the next one may wait soon,
+ * and a launch takes 4 us: there are such, */
+bool agents_linger(void);
+/* and those whose time is over are ended. */
+void agents_retire(void);
 /* true: copies for that stream are to be posted to the agent. Never for GPU_PACK, which waits for
  * work of the application. */
 bool agent_serves(const struct gpu *gpu, enum gpu_own_stream stream);

@@ -7,6 +7,7 @@
 #include "gpu/copy/copy_agent.h"
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
+#include "mpi/core/progress_thread.h"
 #include "mpi/core/request.h"
 #include "mpi/stream/stream_queue_internal.h"
 
@@ -19,7 +20,7 @@ static _Atomic int nurgent; /* entries and quiets that the thread moves */
 
 static bool has_work(void)
 {
-    return busy > 0;
+    return busy > 0 || agents_linger();
 }
 
 static bool can_wait(void)
@@ -57,6 +58,8 @@ void stream_queue_count_waits(struct stream_queue *stream, int more)
     stream->waits += more;
     if (stream->gpu)
         agent_count_waiting(stream->gpu, more);
+    if (more < 0 && agents_linger())
+        progress_thread_wake();
     gpu_guard(more);
 }
 
@@ -222,6 +225,7 @@ static void progress_end(void)
     static double looked;
     double now;
 
+    agents_retire();
     if (busy == 0)
         return;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
