@@ -4,6 +4,10 @@
 #include <stdatomic.h>
 
 #include "mpi/core/context.h"
+#include "mpi/shm/oversubscribed.h"
+
+#define TRIES_BEFORE_YIELD 100 /* 2 to 3 us */
+#define ROUNDS_BEFORE_SLEEP 16
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Threads that want the lock, and how often it was taken. */
@@ -42,6 +46,21 @@ static void lock_alone(void)
     }
 }
 
+/* A thread has the lock for a few microseconds, mostly, and a sleep takes longer. The thread may have no other CPU
+ * than this one. */
+static void take(void)
+{
+    const int rounds = is_oversubscribed() ? 0 : ROUNDS_BEFORE_SLEEP;
+
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < TRIES_BEFORE_YIELD; i++)
+            if (pthread_mutex_trylock(&lock) == 0)
+                return;
+        sched_yield();
+    }
+    pthread_mutex_lock(&lock);
+}
+
 /* Below MPI_THREAD_MULTIPLE no two threads are in the library at once, and a locked
  * operation waits for all that was written to shared memory before it. */
 void library_lock(void)
@@ -50,9 +69,11 @@ void library_lock(void)
         lock_alone();
         return;
     }
-    atomic_fetch_add(&waiting, 1);
-    pthread_mutex_lock(&lock);
-    atomic_fetch_sub(&waiting, 1);
+    if (pthread_mutex_trylock(&lock) != 0) {
+        atomic_fetch_add(&waiting, 1);
+        take();
+        atomic_fetch_sub(&waiting, 1);
+    }
     atomic_fetch_add(&turns, 1);
     depth++;
 }
