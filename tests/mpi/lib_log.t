@@ -44,6 +44,17 @@ if is_wanted simulated; then
     check 'a stream gets to its calls' grep -q ' stream trace: stream .*: got to call ' "$tmp/log.0"
     is '... and no other module is heard' "$(grep -vcE ' (stream|rma) trace: ' "$tmp/log.0")" 0
 
+    for setting in kernels 'one device, kernels'; do
+        export GPUBIND_LOG=trace:stream
+        logged "$setting" 2 on_stream_many
+        unset GPUBIND_LOG
+        last=$(grep -oE 'its waits are kernels|no kernel waits in it' "$tmp/log.0" | tail -n 1)
+        case $setting in # a rank that comes first to its GPU is alone there
+        one*) check "$setting: no kernel waits on a GPU of two ranks" test "$last" != 'its waits are kernels' ;;
+        *) is "$setting: kernels wait in a stream" "$last" 'its waits are kernels' ;;
+        esac
+    done
+
     export GPUBIND_LOG=debug
     on simulated 2 persistent_stream
     unset GPUBIND_LOG

@@ -9,7 +9,7 @@ if [ -n "$quick" ]; then
     done
 else
     for setting in simulated 'slow copies' 'slower copies' 'no peers' 'no IPC' 'one device' \
-        kernels 'shared path' 'slow shared' 'no eager' threads thread 'network threads' \
+        kernels 'one device, kernels' 'shared path' 'slow shared' 'no eager' threads thread 'network threads' \
         'slow network threads' 'no driver' 'no GPU' GPU 'GPU shared' 'GPU network threads' \
         'GPU thread'; do
         on "$setting" 2 on_stream
@@ -22,7 +22,8 @@ for setting in simulated 'slow copies' 'no peers' kernels 'shared path' threads 
     on "$setting" 2 on_stream_mixed 4
 done
 on 'slow copies' 4 on_stream_mixed 2 11
-for setting in simulated 'slow copies' kernels 'no peers' 'no IPC' threads 'one device' GPU; do
+for setting in simulated 'slow copies' kernels 'no peers' 'no IPC' threads 'one device' \
+    'one device, kernels' GPU; do
     on "$setting" 2 on_stream_direct 4
     on "$setting" 4 on_stream_direct 2 12
 done

@@ -3,7 +3,7 @@
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
-enum { SMALL = 64, MANY = 600, LARGE = 1 << 20, ALLOCATION = 32 << 20, TURNS = 60 };
+enum { SMALL = 64, MANY = 600, LARGE = 1 << 20, PIECE = 20000, ALLOCATION = 32 << 20, TURNS = 60 };
 
 static struct CUstream_st *stream;
 static struct buffer small, large;
@@ -192,6 +192,54 @@ static void freed_memory(bool sends)
     job_result();
 }
 
+enum late { IN_TIME, AFTER_SENDS, IN_STREAM, WITHOUT_STREAM, WAYS };
+
+static void receive_large(int n, enum late way)
+{
+    static const char call[] = "receive %d of large ones, way %d";
+
+    for (int i = 0; i < n; i++) {
+        char *at = large.at + (size_t)i * PIECE;
+
+        if (way == WITHOUT_STREAM)
+            succeeds(MPI_GPURecv(at, PIECE, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     call, i, way);
+        else
+            succeeds((way == IN_STREAM ? gpubind_recv_on_stream : gpubind_irecv_on_stream)(
+                         at, PIECE, MPI_BYTE, 0, 0, MPI_COMM_WORLD, stream),
+                     call, i, way);
+    }
+}
+
+/* Behind the quiet the sender's stream overwrites what it has sent, whoever receives it how. */
+static void overwritten(int n)
+{
+    job_test("%d large nonblocking sends, and a stream that overwrites their memory behind a quiet",
+             n);
+    for (int way = 0; way < WAYS; way++) {
+        begin();
+        if (job.rank == 0) {
+            for (int i = 0; i < n; i++)
+                succeeds(gpubind_isend_on_stream(large.at + (size_t)i * PIECE, PIECE, MPI_BYTE, 1,
+                                                 0, MPI_COMM_WORLD, stream),
+                         "isend_on_stream %d, way %d", i, way);
+            succeeds(gpubind_quiet_on_stream(stream), "quiet");
+            cuda.cuMemsetD8Async(address_of(&large), 0xee, (size_t)n * PIECE, stream);
+            if (way != IN_TIME)
+                tell();
+        } else {
+            if (way != IN_TIME)
+                hear();
+            receive_large(n, (enum late)way);
+            succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        }
+        stream_ends(stream);
+        expect(job.rank == 0 || buffer_holds(&large, 0, (size_t)n * PIECE, 7, NULL),
+               "other bytes, way %d", way);
+    }
+    job_result();
+}
+
 /* `ranks on_stream_many [mapped]`: mapped: the ranks map each other's memory. */
 void test_on_stream_many(void)
 {
@@ -206,6 +254,9 @@ void test_on_stream_many(void)
     receives_before(250, true);
     eager_buffers();
     starts_beside(30);
+    overwritten(1);
+    overwritten(16);
+    overwritten(40);
     if (mapped) {
         without_sender();
         freed_memory(true);

@@ -28,6 +28,7 @@ no IPC        | GPUBIND_SIM_IPC=refuse
 no reads      | TEST_NO_READS=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 no mappings   | GPUBIND_SIM_IPC=refuse GPUBIND_SIM_CUMEM=no
 one device    | GPUBIND_SIM_DEVICES=1
+one device, kernels | GPUBIND_SIM_DEVICES=1 GPUBIND_SIM_KERNELS=1
 three devices | GPUBIND_SIM_DEVICES=3
 one way       | GPUBIND_SIM_DEVICES=3 GPUBIND_SIM_PEERS=011/101/110
 one way round | GPUBIND_SIM_DEVICES=3 GPUBIND_SIM_PEERS=010/001/100

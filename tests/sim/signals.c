@@ -136,10 +136,15 @@ static void check_parts(const struct signal_kernel_job *job, unsigned blocks)
     if (job->n > SIGNAL_KERNEL_ITEMS)
         sim_die("a kernel with %u items", job->n);
     for (unsigned i = 0; i < job->n; i++) {
-        if (job->items[i].first_part != parts || job->items[i].parts == 0)
-            sim_die("item %u of a kernel begins with block %u", i, job->items[i].first_part);
-        parts += job->items[i].parts;
+        const struct signal_kernel_item *item = &job->items[i];
+
+        if (item->first_part != parts || (item->parts == 0) != (i >= job->first_wait))
+            sim_die("item %u of a kernel begins with block %u", i, item->first_part);
+        if (i >= job->first_wait && (item->nbytes || item->set || !item->wait))
+            sim_die("item %u of a kernel is no wait", i);
+        parts += item->parts;
     }
+    parts += job->n > job->first_wait;
     if (job->n && (parts != job->parts || parts != blocks))
         sim_die("a kernel of %u parts, told of %u, in %u blocks", parts, job->parts, blocks);
 }

@@ -16,9 +16,10 @@ struct agent {
     struct agent_ring *ring; /* NULL: not started, and the driver copies */
     char *bounce;
     gpu_address state;
-    bool tried;        /* to start it */
-    int nwaiting;      /* waits for the library in streams of the application */
-    double since;      /* seconds: when the last of them ended; 0: there are some, or nothing is to be retired */
+    bool tried;   /* to start it */
+    int nwaiting; /* waits for the library in streams of the application */
+    double
+        since; /* seconds: when the last of them ended; 0: there are some, or nothing is to be retired */
     uint32_t launched; /* instances, started or waiting for the doorbell */
     uint32_t started;  /* instances that the doorbell has let go */
     bool active;       /* the latest of these executes commands */

@@ -25,30 +25,49 @@ static unsigned parts_of(uint64_t nbytes, unsigned most)
     return parts < 1 ? 1 : parts < most ? (unsigned)parts : most;
 }
 
-static void fill(struct signal_kernel_job *job, const struct signal_copies *copies)
+static bool only_waits(const struct signal_copy *copy)
+{
+    return copy->nbytes == 0 && !copy->set.at;
+}
+
+static struct signal_kernel_item item_of(const struct signal_copy *copy)
+{
+    return (struct signal_kernel_item){.wait = (uintptr_t)copy->wait.at,
+                                       .wait_value = copy->wait.value,
+                                       .to = copy->to,
+                                       .from = copy->from,
+                                       .nbytes = copy->nbytes,
+                                       .set = (uintptr_t)copy->set.at,
+                                       .set_value = copy->set.value};
+}
+
+static void add_items(struct signal_kernel_job *job, const struct signal_copies *copies)
 {
     const unsigned share = PARTS_OF_ALL / (unsigned)copies->n;
     const unsigned most = share < PARTS ? share : PARTS;
 
-    job->begin = (uintptr_t)copies->begin.at;
-    job->begin_value = copies->begin.value;
-    job->end = (uintptr_t)copies->end.at;
-    job->end_value = copies->end.value;
-    for (int i = 0; i < copies->n; i++) {
-        const struct signal_copy *copy = &copies->copies[i];
+    job->n = job->parts = 0;
+    for (int i = 0; i < copies->n; i++)
+        if (!only_waits(&copies->copies[i])) {
+            struct signal_kernel_item *item = &job->items[job->n++];
 
-        job->items[i] = (struct signal_kernel_item){.wait = (uintptr_t)copy->wait.at,
-                                                    .wait_value = copy->wait.value,
-                                                    .to = copy->to,
-                                                    .from = copy->from,
-                                                    .nbytes = copy->nbytes,
-                                                    .set = (uintptr_t)copy->set.at,
-                                                    .set_value = copy->set.value,
-                                                    .parts = parts_of(copy->nbytes, most),
-                                                    .first_part = job->parts};
-        job->parts += job->items[i].parts;
-    }
-    job->n = (unsigned)copies->n;
+            *item = item_of(&copies->copies[i]);
+            item->parts = parts_of(item->nbytes, most);
+            item->first_part = job->parts;
+            job->parts += item->parts;
+        }
+}
+
+/* Behind all others: what delays them delays no copy. */
+static void add_waits(struct signal_kernel_job *job, const struct signal_copies *copies)
+{
+    job->first_wait = job->n;
+    for (int i = 0; i < copies->n; i++)
+        if (only_waits(&copies->copies[i])) {
+            job->items[job->n] = item_of(&copies->copies[i]);
+            job->items[job->n++].first_part = job->parts;
+        }
+    job->parts += job->n > job->first_wait;
 }
 
 int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space *space,
@@ -57,10 +76,15 @@ int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space 
     struct signal_kernel_job job;
     void *parameters[] = {&job};
 
-    job.parts = 0;
+    job.begin = (uintptr_t)copies->begin.at;
+    job.begin_value = copies->begin.value;
+    job.end = (uintptr_t)copies->end.at;
+    job.end_value = copies->end.value;
     job.shared = space->at;
     job.turn = ++space->turn;
-    fill(&job, copies);
+    add_items(&job, copies);
+    add_waits(&job, copies);
     return gpu_kernel_launch(kernel_of(gpu, GPU_SIGNAL_KERNEL), job.parts, 1, 1,
-                             SIGNAL_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
+                             job.first_wait > 0 ? SIGNAL_KERNEL_THREADS : SIGNAL_KERNEL_WAITERS, 1,
+                             1, 0, stream, parameters, NULL);
 }

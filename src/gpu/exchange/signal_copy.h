@@ -35,7 +35,7 @@ struct signal_space {
 
 /* A copy of so many bytes can be launched, and takes less time than by a copy engine. */
 bool signal_copy_is_good(const struct gpu *gpu, const struct signal_space *space, uint64_t nbytes);
-/* n of them, in any order among each other: none that waits delays those before it. The GPU's context is current.
+/* n of them, in any order among each other: none waits for what another waits for. The GPU's context is current.
  * What the driver returns. */
 int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space *space,
                   const struct signal_copies *copies);

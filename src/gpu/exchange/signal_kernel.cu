@@ -60,6 +60,29 @@ static __device__ __forceinline__ bool count_part(unsigned *counter, unsigned pa
     return last;
 }
 
+/* A part of it. */
+static __device__ __forceinline__ void do_item(const struct signal_kernel_job &job, unsigned i)
+{
+    struct signal_kernel_shared *shared =
+        reinterpret_cast<struct signal_kernel_shared *>(job.shared);
+    const struct signal_kernel_item &item = job.items[i];
+
+    if (threadIdx.x == 0 && item.wait)
+        await_item(job, item, i);
+    __syncthreads(); /* orders what the block copies behind the flag, */
+    copy_item(item);
+    __syncthreads(); /* and the flags that thread 0 writes behind that */
+    if (threadIdx.x == 0 && count_part(&shared->copied[i], item.parts) && item.set)
+        store_release(item.set, item.set_value);
+}
+
+static __device__ __forceinline__ void await_others(const struct signal_kernel_job &job)
+{
+    for (unsigned i = job.first_wait + threadIdx.x; i < job.n; i += blockDim.x)
+        await_flag(job.items[i].wait, job.items[i].wait_value);
+    __syncthreads();
+}
+
 extern "C" __global__ void __launch_bounds__(SIGNAL_KERNEL_THREADS, 1)
 gpubind_signal(const __grid_constant__ struct signal_kernel_job job)
 {
@@ -73,17 +96,12 @@ gpubind_signal(const __grid_constant__ struct signal_kernel_job job)
         return;
     while (i + 1 < job.n && job.items[i + 1].first_part <= blockIdx.x)
         i++;
-    const struct signal_kernel_item &item = job.items[i];
-
-    if (threadIdx.x == 0 && item.wait)
-        await_item(job, item, i);
-    __syncthreads(); /* orders what the block copies behind the flag, */
-    copy_item(item);
-    __syncthreads(); /* and the flags that thread 0 writes behind that */
+    if (i >= job.first_wait)
+        await_others(job);
+    else
+        do_item(job, i);
     if (threadIdx.x != 0)
         return;
-    if (count_part(&shared->copied[i], item.parts) && item.set)
-        store_release(item.set, item.set_value);
     if (count_part(&shared->done, job.parts) && job.end)
         store_release(job.end, job.end_value);
 }

@@ -5,7 +5,8 @@
 
 #define SIGNAL_KERNEL_NAME "gpubind_signal"
 #define SIGNAL_KERNEL_THREADS 512
-#define SIGNAL_KERNEL_ITEMS 64 /* in a launch */
+#define SIGNAL_KERNEL_WAITERS 32 /* where there are waits alone */
+#define SIGNAL_KERNEL_ITEMS 64   /* in a launch */
 
 /* Waits for a flag, copies, and writes another. Flags are words of 32 bits; address 0: none. */
 struct signal_kernel_item {
@@ -22,7 +23,8 @@ struct signal_kernel_job {
     unsigned long long shared; /* a struct signal_kernel_shared, zero at first */
     unsigned turn;             /* differs from that of the launch before */
     unsigned parts, n;         /* blocks; items */
-    unsigned unused;
+    unsigned
+        first_wait; /* the items from this one on are waits alone, by the threads of one block */
     struct signal_kernel_item items[SIGNAL_KERNEL_ITEMS];
 };
 

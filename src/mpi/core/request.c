@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+static _Atomic int nserved;
 static const struct request_ops *usual;
 static struct gpubind_operation *spare; /* kept, so that calls do not allocate */
 bool requests_used;
@@ -104,8 +105,21 @@ void request_free(struct gpubind_operation *operation)
         put_back(operation);
 }
 
+void request_serve(struct gpubind_operation *operation)
+{
+    nserved += !operation->served;
+    operation->served = true;
+}
+
+bool requests_are_served(void)
+{
+    return nserved > 0;
+}
+
 void request_release(struct gpubind_operation *operation)
 {
+    nserved -= operation->served;
+    operation->served = false;
     operation->held = false;
     if (operation->forgotten)
         put_back(operation);

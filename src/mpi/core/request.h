@@ -43,6 +43,7 @@ struct gpubind_operation {
     bool done;
     bool held;        /* the progress engine uses it, perhaps after it is done */
     bool forgotten;   /* the application has freed it, or has been told of its end */
+    bool served;      /* held, and the progress thread should not pause */
     bool waited;      /* a thread waits in the library */
     bool inactive;    /* persistent, and not started */
     bool synchronous; /* a send that completes only when its receive has been matched */
@@ -108,6 +109,9 @@ struct gpubind_operation *request_make(enum request_kind kind);
 void request_attach(struct gpubind_operation *operation, struct comm *comm);
 /* The application has been told of its end, or has freed it: frees it when it is not held. */
 void request_free(struct gpubind_operation *operation);
+/* Until it is released the progress thread makes no pauses: a stream may wait for it. */
+void request_serve(struct gpubind_operation *operation);
+bool requests_are_served(void);
 /* The progress engine no longer uses it (held). */
 void request_release(struct gpubind_operation *operation);
 /* Completes the request with MPI_SUCCESS, or with an error class and a sentence. */

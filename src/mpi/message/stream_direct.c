@@ -245,7 +245,7 @@ static bool get(struct gpubind_operation *receive, bool waits, struct stream_ste
 /* ---- the call */
 
 static int start_send(struct gpubind_operation *send, struct stream_queue *stream,
-                      struct gpubind_error *err)
+                      enum stream_wait_mode mode, struct gpubind_error *err)
 {
     struct stream_steps steps = {0};
 
@@ -256,7 +256,9 @@ static int start_send(struct gpubind_operation *send, struct stream_queue *strea
         send->gate = (struct stream_gate){0};
     if (send->gate.came && send_descriptor_of(send)->eager_by_stream)
         return stream_eager_send(send, stream, err);
-    return stream_queue_add_planned(stream, &stream_message_ops, send, !send->gate.came, err);
+    /* What cannot be mapped there goes through bounce buffers, which this rank fills. */
+    return stream_queue_add_planned(stream, &stream_message_ops, send, mode,
+                                    !send->gate.came || !rndv_may_copy(send), err);
 }
 
 /* Waits for its message in an eager buffer, or in its own. A message that was announced meanwhile is the receive's
@@ -303,16 +305,18 @@ static int start_receive(struct gpubind_operation *receive, struct stream_queue 
                                               &steps);
     if (!waits)
         stream_queue_unplan(stream);
-    return stream_queue_add_planned(stream, &stream_message_ops, receive, !receive->stream_receive,
-                                    err);
+    return stream_queue_add_planned(stream, &stream_message_ops, receive,
+                                    waits ? STREAM_WAIT_NOW : STREAM_WAIT_NEVER,
+                                    !receive->stream_receive, err);
 }
 
 int stream_direct_start(struct gpubind_operation *operation, struct stream_queue *stream,
                         bool waits, struct gpubind_error *err)
 {
-    const bool plain = is_plain(operation, stream);
-    const bool later = !waits && plain && operation->kind == REQUEST_RECEIVE &&
-                       is_small(operation) && stream_queue_has_later();
+    const bool plain = is_plain(operation, stream), sends = operation->kind == REQUEST_SEND;
+    const bool later = !waits && plain &&
+                       (sends ? !send_may_be_eager(operation)
+                              : is_small(operation) && stream_queue_has_later());
     struct stream_gate gate;
 
     if (stream_queue_plan(stream, waits || later, &gate, err) < 0) {
@@ -321,6 +325,11 @@ int stream_direct_start(struct gpubind_operation *operation, struct stream_queue
     }
     if (plain)
         operation->gate = gate;
-    return operation->kind == REQUEST_SEND ? start_send(operation, stream, err)
-                                           : start_receive(operation, stream, waits, later, err);
+    if (sends)
+        return start_send(operation, stream,
+                          waits   ? STREAM_WAIT_NOW
+                          : later ? STREAM_WAIT_LATER
+                                  : STREAM_WAIT_NEVER,
+                          err);
+    return start_receive(operation, stream, waits, later, err);
 }

@@ -7,6 +7,7 @@
 #include "core/base/list.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
+#include "mpi/core/gate.h"
 #include "mpi/core/peer_alive.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/datatype/pack.h"
@@ -66,6 +67,15 @@ static void take(struct gpubind_operation *receive)
         transports_get(receive, &receive->from->header);
 }
 
+/* Its stream may have put the data there, which its process has not seen yet. */
+static bool sender_is_ready(const struct gpubind_operation *receive)
+{
+    const struct descriptor *from = receive->from;
+
+    return atomic_load_explicit(&from->ready, memory_order_acquire) ||
+           gate_has_come(receive->domain, receive->peer->local, &from->gate);
+}
+
 /* true: it no longer waits. */
 static bool advance(struct gpubind_operation *receive)
 {
@@ -77,7 +87,7 @@ static bool advance(struct gpubind_operation *receive)
         atomic_compare_exchange_strong(&from->state, &state, DESCRIPTOR_MATCHED);
     state = atomic_load_explicit(&from->state, memory_order_acquire);
     if (state == DESCRIPTOR_EAGER_COPY ||
-        (state == DESCRIPTOR_MATCHED && !atomic_load_explicit(&from->ready, memory_order_acquire)))
+        (state == DESCRIPTOR_MATCHED && !sender_is_ready(receive)))
         return false;
     if (atomic_load_explicit(&from->failed, memory_order_relaxed))
         receive_finish(receive, -1, &failed);
@@ -91,6 +101,8 @@ static bool advance(struct gpubind_operation *receive)
 static void local_receive(struct gpubind_operation *receive)
 {
     receive->held = true;
+    if (receive->on_stream)
+        request_serve(receive);
     if (advance(receive))
         return;
     QUEUE_PUSH_FRONT(&waiting, receive, next);
@@ -106,6 +118,7 @@ void receive_drop(const struct incoming_msg *incoming)
             while (atomic_load(&incoming->from->state) == DESCRIPTOR_EAGER_COPY &&
                    !peer_check(incoming->domain, incoming->peer))
                 sched_yield();
+        gate_let_go(incoming->domain, incoming->peer->local, &incoming->from->gate);
         inbox_acknowledge(incoming->domain, incoming->peer, incoming->from, DESCRIPTOR_FIN);
     } else {
         recv_net_refuse(incoming);

@@ -153,6 +153,8 @@ static void fill_gate(struct gpubind_operation *send)
     if (small && !take_eager_buffer_for_stream(send))
         send->gate = (struct stream_gate){0};
     send_descriptor_of(send)->gate = send->gate;
+    if (small) /* its stream does not wait, and the flag becomes another call's */
+        send_descriptor_of(send)->gate.go = 0;
     send_descriptor_of(send)->eager_by_stream = small && send->gate.came;
 }
 

@@ -164,7 +164,7 @@ static bool has_room(const struct gpubind_operation *send, const struct stream_r
 {
     if (entry->landing >= 0)
         return send->nbytes == entry->capacity;
-    return send->gate.go && send->nbytes <= entry->capacity && !send_may_be_eager(send) &&
+    return send->waited && send->nbytes <= entry->capacity && !send_may_be_eager(send) &&
            rndv_may_copy(send);
 }
 

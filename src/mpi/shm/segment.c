@@ -152,6 +152,12 @@ bool segment_allocate_flags(const struct segment *segment)
     return allocate(segment, segment->flags_at, (size_t)STREAM_FLAGS * STREAM_FLAG_BYTES);
 }
 
+_Atomic uint32_t *segment_stream_flag(const struct segment *segment, int rank, uint32_t i)
+{
+    return (_Atomic uint32_t *)(void *)(part(segment, rank) + segment->flags_at +
+                                        (size_t)i * STREAM_FLAG_BYTES);
+}
+
 struct stream_receives *segment_stream_receives(const struct segment *segment, int receiver,
                                                 int sender)
 {

@@ -134,7 +134,8 @@ struct futex_waiter {
     _Atomic uint32_t use;    /* enum wake_use: what it would serve if it were woken now */
 };
 
-#define RANK_GPUS 8 /* GPUs in whose streams a rank has had messages; the last is ~0 if there are more */
+#define RANK_GPUS \
+    8 /* GPUs in whose streams a rank has had messages; the last is ~0 if there are more */
 
 struct rank_ctrl {
     _Atomic uint32_t left;   /* the rank uses the segment no more, and maps no rank's memory */
@@ -185,6 +186,8 @@ bool segment_allocate_eager(const struct segment *segment);
 bool segment_allocate_descriptors(const struct segment *segment, int from, int to);
 bool segment_allocate_iov_advert(const struct segment *segment, uint64_t n);
 bool segment_allocate_flags(const struct segment *segment);
+/* Stream flag i, 0 to STREAM_FLAGS - 1, of a rank that has allocated them. */
+_Atomic uint32_t *segment_stream_flag(const struct segment *segment, int rank, uint32_t i);
 bool segment_allocate_stream_receives(const struct segment *segment, int sender);
 /* Of the reserve bounce buffer for local rank to; *offset: from the bounce buffers. */
 bool segment_allocate_reserve_bounce(const struct segment *segment, int to, uint64_t *offset);

@@ -1,6 +1,8 @@
 /* What streams copy by themselves, between flags: by one launch, or by a copy engine between memory operations. */
 #include "mpi/stream/stream_queue_internal.h"
 
+const struct signal_flag stream_no_flag = {NULL, 0};
+
 static void add_flag(struct stream_ops *ops, bool waits, const struct signal_flag *flag)
 {
     if (flag->at)
@@ -37,23 +39,11 @@ void stream_ops_add_flags(struct stream_ops *ops, const struct signal_flag *begi
     add_flag(ops, false, end);
 }
 
-/* Waits without a copy come last: blocks begin in their order. */
-static int add_signals(const struct stream_queue *stream, struct stream_ops *ops, int nsignals,
-                       const struct stream_steps *steps, int n, bool copies)
-{
-    for (int i = 0; i < n; i++)
-        if ((steps[i].copy.nbytes > 0) == copies)
-            ops->signals[nsignals++] = (struct signal_copy){
-                stream->spins ? steps[i].wait : (struct signal_flag){NULL, 0}, steps[i].copy.to,
-                steps[i].copy.from, steps[i].copy.nbytes, steps[i].set};
-    return nsignals;
-}
-
 static void add_launch(const struct stream_queue *stream, struct stream_ops *ops,
                        const struct signal_flag *begin, const struct stream_steps *steps, int n,
                        const struct signal_flag *end)
 {
-    struct signal_copies copies = {.copies = ops->signals, .end = *end};
+    struct signal_copies copies = {.copies = ops->signals, .n = n, .end = *end};
 
     ops->n = 0;
     if (stream->spins) {
@@ -62,11 +52,11 @@ static void add_launch(const struct stream_queue *stream, struct stream_ops *ops
         add_flag(ops, false, begin);
         add_waits(ops, steps, n, true);
     }
-    copies.n = add_signals(stream, ops, 0, steps, n, true);
-    if (stream->spins)
-        copies.n = add_signals(stream, ops, copies.n, steps, n, false);
-    if (copies.n > 0)
-        ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
+    for (int i = 0; i < n; i++)
+        ops->signals[i] = (struct signal_copy){
+            stream->spins ? steps[i].wait : (struct signal_flag){NULL, 0}, steps[i].copy.to,
+            steps[i].copy.from, steps[i].copy.nbytes, steps[i].set};
+    ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
 }
 
 static bool fits_launch(const struct stream_queue *stream, const struct stream_steps *steps, int n)

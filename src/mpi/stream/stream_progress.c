@@ -25,7 +25,7 @@ static bool has_work(void)
 
 static bool can_wait(void)
 {
-    return nurgent == 0;
+    return nurgent == 0 && !requests_are_served();
 }
 
 static unsigned count_events(void)
@@ -47,7 +47,7 @@ void stream_queues_count(int more)
 /* The work has been started, or has failed to. */
 static void add_started(struct stream_queue *stream, struct entry *entry)
 {
-    if (entry->wait)
+    if (entry->wait && entry->wait->put)
         QUEUE_PUSH(&stream->awaited, entry, next);
     else
         QUEUE_PUSH(&stream->unawaited, entry, next);
@@ -80,8 +80,9 @@ struct stream_wait *stream_wait_make(int left, struct gpubind_error *err)
     return wait;
 }
 
-void stream_wait_count(struct stream_queue *stream, struct stream_wait *wait)
+void stream_wait_put(struct stream_queue *stream, struct stream_wait *wait)
 {
+    wait->put = true;
     wait->counted = true;
     stream_queue_count_waits(stream, 1);
 }
@@ -187,9 +188,35 @@ static bool has_open(const struct entries *list, uint32_t number)
 {
     for (const struct entry *entry = list->first; entry && (int32_t)(entry->number - number) < 0;
          entry = entry->next)
-        if (!entry->by_stream && !entry->wait)
+        if (!entry->by_stream && !(entry->wait && entry->wait->put))
             return true;
     return false;
+}
+
+static int take_waits(const struct entries *list, struct stream_wait **waits, int n)
+{
+    int taken = 0;
+
+    for (const struct entry *entry = list->first; entry && taken <= n; entry = entry->next)
+        if (entry->wait && !entry->wait->put) {
+            if (taken < n)
+                waits[taken] = entry->wait;
+            taken++;
+        }
+    return taken;
+}
+
+int stream_waits_take(struct stream_queue *stream, struct stream_wait **waits, int n)
+{
+    int taken = take_waits(&stream->unawaited, waits, n);
+
+    if (taken <= n)
+        taken += take_waits(&stream->queued, waits + taken, n - taken);
+    if (taken > n)
+        return 0;
+    for (int i = 0; i < taken; i++)
+        stream_wait_put(stream, waits[i]);
+    return taken;
 }
 
 bool stream_leaves_open(const struct stream_queue *stream, uint32_t number)

@@ -187,6 +187,18 @@ static int check_driver(struct gpubind_error *err)
     return 0;
 }
 
+/* A kernel that waits goes on some microseconds sooner than a stream that does. */
+static void choose_waits(struct stream_queue *stream)
+{
+    const bool spins = stream->space.at && !gpu_users_are_many(stream->gpu);
+
+    if (spins != stream->spins)
+        trace(TRACE_STREAM, "stream %p: %s", (void *)stream->handle,
+              spins ? "its waits are kernels"
+                    : "its GPU is another rank's, too: no kernel waits in it");
+    stream->spins = spins;
+}
+
 struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gpubind_error *err)
 {
     struct stream_queue *stream;
@@ -210,7 +222,7 @@ struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gp
     }
     *result = MPI_SUCCESS;
     stream->open = true;
-    stream->spins = stream->space.at && !gpu_users_are_many(stream->gpu);
+    choose_waits(stream);
     return stream;
 }
 
@@ -326,7 +338,7 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
     if (mode != STREAM_WAIT_NEVER)
         model.wait = stream_wait_make(n + (mode == STREAM_WAIT_LATER), err);
     if (model.wait)
-        stream_wait_count(stream, model.wait);
+        stream_wait_put(stream, model.wait);
     if (mode == STREAM_WAIT_NOW && model.wait)
         put[nput++] = stream_wait_op(model.wait->flag);
     if (mode != STREAM_WAIT_NEVER && !model.wait)
@@ -361,30 +373,4 @@ int stream_queue_await(struct stream_queue *stream, struct gpubind_error *err)
     if (--wait->left == 0)
         stream_wait_end(stream, wait);
     return status < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
-}
-
-int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err)
-{
-    struct stream_wait *wait;
-    struct stream_op put;
-
-    if (stream_put_laters(stream, err) < 0)
-        return MPI_ERR_OTHER;
-    if (!stream_leaves_open(stream, stream->reached->value + 1))
-        return MPI_SUCCESS;
-    wait = stream_wait_make(0, err);
-    if (!wait)
-        return MPI_ERR_OTHER;
-    stream_wait_count(stream, wait);
-    wait->before = stream->reached->value + 1;
-    put = stream_wait_op(wait->flag);
-    if (stream_put_in(stream, &put, 1, err) < 0) {
-        stream_wait_end(stream, wait);
-        return MPI_ERR_OTHER;
-    }
-    stream_queues_count(1);
-    stream_count_urgent(1);
-    QUEUE_PUSH(&stream->quiets, wait, next);
-    progress_thread_wake();
-    return MPI_SUCCESS;
 }

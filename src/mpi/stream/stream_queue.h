@@ -45,7 +45,7 @@ void stream_queues_forget(void);
 enum stream_wait_mode {
     STREAM_WAIT_NEVER,
     STREAM_WAIT_NOW,
-    STREAM_WAIT_LATER /* at stream_queue_await: the caller queues work of its own in between */
+    STREAM_WAIT_LATER /* at stream_queue_await, or the next quiet: what is queued in between does not wait */
 };
 /* Puts n pieces of work into the stream. Releases the library's lock meanwhile. An MPI error
  * class; after a failure the stream waits for none of them. */
@@ -65,10 +65,11 @@ struct gpu *stream_queue_gpu(const struct stream_queue *stream);
  * rank sees the flags. 0, or -1 with a sentence. */
 int stream_queue_plan(struct stream_queue *stream, bool waits, struct stream_gate *gate,
                       struct gpubind_error *err);
-/* Puts the planned call in, as stream_queue_add. urgent: it needs the progress thread at once; else other ranks'
- * streams are expected to do it. */
+/* Puts the planned call in, as stream_queue_add; LATER: the stream waits for its flag at the next quiet. urgent: it
+ * needs the progress thread at once; else other ranks are expected to do it. */
 int stream_queue_add_planned(struct stream_queue *stream, const struct stream_work_ops *ops,
-                             void *what, bool urgent, struct gpubind_error *err);
+                             void *what, enum stream_wait_mode mode, bool urgent,
+                             struct gpubind_error *err);
 
 /* What the stream does, in this order; a step whose flag is NULL is left out. */
 struct stream_steps {

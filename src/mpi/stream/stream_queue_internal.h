@@ -17,6 +17,7 @@ struct stream_wait {
     struct stream_flag *flag;
     int left;        /* entries that it waits for; of a quiet: */
     uint32_t before; /* it waits for all entries with lower numbers */
+    bool put;        /* the stream waits for it; else a quiet may yet make it do so */
     bool counted;    /* in the queue's waits */
 };
 
@@ -99,6 +100,11 @@ struct stream_ops {
 
 struct stream_op stream_write_op(const struct stream_flag *flag);
 struct stream_op stream_wait_op(const struct stream_flag *flag);
+/* The flag that the stream is to write when it gets to the entry, or has done it; the entry's number. */
+struct signal_flag stream_number(struct stream_queue *stream, struct entry *entry);
+/* That ends the wait. */
+struct signal_flag stream_flag_to_await(const struct stream_wait *wait);
+extern const struct signal_flag stream_no_flag;
 /* Fills in: a write of the flag begin, n steps, of which none waits for another, and a write of end. By one launch
  * of a kernel, if that takes less time; */
 void stream_ops_add_copies(const struct stream_queue *stream, struct stream_ops *ops,
@@ -116,7 +122,7 @@ void stream_add_entry(struct stream_queue *stream, const struct entry *model, vo
 
 struct stream_wait *stream_wait_make(int left, struct gpubind_error *err);
 /* Before it is put in. */
-void stream_wait_count(struct stream_queue *stream, struct stream_wait *wait);
+void stream_wait_put(struct stream_queue *stream, struct stream_wait *wait);
 void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);
 /* The same where the stream could not be told to wait. A flag that another rank was told of (named) is not used
  * again: that rank may write it yet. */
@@ -125,6 +131,8 @@ void stream_wait_fail(struct stream_queue *stream, struct stream_wait *wait);
 void stream_later_end(void);
 /* Puts the laters in. 0, or -1 with a sentence: some are not. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err);
+/* The waits of earlier calls, which a quiet takes over: at most n, which are marked as put in. 0: there are more. */
+int stream_waits_take(struct stream_queue *stream, struct stream_wait **waits, int n);
 /* There is work of calls before that number that the stream neither does itself nor waits for. */
 bool stream_leaves_open(const struct stream_queue *stream, uint32_t number);
 /* Ends what the stream has done by itself, so that the next call returns its failure. */

@@ -1,5 +1,6 @@
 #include "mpi/transport/receive_end.h"
 
+#include "mpi/core/gate.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/shm_inbox.h"
 #include "mpi/datatype/pack.h"
@@ -17,6 +18,8 @@ void receive_finish(struct gpubind_operation *receive, int status, const struct 
     if (receive->mapping)
         mapping_done(receive->mapping);
     receive->mapping = NULL;
+    if (receive->from)
+        gate_let_go(receive->domain, receive->peer->local, &receive->from->gate);
     inbox_acknowledge(receive->domain, receive->peer, receive->from, DESCRIPTOR_FIN);
     if (status < 0 && err != &receive->error)
         receive->error = *err;

@@ -1,0 +1,151 @@
+/* What a stream does when the application calls gpubind_quiet_on_stream. */
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "core/base/list.h"
+#include "mpi/core/progress_thread.h"
+#include "mpi/stream/stream_queue_internal.h"
+
+#define QUIET_WAITS 16 /* messages before a quiet for whose own flags it waits */
+
+static int nlaters; /* of all streams, until they are over */
+
+bool stream_queue_has_later(void)
+{
+    return nlaters < STREAM_AT_ONCE;
+}
+
+void stream_later_end(void)
+{
+    nlaters--;
+}
+
+int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
+                           const struct stream_work_ops *after, void *what,
+                           const struct stream_steps *steps)
+{
+    struct stream_later *later = malloc(sizeof *later);
+
+    if (!later) /* a message that was matched cannot be given back */
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    *later = (struct stream_later){
+        .ops = ops, .after = after, .what = what, .wait = stream->planned, .steps = *steps};
+    if (ops) {
+        later->steps.wait = stream_flag_to_await(later->wait);
+        stream->planned = NULL;
+    } else {
+        later->wait = NULL;
+        stream_queue_unplan(stream);
+    }
+    nlaters++;
+    QUEUE_PUSH(&stream->laters, later, next);
+    stream_queues_count(1);
+    return MPI_SUCCESS;
+}
+
+/* The entries of laters that were put in, or (not good) were not. They count as one call, and as one wait, until
+ * the last is over. */
+static void add_laters(struct stream_queue *stream, struct stream_later *const *laters, int n,
+                       uint32_t begin, bool good)
+{
+    for (int i = 0; i < n; i++) {
+        const struct entry come = {
+            .ops = laters[i]->ops, .number = begin, .wait = laters[i]->wait, .behind = true};
+
+        if (!come.ops)
+            continue;
+        come.wait->put = true;
+        if (!good)
+            stream_wait_fail(stream, come.wait);
+        stream_add_entry(stream, &come, laters[i]->what, good);
+        stream_queues_count(1);
+    }
+    for (int i = 0; i < n; i++) {
+        const bool last = i == n - 1;
+        const struct entry after = {.ops = laters[i]->after,
+                                    .number = stream->reached->value,
+                                    .by_stream = true,
+                                    .counted = last,
+                                    .behind = !last,
+                                    .later = true};
+
+        stream_add_entry(stream, &after, laters[i]->what, good);
+        free(laters[i]);
+    }
+}
+
+static int put_some(struct stream_queue *stream, struct stream_later *const *laters, int n,
+                    struct gpubind_error *err)
+{
+    struct stream_steps steps[STREAM_AT_ONCE];
+    struct entry entry;
+    const struct signal_flag begin = stream_number(stream, &entry),
+                             end = stream_number(stream, &entry);
+    struct stream_ops put;
+    int status;
+
+    for (int i = 0; i < n; i++)
+        steps[i] = laters[i]->steps;
+    stream_ops_add_copies(stream, &put, &begin, steps, n, &end);
+    stream_queue_count_waits(stream, 1);
+    status = stream_put_in(stream, put.ops, put.n, err);
+    add_laters(stream, laters, n, begin.value, status == 0);
+    return status;
+}
+
+int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
+{
+    int status = 0;
+
+    while (status == 0 && !QUEUE_EMPTY(&stream->laters)) {
+        struct stream_later *laters[STREAM_AT_ONCE];
+        int n = 0;
+
+        do
+            laters[n++] = QUEUE_POP(&stream->laters, next);
+        while (n < STREAM_AT_ONCE && !QUEUE_EMPTY(&stream->laters));
+        status = put_some(stream, laters, n, err);
+    }
+    if (status == 0)
+        progress_thread_wake();
+    return status;
+}
+
+/* The stream waits for flags that other ranks set, too: no thread of this one is on the way then. For what has none,
+ * and for what is too much, there is one that this rank's thread sets when all of it is over. */
+int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err)
+{
+    struct stream_wait *waits[QUIET_WAITS + 1], *all = NULL;
+    struct stream_steps steps[QUIET_WAITS + 1] = {{.copy = {.nbytes = 0}}};
+    struct stream_ops put;
+    int n;
+
+    if (stream_put_laters(stream, err) < 0)
+        return MPI_ERR_OTHER;
+    n = stream_waits_take(stream, waits, QUIET_WAITS);
+    if (stream_leaves_open(stream, stream->reached->value + 1)) {
+        all = stream_wait_make(0, err);
+        if (!all)
+            return MPI_ERR_OTHER;
+        all->before = stream->reached->value + 1;
+        stream_wait_put(stream, all);
+        waits[n++] = all;
+    }
+    if (n == 0)
+        return MPI_SUCCESS;
+    for (int i = 0; i < n; i++)
+        steps[i].wait = stream_flag_to_await(waits[i]);
+    stream_ops_add_copies(stream, &put, &stream_no_flag, steps, n, &stream_no_flag);
+    if (stream_put_in(stream, put.ops, put.n, err) < 0) {
+        if (all)
+            stream_wait_end(stream, all);
+        return MPI_ERR_OTHER;
+    }
+    if (all) {
+        stream_queues_count(1);
+        stream_count_urgent(1);
+        QUEUE_PUSH(&stream->quiets, all, next);
+    }
+    progress_thread_wake();
+    return MPI_SUCCESS;
+}
