@@ -211,6 +211,84 @@ static void receive_large(int n, enum late way)
     }
 }
 
+static void send_large(int n)
+{
+    for (int i = 0; i < n; i++)
+        succeeds(gpubind_isend_on_stream(large.at + (size_t)i * PIECE, PIECE, MPI_BYTE, 1, 0,
+                                         MPI_COMM_WORLD, stream),
+                 "isend_on_stream %d", i);
+    succeeds(gpubind_quiet_on_stream(stream), "quiet");
+}
+
+/* A later quiet, when some of the messages have been received, lets no earlier one go. */
+static void quiet_again(int n)
+{
+    job_test("a quiet behind %d large sends, and another when one of them is over", n);
+    begin();
+    if (job.rank == 0) {
+        send_large(n);
+        cuda.cuMemsetD8Async(address_of(&large), 0xee, (size_t)n * PIECE, stream);
+        tell();
+        hear();
+        succeeds(gpubind_quiet_on_stream(stream), "quiet again");
+        tell();
+    } else {
+        hear();
+        receive_large(1, WITHOUT_STREAM);
+        tell();
+        hear();
+        for (int i = 1; i < n; i++)
+            succeeds(MPI_GPURecv(large.at + (size_t)i * PIECE, PIECE, MPI_BYTE, 0, 0,
+                                 MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     "receive %d", i);
+    }
+    stream_ends(stream);
+    expect(job.rank == 0 || buffer_holds(&large, 0, (size_t)n * PIECE, 7, NULL), "other bytes");
+    job_result();
+}
+
+/* Of a request that is started on a stream and received otherwise. */
+static void receive_started(void)
+{
+    succeeds(MPI_GPURecv(small.at, SMALL, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+             "receive");
+}
+
+static void end_start(gpubind_request *request)
+{
+    stream_ends(stream);
+    succeeds(gpubind_wait(request, MPI_STATUS_IGNORE), "wait");
+}
+
+/* A start does not wait for the sends before it, however many quiets wait for these. The first one asks the other
+ * rank how it receives. */
+static void start_behind_quiets(void)
+{
+    gpubind_request request;
+
+    job_test("a persistent start behind two quiets of 16 large sends");
+    begin();
+    if (job.rank == 0) {
+        succeeds(gpubind_send_init(small.at, SMALL, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &request),
+                 "init");
+        succeeds(gpubind_startall_on_stream(1, &request, stream), "the first start");
+        end_start(&request);
+        send_large(16);
+        send_large(16);
+        succeeds(gpubind_startall_on_stream(1, &request, stream), "start");
+        tell();
+        end_start(&request);
+        succeeds(gpubind_request_free(&request), "free");
+    } else {
+        receive_started();
+        hear();
+        receive_large(16, WITHOUT_STREAM);
+        receive_large(16, WITHOUT_STREAM);
+        receive_started();
+    }
+    job_result();
+}
+
 /* Behind the quiet the sender's stream overwrites what it has sent, whoever receives it how. */
 static void overwritten(int n)
 {
@@ -219,11 +297,7 @@ static void overwritten(int n)
     for (int way = 0; way < WAYS; way++) {
         begin();
         if (job.rank == 0) {
-            for (int i = 0; i < n; i++)
-                succeeds(gpubind_isend_on_stream(large.at + (size_t)i * PIECE, PIECE, MPI_BYTE, 1,
-                                                 0, MPI_COMM_WORLD, stream),
-                         "isend_on_stream %d, way %d", i, way);
-            succeeds(gpubind_quiet_on_stream(stream), "quiet");
+            send_large(n);
             cuda.cuMemsetD8Async(address_of(&large), 0xee, (size_t)n * PIECE, stream);
             if (way != IN_TIME)
                 tell();
@@ -257,6 +331,9 @@ void test_on_stream_many(void)
     overwritten(1);
     overwritten(16);
     overwritten(40);
+    quiet_again(16);
+    quiet_again(17);
+    start_behind_quiets();
     if (mapped) {
         without_sender();
         freed_memory(true);

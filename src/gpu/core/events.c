@@ -21,6 +21,7 @@ int event_take(struct gpu *gpu, gpu_event *event)
             free(free_event);
             return GPU_OK;
         }
+    gpu_agents_leave();
     return gpu_driver()->cuEventCreate(event, GPU_EVENT_NO_TIMING);
 }
 

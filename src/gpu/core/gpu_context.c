@@ -104,6 +104,11 @@ bool gpu_agents_quiesce(bool wait)
     return true;
 }
 
+void gpu_agents_leave(void)
+{
+    gpu_agents_quiesce(false);
+}
+
 int gpu_suspend_capture(void)
 {
     int mode = GPU_CAPTURE_RELAXED;

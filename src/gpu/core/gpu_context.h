@@ -92,6 +92,9 @@ bool gpus_are_idle(void);
 /* true: the copy agents are idle, and none of their kernels waits for more commands, as one does
  * while a stream of the application waits. wait: waits until that is so. */
 bool gpu_agents_quiesce(bool wait);
+/* Before a call of class B (src/gpu/README.md): a thread of the application may be in the driver, which waits for a
+ * kernel that stays a while after the last stream has gone on. */
+void gpu_agents_leave(void);
 /* While a stream is captured, by this or another thread, the library's calls are not part of it.
  * Returns what gpu_resume_capture takes, in the same thread. */
 int gpu_suspend_capture(void);

@@ -13,6 +13,7 @@ void *page_locked(size_t nbytes, struct gpubind_error *err)
         error_set(err, "out of memory");
         return NULL;
     }
+    gpu_agents_leave();
     status = gpu_driver()->cuMemHostRegister_v2(at, nbytes, GPU_REGISTER_PORTABLE);
     if (status == GPU_OK)
         return at;

@@ -71,9 +71,11 @@ static struct gpu_flag_arena *arena_make(struct gpu *gpu, struct gpubind_error *
     struct gpu_flag_arena *arena = calloc(1, sizeof *arena);
     gpu_address at = 0;
     bool entered = gpu_enter(gpu);
-    int status = arena ? gpu_driver()->cuMemAlloc_v2(&at, ARENA_FLAGS * EXCHANGE_FLAG)
-                       : GPU_OUT_OF_MEMORY;
+    int status = GPU_OUT_OF_MEMORY;
 
+    gpu_agents_leave();
+    if (arena)
+        status = gpu_driver()->cuMemAlloc_v2(&at, ARENA_FLAGS * EXCHANGE_FLAG);
     gpu_leave(entered);
     if (status == GPU_OK && memory_of((const void *)(uintptr_t)at, &arena->memory, err) == 0) {
         arena->next = arenas;

@@ -435,6 +435,7 @@ void domain_pin(struct domain *domain, int local, enum segment_data data)
     at = segment_data(&domain->segment, local, data, &nbytes);
     entered = gpu_enter(gpu);
     /* Copies work without, only slower, so a refusal is no error. */
+    gpu_agents_leave();
     domain->unlocked[local][data] = gpu_host_register(at, nbytes, GPU_REGISTER_PORTABLE) != GPU_OK;
     if (domain->unlocked[local][data])
         warn_once(WARN_PINNING, "shared memory cannot be page-locked (ulimit -l?); copies "

@@ -58,8 +58,10 @@ static struct pack_buffer *take_kept(const struct gpu *gpu, size_t size)
 static int allocate(struct gpu *gpu, size_t size, gpu_address *address)
 {
     bool entered = gpu_enter(gpu);
-    int status = gpu_mem_alloc(address, size);
+    int status;
 
+    gpu_agents_leave();
+    status = gpu_mem_alloc(address, size);
     if (status == GPU_OUT_OF_MEMORY && kept) {
         pack_pool_free();
         gpu_await_frees();

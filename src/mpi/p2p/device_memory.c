@@ -27,6 +27,7 @@ int memory_allocate_on(struct gpu *gpu, void **buf, size_t nbytes, struct gpubin
     int status;
 
     entered = gpu_enter(gpu);
+    gpu_agents_leave();
     status = gpu_mem_alloc(&address, nbytes);
     if (status == GPU_OUT_OF_MEMORY) { /* memory whose peers have not let go yet? */
         pack_pool_free();

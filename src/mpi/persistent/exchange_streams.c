@@ -32,6 +32,7 @@ static int make_streams(struct exchange_streams *streams, struct gpubind_error *
     bool entered = gpu_enter(streams->gpu);
     int status = GPU_OK;
 
+    gpu_agents_leave();
     for (int i = 0; i < EXCHANGE_STREAMS && status == GPU_OK; i++) {
         struct exchange_stream *stream = &streams->streams[i];
 

@@ -134,8 +134,8 @@ struct futex_waiter {
     _Atomic uint32_t use;    /* enum wake_use: what it would serve if it were woken now */
 };
 
-#define RANK_GPUS \
-    8 /* GPUs in whose streams a rank has had messages; the last is ~0 if there are more */
+/* GPUs in whose streams a rank has had messages; the last is ~0 if there are more than the others. */
+#define RANK_GPUS 9
 
 struct rank_ctrl {
     _Atomic uint32_t left;   /* the rank uses the segment no more, and maps no rank's memory */

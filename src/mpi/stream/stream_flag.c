@@ -11,6 +11,7 @@
 #define BYTES ((size_t)STREAM_FLAGS * STREAM_FLAG_BYTES) /* of a chunk */
 
 static struct stream_flag *unused;
+static int nused; /* of all */
 
 /* The first chunk is in the shared memory of the oldest domain, which is MPI_COMM_WORLD's. */
 static struct {
@@ -25,6 +26,7 @@ static char *map_locked(const struct domain *domain, int local)
 {
     char *at = segment_map_flags(&domain->segment, local);
 
+    gpu_agents_leave();
     if (!at || gpu_host_register(at, BYTES, GPU_REGISTER_PORTABLE) == GPU_OK)
         return at;
     munmap(at, BYTES);
@@ -72,6 +74,7 @@ static bool make_flags(struct gpubind_error *err)
     for (unsigned i = 0; i < STREAM_FLAGS; i++) {
         flags[i].at = (_Atomic uint32_t *)(void *)(at + (size_t)i * STREAM_FLAG_BYTES);
         flags[i].name = named ? i + 1 : 0;
+        nused++; /* until it is given */
         stream_flag_give(&flags[i]);
     }
     return true;
@@ -112,11 +115,18 @@ struct stream_flag *stream_flag_take(struct gpubind_error *err)
         return NULL;
     flag = unused;
     unused = flag->next;
+    nused++;
     return flag;
+}
+
+bool stream_flags_are_plenty(void)
+{
+    return nused < STREAM_FLAGS / 2;
 }
 
 void stream_flag_give(struct stream_flag *flag)
 {
+    nused--;
     flag->next = unused;
     unused = flag;
 }

@@ -18,6 +18,8 @@ struct stream_flag {
 void stream_flags_unpinned(void);
 /* A flag for a stream of the current context. NULL with a sentence. */
 struct stream_flag *stream_flag_take(struct gpubind_error *err);
+/* Most of those with names are not in use. */
+bool stream_flags_are_plenty(void);
 /* Returns a flag, which others may take even while a stream waits for a value that it has had. */
 void stream_flag_give(struct stream_flag *flag);
 /* The host writes flag->value. */

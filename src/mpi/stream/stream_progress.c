@@ -53,14 +53,19 @@ static void add_started(struct stream_queue *stream, struct entry *entry)
         QUEUE_PUSH(&stream->unawaited, entry, next);
 }
 
-void stream_queue_count_waits(struct stream_queue *stream, int more)
+static void guard(struct stream_queue *stream, int more)
 {
-    stream->waits += more;
     if (stream->gpu)
         agent_count_waiting(stream->gpu, more);
     if (more < 0 && agents_linger())
         progress_thread_wake();
     gpu_guard(more);
+}
+
+void stream_queue_count_waits(struct stream_queue *stream, int more)
+{
+    stream->waits += more;
+    guard(stream, more);
 }
 
 struct stream_wait *stream_wait_make(int left, struct gpubind_error *err)
@@ -94,6 +99,8 @@ static void end_wait(struct stream_queue *stream, struct stream_wait *wait, bool
         stream_flag_give(wait->flag);
     if (wait->counted)
         stream_queue_count_waits(stream, -1);
+    else if (wait->quiet)
+        guard(stream, -1);
     free(wait);
 }
 
@@ -193,35 +200,64 @@ static bool has_open(const struct entries *list, uint32_t number)
     return false;
 }
 
-static int take_waits(const struct entries *list, struct stream_wait **waits, int n)
+/* Those that a quiet may put in; n and more are only counted. */
+static int find_waits(const struct entries *list, struct stream_wait **waits, int found, int n)
 {
-    int taken = 0;
-
-    for (const struct entry *entry = list->first; entry && taken <= n; entry = entry->next)
-        if (entry->wait && !entry->wait->put) {
-            if (taken < n)
-                waits[taken] = entry->wait;
-            taken++;
+    for (const struct entry *entry = list->first; entry; entry = entry->next)
+        if (entry->wait && !entry->wait->put && !entry->wait->common) {
+            if (found < n)
+                waits[found] = entry->wait;
+            found++;
         }
-    return taken;
+    return found;
+}
+
+static void leave_waits(struct stream_queue *stream, const struct entries *list, uint32_t quiet)
+{
+    for (const struct entry *entry = list->first; entry; entry = entry->next) {
+        struct stream_wait *wait = entry->wait;
+
+        if (!wait || wait->quiet != quiet || wait->put != (quiet != 0))
+            continue;
+        if (wait->put)
+            guard(stream, -1);
+        wait->put = false;
+        wait->quiet = 0;
+        wait->common = true;
+    }
 }
 
 int stream_waits_take(struct stream_queue *stream, struct stream_wait **waits, int n)
 {
-    int taken = take_waits(&stream->unawaited, waits, n);
+    const int found = find_waits(&stream->queued, waits,
+                                 find_waits(&stream->unawaited, waits, 0, n), n);
 
-    if (taken <= n)
-        taken += take_waits(&stream->queued, waits + taken, n - taken);
-    if (taken > n)
+    if (++stream->nquiets == 0)
+        stream->nquiets++;
+    if (found > n) {
+        leave_waits(stream, &stream->unawaited, 0);
+        leave_waits(stream, &stream->queued, 0);
         return 0;
-    for (int i = 0; i < taken; i++)
-        stream_wait_put(stream, waits[i]);
-    return taken;
+    }
+    for (int i = 0; i < found; i++) {
+        waits[i]->put = true;
+        waits[i]->quiet = stream->nquiets;
+        guard(stream, 1);
+    }
+    return found;
+}
+
+void stream_waits_leave(struct stream_queue *stream)
+{
+    leave_waits(stream, &stream->unawaited, stream->nquiets);
+    leave_waits(stream, &stream->awaited, stream->nquiets);
+    leave_waits(stream, &stream->queued, stream->nquiets);
 }
 
 bool stream_leaves_open(const struct stream_queue *stream, uint32_t number)
 {
-    return has_open(&stream->queued, number) || has_open(&stream->unawaited, number);
+    return has_open(&stream->queued, number) || has_open(&stream->unawaited, number) ||
+           has_open(&stream->awaited, number);
 }
 
 static void end_quiets(struct stream_queue *stream)

@@ -17,8 +17,11 @@ struct stream_wait {
     struct stream_flag *flag;
     int left;        /* entries that it waits for; of a quiet: */
     uint32_t before; /* it waits for all entries with lower numbers */
-    bool put;        /* the stream waits for it; else a quiet may yet make it do so */
-    bool counted;    /* in the queue's waits */
+    bool put;        /* the stream waits for it; else a quiet may yet make it do so, */
+    bool common;     /* or one waits for it and others by a flag of its own */
+    uint32_t
+        quiet;    /* the number of the quiet that has put it in; 0: it was put in by its own call */
+    bool counted; /* in the queue's waits */
 };
 
 /* One piece of work in a stream. */
@@ -71,8 +74,9 @@ struct stream_queue {
     QUEUE_OF(struct stream_wait) quiets;
     struct stream_wait *later_wait; /* of STREAM_WAIT_LATER, not put in yet */
     struct stream_wait *planned;    /* of stream_queue_plan */
-    int waits;                      /* that the stream may be in */
-    int result;                     /* of the first failure, until a call returns it */
+    int waits; /* that the stream may be in, but for those that quiets have taken */
+    uint32_t nquiets;
+    int result; /* of the first failure, until a call returns it */
     struct gpubind_error error;
 };
 
@@ -131,8 +135,11 @@ void stream_wait_fail(struct stream_queue *stream, struct stream_wait *wait);
 void stream_later_end(void);
 /* Puts the laters in. 0, or -1 with a sentence: some are not. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err);
-/* The waits of earlier calls, which a quiet takes over: at most n, which are marked as put in. 0: there are more. */
+/* The waits of earlier calls, which the next quiet puts in: at most n. 0: there are none, or more, which are left to
+ * a wait of that quiet's own then. */
 int stream_waits_take(struct stream_queue *stream, struct stream_wait **waits, int n);
+/* They could not be put in: they are left so, too. */
+void stream_waits_leave(struct stream_queue *stream);
 /* There is work of calls before that number that the stream neither does itself nor waits for. */
 bool stream_leaves_open(const struct stream_queue *stream, uint32_t number);
 /* Ends what the stream has done by itself, so that the next call returns its failure. */

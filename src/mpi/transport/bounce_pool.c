@@ -32,8 +32,10 @@ static struct pool *find(struct pool *pool, const struct domain *domain, const s
 static bool allocate_on_gpu(struct gpu *gpu, gpu_address *whole)
 {
     bool entered = gpu_enter(gpu);
-    int status = gpu_mem_alloc(whole, WHOLE);
+    int status;
 
+    gpu_agents_leave();
+    status = gpu_mem_alloc(whole, WHOLE);
     gpu_leave(entered);
     return status == GPU_OK;
 }
@@ -50,6 +52,7 @@ static char *allocate_private(void)
     if (!gpu)
         return at;
     entered = gpu_enter(gpu);
+    gpu_agents_leave();
     gpu_host_register(at, PRIVATE_WHOLE, GPU_REGISTER_PORTABLE);
     gpu_leave(entered);
     return at;
