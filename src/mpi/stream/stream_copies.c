@@ -43,7 +43,7 @@ static void add_launch(const struct stream_queue *stream, struct stream_ops *ops
                        const struct signal_flag *begin, const struct stream_steps *steps, int n,
                        const struct signal_flag *end)
 {
-    struct signal_copies copies = {.copies = ops->signals, .n = n, .end = *end};
+    struct signal_copies copies = {.n = n, .end = *end};
 
     ops->n = 0;
     if (stream->spins) {
@@ -56,6 +56,7 @@ static void add_launch(const struct stream_queue *stream, struct stream_ops *ops
         ops->signals[i] = (struct signal_copy){
             stream->spins ? steps[i].wait : (struct signal_flag){NULL, 0}, steps[i].copy.to,
             steps[i].copy.from, steps[i].copy.nbytes, steps[i].set};
+    copies.copies = ops->signals;
     ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
 }
 
