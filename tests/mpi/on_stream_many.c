@@ -77,6 +77,35 @@ static void receives_before(int n, bool waits)
     job_result();
 }
 
+/* Both hosts are ahead of their streams: the receives of many a window are called before the last is over. */
+static void windows_ahead(int n, int window)
+{
+    job_test("%d windows of %d small messages and a reply, queued ahead", n, window);
+    begin();
+    for (int i = 0; i < n * window; i++) {
+        const bool last = (i + 1) % window == 0;
+
+        if (job.rank == 0)
+            succeeds(
+                gpubind_isend_on_stream(piece(i), SMALL, MPI_BYTE, 1, 0, MPI_COMM_WORLD, stream),
+                "isend_on_stream %d", i);
+        else
+            succeeds(
+                gpubind_irecv_on_stream(piece(i), SMALL, MPI_BYTE, 0, 0, MPI_COMM_WORLD, stream),
+                "irecv_on_stream %d", i);
+        if (last)
+            succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        if (last && job.rank == 0)
+            succeeds(gpubind_recv_on_stream(large.at, 1, MPI_BYTE, 1, 1, MPI_COMM_WORLD, stream),
+                     "the reply");
+        else if (last)
+            succeeds(gpubind_send_on_stream(large.at, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, stream),
+                     "the reply");
+    }
+    check_pieces(n * window);
+    job_result();
+}
+
 /* Small sends end without their receives, whatever the receiver's streams have taken and no quiet has put in. */
 static void eager_buffers(void)
 {
@@ -326,8 +355,11 @@ void test_on_stream_many(void)
     receives_before(1, false);
     receives_before(300, false);
     receives_before(250, true);
+    windows_ahead(4, 64);
+    windows_ahead(60, 10);
     eager_buffers();
     starts_beside(30);
+    starts_beside(200);
     overwritten(1);
     overwritten(16);
     overwritten(40);

@@ -316,7 +316,7 @@ int stream_direct_start(struct gpubind_operation *operation, struct stream_queue
     const bool plain = is_plain(operation, stream), sends = operation->kind == REQUEST_SEND;
     const bool later = !waits && plain &&
                        (sends ? !send_may_be_eager(operation) && stream_flags_are_plenty()
-                              : is_small(operation) && stream_queue_has_later());
+                              : is_small(operation) && stream_queue_has_later(stream));
     struct stream_gate gate;
 
     if (stream_queue_plan(stream, waits || later, &gate, err) < 0) {

@@ -35,7 +35,7 @@
 #define IOV_ADVERT_MAX 65536
 #define STREAM_FLAGS 4096
 #define STREAM_FLAG_BYTES 64 /* a cache line each: the CPU writes some while GPUs read others */
-#define STREAM_RECEIVES 64   /* a power of 2 */
+#define STREAM_RECEIVES 128  /* a power of 2 */
 
 enum descriptor_state {
     DESCRIPTOR_FREE,

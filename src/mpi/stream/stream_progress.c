@@ -13,6 +13,7 @@
 
 #define LOOK_AFTER_INTERVAL 0.1 /* seconds */
 #define UNAWAITED_MAX 64        /* entries without a wait that one step looks at */
+#define SETTLED_MOST 4          /* entries not over at which a call that wants room looks */
 
 static _Atomic int busy; /* entries and quiets of all streams */
 static _Atomic unsigned events;
@@ -127,13 +128,17 @@ static void begin(struct stream_queue *stream)
     add_started(stream, entry);
 }
 
+static void begin_reached(struct stream_queue *stream)
+{
+    while (stream->queued.first && stream_flag_has(stream->reached, stream->queued.first->number))
+        begin(stream);
+}
+
 static void progress(bool mpi)
 {
     (void)mpi;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
-        while (stream->queued.first &&
-               stream_flag_has(stream->reached, stream->queued.first->number))
-            begin(stream);
+        begin_reached(stream);
         if (stream->broken && !stream->open && !stream->queued.first) {
             stream_flag_set(stream->reached);
             stream->broken = false;
@@ -186,9 +191,15 @@ void stream_settle(struct stream_queue *stream)
 
     if (!first || !first->by_stream || !stream_flag_has(stream->reached, first->number))
         return;
-    while (stream->queued.first && stream_flag_has(stream->reached, stream->queued.first->number))
-        begin(stream);
+    begin_reached(stream);
     look_at(stream, &stream->unawaited, UNAWAITED_MAX);
+}
+
+void stream_settle_first(struct stream_queue *stream)
+{
+    begin_reached(stream);
+    look_at(stream, &stream->awaited, SETTLED_MOST);
+    look_at(stream, &stream->unawaited, SETTLED_MOST);
 }
 
 static bool has_open(const struct entries *list, uint32_t number)

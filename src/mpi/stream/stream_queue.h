@@ -91,9 +91,8 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
 int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
                            const struct stream_work_ops *after, void *what,
                            const struct stream_steps *steps);
-/* There is room for one more of those that wait for a quiet, or were put in by one: each is a wait for the driver,
- * which has room for few. */
-bool stream_queue_has_later(void);
+/* There is room for one more of those that wait for a quiet, or were put in by one and are not over. */
+bool stream_queue_has_later(struct stream_queue *stream);
 /* Forgets the planned wait. */
 void stream_queue_unplan(struct stream_queue *stream);
 /* Counts waits in the stream that the library ends by other means than this queue: `more` were

@@ -8,11 +8,18 @@
 
 #define QUIET_WAITS 16 /* messages before a quiet for whose own flags it waits */
 
+#define LATERS_MAX \
+    256 /* where one launch waits for STREAM_AT_ONCE of them; else each is a wait of the driver's */
+
 static int nlaters; /* of all streams, until they are over */
 
-bool stream_queue_has_later(void)
+bool stream_queue_has_later(struct stream_queue *stream)
 {
-    return nlaters < STREAM_AT_ONCE;
+    const int most = stream->spins ? LATERS_MAX : STREAM_AT_ONCE;
+
+    if (nlaters >= most)
+        stream_settle_first(stream);
+    return nlaters < most;
 }
 
 void stream_later_end(void)
