@@ -90,6 +90,19 @@ start() {
 # said: the end of what the ranks said on stderr, without what mpirun says.
 said() { sed '/^-----/,/^-----/d' "$tmp/err" | tail -n 12; }
 
+# ended_well: all ranks have come to their end; a failed test is told of otherwise. The mpirun of Open MPI 4.1 says of
+# one program in a thousand or two, of hello world, too, that a process has not called finalize: its issue 7833.
+ended_well() {
+    case $status in
+    0) ;;
+    1) grep -q '^not ok' "$tmp/out" || all_finalized ;;
+    *) all_finalized ;;
+    esac
+}
+all_finalized() {
+    grep -q 'exiting improperly' "$tmp/err" && [ "$(grep -c '^finalized$' "$tmp/out")" = "$size" ]
+}
+
 # relay NAME: the results in $tmp/out, with the setting in front, and one on its end.
 relay() {
     results=0 plan=
@@ -104,8 +117,7 @@ relay() {
         esac
         case $line in *'ok '[0-9]*) results=$((results + 1)) ;; esac
     done <"$tmp/out"
-    if [ "$status" = 0 ] || { [ "$status" = 1 ] && grep -q '^not ok' "$tmp/out"; } &&
-        [ "$plan" = "$results" ]; then
+    if ended_well && [ "$plan" = "$results" ]; then
         ok "$setting: $1 comes to its end"
     else
         not_ok "$setting: $1 comes to its end"
