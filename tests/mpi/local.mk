@@ -34,6 +34,7 @@ ranks_sources = \
 	tests/mpi/failures.c \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
+	tests/mpi/footprint.c \
 	tests/mpi/halo.c \
 	tests/mpi/halo_errors.c \
 	tests/mpi/halo_races.c \
@@ -155,6 +156,7 @@ mpi_tests = \
 	tests/mpi/lib_deaths.t \
 	tests/mpi/lib_errors.t \
 	tests/mpi/lib_failures.t \
+	tests/mpi/lib_footprint.t \
 	tests/mpi/lib_halo.t \
 	tests/mpi/lib_in_driver.t \
 	tests/mpi/lib_matching.t \

@@ -25,6 +25,7 @@ static const struct {
     {"die", test_die, 2, 1, MPI_THREAD_SINGLE},
     {"failures", test_failures, 2, 1, MPI_THREAD_SINGLE},
     {"finalize", test_finalize, 2, 1, MPI_THREAD_SINGLE},
+    {"footprint", test_footprint, 2, 1, MPI_THREAD_SINGLE},
     {"halo", test_halo, 1, 1, MPI_THREAD_SINGLE},
     {"halo_errors", test_halo_errors, 2, 1, MPI_THREAD_SINGLE},
     {"halo_long", test_halo_long, 1, 1, MPI_THREAD_SINGLE},
