@@ -8,8 +8,8 @@
 
 #define QUIET_WAITS 16 /* messages before a quiet for whose own flags it waits */
 
-#define LATERS_MAX \
-    256 /* where one launch waits for STREAM_AT_ONCE of them; else each is a wait of the driver's */
+/* Where one launch waits for STREAM_AT_ONCE of them; else each is a wait of the driver's, which has room for few. */
+#define LATERS_MAX 256
 
 static int nlaters; /* of all streams, until they are over */
 
