@@ -144,7 +144,7 @@ void stream_waits_leave(struct stream_queue *stream);
 bool stream_leaves_open(const struct stream_queue *stream, uint32_t number);
 /* Ends what the stream has done by itself, so that the next call returns its failure. */
 void stream_settle(struct stream_queue *stream);
-/* The same of the oldest work, whoever is to do it. */
+/* Ends the oldest work that is over, whoever did it: a call wants room. */
 void stream_settle_first(struct stream_queue *stream);
 /* Counts entries and quiets of all streams: so many more. */
 void stream_queues_count(int more);
