@@ -36,6 +36,11 @@ done
 for setting in 'no peers' 'shared path' 'network threads' 'GPU shared' 'GPU network threads'; do
     on "$setting" 2 on_stream_many
 done
+for setting in kernels GPU; do
+    for n in 60 250 400; do
+        on "$setting" 4 on_stream_shared $n
+    done
+done
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

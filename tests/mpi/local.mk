@@ -52,6 +52,7 @@ ranks_sources = \
 	tests/mpi/on_stream_many.c \
 	tests/mpi/on_stream_mixed.c \
 	tests/mpi/on_stream_rules.c \
+	tests/mpi/on_stream_shared.c \
 	tests/mpi/on_stream_strided.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \
