@@ -40,6 +40,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/exchange/exchange_memops.c \
 	src/gpu/exchange/flag_ops.c src/gpu/exchange/flag_ops.h \
 	src/gpu/exchange/gpu_flags.c src/gpu/exchange/gpu_flags.h \
+	src/gpu/exchange/gpu_slots.c src/gpu/exchange/gpu_slots.h \
 	src/gpu/exchange/signal_copy.c src/gpu/exchange/signal_copy.h \
 	src/gpu/exchange/signal_kernel.h \
 	src/gpu/reduce/reduce.c src/gpu/reduce/reduce.h \

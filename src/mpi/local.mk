@@ -72,6 +72,7 @@ libgpubind_sources = \
 	src/mpi/p2p/send_net.c src/mpi/p2p/send_net.h \
 	src/mpi/p2p/send_shm.c src/mpi/p2p/send_shm.h \
 	src/mpi/p2p/stream_receive.c src/mpi/p2p/stream_receive.h \
+	src/mpi/p2p/stream_slots.c src/mpi/p2p/stream_slots.h \
 	src/mpi/p2p/tag_match.c src/mpi/p2p/tag_match.h \
 	src/mpi/p2p/transports.c src/mpi/p2p/transports.h \
 	src/mpi/p2p/unexpected.c src/mpi/p2p/unexpected.h \

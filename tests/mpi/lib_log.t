@@ -45,13 +45,18 @@ if is_wanted simulated; then
     is '... and no other module is heard' "$(grep -vcE ' (stream|rma) trace: ' "$tmp/log.0")" 0
 
     for setting in kernels 'one device, kernels'; do
-        export GPUBIND_LOG=trace:stream
+        export GPUBIND_LOG=trace:stream,p2p
         logged "$setting" 2 on_stream_many
         unset GPUBIND_LOG
+        slots=$(cat "$tmp/log.0" "$tmp/log.1" | grep -oE 'writes to the slot|data from a slot' | sort -u)
         last=$(grep -oE 'its waits are kernels|no kernel waits in it' "$tmp/log.0" | tail -n 1)
         case $setting in # a rank that comes first to its GPU is alone there
         one*) check "$setting: no kernel waits on a GPU of two ranks" test "$last" != 'its waits are kernels' ;;
-        *) is "$setting: kernels wait in a stream" "$last" 'its waits are kernels' ;;
+        *)
+            is "$setting: kernels wait in a stream" "$last" 'its waits are kernels'
+            is "$setting: messages go through slots, whoever is first" "$slots" 'data from a slot
+writes to the slot'
+            ;;
         esac
     done
 

@@ -6,7 +6,7 @@
 #include "tests/sim/kernels.h"
 
 enum { BEGIN, END, SHARED, FIRST }; /* places; then of each item: */
-enum { WAIT, SET, TO, FROM, OF_ITEM };
+enum { WAIT, SET, TO, FROM, SLOT, OF_ITEM };
 
 struct signal_state {
     struct signal_kernel_job job;
@@ -29,6 +29,13 @@ static bool is_there(const struct operation *op, const struct place *place, uint
     const uint32_t *flag = (void *)operation_touch(op, place, "waits for");
 
     return (int32_t)(__atomic_load_n(flag, __ATOMIC_ACQUIRE) - value) >= 0;
+}
+
+static bool has_come(const struct operation *op, const struct place *slot, uint32_t value)
+{
+    const uint32_t *flag = (void *)operation_touch(op, slot, "waits for");
+
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE) == value;
 }
 
 /* Blocks that meet need memory that the launch before has left as it found it. */
@@ -55,15 +62,33 @@ static void begin(const struct operation *op, const struct signal_kernel_job *jo
         check_shared(op, job);
 }
 
+static void write_slot(const struct operation *op, const struct signal_kernel_item *item,
+                       unsigned i)
+{
+    char *slot = operation_touch(op, of_item(op, i, SLOT), "writes");
+
+    memmove(slot + SIGNAL_KERNEL_SLOT_DATA, operation_touch(op, of_item(op, i, FROM), "reads"),
+            item->nbytes);
+    set(op, of_item(op, i, SLOT), item->set_value);
+}
+
 static bool do_item(const struct operation *op, const struct signal_kernel_job *job, unsigned i)
 {
     const struct signal_kernel_item *item = &job->items[i];
 
-    if (item->wait && !is_there(op, of_item(op, i, WAIT), item->wait_value))
+    const bool by_flag = !item->wait || is_there(op, of_item(op, i, WAIT), item->wait_value);
+    const bool by_slot = item->slot && item->wait &&
+                         has_come(op, of_item(op, i, SLOT), item->set_value);
+    const char *from;
+
+    if (!by_flag && !by_slot)
         return false;
+    if (item->slot && !item->wait)
+        write_slot(op, item, i);
+    from = by_slot ? operation_touch(op, of_item(op, i, SLOT), "reads") + SIGNAL_KERNEL_SLOT_DATA
+                   : operation_touch(op, of_item(op, i, FROM), "reads");
     if (item->nbytes)
-        memmove(operation_touch(op, of_item(op, i, TO), "writes"),
-                operation_touch(op, of_item(op, i, FROM), "reads"), item->nbytes);
+        memmove(operation_touch(op, of_item(op, i, TO), "writes"), from, item->nbytes);
     if (item->set)
         set(op, of_item(op, i, SET), item->set_value);
     return true;
@@ -112,6 +137,7 @@ static bool find_item(const struct CUctx_st *context, const struct signal_kernel
            find_flag(context, item->wait, &places[WAIT]) &&
            find_flag(context, item->set, &places[SET]) &&
            find(context, item->to, item->nbytes, &places[TO]) &&
+           find(context, item->slot, SIGNAL_KERNEL_SLOT_DATA + item->nbytes, &places[SLOT]) &&
            find(context, item->from, item->nbytes, &places[FROM]);
 }
 
@@ -138,6 +164,8 @@ static void check_parts(const struct signal_kernel_job *job, unsigned blocks)
     for (unsigned i = 0; i < job->n; i++) {
         const struct signal_kernel_item *item = &job->items[i];
 
+        if (item->slot && (item->parts != 1 || item->set || item->slot % 16))
+            sim_die("item %u of a kernel has a slot, and %u parts", i, item->parts);
         if (item->first_part != parts || (item->parts == 0) != (i >= job->first_wait))
             sim_die("item %u of a kernel begins with block %u", i, item->first_part);
         if (i >= job->first_wait && (item->nbytes || item->set || !item->wait))

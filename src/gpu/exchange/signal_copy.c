@@ -36,7 +36,8 @@ static struct signal_kernel_item item_of(const struct signal_copy *copy)
                                        .wait_value = copy->wait.value,
                                        .to = copy->to,
                                        .from = copy->from,
-                                       .nbytes = copy->nbytes,
+                                       .slot = copy->slot,
+                                       .nbytes = (unsigned)copy->nbytes,
                                        .set = (uintptr_t)copy->set.at,
                                        .set_value = copy->set.value};
 }
@@ -52,8 +53,8 @@ static void add_items(struct signal_kernel_job *job, const struct signal_copies 
             struct signal_kernel_item *item = &job->items[job->n++];
 
             *item = item_of(&copies->copies[i]);
-            item->parts = parts_of(item->nbytes, most);
-            item->first_part = job->parts;
+            item->parts = (unsigned short)parts_of(item->nbytes, most);
+            item->first_part = (unsigned short)job->parts;
             job->parts += item->parts;
         }
 }
@@ -65,9 +66,22 @@ static void add_waits(struct signal_kernel_job *job, const struct signal_copies 
     for (int i = 0; i < copies->n; i++)
         if (only_waits(&copies->copies[i])) {
             job->items[job->n] = item_of(&copies->copies[i]);
-            job->items[job->n++].first_part = job->parts;
+            job->items[job->n++].first_part = (unsigned short)job->parts;
         }
     job->parts += job->n > job->first_wait;
+}
+
+/* A block that waits takes as much room from the application's kernels as it has threads. */
+static unsigned threads_of(const struct signal_kernel_job *job)
+{
+    unsigned most = 0;
+
+    for (unsigned i = 0; i < job->first_wait; i++)
+        if (job->items[i].nbytes > most)
+            most = job->items[i].nbytes;
+    if (job->first_wait == 0)
+        return SIGNAL_KERNEL_WAITERS;
+    return most > SIGNAL_KERNEL_LITTLE ? SIGNAL_KERNEL_THREADS : SIGNAL_KERNEL_FEW;
 }
 
 int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space *space,
@@ -84,7 +98,6 @@ int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space 
     job.turn = ++space->turn;
     add_items(&job, copies);
     add_waits(&job, copies);
-    return gpu_kernel_launch(kernel_of(gpu, GPU_SIGNAL_KERNEL), job.parts, 1, 1,
-                             job.first_wait > 0 ? SIGNAL_KERNEL_THREADS : SIGNAL_KERNEL_WAITERS, 1,
-                             1, 0, stream, parameters, NULL);
+    return gpu_kernel_launch(kernel_of(gpu, GPU_SIGNAL_KERNEL), job.parts, 1, 1, threads_of(&job),
+                             1, 1, 0, stream, parameters, NULL);
 }

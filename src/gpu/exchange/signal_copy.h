@@ -15,7 +15,10 @@ struct signal_copy {
     struct signal_flag wait; /* for this value or a later one; then */
     gpu_address to, from;    /* memory that the GPU can access */
     uint64_t nbytes;         /* may be 0; then */
-    struct signal_flag set;
+    struct signal_flag set;  /* with a slot: at NULL, and the value of the slot's flag */
+    /* gpu_slots.h; 0: none. In this GPU's memory, where the data may come, too; or without wait, in another's, which
+     * gets them, too. */
+    gpu_address slot;
 };
 
 struct signal_copies {

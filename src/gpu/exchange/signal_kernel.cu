@@ -32,7 +32,31 @@ static __device__ __forceinline__ void await_item(const struct signal_kernel_job
     }
 }
 
-static __device__ __forceinline__ void copy_item(const struct signal_kernel_item &item)
+/* By two warps, one for each flag. What comes to the slot is seen before the other flag is. true: it has come there. */
+static __device__ __forceinline__ bool await_slot(const struct signal_kernel_item &item)
+{
+    volatile __shared__ unsigned come;
+    enum { FLAG = 1, SLOT };
+
+    if (threadIdx.x == 0)
+        come = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        while (come == 0 && (int)(load_flag(item.wait) - item.wait_value) < 0)
+            __nanosleep(20);
+        if (come == 0)
+            come = load_flag(item.slot) == item.set_value ? SLOT : FLAG;
+    } else if (threadIdx.x == 32) {
+        while (come == 0)
+            if (load_flag(item.slot) == item.set_value)
+                come = SLOT;
+    }
+    __syncthreads();
+    return come == SLOT;
+}
+
+static __device__ __forceinline__ void copy_item(const struct signal_kernel_item &item,
+                                                 unsigned long long to, unsigned long long from)
 {
     const unsigned lane = threadIdx.x % 32, part = blockIdx.x - item.first_part;
     const unsigned warps = item.parts * (blockDim.x / 32);
@@ -42,7 +66,7 @@ static __device__ __forceinline__ void copy_item(const struct signal_kernel_item
          at < item.nbytes; at += (unsigned long long)warps * COPY_KERNEL_CHUNK) {
         const unsigned long long left = item.nbytes - at;
 
-        copy_chunk(item.to + at, item.from + at,
+        copy_chunk(to + at, from + at,
                    left < COPY_KERNEL_CHUNK ? (unsigned)left : COPY_KERNEL_CHUNK, lane);
     }
 }
@@ -67,10 +91,21 @@ static __device__ __forceinline__ void do_item(const struct signal_kernel_job &j
         reinterpret_cast<struct signal_kernel_shared *>(job.shared);
     const struct signal_kernel_item &item = job.items[i];
 
-    if (threadIdx.x == 0 && item.wait)
+    unsigned long long from = item.from;
+
+    if (item.slot && !item.wait) {
+        copy_item(item, item.slot + SIGNAL_KERNEL_SLOT_DATA, from);
+        __syncthreads();
+        if (threadIdx.x == 0)
+            store_release(item.slot, item.set_value);
+    } else if (item.slot) {
+        if (await_slot(item))
+            from = item.slot + SIGNAL_KERNEL_SLOT_DATA;
+    } else if (threadIdx.x == 0 && item.wait) {
         await_item(job, item, i);
+    }
     __syncthreads(); /* orders what the block copies behind the flag, */
-    copy_item(item);
+    copy_item(item, item.to, from);
     __syncthreads(); /* and the flags that thread 0 writes behind that */
     if (threadIdx.x == 0 && count_part(&shared->copied[i], item.parts) && item.set)
         store_release(item.set, item.set_value);

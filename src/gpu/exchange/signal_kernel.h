@@ -6,14 +6,23 @@
 #define SIGNAL_KERNEL_NAME "gpubind_signal"
 #define SIGNAL_KERNEL_THREADS 512
 #define SIGNAL_KERNEL_WAITERS 32 /* where there are waits alone */
-#define SIGNAL_KERNEL_ITEMS 64   /* in a launch */
+#define SIGNAL_KERNEL_FEW 64     /* where no copy has more than SIGNAL_KERNEL_LITTLE bytes */
+#define SIGNAL_KERNEL_LITTLE 2048
+#define SIGNAL_KERNEL_ITEMS 64 /* in a launch */
 
-/* Waits for a flag, copies, and writes another. Flags are words of 32 bits; address 0: none. */
+#define SIGNAL_KERNEL_SLOT_DATA \
+    64 /* where the data of a slot begin, behind its flag (gpu_slots.h) */
+
+/* Waits for a flag, copies, and writes another. Flags are words of 32 bits; address 0: none. A slot (of one part, and
+ * with no flag to be set): an item that waits for a flag waits for either, until the slot's flag is set_value, or wait
+ * has come; data that have come to the slot are copied from there, instead of from. Another item writes the data to the
+ * slot first, and set_value to its flag. */
 struct signal_kernel_item {
-    unsigned long long wait, set;
-    unsigned long long to, from, nbytes;
-    unsigned wait_value, set_value; /* wait: (int)(flag - value) >= 0 */
-    unsigned parts, first_part;     /* blocks that share it; those of the items before it */
+    unsigned long long wait, set, to, from;
+    unsigned long long slot; /* 0: none */
+    unsigned nbytes;
+    unsigned wait_value, set_value;   /* wait: (int)(flag - value) >= 0 */
+    unsigned short parts, first_part; /* blocks that share it; those of the items before it */
 };
 
 struct signal_kernel_job {

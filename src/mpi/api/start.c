@@ -23,6 +23,7 @@
 #include "mpi/datatype/pack_pool.h"
 #include "mpi/gpubind.h"
 #include "mpi/p2p/p2p.h"
+#include "mpi/p2p/stream_slots.h"
 #include "mpi/p2p/tag_match.h"
 #include "mpi/persistent/persistent.h"
 #include "mpi/rma/window_am.h"
@@ -48,6 +49,7 @@ static void forget_context(const struct gpu *gpu)
     domains_unpinned(gpu);
     stream_queues_forget();
     stream_flags_unpinned();
+    stream_slots_forget(gpu);
 }
 
 static void open_ranges(void)
@@ -142,6 +144,7 @@ void library_stop(void)
     if (!gpu_driver())
         return;
     gpu_flags_stop();
+    gpu_slots_stop();
     pack_pool_clear();
     flat_type_stop();
     memory_forget_all();

@@ -5,6 +5,7 @@
 
 #include "gpu/copy/copy_batch.h"
 #include "gpu/core/ipc_cache.h"
+#include "gpu/exchange/gpu_slots.h"
 #include "mpi/base/trace_part.h"
 #include "mpi/core/comm.h"
 
@@ -94,6 +95,8 @@ struct gpubind_operation {
         *stream_receive;  /* mine, advertised; or the one that a send has matched */
     int landing;          /* an eager buffer that a receive has its data put into first; -1: none */
     struct memory landed; /* and the application's buffer */
+    struct gpu_slot slot; /* where another GPU may put them instead */
+    bool launches;        /* a send whose stream can write to a slot */
     bool has_landed;      /* they are in the eager buffer, or will not be */
     bool has_share;       /* see eager_share_take */
     struct channel *channel; /* of a persistent request; see channel.h */

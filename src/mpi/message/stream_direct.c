@@ -14,6 +14,7 @@
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/send_descriptor.h"
 #include "mpi/p2p/stream_receive.h"
+#include "mpi/p2p/stream_slots.h"
 #include "mpi/p2p/unexpected.h"
 #include "mpi/stream/stream_flag.h"
 #include "mpi/transport/receive_end.h"
@@ -111,8 +112,25 @@ static bool map_receiver(struct gpubind_operation *send, gpu_address *to)
     return send->mapping;
 }
 
+/* Its stream waits for a slot of its GPU, too, which is nearer to both. */
+static bool find_slot(struct gpubind_operation *send, const struct stream_queue *stream,
+                      struct stream_steps *steps)
+{
+    const gpu_address slot = stream_queue_launches(stream, send->nbytes, false)
+                                 ? stream_slot_map_landing(send)
+                                 : 0;
+
+    if (!slot)
+        return false;
+    steps->copy.to = slot + SIGNAL_KERNEL_SLOT_DATA;
+    steps->set = (struct signal_flag){(const _Atomic uint32_t *)(uintptr_t)slot,
+                                      send->stream_receive->slot_value};
+    return true;
+}
+
 /* The receive that the send has matched can be written to. */
-static bool find_room(struct gpubind_operation *send, struct stream_steps *steps)
+static bool find_room(struct gpubind_operation *send, const struct stream_queue *stream,
+                      struct stream_steps *steps)
 {
     const struct stream_receive *entry = send->stream_receive;
     const int local = send->peer->local;
@@ -123,12 +141,14 @@ static bool find_room(struct gpubind_operation *send, struct stream_steps *steps
     if (!steps->set.at)
         return false;
     if (entry->landing >= 0) {
+        request_went(send, TRACE_BUFFERED);
+        if (find_slot(send, stream, steps))
+            return true;
         if (!stream_eager_is_usable(send->domain, local))
             return false;
         steps->copy.to = (gpu_address)(uintptr_t)eager_buffer(send->domain, send->peer,
                                                               entry->landing);
         steps->copy.ends = COPY_TO_HOST;
-        request_went(send, TRACE_BUFFERED);
         return true;
     }
     steps->wait.at = stream_flag_of(send->domain, local, entry->gate.came);
@@ -136,13 +156,15 @@ static bool find_room(struct gpubind_operation *send, struct stream_steps *steps
     return steps->wait.at && map_receiver(send, &steps->copy.to);
 }
 
-static bool match(struct gpubind_operation *send, struct stream_steps *steps)
+static bool match(struct gpubind_operation *send, const struct stream_queue *stream,
+                  struct stream_steps *steps)
 {
     if (!stream_receive_match(send))
         return false;
-    if (find_room(send, steps)) {
-        trace(TRACE_P2P, "send %u: its stream writes to the receive that rank %d has advertised",
-              send->number, send->rank);
+    if (find_room(send, stream, steps)) {
+        trace(TRACE_P2P, "send %u: its stream writes to %sthe receive that rank %d has advertised",
+              send->number, send->mapping && send->stream_receive->has_slot ? "the slot of " : "",
+              send->rank);
         return true;
     }
     stream_receive_reopen(send);
@@ -183,8 +205,28 @@ static void look_after_get(void *what)
 static const struct stream_work_ops get_ops = {
     .fail = put_fails, .is_over = get_is_over, .look_after = look_after_get};
 
+/* The sender's stream writes them to a slot of this GPU, too; before the flag came. */
+static void find_in_slot(struct gpubind_operation *receive, const struct stream_queue *stream,
+                         struct stream_steps *steps)
+{
+    const struct incoming_msg *early = receive->early;
+    const struct descriptor *from = early->from;
+
+    if (!stream_queue_launches(stream, early->header.nbytes, true))
+        return;
+    steps->slot = stream_slot_of(early->peer, from, receive->memory.gpu);
+    if (!steps->slot)
+        return;
+    steps->wait.at = stream_flag_of(receive->domain, early->peer->local, from->gate.came);
+    steps->wait.value = from->gate.came_value;
+    steps->set.value = from->slot_value;
+    if (!steps->wait.at)
+        steps->slot = 0;
+}
+
 /* Where the data of the message are, or will be. */
-static bool find_data(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)
+static bool find_data(struct gpubind_operation *receive, const struct stream_queue *stream,
+                      bool waits, struct stream_steps *steps)
 {
     const struct incoming_msg *early = receive->early;
     struct descriptor *from = early->from;
@@ -209,6 +251,8 @@ static bool find_data(struct gpubind_operation *receive, bool waits, struct stre
                                                                 from->eager_buffer);
         steps->copy.ends = COPY_FROM_HOST;
         request_went(receive, TRACE_BUFFERED);
+        if (from->eager_by_stream)
+            find_in_slot(receive, stream, steps);
         return true;
     }
     if (!waits || !receive->memory.shareable)
@@ -220,19 +264,27 @@ static bool find_data(struct gpubind_operation *receive, bool waits, struct stre
 }
 
 /* Where the stream does not wait, it is known to the application alone when it takes the data. */
-static bool get(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)
+static bool get(struct gpubind_operation *receive, const struct stream_queue *stream, bool waits,
+                struct stream_steps *steps)
 {
     const struct incoming_msg *early = receive->early;
 
     if (!early || !early->from || early->header.nbytes == 0 ||
         early->header.nbytes > receive->nbytes || !is_other_on_node(receive->domain, early->peer) ||
-        !find_data(receive, waits, steps))
+        !find_data(receive, stream, waits, steps))
         return false;
     if (!waits && !eager_share_take(receive->domain, early->peer))
         return false;
     receive->has_share = !waits;
-    if (receive_claim(receive))
+    if (receive_claim(receive)) {
+        trace(TRACE_P2P, "receive %u: its stream takes the data from %s of rank %d",
+              receive->number,
+              steps->slot        ? "a slot"
+              : receive->mapping ? "memory"
+                                 : "an eager buffer",
+              receive->source);
         return true;
+    }
     if (receive->has_share)
         eager_share_give(early->peer);
     receive->has_share = false;
@@ -249,8 +301,9 @@ static int start_send(struct gpubind_operation *send, struct stream_queue *strea
 {
     struct stream_steps steps = {0};
 
-    if (send->gate.came && match(send, &steps))
+    if (send->gate.came && match(send, stream, &steps))
         return stream_queue_add_steps(stream, &put_ops, send, &steps, false, err);
+    send->launches = stream_queue_launches(stream, send->nbytes, false);
     message_start(send, false);
     if (send->descriptor < 0) /* not announced yet; then the library does it */
         send->gate = (struct stream_gate){0};
@@ -263,9 +316,10 @@ static int start_send(struct gpubind_operation *send, struct stream_queue *strea
 
 /* Waits for its message in an eager buffer, or in its own. A message that was announced meanwhile is the receive's
  * early one now: else only the thread would find it. */
-static void post(struct gpubind_operation *receive, bool waits, struct stream_steps *steps)
+static void post(struct gpubind_operation *receive, const struct stream_queue *stream, bool waits,
+                 struct stream_steps *steps)
 {
-    const bool lands = is_small(receive) && stream_eager_land(receive, steps);
+    const bool lands = is_small(receive) && stream_eager_land(receive, stream, steps);
 
     if (!lands && (!waits || is_small(receive)))
         return;
@@ -279,7 +333,7 @@ static void post(struct gpubind_operation *receive, bool waits, struct stream_st
     incoming_read(receive->domain);
     if (receive->early || receive->done)
         return;
-    if (!lands || stream_eager_land(receive, steps))
+    if (!lands || stream_eager_land(receive, stream, steps))
         stream_receive_post(receive);
 }
 
@@ -294,8 +348,8 @@ static int start_receive(struct gpubind_operation *receive, struct stream_queue 
         incoming_read(receive->domain);
     message_start(receive, false);
     if (direct && !receive->early && !receive->done && receive->peer)
-        post(receive, waits, &steps);
-    if (direct && receive->early && get(receive, waits, &steps))
+        post(receive, stream, waits, &steps);
+    if (direct && receive->early && get(receive, stream, waits, &steps))
         return waits ? stream_queue_add_steps(stream, &get_ops, receive, &steps, false, err)
                      : stream_queue_add_later(stream, NULL, &get_ops, receive, &steps);
     if (receive->landing >= 0)

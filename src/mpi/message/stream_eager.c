@@ -3,6 +3,7 @@
 #include "mpi/message/stream_message.h"
 #include "mpi/p2p/send_descriptor.h"
 #include "mpi/p2p/stream_receive.h"
+#include "mpi/p2p/stream_slots.h"
 
 bool stream_eager_is_usable(const struct domain *domain, int local)
 {
@@ -22,6 +23,11 @@ static void end_eager(void *what)
 
 static bool eager_is_over(void *what, int *result, struct gpubind_error *err)
 {
+    struct gpubind_operation *send = what;
+
+    if (send->mapping)
+        mapping_done(send->mapping);
+    send->mapping = NULL;
     return stream_message_end(what, result, err);
 }
 
@@ -33,7 +39,9 @@ int stream_eager_send(struct gpubind_operation *send, struct stream_queue *strea
                       struct gpubind_error *err)
 {
     const struct stream_steps steps = {.copy = {(gpu_address)(uintptr_t)send_eager_buffer(send),
-                                                send->memory.address, send->nbytes, COPY_TO_HOST}};
+                                                send->memory.address, send->nbytes, COPY_TO_HOST},
+                                       .set = {NULL, send_descriptor_of(send)->slot_value},
+                                       .slot = stream_slot_map(send)};
 
     return stream_queue_add_steps(stream, &eager_ops, send, &steps, true, err);
 }
@@ -93,6 +101,7 @@ static bool landing_is_over(void *what, int *result, struct gpubind_error *err)
     if (!receive->has_landed)
         return false;
     domain_give_descriptor(receive->domain, receive->landing);
+    gpu_slot_give(&receive->slot);
     return stream_message_end(receive, result, err);
 }
 
@@ -102,12 +111,14 @@ static void landing_fails(void *what)
     struct gpubind_operation *receive = what;
 
     receive->landed.gpu = NULL;
+    gpu_slot_retire(&receive->slot);
 }
 
 const struct stream_work_ops stream_land_ops = {.fail = landing_fails, .is_over = landing_is_over};
 
 /* From now on it is a receive of host memory, which can come at any time. */
-bool stream_eager_land(struct gpubind_operation *receive, struct stream_steps *steps)
+bool stream_eager_land(struct gpubind_operation *receive, const struct stream_queue *stream,
+                       struct stream_steps *steps)
 {
     struct domain *domain = receive->domain;
     const int local = domain->segment.me;
@@ -124,12 +135,18 @@ bool stream_eager_land(struct gpubind_operation *receive, struct stream_steps *s
     receive->order = ORDER_DONE;
     steps->copy = (struct copy){receive->landed.address, receive->memory.address, receive->nbytes,
                                 COPY_FROM_HOST};
+    if (receive->nbytes <= GPU_SLOT_DATA && stream_queue_launches(stream, receive->nbytes, true) &&
+        gpu_slot_take(receive->landed.gpu, &receive->slot)) {
+        steps->slot = receive->slot.at;
+        steps->set = (struct signal_flag){NULL, receive->slot.value};
+    }
     return true;
 }
 
 void stream_eager_unland(struct gpubind_operation *receive)
 {
     domain_give_descriptor(receive->domain, receive->landing);
+    gpu_slot_give(&receive->slot);
     receive->landing = -1;
     receive->memory = receive->landed;
     receive->buffer = (void *)(uintptr_t)receive->landed.address;

@@ -6,6 +6,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/ipc_refs.h"
 #include "mpi/core/shm_inbox.h"
+#include "mpi/p2p/stream_slots.h"
 
 struct descriptor *send_descriptor_of(const struct gpubind_operation *send)
 {
@@ -112,6 +113,7 @@ void send_descriptor_give(struct gpubind_operation *send)
 {
     struct domain *domain = send->domain;
 
+    stream_slot_give(send);
     if (send->eager_buffer >= 0 && send->eager_buffer != send->descriptor)
         domain_give_descriptor(domain, send->eager_buffer);
     domain_give_descriptor(domain, send->descriptor);
@@ -156,6 +158,9 @@ static void fill_gate(struct gpubind_operation *send)
     if (small) /* its stream does not wait, and the flag becomes another call's */
         send_descriptor_of(send)->gate.go = 0;
     send_descriptor_of(send)->eager_by_stream = small && send->gate.came;
+    send_descriptor_of(send)->slot = 0;
+    if (small && send->gate.came)
+        stream_slot_take(send, send_descriptor_of(send));
 }
 
 bool send_descriptor_fill(struct gpubind_operation *send)

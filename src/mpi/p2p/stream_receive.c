@@ -8,6 +8,7 @@
 #include "mpi/core/shm_inbox.h"
 #include "mpi/p2p/rndv_put.h"
 #include "mpi/p2p/send_descriptor.h"
+#include "mpi/p2p/stream_slots.h"
 #include "mpi/p2p/tag_match.h"
 
 static struct stream_receive *at(struct stream_receives *list, uint64_t i)
@@ -51,19 +52,31 @@ static bool is_next(const struct gpubind_operation *receive)
     return posted;
 }
 
+static void describe(gpu_address at, const struct memory_export *shared,
+                     struct stream_receive *entry)
+{
+    entry->address = at;
+    entry->id = shared->id;
+    entry->start = shared->start;
+    entry->size = shared->size;
+    memcpy(entry->handle, &shared->handle, sizeof entry->handle);
+}
+
 static bool describe_memory(const struct gpubind_operation *receive, struct stream_receive *entry)
 {
     struct memory_export shared;
 
+    entry->has_slot = receive->slot.arena != NULL;
+    if (entry->has_slot) {
+        gpu_slot_export(&receive->slot, &shared);
+        describe(receive->slot.at, &shared, entry);
+        entry->slot_value = receive->slot.value;
+    }
     if (receive->landing >= 0)
         return true;
     if (!rndv_may_copy(receive) || !memory_export_of(&receive->memory, &shared))
         return false;
-    entry->address = receive->memory.address;
-    entry->id = shared.id;
-    entry->start = shared.start;
-    entry->size = shared.size;
-    memcpy(entry->handle, &shared.handle, sizeof entry->handle);
+    describe(receive->memory.address, &shared, entry);
     /* Its end may be seen here after the application has freed the memory. */
     ipc_refs_note(receive->domain, shared.id, receive->peer->local);
     return true;
@@ -82,6 +95,7 @@ void stream_receive_post(struct gpubind_operation *receive)
     if (end - atomic_load_explicit(&list->first, memory_order_relaxed) == STREAM_RECEIVES ||
         !describe_memory(receive, entry))
         return;
+    stream_slots_grant(receive);
     entry->context = receive->comm->context;
     entry->tag = receive->tag;
     entry->capacity = receive->nbytes;
@@ -123,8 +137,10 @@ bool stream_receive_cancel(struct gpubind_operation *receive)
 
 void stream_receive_forget(struct gpubind_operation *receive)
 {
-    if (receive->stream_receive)
-        leave(receive);
+    if (!receive->stream_receive)
+        return;
+    gpu_slot_retire(&receive->slot); /* its GPU may write there yet */
+    leave(receive);
 }
 
 void stream_receive_progress(struct gpubind_operation *receive)
@@ -144,6 +160,8 @@ void stream_receive_progress(struct gpubind_operation *receive)
     receive->got_on_gpu = true;
     match_withdraw(receive);
     leave(receive);
+    if (state == RTR_FAILED)
+        gpu_slot_retire(&receive->slot);
     if (state == RTR_DONE)
         request_succeed(receive);
     else

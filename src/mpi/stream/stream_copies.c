@@ -39,23 +39,37 @@ void stream_ops_add_flags(struct stream_ops *ops, const struct signal_flag *begi
     add_flag(ops, false, end);
 }
 
+/* Others have been told of them, and only a kernel waits for them. */
+static bool have_slots(const struct stream_steps *steps, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (steps[i].slot)
+            return true;
+    return false;
+}
+
 static void add_launch(const struct stream_queue *stream, struct stream_ops *ops,
                        const struct signal_flag *begin, const struct stream_steps *steps, int n,
                        const struct signal_flag *end)
 {
     struct signal_copies copies = {.n = n, .end = *end};
+    const bool spins = stream->spins || have_slots(steps, n);
 
     ops->n = 0;
-    if (stream->spins) {
+    if (spins) {
         copies.begin = *begin;
     } else {
         add_flag(ops, false, begin);
         add_waits(ops, steps, n, true);
     }
     for (int i = 0; i < n; i++)
-        ops->signals[i] = (struct signal_copy){
-            stream->spins ? steps[i].wait : (struct signal_flag){NULL, 0}, steps[i].copy.to,
-            steps[i].copy.from, steps[i].copy.nbytes, steps[i].set};
+        ops->signals[i] = (struct signal_copy){spins ? steps[i].wait
+                                                     : (struct signal_flag){NULL, 0},
+                                               steps[i].copy.to,
+                                               steps[i].copy.from,
+                                               steps[i].copy.nbytes,
+                                               steps[i].set,
+                                               steps[i].slot};
     copies.copies = ops->signals;
     ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
 }
@@ -69,7 +83,12 @@ static bool fits_launch(const struct stream_queue *stream, const struct stream_s
             return false;
         ncopies += steps[i].copy.nbytes > 0;
     }
-    return (n == 1 || stream->space.at) && (stream->spins || ncopies == n);
+    return (n == 1 || stream->space.at) && (stream->spins || ncopies == n || have_slots(steps, n));
+}
+
+bool stream_queue_launches(const struct stream_queue *stream, uint64_t nbytes, bool waits)
+{
+    return signal_copy_is_good(stream->gpu, &stream->space, nbytes) && (!waits || stream->spins);
 }
 
 void stream_ops_add_copies(const struct stream_queue *stream, struct stream_ops *ops,

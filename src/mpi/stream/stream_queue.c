@@ -7,6 +7,7 @@
 
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/kernels.h"
+#include "gpu/exchange/gpu_slots.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
 #include "mpi/core/gpu_users.h"
@@ -105,8 +106,10 @@ static void make_space(struct stream_queue *stream)
     struct gpubind_error unheard;
 
     if (stream->gpu && kernels_are_allowed() &&
-        gpu_flags_take(stream->gpu, n, &stream->flags, &unheard) == 0)
+        gpu_flags_take(stream->gpu, n, &stream->flags, &unheard) == 0) {
         stream->space.at = stream->flags.at;
+        gpu_slots_prepare(stream->gpu);
+    }
 }
 
 static struct stream_queue *make(gpu_stream handle, gpu_context context, const void *thread,

@@ -60,6 +60,8 @@ int stream_queue_quiet(struct stream_queue *stream, struct gpubind_error *err);
 
 /* The GPU whose stream it is; NULL: unknown. */
 struct gpu *stream_queue_gpu(const struct stream_queue *stream);
+/* A copy of so many bytes is a kernel's, which can write a slot; (waits) which can wait for one, too. */
+bool stream_queue_launches(const struct stream_queue *stream, uint64_t nbytes, bool waits);
 /* The gate of the next call, to be told to another rank before the call is put in by one of the functions below:
  * the stream writes `came` when it gets to the call, and (waits) waits for `go`. Its names are 0 where no other
  * rank sees the flags. 0, or -1 with a sentence. */
@@ -76,6 +78,7 @@ struct stream_steps {
     struct signal_flag wait; /* for another rank's flag */
     struct copy copy;        /* of 0 bytes: none */
     struct signal_flag set;  /* another rank's flag */
+    gpu_address slot;        /* as in struct signal_copy */
 };
 /* In place of the planned call: start is called when the stream has done the steps. look_after is called before
  * that, too: a rank that is gone sets no flag. */
