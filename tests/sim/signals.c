@@ -164,7 +164,9 @@ static void check_parts(const struct signal_kernel_job *job, unsigned blocks)
     for (unsigned i = 0; i < job->n; i++) {
         const struct signal_kernel_item *item = &job->items[i];
 
-        if (item->slot && (item->parts != 1 || item->set || item->slot % 16))
+        if (item->slot &&
+            ((item->parts != 1 && item->from != item->slot + SIGNAL_KERNEL_SLOT_DATA) ||
+             item->set || item->slot % 16))
             sim_die("item %u of a kernel has a slot, and %u parts", i, item->parts);
         if (item->first_part != parts || (item->parts == 0) != (i >= job->first_wait))
             sim_die("item %u of a kernel begins with block %u", i, item->first_part);

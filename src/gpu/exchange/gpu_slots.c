@@ -4,17 +4,30 @@
 
 #include "gpu/core/gpu_calls.h"
 
-#define SLOTS 1024u
-#define SLOT_BYTES (SIGNAL_KERNEL_SLOT_DATA + GPU_SLOT_DATA)
+#define SIZES 3
+#define MOST 1024u
+#define BYTES (24u << 20) /* of all */
+
+static const struct {
+    uint32_t nbytes; /* of data */
+    unsigned n;
+} sizes[SIZES] = {{GPU_SLOT_SMALL, MOST}, {64 << 10, 95}, {GPU_SLOT_LARGEST, 16}};
+
+/* The slots of one size. */
+struct gpu_slot_store {
+    gpu_address at;
+    uint32_t stride;
+    unsigned nfree;
+    uint16_t free[MOST];
+    uint32_t value[MOST];
+};
 
 struct gpu_slot_arena {
     struct gpu_slot_arena *next;
     const struct gpu *gpu;
     struct memory memory;
     struct memory_export shared;
-    unsigned nfree;
-    uint16_t free[SLOTS];
-    uint32_t value[SLOTS];
+    struct gpu_slot_store stores[SIZES];
 };
 
 static struct gpu_slot_arena *arenas;
@@ -31,15 +44,14 @@ static struct gpu_slot_arena *arena_of(const struct gpu *gpu)
 /* 0: no memory. */
 static gpu_address allocate(const struct gpu *gpu)
 {
-    const size_t nbytes = (size_t)SLOTS * SLOT_BYTES;
     gpu_address at = 0;
     int status;
     bool entered = gpu_enter(gpu);
 
     gpu_agents_leave();
-    status = gpu_driver()->cuMemAlloc_v2(&at, nbytes);
+    status = gpu_driver()->cuMemAlloc_v2(&at, BYTES);
     if (status == GPU_OK) {
-        status = gpu_memset_async(at, 0, nbytes, gpu->streams[GPU_IN]);
+        status = gpu_memset_async(at, 0, BYTES, gpu->streams[GPU_IN]);
         if (status == GPU_OK)
             status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_IN]);
         if (status != GPU_OK)
@@ -56,8 +68,15 @@ static bool fill(struct gpu_slot_arena *arena, gpu_address at)
     if (memory_of((const void *)(uintptr_t)at, &arena->memory, &unheard) < 0 ||
         !memory_export_of(&arena->memory, &arena->shared))
         return false;
-    for (; arena->nfree < SLOTS; arena->nfree++)
-        arena->free[arena->nfree] = (uint16_t)arena->nfree;
+    for (int i = 0; i < SIZES; i++) {
+        struct gpu_slot_store *store = &arena->stores[i];
+
+        store->at = at;
+        store->stride = SIGNAL_KERNEL_SLOT_DATA + sizes[i].nbytes;
+        for (; store->nfree < sizes[i].n; store->nfree++)
+            store->free[store->nfree] = (uint16_t)store->nfree;
+        at += (gpu_address)store->stride * sizes[i].n;
+    }
     return true;
 }
 
@@ -79,34 +98,61 @@ void gpu_slots_prepare(struct gpu *gpu)
     arenas = arena;
 }
 
-bool gpu_slots_are_plenty(const struct gpu *gpu)
+/* SIZES: none is so large. */
+static int size_for(uint64_t nbytes)
 {
-    const struct gpu_slot_arena *arena = arena_of(gpu);
+    int size = 0;
 
-    return arena && arena->nfree > SLOTS / 2;
+    while (size < SIZES && sizes[size].nbytes < nbytes)
+        size++;
+    return size;
 }
 
-bool gpu_slot_take(const struct gpu *gpu, struct gpu_slot *slot)
+bool gpu_slots_are_plenty(const struct gpu *gpu, uint64_t nbytes)
+{
+    const struct gpu_slot_arena *arena = arena_of(gpu);
+    const int size = size_for(nbytes);
+
+    return arena && size < SIZES && arena->stores[size].nfree > sizes[size].n / 2;
+}
+
+bool gpu_slot_take(const struct gpu *gpu, uint64_t nbytes, struct gpu_slot *slot)
 {
     struct gpu_slot_arena *arena = arena_of(gpu);
+    const int size = size_for(nbytes);
+    struct gpu_slot_store *store;
     unsigned i;
 
-    if (!arena || arena->nfree == 0)
+    if (!arena || size == SIZES || arena->stores[size].nfree == 0)
         return false;
-    i = arena->free[--arena->nfree];
-    arena->value[i] = (arena->value[i] + 1) & ~GPU_SLOT_LENT;
-    *slot = (struct gpu_slot){arena, arena->memory.address + (gpu_address)i * SLOT_BYTES,
-                              arena->value[i]};
+    store = &arena->stores[size];
+    i = store->free[--store->nfree];
+    store->value[i] = (store->value[i] + 1) & ~GPU_SLOT_LENT;
+    *slot = (struct gpu_slot){arena, store->at + (gpu_address)i * store->stride, store->value[i]};
     return true;
 }
 
 void gpu_slot_give(struct gpu_slot *slot)
 {
     struct gpu_slot_arena *arena = slot->arena;
+    struct gpu_slot_store *store;
+    int size = SIZES - 1;
 
-    if (arena)
-        arena->free[arena->nfree++] = (uint16_t)((slot->at - arena->memory.address) / SLOT_BYTES);
     slot->arena = NULL;
+    if (!arena)
+        return;
+    while (slot->at < arena->stores[size].at)
+        size--;
+    store = &arena->stores[size];
+    store->free[store->nfree++] = (uint16_t)((slot->at - store->at) / store->stride);
+}
+
+struct memory gpu_slot_memory(const struct gpu_slot *slot)
+{
+    struct memory memory = slot->arena->memory;
+
+    memory.address = slot->at + SIGNAL_KERNEL_SLOT_DATA;
+    return memory;
 }
 
 void gpu_slot_retire(struct gpu_slot *slot)

@@ -98,9 +98,11 @@ static __device__ __forceinline__ void do_item(const struct signal_kernel_job &j
         __syncthreads();
         if (threadIdx.x == 0)
             store_release(item.slot, item.set_value);
-    } else if (item.slot) {
+    } else if (item.slot && blockIdx.x == item.first_part) {
         if (await_slot(item))
             from = item.slot + SIGNAL_KERNEL_SLOT_DATA;
+        if (threadIdx.x == 0 && item.parts > 1)
+            store_gpu(&shared->go[i], job.turn);
     } else if (threadIdx.x == 0 && item.wait) {
         await_item(job, item, i);
     }

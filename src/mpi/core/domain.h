@@ -32,12 +32,13 @@ struct peer {
     struct peer *next_unacked;
     struct gpubind_operation *rtr_receive;   /* the receive of my open RTR to it */
     struct stream_receives *stream_receives; /* mine, advertised to it; NULL: none yet */
-    const struct gpu *slots_gpu;             /* of the slots there; NULL: none */
+    struct gpu *slots_gpu;                   /* of the slots there; NULL: none */
     bool slots_over;                         /* there were some, of a context that is gone */
-    uint32_t slots_seen, slots_free; /* slots that it lets me use; bits of the unused ones */
-    uint32_t slots_used;             /* how often I took one */
-    uint64_t put, got;               /* entries of the rings between us: see shm_inbox.h */
-    bool sends;                      /* in the domain's list of senders */
+    bool slots_seen;                         /* it lets me use some: */
+    uint64_t slots_free;                     /* bits of the unused ones */
+    uint32_t slots_used;                     /* how often I took one */
+    uint64_t put, got;                       /* entries of the rings between us: see shm_inbox.h */
+    bool sends;                              /* in the domain's list of senders */
     struct peer *next_sender;
     struct incoming_msg **unexpected; /* its unexpected messages, by descriptor; */
     int in_eager_buffers;             /* how many of them have their data in its eager buffers */

@@ -96,7 +96,8 @@ struct gpubind_operation {
     int landing;          /* an eager buffer that a receive has its data put into first; -1: none */
     struct memory landed; /* and the application's buffer */
     struct gpu_slot slot; /* where another GPU may put them instead */
-    bool launches;        /* a send whose stream can write to a slot */
+    bool launches;        /* a send whose stream can write to a slot, */
+    gpu_address slot_at;  /* and the slot's address here, which mapping gives; 0: none */
     bool has_landed;      /* they are in the eager buffer, or will not be */
     bool has_share;       /* see eager_share_take */
     struct channel *channel; /* of a persistent request; see channel.h */

@@ -93,7 +93,8 @@ static void look_after_put(void *what)
 {
     struct gpubind_operation *send = what;
 
-    if (send->stream_receive && send->stream_receive->landing < 0)
+    if (send->stream_receive && send->stream_receive->landing < 0 &&
+        !send->stream_receive->has_slot)
         open_gate(send, &send->stream_receive->gate);
 }
 
@@ -140,11 +141,11 @@ static bool find_room(struct gpubind_operation *send, const struct stream_queue 
     steps->set.value = entry->gate.go_value;
     if (!steps->set.at)
         return false;
-    if (entry->landing >= 0) {
+    if (entry->landing >= 0 || entry->has_slot) {
         request_went(send, TRACE_BUFFERED);
         if (find_slot(send, stream, steps))
             return true;
-        if (!stream_eager_is_usable(send->domain, local))
+        if (entry->landing < 0 || !stream_eager_is_usable(send->domain, local))
             return false;
         steps->copy.to = (gpu_address)(uintptr_t)eager_buffer(send->domain, send->peer,
                                                               entry->landing);
@@ -205,23 +206,24 @@ static void look_after_get(void *what)
 static const struct stream_work_ops get_ops = {
     .fail = put_fails, .is_over = get_is_over, .look_after = look_after_get};
 
-/* The sender's stream writes them to a slot of this GPU, too; before the flag came. */
+/* The sender's stream writes them to a slot of this GPU, before the flag came. */
 static void find_in_slot(struct gpubind_operation *receive, const struct stream_queue *stream,
                          struct stream_steps *steps)
 {
     const struct incoming_msg *early = receive->early;
     const struct descriptor *from = early->from;
+    const gpu_address slot = stream_slot_of(early->peer, from, receive->memory.gpu);
+    _Atomic uint32_t *came = stream_flag_of(receive->domain, early->peer->local, from->gate.came);
 
-    if (!stream_queue_launches(stream, early->header.nbytes, true))
+    if (from->in_slot) {
+        steps->copy.from = slot ? slot + SIGNAL_KERNEL_SLOT_DATA : 0;
+        steps->copy.ends = COPY_IN_GPU;
+    }
+    if (!slot || !came || !stream_queue_launches(stream, early->header.nbytes, true))
         return;
-    steps->slot = stream_slot_of(early->peer, from, receive->memory.gpu);
-    if (!steps->slot)
-        return;
-    steps->wait.at = stream_flag_of(receive->domain, early->peer->local, from->gate.came);
-    steps->wait.value = from->gate.came_value;
-    steps->set.value = from->slot_value;
-    if (!steps->wait.at)
-        steps->slot = 0;
+    steps->slot = slot;
+    steps->wait = (struct signal_flag){came, from->gate.came_value};
+    steps->set = (struct signal_flag){NULL, from->slot_value};
 }
 
 /* Where the data of the message are, or will be. */
@@ -244,7 +246,7 @@ static bool find_data(struct gpubind_operation *receive, const struct stream_que
             return false;
     }
     if (there || from->eager_by_stream) {
-        if (!stream_eager_is_usable(receive->domain, local))
+        if (!from->in_slot && !stream_eager_is_usable(receive->domain, local))
             return false;
         steps->set.at = NULL;
         steps->copy.from = (gpu_address)(uintptr_t)eager_buffer(receive->domain, early->peer,
@@ -253,7 +255,7 @@ static bool find_data(struct gpubind_operation *receive, const struct stream_que
         request_went(receive, TRACE_BUFFERED);
         if (from->eager_by_stream)
             find_in_slot(receive, stream, steps);
-        return true;
+        return steps->copy.from != 0;
     }
     if (!waits || !receive->memory.shareable)
         return false;
@@ -301,9 +303,9 @@ static int start_send(struct gpubind_operation *send, struct stream_queue *strea
 {
     struct stream_steps steps = {0};
 
+    send->launches = stream_queue_launches(stream, send->nbytes, false);
     if (send->gate.came && match(send, stream, &steps))
         return stream_queue_add_steps(stream, &put_ops, send, &steps, false, err);
-    send->launches = stream_queue_launches(stream, send->nbytes, false);
     message_start(send, false);
     if (send->descriptor < 0) /* not announced yet; then the library does it */
         send->gate = (struct stream_gate){0};
@@ -314,12 +316,20 @@ static int start_send(struct gpubind_operation *send, struct stream_queue *strea
                                     !send->gate.came || !rndv_may_copy(send), err);
 }
 
+/* Its data are put elsewhere first. */
+static bool land(struct gpubind_operation *receive, const struct stream_queue *stream, bool waits,
+                 struct stream_steps *steps)
+{
+    return is_small(receive) ? stream_eager_land(receive, stream, steps)
+                             : !waits && stream_slot_land(receive, stream, steps);
+}
+
 /* Waits for its message in an eager buffer, or in its own. A message that was announced meanwhile is the receive's
  * early one now: else only the thread would find it. */
 static void post(struct gpubind_operation *receive, const struct stream_queue *stream, bool waits,
                  struct stream_steps *steps)
 {
-    const bool lands = is_small(receive) && stream_eager_land(receive, stream, steps);
+    const bool lands = land(receive, stream, waits, steps);
 
     if (!lands && (!waits || is_small(receive)))
         return;
@@ -329,11 +339,11 @@ static void post(struct gpubind_operation *receive, const struct stream_queue *s
         !stream_receive_cancel(receive))
         return;
     if (lands)
-        stream_eager_unland(receive);
+        stream_unland(receive);
     incoming_read(receive->domain);
     if (receive->early || receive->done)
         return;
-    if (!lands || stream_eager_land(receive, stream, steps))
+    if (!lands || land(receive, stream, waits, steps))
         stream_receive_post(receive);
 }
 
@@ -352,7 +362,7 @@ static int start_receive(struct gpubind_operation *receive, struct stream_queue 
     if (direct && receive->early && get(receive, stream, waits, &steps))
         return waits ? stream_queue_add_steps(stream, &get_ops, receive, &steps, false, err)
                      : stream_queue_add_later(stream, NULL, &get_ops, receive, &steps);
-    if (receive->landing >= 0)
+    if (receive->landed.gpu)
         return waits ? stream_queue_add_both(stream, &stream_come_ops, &stream_land_ops, receive,
                                              &steps, err)
                      : stream_queue_add_later(stream, &stream_come_ops, &stream_land_ops, receive,
@@ -364,13 +374,19 @@ static int start_receive(struct gpubind_operation *receive, struct stream_queue 
                                     !receive->stream_receive, err);
 }
 
+static bool may_land(const struct gpubind_operation *receive, const struct stream_queue *stream)
+{
+    return is_small(receive) || (receive->nbytes <= GPU_SLOT_LARGEST &&
+                                 stream_queue_launches(stream, receive->nbytes, true));
+}
+
 int stream_direct_start(struct gpubind_operation *operation, struct stream_queue *stream,
                         bool waits, struct gpubind_error *err)
 {
     const bool plain = is_plain(operation, stream), sends = operation->kind == REQUEST_SEND;
     const bool later = !waits && plain &&
                        (sends ? !send_may_be_eager(operation) && stream_flags_are_plenty()
-                              : is_small(operation) && stream_queue_has_later(stream));
+                              : may_land(operation, stream) && stream_queue_has_later(stream));
     struct stream_gate gate;
 
     if (stream_queue_plan(stream, waits || later, &gate, err) < 0) {

@@ -1,5 +1,6 @@
 #include "mpi/message/stream_eager.h"
 
+#include "mpi/core/transport.h"
 #include "mpi/message/stream_message.h"
 #include "mpi/p2p/send_descriptor.h"
 #include "mpi/p2p/stream_receive.h"
@@ -34,26 +35,34 @@ static bool eager_is_over(void *what, int *result, struct gpubind_error *err)
 static const struct stream_work_ops eager_ops = {
     .start = end_eager, .fail = stream_message_fail, .is_over = eager_is_over};
 
-/* It is announced, and has an eager buffer. */
+/* It is announced, and has an eager buffer, a slot, or both. */
 int stream_eager_send(struct gpubind_operation *send, struct stream_queue *stream,
                       struct gpubind_error *err)
 {
-    const struct stream_steps steps = {.copy = {(gpu_address)(uintptr_t)send_eager_buffer(send),
-                                                send->memory.address, send->nbytes, COPY_TO_HOST},
-                                       .set = {NULL, send_descriptor_of(send)->slot_value},
-                                       .slot = stream_slot_map(send)};
+    const struct descriptor *descriptor = send_descriptor_of(send);
+    struct stream_steps steps = {.copy = {0, send->memory.address, send->nbytes, COPY_IN_GPU},
+                                 .set = {NULL, descriptor->slot_value}};
 
+    if (descriptor->in_slot) {
+        steps.copy.to = send->slot_at + SIGNAL_KERNEL_SLOT_DATA;
+        steps.set.at = (const _Atomic uint32_t *)(uintptr_t)send->slot_at;
+    } else {
+        steps.copy.to = (gpu_address)(uintptr_t)send_eager_buffer(send);
+        steps.copy.ends = COPY_TO_HOST;
+        steps.slot = send->slot_at;
+    }
     return stream_queue_add_steps(stream, &eager_ops, send, &steps, true, err);
 }
 
-/* ---- a small receive that waits for its message: the data come to an eager buffer first */
+/* ---- a receive that waits for its message: the data come to an eager buffer or to a slot first */
 
 /* A shorter message leaves the rest of the buffer as it is. */
 static int keep_rest(const struct gpubind_operation *receive, struct gpubind_error *err)
 {
     const uint64_t got = receive->result == MPI_SUCCESS ? receive->got_bytes : 0;
     const struct copy copy = {receive->memory.address + got, receive->landed.address + got,
-                              receive->nbytes - got, COPY_TO_HOST};
+                              receive->nbytes - got,
+                              receive->landing >= 0 ? COPY_TO_HOST : COPY_IN_GPU};
 
     return got == receive->nbytes || !receive->landed.gpu
                ? 0
@@ -94,14 +103,21 @@ static void give_up_landing(void *what)
 const struct stream_work_ops stream_come_ops = {stream_message_start, stream_message_fail, has_come,
                                                 look_after_landing, give_up_landing};
 
+static void give_landing(struct gpubind_operation *receive)
+{
+    if (receive->landing >= 0)
+        domain_give_descriptor(receive->domain, receive->landing);
+    gpu_slot_give(&receive->slot);
+    receive->landing = -1;
+}
+
 static bool landing_is_over(void *what, int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *receive = what;
 
     if (!receive->has_landed)
         return false;
-    domain_give_descriptor(receive->domain, receive->landing);
-    gpu_slot_give(&receive->slot);
+    give_landing(receive);
     return stream_message_end(receive, result, err);
 }
 
@@ -116,7 +132,29 @@ static void landing_fails(void *what)
 
 const struct stream_work_ops stream_land_ops = {.fail = landing_fails, .is_over = landing_is_over};
 
-/* From now on it is a receive of host memory, which can come at any time. */
+/* From now on it is a receive of that memory, which can come at any time. */
+static void land(struct gpubind_operation *receive, const struct memory *memory, void *buffer,
+                 enum copy_ends ends, struct stream_steps *steps)
+{
+    receive->landed = receive->memory;
+    receive->memory = *memory;
+    receive->buffer = buffer;
+    receive->order = ORDER_DONE;
+    request_went(receive, TRACE_BUFFERED);
+    steps->copy = (struct copy){receive->landed.address, memory->address, receive->nbytes, ends};
+    if (!receive->slot.arena)
+        return;
+    steps->slot = receive->slot.at;
+    steps->set = (struct signal_flag){NULL, receive->slot.value};
+}
+
+static bool take_slot(struct gpubind_operation *receive, const struct stream_queue *stream)
+{
+    return receive->peer && transport_reaches(TRANSPORT_IPC, receive->domain, receive->peer) &&
+           stream_queue_launches(stream, receive->nbytes, true) &&
+           gpu_slot_take(receive->memory.gpu, receive->nbytes, &receive->slot);
+}
+
 bool stream_eager_land(struct gpubind_operation *receive, const struct stream_queue *stream,
                        struct stream_steps *steps)
 {
@@ -128,27 +166,30 @@ bool stream_eager_land(struct gpubind_operation *receive, const struct stream_qu
     if (receive->landing < 0)
         return false;
     at = segment_eager(&domain->segment, local, receive->landing);
-    request_went(receive, TRACE_BUFFERED);
-    receive->landed = receive->memory;
-    receive->memory = (struct memory){.address = (gpu_address)(uintptr_t)at};
-    receive->buffer = at;
-    receive->order = ORDER_DONE;
-    steps->copy = (struct copy){receive->landed.address, receive->memory.address, receive->nbytes,
-                                COPY_FROM_HOST};
-    if (receive->nbytes <= GPU_SLOT_DATA && stream_queue_launches(stream, receive->nbytes, true) &&
-        gpu_slot_take(receive->landed.gpu, &receive->slot)) {
-        steps->slot = receive->slot.at;
-        steps->set = (struct signal_flag){NULL, receive->slot.value};
-    }
+    if (receive->nbytes <= GPU_SLOT_SMALL)
+        take_slot(receive, stream);
+    land(receive, &(struct memory){.address = (gpu_address)(uintptr_t)at}, at, COPY_FROM_HOST,
+         steps);
     return true;
 }
 
-void stream_eager_unland(struct gpubind_operation *receive)
+bool stream_slot_land(struct gpubind_operation *receive, const struct stream_queue *stream,
+                      struct stream_steps *steps)
 {
-    domain_give_descriptor(receive->domain, receive->landing);
-    gpu_slot_give(&receive->slot);
-    receive->landing = -1;
+    struct memory memory;
+
+    if (!take_slot(receive, stream))
+        return false;
+    memory = gpu_slot_memory(&receive->slot);
+    land(receive, &memory, (void *)(uintptr_t)memory.address, COPY_IN_GPU, steps);
+    return true;
+}
+
+void stream_unland(struct gpubind_operation *receive)
+{
+    give_landing(receive);
     receive->memory = receive->landed;
+    receive->landed = (struct memory){0};
     receive->buffer = (void *)(uintptr_t)receive->landed.address;
     receive->order = ORDER_DEFERRED;
     request_went(receive, TRACE_DIRECT);

@@ -14,13 +14,17 @@ bool stream_eager_is_usable(const struct domain *domain, int local);
 int stream_eager_send(struct gpubind_operation *send, struct stream_queue *stream,
                       struct gpubind_error *err);
 
-/* A receive that is posted: from now on it is one of host memory, an eager buffer of this rank, and its message can
- * come at any time; a stream that matches it may write to a slot in this GPU's memory instead. Its work is stream_come_ops, which waits for that, and behind it the steps, a copy to the
- * application's buffer, with stream_land_ops. false: there is no eager buffer. */
+/* A receive that is to be posted: from now on it is one of host memory, an eager buffer of this rank, and its message
+ * can come at any time; a stream that matches it may write to a slot in this GPU's memory instead. Its work is
+ * stream_come_ops, which waits for that, and behind it the steps, a copy to the application's buffer, with
+ * stream_land_ops. false: there is no eager buffer. */
 bool stream_eager_land(struct gpubind_operation *receive, const struct stream_queue *stream,
                        struct stream_steps *steps);
-/* It is one of GPU memory again, and posted still. */
-void stream_eager_unland(struct gpubind_operation *receive);
+/* The same of a larger one, which is one of a slot's memory then. false: there is no slot. */
+bool stream_slot_land(struct gpubind_operation *receive, const struct stream_queue *stream,
+                      struct stream_steps *steps);
+/* It is one of the application's memory again. */
+void stream_unland(struct gpubind_operation *receive);
 extern const struct stream_work_ops stream_come_ops, stream_land_ops;
 
 #endif

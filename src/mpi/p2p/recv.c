@@ -16,6 +16,7 @@
 #include "mpi/p2p/send_net.h"
 #include "mpi/p2p/send_shm.h"
 #include "mpi/p2p/stream_receive.h"
+#include "mpi/p2p/stream_slots.h"
 #include "mpi/p2p/transports.h"
 #include "mpi/transport/receive_end.h"
 #include "mpi/transport/rndv_staged_shm.h"
@@ -91,6 +92,8 @@ static bool advance(struct gpubind_operation *receive)
         return false;
     if (atomic_load_explicit(&from->failed, memory_order_relaxed))
         receive_finish(receive, -1, &failed);
+    else if (from->in_slot)
+        stream_slot_receive(receive);
     else if (state == DESCRIPTOR_EAGER_READY || from->eager_by_stream)
         take_eager_buffer(receive);
     else

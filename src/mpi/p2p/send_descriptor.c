@@ -147,20 +147,24 @@ static bool take_eager_buffer_for_stream(struct gpubind_operation *send)
 }
 
 /* What a stream will do for the message by itself. A small send does not wait for its receive, so its data need
- * an eager buffer now; without one, the library does it. */
+ * an eager buffer now; without one, the library does it. A larger nonblocking one need not wait where there is a slot
+ * for it. */
 static void fill_gate(struct gpubind_operation *send)
 {
+    struct descriptor *descriptor = send_descriptor_of(send);
     const bool small = send->gate.came && send_may_be_eager(send);
 
     if (small && !take_eager_buffer_for_stream(send))
         send->gate = (struct stream_gate){0};
-    send_descriptor_of(send)->gate = send->gate;
-    if (small) /* its stream does not wait, and the flag becomes another call's */
-        send_descriptor_of(send)->gate.go = 0;
-    send_descriptor_of(send)->eager_by_stream = small && send->gate.came;
-    send_descriptor_of(send)->slot = 0;
-    if (small && send->gate.came)
-        stream_slot_take(send, send_descriptor_of(send));
+    descriptor->slot = 0;
+    if (send->gate.came && !send->release && !send->synchronous && (small || !send->waited))
+        stream_slot_take(send, descriptor);
+    descriptor->in_slot = !small && descriptor->slot > 0;
+    descriptor->eager_by_stream = (small && send->gate.came) || descriptor->in_slot;
+    descriptor->gate = send->gate;
+    if (descriptor
+            ->eager_by_stream) /* its stream does not wait, and the flag becomes another call's */
+        descriptor->gate.go = 0;
 }
 
 bool send_descriptor_fill(struct gpubind_operation *send)

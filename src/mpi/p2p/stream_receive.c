@@ -72,7 +72,7 @@ static bool describe_memory(const struct gpubind_operation *receive, struct stre
         describe(receive->slot.at, &shared, entry);
         entry->slot_value = receive->slot.value;
     }
-    if (receive->landing >= 0)
+    if (receive->landed.gpu)
         return true;
     if (!rndv_may_copy(receive) || !memory_export_of(&receive->memory, &shared))
         return false;
@@ -180,8 +180,8 @@ static bool is_for(const struct gpubind_operation *send, const struct stream_rec
  * stream, which small sends and nonblocking ones do not. */
 static bool has_room(const struct gpubind_operation *send, const struct stream_receive *entry)
 {
-    if (entry->landing >= 0)
-        return send->nbytes == entry->capacity;
+    if (entry->landing >= 0 || entry->has_slot)
+        return send->nbytes == entry->capacity && (entry->landing >= 0 || send->launches);
     return send->waited && send->nbytes <= entry->capacity && !send_may_be_eager(send) &&
            rndv_may_copy(send);
 }

@@ -86,7 +86,7 @@ static void look(struct incoming_msg *incoming)
 {
     struct peer *peer = incoming->peer;
 
-    if (incoming->in_eager_buffer ||
+    if (incoming->in_eager_buffer || incoming->from->in_slot ||
         atomic_load_explicit(&incoming->from->state, memory_order_acquire) !=
             DESCRIPTOR_EAGER_READY)
         return;

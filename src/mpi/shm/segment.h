@@ -35,8 +35,8 @@
 #define IOV_ADVERT_MAX 65536
 #define STREAM_FLAGS 4096
 #define STREAM_FLAG_BYTES 64 /* a cache line each: the CPU writes some while GPUs read others */
-#define STREAM_SLOTS 32
-#define STREAM_RECEIVES 128 /* a power of 2 */
+#define STREAM_SLOTS 42      /* 32 small ones, 8 of 64 KiB, 2 of 1 MiB */
+#define STREAM_RECEIVES 128  /* a power of 2 */
 
 enum descriptor_state {
     DESCRIPTOR_FREE,
@@ -63,7 +63,8 @@ struct descriptor {
     uint32_t
         eager_by_stream; /* the stream puts the data into eager_buffer, before it writes came, */
     uint32_t slot;       /* and before that into this slot of the receiver's (from 1; 0: none), */
-    uint32_t slot_value; /* whose flag is this then */
+    uint32_t slot_value; /* whose flag is this then; */
+    uint32_t in_slot;    /* and not into eager_buffer */
     uint32_t bounce_on_gpu; /* CTS: set, with what follows, before the first chunk */
     uint64_t bounce_offset; /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
@@ -123,8 +124,9 @@ struct stream_receives {
     _Atomic uint64_t
         received; /* messages that came otherwise, and have been matched or are unexpected */
     _Atomic uint64_t first, end;
-    _Atomic uint32_t nslots; /* the sender may write to so many of the receiver's (gpu_slots.h), */
-    uint64_t slots[STREAM_SLOTS];
+    _Atomic uint32_t
+        have_slots; /* the sender may write to those of the receiver's (gpu_slots.h), */
+    uint64_t slots[STREAM_SLOTS];               /* 0: there is none */
     uint64_t slots_id, slots_start, slots_size; /* of this allocation */
     char slots_handle[64];
     struct stream_receive receives[STREAM_RECEIVES];
