@@ -162,8 +162,8 @@ static void fill_gate(struct gpubind_operation *send)
     descriptor->in_slot = !small && descriptor->slot > 0;
     descriptor->eager_by_stream = (small && send->gate.came) || descriptor->in_slot;
     descriptor->gate = send->gate;
-    if (descriptor
-            ->eager_by_stream) /* its stream does not wait, and the flag becomes another call's */
+    /* Its stream does not wait then, and the flag becomes another call's. */
+    if (descriptor->eager_by_stream)
         descriptor->gate.go = 0;
 }
 

@@ -60,11 +60,9 @@ struct descriptor {
     _Atomic uint32_t ready; /* sender: earlier GPU work on the data is done */
     struct msg_header header;
     struct stream_gate gate; /* came 0: none */
-    uint32_t
-        eager_by_stream; /* the stream puts the data into eager_buffer, before it writes came, */
-    uint32_t slot;       /* and before that into this slot of the receiver's (from 1; 0: none), */
-    uint32_t slot_value; /* whose flag is this then; */
-    uint32_t in_slot;    /* and not into eager_buffer */
+    /* The stream puts the data into eager_buffer, before it writes came; and before that into this slot of the
+     * receiver's (from 1; 0: none), whose flag is slot_value then; in_slot: not into eager_buffer. */
+    uint32_t eager_by_stream, slot, slot_value, in_slot;
     uint32_t bounce_on_gpu; /* CTS: set, with what follows, before the first chunk */
     uint64_t bounce_offset; /* in the sender's bounce buffers, or in its GPU's */
     uint64_t chunk_bytes, chunks_ahead;
@@ -108,10 +106,10 @@ struct stream_receive {
     uint64_t context;
     uint64_t capacity; /* bytes */
     struct stream_gate gate;
-    int32_t
-        landing; /* the receiver's eager buffer that takes the data, exactly capacity bytes; -1: they go to */
-    uint32_t has_slot; /* or the slot at (gpu_slots.h), whose flag is then */
-    uint32_t slot_value;
+    /* The data, then exactly capacity bytes, go to this eager buffer of the receiver's (-1: none), or to the slot at
+     * address (gpu_slots.h), whose flag is slot_value then; with neither, to address. */
+    int32_t landing;
+    uint32_t has_slot, slot_value;
     uint64_t address, id, start, size;
     char handle[64];
     uint64_t nbytes; /* written by the sender, with */
@@ -124,9 +122,8 @@ struct stream_receives {
     _Atomic uint64_t
         received; /* messages that came otherwise, and have been matched or are unexpected */
     _Atomic uint64_t first, end;
-    _Atomic uint32_t
-        have_slots; /* the sender may write to those of the receiver's (gpu_slots.h), */
-    uint64_t slots[STREAM_SLOTS];               /* 0: there is none */
+    _Atomic uint32_t have_slots;  /* the sender may write to these of the receiver's GPU, */
+    uint64_t slots[STREAM_SLOTS]; /* 0: there is none, */
     uint64_t slots_id, slots_start, slots_size; /* of this allocation */
     char slots_handle[64];
     struct stream_receive receives[STREAM_RECEIVES];

@@ -99,7 +99,7 @@ void stream_queues_forget(void)
     }
 }
 
-/* Without it, launches have one block. */
+/* Without it, launches have one block. Slots are of use where kernels wait. */
 static void make_space(struct stream_queue *stream)
 {
     const unsigned n = (SIGNAL_SPACE_BYTES + EXCHANGE_FLAG - 1) / EXCHANGE_FLAG;
@@ -108,7 +108,8 @@ static void make_space(struct stream_queue *stream)
     if (stream->gpu && kernels_are_allowed() &&
         gpu_flags_take(stream->gpu, n, &stream->flags, &unheard) == 0) {
         stream->space.at = stream->flags.at;
-        gpu_slots_prepare(stream->gpu);
+        if (!gpu_users_are_many(stream->gpu))
+            gpu_slots_prepare(stream->gpu);
     }
 }
 
@@ -134,9 +135,9 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
     stream->thread = thread;
     stream->place.context = context;
     stream->gpu = gpu_of(context, ordinal_of(context), &unheard);
-    make_space(stream);
     if (stream->gpu)
         gpu_users_add(stream->gpu);
+    make_space(stream);
     stream->next = stream_queues;
     stream_queues = stream;
     nstreams++;
