@@ -108,7 +108,7 @@ static void make_space(struct stream_queue *stream)
     if (stream->gpu && kernels_are_allowed() &&
         gpu_flags_take(stream->gpu, n, &stream->flags, &unheard) == 0) {
         stream->space.at = stream->flags.at;
-        if (!gpu_users_are_many(stream->gpu))
+        if (kernel_of(stream->gpu, GPU_SIGNAL_KERNEL) && !gpu_users_are_many(stream->gpu))
             gpu_slots_prepare(stream->gpu);
     }
 }
