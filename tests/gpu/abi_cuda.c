@@ -225,6 +225,10 @@ FUNCTION(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *))
 CUresult int_ThreadExchangeStreamCaptureMode(int *);
 #define cuThreadExchangeStreamCaptureMode int_ThreadExchangeStreamCaptureMode
 
+FUNCTION(cuDeviceGetDevResource, (CUdevice, CUdevResource *, CUdevResourceType))
+CUresult int_DeviceGetDevResource(int, struct CUdevResource_st *, int);
+#define cuDeviceGetDevResource int_DeviceGetDevResource
+
 FUNCTION(cuStreamBeginCapture_v2, (CUstream, CUstreamCaptureMode))
 CUresult int_StreamBeginCapture(CUstream, int);
 #define cuStreamBeginCapture_v2 int_StreamBeginCapture

@@ -12,7 +12,16 @@ int context_current(struct CUctx_st **context)
     *context = depth ? stack[depth - 1] : NULL;
     if (!*context)
         return SIM_INVALID_CONTEXT;
+    if ((*context)->home && (*context)->alive)
+        *context = (*context)->home;
     return (*context)->alive ? CUDA_OK : SIM_CONTEXT_DESTROYED;
+}
+
+struct CUctx_st *context_green(void)
+{
+    struct CUctx_st *context = depth ? stack[depth - 1] : NULL;
+
+    return context && context->home ? context : NULL;
 }
 
 static void start(struct CUctx_st *context)
@@ -133,8 +142,17 @@ static int push(struct CUctx_st *context)
         return SIM_CONTEXT_DESTROYED;
     if (depth == MAX_DEPTH)
         sim_die("more than %d contexts on a thread's stack", MAX_DEPTH);
+    if (context->home && context->users && context->user != stack)
+        sim_die("a green context is current to two threads");
+    context->user = stack;
+    context->users++;
     stack[depth++] = context;
     return CUDA_OK;
+}
+
+static void pop(void)
+{
+    stack[--depth]->users--;
 }
 
 int cuCtxCreate_v2(struct CUctx_st **context, unsigned flags, int device)
@@ -161,7 +179,7 @@ int cuCtxDestroy_v2(struct CUctx_st *context)
         return sim_leave(SIM_INVALID_CONTEXT);
     end(context);
     if (depth && stack[depth - 1] == context)
-        depth--;
+        pop();
     return sim_leave(CUDA_OK);
 }
 
@@ -184,7 +202,7 @@ int cuCtxSetCurrent(struct CUctx_st *context)
     if (context && !context->alive)
         return sim_leave(SIM_CONTEXT_DESTROYED);
     if (depth)
-        depth--;
+        pop();
     return sim_leave(context ? push(context) : CUDA_OK);
 }
 
@@ -205,7 +223,7 @@ int cuCtxPopCurrent_v2(struct CUctx_st **context)
         return result;
     if (!depth)
         return sim_leave(SIM_INVALID_CONTEXT);
-    depth--;
+    pop();
     if (context)
         *context = stack[depth];
     return sim_leave(CUDA_OK);

@@ -161,6 +161,9 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     (void)shared;
     if (result)
         return result;
+    /* Not of the current context, where that is a green one. */
+    if ((uintptr_t)handle <= 1 && function && is_module(function->module))
+        handle = function->module->context->legacy;
     result = stream_use(handle, &stream);
     if (!result &&
         (!function || !is_module(function->module) || function->module->context != stream->context))

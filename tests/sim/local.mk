@@ -12,6 +12,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/exchanges.c \
 	tests/sim/faults.c \
 	tests/sim/gathers.c \
+	tests/sim/green.c \
 	tests/sim/ipc.c \
 	tests/sim/job.c \
 	tests/sim/job_file.c \

@@ -117,15 +117,20 @@ struct CUctx_st {
     int device, physical;
     int retained;
     bool primary, alive;
-    unsigned long long id; /* never given twice; the handle may be */
-    unsigned peers;        /* bit by physical device: access is enabled */
-    struct CUstream_st *legacy;
+    unsigned long long id;        /* never given twice; the handle may be */
+    unsigned peers;               /* bit by physical device: access is enabled */
+    struct CUstream_st *legacy;   /* or a green context's default one, which waits for no other */
+    struct CUctx_st *home;        /* of a green context: the primary one */
+    int users;                    /* of a green context: how often it is in one thread's stack, */
+    const void *user;             /* this thread's */
     struct CUstream_st *recorder; /* of events that come after all streams' work; NULL: none yet */
     unsigned flags;
 };
 
-/* CUDA_OK, or why there is none. */
+/* CUDA_OK, or why there is none. Of a green context: the primary one. */
 int context_current(struct CUctx_st **context);
+/* The green context that is current; NULL: none. */
+struct CUctx_st *context_green(void);
 
 /* ---- job_file.c */
 
@@ -305,7 +310,7 @@ enum capture { CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_INVALIDATED };
 
 struct CUstream_st {
     struct CUstream_st *next;
-    struct CUctx_st *context;
+    struct CUctx_st *context, *green; /* NULL: of no green one */
     bool blocking, legacy, destroyed;
     struct operation *head, *last;
     uint64_t submitted, done; /* tickets */

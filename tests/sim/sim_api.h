@@ -6,24 +6,36 @@
 #include "gpu/core/driver_api.h"
 
 struct CUgraph_st;
+struct CUdevResource_st;
+struct CUdevResourceDesc_st;
 
 /* name, arguments; all return a CUresult. */
-#define SIM_DRIVER_FUNCTIONS(X)                                           \
-    CUDA_MEASURE_FUNCTIONS(X)                                             \
-    X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                \
-    X(cuCtxDestroy_v2, (struct CUctx_st *))                               \
-    X(cuCtxSetCurrent, (struct CUctx_st *))                               \
-    X(cuDevicePrimaryCtxReset_v2, (int))                                  \
-    X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *)) \
-    X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))              \
-    X(cuMemFreeHost, (void *))                                            \
-    X(cuMemGetInfo_v2, (size_t *, size_t *))                              \
-    X(cuMemHostAlloc, (void **, size_t, unsigned))                        \
-    X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))              \
-    X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                    \
-    X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))              \
-    X(cuMemcpyHtoD_v2_ptds, (cuda_address, const void *, size_t))         \
-    X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))               \
+#define SIM_DRIVER_FUNCTIONS(X)                                                                  \
+    CUDA_MEASURE_FUNCTIONS(X)                                                                    \
+    X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                                       \
+    X(cuCtxDestroy_v2, (struct CUctx_st *))                                                      \
+    X(cuCtxSetCurrent, (struct CUctx_st *))                                                      \
+    X(cuCtxFromGreenCtx, (struct CUctx_st **, struct CUgreenCtx_st *))                           \
+    X(cuDeviceGetDevResource, (int, struct CUdevResource_st *, int))                             \
+    X(cuDevSmResourceSplitByCount,                                                               \
+      (struct CUdevResource_st *, unsigned *, const struct CUdevResource_st *,                   \
+       struct CUdevResource_st *, unsigned, unsigned))                                           \
+    X(cuDevResourceGenerateDesc,                                                                 \
+      (struct CUdevResourceDesc_st **, struct CUdevResource_st *, unsigned))                     \
+    X(cuGreenCtxCreate, (struct CUgreenCtx_st **, struct CUdevResourceDesc_st *, int, unsigned)) \
+    X(cuGreenCtxDestroy, (struct CUgreenCtx_st *))                                               \
+    X(cuGreenCtxStreamCreate, (struct CUstream_st **, struct CUgreenCtx_st *, unsigned, int))    \
+    X(cuDevicePrimaryCtxReset_v2, (int))                                                         \
+    X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))                        \
+    X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                                     \
+    X(cuMemFreeHost, (void *))                                                                   \
+    X(cuMemGetInfo_v2, (size_t *, size_t *))                                                     \
+    X(cuMemHostAlloc, (void **, size_t, unsigned))                                               \
+    X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))                                     \
+    X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                                           \
+    X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))                                     \
+    X(cuMemcpyHtoD_v2_ptds, (cuda_address, const void *, size_t))                                \
+    X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                      \
     X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))
 
 /* Calls of the function so far in this process; -1 when there is none of that name. */

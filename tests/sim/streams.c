@@ -28,7 +28,7 @@ int stream_find(struct CUstream_st *handle, struct CUstream_st **stream)
         return handle->destroyed ? SIM_INVALID_HANDLE : CUDA_OK;
     result = context_current(&context);
     if (!result)
-        *stream = context->legacy;
+        *stream = context_green() ? context_green()->legacy : context->legacy;
     return result;
 }
 
@@ -129,22 +129,6 @@ int cuStreamSynchronize(struct CUstream_st *handle)
     if (!stream->head)
         stream_return_memory(stream);
     return sim_leave(stream_take_error(stream));
-}
-
-/* Special handles stand for the current context. */
-int cuStreamGetCtx(struct CUstream_st *handle, struct CUctx_st **context)
-{
-    int result = sim_enter(CALL_cuStreamGetCtx);
-    struct CUstream_st *stream;
-
-    if (result)
-        return result;
-    if ((uintptr_t)handle <= 2)
-        return sim_leave(context_current(context));
-    result = stream_find(handle, &stream);
-    if (!result)
-        *context = stream->context;
-    return sim_leave(result);
 }
 
 int cuLaunchHostFunc(struct CUstream_st *handle, void (*function)(void *), void *data)

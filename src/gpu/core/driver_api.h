@@ -158,6 +158,7 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
+struct CUgreenCtx_st;
 
 #define CUDA_LEGACY_STREAM ((struct CUstream_st *)1)
 #define CUDA_PER_THREAD_STREAM ((struct CUstream_st *)2)
@@ -219,6 +220,7 @@ struct CUgraphExec_st;
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                                \
     X(cuCtxGetId, (struct CUctx_st *, unsigned long long *))                                      \
     X(cuCtxRecordEvent, (struct CUctx_st *, struct CUevent_st *))                                 \
+    X(cuStreamGetCtx_v2, (struct CUstream_st *, struct CUctx_st **, struct CUgreenCtx_st **))     \
     X(cuMemcpyBatchAsync_v2,                                                                      \
       (cuda_address *, cuda_address *, size_t *, size_t, struct cuda_copy_attributes *, size_t *, \
        size_t, struct CUstream_st *))                                                             \
