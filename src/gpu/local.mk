@@ -17,6 +17,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/core/mem_query.c src/gpu/core/mem_query.h \
 	src/gpu/core/page_locked.c src/gpu/core/page_locked.h \
 	src/gpu/core/pointer_query.c src/gpu/core/pointer_query.h \
+	src/gpu/core/gpu_stream.c src/gpu/core/gpu_stream.h \
 	src/gpu/core/sync_memops.c src/gpu/core/sync_memops.h \
 	src/gpu/core/vmm.c src/gpu/core/vmm.h \
 	src/gpu/copy/copy_agent.c src/gpu/copy/copy_agent.h \

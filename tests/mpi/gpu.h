@@ -10,42 +10,54 @@
 
 #include "gpu/core/driver_api.h"
 
+struct CUdevResource_st;
+struct CUdevResourceDesc_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
 struct vmm_access;
 struct vmm_properties;
 
 /* What the tests call beside what the library calls; NULL where it is missing. */
-#define GPU_TEST_FUNCTIONS(X)                                                                  \
-    X(cuCtxSetCurrent, (struct CUctx_st *))                                                    \
-    X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                                     \
-    X(cuCtxDestroy_v2, (struct CUctx_st *))                                                    \
-    X(cuDevicePrimaryCtxReset_v2, (int))                                                       \
-    X(cuMemGetInfo_v2, (size_t *, size_t *))                                                   \
-    X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                                         \
-    X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))                                   \
-    X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))                                   \
-    X(cuMemcpyHtoD_v2_ptds, (cuda_address, const void *, size_t))                              \
-    X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))                         \
-    X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                                    \
-    X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                                   \
-    X(cuMemHostAlloc, (void **, size_t, unsigned))                                             \
-    X(cuMemFreeHost, (void *))                                                                 \
-    X(cuMemGetAllocationGranularity, (size_t *, const struct vmm_properties *, int))           \
-    X(cuMemCreate,                                                                             \
-      (unsigned long long *, size_t, const struct vmm_properties *, unsigned long long))       \
-    X(cuMemRelease, (unsigned long long))                                                      \
-    X(cuMemAddressReserve, (cuda_address *, size_t, size_t, cuda_address, unsigned long long)) \
-    X(cuMemAddressFree, (cuda_address, size_t))                                                \
-    X(cuMemMap, (cuda_address, size_t, size_t, unsigned long long, unsigned long long))        \
-    X(cuMemUnmap, (cuda_address, size_t))                                                      \
-    X(cuMemSetAccess, (cuda_address, size_t, const struct vmm_access *, size_t))               \
-    X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))                      \
-    X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                    \
-    X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))                        \
-    X(cuGraphDestroy, (struct CUgraph_st *))                                                   \
-    X(cuGraphInstantiateWithFlags,                                                             \
-      (struct CUgraphExec_st **, struct CUgraph_st *, unsigned long long))                     \
+#define GPU_TEST_FUNCTIONS(X)                                                                    \
+    X(cuCtxSetCurrent, (struct CUctx_st *))                                                      \
+    X(cuCtxCreate_v2, (struct CUctx_st **, unsigned, int))                                       \
+    X(cuCtxFromGreenCtx, (struct CUctx_st **, struct CUgreenCtx_st *))                           \
+    X(cuDeviceGetDevResource, (int, struct CUdevResource_st *, int))                             \
+    X(cuDevSmResourceSplitByCount,                                                               \
+      (struct CUdevResource_st *, unsigned *, const struct CUdevResource_st *,                   \
+       struct CUdevResource_st *, unsigned, unsigned))                                           \
+    X(cuDevResourceGenerateDesc,                                                                 \
+      (struct CUdevResourceDesc_st **, struct CUdevResource_st *, unsigned))                     \
+    X(cuGreenCtxCreate, (struct CUgreenCtx_st **, struct CUdevResourceDesc_st *, int, unsigned)) \
+    X(cuGreenCtxDestroy, (struct CUgreenCtx_st *))                                               \
+    X(cuGreenCtxStreamCreate, (struct CUstream_st **, struct CUgreenCtx_st *, unsigned, int))    \
+    X(cuCtxDestroy_v2, (struct CUctx_st *))                                                      \
+    X(cuDevicePrimaryCtxReset_v2, (int))                                                         \
+    X(cuMemGetInfo_v2, (size_t *, size_t *))                                                     \
+    X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                                           \
+    X(cuMemcpyDtoD_v2, (cuda_address, cuda_address, size_t))                                     \
+    X(cuMemcpyHtoD_v2, (cuda_address, const void *, size_t))                                     \
+    X(cuMemcpyHtoD_v2_ptds, (cuda_address, const void *, size_t))                                \
+    X(cuMemAllocAsync, (cuda_address *, size_t, struct CUstream_st *))                           \
+    X(cuMemFreeAsync, (cuda_address, struct CUstream_st *))                                      \
+    X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                                     \
+    X(cuMemHostAlloc, (void **, size_t, unsigned))                                               \
+    X(cuMemFreeHost, (void *))                                                                   \
+    X(cuMemGetAllocationGranularity, (size_t *, const struct vmm_properties *, int))             \
+    X(cuMemCreate,                                                                               \
+      (unsigned long long *, size_t, const struct vmm_properties *, unsigned long long))         \
+    X(cuMemRelease, (unsigned long long))                                                        \
+    X(cuMemAddressReserve, (cuda_address *, size_t, size_t, cuda_address, unsigned long long))   \
+    X(cuMemAddressFree, (cuda_address, size_t))                                                  \
+    X(cuMemMap, (cuda_address, size_t, size_t, unsigned long long, unsigned long long))          \
+    X(cuMemUnmap, (cuda_address, size_t))                                                        \
+    X(cuMemSetAccess, (cuda_address, size_t, const struct vmm_access *, size_t))                 \
+    X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))                        \
+    X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                      \
+    X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))                          \
+    X(cuGraphDestroy, (struct CUgraph_st *))                                                     \
+    X(cuGraphInstantiateWithFlags,                                                               \
+      (struct CUgraphExec_st **, struct CUgraph_st *, unsigned long long))                       \
     X(cuGraphLaunch, (struct CUgraphExec_st *, struct CUstream_st *))
 
 struct cuda_driver {

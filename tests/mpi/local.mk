@@ -35,6 +35,7 @@ ranks_sources = \
 	tests/mpi/gpu.c tests/mpi/gpu.h \
 	tests/mpi/gpu_vmm.c \
 	tests/mpi/footprint.c \
+	tests/mpi/green.c \
 	tests/mpi/halo.c \
 	tests/mpi/halo_errors.c \
 	tests/mpi/halo_races.c \

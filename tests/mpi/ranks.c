@@ -27,6 +27,7 @@ static const struct {
     {"finalize", test_finalize, 2, 1, MPI_THREAD_SINGLE},
     {"footprint", test_footprint, 2, 1, MPI_THREAD_SINGLE},
     {"halo", test_halo, 1, 1, MPI_THREAD_SINGLE},
+    {"green", test_green, 2, 2, MPI_THREAD_SINGLE},
     {"halo_errors", test_halo_errors, 2, 1, MPI_THREAD_SINGLE},
     {"halo_long", test_halo_long, 1, 1, MPI_THREAD_SINGLE},
     {"halo_races", test_halo_races, 1, 1, MPI_THREAD_SINGLE},

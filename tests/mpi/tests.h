@@ -18,6 +18,7 @@ void test_die(void);
 void test_failures(void);
 void test_finalize(void);
 void test_footprint(void);
+void test_green(void);
 void test_halo(void);
 void test_halo_errors(void);
 void test_halo_long(void);

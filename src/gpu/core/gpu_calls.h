@@ -53,7 +53,6 @@
 #define gpu_stream_query (gpu_driver()->cuStreamQuery)
 #define gpu_stream_synchronize (gpu_driver()->cuStreamSynchronize)
 #define gpu_stream_is_capturing (gpu_driver()->cuStreamIsCapturing)
-#define gpu_stream_context (gpu_driver()->cuStreamGetCtx)
 #define gpu_stream_wait_event (gpu_driver()->cuStreamWaitEvent)
 #define gpu_event_create (gpu_driver()->cuEventCreate)
 #define gpu_event_destroy (gpu_driver()->cuEventDestroy_v2)

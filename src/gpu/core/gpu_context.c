@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu/core/events.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/core/kernels.h"
 
 static struct gpu *gpus, *dead;
@@ -235,10 +236,9 @@ static struct gpu *primary_gpu(int ordinal, struct gpubind_error *err)
 /* The current context when it is of that device (any: -1). */
 static gpu_context current_context(int ordinal, int *device)
 {
-    gpu_context context = NULL;
+    const gpu_context context = current_home();
 
-    if (gpu_driver()->cuCtxGetCurrent(&context) != GPU_OK || !context ||
-        gpu_driver()->cuCtxGetDevice(device) != GPU_OK)
+    if (!context || gpu_driver()->cuCtxGetDevice(device) != GPU_OK)
         return NULL;
     return ordinal < 0 || ordinal == *device ? context : NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "gpu/core/driver.h"
+#include "gpu/core/gpu_stream.h"
 
 /* The driver's answers about a pointer, each an attribute; false: it has none. */
 static bool ask(const void *pointer, unsigned n, int *attributes, void **values)
@@ -69,8 +70,8 @@ gpu_context pointer_context(const void *pointer)
         return context;
     if (pointer_kind(pointer, &allocation) != POINTER_DEVICE)
         return NULL;
-    if (cuda->cuCtxGetCurrent(&context) == GPU_OK && context &&
-        cuda->cuCtxGetDevice(&current) == GPU_OK && current == ordinal)
+    context = current_home();
+    if (context && cuda->cuCtxGetDevice(&current) == GPU_OK && current == ordinal)
         return context;
     return cuda->cuDevicePrimaryCtxRetain(&context, ordinal) == GPU_OK ? context : NULL;
 }

@@ -6,6 +6,7 @@
 #include "mpi/persistent/persistent_queue.h"
 
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_stream.h"
 
 static int fail(struct gpubind_error *err, const struct channel *channel, const char *why)
 {
@@ -36,9 +37,12 @@ static int look_at_stream(gpu_stream stream, gpu_context *context, int *capturin
 
     if (!gpu_driver())
         return error_set(err, "this rank uses no GPU, so that there is no stream");
+    if (stream_is_green_default(stream))
+        return error_set(err, "the default stream of a green context cannot be used here; "
+                              "cuGreenCtxStreamCreate makes one that can");
     status = gpu_stream_is_capturing(stream, capturing);
     if (status == GPU_OK)
-        status = gpu_stream_context(stream, context);
+        status = stream_home(stream, context);
     return status == GPU_OK ? 0 : gpu_error(status, "the stream", err);
 }
 

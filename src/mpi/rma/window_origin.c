@@ -4,6 +4,7 @@
 
 #include "gpu/core/deferred_free.h"
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/exchange/gpu_flags.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
@@ -189,7 +190,7 @@ int window_queue_command(struct gpubind_window *win, int target,
 
     if (check(win, target, err) < 0)
         return MPI_ERR_OTHER;
-    entered = gpu_enter(win->gpu); /* the handle may be its default stream */
+    entered = gpu_enter_for(win->gpu, handle); /* which may be its default stream */
     stream = stream_queue_open(handle, &result, err);
     if (stream) {
         result = queue(win, target, command, buffer, stream, err);
@@ -259,7 +260,7 @@ static int queue_library_wait(const struct gpubind_window *win, gpu_address sign
 int window_queue_wait(const struct gpubind_window *win, gpu_address signal, uint64_t value,
                       gpu_stream stream, struct gpubind_error *err)
 {
-    bool entered = gpu_enter(win->gpu);
+    bool entered = gpu_enter_for(win->gpu, stream);
     int capturing = 0, result;
 
     if (!win->remote || win->remote->origins == 0 ||

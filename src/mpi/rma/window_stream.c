@@ -7,6 +7,7 @@
 #include "mpi/rma/window_am.h"
 
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_stream.h"
 
 /* The arguments of a call. */
 struct request {
@@ -165,7 +166,7 @@ static int try(const struct request *request,
             record(request, what == queue_get, TRACE_BUFFERED);
         return result;
     }
-    entered = gpu_enter(request->win->gpu);
+    entered = gpu_enter_for(request->win->gpu, request->stream);
     /* The driver may wait for the stream, which may wait for a message. */
     library_unlock();
     status = what(request, value);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/core/kernels.h"
 #include "gpu/exchange/gpu_slots.h"
 #include "mpi/base/trace.h"
@@ -25,16 +26,12 @@ static int nstreams;
 
 /* ---- which stream */
 
-static bool is_default(gpu_stream handle)
-{
-    return !handle || handle == GPU_LEGACY_STREAM || handle == GPU_PER_THREAD_STREAM;
-}
-
+/* That has to be current for calls with it. */
 static gpu_context context_of(gpu_stream handle, struct gpubind_error *err)
 {
     gpu_context context = NULL;
-    int status = is_default(handle) ? gpu_context_current(&context)
-                                    : gpu_stream_context(handle, &context);
+    int status = stream_is_default(handle) ? gpu_context_current(&context)
+                                           : stream_home(handle, &context);
 
     if (status != GPU_OK)
         gpu_error(status, "the stream cannot be used", err);
@@ -118,6 +115,7 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
 {
     struct stream_queue *stream;
     struct gpubind_error unheard;
+    gpu_context home;
 
     if (nstreams >= STREAMS_KEPT)
         forget_one();
@@ -134,7 +132,8 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
     stream->handle = handle;
     stream->thread = thread;
     stream->place.context = context;
-    stream->gpu = gpu_of(context, ordinal_of(context), &unheard);
+    if (!stream_is_green_default(handle) && stream_home(handle, &home) == GPU_OK)
+        stream->gpu = gpu_of(home, ordinal_of(context), &unheard);
     if (stream->gpu)
         gpu_users_add(stream->gpu);
     make_space(stream);
