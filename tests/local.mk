@@ -303,6 +303,7 @@ EXTRA_DIST += $(shell_tests) $(test_data) \
 	tests/apps/pylops_mpi.sh \
 	tests/apps/spfft.sh \
 	tests/apps/tealeaf.sh \
+	tests/bench/beside.py \
 	tests/bench/launch.py \
 	tests/bench/nccl.c \
 	tests/bench/on_gpus tests/bench/soak \

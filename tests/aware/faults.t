@@ -20,7 +20,7 @@ for fault in cuMemcpyDtoHAsync_v2:9=999 cuMemcpyDtoHAsync_v2:1+=999 cuMemcpyHtoD
     is 'the job ends' "$((status != 0))" 1
     check 'it is said why' grep -q 'gpubind: a buffer of an MPI call, GPU memory at 0x' "$tmp/err"
 done
-for fault in cuMemHostRegister_v2:1+=2 cuStreamCreate:3=2 cuPointerSetAttribute:1+=999 \
+for fault in cuMemHostRegister_v2:1+=2 cuStreamCreateWithPriority:3=2 cuPointerSetAttribute:1+=999 \
     cuIpcGetMemHandle:1+=999 cuIpcOpenMemHandle_v2:1+=999 cuIpcOpenMemHandle_v2:3=2 \
     cuCtxSetFlags:1+=999 cuThreadExchangeStreamCaptureMode:1+=999; do
     faulty "$fault" 0.5

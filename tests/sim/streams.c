@@ -43,18 +43,44 @@ int stream_use(struct CUstream_st *handle, struct CUstream_st **stream)
     return result;
 }
 
+static int create(struct CUstream_st **stream, unsigned flags)
+{
+    struct CUctx_st *context;
+    int result = context_current(&context);
+
+    if (!result && flags > CUDA_STREAM_NON_BLOCKING)
+        result = CUDA_INVALID_VALUE;
+    if (!result)
+        *stream = stream_new(context, !flags, false);
+    return sim_leave(result);
+}
+
 int cuStreamCreate(struct CUstream_st **stream, unsigned flags)
 {
     int result = sim_enter(CALL_cuStreamCreate);
+
+    return result ? result : create(stream, flags);
+}
+
+/* A priority only says whose blocks come first; the driver takes one out of range for the nearest. */
+int cuStreamCreateWithPriority(struct CUstream_st **stream, unsigned flags, int priority)
+{
+    int result = sim_enter(CALL_cuStreamCreateWithPriority);
+
+    (void)priority;
+    return result ? result : create(stream, flags);
+}
+
+int cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    int result = sim_enter(CALL_cuCtxGetStreamPriorityRange);
     struct CUctx_st *context;
 
     if (result)
         return result;
     result = context_current(&context);
-    if (!result && flags > CUDA_STREAM_NON_BLOCKING)
-        result = CUDA_INVALID_VALUE;
-    if (!result)
-        *stream = stream_new(context, !flags, false);
+    *least = 0;
+    *greatest = -5;
     return sim_leave(result);
 }
 

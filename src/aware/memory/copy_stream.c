@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/core/pointer_query.h"
 
 struct context_stream {
@@ -68,9 +69,7 @@ static gpu_stream find_or_make(gpu_context context, unsigned long long id, bool 
         found->ordered = found->unordered = NULL;
     found->id = id;
     stream = ordered ? &found->ordered : &found->unordered;
-    if (!*stream &&
-        gpu_stream_create(stream, ordered && copies_are_ordered() ? 0 : GPU_STREAM_NON_BLOCKING) !=
-            GPU_OK)
+    if (!*stream && gpu_stream_make(ordered && copies_are_ordered(), stream) != GPU_OK)
         *stream = NULL;
     return *stream;
 }

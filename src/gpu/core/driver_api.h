@@ -185,6 +185,8 @@ struct CUgreenCtx_st;
     X(cuCtxGetDevice, (int *))                                                               \
     X(cuCtxEnablePeerAccess, (struct CUctx_st *, unsigned))                                  \
     X(cuStreamCreate, (struct CUstream_st **, unsigned))                                     \
+    X(cuStreamCreateWithPriority, (struct CUstream_st **, unsigned, int))                    \
+    X(cuCtxGetStreamPriorityRange, (int *, int *))                                           \
     X(cuStreamDestroy_v2, (struct CUstream_st *))                                            \
     X(cuStreamQuery, (struct CUstream_st *))                                                 \
     X(cuStreamSynchronize, (struct CUstream_st *))                                           \

@@ -148,7 +148,7 @@ static int prepare(struct gpu *gpu, struct gpubind_error *err)
     int status = GPU_OK;
 
     for (int i = 0; i < GPU_STREAMS && status == GPU_OK; i++)
-        status = gpu_driver()->cuStreamCreate(&gpu->streams[i], GPU_STREAM_NON_BLOCKING);
+        status = gpu_stream_make(false, &gpu->streams[i]);
     if (status == GPU_OK)
         events_prepare(gpu);
     gpu_leave(entered);

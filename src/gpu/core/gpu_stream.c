@@ -2,6 +2,15 @@
 
 #include "gpu/core/gpu_calls.h"
 
+int gpu_stream_make(bool blocking, gpu_stream *stream)
+{
+    const unsigned flags = blocking ? 0 : GPU_STREAM_NON_BLOCKING;
+    int least = 0, greatest = 0;
+
+    gpu_driver()->cuCtxGetStreamPriorityRange(&least, &greatest);
+    return gpu_driver()->cuStreamCreateWithPriority(stream, flags, greatest);
+}
+
 bool stream_is_default(gpu_stream stream)
 {
     return !stream || stream == GPU_LEGACY_STREAM || stream == GPU_PER_THREAD_STREAM;

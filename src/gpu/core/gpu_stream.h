@@ -1,9 +1,14 @@
-/* Whose a stream is. A green context is a part of a GPU's multiprocessors: its streams run there, and all else,
+/* The library's own streams, and whose the application's are. A green context is a part of a GPU's multiprocessors: its streams run there, and all else,
  * memory and modules, is that of the primary context. */
 #ifndef GPUBIND_GPU_CORE_GPU_STREAM_H
 #define GPUBIND_GPU_CORE_GPU_STREAM_H
 
 #include "gpu/core/gpu_context.h"
+
+/* A stream of the current context in which the library copies and launches, of the highest priority: else its kernels
+ * would get multiprocessors only when all blocks of kernels launched before have begun. blocking: it waits for the
+ * legacy stream, and that for it. What the driver returns. */
+int gpu_stream_make(bool blocking, gpu_stream *stream);
 
 bool stream_is_default(gpu_stream stream);
 /* The context of the memory and the modules that the stream's work may use; of a default stream, that of the current

@@ -5,6 +5,7 @@
 #include "core/base/list.h"
 #include "gpu/core/deferred_free.h"
 #include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_stream.h"
 
 /* With the library's other streams, fewer than the 8 hardware queues of CUDA's default. */
 #define EXCHANGE_STREAMS 4
@@ -36,7 +37,7 @@ static int make_streams(struct exchange_streams *streams, struct gpubind_error *
     for (int i = 0; i < EXCHANGE_STREAMS && status == GPU_OK; i++) {
         struct exchange_stream *stream = &streams->streams[i];
 
-        status = gpu_stream_create(&stream->handle, GPU_STREAM_NON_BLOCKING);
+        status = gpu_stream_make(false, &stream->handle);
         if (status == GPU_OK)
             status = gpu_event_create(&stream->event, GPU_EVENT_NO_TIMING);
     }
