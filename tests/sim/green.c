@@ -105,16 +105,17 @@ int cuGreenCtxStreamCreate(struct CUstream_st **stream, struct CUgreenCtx_st *gr
     return sim_leave(CUDA_OK);
 }
 
-/* Of special handles: the current one. */
+/* Of special handles: the current one. While a blocking stream is captured, the question for the legacy stream spoils
+ * the capture, as on an H200 with driver 580.159.04. */
 static int contexts_of(struct CUstream_st *handle, struct CUctx_st **home, struct CUctx_st **green)
 {
     struct CUstream_st *stream;
     int result;
 
-    if ((uintptr_t)handle <= 2) {
+    if ((uintptr_t)handle <= 1) {
         result = context_current(home);
         *green = context_green();
-        return result;
+        return result ? result : capture_blocks_legacy(*home, true);
     }
     result = stream_find(handle, &stream);
     if (!result) {

@@ -66,7 +66,7 @@ int cuModuleUnload(struct CUmod_st *module)
     if (result)
         return result;
     if (!is_module(module))
-        return sim_leave(SIM_INVALID_HANDLE);
+        return sim_leave(CUDA_INVALID_HANDLE);
     context_wait(module->context);
     module->loaded = false;
     return sim_leave(CUDA_OK);
@@ -79,7 +79,7 @@ int cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module, co
     if (result)
         return result;
     if (!is_module(module))
-        return sim_leave(SIM_INVALID_HANDLE);
+        return sim_leave(CUDA_INVALID_HANDLE);
     if (!name || !find_kernel(name))
         return sim_leave(SIM_NOT_FOUND);
     *function = sim_new(sizeof **function);
@@ -167,7 +167,7 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     result = stream_use(handle, &stream);
     if (!result &&
         (!function || !is_module(function->module) || function->module->context != stream->context))
-        result = SIM_INVALID_HANDLE;
+        result = CUDA_INVALID_HANDLE;
     if (!result && (!grid_x || !grid_y || !grid_z || !threads ||
                     threads > function->kernel->threads || !parameters || extra))
         result = CUDA_INVALID_VALUE;

@@ -1,12 +1,12 @@
 /* Calls about streams. */
 #include "tests/sim/sim.h"
 
-/* A blocking one for each thread; of a context at a time here. */
+/* A blocking one for each thread; of a context at a time here. Green ones have none. */
 static int per_thread_stream(struct CUstream_st **stream)
 {
     static __thread struct CUstream_st *mine;
     struct CUctx_st *context;
-    const int result = context_current(&context);
+    const int result = context_green() ? CUDA_INVALID_HANDLE : context_current(&context);
 
     if (!result && (!mine || mine->context != context))
         mine = stream_new(context, true, false);
@@ -25,7 +25,7 @@ int stream_find(struct CUstream_st *handle, struct CUstream_st **stream)
     if (handle && handle != CUDA_LEGACY_STREAM && !handle->context->alive)
         return SIM_CONTEXT_DESTROYED;
     if (handle && handle != CUDA_LEGACY_STREAM)
-        return handle->destroyed ? SIM_INVALID_HANDLE : CUDA_OK;
+        return handle->destroyed ? CUDA_INVALID_HANDLE : CUDA_OK;
     result = context_current(&context);
     if (!result)
         *stream = context_green() ? context_green()->legacy : context->legacy;
@@ -94,7 +94,7 @@ int cuStreamDestroy_v2(struct CUstream_st *handle)
         return result;
     result = stream_find(handle, &stream);
     if (!result && stream->legacy)
-        result = SIM_INVALID_HANDLE;
+        result = CUDA_INVALID_HANDLE;
     if (!result)
         stream->destroyed = true;
     return sim_leave(result);
@@ -207,7 +207,7 @@ int cuEventDestroy_v2(struct CUevent_st *event)
     if (result)
         return result;
     if (!is_event(event))
-        return sim_leave(SIM_INVALID_HANDLE);
+        return sim_leave(CUDA_INVALID_HANDLE);
     event->destroyed = true;
     return sim_leave(CUDA_OK);
 }
@@ -220,9 +220,9 @@ int cuEventRecord(struct CUevent_st *event, struct CUstream_st *handle)
 
     if (result)
         return result;
-    result = is_event(event) ? stream_use(handle, &stream) : SIM_INVALID_HANDLE;
+    result = is_event(event) ? stream_use(handle, &stream) : CUDA_INVALID_HANDLE;
     if (!result && event->context != stream->context)
-        result = SIM_INVALID_HANDLE;
+        result = CUDA_INVALID_HANDLE;
     if (result)
         return sim_leave(result);
     event->captured = stream->capture != CAPTURE_NONE;
@@ -245,7 +245,7 @@ int cuCtxRecordEvent(struct CUctx_st *context, struct CUevent_st *event)
     if (!context || !context->alive)
         return sim_leave(SIM_INVALID_CONTEXT);
     result = is_event(event) && event->context == context ? capture_forbids_wait(context)
-                                                          : SIM_INVALID_HANDLE;
+                                                          : CUDA_INVALID_HANDLE;
     if (result)
         return sim_leave(result);
     if (!context->recorder)
@@ -269,7 +269,7 @@ int cuEventQuery(struct CUevent_st *event)
     if (result)
         return result;
     if (!is_event(event))
-        return sim_leave(SIM_INVALID_HANDLE);
+        return sim_leave(CUDA_INVALID_HANDLE);
     if (event->captured)
         return sim_leave(event->stream->capture ? SIM_CAPTURED_EVENT : CUDA_INVALID_VALUE);
     if (!event->stream)
@@ -291,7 +291,7 @@ int cuEventElapsedTime(float *ms, struct CUevent_st *from, struct CUevent_st *to
         return result;
     if (!is_event(from) || !is_event(to) || from->untimed || to->untimed || !from->stream ||
         !to->stream || from->context != to->context)
-        return sim_leave(SIM_INVALID_HANDLE);
+        return sim_leave(CUDA_INVALID_HANDLE);
     streams_advance();
     if (from->stream->done < from->ticket || to->stream->done < to->ticket)
         return sim_leave(CUDA_NOT_READY);
@@ -307,7 +307,7 @@ int cuStreamWaitEvent(struct CUstream_st *handle, struct CUevent_st *event, unsi
 
     if (result)
         return result;
-    result = is_event(event) ? stream_use(handle, &stream) : SIM_INVALID_HANDLE;
+    result = is_event(event) ? stream_use(handle, &stream) : CUDA_INVALID_HANDLE;
     if (!result && flags > 1)
         result = CUDA_INVALID_VALUE;
     if (!result && event->captured)

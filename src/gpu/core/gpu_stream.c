@@ -17,7 +17,7 @@ bool stream_is_default(gpu_stream stream)
 }
 
 /* Drivers without cuStreamGetCtx_v2 (before CUDA 12.5) tell a green context itself. */
-int stream_home(gpu_stream stream, gpu_context *context)
+static int ask(gpu_stream stream, gpu_context *context)
 {
     const struct cuda_driver *cuda = gpu_driver();
     struct CUgreenCtx_st *green = NULL;
@@ -27,14 +27,37 @@ int stream_home(gpu_stream stream, gpu_context *context)
                                    : cuda->cuStreamGetCtx(stream, context);
 }
 
+/* That of the current device, whose green contexts have retained it. */
+static gpu_context primary(gpu_context otherwise)
+{
+    const struct cuda_driver *cuda = gpu_driver();
+    gpu_context context = NULL;
+    int device;
+
+    if (cuda->cuCtxGetDevice(&device) != GPU_OK ||
+        cuda->cuDevicePrimaryCtxRetain(&context, device) != GPU_OK)
+        return otherwise;
+    cuda->cuDevicePrimaryCtxRelease_v2(device);
+    return context;
+}
+
+/* Green contexts have no per-thread default stream. To ask for the legacy stream's would spoil a capture. */
 gpu_context current_home(void)
 {
     const struct cuda_driver *cuda = gpu_driver();
-    gpu_context current = NULL, home = NULL;
+    gpu_context current = NULL, context;
 
-    if (cuda->cuCtxGetCurrent(&current) != GPU_OK || !current)
-        return NULL;
-    return stream_home(GPU_PER_THREAD_STREAM, &home) == GPU_OK && home ? home : current;
+    if (cuda->cuCtxGetCurrent(&current) != GPU_OK || !current || !cuda->cuStreamGetCtx_v2)
+        return current;
+    return ask(GPU_PER_THREAD_STREAM, &context) == CUDA_INVALID_HANDLE ? primary(current) : current;
+}
+
+int stream_home(gpu_stream stream, gpu_context *context)
+{
+    if (!stream_is_default(stream))
+        return ask(stream, context);
+    *context = current_home();
+    return *context ? GPU_OK : GPU_INVALID_VALUE;
 }
 
 bool stream_is_green_default(gpu_stream stream)

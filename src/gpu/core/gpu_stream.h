@@ -1,5 +1,5 @@
-/* The library's own streams, and whose the application's are. A green context is a part of a GPU's multiprocessors: its streams run there, and all else,
- * memory and modules, is that of the primary context. */
+/* The library's own streams, and whose the application's are. A green context is a part of a GPU's multiprocessors: its
+ * streams run there, and all else, memory and modules, is that of the primary context. */
 #ifndef GPUBIND_GPU_CORE_GPU_STREAM_H
 #define GPUBIND_GPU_CORE_GPU_STREAM_H
 
