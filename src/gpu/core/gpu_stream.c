@@ -68,6 +68,16 @@ bool stream_is_green_default(gpu_stream stream)
            current_home() != current;
 }
 
+bool stream_is_green(gpu_stream stream)
+{
+    gpu_context home, own = NULL;
+
+    if (stream_is_default(stream))
+        return stream_is_green_default(stream);
+    return ask(stream, &home) == GPU_OK && gpu_driver()->cuStreamGetCtx(stream, &own) == GPU_OK &&
+           own != home;
+}
+
 bool gpu_enter_for(const struct gpu *gpu, gpu_stream stream)
 {
     return !(stream_is_default(stream) && current_home() == gpu->context) && gpu_enter(gpu);

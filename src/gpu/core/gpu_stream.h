@@ -16,6 +16,7 @@ bool stream_is_default(gpu_stream stream);
 int stream_home(gpu_stream stream, gpu_context *context);
 /* The same of the current context. NULL: there is none. */
 gpu_context current_home(void);
+bool stream_is_green(gpu_stream stream);
 /* The default stream of a green context, which is current: a launch of the library's kernels would be put into that of
  * the primary one, to which they belong. Copies and memory operations go where the current context says. */
 bool stream_is_green_default(gpu_stream stream);

@@ -1,4 +1,5 @@
 #include "gpu/copy/strided_launch.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/core/kernels.h"
 #include "gpu/exchange/exchange_launch.h"
 
@@ -90,7 +91,9 @@ int exchange_start(struct gpu *gpu, gpu_stream stream, const struct exchange_sen
     if (estimate_cost(&exchange, &cost, err) < 0)
         return -1;
     entered = gpu_enter(gpu);
-    kernel = cost.kernel_fits ? kernel_of(gpu, GPU_EXCHANGE_KERNEL) : NULL;
+    /* A green context may not have room for all of its blocks. */
+    kernel = cost.kernel_fits && !stream_is_green(stream) ? kernel_of(gpu, GPU_EXCHANGE_KERNEL)
+                                                          : NULL;
     if (kernel && (!operations || cost.kernel <= cost.operations))
         status = exchange_by_kernel(&exchange, kernel);
     else

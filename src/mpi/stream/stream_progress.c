@@ -328,10 +328,7 @@ static void give_up_list(const struct entries *list)
 /* After an error of its context a stream makes no more progress. */
 static bool is_lost(const struct stream_queue *stream)
 {
-    struct gpubind_error err;
-    struct gpu *gpu = gpu_of(stream->place.context, -1, &err);
-
-    return !gpu || gpu_is_lost(gpu);
+    return !stream->whole || gpu_is_lost(stream->whole);
 }
 
 static void lose(struct stream_queue *stream)

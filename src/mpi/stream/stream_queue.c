@@ -96,7 +96,12 @@ void stream_queues_forget(void)
     }
 }
 
-/* Without it, launches have one block. Slots are of use where kernels wait. */
+static bool is_alone(const struct stream_queue *stream)
+{
+    return !stream->green && !gpu_users_are_many(stream->gpu);
+}
+
+/* Without it, launches have one block. Slots are of use where kernels wait, and are allocated while no stream does. */
 static void make_space(struct stream_queue *stream)
 {
     const unsigned n = (SIGNAL_SPACE_BYTES + EXCHANGE_FLAG - 1) / EXCHANGE_FLAG;
@@ -105,7 +110,7 @@ static void make_space(struct stream_queue *stream)
     if (stream->gpu && kernels_are_allowed() &&
         gpu_flags_take(stream->gpu, n, &stream->flags, &unheard) == 0) {
         stream->space.at = stream->flags.at;
-        if (kernel_of(stream->gpu, GPU_SIGNAL_KERNEL) && !gpu_users_are_many(stream->gpu))
+        if (kernel_of(stream->gpu, GPU_SIGNAL_KERNEL) && is_alone(stream) && !gpu_is_guarded())
             gpu_slots_prepare(stream->gpu);
     }
 }
@@ -132,8 +137,10 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
     stream->handle = handle;
     stream->thread = thread;
     stream->place.context = context;
-    if (!stream_is_green_default(handle) && stream_home(handle, &home) == GPU_OK)
-        stream->gpu = gpu_of(home, ordinal_of(context), &unheard);
+    stream->green = stream_is_green(handle);
+    if (stream_home(handle, &home) == GPU_OK)
+        stream->whole = gpu_of(home, ordinal_of(context), &unheard);
+    stream->gpu = stream_is_green_default(handle) ? NULL : stream->whole;
     if (stream->gpu)
         gpu_users_add(stream->gpu);
     make_space(stream);
@@ -190,10 +197,11 @@ static int check_driver(struct gpubind_error *err)
     return 0;
 }
 
-/* A kernel that waits goes on some microseconds sooner than a stream that does. */
+/* A kernel that waits goes on some microseconds sooner than a stream that does. The few multiprocessors of a green
+ * context are left to the application. */
 static void choose_waits(struct stream_queue *stream)
 {
-    const bool spins = stream->space.at && !gpu_users_are_many(stream->gpu);
+    const bool spins = stream->space.at && is_alone(stream);
 
     if (spins != stream->spins)
         trace(TRACE_STREAM, "stream %p: %s", (void *)stream->handle,

@@ -60,6 +60,8 @@ struct stream_queue {
     const void *thread;          /* of a per-thread default stream */
     struct gpu place;            /* its context alone */
     struct gpu *gpu;             /* whose streams the library copies in; NULL: unknown */
+    struct gpu *whole;           /* the same, also where it can launch nothing in this one */
+    bool green;                  /* it is of a green context */
     struct gpu_flags flags;      /* in its memory, for */
     struct signal_space space;   /* launches of several blocks */
     bool spins;                  /* kernels of it may wait for flags */
