@@ -42,7 +42,7 @@ static struct gpu_slot_arena *arena_of(const struct gpu *gpu)
 }
 
 /* 0: no memory. */
-static gpu_address allocate(const struct gpu *gpu)
+static gpu_address allocate(struct gpu *gpu)
 {
     gpu_address at = 0;
     int status;
@@ -55,7 +55,7 @@ static gpu_address allocate(const struct gpu *gpu)
         if (status == GPU_OK)
             status = gpu_driver()->cuStreamSynchronize(gpu->streams[GPU_IN]);
         if (status != GPU_OK)
-            gpu_free_now(gpu, at);
+            gpu_free_deferred(gpu, at);
     }
     gpu_leave(entered);
     return status == GPU_OK ? at : 0;
@@ -89,7 +89,7 @@ void gpu_slots_prepare(struct gpu *gpu)
     if (!arena)
         return;
     if (at && !fill(arena, at)) {
-        gpu_free_now(gpu, at);
+        gpu_free_deferred(gpu, at);
         at = 0;
     }
     arena->gpu = gpu;

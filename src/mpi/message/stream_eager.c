@@ -136,11 +136,11 @@ const struct stream_work_ops stream_land_ops = {.fail = landing_fails, .is_over 
 static void land(struct gpubind_operation *receive, const struct memory *memory, void *buffer,
                  enum copy_ends ends, struct stream_steps *steps)
 {
+    request_went(receive, TRACE_BUFFERED);
     receive->landed = receive->memory;
     receive->memory = *memory;
     receive->buffer = buffer;
     receive->order = ORDER_DONE;
-    request_went(receive, TRACE_BUFFERED);
     steps->copy = (struct copy){receive->landed.address, memory->address, receive->nbytes, ends};
     if (!receive->slot.arena)
         return;
@@ -190,7 +190,7 @@ void stream_unland(struct gpubind_operation *receive)
     give_landing(receive);
     receive->memory = receive->landed;
     receive->landed = (struct memory){0};
-    receive->buffer = (void *)(uintptr_t)receive->landed.address;
+    receive->buffer = (void *)(uintptr_t)receive->memory.address;
     receive->order = ORDER_DEFERRED;
     request_went(receive, TRACE_DIRECT);
 }

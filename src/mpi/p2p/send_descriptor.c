@@ -157,7 +157,8 @@ static void fill_gate(struct gpubind_operation *send)
     if (small && !take_eager_buffer_for_stream(send))
         send->gate = (struct stream_gate){0};
     descriptor->slot = 0;
-    if (send->gate.came && !send->release && !send->synchronous && (small || !send->waited))
+    if (send->gate.came && !send->release && !send->synchronous &&
+        (small ? send->nbytes <= GPU_SLOT_SMALL : !send->waited))
         stream_slot_take(send, descriptor);
     descriptor->in_slot = !small && descriptor->slot > 0;
     descriptor->eager_by_stream = (small && send->gate.came) || descriptor->in_slot;

@@ -16,6 +16,14 @@ static const struct {
 
 /* ---- the receiver */
 
+/* Large messages are nowhere else. While a stream of another GPU waits for one, nothing but the driver could copy it
+ * from here, and not while a thread of the application is in it (src/gpu/README.md). */
+static bool may_lend(const struct gpu *gpu, uint64_t nbytes)
+{
+    return gpu_slots_are_plenty(gpu, nbytes) &&
+           (nbytes <= GPU_SLOT_SMALL || (gpu_first() == gpu && !gpu->next));
+}
+
 void stream_slots_grant(const struct gpubind_operation *receive)
 {
     struct peer *peer = receive->peer;
@@ -33,8 +41,8 @@ void stream_slots_grant(const struct gpubind_operation *receive)
     memcpy(list->slots_handle, &shared.handle, sizeof list->slots_handle);
     for (int size = 0; size < SIZES; size++)
         for (int i = 0; i < sizes[size].n; i++)
-            list->slots[sizes[size].first + i] = gpu_slots_are_plenty(receive->landed.gpu,
-                                                                      sizes[size].nbytes) &&
+            list->slots[sizes[size].first + i] = may_lend(receive->landed.gpu,
+                                                          sizes[size].nbytes) &&
                                                          gpu_slot_take(receive->landed.gpu,
                                                                        sizes[size].nbytes, &slot)
                                                      ? slot.at
@@ -141,8 +149,10 @@ static gpu_address map(struct gpubind_operation *send, uint64_t address,
 {
     struct gpubind_error unheard;
 
-    if (mapping_possible(send->peer, shared, send->memory.gpu))
+    if (!send->peer->no_slots && mapping_possible(send->peer, shared, send->memory.gpu)) {
         send->mapping = mapping_open(send->peer, shared, send->memory.gpu, &unheard);
+        send->peer->no_slots = !send->mapping;
+    }
     return send->mapping ? mapping_address(send->mapping, address) : 0;
 }
 
