@@ -33,6 +33,17 @@ static void pass_messages(void)
     succeeds(gpubind_quiet_on_stream(stream), "quiet");
 }
 
+/* By then each side has told the other where data that come before their receives may lie on its GPU. */
+static void pass_sends_first(void)
+{
+    succeeds(gpubind_isend_on_stream(out.at, NBYTES, MPI_BYTE, peer, 1, MPI_COMM_WORLD, stream),
+             "isend");
+    PMPI_Sendrecv(NULL, 0, MPI_BYTE, peer, 0, NULL, 0, MPI_BYTE, peer, 0, job.plain,
+                  MPI_STATUS_IGNORE);
+    succeeds(gpubind_recv_on_stream(in.at, NBYTES, MPI_BYTE, peer, 1, MPI_COMM_WORLD, stream),
+             "recv");
+}
+
 static void pass_strided(void)
 {
     succeeds(gpubind_irecv_on_stream(in.at, 1, every_second, peer, 1, MPI_COMM_WORLD, stream),
@@ -85,6 +96,7 @@ static const struct {
     void (*make)(void), (*pass)(void), (*end)(void);
 } things[] = {
     {"messages", NULL, pass_messages, NULL},
+    {"sends-first", pass_messages, pass_sends_first, NULL},
     {"strided", NULL, pass_strided, NULL},
     {"persistent", make_persistent, pass_persistent, free_persistent},
     {"window", make_window, pass_window, free_window},

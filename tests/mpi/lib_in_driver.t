@@ -5,7 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/mpi/ranks.sh"
 
-for what in messages strided persistent window; do
+for what in messages sends-first strided persistent window; do
     for stream in legacy blocking nonblocking; do
         on 'kernels, locks' 2 in_driver "$stream" "$what"
     done
