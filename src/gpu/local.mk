@@ -73,6 +73,7 @@ src/gpu/kernel_built.c: $(kernel_code) \
 		src/gpu/copy/strided_kernel.h \
 		src/gpu/exchange/exchange_flag.h \
 		src/gpu/exchange/exchange_kernel.h \
+		src/gpu/exchange/signal_kernel.h \
 		src/gpu/reduce/reduce_elements.h \
 		src/gpu/reduce/reduce_kernel.h \
 		src/gpu/reduce/reduce_share.h

@@ -32,10 +32,11 @@ static __device__ __forceinline__ void await_item(const struct signal_kernel_job
     }
 }
 
-/* By two warps, one for each flag. What comes to the slot is seen before the other flag is. true: it has come there. */
-static __device__ __forceinline__ bool await_slot(const struct signal_kernel_item &item)
+/* By two warps, one for each flag. What comes to the slot is seen before the other flag is. true: it has come there.
+ * come: the block's own. */
+static __device__ __forceinline__ bool await_slot(const struct signal_kernel_item &item,
+                                                  volatile unsigned &come)
 {
-    volatile __shared__ unsigned come;
     enum { FLAG = 1, SLOT };
 
     if (threadIdx.x == 0)
@@ -85,7 +86,8 @@ static __device__ __forceinline__ bool count_part(unsigned *counter, unsigned pa
 }
 
 /* A part of it. */
-static __device__ __forceinline__ void do_item(const struct signal_kernel_job &job, unsigned i)
+static __device__ __forceinline__ void do_item(const struct signal_kernel_job &job, unsigned i,
+                                               volatile unsigned &come)
 {
     struct signal_kernel_shared *shared =
         reinterpret_cast<struct signal_kernel_shared *>(job.shared);
@@ -99,7 +101,7 @@ static __device__ __forceinline__ void do_item(const struct signal_kernel_job &j
         if (threadIdx.x == 0)
             store_release(item.slot, item.set_value);
     } else if (item.slot && blockIdx.x == item.first_part) {
-        if (await_slot(item))
+        if (await_slot(item, come))
             from = item.slot + SIGNAL_KERNEL_SLOT_DATA;
         if (threadIdx.x == 0 && item.parts > 1)
             store_gpu(&shared->go[i], job.turn);
@@ -125,6 +127,7 @@ gpubind_signal(const __grid_constant__ struct signal_kernel_job job)
 {
     struct signal_kernel_shared *shared =
         reinterpret_cast<struct signal_kernel_shared *>(job.shared);
+    volatile __shared__ unsigned come; /* not in a static function: nvcc names that after its folder */
     unsigned i = 0;
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && job.begin)
@@ -136,7 +139,7 @@ gpubind_signal(const __grid_constant__ struct signal_kernel_job job)
     if (i >= job.first_wait)
         await_others(job);
     else
-        do_item(job, i);
+        do_item(job, i, come);
     if (threadIdx.x != 0)
         return;
     if (count_part(&shared->done, job.parts) && job.end)
