@@ -230,6 +230,10 @@ FUNCTION(cuDeviceGetDevResource, (CUdevice, CUdevResource *, CUdevResourceType))
 CUresult int_DeviceGetDevResource(int, struct CUdevResource_st *, int);
 #define cuDeviceGetDevResource int_DeviceGetDevResource
 
+FUNCTION(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int))
+CUresult int_FuncSetAttribute(CUfunction, int, int);
+#define cuFuncSetAttribute int_FuncSetAttribute
+
 FUNCTION(cuStreamBeginCapture_v2, (CUstream, CUstreamCaptureMode))
 CUresult int_StreamBeginCapture(CUstream, int);
 #define cuStreamBeginCapture_v2 int_StreamBeginCapture

@@ -52,6 +52,7 @@ struct vmm_properties;
     X(cuMemMap, (cuda_address, size_t, size_t, unsigned long long, unsigned long long))          \
     X(cuMemUnmap, (cuda_address, size_t))                                                        \
     X(cuMemSetAccess, (cuda_address, size_t, const struct vmm_access *, size_t))                 \
+    X(cuFuncSetAttribute, (struct CUfunc_st *, int, int))                                        \
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))                        \
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                      \
     X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))                          \

@@ -233,7 +233,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     if (attribute == CUDA_ATTRIBUTE_UNIFIED_ADDRESSING)
         *value = 1;
     if (attribute == CUDA_ATTRIBUTE_MULTIPROCESSORS)
-        *value = 132;
+        *value = SIM_MULTIPROCESSORS;
+    if (attribute == SIM_ATTRIBUTE_SHARED_OPTIN)
+        *value = SIM_SHARED_MOST;
     if (attribute == CUDA_ATTRIBUTE_MEMORY_CLOCK)
         *value = 3201000;
     if (attribute == CUDA_ATTRIBUTE_MEMORY_BUS)

@@ -198,6 +198,8 @@ static enum step do_exchange(struct operation *op)
     const bool backwards = sim_random() % 2;
     bool moved = !state->posted, finished = true;
 
+    if (op->resident < op->blocks) /* those that wait would wait for the others */
+        return STEP_STUCK;
     if (!state->posted)
         post(op, state);
     state->posted = true;

@@ -11,6 +11,10 @@
 #include "gpu/reduce/reduce_kernel.h"
 #include "tests/sim/kernels.h"
 
+#define SIM_FUNCTION_SHARED 8
+#define SHARED_DEFAULT (48u << 10)
+#define TEST_KERNEL_NAME "gpubind_test_nothing"
+
 struct CUmod_st {
     struct CUctx_st *context;
     unsigned long long context_id;
@@ -27,6 +31,7 @@ struct CUfunc_st {
     struct CUmod_st *module;
     const struct kernel *kernel;
     bool launched;
+    unsigned shared; /* bytes, at most */
 };
 
 static const struct kernel *find_kernel(const char *name);
@@ -85,6 +90,21 @@ int cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module, co
     *function = sim_new(sizeof **function);
     (*function)->module = module;
     (*function)->kernel = find_kernel(name);
+    (*function)->shared = SHARED_DEFAULT;
+    return sim_leave(CUDA_OK);
+}
+
+int cuFuncSetAttribute(struct CUfunc_st *function, int attribute, int value)
+{
+    int result = sim_enter(CALL_cuFuncSetAttribute);
+
+    if (result)
+        return result;
+    if (!function || !is_module(function->module))
+        return sim_leave(CUDA_INVALID_HANDLE);
+    if (attribute != SIM_FUNCTION_SHARED || value < 0 || value > SIM_SHARED_MOST)
+        return sim_leave(CUDA_INVALID_VALUE);
+    function->shared = (unsigned)value;
     return sim_leave(CUDA_OK);
 }
 
@@ -132,6 +152,13 @@ struct operation *make_copies(const void *parameter, unsigned blocks, struct CUs
     return op;
 }
 
+/* Of the tests. */
+static struct operation *make_nothing(const void *job, unsigned blocks, struct CUstream_st *stream)
+{
+    (void)job, (void)blocks, (void)stream;
+    return operation_new(CALL_cuLaunchKernel, 0);
+}
+
 static const struct kernel kernels[] = {
     {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, make_copies},
     {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_exchange},
@@ -139,6 +166,7 @@ static const struct kernel kernels[] = {
     {IOV_KERNEL_NAME, IOV_KERNEL_THREADS, make_gather},
     {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent},
     {SIGNAL_KERNEL_NAME, SIGNAL_KERNEL_THREADS, make_signal},
+    {TEST_KERNEL_NAME, 1024, make_nothing},
     {REDUCE_KERNEL_NAME, REDUCE_KERNEL_THREADS, make_reduction},
 };
 
@@ -157,8 +185,8 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     int result = sim_enter(CALL_cuLaunchKernel);
     uint64_t threads = (uint64_t)block_x * block_y * block_z;
     struct CUstream_st *stream;
+    struct operation *op;
 
-    (void)shared;
     if (result)
         return result;
     /* Not of the current context, where that is a green one. */
@@ -168,14 +196,19 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     if (!result &&
         (!function || !is_module(function->module) || function->module->context != stream->context))
         result = CUDA_INVALID_HANDLE;
-    if (!result && (!grid_x || !grid_y || !grid_z || !threads ||
-                    threads > function->kernel->threads || !parameters || extra))
+    if (!result &&
+        (!grid_x || !grid_y || !grid_z || !threads || threads > function->kernel->threads ||
+         shared > function->shared || !parameters || extra))
         result = CUDA_INVALID_VALUE;
     if (result)
         return sim_leave(result);
     if (!function->launched) /* it is loaded now */
         context_wait(stream->context);
     function->launched = true;
-    stream_submit(stream, function->kernel->make(parameters[0], grid_x * grid_y * grid_z, stream));
+    op = function->kernel->make(parameters[0], grid_x * grid_y * grid_z, stream);
+    op->blocks = grid_x * grid_y * grid_z;
+    op->threads = (unsigned)threads;
+    op->whole = shared > SIM_SHARED_MOST / 2;
+    stream_submit(stream, op);
     return sim_leave(CUDA_OK);
 }

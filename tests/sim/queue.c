@@ -86,10 +86,50 @@ static bool is_ready(struct operation *op, uint64_t now)
     return !op->running && op->due <= now;
 }
 
+/* On a device. */
+struct residents {
+    uint64_t threads;
+    unsigned blocks; /* each on a multiprocessor that has none, if there is one */
+};
+
+static struct residents *residents_of(const struct operation *op)
+{
+    static struct residents residents[SIM_MAX_DEVICES];
+
+    return &residents[op->stream->context->physical];
+}
+
+static bool has_room(const struct residents *residents, const struct operation *op)
+{
+    return op->whole ? residents->blocks < SIM_MULTIPROCESSORS
+                     : residents->threads + op->threads <= SIM_MULTIPROCESSORS * SIM_THREADS;
+}
+
+/* In their order, as there is room for them. false: for none. */
+static bool admit_blocks(struct operation *op)
+{
+    struct residents *residents = residents_of(op);
+
+    while (op->resident < op->blocks && has_room(residents, op)) {
+        residents->threads += op->threads;
+        residents->blocks++;
+        op->resident++;
+    }
+    return op->blocks == 0 || op->resident > 0;
+}
+
+void operation_end_blocks(struct operation *op, unsigned n)
+{
+    residents_of(op)->threads -= (uint64_t)n * op->threads;
+    residents_of(op)->blocks -= n;
+    op->ended += n;
+}
+
 static void finish(struct operation *op)
 {
     struct CUstream_st *stream = op->stream;
 
+    operation_end_blocks(op, op->resident - op->ended);
     stream->done = op->ticket;
     stream->head = op->next;
     if (!stream->head)
@@ -138,6 +178,8 @@ static enum step execute(struct operation *op)
         finish(op);
         return STEP_FINISHED;
     }
+    if (!admit_blocks(op))
+        return STEP_STUCK;
     if (op->step)
         step = op->step(op);
     op->asked = step == STEP_STUCK ? op->asked + 1 : 0;

@@ -94,6 +94,14 @@ static bool do_item(const struct operation *op, const struct signal_kernel_job *
     return true;
 }
 
+/* The item's blocks; all waits alone share one. */
+static bool is_resident(const struct operation *op, const struct signal_kernel_job *job, unsigned i)
+{
+    const struct signal_kernel_item *item = &job->items[i];
+
+    return item->first_part + (i < job->first_wait ? item->parts : 1u) <= op->resident;
+}
+
 static enum step do_signal(struct operation *op)
 {
     struct signal_state *state = op->state;
@@ -106,9 +114,10 @@ static enum step do_signal(struct operation *op)
     for (unsigned i = 0; i < n; i++) {
         const unsigned item = (from + i) % n;
 
-        if (!state->done[item]) {
-            state->done[item] = do_item(op, &state->job, item);
-            moved |= state->done[item];
+        if (!state->done[item] && is_resident(op, &state->job, item) &&
+            do_item(op, &state->job, item)) {
+            state->done[item] = moved = true;
+            operation_end_blocks(op, state->job.items[item].parts);
         }
         finished &= state->done[item];
     }
@@ -165,8 +174,8 @@ static void check_parts(const struct signal_kernel_job *job, unsigned blocks)
         const struct signal_kernel_item *item = &job->items[i];
 
         if (item->slot &&
-            ((item->parts != 1 && item->from != item->slot + SIGNAL_KERNEL_SLOT_DATA) ||
-             item->set || item->slot % 16))
+            ((item->parts > 1 && item->from != item->slot + SIGNAL_KERNEL_SLOT_DATA) || item->set ||
+             item->slot % 16))
             sim_die("item %u of a kernel has a slot, and %u parts", i, item->parts);
         if (item->first_part != parts || (item->parts == 0) != (i >= job->first_wait))
             sim_die("item %u of a kernel begins with block %u", i, item->first_part);

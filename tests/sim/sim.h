@@ -50,6 +50,10 @@ enum sim_result {
 };
 
 #define SIM_MAX_DEVICES 15
+#define SIM_MULTIPROCESSORS 132
+#define SIM_ATTRIBUTE_SHARED_OPTIN 97
+#define SIM_SHARED_MOST (227 << 10) /* bytes of a block */
+#define SIM_THREADS 704 /* resident at a time on a multiprocessor, of kernels with 92 registers */
 #define SIM_PAGE 4096
 #define SIM_POLL 20000 /* ns; up to 20 times as much where it has been in vain for long */
 
@@ -285,6 +289,9 @@ struct operation {
     uint64_t due; /* ns; not before */
     int error;    /* to be left in the stream instead of being done */
     bool running; /* a host function, in its thread */
+    /* Of a kernel: blocks, those that have been resident, those of them that have ended; threads of a block. */
+    unsigned blocks, resident, ended, threads;
+    bool whole; /* a block needs all of a multiprocessor */
     struct dependency *needs;
     int nneeds;
     struct copy *copies;
@@ -340,6 +347,8 @@ struct operation *operation_new(enum sim_call call, size_t ncopies);
 /* With zeroed places, and a zeroed state of nbytes. */
 struct operation *operation_with_step(enum sim_call call, enum step (*step)(struct operation *),
                                       size_t nplaces, size_t nbytes);
+/* So many blocks have ended; the others do with the operation. */
+void operation_end_blocks(struct operation *op, unsigned n);
 /* The place, which must not have been freed meanwhile; what: reads or writes. */
 char *operation_touch(const struct operation *op, const struct place *place, const char *what);
 /* Queues op, which it takes over, and does what can be done. Returns its ticket. */

@@ -26,6 +26,7 @@ struct CUdevResourceDesc_st;
     X(cuGreenCtxDestroy, (struct CUgreenCtx_st *))                                               \
     X(cuGreenCtxStreamCreate, (struct CUstream_st **, struct CUgreenCtx_st *, unsigned, int))    \
     X(cuDevicePrimaryCtxReset_v2, (int))                                                         \
+    X(cuFuncSetAttribute, (struct CUfunc_st *, int, int))                                        \
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))                        \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                                     \
     X(cuMemFreeHost, (void *))                                                                   \

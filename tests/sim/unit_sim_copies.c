@@ -4,6 +4,7 @@
 #include "gpu/copy/copy_kernel.h"
 #include "gpu/exchange/exchange_flag.h"
 #include "gpu/exchange/exchange_kernel.h"
+#include "gpu/exchange/signal_kernel.h"
 #include "tests/sim/check.h"
 
 static struct CUstream_st *new_stream(unsigned flags)
@@ -232,6 +233,66 @@ static void exchanges(void)
     WANT(cu.cuStreamSynchronize(streams[0]), 700);
 }
 
+static int fill_multiprocessors(struct CUfunc_st *kernel, cuda_address memory, unsigned blocks,
+                                struct CUstream_st *stream)
+{
+    struct signal_kernel_job job = {
+        .shared = memory + 512,
+        .turn = 1,
+        .parts = blocks,
+        .n = 1,
+        .first_wait = 1,
+        .items = {{.wait = memory, .wait_value = 1, .parts = (unsigned short)blocks}}};
+    void *parameters[] = {&job};
+
+    return cu.cuLaunchKernel(kernel, blocks, 1, 1, SIGNAL_KERNEL_THREADS, 1, 1, 0, stream,
+                             parameters, NULL);
+}
+
+static int launch_test(struct CUfunc_st *kernel, unsigned shared, struct CUstream_st *stream)
+{
+    void *parameters[] = {NULL};
+
+    return cu.cuLaunchKernel(kernel, 1, 1, 1, SIGNAL_KERNEL_THREADS, 1, 1, shared, stream,
+                             parameters, NULL);
+}
+
+/* A kernel that waits on all multiprocessors keeps others waiting that need all of one, or more than is left. */
+static void multiprocessors(void)
+{
+    enum { SHARED = 227 << 10, OF_FUNCTION = 8 };
+    struct CUmod_st *module = NULL;
+    struct CUfunc_st *signal = NULL, *test = NULL;
+    struct CUstream_st *streams[3];
+    cuda_address memory;
+
+    start_driver(0);
+    WANT(cu.cuModuleLoadData(&module, "an image"), CUDA_OK);
+    WANT(cu.cuModuleGetFunction(&signal, module, SIGNAL_KERNEL_NAME), CUDA_OK);
+    WANT(cu.cuModuleGetFunction(&test, module, "gpubind_test_nothing"), CUDA_OK);
+    for (int i = 0; i < 3; i++)
+        streams[i] = new_stream(CUDA_STREAM_NON_BLOCKING);
+    memory = allocate(512 + sizeof(struct signal_kernel_shared));
+    WANT(cu.cuMemsetD8Async(memory, 0, 512 + sizeof(struct signal_kernel_shared), streams[0]),
+         CUDA_OK);
+    WANT(launch_test(test, SHARED, streams[1]), CUDA_INVALID_VALUE);
+    WANT(cu.cuFuncSetAttribute(test, OF_FUNCTION, SHARED + 1), CUDA_INVALID_VALUE);
+    WANT(cu.cuFuncSetAttribute(test, OF_FUNCTION, SHARED), CUDA_OK);
+    WANT(launch_test(test, SHARED, streams[1]), CUDA_OK); /* it is loaded now */
+    WANT(fill_multiprocessors(signal, memory, 131, streams[0]), CUDA_OK);
+    WANT(launch_test(test, SHARED, streams[1]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[1]), CUDA_OK);
+    WANT(fill_multiprocessors(signal, memory, 1, streams[1]), CUDA_OK);
+    WANT(launch_test(test, 0, streams[2]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[2]), CUDA_OK);
+    WANT(launch_test(test, SHARED, streams[2]), CUDA_OK);
+    usleep(20000);
+    WANT(cu.cuStreamQuery(streams[2]), CUDA_NOT_READY);
+    WANT(cu.cuMemsetD8Async(memory, 1, 4, NULL), CUDA_OK);
+    for (int i = 0; i < 3; i++)
+        WANT(cu.cuStreamSynchronize(streams[i]), CUDA_OK);
+}
+
 static void no_kernels(void)
 {
     struct CUmod_st *module;
@@ -275,6 +336,9 @@ int main(void)
         {.what = "the copy kernel", .body = kernels, .environment = {"GPUBIND_SIM_KERNELS=1"}},
         {.what = "the kernel of exchanges",
          .body = exchanges,
+         .environment = {"GPUBIND_SIM_KERNELS=1"}},
+        {.what = "multiprocessors",
+         .body = multiprocessors,
          .environment = {"GPUBIND_SIM_KERNELS=1"}},
         {.what = "no kernels", .body = no_kernels},
         {.what = "a copy from freed memory",
