@@ -34,7 +34,7 @@ struct peer {
     struct stream_receives *stream_receives; /* mine, advertised to it; NULL: none yet */
     struct gpu *slots_gpu;                   /* of the slots there; NULL: none */
     bool slots_over;                         /* there were some, of a context that is gone */
-    bool no_slots;                           /* I cannot map them */
+    int no_slots;                            /* I could not map them: sends until I try again */
     bool slots_seen;                         /* it lets me use some: */
     uint64_t slots_free;                     /* bits of the unused ones */
     uint32_t slots_used;                     /* how often I took one */

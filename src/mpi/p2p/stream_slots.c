@@ -13,6 +13,7 @@ static const struct {
     int first, n; /* of all */
 } sizes[] = {{GPU_SLOT_SMALL, 0, 32}, {64 << 10, 32, 8}, {GPU_SLOT_LARGEST, 40, 2}};
 #define SIZES 3
+#define SENDS_WITHOUT 100 /* after a slot could not be mapped */
 
 /* ---- the receiver */
 
@@ -143,15 +144,18 @@ static uint32_t find_free(const struct peer *peer, uint64_t nbytes)
     return (uint32_t)__builtin_ffsll((long long)(peer->slots_free & those));
 }
 
-/* Unlike memory of the application's, it says nothing of other memory where it cannot be mapped. */
+/* Unlike memory of the application's, it says nothing of other memory where it cannot be mapped. That may have been
+ * for want of room among the mappings, and is tried again. */
 static gpu_address map(struct gpubind_operation *send, uint64_t address,
                        const struct memory_export *shared)
 {
     struct gpubind_error unheard;
 
-    if (!send->peer->no_slots && mapping_possible(send->peer, shared, send->memory.gpu)) {
+    if (send->peer->no_slots > 0)
+        send->peer->no_slots--;
+    else if (mapping_possible(send->peer, shared, send->memory.gpu)) {
         send->mapping = mapping_open(send->peer, shared, send->memory.gpu, &unheard);
-        send->peer->no_slots = !send->mapping;
+        send->peer->no_slots = send->mapping ? 0 : SENDS_WITHOUT;
     }
     return send->mapping ? mapping_address(send->mapping, address) : 0;
 }
