@@ -41,6 +41,11 @@ for setting in kernels GPU; do
         on "$setting" 4 on_stream_shared $n
     done
 done
+export CUDA_DEVICE_MAX_CONNECTIONS=32
+for setting in kernels GPU; do
+    on "$setting" 2 on_stream_wide
+done
+unset CUDA_DEVICE_MAX_CONNECTIONS
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

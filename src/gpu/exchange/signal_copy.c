@@ -6,7 +6,7 @@
 
 #define PART_BYTES (64u << 10) /* the least that a block has under way */
 #define PARTS 16u              /* of a copy */
-#define PARTS_OF_ALL 128u      /* waiting blocks take room from the application's kernels */
+#define PARTS_OF_ALL 64u
 
 _Static_assert(sizeof(struct signal_kernel_job) <= 4096, "a kernel's parameters");
 _Static_assert(sizeof(struct signal_kernel_shared) <= SIGNAL_SPACE_BYTES, "all of it");
@@ -25,9 +25,37 @@ static unsigned parts_of(uint64_t nbytes, unsigned most)
     return parts < 1 ? 1 : parts < most ? (unsigned)parts : most;
 }
 
+/* A waiting block of SIGNAL_KERNEL_THREADS has most of its multiprocessor's registers. */
+unsigned signal_blocks_most(const struct gpu *gpu)
+{
+    return gpu->multiprocessors > 2 ? (unsigned)gpu->multiprocessors / 2 : 1;
+}
+
+/* Parts of each of n copies. */
+static unsigned share_of(const struct gpu *gpu, int n)
+{
+    const unsigned most = signal_blocks_most(gpu);
+    const unsigned share = (most < PARTS_OF_ALL ? most : PARTS_OF_ALL) / (unsigned)n;
+
+    return share < 1 ? 1 : share < PARTS ? share : PARTS;
+}
+
 static bool only_waits(const struct signal_copy *copy)
 {
     return copy->nbytes == 0 && !copy->set.at;
+}
+
+unsigned signal_copies_blocks(const struct gpu *gpu, const struct signal_copies *copies)
+{
+    const unsigned share = share_of(gpu, copies->n);
+    unsigned blocks = 0, waits = 0;
+
+    for (int i = 0; i < copies->n; i++)
+        if (only_waits(&copies->copies[i]))
+            waits = 1;
+        else
+            blocks += parts_of(copies->copies[i].nbytes, share);
+    return blocks + waits;
 }
 
 static struct signal_kernel_item item_of(const struct signal_copy *copy)
@@ -42,10 +70,10 @@ static struct signal_kernel_item item_of(const struct signal_copy *copy)
                                        .set_value = copy->set.value};
 }
 
-static void add_items(struct signal_kernel_job *job, const struct signal_copies *copies)
+static void add_items(const struct gpu *gpu, struct signal_kernel_job *job,
+                      const struct signal_copies *copies)
 {
-    const unsigned share = PARTS_OF_ALL / (unsigned)copies->n;
-    const unsigned most = share < PARTS ? share : PARTS;
+    const unsigned share = share_of(gpu, copies->n);
 
     job->n = job->parts = 0;
     for (int i = 0; i < copies->n; i++)
@@ -53,7 +81,7 @@ static void add_items(struct signal_kernel_job *job, const struct signal_copies 
             struct signal_kernel_item *item = &job->items[job->n++];
 
             *item = item_of(&copies->copies[i]);
-            item->parts = (unsigned short)parts_of(item->nbytes, most);
+            item->parts = (unsigned short)parts_of(item->nbytes, share);
             item->first_part = (unsigned short)job->parts;
             job->parts += item->parts;
         }
@@ -96,7 +124,7 @@ int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space 
     job.end_value = copies->end.value;
     job.shared = space->at;
     job.turn = ++space->turn;
-    add_items(&job, copies);
+    add_items(gpu, &job, copies);
     add_waits(&job, copies);
     return gpu_kernel_launch(kernel_of(gpu, GPU_SIGNAL_KERNEL), job.parts, 1, 1, threads_of(&job),
                              1, 1, 0, stream, parameters, NULL);

@@ -16,8 +16,8 @@ struct signal_copy {
     gpu_address to, from;    /* memory that the GPU can access */
     uint64_t nbytes;         /* may be 0; then */
     struct signal_flag set;  /* with a slot: at NULL, and the value of the slot's flag */
-    /* gpu_slots.h; 0: none. In this GPU's memory, where the data may come, too; or without wait, in another's, which
-     * gets them, too. */
+    /* gpu_slots.h; 0: none. In this GPU's memory, where the data may come, too, and with nbytes 0 the message of which
+     * only that is awaited; or without wait, in another's, which gets them, too. */
     gpu_address slot;
 };
 
@@ -38,6 +38,11 @@ struct signal_space {
 
 /* A copy of so many bytes can be launched, and takes less time than by a copy engine. */
 bool signal_copy_is_good(const struct gpu *gpu, const struct signal_space *space, uint64_t nbytes);
+/* So many blocks may wait on the GPU at a time, of all streams: the application's kernels need room, too, and the
+ * messages may depend on them. */
+unsigned signal_blocks_most(const struct gpu *gpu);
+/* Of a launch. */
+unsigned signal_copies_blocks(const struct gpu *gpu, const struct signal_copies *copies);
 /* n of them, in any order among each other: none waits for what another waits for. The GPU's context is current.
  * What the driver returns. */
 int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space *space,

@@ -115,10 +115,17 @@ static __device__ __forceinline__ void do_item(const struct signal_kernel_job &j
         store_release(item.set, item.set_value);
 }
 
+static __device__ __forceinline__ void await_either(const struct signal_kernel_item &item)
+{
+    while ((int)(load_flag(item.wait) - item.wait_value) < 0 &&
+           !(item.slot && load_flag(item.slot) == item.set_value))
+        __nanosleep(20);
+}
+
 static __device__ __forceinline__ void await_others(const struct signal_kernel_job &job)
 {
     for (unsigned i = job.first_wait + threadIdx.x; i < job.n; i += blockDim.x)
-        await_flag(job.items[i].wait, job.items[i].wait_value);
+        await_either(job.items[i]);
     __syncthreads();
 }
 

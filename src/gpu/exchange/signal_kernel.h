@@ -16,7 +16,7 @@
 /* Waits for a flag, copies, and writes another. Flags are words of 32 bits; address 0: none. A slot (with no
  * flag to be set): an item that waits for a flag waits for either, until the slot's flag is set_value, or wait has
  * come; data that have come to the slot are copied from there, instead of from, which is the same where there are
- * several parts. Another item, of one part, writes the data to the slot first, and set_value to its flag. */
+ * several parts, or none. Another item, of one part, writes the data to the slot first, and set_value to its flag. */
 struct signal_kernel_item {
     unsigned long long wait, set, to, from;
     unsigned long long slot; /* 0: none */

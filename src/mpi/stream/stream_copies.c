@@ -25,6 +25,7 @@ void stream_ops_add_flags(struct stream_ops *ops, const struct signal_flag *begi
     int ncopies = 0;
 
     ops->n = 0;
+    ops->blocks = 0;
     add_flag(ops, false, begin);
     add_waits(ops, steps, n, true);
     for (int i = 0; i < n; i++)
@@ -48,7 +49,57 @@ static bool have_slots(const struct stream_steps *steps, int n)
     return false;
 }
 
-static void add_launch(const struct stream_queue *stream, struct stream_ops *ops,
+void stream_blocks_end(struct stream_queue *stream, unsigned blocks)
+{
+    if (blocks > 0 && --stream->launches == 0)
+        stream->blocks = 0;
+}
+
+static unsigned blocks_of_others(const struct stream_queue *me)
+{
+    unsigned blocks = 0;
+
+    for (const struct stream_queue *stream = stream_queues; stream; stream = stream->next)
+        if (stream != me && stream->gpu == me->gpu &&
+            !stream_flag_has(stream->reached, stream->reached->value))
+            blocks += stream->blocks;
+    return blocks;
+}
+
+/* A stream's launches wait one after the other. Single blocks are few: as many as streams that wait at a time. */
+static bool take_blocks(struct stream_queue *stream, struct stream_ops *ops,
+                        const struct signal_copies *copies)
+{
+    const unsigned wanted = signal_copies_blocks(stream->gpu, copies);
+    const unsigned blocks = wanted > stream->blocks ? wanted : stream->blocks;
+
+    if (wanted == 1)
+        return true;
+    if (blocks_of_others(stream) + blocks > signal_blocks_most(stream->gpu))
+        return false;
+    stream->launches++;
+    stream->blocks = blocks;
+    ops->blocks = wanted;
+    return true;
+}
+
+/* One block waits for all that the copies of the next launch wait for, whose blocks are not kept waiting then. */
+static void add_waiting_launch(struct stream_ops *ops, struct signal_copies *copies)
+{
+    struct signal_copies waits = {.begin = copies->begin, .copies = ops->waits};
+
+    for (int i = 0; i < copies->n; i++)
+        if (ops->signals[i].wait.at && (ops->signals[i].nbytes > 0 || ops->signals[i].set.at))
+            ops->waits[waits.n++] = (struct signal_copy){.wait = ops->signals[i].wait,
+                                                         .set.value = ops->signals[i].set.value,
+                                                         .slot = ops->signals[i].slot};
+    if (waits.n == 0)
+        return;
+    ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = waits};
+    copies->begin = stream_no_flag;
+}
+
+static void add_launch(struct stream_queue *stream, struct stream_ops *ops,
                        const struct signal_flag *begin, const struct stream_steps *steps, int n,
                        const struct signal_flag *end)
 {
@@ -56,6 +107,7 @@ static void add_launch(const struct stream_queue *stream, struct stream_ops *ops
     const bool spins = stream->spins || have_slots(steps, n);
 
     ops->n = 0;
+    ops->blocks = 0;
     if (spins) {
         copies.begin = *begin;
     } else {
@@ -71,6 +123,8 @@ static void add_launch(const struct stream_queue *stream, struct stream_ops *ops
                                                steps[i].set,
                                                steps[i].slot};
     copies.copies = ops->signals;
+    if (spins && !take_blocks(stream, ops, &copies))
+        add_waiting_launch(ops, &copies);
     ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
 }
 
@@ -91,7 +145,7 @@ bool stream_queue_launches(const struct stream_queue *stream, uint64_t nbytes, b
     return signal_copy_is_good(stream->gpu, &stream->space, nbytes) && (!waits || stream->spins);
 }
 
-void stream_ops_add_copies(const struct stream_queue *stream, struct stream_ops *ops,
+void stream_ops_add_copies(struct stream_queue *stream, struct stream_ops *ops,
                            const struct signal_flag *begin, const struct stream_steps *steps, int n,
                            const struct signal_flag *end)
 {

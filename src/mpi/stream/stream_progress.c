@@ -168,6 +168,7 @@ static bool look(struct stream_queue *stream, struct entries *list, struct entry
         stream_count_urgent(-1);
     if (entry->later)
         stream_later_end();
+    stream_blocks_end(stream, entry->blocks);
     free(entry);
     stream_queues_count(-1);
     return true;

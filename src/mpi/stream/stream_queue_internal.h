@@ -37,6 +37,7 @@ struct entry {
     bool behind;              /* another entry of its call is in nqueued */
     bool later;               /* it was put in by a quiet */
     bool urgent;              /* the thread moves it */
+    unsigned blocks;          /* of its launch, if counted in the queue's */
     bool reported;            /* the call itself has returned its failure */
 };
 
@@ -65,6 +66,8 @@ struct stream_queue {
     struct gpu_flags flags;      /* in its memory, for */
     struct signal_space space;   /* launches of several blocks */
     bool spins;                  /* kernels of it may wait for flags */
+    int launches;                /* under way whose blocks may wait, more than one each: */
+    unsigned blocks;             /* so many at a time */
     bool open;                   /* a call is using it, */
     int wanted;                  /* and so many wait to use it */
     struct stream_flag *reached; /* the number of the call that the stream has got to */
@@ -100,7 +103,8 @@ struct stream_op {
 struct stream_ops {
     struct stream_op ops[2 + 3 * STREAM_AT_ONCE];
     int n;
-    struct signal_copy signals[STREAM_AT_ONCE];
+    struct signal_copy signals[STREAM_AT_ONCE], waits[STREAM_AT_ONCE];
+    unsigned blocks; /* counted in the queue's */
     struct copy copies[STREAM_AT_ONCE];
 };
 
@@ -113,12 +117,14 @@ struct signal_flag stream_flag_to_await(const struct stream_wait *wait);
 extern const struct signal_flag stream_no_flag;
 /* Fills in: a write of the flag begin, n steps, of which none waits for another, and a write of end. By one launch
  * of a kernel, if that takes less time; */
-void stream_ops_add_copies(const struct stream_queue *stream, struct stream_ops *ops,
+void stream_ops_add_copies(struct stream_queue *stream, struct stream_ops *ops,
                            const struct signal_flag *begin, const struct stream_steps *steps, int n,
                            const struct signal_flag *end);
 /* by memory operations around what a copy engine copies. */
 void stream_ops_add_flags(struct stream_ops *ops, const struct signal_flag *begin,
                           const struct stream_steps *steps, int n, const struct signal_flag *end);
+/* A launch is over, or could not be put in: its blocks; 0: they were not counted. */
+void stream_blocks_end(struct stream_queue *stream, unsigned blocks);
 /* Releases the lock: the driver may wait for room in the stream, which progress makes. 0, or -1 with a sentence. */
 int stream_put_in(struct stream_queue *stream, const struct stream_op *ops, int n,
                   struct gpubind_error *err);

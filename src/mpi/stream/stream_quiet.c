@@ -53,7 +53,7 @@ int stream_queue_add_later(struct stream_queue *stream, const struct stream_work
 /* The entries of laters that were put in, or (not good) were not. They count as one call, and as one wait, until
  * the last is over. */
 static void add_laters(struct stream_queue *stream, struct stream_later *const *laters, int n,
-                       uint32_t begin, bool good)
+                       uint32_t begin, unsigned blocks, bool good)
 {
     for (int i = 0; i < n; i++) {
         const struct entry come = {
@@ -73,6 +73,7 @@ static void add_laters(struct stream_queue *stream, struct stream_later *const *
                                     .number = stream->reached->value,
                                     .by_stream = true,
                                     .counted = last,
+                                    .blocks = last ? blocks : 0,
                                     .behind = !last,
                                     .later = true};
 
@@ -96,7 +97,9 @@ static int put_some(struct stream_queue *stream, struct stream_later *const *lat
     stream_ops_add_copies(stream, &put, &begin, steps, n, &end);
     stream_queue_count_waits(stream, 1);
     status = stream_put_in(stream, put.ops, put.n, err);
-    add_laters(stream, laters, n, begin.value, status == 0);
+    if (status < 0)
+        stream_blocks_end(stream, put.blocks);
+    add_laters(stream, laters, n, begin.value, status == 0 ? put.blocks : 0, status == 0);
     return status;
 }
 

@@ -52,8 +52,13 @@ static int put_in(struct stream_queue *stream, const struct stream_ops *ops,
           entries[nentries - 1].number, status < 0 ? ", which fails" : "");
     if (status < 0 && entries[0].wait)
         stream_wait_fail(stream, entries[0].wait);
+    if (status < 0)
+        stream_blocks_end(stream, ops->blocks);
     for (int i = 0; i < nentries; i++) {
-        stream_add_entry(stream, &entries[i], what, status == 0);
+        struct entry entry = entries[i];
+
+        entry.blocks = i == nentries - 1 && status == 0 ? ops->blocks : 0;
+        stream_add_entry(stream, &entry, what, status == 0);
         stream_queues_count(1);
     }
     progress_thread_wake();
