@@ -57,6 +57,7 @@ struct vmm_properties;
     X(cuStreamBeginCapture_v2, (struct CUstream_st *, int))                                      \
     X(cuStreamEndCapture, (struct CUstream_st *, struct CUgraph_st **))                          \
     X(cuGraphDestroy, (struct CUgraph_st *))                                                     \
+    X(cuGraphExecDestroy, (struct CUgraphExec_st *))                                             \
     X(cuGraphInstantiateWithFlags,                                                               \
       (struct CUgraphExec_st **, struct CUgraph_st *, unsigned long long))                       \
     X(cuGraphLaunch, (struct CUgraphExec_st *, struct CUstream_st *))

@@ -1,5 +1,4 @@
-/* Stream capture, as far as it gets into other calls' way: captured work is thrown
- * away, and the graph is none. */
+/* Stream capture: what gets into a graph (graphs.c), and into other calls' way. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -81,6 +80,7 @@ int capture_join(struct CUstream_st *stream, const struct CUstream_st *origin)
     stream->capture_mode = origin->capture_mode;
     stream->capture_thread = origin->capture_thread;
     stream->capture_origin = origin->capture_origin;
+    graph_join(stream, origin->graph);
     return CUDA_OK;
 }
 
@@ -123,12 +123,14 @@ int cuStreamBeginCapture_v2(struct CUstream_st *handle, int mode)
     stream->capture_mode = mode;
     stream->capture_thread = this_thread();
     stream->capture_origin = stream;
+    graph_begin(stream);
     return sim_leave(CUDA_OK);
 }
 
 int cuStreamEndCapture(struct CUstream_st *handle, struct CUgraph_st **graph)
 {
     int result = sim_enter(CALL_cuStreamEndCapture);
+    struct CUgraph_st *captured;
     struct CUstream_st *stream;
 
     if (result)
@@ -137,17 +139,24 @@ int cuStreamEndCapture(struct CUstream_st *handle, struct CUgraph_st **graph)
     if (result)
         return sim_leave(result);
     *graph = NULL;
+    captured = stream->graph;
     if (!stream->capture || stream->capture_origin != stream)
         return sim_leave(stream->capture ? SIM_CAPTURE_UNMATCHED : SIM_ILLEGAL_STATE);
+    if (!graph_is_joined(stream))
+        result = SIM_CAPTURE_UNJOINED;
     for (struct CUstream_st *s = stream_first(); s; s = s->next) {
         if (!s->capture || s->capture_origin != stream)
             continue;
         if (s->capture == CAPTURE_INVALIDATED)
             result = SIM_CAPTURE_INVALIDATED;
         s->capture = CAPTURE_NONE;
+        s->graph = NULL;
+        nodes_clear(&s->tail);
     }
-    if (!result)
-        *graph = (struct CUgraph_st *)stream; /* to be compared with NULL, no more */
+    if (result)
+        graph_leave(captured);
+    else
+        *graph = captured;
     return sim_leave(result);
 }
 

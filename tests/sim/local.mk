@@ -12,6 +12,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/exchanges.c \
 	tests/sim/faults.c \
 	tests/sim/gathers.c \
+	tests/sim/graphs.c \
 	tests/sim/green.c \
 	tests/sim/ipc.c \
 	tests/sim/job.c \
@@ -52,13 +53,17 @@ EXTRA_tests_sim_unit_sim_vmm_DEPENDENCIES = tests/sim/libcudasim.la
 check_PROGRAMS += \
 	tests/sim/unit_sim \
 	tests/sim/unit_sim_copies \
+	tests/sim/unit_sim_graphs \
 	tests/sim/unit_sim_ipc \
 	tests/sim/unit_sim_streams \
 	tests/sim/unit_sim_waits \
 	tests/sim/unit_sim_words
 tests_sim_unit_sim_SOURCES = tests/sim/unit_sim.c $(sim_check)
 tests_sim_unit_sim_copies_SOURCES = tests/sim/unit_sim_copies.c src/gpu/copy/copy_kernel.h \
-	src/gpu/exchange/exchange_kernel.h src/gpu/exchange/exchange_flag.h $(sim_check)
+	src/gpu/exchange/exchange_kernel.h src/gpu/exchange/exchange_flag.h \
+	src/gpu/exchange/signal_kernel.h $(sim_check)
+tests_sim_unit_sim_graphs_SOURCES = tests/sim/unit_sim_graphs.c tests/sim/check_streams.h \
+	$(sim_check)
 tests_sim_unit_sim_ipc_SOURCES = tests/sim/unit_sim_ipc.c tests/sim/pair.h $(sim_check)
 tests_sim_unit_sim_streams_SOURCES = tests/sim/unit_sim_streams.c tests/sim/check_streams.h \
 	$(sim_check)
@@ -68,12 +73,14 @@ tests_sim_unit_sim_words_SOURCES = tests/sim/unit_sim_words.c tests/sim/pair.h $
 # They open the module by its path, and link nothing of gpubind's.
 tests_sim_unit_sim_LDADD =
 tests_sim_unit_sim_copies_LDADD =
+tests_sim_unit_sim_graphs_LDADD = -lpthread
 tests_sim_unit_sim_ipc_LDADD =
 tests_sim_unit_sim_streams_LDADD = -lpthread
 tests_sim_unit_sim_waits_LDADD = -lpthread
 tests_sim_unit_sim_words_LDADD =
 EXTRA_tests_sim_unit_sim_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_copies_DEPENDENCIES = tests/sim/libcudasim.la
+EXTRA_tests_sim_unit_sim_graphs_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_ipc_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_streams_DEPENDENCIES = tests/sim/libcudasim.la
 EXTRA_tests_sim_unit_sim_waits_DEPENDENCIES = tests/sim/libcudasim.la

@@ -28,8 +28,31 @@ struct operation *operation_with_step(enum sim_call call, enum step (*step)(stru
     if (!op->places || !op->state)
         sim_die("no memory");
     op->nplaces = nplaces;
+    op->state_bytes = nbytes;
     op->step = step;
     return op;
+}
+
+static void *duplicate(const void *bytes, size_t nbytes)
+{
+    void *copy = bytes ? malloc(nbytes ? nbytes : 1) : NULL;
+
+    if (bytes && !copy)
+        sim_die("no memory");
+    if (copy)
+        memcpy(copy, bytes, nbytes);
+    return copy;
+}
+
+struct operation *operation_clone(const struct operation *op)
+{
+    struct operation *clone = duplicate(op, sizeof *op);
+
+    clone->copies = duplicate(op->copies, op->ncopies * sizeof *op->copies);
+    clone->places = duplicate(op->places, op->nplaces * sizeof *op->places);
+    clone->state = duplicate(op->state, op->state_bytes);
+    clone->staged = NULL; /* the graph's */
+    return clone;
 }
 
 void operation_free(struct operation *op)

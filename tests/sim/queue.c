@@ -173,8 +173,10 @@ static enum step execute(struct operation *op)
     enum step step = STEP_FINISHED;
 
     if (op->error) {
-        stream->error = op->error;
-        stream->error_serial = ++last_serial;
+        struct CUstream_st *told = stream->told ? stream->told : stream;
+
+        told->error = op->error;
+        told->error_serial = ++last_serial;
         finish(op);
         return STEP_FINISHED;
     }
@@ -277,8 +279,8 @@ uint64_t stream_submit(struct CUstream_st *stream, struct operation *op)
     operation_keep(op);
     if (stream->submitted - stream->done >= most && !stream->capture)
         wait_for_room(stream);
-    if (stream->capture) { /* captured work is never done */
-        operation_free(op);
+    if (stream->capture) {
+        graph_add(stream, op);
         return stream->done;
     }
     ticket = ++stream->submitted;

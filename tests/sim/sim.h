@@ -44,6 +44,7 @@ enum sim_result {
     SIM_NOT_SUPPORTED = 801,
     SIM_CAPTURE_INVALIDATED = 901,
     SIM_CAPTURE_UNMATCHED = 903,
+    SIM_CAPTURE_UNJOINED = 904,
     SIM_CAPTURE_ISOLATION = 905,
     SIM_CAPTURED_EVENT = 907,
     SIM_UNKNOWN = 999,
@@ -308,11 +309,17 @@ struct operation {
     struct place *places; /* that step uses */
     size_t nplaces;
     void *state; /* of step, freed with the operation */
+    size_t state_bytes;
 };
 
 enum step { STEP_STUCK, STEP_MOVED, STEP_FINISHED };
 
 enum capture { CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_INVALIDATED };
+
+struct nodes { /* of a graph */
+    int *numbers;
+    int n;
+};
 
 struct CUstream_st {
     struct CUstream_st *next;
@@ -326,6 +333,10 @@ struct CUstream_st {
     int capture_mode;
     int capture_thread;
     const struct CUstream_st *capture_origin;
+    struct CUgraph_st *graph; /* that it captures into: */
+    int branch;
+    struct nodes tail;          /* what the next node comes after */
+    struct CUstream_st *told;   /* of errors of its work, in its place; NULL: itself */
     struct freed_memory *freed; /* until somebody waits for the stream */
 };
 
@@ -337,6 +348,7 @@ struct CUevent_st {
     uint64_t reached; /* ns: when its work was done */
     uint64_t error_serial;
     bool captured, destroyed, untimed;
+    struct nodes nodes; /* captured: it comes after them */
 };
 
 void queue_load(void);
@@ -347,6 +359,8 @@ struct operation *operation_new(enum sim_call call, size_t ncopies);
 /* With zeroed places, and a zeroed state of nbytes. */
 struct operation *operation_with_step(enum sim_call call, enum step (*step)(struct operation *),
                                       size_t nplaces, size_t nbytes);
+/* Another like it, which was not submitted. */
+struct operation *operation_clone(const struct operation *op);
 /* So many blocks have ended; the others do with the operation. */
 void operation_end_blocks(struct operation *op, unsigned n);
 /* The place, which must not have been freed meanwhile; what: reads or writes. */
@@ -380,12 +394,27 @@ int capture_blocks_legacy(const struct CUctx_st *context, bool invalidate);
 int capture_refuses(enum sim_call call);
 /* The same for a call that is unsafe with its arguments. */
 int capture_forbids_unsafe(void);
-/* The stream waits for an event that was recorded while origin captured. */
+/* The stream waits for an event that was recorded while origin captured; it also captures then. */
 int capture_join(struct CUstream_st *stream, const struct CUstream_st *origin);
 /* The stream waits for an event from outside; a capture may not. */
 int capture_isolates(struct CUstream_st *stream);
 /* Nobody waits for a whole context in which a stream captures. */
 int capture_forbids_wait(const struct CUctx_st *context);
+
+/* ---- graphs.c */
+
+/* Those that are not there yet. */
+void nodes_add(struct nodes *nodes, const struct nodes *more);
+void nodes_clear(struct nodes *nodes);
+/* A stream captures into a new graph; into one. */
+void graph_begin(struct CUstream_st *stream);
+void graph_join(struct CUstream_st *stream, struct CUgraph_st *graph);
+/* Takes over the operation, whose places are kept. */
+void graph_add(struct CUstream_st *stream, struct operation *op);
+/* At the end of the capture: all work of other streams comes before the end of the origin's. */
+bool graph_is_joined(const struct CUstream_st *origin);
+/* A user less. */
+void graph_leave(struct CUgraph_st *graph);
 
 #pragma GCC visibility pop
 

@@ -6,6 +6,7 @@
 #include "gpu/core/driver_api.h"
 
 struct CUgraph_st;
+struct CUgraphExec_st;
 struct CUdevResource_st;
 struct CUdevResourceDesc_st;
 
@@ -27,6 +28,11 @@ struct CUdevResourceDesc_st;
     X(cuGreenCtxStreamCreate, (struct CUstream_st **, struct CUgreenCtx_st *, unsigned, int))    \
     X(cuDevicePrimaryCtxReset_v2, (int))                                                         \
     X(cuFuncSetAttribute, (struct CUfunc_st *, int, int))                                        \
+    X(cuGraphDestroy, (struct CUgraph_st *))                                                     \
+    X(cuGraphExecDestroy, (struct CUgraphExec_st *))                                             \
+    X(cuGraphInstantiateWithFlags,                                                               \
+      (struct CUgraphExec_st **, struct CUgraph_st *, unsigned long long))                       \
+    X(cuGraphLaunch, (struct CUgraphExec_st *, struct CUstream_st *))                            \
     X(cuLaunchHostFunc, (struct CUstream_st *, void (*)(void *), void *))                        \
     X(cuMemAllocManaged, (cuda_address *, size_t, unsigned))                                     \
     X(cuMemFreeHost, (void *))                                                                   \

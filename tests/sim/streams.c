@@ -227,6 +227,11 @@ int cuEventRecord(struct CUevent_st *event, struct CUstream_st *handle)
         return sim_leave(result);
     event->captured = stream->capture != CAPTURE_NONE;
     event->stream = stream;
+    nodes_clear(&event->nodes);
+    if (event->captured) {
+        nodes_add(&event->nodes, &stream->tail);
+        return sim_leave(CUDA_OK);
+    }
     op = operation_new(CALL_cuEventRecord, 0);
     op->event = event;
     stream_submit(stream, op);
@@ -314,6 +319,8 @@ int cuStreamWaitEvent(struct CUstream_st *handle, struct CUevent_st *event, unsi
         result = capture_join(stream, event->stream);
     else if (!result && event->stream)
         result = capture_isolates(stream);
+    if (!result && event->captured)
+        nodes_add(&stream->tail, &event->nodes);
     if (result || event->captured || !event->stream)
         return sim_leave(result);
     op = operation_new(CALL_cuStreamWaitEvent, 0);
