@@ -11,6 +11,7 @@
 
 #define GRIDS 12
 #define STEPS 5
+#define ROUNDS 3
 
 static int ngpus, me; /* ranks that have a GPU, and this one among them */
 static int *names;    /* theirs */
@@ -89,6 +90,29 @@ static void run_world(struct world *world, uint64_t seed)
     }
 }
 
+/* Rounds, each array once, by a graph where one can be made; the neighbours' ways are their own. In turn, the ghost
+ * cells of the arrays before the last may be the next round's already. */
+static void run_rounds(struct world *world, int step, uint64_t seed)
+{
+    bool good = true, graph;
+
+    for (int array = (int)(step % world->narrays); array && array < world->narrays; array++, step++)
+        world_exchange(world, array, true); /* the round is whole */
+    graph = below(&seed, 4) > 0 && world_make_graph(world);
+    for (int round = 0; round < ROUNDS; round++, step++) {
+        for (int array = 0; array < world->narrays; array++)
+            world_fill(world, array, step);
+        if (graph)
+            world_run_graph(world);
+        for (int array = 0; array < world->narrays && !graph; array++)
+            world_exchange(world, array, below(&seed, 2));
+        for (int array = world->grid.flags ? world->narrays - 1 : 0; array < world->narrays && good;
+             array++)
+            good = world_holds(world, world->at[array], step, graph ? "by a graph" : "in a round");
+    }
+    world_end_graph(world);
+}
+
 static void any_grids(uint64_t seed)
 {
     uint64_t state = seed;
@@ -104,7 +128,7 @@ static void any_grids(uint64_t seed)
                  grid->corners ? ", corners" : "", grid->flags ? ", in turn" : "",
                  world.uneven ? ", uneven" : "", world.kind == MEMORY_HOST ? ", host memory" : "");
         if (gpu_count && world_make(&world, MPI_COMM_WORLD, me))
-            run_world(&world, state);
+            run_world(&world, state), run_rounds(&world, STEPS, state + (uint64_t)me);
         else if (!gpu_count)
             succeeds(gpubind_halo_create(MPI_COMM_WORLD, grid, 0, NULL, &world.halo),
                      "without a GPU");

@@ -212,3 +212,46 @@ void world_exchange(struct world *world, int array, bool on_stream)
         succeeds(gpubind_halo_wait(world->halo), "halo_wait");
     }
 }
+
+/* Refusals are those that gpubind_startall_on_stream has for captures. */
+static bool capture(struct world *world, int array)
+{
+    const int status = gpubind_halo_exchange_on_stream(world->halo, array, world->stream);
+
+    if (status != MPI_SUCCESS && !strstr(gpubind_error_text(), "not started yet") &&
+        !strstr(gpubind_error_text(), "cannot be captured"))
+        return succeeds(status, "exchange_on_stream in a capture");
+    return status == MPI_SUCCESS;
+}
+
+bool world_make_graph(struct world *world)
+{
+    struct CUgraph_st *graph = NULL;
+    bool good = true;
+
+    world->graph = NULL;
+    if (!gpu_count || !cuda.cuGraphLaunch ||
+        cuda.cuStreamBeginCapture_v2(world->stream, CUDA_CAPTURE_RELAXED))
+        return false;
+    for (int array = 0; array < world->narrays && good; array++)
+        good = capture(world, array);
+    expect(cuda.cuStreamEndCapture(world->stream, &graph) == CUDA_OK, "the capture is spoilt");
+    if (graph && good)
+        cuda.cuGraphInstantiateWithFlags(&world->graph, graph, 0);
+    if (graph)
+        cuda.cuGraphDestroy(graph);
+    return world->graph;
+}
+
+void world_run_graph(struct world *world)
+{
+    is_int(cuda.cuGraphLaunch(world->graph, world->stream), CUDA_OK, "cuGraphLaunch");
+    is_int(cuda.cuStreamSynchronize(world->stream), CUDA_OK, "cuStreamSynchronize");
+}
+
+void world_end_graph(struct world *world)
+{
+    if (world->graph)
+        cuda.cuGraphExecDestroy(world->graph);
+    world->graph = NULL;
+}

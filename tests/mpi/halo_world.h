@@ -22,6 +22,7 @@ struct world {
     void *at[WORLD_ARRAYS];
     gpubind_halo halo;
     gpubind_stream stream;
+    struct CUgraphExec_st *graph; /* by world_make_graph */
 };
 
 /* For the place that rank number me of the grid has: cells, arrays, and the halo; its
@@ -42,5 +43,9 @@ bool world_holds(const struct world *world, const void *array, int step, const c
 bool world_queue(struct world *world, int array);
 /* By start and wait, or on the stream and then waiting for that. */
 void world_exchange(struct world *world, int array, bool on_stream);
+/* A round of exchanges, each array once, as a graph; false: it cannot be captured. */
+bool world_make_graph(struct world *world);
+void world_run_graph(struct world *world);
+void world_end_graph(struct world *world);
 
 #endif

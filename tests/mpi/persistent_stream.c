@@ -131,7 +131,6 @@ static struct CUgraph_st *captured(const char *what)
     return graph;
 }
 
-/* The simulated driver has no graphs. */
 static void end_graph(struct CUgraph_st *graph)
 {
     if (graph && cuda.cuGraphDestroy)
@@ -151,6 +150,7 @@ static void run_graph(struct CUgraph_st *graph)
         put_in(i);
     }
     cuda.cuStreamSynchronize(stream);
+    cuda.cuGraphExecDestroy(run);
     check("a graph");
 }
 
