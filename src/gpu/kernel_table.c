@@ -11,6 +11,7 @@
 
 static const struct copy_kernel_job no_copy;
 static const struct exchange_kernel_job no_exchange;
+static const struct deferred_kernel_job *const no_deferred;
 static const struct strided_kernel_job no_strided = {
     .copy = {.parts = 1, .to_levels = KERNEL_CONTIGUOUS, .from_levels = KERNEL_CONTIGUOUS}};
 static const struct iov_kernel_job no_iov = {.word = 1};
@@ -20,6 +21,7 @@ static const struct signal_kernel_job no_signal;
 static const struct kernel_entry entries[GPU_KERNELS] = {
     [GPU_COPY_KERNEL] = {COPY_KERNEL_NAME, &no_copy},
     [GPU_EXCHANGE_KERNEL] = {EXCHANGE_KERNEL_NAME, &no_exchange},
+    [GPU_DEFERRED_KERNEL] = {DEFERRED_KERNEL_NAME, &no_deferred},
     [GPU_STRIDED_KERNEL] = {STRIDED_KERNEL_NAME, &no_strided},
     [GPU_IOV_KERNEL] = {IOV_KERNEL_NAME, &no_iov},
     [GPU_AGENT_KERNEL] = {AGENT_KERNEL_NAME, &no_agent},

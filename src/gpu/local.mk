@@ -10,6 +10,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/core/driver_api.h \
 	src/gpu/core/events.c src/gpu/core/events.h \
 	src/gpu/core/gpu_calls.h \
+	src/gpu/core/gpu_capture.c src/gpu/core/gpu_capture.h \
 	src/gpu/core/gpu_context.c src/gpu/core/gpu_context.h \
 	src/gpu/core/gpu_types.h \
 	src/gpu/core/ipc_cache.c src/gpu/core/ipc_cache.h \
@@ -37,6 +38,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/exchange/exchange_backend.h \
 	src/gpu/exchange/exchange_flag.h \
 	src/gpu/exchange/exchange_kernel.h \
+	src/gpu/exchange/exchange_deferred.c src/gpu/exchange/exchange_deferred.h \
 	src/gpu/exchange/exchange_launch.c src/gpu/exchange/exchange_launch.h \
 	src/gpu/exchange/exchange_memops.c \
 	src/gpu/exchange/flag_ops.c src/gpu/exchange/flag_ops.h \

@@ -85,6 +85,8 @@ libgpubind_sources = \
 	src/mpi/transport/rndv_get_host.c src/mpi/transport/rndv_get_host.h \
 	src/mpi/transport/rndv_staged_mpi.c src/mpi/transport/rndv_staged_mpi.h \
 	src/mpi/transport/rndv_staged_shm.c src/mpi/transport/rndv_staged_shm.h \
+	src/mpi/persistent/captured.c src/mpi/persistent/captured.h \
+	src/mpi/persistent/captured_launch.c src/mpi/persistent/captured_launch.h \
 	src/mpi/persistent/channel.c src/mpi/persistent/channel.h \
 	src/mpi/persistent/channel_connect.c \
 	src/mpi/persistent/channel_handshake.c \

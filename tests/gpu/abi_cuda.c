@@ -222,6 +222,12 @@ CUresult int_StreamIsCapturing(CUstream, int *);
 #undef cuStreamIsCapturing
 #define cuStreamIsCapturing int_StreamIsCapturing
 
+FUNCTION(cuStreamGetCaptureInfo_v3, (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
+                                     const CUgraphNode **, const CUgraphEdgeData **, size_t *))
+CUresult int_StreamGetCaptureInfo(CUstream, int *, unsigned long long *, CUgraph *,
+                                  const CUgraphNode **, const CUgraphEdgeData **, size_t *);
+#define cuStreamGetCaptureInfo_v3 int_StreamGetCaptureInfo
+
 FUNCTION(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *))
 CUresult int_ThreadExchangeStreamCaptureMode(int *);
 #define cuThreadExchangeStreamCaptureMode int_ThreadExchangeStreamCaptureMode

@@ -46,6 +46,16 @@ for setting in kernels GPU; do
     on "$setting" 2 on_stream_wide
 done
 unset CUDA_DEVICE_MAX_CONNECTIONS
+for setting in kernels 'kernels, locks' 'one device, kernels' GPU; do
+    for n in 1 2 3; do
+        on "$setting" $n on_stream_graph
+    done
+    on "$setting" 2 on_stream_graph shorter
+    is_wanted "$setting" || continue
+    is "$setting: it is said why" \
+        "$(grep -c '^gpubind: rank .: .* cannot be passed: it is longer than the receive' "$tmp/err")" 1
+done
+on 'kernels, no peers' 2 on_stream_graph unreachable
 for setting in 'network path' 'GPU network'; do
     on "$setting" 2 on_stream refused
 done

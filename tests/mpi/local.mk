@@ -50,6 +50,7 @@ ranks_sources = \
 	tests/mpi/on_stream_direct.c \
 	tests/mpi/on_stream_ends.c \
 	tests/mpi/on_stream_frees.c \
+	tests/mpi/on_stream_graph.c \
 	tests/mpi/on_stream_many.c \
 	tests/mpi/on_stream_mixed.c \
 	tests/mpi/on_stream_rules.c \

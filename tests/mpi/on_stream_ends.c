@@ -48,11 +48,12 @@ static void bad_arguments(void)
     fails(gpubind_recv_on_stream(got.at, 1, MPI_BYTE, 0, 1, MPI_COMM_NULL, alone), MPI_ERR_COMM,
           "MPI_COMM_NULL", "communicator");
     cuda.cuStreamBeginCapture_v2(blocking, 0);
-    fails(gpubind_send_on_stream(sent.at, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, blocking),
-          MPI_ERR_OTHER, "captured", "a stream under capture");
+    fails(gpubind_recv_on_stream(got.at, 1, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, blocking),
+          MPI_ERR_OTHER, "captured", "from any rank on a stream under capture");
     fails(gpubind_send_on_stream(sent.at, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD, NULL), MPI_ERR_OTHER,
           "captured", "the legacy stream while another is captured");
-    fails(gpubind_quiet_on_stream(blocking), MPI_ERR_OTHER, "captured", "quiet");
+    succeeds(gpubind_quiet_on_stream(blocking), "quiet of a stream under capture");
+    fails(gpubind_quiet_on_stream(NULL), MPI_ERR_OTHER, "captured", "quiet of the legacy stream");
     is_int(cuda.cuStreamEndCapture(blocking, &graph), CUDA_OK, "the capture's end");
     expect(graph, "the capture was spoilt");
     if (graph && cuda.cuGraphDestroy)

@@ -10,20 +10,30 @@ struct ends { /* where the first unit of a copy lies in the places */
     uint64_t to, from;
 };
 
-struct exchange_state {
-    struct exchange_kernel_job job;
-    struct ends ends[KERNEL_SENDS];
-    bool posted;
-    unsigned nitems; /* parts of the sends, then of the receives */
-    struct item {
-        bool receive, done;
-        unsigned of, part;
-    } items[];
+struct item {
+    bool receive, done;
+    unsigned of, part;
 };
 
-/* Places of an exchange: four of each send, then two of each receive. */
+/* One piece of memory, which graphs copy: arrays are found by where they lie in it. */
+struct exchange_state {
+    unsigned nsends, nreceives, posts, waits;
+    bool posted;
+    unsigned nitems; /* parts of the sends, then of the receives */
+    size_t sends, receives, strided, takes, ends, items;
+};
+
+#define ARRAY(type, state, name) ((type *)(void *)((char *)(uintptr_t)(state) + (state)->name))
+#define SENDS(state) ARRAY(struct kernel_send, state, sends)
+#define RECEIVES(state) ARRAY(struct kernel_receive, state, receives)
+#define STRIDED(state) ARRAY(struct kernel_levels, state, strided)
+#define TAKES(state) ARRAY(struct kernel_copy, state, takes)
+#define ENDS(state) ARRAY(struct ends, state, ends) /* of the sends, then of the takes */
+#define ITEMS(state) ARRAY(struct item, state, items)
+
+/* Places of an exchange: four of each send, then four of each receive. */
 enum { TO, FROM, READY, DONE, OF_SEND };
-enum { RECEIVE_READY, RECEIVE_DONE, OF_RECEIVE };
+enum { TAKE_TO, TAKE_FROM, RECEIVE_READY, RECEIVE_DONE, OF_RECEIVE };
 
 /* How far the units lie from the first one, in bytes. */
 static void find_extent(const struct kernel_levels *shape, uint64_t units, int64_t *low,
@@ -157,36 +167,51 @@ static enum taken take(uint32_t *word)
     return TAKEN;
 }
 
-static const struct place *receive_places(const struct operation *op,
-                                          const struct exchange_state *state, unsigned receive)
+static const struct place *receive_places(const struct operation *op, unsigned receive)
 {
-    return op->places + OF_SEND * state->job.nsends + OF_RECEIVE * receive;
+    const struct exchange_state *state = op->state;
+
+    return op->places + OF_SEND * state->nsends + OF_RECEIVE * receive;
 }
 
-static void post(const struct operation *op, const struct exchange_state *state)
+static void post(const struct operation *op)
 {
-    for (unsigned i = 0; i < state->job.nreceives && state->job.posts; i++)
-        for (unsigned part = 0; part < state->job.receives[i].parts; part++)
-            if (state->job.receives[i].ready)
-                set(word_of(op, &receive_places(op, state, i)[RECEIVE_READY], part, "writes"), 1);
+    const struct exchange_state *state = op->state;
+
+    for (unsigned i = 0; i < state->nreceives && state->posts; i++)
+        for (unsigned part = 0; part < RECEIVES(state)[i].parts; part++)
+            if (RECEIVES(state)[i].ready && TAKES(state)[i].parts == 0)
+                set(word_of(op, &receive_places(op, i)[RECEIVE_READY], part, "writes"), 1);
 }
 
-static bool do_item(const struct operation *op, const struct exchange_state *state,
-                    const struct item *item)
+static bool do_receive(const struct operation *op, const struct item *item)
 {
-    const struct kernel_send *send = &state->job.sends[item->of];
+    const struct exchange_state *state = op->state;
+    const struct place *places = receive_places(op, item->of);
+    const struct kernel_copy *copy = &TAKES(state)[item->of];
+    const enum taken done = take(word_of(op, &places[RECEIVE_DONE], item->part, "waits for"));
+
+    if (done == TAKEN && copy->parts > 0) {
+        copy_part(op, copy, STRIDED(state), places, &ENDS(state)[state->nsends + item->of], 0);
+        set(word_of(op, &places[RECEIVE_READY], 0, "writes"), 1);
+    }
+    return done != NOT_YET;
+}
+
+static bool do_item(const struct operation *op, const struct item *item)
+{
+    const struct exchange_state *state = op->state;
+    const struct kernel_send *send = &SENDS(state)[item->of];
     const struct place *places = op->places + OF_SEND * item->of;
-
     enum taken ready = TAKEN;
 
     if (item->receive)
-        return take(word_of(op, &receive_places(op, state, item->of)[RECEIVE_DONE], item->part,
-                            "waits for")) != NOT_YET;
+        return do_receive(op, item);
     if (send->ready)
         ready = take(word_of(op, &places[READY], item->part, "waits for"));
     if (ready != TAKEN)
         return ready == BROKEN;
-    copy_part(op, &send->copy, state->job.strided, places, &state->ends[item->of], item->part);
+    copy_part(op, &send->copy, STRIDED(state), places, &ENDS(state)[item->of], item->part);
     set(word_of(op, &places[DONE], item->part, "writes"), 1);
     return true;
 }
@@ -201,14 +226,14 @@ static enum step do_exchange(struct operation *op)
     if (op->resident < op->blocks) /* those that wait would wait for the others */
         return STEP_STUCK;
     if (!state->posted)
-        post(op, state);
+        post(op);
     state->posted = true;
     for (unsigned i = 0; i < state->nitems; i++) {
-        struct item *item =
-            &state->items[(from + (backwards ? state->nitems - i : i)) % state->nitems];
+        struct item *item = &ITEMS(
+            state)[(from + (backwards ? state->nitems - i : i)) % state->nitems];
 
         if (!item->done) {
-            item->done = do_item(op, state, item);
+            item->done = do_item(op, item);
             moved |= item->done;
         }
         finished &= item->done;
@@ -223,27 +248,29 @@ static bool find_words(const struct CUctx_st *context, unsigned long long words,
            find_bytes(context, words, (uint64_t)EXCHANGE_FLAG * parts, place);
 }
 
-static bool find_places(const struct CUctx_st *context, struct operation *op,
-                        struct exchange_state *state)
+static bool find_places(const struct CUctx_st *context, struct operation *op)
 {
-    const struct exchange_kernel_job *job = &state->job;
+    const struct exchange_state *state = op->state;
     struct place *place = op->places;
     bool good = true;
 
-    for (unsigned i = 0; i < job->nsends && good; i++, place += OF_SEND) {
-        const struct kernel_send *send = &job->sends[i];
+    for (unsigned i = 0; i < state->nsends && good; i++, place += OF_SEND) {
+        const struct kernel_send *send = &SENDS(state)[i];
 
-        good = find_ends(context, &send->copy, job->strided, place, &state->ends[i]) &&
+        good = find_ends(context, &send->copy, STRIDED(state), place, &ENDS(state)[i]) &&
                (!send->ready ||
                 find_words(context, send->ready, send->copy.parts, &place[READY])) &&
                find_words(context, send->done, send->copy.parts, &place[DONE]);
     }
-    for (unsigned i = 0; i < job->nreceives && good; i++, place += OF_RECEIVE) {
-        const struct kernel_receive *receive = &job->receives[i];
+    for (unsigned i = 0; i < state->nreceives && good; i++, place += OF_RECEIVE) {
+        const struct kernel_receive *receive = &RECEIVES(state)[i];
+        const struct kernel_copy *copy = &TAKES(state)[i];
 
         good = (!receive->ready ||
                 find_words(context, receive->ready, receive->parts, &place[RECEIVE_READY])) &&
-               find_words(context, receive->done, receive->parts, &place[RECEIVE_DONE]);
+               find_words(context, receive->done, receive->parts, &place[RECEIVE_DONE]) &&
+               (copy->parts == 0 || find_ends(context, copy, STRIDED(state), &place[TAKE_TO],
+                                              &ENDS(state)[state->nsends + i]));
     }
     return good;
 }
@@ -251,34 +278,81 @@ static bool find_places(const struct CUctx_st *context, struct operation *op,
 static void add_items(struct exchange_state *state, bool receive, unsigned of, unsigned parts)
 {
     for (unsigned part = 0; part < parts; part++)
-        state->items[state->nitems++] = (struct item){.receive = receive, .of = of, .part = part};
+        ITEMS(state)[state->nitems++] = (struct item){.receive = receive, .of = of, .part = part};
+}
+
+static size_t take_room(size_t *end, size_t nbytes)
+{
+    const size_t at = *end;
+
+    *end += (nbytes + 15) / 16 * 16;
+    return at;
+}
+
+/* An operation with that state, and places. */
+static struct operation *make(const struct exchange *exchange, unsigned nitems)
+{
+    struct exchange_state at = {.nsends = exchange->nsends,
+                                .nreceives = exchange->nreceives,
+                                .posts = exchange->posts,
+                                .waits = exchange->waits};
+    size_t end = (sizeof at + 15) / 16 * 16;
+    struct exchange_state *state;
+    struct operation *op;
+
+    at.sends = take_room(&end, at.nsends * sizeof(struct kernel_send));
+    at.receives = take_room(&end, at.nreceives * sizeof(struct kernel_receive));
+    at.strided = take_room(&end, exchange->nstrided * sizeof(struct kernel_levels));
+    at.takes = take_room(&end, at.nreceives * sizeof(struct kernel_copy));
+    at.ends = take_room(&end, (at.nsends + at.nreceives) * sizeof(struct ends));
+    at.items = take_room(&end, nitems * sizeof(struct item));
+    op = operation_with_step(CALL_cuLaunchKernel, do_exchange,
+                             OF_SEND * at.nsends + OF_RECEIVE * at.nreceives, end);
+    state = op->state;
+    *state = at;
+    memcpy(SENDS(state), exchange->sends, at.nsends * sizeof(struct kernel_send));
+    memcpy(RECEIVES(state), exchange->receives, at.nreceives * sizeof(struct kernel_receive));
+    memcpy(STRIDED(state), exchange->strided, exchange->nstrided * sizeof(struct kernel_levels));
+    if (exchange->takes)
+        memcpy(TAKES(state), exchange->takes, at.nreceives * sizeof(struct kernel_copy));
+    return op;
+}
+
+struct operation *exchange_new(const struct exchange *exchange, unsigned blocks,
+                               struct CUstream_st *stream)
+{
+    struct operation *op;
+    unsigned nitems = 0;
+
+    if (blocks > EXCHANGE_KERNEL_BLOCKS)
+        sim_die("an exchange by %u blocks", blocks);
+    for (unsigned i = 0; i < exchange->nsends; i++)
+        nitems += exchange->sends[i].copy.parts;
+    for (unsigned i = 0; i < exchange->nreceives; i++)
+        nitems += exchange->receives[i].parts;
+    op = make(exchange, nitems);
+    for (unsigned i = 0; i < exchange->nsends; i++)
+        add_items(op->state, false, i, exchange->sends[i].copy.parts);
+    for (unsigned i = 0; i < exchange->nreceives && exchange->waits; i++)
+        add_items(op->state, true, i, exchange->receives[i].parts);
+    if (!find_places(stream->context, op))
+        op->error = kernel_fault();
+    return op;
 }
 
 struct operation *make_exchange(const void *parameter, unsigned blocks, struct CUstream_st *stream)
 {
     const struct exchange_kernel_job *job = parameter;
-    struct exchange_state *state;
-    struct operation *op;
-    size_t nitems = 0;
 
-    if (job->nsends > KERNEL_SENDS || job->nreceives > KERNEL_RECEIVES ||
-        blocks > EXCHANGE_KERNEL_BLOCKS)
-        sim_die("an exchange of %u sends and %u receives by %u blocks", job->nsends, job->nreceives,
-                blocks);
-    for (unsigned i = 0; i < job->nsends; i++)
-        nitems += job->sends[i].copy.parts;
-    for (unsigned i = 0; i < job->nreceives; i++)
-        nitems += job->receives[i].parts;
-    op = operation_with_step(CALL_cuLaunchKernel, do_exchange,
-                             OF_SEND * job->nsends + OF_RECEIVE * job->nreceives,
-                             sizeof *state + nitems * sizeof state->items[0]);
-    state = op->state;
-    state->job = *job;
-    for (unsigned i = 0; i < job->nsends; i++)
-        add_items(state, false, i, job->sends[i].copy.parts);
-    for (unsigned i = 0; i < job->nreceives && job->waits; i++)
-        add_items(state, true, i, job->receives[i].parts);
-    if (!find_places(stream->context, op, state))
-        op->error = kernel_fault();
-    return op;
+    if (job->nsends > KERNEL_SENDS || job->nreceives > KERNEL_RECEIVES)
+        sim_die("an exchange of %u sends and %u receives", job->nsends, job->nreceives);
+    return exchange_new(&(struct exchange){.nsends = job->nsends,
+                                           .nreceives = job->nreceives,
+                                           .nstrided = KERNEL_STRIDED,
+                                           .posts = job->posts,
+                                           .waits = job->waits,
+                                           .sends = job->sends,
+                                           .receives = job->receives,
+                                           .strided = job->strided},
+                        blocks, stream);
 }

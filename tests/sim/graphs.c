@@ -12,10 +12,19 @@ struct node {
     bool followed; /* by another node, or by the end of the capture */
 };
 
+struct CUuserObject_st {
+    struct CUuserObject_st *next; /* of a graph */
+    void (*destroy)(void *);
+    void *what;
+    unsigned users;
+};
+
 struct CUgraph_st {
     struct node *nodes;
     int n, branches;
-    int users; /* the application, and executable ones */
+    int users; /* the application, executable ones, and launches under way */
+    unsigned long long id;
+    struct CUuserObject_st *objects;
 };
 
 struct CUgraphExec_st {
@@ -56,9 +65,11 @@ void nodes_clear(struct nodes *nodes)
 
 void graph_begin(struct CUstream_st *stream)
 {
+    static unsigned long long last_id;
     struct CUgraph_st *graph = sim_new(sizeof *graph);
 
     graph->users = 1;
+    graph->id = ++last_id;
     graph_join(stream, graph);
 }
 
@@ -99,6 +110,15 @@ bool graph_is_joined(const struct CUstream_st *origin)
     return true;
 }
 
+/* The destroyer must call nothing of the driver. */
+static void leave_object(struct CUuserObject_st *object, unsigned n)
+{
+    object->users -= n;
+    if (object->users > 0)
+        return;
+    object->destroy(object->what);
+}
+
 void graph_leave(struct CUgraph_st *graph)
 {
     if (--graph->users > 0)
@@ -110,6 +130,12 @@ void graph_leave(struct CUgraph_st *graph)
     free(graph->nodes);
     graph->nodes = NULL;
     graph->n = 0;
+    while (graph->objects) {
+        struct CUuserObject_st *object = graph->objects;
+
+        graph->objects = object->next;
+        leave_object(object, 1);
+    }
 }
 
 /* ---- launched */
@@ -210,6 +236,75 @@ int cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream_st *handle)
     op = operation_new(CALL_cuGraphLaunch, 0);
     for (int i = 0; i < exec->graph->branches; i++)
         operation_need(op, exec->streams[i], exec->streams[i]->submitted);
+    op->graph = exec->graph;
+    exec->graph->users++;
     exec->last = (struct dependency){stream, stream_submit(stream, op)};
+    return sim_leave(CUDA_OK);
+}
+
+/* ---- what graphs keep */
+
+int cuStreamGetCaptureInfo_v3(struct CUstream_st *handle, int *status, unsigned long long *id,
+                              struct CUgraph_st **graph, struct CUgraphNode_st *const **nodes,
+                              const struct CUgraphEdgeData_st **edges, size_t *n)
+{
+    int result = sim_enter(CALL_cuStreamGetCaptureInfo_v3);
+    struct CUstream_st *stream;
+
+    if (result)
+        return result;
+    result = nodes || edges || n ? SIM_NOT_SUPPORTED : stream_find(handle, &stream);
+    if (!result && stream->legacy)
+        result = capture_blocks_legacy(stream->context, false);
+    if (result)
+        return sim_leave(result);
+    *status = (int)stream->capture;
+    if (stream->capture != CAPTURE_ACTIVE)
+        return sim_leave(CUDA_OK);
+    if (id)
+        *id = stream->graph->id;
+    if (graph)
+        *graph = stream->graph;
+    return sim_leave(CUDA_OK);
+}
+
+int cuUserObjectCreate(struct CUuserObject_st **object, void *what, void (*destroy)(void *),
+                       unsigned users, unsigned flags)
+{
+    int result = sim_enter(CALL_cuUserObjectCreate);
+
+    if (result)
+        return result;
+    if (!object || !destroy || !users || flags != 1)
+        return sim_leave(CUDA_INVALID_VALUE);
+    *object = sim_new(sizeof **object);
+    **object = (struct CUuserObject_st){.destroy = destroy, .what = what, .users = users};
+    return sim_leave(CUDA_OK);
+}
+
+int cuUserObjectRelease(struct CUuserObject_st *object, unsigned n)
+{
+    int result = sim_enter(CALL_cuUserObjectRelease);
+
+    if (result)
+        return result;
+    if (!object || !n || n > object->users)
+        return sim_leave(CUDA_INVALID_VALUE);
+    leave_object(object, n);
+    return sim_leave(CUDA_OK);
+}
+
+/* One reference, which the graph takes over: all that is simulated. */
+int cuGraphRetainUserObject(struct CUgraph_st *graph, struct CUuserObject_st *object, unsigned n,
+                            unsigned flags)
+{
+    int result = sim_enter(CALL_cuGraphRetainUserObject);
+
+    if (result)
+        return result;
+    if (!graph || !object || n != 1 || flags != 1 || object->next)
+        return sim_leave(CUDA_INVALID_VALUE);
+    object->next = graph->objects;
+    graph->objects = object;
     return sim_leave(CUDA_OK);
 }

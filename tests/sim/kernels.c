@@ -162,6 +162,7 @@ static struct operation *make_nothing(const void *job, unsigned blocks, struct C
 static const struct kernel kernels[] = {
     {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, make_copies},
     {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_exchange},
+    {DEFERRED_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_deferred},
     {STRIDED_KERNEL_NAME, STRIDED_KERNEL_THREADS, make_layout},
     {IOV_KERNEL_NAME, IOV_KERNEL_THREADS, make_gather},
     {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent},

@@ -2,6 +2,7 @@
 #ifndef GPUBIND_TESTS_SIM_KERNELS_H
 #define GPUBIND_TESTS_SIM_KERNELS_H
 
+#include "gpu/exchange/exchange_kernel.h"
 #include "tests/sim/sim.h"
 
 #pragma GCC visibility push(hidden)
@@ -17,8 +18,25 @@ struct operation *make_copies(const void *job, unsigned blocks, struct CUstream_
 
 /* ---- exchanges.c */
 
+/* The arguments of an exchange, wherever they lie. */
+struct exchange {
+    unsigned nsends, nreceives, nstrided, posts, waits;
+    const struct kernel_send *sends;
+    const struct kernel_receive *receives;
+    const struct kernel_levels *strided;
+    const struct kernel_copy *takes; /* NULL: none */
+};
+
+/* Not kept yet. */
+struct operation *exchange_new(const struct exchange *exchange, unsigned blocks,
+                               struct CUstream_st *stream);
+
 struct operation *make_exchange(const void *job, unsigned blocks, struct CUstream_st *stream);
 struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_st *stream);
+
+/* ---- deferred.c */
+
+struct operation *make_deferred(const void *job, unsigned blocks, struct CUstream_st *stream);
 
 /* ---- gathers.c */
 

@@ -7,6 +7,7 @@ tests_sim_libcudasim_la_SOURCES = \
 	tests/sim/contexts.c \
 	tests/sim/copies.c \
 	tests/sim/copies_3d.c \
+	tests/sim/deferred.c \
 	tests/sim/devices.c \
 	tests/sim/entry.c \
 	tests/sim/exchanges.c \

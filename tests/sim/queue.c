@@ -130,6 +130,8 @@ static void finish(struct operation *op)
     struct CUstream_st *stream = op->stream;
 
     operation_end_blocks(op, op->resident - op->ended);
+    if (op->graph)
+        graph_leave(op->graph);
     stream->done = op->ticket;
     stream->head = op->next;
     if (!stream->head)
@@ -165,6 +167,16 @@ static void start_thread(void *(*function)(void *), void *argument)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+static enum step leave_error(struct operation *op)
+{
+    struct CUstream_st *told = op->stream->told ? op->stream->told : op->stream;
+
+    told->error = op->error;
+    told->error_serial = ++last_serial;
+    finish(op);
+    return STEP_FINISHED;
+}
+
 /* Does op, the first of its stream, and ends it, or leaves its end to a thread or to a
  * later time. */
 static enum step execute(struct operation *op)
@@ -172,14 +184,8 @@ static enum step execute(struct operation *op)
     struct CUstream_st *stream = op->stream;
     enum step step = STEP_FINISHED;
 
-    if (op->error) {
-        struct CUstream_st *told = stream->told ? stream->told : stream;
-
-        told->error = op->error;
-        told->error_serial = ++last_serial;
-        finish(op);
-        return STEP_FINISHED;
-    }
+    if (op->error)
+        return leave_error(op);
     if (!admit_blocks(op))
         return STEP_STUCK;
     if (op->step)
@@ -187,6 +193,8 @@ static enum step execute(struct operation *op)
     op->asked = step == STEP_STUCK ? op->asked + 1 : 0;
     if (step != STEP_FINISHED)
         return step;
+    if (op->error)
+        return leave_error(op);
     operation_copy(op);
     if (op->event && op->event->stream == stream && op->event->ticket == op->ticket) {
         op->event->reached = clock_now();

@@ -40,6 +40,7 @@ enum sim_result {
     SIM_ILLEGAL_ADDRESS = 700,
     SIM_CONTEXT_DESTROYED = 709,
     SIM_NOT_REGISTERED = 713,
+    SIM_LAUNCH_FAILED = 719,
     SIM_NOT_PERMITTED = 800,
     SIM_NOT_SUPPORTED = 801,
     SIM_CAPTURE_INVALIDATED = 901,
@@ -292,7 +293,8 @@ struct operation {
     bool running; /* a host function, in its thread */
     /* Of a kernel: blocks, those that have been resident, those of them that have ended; threads of a block. */
     unsigned blocks, resident, ended, threads;
-    bool whole; /* a block needs all of a multiprocessor */
+    struct CUgraph_st *graph; /* the end of a launch of it */
+    bool whole;               /* a block needs all of a multiprocessor */
     struct dependency *needs;
     int nneeds;
     struct copy *copies;

@@ -159,6 +159,9 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
+struct CUgraphNode_st;
+struct CUgraphEdgeData_st;
+struct CUuserObject_st;
 struct CUgreenCtx_st;
 
 #define CUDA_LEGACY_STREAM ((struct CUstream_st *)1)
@@ -224,6 +227,14 @@ struct CUgreenCtx_st;
     X(cuCtxGetId, (struct CUctx_st *, unsigned long long *))                                      \
     X(cuCtxRecordEvent, (struct CUctx_st *, struct CUevent_st *))                                 \
     X(cuStreamGetCtx_v2, (struct CUstream_st *, struct CUctx_st **, struct CUgreenCtx_st **))     \
+    X(cuStreamGetCaptureInfo_v3,                                                                  \
+      (struct CUstream_st *, int *, unsigned long long *, struct CUgraph_st **,                   \
+       struct CUgraphNode_st *const **, const struct CUgraphEdgeData_st **, size_t *))            \
+    X(cuUserObjectCreate,                                                                         \
+      (struct CUuserObject_st **, void *, void (*)(void *), unsigned, unsigned))                  \
+    X(cuUserObjectRelease, (struct CUuserObject_st *, unsigned))                                  \
+    X(cuGraphRetainUserObject,                                                                    \
+      (struct CUgraph_st *, struct CUuserObject_st *, unsigned, unsigned))                        \
     X(cuMemcpyBatchAsync_v2,                                                                      \
       (cuda_address *, cuda_address *, size_t *, size_t, struct cuda_copy_attributes *, size_t *, \
        size_t, struct CUstream_st *))                                                             \

@@ -35,19 +35,57 @@ static __device__ __forceinline__ bool take(unsigned long long flag)
     return true;
 }
 
-static __device__ __forceinline__ void post_ready(const struct exchange_kernel_job &job)
+/* A deferred job, as the functions below see one. */
+struct deferred_view {
+    unsigned nsends, nreceives;
+    const struct kernel_send *sends;
+    const struct kernel_receive *receives;
+    const struct kernel_levels *strided;
+    const struct kernel_copy *takes;
+};
+
+static __device__ __forceinline__ bool is_buffered(const struct exchange_kernel_job &, unsigned)
+{
+    return false;
+}
+
+static __device__ __forceinline__ bool is_buffered(const struct deferred_view &job, unsigned i)
+{
+    return job.takes[i].parts > 0;
+}
+
+static __device__ __forceinline__ void take_out(const struct exchange_kernel_job &, unsigned)
+{
+}
+
+/* The barriers order thread 0's flags before and after what the whole block copies. */
+static __device__ __forceinline__ void take_out(const struct deferred_view &job, unsigned i)
+{
+    const bool come = threadIdx.x == 0 && take(job.receives[i].done);
+
+    if (__syncthreads_or(come))
+        copy_part<4>(job.takes[i], job.strided, 0);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        store_release(job.receives[i].ready, 1);
+}
+
+template <class Job> static __device__ __forceinline__ void post_ready(const Job &job)
 {
     for (unsigned i = blockIdx.x; i < job.nreceives; i += gridDim.x)
-        if (job.receives[i].ready)
+        if (job.receives[i].ready && !is_buffered(job, i))
             for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
                 store_release(job.receives[i].ready + EXCHANGE_FLAG * p, 1);
 }
 
-static __device__ __forceinline__ void wait_done(const struct exchange_kernel_job &job)
+template <class Job> static __device__ __forceinline__ void wait_done(const Job &job)
 {
     for (unsigned i = blockIdx.x; i < job.nreceives; i += gridDim.x)
-        for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
-            take(job.receives[i].done + EXCHANGE_FLAG * p);
+        if (is_buffered(job, i))
+            take_out(job, i);
+        else
+            for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
+                take(job.receives[i].done + EXCHANGE_FLAG * p);
 }
 
 /* The barriers order thread 0's flags before and after what the whole block copies. */
@@ -65,13 +103,10 @@ static __device__ __forceinline__ void send_part(const struct kernel_send &send,
         store_release(send.done + EXCHANGE_FLAG * part, 1);
 }
 
-extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 4)
-gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
+template <class Job> static __device__ __forceinline__ void send_all(const Job &job)
 {
     unsigned before = 0; /* parts of earlier sends */
 
-    if (job.posts)
-        post_ready(job);
     /* The parts of all sends are dealt to the blocks in turn. */
     for (unsigned i = 0, item = blockIdx.x; i < job.nsends; i++) {
         const unsigned behind = before + job.sends[i].copy.parts;
@@ -80,6 +115,50 @@ gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
             send_part(job.sends[i], job.strided, item - before);
         before = behind;
     }
+}
+
+extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 4)
+gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
+{
+    if (job.posts)
+        post_ready(job);
+    send_all(job);
     if (job.waits)
         wait_done(job);
+}
+
+static __device__ __forceinline__ unsigned await_gate(const unsigned *gate)
+{
+    unsigned value;
+
+    do
+        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(gate) : "memory");
+    while (value == 0);
+    return value;
+}
+
+/* NULL: launched to be loaded. */
+extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 2)
+gpubind_exchange_deferred(const struct deferred_kernel_job *told)
+{
+    struct deferred_view job;
+    unsigned gate = 0;
+
+    if (!told)
+        return;
+    if (threadIdx.x == 0)
+        gate = await_gate(&told->gate);
+    if (gate == EXCHANGE_GATE_BROKEN)
+        __trap();
+    if (!__syncthreads_or(gate == EXCHANGE_GATE_OPEN))
+        return;
+    job.nsends = told->nsends;
+    job.nreceives = told->nreceives;
+    job.sends = reinterpret_cast<const struct kernel_send *>(told->sends);
+    job.receives = reinterpret_cast<const struct kernel_receive *>(told->receives);
+    job.strided = reinterpret_cast<const struct kernel_levels *>(told->strided);
+    job.takes = reinterpret_cast<const struct kernel_copy *>(told->takes);
+    post_ready(job);
+    send_all(job);
+    wait_done(job);
 }

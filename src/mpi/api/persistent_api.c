@@ -15,7 +15,7 @@ static int init(const struct arguments *arguments, enum request_kind kind, gpubi
     *request = GPUBIND_REQUEST_NULL;
     comm = library_comm(arguments->comm, &result, &err);
     if (comm)
-        *request = persistent_make(arguments, comm, kind, false, false, &result, &err);
+        *request = persistent_make(arguments, comm, kind, PERSISTENT_CALL, false, &result, &err);
     return library_leave(arguments->comm, result, call, &err);
 }
 

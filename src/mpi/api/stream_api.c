@@ -8,6 +8,7 @@
 #include "mpi/message/message.h"
 #include "mpi/message/stream_direct.h"
 #include "mpi/message/stream_message.h"
+#include "mpi/persistent/captured.h"
 
 static int put_in(struct stream_queue *stream, struct gpubind_operation *operation, bool waits,
                   struct gpubind_error *err)
@@ -36,7 +37,9 @@ static int on_stream(const struct arguments *arguments, enum request_kind kind,
 
     library_enter_for(call, arguments->rank);
     comm = library_comm(arguments->comm, &result, &err);
-    if (comm)
+    if (comm && captured_stream(handle))
+        result = captured_message(arguments, comm, kind, handle, waits, &err);
+    else if (comm)
         stream = stream_queue_open(handle, &result, &err);
     if (stream) {
         operation = message_prepare(arguments, comm, kind, CALL_ON_STREAM, &result, &err);
@@ -82,7 +85,9 @@ int gpubind_quiet_on_stream(gpubind_stream handle)
     int result = MPI_ERR_OTHER;
 
     library_enter("gpubind_quiet_on_stream");
-    if (library_started())
+    if (library_started() && captured_stream(handle))
+        result = captured_quiet(handle, &err);
+    else if (library_started())
         stream = stream_queue_open(handle, &result, &err);
     else
         error_set(&err, "the library has not started, or has ended");

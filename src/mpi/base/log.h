@@ -18,6 +18,7 @@ enum warning {
     WARN_GONE,
     WARN_SHM,
     WARN_VARIABLE,
+    WARN_CAPTURED,
     WARNINGS
 };
 

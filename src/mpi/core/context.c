@@ -21,6 +21,7 @@ void library_enter_for(const char *call, int peer)
         nvtx_part_push(call, peer);
     library_lock();
     latest_error[0] = '\0';
+    gpu_driver(); /* the application may have initialised CUDA since */
     capture_mode = gpu_suspend_capture();
 }
 

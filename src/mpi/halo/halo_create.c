@@ -170,8 +170,8 @@ static int make_message(const struct gpubind_halo_plan *halo, const struct halo_
         arguments.count = buffer.count;
         arguments.type = buffer.type;
         arguments.tag = send ? neighbor->send_code : neighbor->receive_code;
-        *request = persistent_make(&arguments, comm_of(halo->comm), kind, true, halo->grid.in_turn,
-                                   &result, err);
+        *request = persistent_make(&arguments, comm_of(halo->comm), kind, PERSISTENT_HALO,
+                                   halo->grid.in_turn, &result, err);
     }
     halo_buffer_clear(&buffer, element);
     return result;

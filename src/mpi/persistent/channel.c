@@ -7,6 +7,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/progress.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/persistent/captured_launch.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 
@@ -38,6 +39,7 @@ static void close_channel(struct channel *channel, const char *why)
 {
     error_set(&channel->error, "%s", why);
     channel->state = CHANNEL_FAILED;
+    captured_changed(channel);
     channel_settle(channel);
 }
 
@@ -46,7 +48,7 @@ void channel_settle(struct channel *channel)
     if (channel->place != CHANNEL_IDLE || channel->message || channel->stream_messages > 0)
         return;
     channel_answer(channel);
-    if (channel->state == CHANNEL_CONNECTED && channel_is_spent(channel, 1))
+    if (channel->state == CHANNEL_CONNECTED && !channel->of_capture && channel_is_spent(channel, 1))
         channel->state = CHANNEL_NONE;
     /* A graph may be launched until the request is freed. */
     if ((channel->state == CHANNEL_FAILED || channel->state == CHANNEL_NONE) &&
@@ -126,8 +128,8 @@ static void watch_peer(struct channel *channel, bool held)
 {
     struct gpubind_error why;
 
-    if (!channel->in_stream || !channel->was_connected || !(held || channel->captured) ||
-        !request_peer_is_gone(channel->request))
+    if (!channel->in_stream || !(channel->was_connected || channel->of_capture) ||
+        !(held || channel->captured) || !request_peer_is_gone(channel->request))
         return;
     channel->peer_detached = true;
     error_set(&why, "rank %d is gone", channel->request->rank);
@@ -156,7 +158,7 @@ void channels_watch_peers(void)
 /* ---- set-up and end */
 
 struct channel *channel_make(struct gpubind_operation *request, const struct strided_buffer *layout,
-                             bool internal, bool no_handshake)
+                             enum persistent_use use, bool no_handshake)
 {
     struct channel *channel = calloc(1, sizeof *channel);
 
@@ -164,7 +166,8 @@ struct channel *channel_make(struct gpubind_operation *request, const struct str
         return NULL;
     destroy_detached();
     channel->request = request;
-    channel->internal = internal;
+    channel->internal = use == PERSISTENT_HALO;
+    channel->of_capture = channel->captured = use == PERSISTENT_CAPTURE;
     channel->no_handshake = no_handshake;
     request->channel = channel;
     request->ops = &persistent_ops;
@@ -174,10 +177,10 @@ struct channel *channel_make(struct gpubind_operation *request, const struct str
     QUEUE_PUSH(&channels, channel, next);
     if (request->rank >= 0 && request->tag != MPI_ANY_TAG)
         connection_describe(channel, layout);
-    if (internal || channel->local.connectable)
+    if (use != PERSISTENT_CALL || channel->local.connectable)
         channel->state = CHANNEL_UNCONNECTED;
     channel_register(channel);
-    if (internal)
+    if (use != PERSISTENT_CALL)
         channel_connect(channel);
     return channel;
 }

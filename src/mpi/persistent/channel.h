@@ -62,6 +62,12 @@ enum channel_place {
     CHANNEL_IN_EXCHANGE /* its exchange is in a stream */
 };
 
+enum persistent_use {
+    PERSISTENT_CALL, /* of the application's send_init or recv_init */
+    PERSISTENT_HALO, /* on a communicator of the library's own; connects at set-up */
+    PERSISTENT_CAPTURE
+};
+
 /* This rank's side of a channel, one for each persistent request. */
 struct channel {
     struct channel *next;      /* in the list of all, in the order of their set-up */
@@ -72,6 +78,9 @@ struct channel {
     uint32_t id, peer_id; /* of the two sides, each unique in its process, from 1 */
     uint32_t index;       /* among the requests of that peer and tag; 0: cannot connect */
     bool internal;        /* of a halo: connects at set-up, alone on its communicator */
+    bool of_capture;      /* of a call in a capture: connects at set-up, with such calls alone */
+    bool awaited;         /* of_capture: not connected yet, as captured_busy counts */
+    bool buffered;        /* what is sent comes to a buffer, from where the receive takes it */
     bool no_handshake;    /* the callers of both sides guarantee that the buffer is free */
     bool dense;           /* the buffer is contiguous: messages are copies of the request */
 
@@ -122,7 +131,7 @@ struct channel {
 /* Makes the channel of a new request. layout: of the buffer; NULL: irregular. NULL: out of
  * memory. */
 struct channel *channel_make(struct gpubind_operation *request, const struct strided_buffer *layout,
-                             bool internal, bool no_handshake);
+                             enum persistent_use use, bool no_handshake);
 /* The application frees the request, which is not active. */
 void channel_free(struct channel *channel);
 /* Fails the channel: tells the peer, and ends a start that is under way on either side with
@@ -184,6 +193,10 @@ void channel_drop_message(struct channel *channel);
 void connection_describe(struct channel *channel, const struct strided_buffer *layout);
 /* Both sides could connect by what they have told; both compute the same answer. */
 bool connection_possible(const struct channel *channel, const struct channel_endpoint *other);
+/* Of a buffered receive: where its message comes to. */
+struct strided_buffer connection_buffer(const struct channel *channel);
+/* Of the send: nothing is in it. false: the driver refuses. */
+bool connection_free_buffer(struct channel *channel);
 /* Maps the peer's memory. false: the driver refuses. */
 bool connection_open(struct channel *channel, const struct channel_endpoint *other);
 void connection_close(struct channel *channel);

@@ -20,6 +20,20 @@ static bool may_exchange(struct gpu *gpu)
     return exchange_has_kernel(gpu) || gpu_has_batched_memops();
 }
 
+/* Of a captured receive: as much as a small message can have. */
+static uint32_t buffer_of(const struct channel *channel)
+{
+    const uint64_t most = (uint64_t)library_settings()->eager, room = channel->request->nbytes;
+
+    return channel->of_capture && !channel_sends(channel) ? (uint32_t)(room < most ? room : most)
+                                                          : 0;
+}
+
+static gpu_address buffer_at(const struct channel_endpoint *endpoint)
+{
+    return (endpoint->flags + EXCHANGE_FLAG * (gpu_address)endpoint->nflags + 15) / 16 * 16;
+}
+
 void connection_describe(struct channel *channel, const struct strided_buffer *layout)
 {
     const struct gpubind_operation *request = channel->request;
@@ -33,13 +47,17 @@ void connection_describe(struct channel *channel, const struct strided_buffer *l
         request->peer->local < 0 || !may_exchange(gpu))
         return;
     local->kernel = exchange_has_kernel(gpu);
-    if (gpu_flags_take(gpu, local->kernel ? exchange_parts(request->nbytes) : 1, &channel->flags,
-                       NULL) < 0)
+    if (channel->of_capture && !local->kernel)
+        return;
+    local->nflags = local->kernel ? exchange_parts(request->nbytes) : 1;
+    local->buffer = buffer_of(channel);
+    if (gpu_flags_take(gpu,
+                       local->nflags + (local->buffer > 0) * (local->buffer / EXCHANGE_FLAG + 3),
+                       &channel->flags, NULL) < 0)
         return;
     local->layout = *layout;
     local->layout.address += request->memory.address;
     local->flags = channel->flags.at;
-    local->nflags = channel->flags.n;
     local->connectable = is_self(channel) ||
                          (memory_export_of(&request->memory, &local->memory) &&
                           gpu_flags_export(&channel->flags, &local->flags_memory));
@@ -76,10 +94,27 @@ static unsigned parts_of(const struct channel *channel, const struct channel_end
     const struct channel_endpoint *send = channel_sends(channel) ? &channel->local : other;
     unsigned parts = 1;
 
-    if (channel->local.kernel && other->kernel)
+    if (channel->local.kernel && other->kernel && !channel->buffered)
         parts = exchange_parts(send->nbytes);
     parts = parts > other->nflags ? other->nflags : parts;
     return parts > channel->local.nflags ? channel->local.nflags : parts;
+}
+
+static struct strided_buffer contiguous(gpu_address address, uint64_t nbytes)
+{
+    return (struct strided_buffer){.address = address, .run = nbytes, .count = {1, 1, 1}};
+}
+
+struct strided_buffer connection_buffer(const struct channel *channel)
+{
+    return contiguous(buffer_at(&channel->local), channel->peer_nbytes);
+}
+
+bool connection_free_buffer(struct channel *channel)
+{
+    struct gpubind_error unheard;
+
+    return gpu_flags_set(channel->request->memory.gpu, channel->flags.at, 1, &unheard) == 0;
 }
 
 static bool open_send(struct channel *channel, const struct channel_endpoint *other)
@@ -91,8 +126,13 @@ static bool open_send(struct channel *channel, const struct channel_endpoint *ot
                                    .nbytes = channel->local.nbytes,
                                    .ready = channel->flags.at,
                                    .parts = parts_of(channel, other)};
-    send->to.address = reach(channel, &other->memory, other->layout.address,
-                             &channel->memory_mapping);
+    if (channel->buffered)
+        send->to = contiguous(
+            reach(channel, &other->flags_memory, buffer_at(other), &channel->memory_mapping),
+            send->nbytes);
+    else
+        send->to.address = reach(channel, &other->memory, other->layout.address,
+                                 &channel->memory_mapping);
     send->done = reach(channel, &other->flags_memory, other->flags, &channel->flags_mapping);
     return send->to.address && send->done;
 }
@@ -118,6 +158,8 @@ bool connection_open(struct channel *channel, const struct channel_endpoint *oth
     if (!is_self(channel) && !channel_sends(channel))
         ipc_refs_note(request->domain, request->memory.id, request->peer->local);
     channel->no_handshake &= other->no_handshake;
+    channel->buffered = channel_sends(channel) ? channel->local.nbytes <= other->buffer
+                                               : other->nbytes <= channel->local.buffer;
     open = channel_sends(channel) ? open_send(channel, other) : open_receive(channel, other);
     if (!open)
         connection_close(channel);

@@ -2,6 +2,7 @@
  * protocol. */
 #include "mpi/base/trace.h"
 #include "mpi/p2p/incoming.h"
+#include "mpi/persistent/captured_launch.h"
 #include "mpi/persistent/channel.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
@@ -17,6 +18,7 @@ void channel_send_ctrl(struct channel *channel, enum ctrl_kind kind, bool bad)
     msg.starts = channel->starts;
     if (kind == CTRL_CONNECT) {
         msg.send = channel_sends(channel);
+        msg.of_capture = channel->of_capture;
         msg.tag = channel->request->tag;
         msg.index = channel->index;
         msg.endpoint = channel->local;
@@ -60,37 +62,46 @@ bool channel_awaits_peer(const struct channel *channel)
 
 /* ---- connecting */
 
-static void give_up_connecting(struct channel *channel)
+static const char unreachable[] = "the GPUs do not reach each other's memory";
+
+static void give_up_connecting(struct channel *channel, const char *why)
 {
     connection_close(channel);
+    error_set(&channel->error, "%s", why);
     channel->state = CHANNEL_NONE;
     channel->peer_detached = true;
+    captured_changed(channel);
+}
+
+static void finish(struct channel *channel)
+{
+    channel->state = CHANNEL_CONNECTED;
+    trace_debug(TRACE_PERSISTENT, "request %u: connected", channel->request->number);
+    channel->was_connected = true;
+    captured_changed(channel);
 }
 
 /* A send: READY of the receiver has come; good: both sides have mapped what they need. */
 static void finish_send(struct channel *channel, bool good)
 {
+    good = good && (!channel->buffered || connection_free_buffer(channel));
     channel_send_ctrl(channel, CTRL_READY, !good);
     if (!good) {
-        give_up_connecting(channel);
+        give_up_connecting(channel, unreachable);
         return;
     }
-    channel->state = CHANNEL_CONNECTED;
-    trace_debug(TRACE_PERSISTENT, "request %u: connected", channel->request->number);
-    channel->was_connected = true;
+    finish(channel);
 }
 
 /* A receive: READY of the sender has come. What the host has posted goes over the channel. */
 static void finish_receive(struct channel *channel, bool good)
 {
     if (!good) {
-        give_up_connecting(channel);
+        give_up_connecting(channel, unreachable);
         return;
     }
     channel->ready_sequence = channel->peer_ready_sequence;
-    channel->state = CHANNEL_CONNECTED;
-    trace_debug(TRACE_PERSISTENT, "request %u: connected", channel->request->number);
-    channel->was_connected = true;
+    finish(channel);
     if (channel->message)
         persistent_move_to_channel(channel);
 }
@@ -125,7 +136,8 @@ static void connect_to(struct channel *channel, const struct ctrl_msg *msg)
     if (!channel->connect_sent)
         channel_send_ctrl(channel, CTRL_CONNECT, false);
     if (sent > room || !connection_possible(channel, other)) { /* the peer computes the same */
-        give_up_connecting(channel);
+        give_up_connecting(channel, sent > room ? "it is longer than the receive"
+                                                : "the data of the other side cannot go this way");
         return;
     }
     channel->state = CHANNEL_CONNECTING;
@@ -196,6 +208,7 @@ static void take_failure(struct channel *channel)
               request->rank, request->tag);
     channel_release_waits(channel);
     channel->state = CHANNEL_FAILED;
+    captured_changed(channel);
 }
 
 /* All starts of the peer are complete, or under way as messages. Further starts of this side
@@ -206,7 +219,7 @@ static void take_peer_freed(struct channel *channel, const struct ctrl_msg *msg)
     const struct gpubind_operation *request = channel->request;
 
     if (channel->state != CHANNEL_CONNECTED) {
-        give_up_connecting(channel);
+        give_up_connecting(channel, "the other side is gone");
         return;
     }
     error_set(&channel->error, "rank %d has freed its side of the persistent message with tag %d",

@@ -13,12 +13,12 @@ struct early {
     struct ctrl_msg msg;
 };
 
-/* How many requests of one kind were set up with a peer and a tag. */
+/* How many requests of one kind were set up with a peer and a tag; those of captured calls apart. */
 struct envelope {
     struct envelope *next;
     const struct comm *comm;
     int rank, tag;
-    bool send;
+    bool send, of_capture;
     uint32_t n;
 };
 
@@ -27,34 +27,40 @@ struct envelope {
 static QUEUE_OF(struct early) earlies;
 static struct envelope *envelopes[BUCKETS];
 
-static struct envelope **envelope_at(const struct comm *comm, int rank, int tag, bool send)
+static struct envelope **envelope_at(const struct envelope *wanted)
 {
-    const unsigned hash = (unsigned)tag * 31u + (unsigned)rank * 7u + send;
+    const unsigned hash = (unsigned)wanted->tag * 31u + (unsigned)wanted->rank * 7u + wanted->send;
     struct envelope **link = &envelopes[(hash ^ hash >> 8) % BUCKETS];
 
-    while (*link && ((*link)->comm != comm || (*link)->rank != rank || (*link)->tag != tag ||
-                     (*link)->send != send))
+    while (*link && ((*link)->comm != wanted->comm || (*link)->rank != wanted->rank ||
+                     (*link)->tag != wanted->tag || (*link)->send != wanted->send ||
+                     (*link)->of_capture != wanted->of_capture))
         link = &(*link)->next;
     return link;
 }
 
-static uint32_t count(const struct comm *comm, int rank, int tag, bool send)
+static uint32_t count(const struct envelope *wanted)
 {
-    const struct envelope *envelope = *envelope_at(comm, rank, tag, send);
+    const struct envelope *envelope = *envelope_at(wanted);
 
     return envelope ? envelope->n : 0;
 }
 
-static uint32_t next_index(const struct gpubind_operation *request)
+static uint32_t next_index(const struct channel *channel)
 {
-    const bool send = request->kind == REQUEST_SEND;
-    struct envelope **link = envelope_at(request->comm, request->rank, request->tag, send);
+    const struct gpubind_operation *request = channel->request;
+    const struct envelope wanted = {.comm = request->comm,
+                                    .rank = request->rank,
+                                    .tag = request->tag,
+                                    .send = channel_sends(channel),
+                                    .of_capture = channel->of_capture};
+    struct envelope **link = envelope_at(&wanted);
 
     if (!*link) {
         *link = calloc(1, sizeof **link);
         if (!*link)
             PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-        **link = (struct envelope){NULL, request->comm, request->rank, request->tag, send, 0};
+        **link = wanted;
     }
     return ++(*link)->n;
 }
@@ -108,16 +114,22 @@ static bool fits(const struct channel *channel, const struct comm *comm, int ran
     const struct gpubind_operation *request = channel->request;
 
     return channel->index == msg->index && request->comm == comm && request->rank == rank &&
-           request->tag == msg->tag && channel_sends(channel) != (msg->send != 0);
+           request->tag == msg->tag && channel_sends(channel) != (msg->send != 0) &&
+           channel->of_capture == (msg->of_capture != 0);
 }
 
 struct channel *channel_match(struct comm *comm, int rank, const struct ctrl_msg *msg, bool *early)
 {
+    const struct envelope wanted = {.comm = comm,
+                                    .rank = rank,
+                                    .tag = msg->tag,
+                                    .send = !msg->send,
+                                    .of_capture = msg->of_capture};
     struct channel *channel = channels_first();
 
     while (channel && !fits(channel, comm, rank, msg))
         channel = channel->next;
-    *early = !channel && count(comm, rank, msg->tag, !msg->send) < msg->index;
+    *early = !channel && count(&wanted) < msg->index;
     if (*early)
         keep(comm, rank, msg);
     return channel;
@@ -145,7 +157,7 @@ void channel_register(struct channel *channel)
     channel->id = last_id;
     if (channel->request->rank < 0 || channel->request->tag == MPI_ANY_TAG)
         return;
-    channel->index = next_index(channel->request);
+    channel->index = next_index(channel);
     find_early(channel);
 }
 

@@ -14,6 +14,7 @@ struct channel_endpoint {
     uint32_t connectable; /* GPU memory with a regular layout; the fields below are set */
     uint32_t kernel;      /* the GPU has the exchange kernel */
     uint32_t no_handshake, nflags;
+    uint32_t buffer;              /* bytes behind the flags, for small messages of captured calls */
     uint64_t gpu;                 /* identifies the GPU within the owner's process */
     struct strided_buffer layout; /* at the owner's address */
     gpu_address flags;            /* the same */
@@ -32,8 +33,9 @@ struct ctrl_msg {
     uint32_t from, to; /* channel ids; 0: not known */
     int32_t bad;
     int32_t send, tag; /* CONNECT: of the request, */
-    uint32_t index;    /* and its number among those with that peer and tag, from 1 */
-    int32_t counted;   /* DISCONNECT, not bad: `starts` has all starts, none was captured */
+    int32_t of_capture;
+    uint32_t index;  /* and its number among those with that peer and tag, from 1 */
+    int32_t counted; /* DISCONNECT, not bad: `starts` has all starts, none was captured */
     uint64_t starts;
     uint64_t sequence;                /* among the sender's messages; set on incoming_msg */
     struct channel_endpoint endpoint; /* CONNECT */

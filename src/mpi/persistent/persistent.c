@@ -9,6 +9,7 @@
 #include "mpi/datatype/pack.h"
 #include "mpi/datatype/type_contents.h"
 #include "mpi/message/message.h"
+#include "mpi/persistent/captured_launch.h"
 #include "mpi/persistent/exchange_streams.h"
 
 static QUEUE_OF(struct channel) deferred;
@@ -27,8 +28,8 @@ static int keep_type(struct channel *channel, MPI_Datatype type)
 }
 
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
-                                          enum request_kind kind, bool internal, bool no_handshake,
-                                          int *result, struct gpubind_error *err)
+                                          enum request_kind kind, enum persistent_use use,
+                                          bool no_handshake, int *result, struct gpubind_error *err)
 {
     struct gpubind_operation *request;
     struct type_shape shape;
@@ -42,7 +43,7 @@ struct gpubind_operation *persistent_make(const struct arguments *arguments, str
     if (!request)
         return NULL;
     regular = type_layout(&shape, (uint64_t)arguments->count, &layout);
-    channel = channel_make(request, regular ? &layout : NULL, internal, no_handshake);
+    channel = channel_make(request, regular ? &layout : NULL, use, no_handshake);
     if (channel) {
         channel->dense = shape.dense || request->nbytes == 0;
         channel->count = arguments->count;
@@ -313,8 +314,8 @@ int persistent_free(struct gpubind_operation *request, struct gpubind_error *err
 
 static bool busy(void)
 {
-    return ctrl_msgs_busy() || !QUEUE_EMPTY(&deferred) || freed_active || exchange_streams_busy() ||
-           channels_in_streams();
+    return captured_busy() || ctrl_msgs_busy() || !QUEUE_EMPTY(&deferred) || freed_active ||
+           exchange_streams_busy() || channels_in_streams();
 }
 
 static void progress(bool mpi)
@@ -328,6 +329,7 @@ static void progress(bool mpi)
     exchange_streams_progress();
     if (freed_active)
         free_freed_active();
+    captured_progress();
     if (channels_in_streams())
         channels_watch_peers();
 }
@@ -381,6 +383,8 @@ const struct module persistent_module = {
     .name = "persistent",
     .start = start,
     .progress = progress,
+    .has_work = captured_busy,
+    .give_up = captured_give_up,
     .watches = channels_in_streams,
     .holds_memory = channels_use_memory,
     .comm_removed = comm_removed,

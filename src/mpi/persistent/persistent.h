@@ -6,14 +6,16 @@
 #include "mpi/message/message.h"
 #include "mpi/persistent/channel.h"
 
-/* Sets up a request. internal: of a halo, on a communicator of the library's own where the nth
+/* Sets up a request. PERSISTENT_HALO: on a communicator of the library's own where the nth
  * send to a rank with a tag and the nth receive there are counterparts; it connects at once,
- * and is not started before persistent_await. no_handshake: the callers of both sides
+ * and is not started before persistent_await. PERSISTENT_CAPTURE: the same among the calls in captures, and it is
+ * never started (captured.h). no_handshake: the callers of both sides
  * guarantee that the receive buffer is free at every start but the first; messages do not
  * need it. NULL with *result and a sentence. */
 struct gpubind_operation *persistent_make(const struct arguments *arguments, struct comm *comm,
-                                          enum request_kind kind, bool internal, bool no_handshake,
-                                          int *result, struct gpubind_error *err);
+                                          enum request_kind kind, enum persistent_use use,
+                                          bool no_handshake, int *result,
+                                          struct gpubind_error *err);
 /* Waits until each internal request is connected, or will not be, and the peers need no
  * progress of this rank for that. 0, or -1 with a sentence. */
 int persistent_await(struct gpubind_operation *const *requests, int n, struct gpubind_error *err);

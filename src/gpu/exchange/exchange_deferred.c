@@ -1,0 +1,193 @@
+#include "gpu/exchange/exchange_deferred.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/copy/copy_batch.h"
+#include "gpu/copy/strided_launch.h"
+#include "gpu/core/gpu_calls.h"
+#include "gpu/core/gpu_stream.h"
+#include "gpu/core/kernels.h"
+
+/* The job and its arrays, as they lie in the memory; multiples of a flag's size, as their elements are. */
+struct places {
+    size_t sends, receives, strided, takes, end;
+};
+
+_Static_assert(sizeof(struct kernel_send) % EXCHANGE_FLAG == 0, "they follow each other");
+_Static_assert(sizeof(struct kernel_receive) % EXCHANGE_FLAG == 0, "they follow each other");
+_Static_assert(sizeof(struct kernel_levels) % EXCHANGE_FLAG == 0, "they follow each other");
+_Static_assert(sizeof(struct kernel_copy) % EXCHANGE_FLAG == 0, "they follow each other");
+_Static_assert(4 * DEFERRED_MESSAGES < KERNEL_CONTIGUOUS, "indices of levels");
+
+/* Each send and each receive has two ends. */
+static size_t most_strided(const struct exchange_deferred *deferred)
+{
+    return 2 * (size_t)(deferred->nsends + deferred->nreceives);
+}
+
+static struct places places_of(const struct exchange_deferred *deferred)
+{
+    struct places places;
+
+    places.sends = sizeof(struct deferred_kernel_job);
+    places.receives = places.sends + (size_t)deferred->nsends * sizeof *deferred->sends;
+    places.takes = places.receives + (size_t)deferred->nreceives * sizeof *deferred->receives;
+    places.strided = places.takes + (size_t)deferred->nreceives * sizeof *deferred->takes;
+    places.end = places.strided + most_strided(deferred) * sizeof *deferred->strided;
+    return places;
+}
+
+static unsigned blocks_of(const struct gpu *gpu, int nsends, const uint64_t *nbytes, int nreceives)
+{
+    const unsigned multiprocessors = (unsigned)gpu->multiprocessors;
+    const unsigned most = multiprocessors > 0 && multiprocessors < EXCHANGE_KERNEL_BLOCKS
+                              ? multiprocessors
+                              : EXCHANGE_KERNEL_BLOCKS;
+    unsigned wanted = 0;
+
+    for (int i = 0; i < nsends; i++)
+        wanted += exchange_parts(nbytes[i]);
+    if (wanted < (unsigned)nreceives)
+        wanted = (unsigned)nreceives;
+    return wanted < most ? wanted : most;
+}
+
+int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,
+                           const uint64_t *nbytes, int nreceives, struct gpubind_error *err)
+{
+    *deferred = (struct exchange_deferred){.gpu = gpu, .nsends = nsends, .nreceives = nreceives};
+    if (nsends > DEFERRED_MESSAGES || nreceives > DEFERRED_MESSAGES)
+        return error_set(err, "%d sends and %d receives at once, where %d of each are possible",
+                         nsends, nreceives, DEFERRED_MESSAGES);
+    deferred->blocks = blocks_of(gpu, nsends, nbytes, nreceives);
+    deferred->sends = calloc((size_t)nsends + 1, sizeof *deferred->sends);
+    deferred->receives = calloc((size_t)nreceives + 1, sizeof *deferred->receives);
+    deferred->takes = calloc((size_t)nreceives + 1, sizeof *deferred->takes);
+    deferred->strided = calloc(most_strided(deferred) + 1, sizeof *deferred->strided);
+    if (!deferred->sends || !deferred->receives || !deferred->takes || !deferred->strided)
+        error_set(err, "out of memory");
+    else if (gpu_flags_take(gpu, (unsigned)(places_of(deferred).end / EXCHANGE_FLAG),
+                            &deferred->memory, err) == 0)
+        return 0;
+    exchange_deferred_free(deferred);
+    return -1;
+}
+
+int exchange_deferred_queue(const struct exchange_deferred *deferred, gpu_stream stream,
+                            struct gpubind_error *err)
+{
+    gpu_address job = deferred->memory.at;
+    void *parameters[] = {&job};
+    const bool entered = gpu_enter_for(deferred->gpu, stream);
+    const int status = gpu_kernel_launch(kernel_of(deferred->gpu, GPU_DEFERRED_KERNEL),
+                                         deferred->blocks, 1, 1, EXCHANGE_KERNEL_THREADS, 1, 1, 0,
+                                         stream, parameters, NULL);
+
+    gpu_leave(entered);
+    return status == GPU_OK ? 0 : gpu_error(status, "the exchange cannot be queued", err);
+}
+
+/* ---- the messages */
+
+static unsigned char index_of(struct exchange_deferred *deferred, const struct strided *strided,
+                              unsigned unit)
+{
+    kernel_levels_of(strided, unit, &deferred->strided[deferred->nstrided]);
+    return (unsigned char)deferred->nstrided++;
+}
+
+static bool make_copy(struct exchange_deferred *deferred, const struct strided_buffer *to_buffer,
+                      const struct strided_buffer *from_buffer, uint64_t nbytes, unsigned parts,
+                      struct kernel_copy *copy)
+{
+    struct strided to, from;
+
+    if (!strided_of(to_buffer, nbytes, &to) || !strided_of(from_buffer, nbytes, &from) ||
+        !kernel_can_copy(&to, &from, nbytes))
+        return false;
+    *copy = kernel_copy_of(&to, &from, nbytes, parts);
+    if (to.levels > 1 || from.levels > 1) {
+        copy->unit = (unsigned char)strided_unit(&to, &from, nbytes);
+        copy->to_levels = index_of(deferred, &to, copy->unit);
+        copy->from_levels = index_of(deferred, &from, copy->unit);
+    }
+    return true;
+}
+
+bool exchange_deferred_send(struct exchange_deferred *deferred, int i,
+                            const struct exchange_send *send)
+{
+    deferred->sends[i].ready = send->ready;
+    deferred->sends[i].done = send->done;
+    return make_copy(deferred, &send->to, &send->from, send->nbytes, send->parts,
+                     &deferred->sends[i].copy);
+}
+
+bool exchange_deferred_receive(struct exchange_deferred *deferred, int i,
+                               const struct exchange_receive *receive,
+                               const struct strided_buffer *from, const struct strided_buffer *to,
+                               uint64_t nbytes)
+{
+    deferred->receives[i] = (struct kernel_receive){
+        .ready = receive->ready, .done = receive->done, .parts = receive->parts};
+    return !from || make_copy(deferred, to, from, nbytes, 1, &deferred->takes[i]);
+}
+
+/* ---- the gate */
+
+static int put(const struct exchange_deferred *deferred, size_t at, const void *from, size_t nbytes,
+               struct gpubind_error *err)
+{
+    const struct copy copy = {deferred->memory.at + at, (gpu_address)(uintptr_t)from, nbytes,
+                              COPY_FROM_HOST};
+
+    return nbytes > 0 ? copy_now(deferred->gpu, GPU_IN, &copy, err) : 0;
+}
+
+static int put_gate(const struct exchange_deferred *deferred, unsigned gate,
+                    struct gpubind_error *err)
+{
+    return put(deferred, 0, &gate, sizeof gate, err);
+}
+
+int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err)
+{
+    const struct places places = places_of(deferred);
+    const gpu_address at = deferred->memory.at;
+    const struct deferred_kernel_job job = {.nsends = (unsigned)deferred->nsends,
+                                            .nreceives = (unsigned)deferred->nreceives,
+                                            .sends = at + places.sends,
+                                            .receives = at + places.receives,
+                                            .strided = at + places.strided,
+                                            .takes = at + places.takes};
+
+    if (put(deferred, places.sends, deferred->sends,
+            (size_t)deferred->nsends * sizeof *deferred->sends, err) < 0 ||
+        put(deferred, places.receives, deferred->receives,
+            (size_t)deferred->nreceives * sizeof *deferred->receives, err) < 0 ||
+        put(deferred, places.takes, deferred->takes,
+            (size_t)deferred->nreceives * sizeof *deferred->takes, err) < 0 ||
+        put(deferred, places.strided, deferred->strided,
+            (size_t)deferred->nstrided * sizeof *deferred->strided, err) < 0 ||
+        put(deferred, 0, &job, sizeof job, err) < 0)
+        return -1;
+    return put_gate(deferred, EXCHANGE_GATE_OPEN, err);
+}
+
+void exchange_deferred_break(const struct exchange_deferred *deferred, bool over)
+{
+    struct gpubind_error unheard;
+
+    put_gate(deferred, over ? EXCHANGE_GATE_OVER : EXCHANGE_GATE_BROKEN, &unheard);
+}
+
+void exchange_deferred_free(struct exchange_deferred *deferred)
+{
+    gpu_flags_give(&deferred->memory);
+    free(deferred->sends);
+    free(deferred->receives);
+    free(deferred->takes);
+    free(deferred->strided);
+    *deferred = (struct exchange_deferred){0};
+}

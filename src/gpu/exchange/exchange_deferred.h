@@ -1,0 +1,44 @@
+/* An exchange (exchange.h) that is queued before its messages are known, as a graph is captured before the other side
+ * has captured its part. Its kernel waits for the messages, and does them again in each launch of the graph. */
+#ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_DEFERRED_H
+#define GPUBIND_GPU_EXCHANGE_EXCHANGE_DEFERRED_H
+
+#include "gpu/exchange/exchange.h"
+#include "gpu/exchange/exchange_kernel.h"
+#include "gpu/exchange/gpu_flags.h"
+
+struct exchange_deferred {
+    struct gpu *gpu;
+    struct gpu_flags memory; /* of the job */
+    int nsends, nreceives;   /* at most DEFERRED_MESSAGES each */
+    unsigned blocks;
+    struct kernel_send *sends;
+    struct kernel_receive *receives;
+    struct kernel_copy *takes;
+    struct kernel_levels *strided;
+    unsigned nstrided;
+};
+
+/* For so many messages; nbytes: of each send. 0, or -1 with a sentence. */
+int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,
+                           const uint64_t *nbytes, int nreceives, struct gpubind_error *err);
+/* Queues it in a stream of the GPU's context, which need not be current. 0, or -1 with a sentence. */
+int exchange_deferred_queue(const struct exchange_deferred *deferred, gpu_stream stream,
+                            struct gpubind_error *err);
+/* What message i of either kind is. false: no kernel can copy it. */
+bool exchange_deferred_send(struct exchange_deferred *deferred, int i,
+                            const struct exchange_send *send);
+/* A receive by its buffer, or (from not NULL) by memory that its sender writes to whose flag `ready` it has, 1 at
+ * first; from there the nbytes are copied to the buffer. */
+bool exchange_deferred_receive(struct exchange_deferred *deferred, int i,
+                               const struct exchange_receive *receive,
+                               const struct strided_buffer *from, const struct strided_buffer *to,
+                               uint64_t nbytes);
+/* All messages are known: launches go on. 0, or -1 with a sentence. */
+int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err);
+/* The messages cannot be passed: launches end with an error of the stream; or (over) do nothing. */
+void exchange_deferred_break(const struct exchange_deferred *deferred, bool over);
+/* No launch is under way, nor comes any more. */
+void exchange_deferred_free(struct exchange_deferred *deferred);
+
+#endif

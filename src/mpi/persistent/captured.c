@@ -1,0 +1,201 @@
+#include "mpi/persistent/captured.h"
+
+#include <stdlib.h>
+
+#include "core/base/list.h"
+#include "gpu/core/gpu_capture.h"
+#include "gpu/core/gpu_stream.h"
+#include "mpi/base/log.h"
+#include "mpi/core/context.h"
+#include "mpi/core/progress_thread.h"
+#include "mpi/persistent/captured_launch.h"
+#include "mpi/persistent/persistent.h"
+
+/* Messages of a stream's capture that no launch has yet. */
+struct pending {
+    struct pending *next;
+    gpu_stream stream;
+    unsigned long long capture;
+    struct captured_messages messages;
+};
+
+static QUEUE_OF(struct pending) pendings;
+
+static void drop(struct pending *pending)
+{
+    QUEUE_REMOVE(&pendings, pending, next);
+    captured_release(&pending->messages);
+    free(pending);
+}
+
+/* Of this capture; those of one before that no quiet has put in are in no graph. */
+static struct pending *find_pending(gpu_stream stream, const struct gpu_capture *capture)
+{
+    struct pending *pending = pendings.first;
+
+    while (pending && pending->stream != stream)
+        pending = pending->next;
+    if (!pending || pending->capture == capture->id)
+        return pending;
+    warn_once(
+        WARN_CAPTURED,
+        "%d messages of a capture are in no graph: gpubind_quiet_on_stream has to follow there",
+        pending->messages.nsends + pending->messages.nreceives);
+    drop(pending);
+    return NULL;
+}
+
+static struct pending *need_pending(gpu_stream stream, const struct gpu_capture *capture)
+{
+    struct pending *pending = find_pending(stream, capture);
+
+    if (pending)
+        return pending;
+    pending = calloc(1, sizeof *pending);
+    if (!pending)
+        return NULL;
+    pending->stream = stream;
+    pending->capture = capture->id;
+    QUEUE_PUSH(&pendings, pending, next);
+    return pending;
+}
+
+static int flush(struct pending *pending, const struct gpu_capture *capture,
+                 struct gpubind_error *err)
+{
+    const int status = captured_launch_put(&pending->messages, pending->stream, capture->graph,
+                                           err);
+
+    drop(pending);
+    return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* ---- the calls */
+
+static int refuse(struct gpubind_error *err, const struct arguments *arguments,
+                  enum request_kind kind, const char *why)
+{
+    error_set(err, "the message %s rank %d with tag %d cannot be captured: %s",
+              kind == REQUEST_SEND ? "to" : "from", arguments->rank, arguments->tag, why);
+    return MPI_ERR_OTHER;
+}
+
+/* Only the arguments are checked. */
+static int check_alone(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
+                       struct gpubind_error *err)
+{
+    struct type_shape shape;
+    int result = MPI_SUCCESS;
+    struct gpubind_operation *request = message_describe(arguments, comm, kind, &shape, &result,
+                                                         err);
+
+    if (request)
+        request_free(request);
+    return result;
+}
+
+static int check_request(const struct arguments *arguments, const struct gpubind_operation *request,
+                         gpu_stream stream, struct gpubind_error *err)
+{
+    gpu_context context = NULL;
+
+    if (request->peer->local < 0)
+        return refuse(err, arguments, request->kind, "it is on another node");
+    if (!request->channel->local.connectable)
+        return refuse(err, arguments, request->kind,
+                      "it needs the library's kernels, GPU memory of a regular layout, not "
+                      "of 0 bytes, and GPUs that reach each other");
+    if (stream_home(stream, &context) != GPU_OK || context != request->memory.gpu->context)
+        return refuse(err, arguments, request->kind,
+                      "its buffer is in another context, or on another GPU, than the stream");
+    return MPI_SUCCESS;
+}
+
+static struct gpubind_operation *make_request(const struct arguments *arguments, struct comm *comm,
+                                              enum request_kind kind, gpu_stream stream,
+                                              int *result, struct gpubind_error *err)
+{
+    struct gpubind_operation *request = persistent_make(arguments, comm, kind, PERSISTENT_CAPTURE,
+                                                        false, result, err);
+    struct channel *channel = request ? request->channel : NULL;
+
+    if (!request)
+        return NULL;
+    captured_await(channel);
+    *result = check_request(arguments, request, stream, err);
+    if (*result == MPI_SUCCESS) {
+        channel_enter_stream(channel);
+        return request;
+    }
+    captured_release(&(struct captured_messages){.sends = {request}, .nsends = 1});
+    return NULL;
+}
+
+static bool is_full(const struct pending *pending, enum request_kind kind)
+{
+    return (kind == REQUEST_SEND ? pending->messages.nsends : pending->messages.nreceives) ==
+           DEFERRED_MESSAGES;
+}
+
+static int add(struct pending *pending, const struct arguments *arguments, struct comm *comm,
+               enum request_kind kind, struct gpubind_error *err)
+{
+    struct gpubind_operation *request;
+    int result;
+
+    if (is_full(pending, kind))
+        return refuse(err, arguments, kind,
+                      "too many nonblocking ones are before it without a quiet");
+    request = make_request(arguments, comm, kind, pending->stream, &result, err);
+    if (request && kind == REQUEST_SEND)
+        pending->messages.sends[pending->messages.nsends++] = request;
+    else if (request)
+        pending->messages.receives[pending->messages.nreceives++] = request;
+    return result;
+}
+
+bool captured_stream(gpu_stream stream)
+{
+    struct gpu_capture capture;
+
+    return gpu_driver() && gpu_capture_of(stream, &capture) == GPU_OK && capture.active;
+}
+
+int captured_message(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
+                     gpu_stream stream, bool waits, struct gpubind_error *err)
+{
+    struct gpu_capture capture;
+    struct pending *pending;
+    int result;
+
+    if (arguments->rank == MPI_PROC_NULL || arguments->rank == MPI_ANY_SOURCE ||
+        arguments->tag == MPI_ANY_TAG) {
+        result = check_alone(arguments, comm, kind, err);
+        return result != MPI_SUCCESS || arguments->rank == MPI_PROC_NULL
+                   ? result
+                   : refuse(err, arguments, kind, "its other side is not known by rank and tag");
+    }
+    if (progress_thread_start(err) < 0)
+        return MPI_ERR_OTHER;
+    gpu_capture_of(stream, &capture);
+    pending = need_pending(stream, &capture);
+    if (!pending) {
+        error_set(err, "out of memory");
+        return MPI_ERR_OTHER;
+    }
+    result = add(pending, arguments, comm, kind, err);
+    progress_thread_wake();
+    return result == MPI_SUCCESS && waits ? flush(pending, &capture, err) : result;
+}
+
+int captured_quiet(gpu_stream stream, struct gpubind_error *err)
+{
+    struct gpu_capture capture;
+    struct pending *pending;
+
+    gpu_capture_of(stream, &capture);
+    pending = find_pending(stream, &capture);
+    return pending && pending->messages.nsends + pending->messages.nreceives > 0
+               ? flush(pending, &capture, err)
+               : MPI_SUCCESS;
+}

@@ -1,0 +1,253 @@
+#include "mpi/persistent/captured_launch.h"
+
+#include <stdlib.h>
+
+#include "core/base/list.h"
+#include "gpu/copy/copy_agent.h"
+#include "gpu/core/gpu_capture.h"
+#include "gpu/exchange/exchange_deferred.h"
+#include "mpi/base/log.h"
+#include "mpi/base/trace.h"
+#include "mpi/core/context.h"
+#include "mpi/persistent/persistent.h"
+
+/* A launch in a graph, and in those that were made of it. */
+struct captured_launch {
+    struct captured_launch *next;
+    struct exchange_deferred exchange;
+    struct captured_messages messages;
+    bool settled;        /* its gate is open, or broken for good */
+    _Atomic bool unused; /* the graphs are gone: set by a thread of the driver's */
+};
+
+static QUEUE_OF(struct captured_launch) launches;
+static _Atomic int unconnected;  /* channels: somebody may wait for them */
+static _Atomic bool any_changed; /* channels since launches were looked at */
+static _Atomic int any_unused;   /* launches */
+
+bool captured_busy(void)
+{
+    return unconnected > 0 || any_changed || any_unused > 0;
+}
+
+void captured_changed(struct channel *channel)
+{
+    if (!channel->of_capture)
+        return;
+    unconnected -= channel->awaited;
+    channel->awaited = false;
+    any_changed = true;
+}
+
+void captured_await(struct channel *channel)
+{
+    channel->awaited = channel->state == CHANNEL_UNCONNECTED ||
+                       channel->state == CHANNEL_CONNECTING;
+    unconnected += channel->awaited;
+}
+
+static void release(struct gpubind_operation *const *requests, int n)
+{
+    struct gpubind_error unheard;
+
+    for (int i = 0; i < n; i++) {
+        captured_changed(requests[i]->channel);
+        persistent_free(requests[i], &unheard);
+    }
+}
+
+void captured_release(struct captured_messages *messages)
+{
+    release(messages->sends, messages->nsends);
+    release(messages->receives, messages->nreceives);
+    messages->nsends = messages->nreceives = 0;
+}
+
+/* ---- launches, once their messages are known */
+
+static void guard(const struct captured_launch *launch, int more)
+{
+    agent_count_waiting(launch->exchange.gpu, more);
+    gpu_guard(more);
+}
+
+static void settle(struct captured_launch *launch)
+{
+    launch->settled = true;
+    guard(launch, -1);
+}
+
+static bool add_send(struct captured_launch *launch, int i)
+{
+    return exchange_deferred_send(&launch->exchange, i,
+                                  &launch->messages.sends[i]->channel->exchange.send);
+}
+
+static bool add_receive(struct captured_launch *launch, int i)
+{
+    const struct channel *channel = launch->messages.receives[i]->channel;
+    const struct strided_buffer buffer = connection_buffer(channel);
+
+    return exchange_deferred_receive(&launch->exchange, i, &channel->exchange.receive,
+                                     channel->buffered ? &buffer : NULL, &channel->local.layout,
+                                     channel->peer_nbytes);
+}
+
+static int fill(struct captured_launch *launch, struct gpubind_error *err)
+{
+    bool good = true;
+
+    for (int i = 0; i < launch->exchange.nsends; i++)
+        good = good && add_send(launch, i);
+    for (int i = 0; i < launch->exchange.nreceives; i++)
+        good = good && add_receive(launch, i);
+    if (!good)
+        return error_set(err, "its data are too irregular for a kernel");
+    return exchange_deferred_open(&launch->exchange, err);
+}
+
+enum connection { CONNECTED, NOT_YET, NEVER };
+
+static enum connection connection_of(const struct channel *channel, struct gpubind_error *err)
+{
+    if (channel->state == CHANNEL_CONNECTED)
+        return CONNECTED;
+    if (channel->state == CHANNEL_UNCONNECTED || channel->state == CHANNEL_CONNECTING)
+        return NOT_YET;
+    error_set(err, "the captured message %s rank %d with tag %d cannot be passed: %s",
+              channel_sends(channel) ? "to" : "from", channel->request->rank, channel->request->tag,
+              channel->error.text);
+    return NEVER;
+}
+
+static enum connection connections_of(const struct captured_launch *launch,
+                                      struct gpubind_error *err)
+{
+    enum connection all = CONNECTED;
+
+    for (int i = 0; i < launch->exchange.nsends + launch->exchange.nreceives && all != NEVER; i++) {
+        const int receive = i - launch->exchange.nsends;
+        const struct gpubind_operation *request = receive < 0 ? launch->messages.sends[i]
+                                                              : launch->messages.receives[receive];
+        const enum connection one = connection_of(request->channel, err);
+
+        all = one == CONNECTED ? all : one;
+    }
+    return all;
+}
+
+static void look_at(struct captured_launch *launch)
+{
+    struct gpubind_error err;
+    enum connection connection = connections_of(launch, &err);
+
+    if (connection == CONNECTED && !launch->settled && fill(launch, &err) < 0)
+        connection = NEVER;
+    if (connection == NEVER)
+        warn_once(WARN_CAPTURED, "%s", err.text);
+    if (connection == NEVER)
+        exchange_deferred_break(&launch->exchange, false);
+    if (connection != NOT_YET && !launch->settled)
+        settle(launch);
+}
+
+static void free_launch(struct captured_launch *launch)
+{
+    QUEUE_REMOVE(&launches, launch, next);
+    if (!launch->settled)
+        guard(launch, -1);
+    captured_release(&launch->messages);
+    exchange_deferred_free(&launch->exchange);
+    free(launch);
+    any_unused--;
+}
+
+void captured_progress(void)
+{
+    struct captured_launch *next;
+
+    if (any_unused > 0)
+        for (struct captured_launch *at = launches.first; at; at = next) {
+            next = at->next;
+            if (at->unused)
+                free_launch(at);
+        }
+    if (!any_changed)
+        return;
+    any_changed = false;
+    for (struct captured_launch *at = launches.first; at; at = at->next)
+        look_at(at);
+}
+
+void captured_give_up(void)
+{
+    for (struct captured_launch *at = launches.first; at; at = at->next)
+        if (!at->settled) {
+            exchange_deferred_break(&at->exchange, true);
+            settle(at);
+        }
+    for (struct channel *channel = channels_first(); channel; channel = channel->next)
+        captured_changed(channel);
+    any_changed = false;
+    any_unused = 0;
+}
+
+/* ---- into the graph */
+
+static void is_unused(void *launch)
+{
+    ((struct captured_launch *)launch)->unused = true;
+    any_unused++;
+}
+
+static struct captured_launch *make_launch(const struct captured_messages *messages,
+                                           struct gpubind_error *err)
+{
+    struct captured_launch *launch = calloc(1, sizeof *launch);
+    struct gpu *gpu = (messages->nsends ? messages->sends : messages->receives)[0]->memory.gpu;
+    uint64_t nbytes[DEFERRED_MESSAGES];
+
+    for (int i = 0; i < messages->nsends; i++)
+        nbytes[i] = messages->sends[i]->nbytes;
+    if (!launch)
+        error_set(err, "out of memory");
+    else if (exchange_deferred_make(&launch->exchange, gpu, messages->nsends, nbytes,
+                                    messages->nreceives, err) == 0)
+        return launch;
+    free(launch);
+    return NULL;
+}
+
+/* From here on the launch may be done. */
+static void take_over(struct captured_launch *launch, struct captured_messages *messages)
+{
+    launch->messages = *messages;
+    messages->nsends = messages->nreceives = 0;
+    QUEUE_PUSH(&launches, launch, next);
+    guard(launch, 1);
+    any_changed = true;
+}
+
+int captured_launch_put(struct captured_messages *messages, gpu_stream stream, gpu_graph graph,
+                        struct gpubind_error *err)
+{
+    struct captured_launch *launch = make_launch(messages, err);
+    int status;
+
+    if (!launch)
+        return -1;
+    library_unlock();
+    status = exchange_deferred_queue(&launch->exchange, stream, err);
+    library_lock();
+    if (status < 0) {
+        exchange_deferred_free(&launch->exchange);
+        free(launch);
+        return -1;
+    }
+    take_over(launch, messages);
+    trace_debug(TRACE_PERSISTENT, "stream %p: %d sends and %d receives are in a graph",
+                (void *)stream, launch->messages.nsends, launch->messages.nreceives);
+    gpu_graph_when_unused(graph, is_unused, launch);
+    captured_progress();
+    return 0;
+}

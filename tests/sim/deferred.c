@@ -1,0 +1,94 @@
+/* The kernel of exchanges whose messages are known later: waits for its gate, then does what its job says then. */
+#include <string.h>
+
+#include "tests/sim/kernels.h"
+
+struct deferred_state {
+    struct operation *exchange; /* NULL: the gate has not opened */
+};
+
+static const void *array_at(const struct operation *op, unsigned long long at, size_t nbytes)
+{
+    static const char nothing[16];
+    struct place place = {0};
+
+    if (nbytes == 0)
+        return nothing;
+    if (place_find(CALL_cuLaunchKernel, at, nbytes, &place) != CUDA_OK ||
+        !place_reached(op->stream->context, &place))
+        sim_die("a deferred exchange reads an array that is not there");
+    return operation_touch(op, &place, "reads");
+}
+
+static struct operation *make_deferred_exchange(const struct operation *op,
+                                                const struct deferred_kernel_job *job)
+{
+    const unsigned nstrided = 4 * DEFERRED_MESSAGES;
+    struct kernel_levels strided[4 * DEFERRED_MESSAGES] = {0};
+    struct exchange exchange = {.nsends = job->nsends,
+                                .nreceives = job->nreceives,
+                                .nstrided = nstrided,
+                                .posts = 1,
+                                .waits = 1,
+                                .strided = strided};
+    struct operation *made;
+
+    exchange.sends = array_at(op, job->sends, job->nsends * sizeof *exchange.sends);
+    exchange.receives = array_at(op, job->receives, job->nreceives * sizeof *exchange.receives);
+    exchange.takes = array_at(op, job->takes, job->nreceives * sizeof *exchange.takes);
+    memcpy(strided,
+           array_at(op, job->strided, 2 * (job->nsends + job->nreceives) * sizeof *strided),
+           2 * (job->nsends + job->nreceives) * sizeof *strided);
+    made = exchange_new(&exchange, op->blocks, op->stream);
+    if (made->error)
+        sim_die("a deferred exchange touches what its context cannot");
+    made->stream = op->stream;
+    made->blocks = made->resident = op->blocks;
+    operation_keep(made);
+    return made;
+}
+
+static enum step do_deferred(struct operation *op)
+{
+    struct deferred_state *state = op->state;
+    const struct deferred_kernel_job *job = (void *)operation_touch(op, &op->places[0], "reads");
+    enum step step;
+
+    if (op->resident < op->blocks)
+        return STEP_STUCK;
+    if (!state->exchange) {
+        const unsigned gate = __atomic_load_n(&job->gate, __ATOMIC_ACQUIRE);
+
+        if (gate == EXCHANGE_GATE_BROKEN)
+            op->error = SIM_LAUNCH_FAILED;
+        if (gate != EXCHANGE_GATE_OPEN)
+            return gate == 0 ? STEP_STUCK : STEP_FINISHED;
+        state->exchange = make_deferred_exchange(op, job);
+    }
+    step = state->exchange->step(state->exchange);
+    if (step == STEP_FINISHED)
+        operation_free(state->exchange);
+    return step;
+}
+
+static enum step do_nothing(struct operation *op)
+{
+    (void)op;
+    return STEP_FINISHED;
+}
+
+struct operation *make_deferred(const void *parameter, unsigned blocks, struct CUstream_st *stream)
+{
+    cuda_address job;
+    struct operation *op;
+
+    (void)blocks;
+    memcpy(&job, parameter, sizeof job);
+    op = operation_with_step(CALL_cuLaunchKernel, job ? do_deferred : do_nothing, 1,
+                             sizeof(struct deferred_state));
+    if (job && (place_find(CALL_cuLaunchKernel, job, sizeof(struct deferred_kernel_job),
+                           &op->places[0]) != CUDA_OK ||
+                !place_reached(stream->context, &op->places[0])))
+        op->error = kernel_fault();
+    return op;
+}
