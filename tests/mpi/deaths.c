@@ -189,6 +189,32 @@ static void streams(void)
     }
 }
 
+/* A graph whose message comes from the victim: launches after its end fail, since they would read what never came. */
+static void graph(void)
+{
+    struct CUgraph_st *captured = NULL;
+    struct CUgraphExec_st *exec = NULL;
+    struct CUstream_st *stream;
+    struct buffer buffer;
+
+    need_buffer(&buffer, MEMORY_DEVICE, 300000);
+    cuda.cuStreamCreate(&stream, CUDA_STREAM_NON_BLOCKING);
+    cuda.cuStreamBeginCapture_v2(stream, CUDA_CAPTURE_RELAXED);
+    if (job.rank == victim)
+        send_on_stream(buffer.at, 300000, MPI_BYTE, 0, 0, MPI_COMM_WORLD, stream);
+    if (job.rank == 0)
+        gpubind_recv_on_stream(buffer.at, 300000, MPI_BYTE, victim, 0, MPI_COMM_WORLD, stream);
+    cuda.cuStreamEndCapture(stream, &captured);
+    cuda.cuGraphInstantiateWithFlags(&exec, captured, 0);
+    for (int i = 0; i < 2; i++) {
+        if (job.rank == victim && i == 1)
+            die(0);
+        cuda.cuGraphLaunch(exec, stream);
+        printf("rank %d: launch %d: CUDA error %d\n", job.rank, i,
+               cuda.cuStreamSynchronize(stream));
+    }
+}
+
 /* In the middle of a send to rank 0: of what it sends nothing may be read. */
 static void in_a_send(void)
 {
@@ -311,6 +337,7 @@ void test_deaths(void)
                  {"any", any_source, false},
                  {"offer", offer, false},
                  {"streams", streams, false},
+                 {"graph", graph, false},
                  {"in_a_send", in_a_send, false},
                  {"data_gone", data_gone, false},
                  {"finalize", finalize, false},

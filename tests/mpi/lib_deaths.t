@@ -50,6 +50,10 @@ for setting in simulated kernels 'no peers'; do
     is "$setting: streams go on that wait for the stream of a rank that is gone" "$(said)" \
         "$(seq -f '0: stream %g: gpubind_quiet_on_stream: an earlier message of the stream: rank 2 is gone' 0 6)"
 done
+dies kernels 3 graph
+is 'a graph with a message from a rank that is gone' "$(said | grep '^0')" \
+'0: launch 0: CUDA error 0
+0: launch 1: CUDA error 719'
 dies simulated 3 in_a_send
 is 'a rank that is killed in the middle of a send stops no others' "$(said)" \
 '0: exchanges of the others: success

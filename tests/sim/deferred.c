@@ -66,8 +66,10 @@ static enum step do_deferred(struct operation *op)
         state->exchange = make_deferred_exchange(op, job);
     }
     step = state->exchange->step(state->exchange);
-    if (step == STEP_FINISHED)
-        operation_free(state->exchange);
+    if (step != STEP_FINISHED)
+        return step;
+    op->error = state->exchange->error;
+    operation_free(state->exchange);
     return step;
 }
 

@@ -18,7 +18,7 @@ struct item {
 /* One piece of memory, which graphs copy: arrays are found by where they lie in it. */
 struct exchange_state {
     unsigned nsends, nreceives, posts, waits;
-    bool posted;
+    bool traps, posted;
     unsigned nitems; /* parts of the sends, then of the receives */
     size_t sends, receives, strided, takes, ends, items;
 };
@@ -184,13 +184,15 @@ static void post(const struct operation *op)
                 set(word_of(op, &receive_places(op, i)[RECEIVE_READY], part, "writes"), 1);
 }
 
-static bool do_receive(const struct operation *op, const struct item *item)
+static bool do_receive(struct operation *op, const struct item *item)
 {
     const struct exchange_state *state = op->state;
     const struct place *places = receive_places(op, item->of);
     const struct kernel_copy *copy = &TAKES(state)[item->of];
     const enum taken done = take(word_of(op, &places[RECEIVE_DONE], item->part, "waits for"));
 
+    if (done == BROKEN && state->traps)
+        op->error = SIM_LAUNCH_FAILED;
     if (done == TAKEN && copy->parts > 0) {
         copy_part(op, copy, STRIDED(state), places, &ENDS(state)[state->nsends + item->of], 0);
         set(word_of(op, &places[RECEIVE_READY], 0, "writes"), 1);
@@ -198,7 +200,7 @@ static bool do_receive(const struct operation *op, const struct item *item)
     return done != NOT_YET;
 }
 
-static bool do_item(const struct operation *op, const struct item *item)
+static bool do_item(struct operation *op, const struct item *item)
 {
     const struct exchange_state *state = op->state;
     const struct kernel_send *send = &SENDS(state)[item->of];
@@ -209,6 +211,8 @@ static bool do_item(const struct operation *op, const struct item *item)
         return do_receive(op, item);
     if (send->ready)
         ready = take(word_of(op, &places[READY], item->part, "waits for"));
+    if (ready == BROKEN && state->traps)
+        op->error = SIM_LAUNCH_FAILED;
     if (ready != TAKEN)
         return ready == BROKEN;
     copy_part(op, &send->copy, STRIDED(state), places, &ENDS(state)[item->of], item->part);
@@ -238,7 +242,7 @@ static enum step do_exchange(struct operation *op)
         }
         finished &= item->done;
     }
-    return finished ? STEP_FINISHED : moved ? STEP_MOVED : STEP_STUCK;
+    return finished || op->error ? STEP_FINISHED : moved ? STEP_MOVED : STEP_STUCK;
 }
 
 static bool find_words(const struct CUctx_st *context, unsigned long long words, unsigned parts,
@@ -295,7 +299,8 @@ static struct operation *make(const struct exchange *exchange, unsigned nitems)
     struct exchange_state at = {.nsends = exchange->nsends,
                                 .nreceives = exchange->nreceives,
                                 .posts = exchange->posts,
-                                .waits = exchange->waits};
+                                .waits = exchange->waits,
+                                .traps = exchange->takes != NULL};
     size_t end = (sizeof at + 15) / 16 * 16;
     struct exchange_state *state;
     struct operation *op;

@@ -24,7 +24,8 @@ struct exchange {
     const struct kernel_send *sends;
     const struct kernel_receive *receives;
     const struct kernel_levels *strided;
-    const struct kernel_copy *takes; /* NULL: none */
+    const struct kernel_copy
+        *takes; /* of a deferred exchange, which ends by a trap where flags are broken; or NULL */
 };
 
 /* Not kept yet. */

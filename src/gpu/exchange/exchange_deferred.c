@@ -38,6 +38,12 @@ static struct places places_of(const struct exchange_deferred *deferred)
     return places;
 }
 
+/* All of them have to be resident: of a green context's multiprocessors, one. */
+static unsigned blocks_in(gpu_stream stream, unsigned blocks)
+{
+    return stream_is_green(stream) ? 1 : blocks;
+}
+
 static unsigned blocks_of(const struct gpu *gpu, int nsends, const uint64_t *nbytes, int nreceives)
 {
     const unsigned multiprocessors = (unsigned)gpu->multiprocessors;
@@ -80,9 +86,9 @@ int exchange_deferred_queue(const struct exchange_deferred *deferred, gpu_stream
     gpu_address job = deferred->memory.at;
     void *parameters[] = {&job};
     const bool entered = gpu_enter_for(deferred->gpu, stream);
-    const int status = gpu_kernel_launch(kernel_of(deferred->gpu, GPU_DEFERRED_KERNEL),
-                                         deferred->blocks, 1, 1, EXCHANGE_KERNEL_THREADS, 1, 1, 0,
-                                         stream, parameters, NULL);
+    const int status = gpu_kernel_launch(
+        kernel_of(deferred->gpu, GPU_DEFERRED_KERNEL), blocks_in(stream, deferred->blocks), 1, 1,
+        EXCHANGE_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
 
     gpu_leave(entered);
     return status == GPU_OK ? 0 : gpu_error(status, "the exchange cannot be queued", err);

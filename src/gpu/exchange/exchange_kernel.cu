@@ -49,6 +49,17 @@ static __device__ __forceinline__ bool is_buffered(const struct exchange_kernel_
     return false;
 }
 
+/* A channel is broken: the host has been told. */
+static __device__ __forceinline__ void end_broken(const struct exchange_kernel_job &)
+{
+}
+
+/* Nobody on the host looks after a graph's launches. */
+static __device__ __forceinline__ void end_broken(const struct deferred_view &)
+{
+    __trap();
+}
+
 static __device__ __forceinline__ bool is_buffered(const struct deferred_view &job, unsigned i)
 {
     return job.takes[i].parts > 0;
@@ -61,10 +72,10 @@ static __device__ __forceinline__ void take_out(const struct exchange_kernel_job
 /* The barriers order thread 0's flags before and after what the whole block copies. */
 static __device__ __forceinline__ void take_out(const struct deferred_view &job, unsigned i)
 {
-    const bool come = threadIdx.x == 0 && take(job.receives[i].done);
-
-    if (__syncthreads_or(come))
-        copy_part<4>(job.takes[i], job.strided, 0);
+    if (threadIdx.x == 0 && !take(job.receives[i].done))
+        end_broken(job);
+    __syncthreads();
+    copy_part<4>(job.takes[i], job.strided, 0);
     __syncthreads();
     if (threadIdx.x == 0)
         store_release(job.receives[i].ready, 1);
@@ -85,19 +96,22 @@ template <class Job> static __device__ __forceinline__ void wait_done(const Job 
             take_out(job, i);
         else
             for (unsigned p = threadIdx.x; p < job.receives[i].parts; p += blockDim.x)
-                take(job.receives[i].done + EXCHANGE_FLAG * p);
+                if (!take(job.receives[i].done + EXCHANGE_FLAG * p))
+                    end_broken(job);
 }
 
 /* The barriers order thread 0's flags before and after what the whole block copies. */
-static __device__ __forceinline__ void send_part(const struct kernel_send &send,
-                                                 const struct kernel_levels *strided, unsigned part)
+template <class Job>
+static __device__ __forceinline__ void send_part(const Job &job, const struct kernel_send &send, unsigned part)
 {
     const bool broken =
         threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_FLAG * part);
 
+    if (broken)
+        end_broken(job);
     if (__syncthreads_or(broken))
         return;
-    copy_part<4>(send.copy, strided, part);
+    copy_part<4>(send.copy, job.strided, part);
     __syncthreads();
     if (threadIdx.x == 0)
         store_release(send.done + EXCHANGE_FLAG * part, 1);
@@ -112,7 +126,7 @@ template <class Job> static __device__ __forceinline__ void send_all(const Job &
         const unsigned behind = before + job.sends[i].copy.parts;
 
         for (; item < behind; item += gridDim.x)
-            send_part(job.sends[i], job.strided, item - before);
+            send_part(job, job.sends[i], item - before);
         before = behind;
     }
 }
