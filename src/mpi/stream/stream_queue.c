@@ -176,10 +176,9 @@ static int check_capture(const struct stream_queue *stream, struct gpubind_error
 
     gpu_leave(entered);
     if (status == GPU_CAPTURE_IMPLICIT || (status == GPU_OK && capturing))
-        return error_set(err, "%s",
-                         status == GPU_OK ? "the stream's capture is invalid"
-                                          : "a stream that the legacy default stream waits for is "
-                                            "being captured into a graph");
+        return error_set(err,
+                         "the stream, or one that waits for it, is being captured into a graph, "
+                         "which cannot have this");
     return status == GPU_OK ? 0 : gpu_error(status, "the stream cannot be used", err);
 }
 
