@@ -103,8 +103,8 @@ static int check_request(const struct arguments *arguments, const struct gpubind
         return refuse(err, arguments, request->kind, "it is on another node");
     if (!request->channel->local.connectable)
         return refuse(err, arguments, request->kind,
-                      "it needs the library's kernels, GPU memory of a regular layout, not "
-                      "of 0 bytes, and GPUs that reach each other");
+                      "it needs the library's kernels, and GPU memory that other ranks can "
+                      "map, of a regular layout, not of 0 bytes");
     if (stream_home(stream, &context) != GPU_OK || context != request->memory.gpu->context)
         return refuse(err, arguments, request->kind,
                       "its buffer is in another context, or on another GPU, than the stream");
