@@ -42,6 +42,7 @@ static void pass_sends_first(void)
                   MPI_STATUS_IGNORE);
     succeeds(gpubind_recv_on_stream(in.at, NBYTES, MPI_BYTE, peer, 1, MPI_COMM_WORLD, stream),
              "recv");
+    succeeds(gpubind_quiet_on_stream(stream), "quiet");
 }
 
 static void pass_strided(void)
