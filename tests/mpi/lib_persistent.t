@@ -96,7 +96,7 @@ for rank in 0 1; do
     on simulated 2 persistent_over streams $rank
     on 'slow copies' 2 persistent_over streams $rank
     # Each kernel is launched once when the GPU is first seen; then the first start.
-    export GPUBIND_SIM_FAIL=cuLaunchKernel:8=700
+    export GPUBIND_SIM_FAIL=cuLaunchKernel:9=700
     on kernels 2 persistent_over streams $rank
 done
 unset GPUBIND_SIM_RANK GPUBIND_SIM_FAIL
