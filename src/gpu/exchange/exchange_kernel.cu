@@ -102,7 +102,8 @@ template <class Job> static __device__ __forceinline__ void wait_done(const Job 
 
 /* The barriers order thread 0's flags before and after what the whole block copies. */
 template <class Job>
-static __device__ __forceinline__ void send_part(const Job &job, const struct kernel_send &send, unsigned part)
+static __device__ __forceinline__ void send_part(const Job &job, const struct kernel_send &send,
+                                                 unsigned part)
 {
     const bool broken =
         threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_FLAG * part);

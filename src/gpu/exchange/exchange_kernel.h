@@ -32,9 +32,9 @@ struct exchange_kernel_job {
 };
 
 /* The same in GPU memory, for a launch that is queued before its messages are known, as into a graph: the kernel waits
- * for the gate to be other than 0. Where its messages cannot be passed (BROKEN, or broken flags) it ends by a trap: the application's
- * next look at the stream or the GPU finds an error, and no data that are not what they should be. At the library's
- * end (OVER) it does nothing. */
+ * for the gate to be other than 0. Where its messages cannot be passed (BROKEN, or broken flags) it ends by a trap: the
+ * application's next look at the stream or the GPU finds an error, and no stale data. At the library's end (OVER) it
+ * does nothing. */
 #define DEFERRED_KERNEL_NAME "gpubind_exchange_deferred"
 #define EXCHANGE_GATE_OPEN 1u
 #define EXCHANGE_GATE_BROKEN 2u
