@@ -67,6 +67,8 @@ static enum step do_agent(struct operation *op)
     struct agent_state *state = (void *)operation_touch(op, &op->places[STATE], "writes");
     uint64_t tail;
 
+    if (op->resident < op->blocks) /* each has its share of a command */
+        return STEP_STUCK;
     if (!run->begun)
         run->n = state->next;
     run->begun = true;

@@ -25,6 +25,7 @@ struct kernel {
     const char *name;
     unsigned threads; /* of a block, at most */
     struct operation *(*make)(const void *job, unsigned blocks, struct CUstream_st *stream);
+    bool whole; /* a block has all registers of its multiprocessor */
 };
 
 struct CUfunc_st {
@@ -165,7 +166,7 @@ static const struct kernel kernels[] = {
     {DEFERRED_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_deferred},
     {STRIDED_KERNEL_NAME, STRIDED_KERNEL_THREADS, make_layout},
     {IOV_KERNEL_NAME, IOV_KERNEL_THREADS, make_gather},
-    {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent},
+    {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent, true},
     {SIGNAL_KERNEL_NAME, SIGNAL_KERNEL_THREADS, make_signal},
     {TEST_KERNEL_NAME, 1024, make_nothing},
     {REDUCE_KERNEL_NAME, REDUCE_KERNEL_THREADS, make_reduction},
@@ -209,7 +210,7 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     op = function->kernel->make(parameters[0], grid_x * grid_y * grid_z, stream);
     op->blocks = grid_x * grid_y * grid_z;
     op->threads = (unsigned)threads;
-    op->whole = shared > SIM_SHARED_MOST / 2;
+    op->whole = function->kernel->whole || shared > SIM_SHARED_MOST / 2;
     stream_submit(stream, op);
     return sim_leave(CUDA_OK);
 }

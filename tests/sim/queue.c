@@ -88,8 +88,9 @@ static bool is_ready(struct operation *op, uint64_t now)
 
 /* On a device. */
 struct residents {
-    uint64_t threads;
-    unsigned blocks; /* each on a multiprocessor that has none, if there is one */
+    uint64_t threads; /* of those that do not need all of a multiprocessor */
+    unsigned blocks;  /* each on a multiprocessor that has none, if there is one */
+    unsigned whole;   /* of these: they need all of it */
 };
 
 static struct residents *residents_of(const struct operation *op)
@@ -102,17 +103,27 @@ static struct residents *residents_of(const struct operation *op)
 static bool has_room(const struct residents *residents, const struct operation *op)
 {
     return op->whole ? residents->blocks < SIM_MULTIPROCESSORS
-                     : residents->threads + op->threads <= SIM_MULTIPROCESSORS * SIM_THREADS;
+                     : residents->threads + op->threads <=
+                           (uint64_t)(SIM_MULTIPROCESSORS - residents->whole) * SIM_THREADS;
+}
+
+/* Fewer: n is negative. */
+static void count_blocks(const struct operation *op, int n)
+{
+    struct residents *residents = residents_of(op);
+
+    residents->blocks += (unsigned)n;
+    if (op->whole)
+        residents->whole += (unsigned)n;
+    else
+        residents->threads += (uint64_t)n * op->threads;
 }
 
 /* In their order, as there is room for them. false: for none. */
 static bool admit_blocks(struct operation *op)
 {
-    struct residents *residents = residents_of(op);
-
-    while (op->resident < op->blocks && has_room(residents, op)) {
-        residents->threads += op->threads;
-        residents->blocks++;
+    while (op->resident < op->blocks && has_room(residents_of(op), op)) {
+        count_blocks(op, 1);
         op->resident++;
     }
     return op->blocks == 0 || op->resident > 0;
@@ -120,8 +131,7 @@ static bool admit_blocks(struct operation *op)
 
 void operation_end_blocks(struct operation *op, unsigned n)
 {
-    residents_of(op)->threads -= (uint64_t)n * op->threads;
-    residents_of(op)->blocks -= n;
+    count_blocks(op, -(int)n);
     op->ended += n;
 }
 

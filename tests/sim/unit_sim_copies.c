@@ -1,6 +1,7 @@
 /* The simulated driver: copies of all kinds, and kernels. */
 #include <stdatomic.h>
 
+#include "gpu/copy/copy_agent_kernel.h"
 #include "gpu/copy/copy_kernel.h"
 #include "gpu/exchange/exchange_flag.h"
 #include "gpu/exchange/exchange_kernel.h"
@@ -257,12 +258,24 @@ static int launch_test(struct CUfunc_st *kernel, unsigned shared, struct CUstrea
                              parameters, NULL);
 }
 
+/* The copy agent's, told to exit, which it does when all of its blocks are there. */
+static int launch_agent(struct CUfunc_st *kernel, unsigned blocks, struct CUstream_st *stream)
+{
+    struct agent_ring *ring = (void *)locked(sizeof *ring, 0);
+    struct agent_kernel_job job = {host(ring), allocate(sizeof(struct agent_state)), 0};
+    void *parameters[] = {&job};
+
+    ring->tail = UINT64_C(1) << 32;
+    return cu.cuLaunchKernel(kernel, blocks, 1, 1, AGENT_KERNEL_THREADS, 1, 1, 0, stream,
+                             parameters, NULL);
+}
+
 /* A kernel that waits on all multiprocessors keeps others waiting that need all of one, or more than is left. */
 static void multiprocessors(void)
 {
     enum { SHARED = 227 << 10, OF_FUNCTION = 8 };
     struct CUmod_st *module = NULL;
-    struct CUfunc_st *signal = NULL, *test = NULL;
+    struct CUfunc_st *signal = NULL, *test = NULL, *agent = NULL;
     struct CUstream_st *streams[3];
     cuda_address memory;
 
@@ -270,6 +283,7 @@ static void multiprocessors(void)
     WANT(cu.cuModuleLoadData(&module, "an image"), CUDA_OK);
     WANT(cu.cuModuleGetFunction(&signal, module, SIGNAL_KERNEL_NAME), CUDA_OK);
     WANT(cu.cuModuleGetFunction(&test, module, "gpubind_test_nothing"), CUDA_OK);
+    WANT(cu.cuModuleGetFunction(&agent, module, AGENT_KERNEL_NAME), CUDA_OK);
     for (int i = 0; i < 3; i++)
         streams[i] = new_stream(CUDA_STREAM_NON_BLOCKING);
     memory = allocate(512 + sizeof(struct signal_kernel_shared));
@@ -279,7 +293,19 @@ static void multiprocessors(void)
     WANT(cu.cuFuncSetAttribute(test, OF_FUNCTION, SHARED + 1), CUDA_INVALID_VALUE);
     WANT(cu.cuFuncSetAttribute(test, OF_FUNCTION, SHARED), CUDA_OK);
     WANT(launch_test(test, SHARED, streams[1]), CUDA_OK); /* it is loaded now */
+    WANT(launch_agent(agent, 1, streams[2]), CUDA_OK); /* likewise */
     WANT(fill_multiprocessors(signal, memory, 131, streams[0]), CUDA_OK);
+    WANT(launch_agent(agent, 2, streams[2]), CUDA_OK);
+    usleep(20000);
+    WANT(cu.cuStreamQuery(streams[2]), CUDA_NOT_READY);
+    WANT(cu.cuMemsetD8Async(memory, 1, 4, NULL), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[2]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[0]), CUDA_OK);
+    WANT(cu.cuMemsetD8Async(memory, 0, 512 + sizeof(struct signal_kernel_shared), streams[0]),
+         CUDA_OK);
+    WANT(fill_multiprocessors(signal, memory, 131, streams[0]), CUDA_OK);
+    WANT(launch_agent(agent, 1, streams[2]), CUDA_OK);
+    WANT(cu.cuStreamSynchronize(streams[2]), CUDA_OK);
     WANT(launch_test(test, SHARED, streams[1]), CUDA_OK);
     WANT(cu.cuStreamSynchronize(streams[1]), CUDA_OK);
     WANT(fill_multiprocessors(signal, memory, 1, streams[1]), CUDA_OK);
