@@ -1,5 +1,8 @@
 /* The exchange kernel. Blocks wait for GPU sync flags that another GPU sets, so all blocks of a
- * launch must be resident, and every receive is announced before any block waits. */
+ * launch must be resident, and every receive is announced before any block waits. A send whose receiver is
+ * late keeps no other send waiting, however few blocks there are. */
+#include <stddef.h>
+
 #include "gpu/exchange/exchange_flag.h"
 #include "gpu/exchange/exchange_kernel.h"
 
@@ -20,19 +23,31 @@ static __device__ __forceinline__ uint2 load_acquire(unsigned long long flag)
     return value;
 }
 
-/* Waits until the flag is 1, and clears it. The peer sets it again only after it has seen a later
- * release of this GPU, so the clearing store may be relaxed. false: the channel is broken. */
+enum flag_state { NOT_SET, TAKEN, BROKEN };
+
+/* Clears the flag if it is 1. The peer sets it again only after it has seen a later release of this
+ * GPU, so the clearing store may be relaxed. */
+static __device__ __forceinline__ enum flag_state try_take(unsigned long long flag)
+{
+    const uint2 value = load_acquire(flag);
+
+    if (value.y != 0)
+        return BROKEN;
+    if (value.x == 0)
+        return NOT_SET;
+    asm volatile("st.relaxed.sys.global.u32 [%0], 0;" ::"l"(flag) : "memory");
+    return TAKEN;
+}
+
+/* Waits for it. false: the channel is broken. */
 static __device__ __forceinline__ bool take(unsigned long long flag)
 {
-    uint2 value;
+    enum flag_state state;
 
     do
-        value = load_acquire(flag);
-    while (value.x == 0 && value.y == 0);
-    if (value.y != 0)
-        return false;
-    asm volatile("st.relaxed.sys.global.u32 [%0], 0;" ::"l"(flag) : "memory");
-    return true;
+        state = try_take(flag);
+    while (state == NOT_SET);
+    return state == TAKEN;
 }
 
 /* A deferred job, as the functions below see one. */
@@ -100,36 +115,88 @@ template <class Job> static __device__ __forceinline__ void wait_done(const Job 
                     end_broken(job);
 }
 
-/* The barriers order thread 0's flags before and after what the whole block copies. */
-template <class Job>
-static __device__ __forceinline__ void send_part(const Job &job, const struct kernel_send &send,
-                                                 unsigned part)
+/* The receiver is ready for the part, or (waits) will be. */
+static __device__ __forceinline__ enum flag_state take_ready(const struct kernel_send &send,
+                                                             unsigned part, bool waits)
 {
-    const bool broken =
-        threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_FLAG * part);
+    const unsigned long long flag = send.ready + EXCHANGE_FLAG * part;
 
-    if (broken)
+    if (!send.ready)
+        return TAKEN;
+    if (!waits)
+        return try_take(flag);
+    return take(flag) ? TAKEN : BROKEN;
+}
+
+/* false: the receiver is not ready. The barriers order thread 0's flags before and after what the whole block
+ * copies. */
+template <class Job>
+static __device__ __forceinline__ bool send_part(const Job &job, const struct kernel_send &send,
+                                                 unsigned part, bool waits)
+{
+    const enum flag_state state = threadIdx.x == 0 ? take_ready(send, part, waits) : NOT_SET;
+
+    if (state == BROKEN)
         end_broken(job);
-    if (__syncthreads_or(broken))
-        return;
+    if (!waits && !__syncthreads_or(state != NOT_SET))
+        return false;
+    if (__syncthreads_or(state == BROKEN))
+        return true;
     copy_part<4>(send.copy, job.strided, part);
     __syncthreads();
     if (threadIdx.x == 0)
         store_release(send.done + EXCHANGE_FLAG * part, 1);
+    return true;
 }
 
-template <class Job> static __device__ __forceinline__ void send_all(const Job &job)
+template <class Job> static __device__ __forceinline__ unsigned count_parts(const Job &job)
 {
-    unsigned before = 0; /* parts of earlier sends */
+    unsigned parts = 0;
+
+    for (unsigned i = 0; i < job.nsends; i++)
+        parts += job.sends[i].copy.parts;
+    return parts;
+}
+
+/* Sends those of the block's parts that can be, but for those that are sent (bits; NULL: there is only one part): how
+ * many. Waits for the last. */
+template <class Job>
+static __device__ __forceinline__ unsigned send_some(const Job &job, unsigned *sent, unsigned left)
+{
+    unsigned before = 0, own = 0, n = 0; /* before: parts of earlier sends */
 
     /* The parts of all sends are dealt to the blocks in turn. */
     for (unsigned i = 0, item = blockIdx.x; i < job.nsends; i++) {
         const unsigned behind = before + job.sends[i].copy.parts;
 
-        for (; item < behind; item += gridDim.x)
-            send_part(job, job.sends[i], item - before);
+        for (; item < behind; item += gridDim.x, own++) {
+            if (sent && sent[own / 32] >> own % 32 & 1)
+                continue;
+            if (!send_part(job, job.sends[i], item - before, left - n == 1))
+                continue;
+            n++;
+            if (sent && threadIdx.x == 0)
+                sent[own / 32] |= 1u << own % 32;
+        }
         before = behind;
     }
+    if (sent)
+        __syncthreads(); /* before the bits are read again */
+    return n;
+}
+
+template <class Job> static __device__ __forceinline__ void send_all(const Job &job)
+{
+    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32];
+    const unsigned parts = count_parts(job);
+    const unsigned own = parts > blockIdx.x ? (parts - blockIdx.x - 1) / gridDim.x + 1 : 0;
+
+    for (unsigned i = threadIdx.x; i < own / 32 + 1; i += blockDim.x)
+        sent[i] = 0;
+    if (own > 1)
+        __syncthreads();
+    for (unsigned left = own; left > 0;)
+        left -= send_some(job, own > 1 ? sent : NULL, left);
 }
 
 extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 4)

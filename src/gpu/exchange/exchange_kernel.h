@@ -9,6 +9,8 @@
 #define EXCHANGE_KERNEL_THREADS 256
 #define EXCHANGE_KERNEL_BLOCKS 128 /* at most: all of them must be resident at once */
 
+#define EXCHANGE_KERNEL_PARTS 4096 /* of all sends in a launch, fewer */
+
 #define KERNEL_SENDS 30 /* in a launch */
 #define KERNEL_RECEIVES 30
 #define KERNEL_STRIDED 24
