@@ -21,6 +21,7 @@ src_gpu_libgpubind_gpu_la_SOURCES = \
 	src/gpu/core/gpu_stream.c src/gpu/core/gpu_stream.h \
 	src/gpu/core/sync_memops.c src/gpu/core/sync_memops.h \
 	src/gpu/core/vmm.c src/gpu/core/vmm.h \
+	src/gpu/core/waiting_blocks.c src/gpu/core/waiting_blocks.h \
 	src/gpu/copy/copy_agent.c src/gpu/copy/copy_agent.h \
 	src/gpu/copy/copy_agent_kernel.h \
 	src/gpu/copy/copy_batch.c src/gpu/copy/copy_batch.h \

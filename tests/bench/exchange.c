@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gpu/core/kernels.h"
+#include "gpu/core/waiting_blocks.h"
 #include "tests/exchange/side.h"
 
 #define GRAPH_STEPS \
@@ -92,7 +93,8 @@ static void step(const struct side *side, const struct way *way, size_t nbytes, 
                                                 .parts = parts,
                                                 .no_handshake = way->no_handshake};
     }
-    if (exchange_start(side->gpu, side->stream, sends, 2, receives, 2, &err) == 0)
+    if (exchange_start(side->gpu, side->stream, sends, 2, receives, 2,
+                       waiting_blocks_of_exchange(side->gpu), &err) == 0)
         return;
     fprintf(stderr, "%s\n", err.text);
     abort();

@@ -39,7 +39,7 @@ static struct operation *make_deferred_exchange(const struct operation *op,
     memcpy(strided,
            array_at(op, job->strided, 2 * (job->nsends + job->nreceives) * sizeof *strided),
            2 * (job->nsends + job->nreceives) * sizeof *strided);
-    made = exchange_new(&exchange, op->blocks, op->stream);
+    made = exchange_new(&exchange, op->stream);
     if (made->error)
         sim_die("a deferred exchange touches what its context cannot");
     made->stream = op->stream;

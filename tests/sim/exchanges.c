@@ -323,14 +323,11 @@ static struct operation *make(const struct exchange *exchange, unsigned nitems)
     return op;
 }
 
-struct operation *exchange_new(const struct exchange *exchange, unsigned blocks,
-                               struct CUstream_st *stream)
+struct operation *exchange_new(const struct exchange *exchange, struct CUstream_st *stream)
 {
     struct operation *op;
     unsigned nitems = 0;
 
-    if (blocks > EXCHANGE_KERNEL_BLOCKS)
-        sim_die("an exchange by %u blocks", blocks);
     for (unsigned i = 0; i < exchange->nsends; i++)
         nitems += exchange->sends[i].copy.parts;
     for (unsigned i = 0; i < exchange->nreceives; i++)
@@ -349,6 +346,7 @@ struct operation *make_exchange(const void *parameter, unsigned blocks, struct C
 {
     const struct exchange_kernel_job *job = parameter;
 
+    (void)blocks;
     if (job->nsends > KERNEL_SENDS || job->nreceives > KERNEL_RECEIVES)
         sim_die("an exchange of %u sends and %u receives", job->nsends, job->nreceives);
     return exchange_new(&(struct exchange){.nsends = job->nsends,
@@ -359,5 +357,5 @@ struct operation *make_exchange(const void *parameter, unsigned blocks, struct C
                                            .sends = job->sends,
                                            .receives = job->receives,
                                            .strided = job->strided},
-                        blocks, stream);
+                        stream);
 }

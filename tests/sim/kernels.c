@@ -161,15 +161,15 @@ static struct operation *make_nothing(const void *job, unsigned blocks, struct C
 }
 
 static const struct kernel kernels[] = {
-    {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, make_copies},
-    {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_exchange},
-    {DEFERRED_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_deferred},
-    {STRIDED_KERNEL_NAME, STRIDED_KERNEL_THREADS, make_layout},
-    {IOV_KERNEL_NAME, IOV_KERNEL_THREADS, make_gather},
+    {COPY_KERNEL_NAME, COPY_KERNEL_THREADS, make_copies, false},
+    {EXCHANGE_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_exchange, false},
+    {DEFERRED_KERNEL_NAME, EXCHANGE_KERNEL_THREADS, make_deferred, false},
+    {STRIDED_KERNEL_NAME, STRIDED_KERNEL_THREADS, make_layout, false},
+    {IOV_KERNEL_NAME, IOV_KERNEL_THREADS, make_gather, false},
     {AGENT_KERNEL_NAME, AGENT_KERNEL_THREADS, make_agent, true},
-    {SIGNAL_KERNEL_NAME, SIGNAL_KERNEL_THREADS, make_signal},
-    {TEST_KERNEL_NAME, 1024, make_nothing},
-    {REDUCE_KERNEL_NAME, REDUCE_KERNEL_THREADS, make_reduction},
+    {SIGNAL_KERNEL_NAME, SIGNAL_KERNEL_THREADS, make_signal, false},
+    {TEST_KERNEL_NAME, 1024, make_nothing, false},
+    {REDUCE_KERNEL_NAME, REDUCE_KERNEL_THREADS, make_reduction, false},
 };
 
 static const struct kernel *find_kernel(const char *name)

@@ -29,8 +29,7 @@ struct exchange {
 };
 
 /* Not kept yet. */
-struct operation *exchange_new(const struct exchange *exchange, unsigned blocks,
-                               struct CUstream_st *stream);
+struct operation *exchange_new(const struct exchange *exchange, struct CUstream_st *stream);
 
 struct operation *make_exchange(const void *job, unsigned blocks, struct CUstream_st *stream);
 struct operation *make_layout(const void *job, unsigned blocks, struct CUstream_st *stream);

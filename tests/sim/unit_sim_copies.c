@@ -293,7 +293,7 @@ static void multiprocessors(void)
     WANT(cu.cuFuncSetAttribute(test, OF_FUNCTION, SHARED + 1), CUDA_INVALID_VALUE);
     WANT(cu.cuFuncSetAttribute(test, OF_FUNCTION, SHARED), CUDA_OK);
     WANT(launch_test(test, SHARED, streams[1]), CUDA_OK); /* it is loaded now */
-    WANT(launch_agent(agent, 1, streams[2]), CUDA_OK); /* likewise */
+    WANT(launch_agent(agent, 1, streams[2]), CUDA_OK);    /* likewise */
     WANT(fill_multiprocessors(signal, memory, 131, streams[0]), CUDA_OK);
     WANT(launch_agent(agent, 2, streams[2]), CUDA_OK);
     usleep(20000);

@@ -12,6 +12,7 @@ struct free_guard {
     struct free_guard *next;
     struct gpu *gpu;
     gpu_stream stream; /* the latest; it may have been destroyed */
+    unsigned blocks;   /* the most of what is in it */
     gpu_event event;
     bool busy;     /* between free_guard_begin and free_guard_end */
     bool recorded; /* successfully, the last time */
@@ -233,7 +234,7 @@ static struct free_guard *find_guard(const struct gpu *gpu, gpu_stream stream)
     return other;
 }
 
-struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream)
+struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream, unsigned blocks)
 {
     struct free_guard *guard = find_guard(gpu, stream);
 
@@ -242,6 +243,7 @@ struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream)
     if (!guard)
         return NULL;
     guard->stream = stream;
+    guard->blocks = guard->pending && guard->blocks > blocks ? guard->blocks : blocks;
     guard->busy = true;
     gpu_guard(1);
     return guard;
@@ -260,6 +262,28 @@ void free_guard_end(struct free_guard *guard)
     guard->busy = false;
     guard->pending |= guard->recorded;
     gpu_guard(-1);
+}
+
+static unsigned sum_blocks(const struct gpu *gpu, gpu_stream but)
+{
+    unsigned blocks = 0;
+
+    for (const struct free_guard *guard = guards; guard; guard = guard->next)
+        if (guard->gpu == gpu && guard->stream != but && (guard->busy || guard->pending))
+            blocks += guard->blocks;
+    return blocks;
+}
+
+unsigned free_guards_blocks(const struct gpu *gpu, gpu_stream but, unsigned most)
+{
+    const unsigned blocks = sum_blocks(gpu, but);
+
+    if (blocks <= most)
+        return blocks;
+    for (struct free_guard *guard = guards; guard; guard = guard->next)
+        if (guard->gpu == gpu && guard->stream != but && guard->pending && !guard->busy)
+            guard_is_over(guard);
+    return sum_blocks(gpu, but);
 }
 
 void free_guards_stop(void)

@@ -38,7 +38,8 @@ struct gpu {
     bool dead;
     /* non-blocking: no synchronization with the legacy stream */
     gpu_stream streams[GPU_STREAMS];
-    bool frees_pending; /* in GPU_PACK, see deferred_free.c */
+    bool frees_pending;       /* in GPU_PACK, see deferred_free.c */
+    unsigned exchange_blocks; /* of exchanges in streams of the library that may wait */
     gpu_module module;
     gpu_function _Atomic kernels[GPU_KERNELS]; /* see kernels.h */
     bool kernels_tried;

@@ -1,6 +1,7 @@
 #include "gpu/copy/strided_launch.h"
 #include "gpu/core/gpu_stream.h"
 #include "gpu/core/kernels.h"
+#include "gpu/core/waiting_blocks.h"
 #include "gpu/exchange/exchange_launch.h"
 
 #define PART_BYTES (16u << 10)
@@ -42,6 +43,14 @@ bool exchange_has_kernel(struct gpu *gpu)
     return has;
 }
 
+unsigned exchange_blocks(const struct gpu *gpu, unsigned parts, unsigned nreceives)
+{
+    const unsigned most = waiting_blocks_of_exchange(gpu);
+    const unsigned wanted = parts > nreceives ? parts : nreceives;
+
+    return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
 /* What the messages will cost by either backend. */
 struct cost {
     bool kernel_fits;            /* the kernel can copy them all */
@@ -79,9 +88,9 @@ static int estimate_cost(const struct exchange *exchange, struct cost *cost,
 
 int exchange_start(struct gpu *gpu, gpu_stream stream, const struct exchange_send *sends,
                    int nsends, const struct exchange_receive *receives, int nreceives,
-                   struct gpubind_error *err)
+                   unsigned blocks, struct gpubind_error *err)
 {
-    const struct exchange exchange = {gpu, stream, sends, nsends, receives, nreceives};
+    const struct exchange exchange = {gpu, stream, sends, nsends, receives, nreceives, blocks};
     const bool operations = gpu_driver()->cuStreamBatchMemOp_v2;
     gpu_function kernel;
     struct cost cost;

@@ -35,11 +35,14 @@ struct exchange_receive {
 unsigned exchange_parts(uint64_t nbytes);
 /* The kernel is there: parts may be more than 1. */
 bool exchange_has_kernel(struct gpu *gpu);
+/* Blocks of its launch, where that may have any number: for that many parts of sends, and receives. */
+unsigned exchange_blocks(const struct gpu *gpu, unsigned parts, unsigned nreceives);
 /* Queues all of it in the stream: first every receive says that it is ready, then the sends, then
  * the receives wait, so that two sides that start in any order end. In a stream that is being
- * captured too. 0, or -1 with a sentence: nothing or a part of it is queued. */
+ * captured too. By launches of at most `blocks` blocks, if by a kernel. 0, or -1 with a sentence: nothing or a part
+ * of it is queued. */
 int exchange_start(struct gpu *gpu, gpu_stream stream, const struct exchange_send *sends,
                    int nsends, const struct exchange_receive *receives, int nreceives,
-                   struct gpubind_error *err);
+                   unsigned blocks, struct gpubind_error *err);
 
 #endif

@@ -13,6 +13,7 @@ struct exchange {
     int nsends;
     const struct exchange_receive *receives;
     int nreceives;
+    unsigned blocks; /* of a launch, at most */
 };
 
 /* Stream memory operations, and copies between them. */

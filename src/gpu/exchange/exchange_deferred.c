@@ -46,17 +46,11 @@ static unsigned blocks_in(gpu_stream stream, unsigned blocks)
 
 static unsigned blocks_of(const struct gpu *gpu, int nsends, const uint64_t *nbytes, int nreceives)
 {
-    const unsigned multiprocessors = (unsigned)gpu->multiprocessors;
-    const unsigned most = multiprocessors > 0 && multiprocessors < EXCHANGE_KERNEL_BLOCKS
-                              ? multiprocessors
-                              : EXCHANGE_KERNEL_BLOCKS;
-    unsigned wanted = 0;
+    unsigned parts = 0;
 
     for (int i = 0; i < nsends; i++)
-        wanted += exchange_parts(nbytes[i]);
-    if (wanted < (unsigned)nreceives)
-        wanted = (unsigned)nreceives;
-    return wanted < most ? wanted : most;
+        parts += exchange_parts(nbytes[i]);
+    return exchange_blocks(gpu, parts, (unsigned)nreceives);
 }
 
 int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,

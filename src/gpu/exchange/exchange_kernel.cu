@@ -199,7 +199,7 @@ template <class Job> static __device__ __forceinline__ void send_all(const Job &
         left -= send_some(job, own > 1 ? sent : NULL, left);
 }
 
-extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 4)
+extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 2)
 gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
 {
     if (job.posts)
@@ -220,7 +220,7 @@ static __device__ __forceinline__ unsigned await_gate(const unsigned *gate)
 }
 
 /* NULL: launched to be loaded. */
-extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 2)
+extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 1)
 gpubind_exchange_deferred(const struct deferred_kernel_job *told)
 {
     struct deferred_view job;

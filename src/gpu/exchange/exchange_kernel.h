@@ -6,8 +6,7 @@
 #include "gpu/copy/strided_kernel.h"
 
 #define EXCHANGE_KERNEL_NAME "gpubind_exchange"
-#define EXCHANGE_KERNEL_THREADS 256
-#define EXCHANGE_KERNEL_BLOCKS 128 /* at most: all of them must be resident at once */
+#define EXCHANGE_KERNEL_THREADS 512
 
 #define EXCHANGE_KERNEL_PARTS 4096 /* of all sends in a launch, fewer */
 

@@ -81,17 +81,12 @@ static int add_receives(struct builder *builder, const struct exchange_receive *
 
 static int launch(const struct exchange *exchange, gpu_function kernel, struct builder *builder)
 {
-    const unsigned wanted = builder->parts > builder->job.nreceives ? builder->parts
-                                                                    : builder->job.nreceives;
-    const unsigned multiprocessors = (unsigned)exchange->gpu->multiprocessors;
-    const unsigned most = multiprocessors > 0 && multiprocessors < EXCHANGE_KERNEL_BLOCKS
-                              ? multiprocessors
-                              : EXCHANGE_KERNEL_BLOCKS;
+    const unsigned wanted = exchange_blocks(exchange->gpu, builder->parts, builder->job.nreceives);
     void *parameters[] = {&builder->job};
 
-    return gpu_driver()->cuLaunchKernel(kernel, wanted < most ? wanted : most, 1, 1,
-                                        EXCHANGE_KERNEL_THREADS, 1, 1, 0, exchange->stream,
-                                        parameters, NULL);
+    return gpu_driver()->cuLaunchKernel(
+        kernel, wanted < exchange->blocks ? wanted : exchange->blocks, 1, 1,
+        EXCHANGE_KERNEL_THREADS, 1, 1, 0, exchange->stream, parameters, NULL);
 }
 
 static int launch_receives(const struct exchange *exchange, gpu_function kernel,

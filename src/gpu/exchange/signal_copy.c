@@ -2,6 +2,7 @@
 
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/kernels.h"
+#include "gpu/core/waiting_blocks.h"
 #include "gpu/exchange/signal_kernel.h"
 
 #define PART_BYTES (64u << 10) /* the least that a block has under way */
@@ -25,16 +26,10 @@ static unsigned parts_of(uint64_t nbytes, unsigned most)
     return parts < 1 ? 1 : parts < most ? (unsigned)parts : most;
 }
 
-/* A waiting block of SIGNAL_KERNEL_THREADS has most of its multiprocessor's registers. */
-unsigned signal_blocks_most(const struct gpu *gpu)
-{
-    return gpu->multiprocessors > 2 ? (unsigned)gpu->multiprocessors / 2 : 1;
-}
-
 /* Parts of each of n copies. */
 static unsigned share_of(const struct gpu *gpu, int n)
 {
-    const unsigned most = signal_blocks_most(gpu);
+    const unsigned most = waiting_blocks_of_streams(gpu);
     const unsigned share = (most < PARTS_OF_ALL ? most : PARTS_OF_ALL) / (unsigned)n;
 
     return share < 1 ? 1 : share < PARTS ? share : PARTS;

@@ -41,12 +41,12 @@ static bool uses(const struct rank_ctrl *rank, uint64_t device)
     return false;
 }
 
-bool gpu_users_are_many(const struct gpu *gpu)
+unsigned gpu_users(const struct gpu *gpu)
 {
     const struct segment *shared = segment();
+    unsigned n = 1;
 
     for (int rank = 0; shared && rank < shared->n; rank++)
-        if (rank != shared->me && uses(segment_rank_ctrl(shared, rank), gpu->device))
-            return true;
-    return false;
+        n += rank != shared->me && uses(segment_rank_ctrl(shared, rank), gpu->device);
+    return n;
 }

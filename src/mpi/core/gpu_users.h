@@ -5,9 +5,9 @@
 
 #include "gpu/core/gpu_context.h"
 
-/* This rank has a stream of the GPU. */
+/* This rank is one. */
 void gpu_users_add(const struct gpu *gpu);
-/* Another rank of the node has one, too. Where ranks share no memory, that is not known, and not so. */
-bool gpu_users_are_many(const struct gpu *gpu);
+/* How many of the node there are besides this rank, and this rank. Where ranks share no memory, others are not known. */
+unsigned gpu_users(const struct gpu *gpu);
 
 #endif

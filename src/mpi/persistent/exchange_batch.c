@@ -2,8 +2,11 @@
 #include <stdlib.h>
 
 #include "gpu/core/deferred_free.h"
+#include "gpu/core/waiting_blocks.h"
 #include "mpi/core/context.h"
+#include "mpi/core/gpu_users.h"
 #include "mpi/persistent/exchange_streams.h"
+#include "mpi/stream/stream_queue.h"
 
 /* The arguments of one exchange. */
 struct batch {
@@ -79,22 +82,50 @@ static void end_first_start(struct channel *channels)
             channel->exchange.receive.no_handshake = channel->no_handshake;
 }
 
-static int start(struct gpu *gpu, gpu_stream stream, const struct batch *batch,
+static int start(struct gpu *gpu, gpu_stream stream, const struct batch *batch, unsigned blocks,
                  struct gpubind_error *err)
 {
+    gpu_users_add(gpu);
     return exchange_start(gpu, stream, batch->sends, batch->nsends, batch->receives,
-                          batch->nreceives, err);
+                          batch->nreceives, blocks, err);
+}
+
+static unsigned blocks_of(const struct gpu *gpu, const struct batch *batch)
+{
+    unsigned parts = 0;
+
+    for (int i = 0; i < batch->nsends; i++)
+        parts += batch->sends[i].parts;
+    return exchange_blocks(gpu, parts, (unsigned)batch->nreceives);
+}
+
+unsigned exchange_blocks_left(const struct gpu *gpu, gpu_stream stream, unsigned wanted)
+{
+    const unsigned all = waiting_blocks_of_all(gpu) / gpu_users(gpu);
+    unsigned others = stream_queues_blocks(gpu, stream) + gpu->exchange_blocks;
+
+    others += free_guards_blocks(gpu, stream, all > others + wanted ? all - others - wanted : 0);
+    return all > others + wanted ? wanted : all > others ? all - others : 0;
+}
+
+/* Waits in a stream of the application with what is left of the GPU; one in any case. */
+static unsigned take_blocks(const struct gpu *gpu, gpu_stream stream, const struct batch *batch)
+{
+    const unsigned left = exchange_blocks_left(gpu, stream, blocks_of(gpu, batch));
+
+    return left > 0 ? left : 1;
 }
 
 /* Releases the lock meanwhile. */
 static int start_unlocked(struct gpu *gpu, gpu_stream stream, bool capturing,
                           const struct batch *batch, struct gpubind_error *err)
 {
-    struct free_guard *hold = capturing ? NULL : free_guard_begin(gpu, stream);
+    const unsigned blocks = capturing ? blocks_of(gpu, batch) : take_blocks(gpu, stream, batch);
+    struct free_guard *hold = capturing ? NULL : free_guard_begin(gpu, stream, blocks);
     int status;
 
     library_unlock();
-    status = start(gpu, stream, batch, err);
+    status = start(gpu, stream, batch, blocks, err);
     if (hold)
         free_guard_record(hold);
     library_lock();
@@ -111,7 +142,7 @@ int exchange_batch_queue(struct gpu *gpu, gpu_stream stream, struct channel *cha
 
     if (status == 0) {
         fill(&batch, channels, peers_ready);
-        status = start(gpu, stream, &batch, err);
+        status = start(gpu, stream, &batch, blocks_of(gpu, &batch), err);
     }
     if (status == 0)
         end_first_start(channels);

@@ -10,15 +10,12 @@
 /* With the library's other streams, fewer than the 8 hardware queues of CUDA's default. */
 #define EXCHANGE_STREAMS 4
 #define READY_STREAM 0 /* the one for channels whose peer is ready: nothing waits in it */
-/* Parts that may wait at a time: the kernel has a block for each, and the application's
- * kernels need room beside them. */
-#define WAITING_PARTS_MAX 512u
 
 struct exchange_stream {
     gpu_stream handle;
     gpu_event event;
     struct channel *channels; /* of the exchange in it; NULL: none */
-    unsigned parts;
+    unsigned blocks;          /* of these that may wait */
 };
 
 static struct exchange_streams { /* of one GPU */
@@ -137,17 +134,35 @@ static void fail(struct gpu *gpu, gpu_stream handle, struct channel *channels,
     end(channels);
 }
 
+static unsigned blocks_of(const struct gpu *gpu, const struct channel *channels)
+{
+    unsigned parts = 0, nreceives = 0;
+
+    for (; channels; channels = channels->list_next)
+        if (channel_sends(channels))
+            parts += channel_parts(channels);
+        else
+            nreceives++;
+    return exchange_blocks(gpu, parts, nreceives);
+}
+
+static void count_blocks(const struct exchange_streams *streams, struct exchange_stream *stream,
+                         unsigned blocks)
+{
+    streams->gpu->exchange_blocks += blocks - stream->blocks;
+    stream->blocks = blocks;
+}
+
 static void launch(struct exchange_streams *streams, struct exchange_stream *stream,
                    struct channel *channels, bool ready)
 {
     struct gpubind_error err;
 
-    stream->parts = 0;
-    for (struct channel *channel = channels; channel; channel = channel->list_next) {
+    for (struct channel *channel = channels; channel; channel = channel->list_next)
         channel->place = CHANNEL_IN_EXCHANGE;
-        stream->parts += channel_parts(channel);
-    }
+    count_blocks(streams, stream, ready ? 0 : blocks_of(streams->gpu, channels));
     if (queue(streams, stream, channels, ready, &err) < 0) {
+        count_blocks(streams, stream, 0);
         fail(streams->gpu, stream->handle, channels, &err);
         return;
     }
@@ -174,6 +189,7 @@ static void check_stream(const struct exchange_streams *streams, struct exchange
     if (status == GPU_OK && !channels_poll_ctrl())
         return;
     stream->channels = NULL;
+    count_blocks(streams, stream, 0);
     gpu_guard(-1);
     if (status == GPU_OK) {
         end(channels);
@@ -187,21 +203,18 @@ static void check_stream(const struct exchange_streams *streams, struct exchange
 static struct exchange_stream *find_free(struct exchange_streams *streams,
                                          const struct channel *channels)
 {
+    const unsigned wanted = blocks_of(streams->gpu, channels);
     struct exchange_stream *found = NULL;
-    unsigned parts = 0;
 
-    for (; channels; channels = channels->list_next)
-        parts += channel_parts(channels);
     for (int i = READY_STREAM + 1; i < EXCHANGE_STREAMS; i++) {
         struct exchange_stream *stream = &streams->streams[i];
 
         check_stream(streams, stream);
         if (!stream->channels)
             found = stream;
-        else
-            parts += stream->parts;
     }
-    return parts <= WAITING_PARTS_MAX ? found : NULL;
+    return found && exchange_blocks_left(streams->gpu, found->handle, wanted) == wanted ? found
+                                                                                        : NULL;
 }
 
 static void defer_until_ready(struct exchange_streams *streams, struct channel *channels)

@@ -35,6 +35,8 @@ int exchange_batch_queue(struct gpu *gpu, gpu_stream handle, struct channel *cha
  * being captured, the stream counts as held until it has passed the exchange. */
 int exchange_batch_queue_unlocked(struct gpu *gpu, gpu_stream handle, bool capturing,
                                   struct channel *channels, struct gpubind_error *err);
+/* So many of the wanted blocks may wait in that stream now, beside those that do (waiting_blocks.h). */
+unsigned exchange_blocks_left(const struct gpu *gpu, gpu_stream stream, unsigned wanted);
 /* Frees the memory that batches are built in. */
 void exchange_batch_stop(void);
 

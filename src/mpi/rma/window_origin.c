@@ -221,8 +221,9 @@ static int queue_wait(const struct gpubind_window *win, gpu_address signal, uint
                       gpu_stream stream, struct gpubind_error *err)
 {
     int capturing = 0, status = gpu_stream_is_capturing(stream, &capturing);
-    struct free_guard *guard = status != GPU_OK || capturing ? NULL
-                                                             : free_guard_begin(win->gpu, stream);
+    struct free_guard *guard = status != GPU_OK || capturing
+                                   ? NULL
+                                   : free_guard_begin(win->gpu, stream, 0);
 
     library_unlock(); /* the driver may wait for the stream, which may wait for a message */
     status = gpu_stream_wait64(stream, signal, value,

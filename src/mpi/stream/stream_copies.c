@@ -1,4 +1,6 @@
 /* What streams copy by themselves, between flags: by one launch, or by a copy engine between memory operations. */
+#include "gpu/core/deferred_free.h"
+#include "gpu/core/waiting_blocks.h"
 #include "mpi/stream/stream_queue_internal.h"
 
 const struct signal_flag stream_no_flag = {NULL, 0};
@@ -55,15 +57,26 @@ void stream_blocks_end(struct stream_queue *stream, unsigned blocks)
         stream->blocks = 0;
 }
 
-static unsigned blocks_of_others(const struct stream_queue *me)
+unsigned stream_queues_blocks(const struct gpu *gpu, gpu_stream but)
 {
     unsigned blocks = 0;
 
     for (const struct stream_queue *stream = stream_queues; stream; stream = stream->next)
-        if (stream != me && stream->gpu == me->gpu &&
+        if (stream->gpu == gpu && stream->handle != but &&
             !stream_flag_has(stream->reached, stream->reached->value))
             blocks += stream->blocks;
     return blocks;
+}
+
+/* Beside those of other streams. */
+static bool have_room(const struct stream_queue *me, unsigned blocks)
+{
+    const unsigned all = waiting_blocks_of_all(me->gpu);
+    const unsigned others = blocks + stream_queues_blocks(me->gpu, me->handle);
+    const unsigned known = others + me->gpu->exchange_blocks;
+
+    return others <= waiting_blocks_of_streams(me->gpu) && known <= all &&
+           known + free_guards_blocks(me->gpu, me->handle, all - known) <= all;
 }
 
 /* A stream's launches wait one after the other. Single blocks are few: as many as streams that wait at a time. */
@@ -75,7 +88,7 @@ static bool take_blocks(struct stream_queue *stream, struct stream_ops *ops,
 
     if (wanted == 1)
         return true;
-    if (blocks_of_others(stream) + blocks > signal_blocks_most(stream->gpu))
+    if (!have_room(stream, blocks))
         return false;
     stream->launches++;
     stream->blocks = blocks;

@@ -98,7 +98,7 @@ void stream_queues_forget(void)
 
 static bool is_alone(const struct stream_queue *stream)
 {
-    return !stream->green && !gpu_users_are_many(stream->gpu);
+    return !stream->green && gpu_users(stream->gpu) == 1;
 }
 
 /* Without it, launches have one block. Slots are of use where kernels wait, and are allocated while no stream does. */
