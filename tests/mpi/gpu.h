@@ -77,6 +77,8 @@ extern int gpu_count;           /* devices that this rank sees; 0: it has no GPU
  * (GPUBIND_ROLE is idle or master) it only sets gpu_count to 0. */
 void gpu_start(int local);
 void gpu_end(void);
+/* A kernel has failed: nothing of CUDA can be used any more. */
+void gpu_is_lost_to_test(void);
 /* Makes the context of that device current; 0, or what the driver says. */
 int gpu_use(int device);
 /* What cudaDeviceReset does, and the first call after it. */

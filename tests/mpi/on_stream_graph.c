@@ -162,6 +162,30 @@ static void many(int n)
     finish(exec);
 }
 
+/* Before a quiet. The first ones stay in the graph. */
+static void too_many(void)
+{
+    struct CUgraphExec_st *exec;
+
+    job_test("129 nonblocking messages before a quiet");
+    begin(RELAXED);
+    for (int i = 0; i < 128; i++) {
+        succeeds(gpubind_irecv_on_stream(to.at + i, 1, MPI_BYTE, before, 3, MPI_COMM_WORLD, stream),
+                 "receive %d", i);
+        succeeds(gpubind_isend_on_stream(made.at + i, 1, MPI_BYTE, next, 3, MPI_COMM_WORLD, stream),
+                 "send %d", i);
+    }
+    fails(gpubind_irecv_on_stream(to.at, 1, MPI_BYTE, before, 3, MPI_COMM_WORLD, stream),
+          MPI_ERR_OTHER, "too many", "the 129th receive");
+    fails(gpubind_isend_on_stream(made.at, 1, MPI_BYTE, next, 3, MPI_COMM_WORLD, stream),
+          MPI_ERR_OTHER, "too many", "the 129th send");
+    succeeds(gpubind_quiet_on_stream(stream), "quiet");
+    copy(&seen, &to, 128);
+    exec = end();
+    rounds(exec, 128);
+    finish(exec);
+}
+
 /* Columns to rows, and the same small; the other bytes of the receive's room stay. */
 static void strided(int rows)
 {
@@ -280,7 +304,7 @@ static void alone_and_forgotten(void)
     job_result();
 }
 
-/* Launches of a message that cannot be passed end with an error, on both sides. Nothing of CUDA can be used after. */
+/* Launches of a message that cannot be passed end with an error, on both sides. */
 static void in_vain(int nbytes, const char *why)
 {
     struct CUgraphExec_st *exec;
@@ -296,6 +320,8 @@ static void in_vain(int nbytes, const char *why)
     exec = end();
     launch(exec);
     is_int(cuda.cuStreamSynchronize(stream), LAUNCH_FAILED, "cuStreamSynchronize");
+    is_int(cuda.cuStreamQuery(stream), LAUNCH_FAILED, "cuStreamQuery");
+    gpu_is_lost_to_test();
     job_result();
 }
 
@@ -322,6 +348,8 @@ void test_on_stream_graph(void)
             one_way(sizes[i]);
     }
     many(40);
+    many(128);
+    too_many();
     strided(20);
     strided(3000);
     refusals();

@@ -177,10 +177,21 @@ static void start_thread(void *(*function)(void *), void *argument)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Nothing of the context is done any more. */
+static void trap(struct CUctx_st *context)
+{
+    context->trapped = true;
+    for (struct CUstream_st *s = streams; s; s = s->next)
+        for (struct operation *op = s->context == context ? s->head : NULL; op; op = op->next)
+            op->error = SIM_LAUNCH_FAILED;
+}
+
 static enum step leave_error(struct operation *op)
 {
     struct CUstream_st *told = op->stream->told ? op->stream->told : op->stream;
 
+    if (op->error == SIM_LAUNCH_FAILED && !op->stream->context->trapped)
+        trap(op->stream->context);
     told->error = op->error;
     told->error_serial = ++last_serial;
     finish(op);

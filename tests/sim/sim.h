@@ -130,6 +130,7 @@ struct CUctx_st {
     const void *user;             /* this thread's */
     struct CUstream_st *recorder; /* of events that come after all streams' work; NULL: none yet */
     unsigned flags;
+    bool trapped; /* by a kernel: its streams are of no use any more */
 };
 
 /* CUDA_OK, or why there is none. Of a green context: the primary one. */

@@ -36,6 +36,8 @@ int stream_use(struct CUstream_st *handle, struct CUstream_st **stream)
 {
     int result = stream_find(handle, stream);
 
+    if (!result && (*stream)->context->trapped)
+        result = SIM_LAUNCH_FAILED;
     if (!result && (*stream)->legacy)
         result = capture_blocks_legacy((*stream)->context, true);
     if (!result && (*stream)->capture == CAPTURE_INVALIDATED)
@@ -97,6 +99,8 @@ int cuStreamDestroy_v2(struct CUstream_st *handle)
         result = CUDA_INVALID_HANDLE;
     if (!result)
         stream->destroyed = true;
+    if (!result && stream->context->trapped)
+        result = SIM_LAUNCH_FAILED;
     return sim_leave(result);
 }
 

@@ -135,7 +135,7 @@ static __device__ void execute(const struct agent_command &command)
     case AGENT_ONE: {
         const unsigned parts = is_for_one_block(&command) ? 1 : gridDim.x;
         struct kernel_copy copy = {command.job.one.to, command.job.one.from,
-                                   command.job.one.nbytes, parts, KERNEL_CONTIGUOUS,
+                                   command.job.one.nbytes, (unsigned short)parts, KERNEL_CONTIGUOUS,
                                    KERNEL_CONTIGUOUS, 1};
 
         copy_part<4>(copy, NULL, blockIdx.x);

@@ -6,7 +6,7 @@
 #define STRIDED_KERNEL_NAME "gpubind_strided_copy"
 #define STRIDED_KERNEL_THREADS 1024
 #define KERNEL_LEVELS 4
-#define KERNEL_CONTIGUOUS 255 /* instead of an index of levels: both ends are contiguous */
+#define KERNEL_CONTIGUOUS 0xffff /* instead of an index of levels: both ends are contiguous */
 #define KERNEL_UNITS_MOST 0x7fffffffull /* in a strided copy */
 #define KERNEL_PART_ALIGNED 128ull      /* bytes: where parts begin */
 
@@ -21,9 +21,9 @@ struct kernel_levels {
 
 struct kernel_copy {
     unsigned long long to, from, nbytes;
-    unsigned parts;                       /* so many blocks share it */
-    unsigned char to_levels, from_levels; /* both KERNEL_CONTIGUOUS, or both indices */
-    unsigned char unit;                   /* bytes; of strided copies */
+    unsigned short parts;                  /* so many blocks share it */
+    unsigned short to_levels, from_levels; /* both KERNEL_CONTIGUOUS, or both indices */
+    unsigned short unit;                   /* bytes; of strided copies */
 };
 
 struct strided_kernel_job {

@@ -44,7 +44,7 @@ struct kernel_copy kernel_copy_of(const struct strided *to, const struct strided
     return (struct kernel_copy){.to = to->address,
                                 .from = from->address,
                                 .nbytes = nbytes,
-                                .parts = parts,
+                                .parts = (unsigned short)parts,
                                 .to_levels = KERNEL_CONTIGUOUS,
                                 .from_levels = KERNEL_CONTIGUOUS,
                                 .unit = 1};
@@ -58,7 +58,7 @@ void strided_job(struct strided_kernel_job *job, const struct strided *to,
 
     job->copy = kernel_copy_of(to, from, nbytes,
                                blocks < STRIDED_BLOCKS ? (unsigned)blocks : STRIDED_BLOCKS);
-    job->copy.unit = (unsigned char)unit;
+    job->copy.unit = (unsigned short)unit;
     job->copy.to_levels = 0;
     job->copy.from_levels = 1;
     kernel_levels_of(to, unit, &job->strided[0]);

@@ -18,7 +18,6 @@ _Static_assert(sizeof(struct kernel_send) % EXCHANGE_FLAG == 0, "they follow eac
 _Static_assert(sizeof(struct kernel_receive) % EXCHANGE_FLAG == 0, "they follow each other");
 _Static_assert(sizeof(struct kernel_levels) % EXCHANGE_FLAG == 0, "they follow each other");
 _Static_assert(sizeof(struct kernel_copy) % EXCHANGE_FLAG == 0, "they follow each other");
-_Static_assert(4 * DEFERRED_MESSAGES < KERNEL_CONTIGUOUS, "indices of levels");
 
 /* Each send and each receive has two ends. */
 static size_t most_strided(const struct exchange_deferred *deferred)
@@ -90,11 +89,11 @@ int exchange_deferred_queue(const struct exchange_deferred *deferred, gpu_stream
 
 /* ---- the messages */
 
-static unsigned char index_of(struct exchange_deferred *deferred, const struct strided *strided,
-                              unsigned unit)
+static unsigned short index_of(struct exchange_deferred *deferred, const struct strided *strided,
+                               unsigned unit)
 {
     kernel_levels_of(strided, unit, &deferred->strided[deferred->nstrided]);
-    return (unsigned char)deferred->nstrided++;
+    return (unsigned short)deferred->nstrided++;
 }
 
 static bool make_copy(struct exchange_deferred *deferred, const struct strided_buffer *to_buffer,
@@ -108,7 +107,7 @@ static bool make_copy(struct exchange_deferred *deferred, const struct strided_b
         return false;
     *copy = kernel_copy_of(&to, &from, nbytes, parts);
     if (to.levels > 1 || from.levels > 1) {
-        copy->unit = (unsigned char)strided_unit(&to, &from, nbytes);
+        copy->unit = (unsigned short)strided_unit(&to, &from, nbytes);
         copy->to_levels = index_of(deferred, &to, copy->unit);
         copy->from_levels = index_of(deferred, &from, copy->unit);
     }

@@ -187,7 +187,7 @@ static __device__ __forceinline__ unsigned send_some(const Job &job, unsigned *s
 
 template <class Job> static __device__ __forceinline__ void send_all(const Job &job)
 {
-    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32];
+    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32 + 1];
     const unsigned parts = count_parts(job);
     const unsigned own = parts > blockIdx.x ? (parts - blockIdx.x - 1) / gridDim.x + 1 : 0;
 

@@ -8,7 +8,7 @@
 #define EXCHANGE_KERNEL_NAME "gpubind_exchange"
 #define EXCHANGE_KERNEL_THREADS 512
 
-#define EXCHANGE_KERNEL_PARTS 4096 /* of all sends in a launch, fewer */
+#define EXCHANGE_KERNEL_PARTS 4096 /* of all sends in a launch */
 
 #define KERNEL_SENDS 30 /* in a launch */
 #define KERNEL_RECEIVES 30
@@ -40,7 +40,7 @@ struct exchange_kernel_job {
 #define EXCHANGE_GATE_OPEN 1u
 #define EXCHANGE_GATE_BROKEN 2u
 #define EXCHANGE_GATE_OVER 3u
-#define DEFERRED_MESSAGES 60 /* of either kind: kernel_copy has indices of 8 bits */
+#define DEFERRED_MESSAGES 128 /* of either kind */
 
 struct deferred_kernel_job {
     unsigned gate, nsends, nreceives, unused;

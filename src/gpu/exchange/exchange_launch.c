@@ -20,8 +20,8 @@ static void reset(struct builder *builder)
 }
 
 /* The index of the levels in the job; messages to several peers often share theirs. */
-static unsigned char index_of_strided(struct builder *builder, const struct strided *strided,
-                                      unsigned unit)
+static unsigned short index_of_strided(struct builder *builder, const struct strided *strided,
+                                       unsigned unit)
 {
     struct kernel_levels levels;
     unsigned i = 0;
@@ -31,7 +31,7 @@ static unsigned char index_of_strided(struct builder *builder, const struct stri
         i++;
     if (i == builder->nstrided)
         builder->job.strided[builder->nstrided++] = levels;
-    return (unsigned char)i;
+    return (unsigned short)i;
 }
 
 /* false: the job is full. */
@@ -46,7 +46,7 @@ static bool add_send(struct builder *builder, const struct exchange_send *send)
     strided_of(&send->from, send->nbytes, &from);
     copy = kernel_copy_of(&to, &from, send->nbytes, send->parts);
     if (to.levels > 1 || from.levels > 1) {
-        copy.unit = (unsigned char)strided_unit(&to, &from, send->nbytes);
+        copy.unit = (unsigned short)strided_unit(&to, &from, send->nbytes);
         copy.to_levels = index_of_strided(builder, &to, copy.unit);
         copy.from_levels = index_of_strided(builder, &from, copy.unit);
     }
