@@ -150,12 +150,23 @@ void nccl_close(struct nccl *nccl)
 }
 
 /* 2708 was 2.7.8; since 2.9 it is 20908. */
-void nccl_add_version(const struct nccl *nccl, struct text *text)
+/* As of 2.9 has it: 20906 is 2.9.6. */
+static int version_of(const struct nccl *nccl)
 {
     int version = 0;
 
     nccl->get_version(&version);
-    if (version < 10000)
-        version = version / 1000 * 10000 + version % 1000;
+    return version < 10000 ? version / 1000 * 10000 + version % 1000 : version;
+}
+
+bool nccl_can_be_captured(const struct nccl *nccl)
+{
+    return version_of(nccl) >= 20906; /* NCCL's user guide, "Using NCCL with CUDA Graphs" */
+}
+
+void nccl_add_version(const struct nccl *nccl, struct text *text)
+{
+    const int version = version_of(nccl);
+
     text_add(text, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
 }

@@ -48,6 +48,8 @@ struct nccl {
  * else it would not return. */
 int nccl_open(struct nccl *nccl, const struct bench_gpu *gpu, struct gpubind_error *why);
 void nccl_close(struct nccl *nccl);
+/* Its calls can be in a stream that is captured. */
+bool nccl_can_be_captured(const struct nccl *nccl);
 /* Adds "2.19.3". */
 void nccl_add_version(const struct nccl *nccl, struct text *text);
 

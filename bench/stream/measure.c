@@ -38,7 +38,8 @@ int stream_window(enum stream_measure measure, size_t nbytes)
 static bool is_measured(const struct stream_task *task, enum stream_method method)
 {
     return task->bench->use[method] &&
-           !(method == STREAM_PERSISTENT && task->measure == STREAM_WINDOW);
+           !(stream_is_persistent(method) && task->measure == STREAM_WINDOW) &&
+           !(stream_ways[method].captured && task->nbytes == 0);
 }
 
 /* ---- one turn */
@@ -90,13 +91,23 @@ static void turn(const struct stream_task *task, const struct stream_way *way)
         ping_pong(task, way);
 }
 
-static void wait_for_stream(const struct stream_task *task)
+static void check_driver(int status, const char *call)
 {
     struct gpubind_error err;
 
-    if (gpu_check(gpu_stream_synchronize(task->bench->gpu.stream[0]), "the stream failed", &err) <
-        0)
+    if (gpu_check(status, call, &err) < 0)
         ranks_die("%s", err.text);
+}
+
+static void wait_for_stream(const struct stream_task *task)
+{
+    check_driver(gpu_stream_synchronize(task->bench->gpu.stream[0]), "the stream failed");
+}
+
+static void put_turns(const struct stream_task *task, int method)
+{
+    for (int i = 0; i < task->queued; i++)
+        turn(task, &stream_ways[method]);
 }
 
 /* Some turns and the wait for them. */
@@ -104,9 +115,26 @@ static void once(const void *work, int method)
 {
     const struct stream_task *task = work;
 
-    for (int i = 0; i < task->queued; i++)
-        turn(task, &stream_ways[method]);
+    if (task->graphs[method])
+        check_driver(gpu_graph_launch(task->graphs[method], task->bench->gpu.stream[0]),
+                     "cuGraphLaunch");
+    else
+        put_turns(task, method);
     wait_for_stream(task);
+}
+
+static gpu_graph_exec capture(const struct stream_task *task, int method)
+{
+    const gpu_stream stream = task->bench->gpu.stream[0];
+    gpu_graph_exec exec;
+    gpu_graph graph;
+
+    check_driver(gpu_capture_begin(stream, GPU_CAPTURE_RELAXED), "cuStreamBeginCapture");
+    put_turns(task, method);
+    check_driver(gpu_capture_end(stream, &graph), "cuStreamEndCapture");
+    check_driver(gpu_graph_instantiate(&exec, graph, 0), "cuGraphInstantiate");
+    gpu_graph_destroy(graph);
+    return exec;
 }
 
 /* ---- data */
@@ -126,8 +154,12 @@ static bool is_wrong(const struct stream_task *task, enum stream_method method)
                         pattern_seed(round, bench->rank, i), &err) < 0)
             ranks_die("%s", err.text);
     MPI_Barrier(bench->pair);
-    turn(task, &stream_ways[method]);
-    wait_for_stream(task);
+    if (task->graphs[method]) {
+        once(task, method);
+    } else {
+        turn(task, &stream_ways[method]);
+        wait_for_stream(task);
+    }
     MPI_Barrier(bench->pair);
     for (int i = 0; i < slots && wrong == 0 && !(one_way && bench->rank == 0); i++)
         wrong = buffer_check(&bench->in, (size_t)i * task->nbytes, task->nbytes,
@@ -149,7 +181,7 @@ static struct stats of_turn(const struct stream_task *task, int method, struct s
     return (struct stats){us.median / turns, us.min / turns, us.p99 / turns};
 }
 
-static void measure(const struct stream_task *task, struct stream_result results[STREAM_METHODS])
+static void measure(struct stream_task *task, struct stream_result results[STREAM_METHODS])
 {
     const struct rounds rounds = {task->bench->pair, task->bench->options, once, task};
     struct round_result by[STREAM_METHODS];
@@ -158,13 +190,18 @@ static void measure(const struct stream_task *task, struct stream_result results
     for (int method = 0; method < STREAM_METHODS; method++)
         if (results[method].measured)
             methods[n++] = method;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) { /* persistent requests, started before, can be captured */
+        if (stream_ways[methods[i]].captured)
+            task->graphs[methods[i]] = capture(task, methods[i]);
         results[methods[i]].wrong = is_wrong(task, (enum stream_method)methods[i]);
+    }
     rounds_measure(&rounds, methods, n, by);
     for (int i = 0; i < n; i++) {
         results[methods[i]].queued = task->queued;
         results[methods[i]].iterations = by[i].iterations;
         results[methods[i]].us = of_turn(task, methods[i], by[i].us);
+        if (task->graphs[methods[i]])
+            gpu_graph_exec_destroy(task->graphs[methods[i]]);
     }
 }
 

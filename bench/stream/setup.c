@@ -4,6 +4,8 @@
 #include "bench/lib/ranks.h"
 #include "bench/stream/stream.h"
 
+#define TRIAL_TAG 9
+
 static int check_ranks(struct stream_bench *bench, struct gpubind_error *err)
 {
     MPI_Comm node;
@@ -64,6 +66,28 @@ static bool open_remote(struct stream_bench *bench)
     return good;
 }
 
+/* Messages that the library passes from streams that are captured. Collective over the pair. */
+static bool can_capture(const struct stream_bench *bench)
+{
+    const gpu_stream stream = bench->gpu.stream[0];
+    gpu_graph graph = NULL;
+    int good = bench->remote && gpu_has_graphs() &&
+               gpu_capture_begin(stream, GPU_CAPTURE_RELAXED) == GPU_OK;
+
+    if (good) {
+        good = gpubind_irecv_on_stream(bench->in.at, 1, MPI_BYTE, bench->other, TRIAL_TAG,
+                                       MPI_COMM_WORLD, stream) == MPI_SUCCESS &&
+               gpubind_isend_on_stream(bench->out.at, 1, MPI_BYTE, bench->other, TRIAL_TAG,
+                                       MPI_COMM_WORLD, stream) == MPI_SUCCESS;
+        good &= gpubind_quiet_on_stream(stream) == MPI_SUCCESS;
+        good &= gpu_capture_end(stream, &graph) == GPU_OK;
+    }
+    if (graph)
+        gpu_graph_destroy(graph);
+    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, bench->pair);
+    return good;
+}
+
 int stream_open(struct stream_bench *bench, struct gpubind_error *why_no_nccl,
                 struct gpubind_error *err)
 {
@@ -84,7 +108,12 @@ int stream_open(struct stream_bench *bench, struct gpubind_error *why_no_nccl,
     why_no_nccl->text[0] = '\0';
     bench->use[STREAM_GPUBIND] = bench->use[STREAM_PERSISTENT] = true;
     bench->use[STREAM_NCCL] = nccl_open(&bench->nccl, &bench->gpu, why_no_nccl) == 0;
-    bench->use[STREAM_COPY] = bench->pair != MPI_COMM_NULL && open_remote(bench);
+    if (bench->pair == MPI_COMM_NULL)
+        return 0;
+    bench->use[STREAM_COPY] = open_remote(bench);
+    bench->use[STREAM_GPUBIND_GRAPH] = bench->use[STREAM_PERSISTENT_GRAPH] = can_capture(bench);
+    bench->use[STREAM_NCCL_GRAPH] = bench->use[STREAM_GPUBIND_GRAPH] && bench->use[STREAM_NCCL] &&
+                                    nccl_can_be_captured(&bench->nccl);
     return 0;
 }
 

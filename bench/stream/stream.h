@@ -15,6 +15,9 @@ enum stream_method {
     STREAM_GPUBIND,    /* calls for a message each */
     STREAM_PERSISTENT, /* persistent requests */
     STREAM_NCCL,
+    STREAM_GPUBIND_GRAPH, /* the same three, captured once and launched as a graph */
+    STREAM_PERSISTENT_GRAPH,
+    STREAM_NCCL_GRAPH,
     STREAM_COPY, /* bare copies into the other rank's memory */
     STREAM_METHODS
 };
@@ -38,7 +41,8 @@ struct stream_task {
     enum stream_measure measure;
     size_t nbytes;
     int window, queued; /* messages of a turn one way; turns that are queued before a wait */
-    gpubind_request requests[2]; /* persistent: of a send, of a receive */
+    gpubind_request requests[2];           /* persistent: of a send, of a receive */
+    gpu_graph_exec graphs[STREAM_METHODS]; /* of the queued turns; NULL: they are queued anew */
 };
 
 /* How a method queues messages in the GPU's first stream; each takes and gives slot 0 to window - 1 of
@@ -52,6 +56,7 @@ struct stream_way {
     void (*start_send)(const struct stream_task *task, int slot);
     void (*start_receive)(const struct stream_task *task, int slot);
     void (*end)(const struct stream_task *task);
+    bool captured; /* the turns are launched as a graph */
 };
 extern const struct stream_way stream_ways[STREAM_METHODS];
 
@@ -62,6 +67,12 @@ struct stream_result {
     struct stats us;        /* half a turn of a ping-pong, else a turn; of the slower rank */
     bool wrong;
 };
+
+/* Several methods start and end requests. */
+static inline bool stream_is_persistent(int method)
+{
+    return method == STREAM_PERSISTENT || method == STREAM_PERSISTENT_GRAPH;
+}
 
 const char *stream_measure_word(enum stream_measure measure);
 /* Messages of a turn one way of that measure and size. */

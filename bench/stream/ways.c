@@ -152,12 +152,26 @@ static void receive_nothing(const struct stream_task *task, int slot)
     (void)task, (void)slot;
 }
 
+#define GPUBIND(word, captured)                                                                 \
+    {                                                                                           \
+        word, send_on_stream, recv_on_stream, nothing, isend_on_stream, irecv_on_stream, quiet, \
+            captured                                                                            \
+    }
+#define PERSISTENT(word, captured)                                                                 \
+    {                                                                                              \
+        word, persistent_send, persistent_receive, nothing, not_yet, not_yet, start_both, captured \
+    }
+#define NCCL(word, captured)                                                                   \
+    {                                                                                          \
+        word, nccl_send, nccl_receive, nccl_begin, nccl_send, nccl_receive, nccl_end, captured \
+    }
+
 const struct stream_way stream_ways[STREAM_METHODS] = {
-    [STREAM_GPUBIND] = {"gpubind", send_on_stream, recv_on_stream, nothing, isend_on_stream,
-                        irecv_on_stream, quiet},
-    [STREAM_PERSISTENT] = {"persistent", persistent_send, persistent_receive, nothing, not_yet,
-                           not_yet, start_both},
-    [STREAM_NCCL] = {"nccl", nccl_send, nccl_receive, nccl_begin, nccl_send, nccl_receive,
-                     nccl_end},
-    [STREAM_COPY] = {"copy", copy, receive_nothing, nothing, copy, receive_nothing, nothing},
+    [STREAM_GPUBIND] = GPUBIND("gpubind", false),
+    [STREAM_PERSISTENT] = PERSISTENT("persistent", false),
+    [STREAM_NCCL] = NCCL("nccl", false),
+    [STREAM_GPUBIND_GRAPH] = GPUBIND("gpubind graph", true),
+    [STREAM_PERSISTENT_GRAPH] = PERSISTENT("persistent graph", true),
+    [STREAM_NCCL_GRAPH] = NCCL("nccl graph", true),
+    [STREAM_COPY] = {"copy", copy, receive_nothing, nothing, copy, receive_nothing, nothing, false},
 };

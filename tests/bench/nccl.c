@@ -65,7 +65,7 @@ static MPI_Op op_of(int op)
 
 int ncclGetVersion(int *version)
 {
-    *version = 21903;
+    *version = 2804; /* whose calls cannot be captured */
     return 0;
 }
 
