@@ -73,16 +73,17 @@ int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, 
     return -1;
 }
 
-int exchange_deferred_queue(const struct exchange_deferred *deferred, gpu_stream stream,
+int exchange_deferred_queue(struct exchange_deferred *deferred, gpu_stream stream,
                             struct gpubind_error *err)
 {
     gpu_address job = deferred->memory.at;
     void *parameters[] = {&job};
     const bool entered = gpu_enter_for(deferred->gpu, stream);
-    const int status = gpu_kernel_launch(
-        kernel_of(deferred->gpu, GPU_DEFERRED_KERNEL), blocks_in(stream, deferred->blocks), 1, 1,
-        EXCHANGE_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
+    int status;
 
+    deferred->blocks = blocks_in(stream, deferred->blocks);
+    status = gpu_kernel_launch(kernel_of(deferred->gpu, GPU_DEFERRED_KERNEL), deferred->blocks, 1,
+                               1, EXCHANGE_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
     gpu_leave(entered);
     return status == GPU_OK ? 0 : gpu_error(status, "the exchange cannot be queued", err);
 }
@@ -150,12 +151,22 @@ static int put_gate(const struct exchange_deferred *deferred, unsigned gate,
     return put(deferred, 0, &gate, sizeof gate, err);
 }
 
+static bool has_several(const struct exchange_deferred *deferred)
+{
+    unsigned parts = 0;
+
+    for (int i = 0; i < deferred->nsends; i++)
+        parts += deferred->sends[i].copy.parts;
+    return parts > deferred->blocks;
+}
+
 int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_error *err)
 {
     const struct places places = places_of(deferred);
     const gpu_address at = deferred->memory.at;
     const struct deferred_kernel_job job = {.nsends = (unsigned)deferred->nsends,
                                             .nreceives = (unsigned)deferred->nreceives,
+                                            .several = has_several(deferred),
                                             .sends = at + places.sends,
                                             .receives = at + places.receives,
                                             .strided = at + places.strided,

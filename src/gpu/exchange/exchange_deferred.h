@@ -23,7 +23,7 @@ struct exchange_deferred {
 int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,
                            const uint64_t *nbytes, int nreceives, struct gpubind_error *err);
 /* Queues it in a stream of the GPU's context, which need not be current. 0, or -1 with a sentence. */
-int exchange_deferred_queue(const struct exchange_deferred *deferred, gpu_stream stream,
+int exchange_deferred_queue(struct exchange_deferred *deferred, gpu_stream stream,
                             struct gpubind_error *err);
 /* What message i of either kind is. false: no kernel can copy it. */
 bool exchange_deferred_send(struct exchange_deferred *deferred, int i,

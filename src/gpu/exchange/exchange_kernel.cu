@@ -52,7 +52,7 @@ static __device__ __forceinline__ bool take(unsigned long long flag)
 
 /* A deferred job, as the functions below see one. */
 struct deferred_view {
-    unsigned nsends, nreceives;
+    unsigned nsends, nreceives, several;
     const struct kernel_send *sends;
     const struct kernel_receive *receives;
     const struct kernel_levels *strided;
@@ -115,96 +115,105 @@ template <class Job> static __device__ __forceinline__ void wait_done(const Job 
                     end_broken(job);
 }
 
-/* The receiver is ready for the part, or (waits) will be. */
-static __device__ __forceinline__ enum flag_state take_ready(const struct kernel_send &send,
-                                                             unsigned part, bool waits)
-{
-    const unsigned long long flag = send.ready + EXCHANGE_FLAG * part;
-
-    if (!send.ready)
-        return TAKEN;
-    if (!waits)
-        return try_take(flag);
-    return take(flag) ? TAKEN : BROKEN;
-}
-
-/* false: the receiver is not ready. The barriers order thread 0's flags before and after what the whole block
- * copies. */
+/* Its receiver is ready. The barriers order thread 0's flags before and after what the whole block copies. */
 template <class Job>
-static __device__ __forceinline__ bool send_part(const Job &job, const struct kernel_send &send,
-                                                 unsigned part, bool waits)
+static __device__ __forceinline__ void copy_and_tell(const Job &job, const struct kernel_send &send,
+                                                     unsigned part)
 {
-    const enum flag_state state = threadIdx.x == 0 ? take_ready(send, part, waits) : NOT_SET;
-
-    if (state == BROKEN)
-        end_broken(job);
-    if (!waits && !__syncthreads_or(state != NOT_SET))
-        return false;
-    if (__syncthreads_or(state == BROKEN))
-        return true;
     copy_part<4>(send.copy, job.strided, part);
     __syncthreads();
     if (threadIdx.x == 0)
         store_release(send.done + EXCHANGE_FLAG * part, 1);
+}
+
+template <class Job>
+static __device__ __forceinline__ void send_part(const Job &job, const struct kernel_send &send,
+                                                 unsigned part)
+{
+    const bool broken =
+        threadIdx.x == 0 && send.ready && !take(send.ready + EXCHANGE_FLAG * part);
+
+    if (broken)
+        end_broken(job);
+    if (!__syncthreads_or(broken))
+        copy_and_tell(job, send, part);
+}
+
+/* false: the receiver is not ready. */
+template <class Job>
+static __device__ __forceinline__ bool try_part(const Job &job, const struct kernel_send &send,
+                                                unsigned part)
+{
+    enum flag_state state = TAKEN;
+
+    if (threadIdx.x == 0 && send.ready)
+        state = try_take(send.ready + EXCHANGE_FLAG * part);
+    if (state == BROKEN)
+        end_broken(job);
+    if (__syncthreads_or(state == NOT_SET))
+        return false;
+    if (!__syncthreads_or(state == BROKEN))
+        copy_and_tell(job, send, part);
     return true;
 }
 
-template <class Job> static __device__ __forceinline__ unsigned count_parts(const Job &job)
+/* The parts of all sends are dealt to the blocks in turn: calls take(send, part, which of the block's own). */
+template <class Job, class Take>
+static __device__ __forceinline__ void deal_parts(const Job &job, Take take)
 {
-    unsigned parts = 0;
+    unsigned before = 0, own = 0; /* before: parts of earlier sends */
 
-    for (unsigned i = 0; i < job.nsends; i++)
-        parts += job.sends[i].copy.parts;
-    return parts;
-}
-
-/* Sends those of the block's parts that can be, but for those that are sent (bits; NULL: there is only one part): how
- * many. Waits for the last. */
-template <class Job>
-static __device__ __forceinline__ unsigned send_some(const Job &job, unsigned *sent, unsigned left)
-{
-    unsigned before = 0, own = 0, n = 0; /* before: parts of earlier sends */
-
-    /* The parts of all sends are dealt to the blocks in turn. */
     for (unsigned i = 0, item = blockIdx.x; i < job.nsends; i++) {
         const unsigned behind = before + job.sends[i].copy.parts;
 
-        for (; item < behind; item += gridDim.x, own++) {
-            if (sent && sent[own / 32] >> own % 32 & 1)
-                continue;
-            if (!send_part(job, job.sends[i], item - before, left - n == 1))
-                continue;
-            n++;
-            if (sent && threadIdx.x == 0)
-                sent[own / 32] |= 1u << own % 32;
-        }
+        for (; item < behind; item += gridDim.x)
+            take(job.sends[i], item - before, own++);
         before = behind;
     }
-    if (sent)
-        __syncthreads(); /* before the bits are read again */
-    return n;
 }
 
-template <class Job> static __device__ __forceinline__ void send_all(const Job &job)
+/* Sends those of the block's parts that can be sent, until all are (a bit each). Not inlined, since most blocks have one
+ * part, and the code's size is part of their time; not static, since nvcc names such a function after its folder. */
+template <class Job>
+__device__ __noinline__ void send_in_any_order(const Job &job, unsigned *sent)
 {
-    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32 + 1];
-    const unsigned parts = count_parts(job);
-    const unsigned own = parts > blockIdx.x ? (parts - blockIdx.x - 1) / gridDim.x + 1 : 0;
+    unsigned left;
 
-    for (unsigned i = threadIdx.x; i < own / 32 + 1; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < EXCHANGE_KERNEL_PARTS / 32; i += blockDim.x)
         sent[i] = 0;
-    if (own > 1)
+    do {
         __syncthreads();
-    for (unsigned left = own; left > 0;)
-        left -= send_some(job, own > 1 ? sent : NULL, left);
+        left = 0;
+        deal_parts(job, [&](const struct kernel_send &send, unsigned part, unsigned own) {
+            if (sent[own / 32] >> own % 32 & 1)
+                return;
+            if (!try_part(job, send, part))
+                left++;
+            else if (threadIdx.x == 0)
+                sent[own / 32] |= 1u << own % 32;
+        });
+    } while (left > 0);
+}
+
+template <class Job>
+static __device__ __forceinline__ void send_all(const Job &job, unsigned *sent)
+{
+    if (job.several)
+        send_in_any_order(job, sent);
+    else
+        deal_parts(job, [&](const struct kernel_send &send, unsigned part, unsigned) {
+            send_part(job, send, part);
+        });
 }
 
 extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 2)
 gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
 {
+    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32]; /* see gpubind_signal's */
+
     if (job.posts)
         post_ready(job);
-    send_all(job);
+    send_all(job, sent);
     if (job.waits)
         wait_done(job);
 }
@@ -223,6 +232,7 @@ static __device__ __forceinline__ unsigned await_gate(const unsigned *gate)
 extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 1)
 gpubind_exchange_deferred(const struct deferred_kernel_job *told)
 {
+    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32];
     struct deferred_view job;
     unsigned gate = 0;
 
@@ -236,11 +246,12 @@ gpubind_exchange_deferred(const struct deferred_kernel_job *told)
         return;
     job.nsends = told->nsends;
     job.nreceives = told->nreceives;
+    job.several = told->several;
     job.sends = reinterpret_cast<const struct kernel_send *>(told->sends);
     job.receives = reinterpret_cast<const struct kernel_receive *>(told->receives);
     job.strided = reinterpret_cast<const struct kernel_levels *>(told->strided);
     job.takes = reinterpret_cast<const struct kernel_copy *>(told->takes);
     post_ready(job);
-    send_all(job);
+    send_all(job, sent);
     wait_done(job);
 }

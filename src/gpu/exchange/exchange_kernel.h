@@ -27,6 +27,7 @@ struct kernel_receive {
 struct exchange_kernel_job {
     unsigned nsends, nreceives;
     unsigned posts, waits; /* 0 or 1: set `ready` of the receives; wait for their `done` */
+    unsigned several;      /* 0: each block has at most one part of all sends */
     struct kernel_send sends[KERNEL_SENDS];
     struct kernel_receive receives[KERNEL_RECEIVES];
     struct kernel_levels strided[KERNEL_STRIDED];
@@ -43,7 +44,7 @@ struct exchange_kernel_job {
 #define DEFERRED_MESSAGES 128 /* of either kind */
 
 struct deferred_kernel_job {
-    unsigned gate, nsends, nreceives, unused;
+    unsigned gate, nsends, nreceives, several;
     /* Arrays of kernel_send, kernel_receive, kernel_levels; and for each receive a kernel_copy: of 0 parts, or of one,
      * that copies what has come to a buffer, whereupon `ready` is set, and not before. */
     unsigned long long sends, receives, strided, takes;

@@ -82,11 +82,12 @@ static int add_receives(struct builder *builder, const struct exchange_receive *
 static int launch(const struct exchange *exchange, gpu_function kernel, struct builder *builder)
 {
     const unsigned wanted = exchange_blocks(exchange->gpu, builder->parts, builder->job.nreceives);
+    const unsigned blocks = wanted < exchange->blocks ? wanted : exchange->blocks;
     void *parameters[] = {&builder->job};
 
-    return gpu_driver()->cuLaunchKernel(
-        kernel, wanted < exchange->blocks ? wanted : exchange->blocks, 1, 1,
-        EXCHANGE_KERNEL_THREADS, 1, 1, 0, exchange->stream, parameters, NULL);
+    builder->job.several = builder->parts > blocks;
+    return gpu_driver()->cuLaunchKernel(kernel, blocks, 1, 1, EXCHANGE_KERNEL_THREADS, 1, 1, 0,
+                                        exchange->stream, parameters, NULL);
 }
 
 static int launch_receives(const struct exchange *exchange, gpu_function kernel,
