@@ -94,7 +94,7 @@ static void step(const struct side *side, const struct way *way, size_t nbytes, 
                                                 .no_handshake = way->no_handshake};
     }
     if (exchange_start(side->gpu, side->stream, sends, 2, receives, 2,
-                       waiting_blocks_of_exchange(side->gpu), &err) == 0)
+                       waiting_blocks_of_some(side->gpu), &err) == 0)
         return;
     fprintf(stderr, "%s\n", err.text);
     abort();

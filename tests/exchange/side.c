@@ -137,7 +137,7 @@ void side_exchange(const struct side *side, const struct scene *scene)
                                                 .parts = theirs[i].parts,
                                                 .no_handshake = theirs[i].no_handshake};
     if (exchange_start(side->gpu, side->stream, sends, scene->n[side->rank], receives,
-                       scene->n[!side->rank], waiting_blocks_of_exchange(side->gpu), &err) == 0)
+                       scene->n[!side->rank], waiting_blocks_of_some(side->gpu), &err) == 0)
         return;
     fprintf(stderr, "%s\n", err.text);
     abort();

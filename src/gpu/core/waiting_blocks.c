@@ -13,14 +13,14 @@ static unsigned at_least_one(unsigned n)
     return n > 0 ? n : 1;
 }
 
-unsigned waiting_blocks_of_exchange(const struct gpu *gpu)
-{
-    return at_least_one(multiprocessors(gpu) / 4);
-}
-
-unsigned waiting_blocks_of_streams(const struct gpu *gpu)
+unsigned waiting_blocks_of_some(const struct gpu *gpu)
 {
     return at_least_one(multiprocessors(gpu) / 2);
+}
+
+unsigned waiting_blocks_of_graph(const struct gpu *gpu)
+{
+    return at_least_one(multiprocessors(gpu) / 4);
 }
 
 unsigned waiting_blocks_of_all(const struct gpu *gpu)

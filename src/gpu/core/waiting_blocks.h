@@ -6,10 +6,10 @@
 
 #include "gpu/core/gpu_context.h"
 
-/* Of one exchange; at least 1. */
-unsigned waiting_blocks_of_exchange(const struct gpu *gpu);
-/* Of the messages of all streams; at least 1. */
-unsigned waiting_blocks_of_streams(const struct gpu *gpu);
+/* Of one exchange, or of the messages of all streams; at least 1. */
+unsigned waiting_blocks_of_some(const struct gpu *gpu);
+/* Of one in a graph, which nobody counts; at least 1. */
+unsigned waiting_blocks_of_graph(const struct gpu *gpu);
 /* Of all; 0: no more than the one that whoever waits has in any case. */
 unsigned waiting_blocks_of_all(const struct gpu *gpu);
 

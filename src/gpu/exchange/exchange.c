@@ -45,7 +45,7 @@ bool exchange_has_kernel(struct gpu *gpu)
 
 unsigned exchange_blocks(const struct gpu *gpu, unsigned parts, unsigned nreceives)
 {
-    const unsigned most = waiting_blocks_of_exchange(gpu);
+    const unsigned most = waiting_blocks_of_some(gpu);
     const unsigned wanted = parts > nreceives ? parts : nreceives;
 
     return wanted < 1 ? 1 : wanted < most ? wanted : most;

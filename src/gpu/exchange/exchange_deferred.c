@@ -8,6 +8,7 @@
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_stream.h"
 #include "gpu/core/kernels.h"
+#include "gpu/core/waiting_blocks.h"
 
 /* The job and its arrays, as they lie in the memory; multiples of a flag's size, as their elements are. */
 struct places {
@@ -43,13 +44,18 @@ static unsigned blocks_in(gpu_stream stream, unsigned blocks)
     return stream_is_green(stream) ? 1 : blocks;
 }
 
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
 static unsigned blocks_of(const struct gpu *gpu, int nsends, const uint64_t *nbytes, int nreceives)
 {
     unsigned parts = 0;
 
     for (int i = 0; i < nsends; i++)
         parts += exchange_parts(nbytes[i]);
-    return exchange_blocks(gpu, parts, (unsigned)nreceives);
+    return least(exchange_blocks(gpu, parts, (unsigned)nreceives), waiting_blocks_of_graph(gpu));
 }
 
 int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,

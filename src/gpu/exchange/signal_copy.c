@@ -29,7 +29,7 @@ static unsigned parts_of(uint64_t nbytes, unsigned most)
 /* Parts of each of n copies. */
 static unsigned share_of(const struct gpu *gpu, int n)
 {
-    const unsigned most = waiting_blocks_of_streams(gpu);
+    const unsigned most = waiting_blocks_of_some(gpu);
     const unsigned share = (most < PARTS_OF_ALL ? most : PARTS_OF_ALL) / (unsigned)n;
 
     return share < 1 ? 1 : share < PARTS ? share : PARTS;

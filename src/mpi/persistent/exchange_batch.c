@@ -109,10 +109,15 @@ unsigned exchange_blocks_left(const struct gpu *gpu, gpu_stream stream, unsigned
 }
 
 /* Waits in a stream of the application with what is left of the GPU; one in any case. */
-static unsigned take_blocks(const struct gpu *gpu, gpu_stream stream, const struct batch *batch)
+static unsigned take_blocks(const struct gpu *gpu, gpu_stream stream, bool capturing,
+                            const struct batch *batch)
 {
-    const unsigned left = exchange_blocks_left(gpu, stream, blocks_of(gpu, batch));
+    const unsigned wanted = blocks_of(gpu, batch), most = waiting_blocks_of_graph(gpu);
+    unsigned left;
 
+    if (capturing)
+        return wanted < most ? wanted : most;
+    left = exchange_blocks_left(gpu, stream, wanted);
     return left > 0 ? left : 1;
 }
 
@@ -120,7 +125,7 @@ static unsigned take_blocks(const struct gpu *gpu, gpu_stream stream, const stru
 static int start_unlocked(struct gpu *gpu, gpu_stream stream, bool capturing,
                           const struct batch *batch, struct gpubind_error *err)
 {
-    const unsigned blocks = capturing ? blocks_of(gpu, batch) : take_blocks(gpu, stream, batch);
+    const unsigned blocks = take_blocks(gpu, stream, capturing, batch);
     struct free_guard *hold = capturing ? NULL : free_guard_begin(gpu, stream, blocks);
     int status;
 

@@ -75,7 +75,7 @@ static bool have_room(const struct stream_queue *me, unsigned blocks)
     const unsigned others = blocks + stream_queues_blocks(me->gpu, me->handle);
     const unsigned known = others + me->gpu->exchange_blocks;
 
-    return others <= waiting_blocks_of_streams(me->gpu) && known <= all &&
+    return others <= waiting_blocks_of_some(me->gpu) && known <= all &&
            known + free_guards_blocks(me->gpu, me->handle, all - known) <= all;
 }
 
