@@ -60,7 +60,7 @@ static enum step do_deferred(struct operation *op)
         const unsigned gate = __atomic_load_n(&job->gate, __ATOMIC_ACQUIRE);
 
         if (gate == EXCHANGE_GATE_BROKEN)
-            op->error = SIM_LAUNCH_FAILED;
+            operation_trap(op);
         if (gate != EXCHANGE_GATE_OPEN)
             return gate == 0 ? STEP_STUCK : STEP_FINISHED;
         state->exchange = make_deferred_exchange(op, job);
@@ -69,6 +69,7 @@ static enum step do_deferred(struct operation *op)
     if (step != STEP_FINISHED)
         return step;
     op->error = state->exchange->error;
+    op->traps = state->exchange->traps;
     operation_free(state->exchange);
     return step;
 }

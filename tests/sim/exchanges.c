@@ -192,7 +192,7 @@ static bool do_receive(struct operation *op, const struct item *item)
     const enum taken done = take(word_of(op, &places[RECEIVE_DONE], item->part, "waits for"));
 
     if (done == BROKEN && state->traps)
-        op->error = SIM_LAUNCH_FAILED;
+        operation_trap(op);
     if (done == TAKEN && copy->parts > 0) {
         copy_part(op, copy, STRIDED(state), places, &ENDS(state)[state->nsends + item->of], 0);
         set(word_of(op, &places[RECEIVE_READY], 0, "writes"), 1);
@@ -212,7 +212,7 @@ static bool do_item(struct operation *op, const struct item *item)
     if (send->ready)
         ready = take(word_of(op, &places[READY], item->part, "waits for"));
     if (ready == BROKEN && state->traps)
-        op->error = SIM_LAUNCH_FAILED;
+        operation_trap(op);
     if (ready != TAKEN)
         return ready == BROKEN;
     copy_part(op, &send->copy, STRIDED(state), places, &ENDS(state)[item->of], item->part);

@@ -177,6 +177,12 @@ static void start_thread(void *(*function)(void *), void *argument)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+void operation_trap(struct operation *op)
+{
+    op->error = SIM_LAUNCH_FAILED;
+    op->traps = true;
+}
+
 /* Nothing of the context is done any more. */
 static void trap(struct CUctx_st *context)
 {
@@ -190,7 +196,7 @@ static enum step leave_error(struct operation *op)
 {
     struct CUstream_st *told = op->stream->told ? op->stream->told : op->stream;
 
-    if (op->error == SIM_LAUNCH_FAILED && !op->stream->context->trapped)
+    if (op->traps && !op->stream->context->trapped)
         trap(op->stream->context);
     told->error = op->error;
     told->error_serial = ++last_serial;

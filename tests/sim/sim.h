@@ -291,6 +291,7 @@ struct operation {
     uint64_t ticket;
     uint64_t due; /* ns; not before */
     int error;    /* to be left in the stream instead of being done */
+    bool traps;   /* and the context is of no use from then on */
     bool running; /* a host function, in its thread */
     /* Of a kernel: blocks, those that have been resident, those of them that have ended; threads of a block. */
     unsigned blocks, resident, ended, threads;
@@ -364,6 +365,8 @@ struct operation *operation_with_step(enum sim_call call, enum step (*step)(stru
                                       size_t nplaces, size_t nbytes);
 /* Another like it, which was not submitted. */
 struct operation *operation_clone(const struct operation *op);
+/* Its kernel ends by a trap. */
+void operation_trap(struct operation *op);
 /* So many blocks have ended; the others do with the operation. */
 void operation_end_blocks(struct operation *op, unsigned n);
 /* The place, which must not have been freed meanwhile; what: reads or writes. */
