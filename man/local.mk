@@ -52,6 +52,7 @@ linked_pages = \
 	man/gpubind_iprobe.3 \
 	man/gpubind_irecv.3 \
 	man/gpubind_irecv_c.3 \
+	man/gpubind_group_on_stream.3 \
 	man/gpubind_irecv_on_stream.3 \
 	man/gpubind_isend_c.3 \
 	man/gpubind_isend_on_stream.3 \

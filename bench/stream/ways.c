@@ -57,6 +57,11 @@ static void irecv_on_stream(const struct stream_task *task, int slot)
           "gpubind_irecv_on_stream");
 }
 
+static void group(const struct stream_task *task)
+{
+    check(gpubind_group_on_stream(stream_of(task)), "gpubind_group_on_stream");
+}
+
 static void quiet(const struct stream_task *task)
 {
     check(gpubind_quiet_on_stream(stream_of(task)), "gpubind_quiet_on_stream");
@@ -152,10 +157,10 @@ static void receive_nothing(const struct stream_task *task, int slot)
     (void)task, (void)slot;
 }
 
-#define GPUBIND(word, captured)                                                                 \
-    {                                                                                           \
-        word, send_on_stream, recv_on_stream, nothing, isend_on_stream, irecv_on_stream, quiet, \
-            captured                                                                            \
+#define GPUBIND(word, captured)                                                               \
+    {                                                                                         \
+        word, send_on_stream, recv_on_stream, group, isend_on_stream, irecv_on_stream, quiet, \
+            captured                                                                          \
     }
 #define PERSISTENT(word, captured)                                                                 \
     {                                                                                              \

@@ -190,6 +190,9 @@ GPUBIND_PUBLIC int gpubind_isend_on_stream(const void *buf, int count, MPI_Datat
                                            int tag, MPI_Comm comm, gpubind_stream stream);
 GPUBIND_PUBLIC int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source,
                                            int tag, MPI_Comm comm, gpubind_stream stream);
+/* A hint: nonblocking calls with the stream from now on go together, at the next quiet or blocking call with it, which
+ * has to follow. The sends take one launch then, in place of one each. */
+GPUBIND_PUBLIC int gpubind_group_on_stream(gpubind_stream stream);
 /* Later work in the stream comes after all that was sent and received on it so far. */
 GPUBIND_PUBLIC int gpubind_quiet_on_stream(gpubind_stream stream);
 

@@ -99,12 +99,14 @@ contains
         do time = 2, 3
             call fill(time)
             if (time == 2) then
+                call gpubind_group_on_stream(stream, ierr)
                 call gpubind_irecv_on_stream(got, n, MPI_DOUBLE_PRECISION, other, 2, &
                                              MPI_COMM_WORLD, stream, ierr)
                 call gpubind_isend_on_stream(gpu, n, MPI_DOUBLE_PRECISION, other, 2, &
                                              MPI_COMM_WORLD, stream, ierr)
                 call gpubind_quiet_on_stream(stream_of(time), ierr)
             else
+                call gpubind_group_on_stream(number)
                 call gpubind_irecv_on_stream(got, n, MPI_DOUBLE_PRECISION, other, 2, &
                                              MPI_COMM_WORLD, number)
                 call gpubind_isend_on_stream(gpu, n, MPI_DOUBLE_PRECISION, other, 2, &

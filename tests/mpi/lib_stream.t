@@ -27,6 +27,11 @@ for setting in simulated 'slow copies' kernels 'no peers' 'no IPC' threads 'one 
     on "$setting" 2 on_stream_direct 4
     on "$setting" 4 on_stream_direct 2 12
 done
+for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one device, kernels' 'no IPC' threads \
+    'network threads' GPU 'GPU shared' 'GPU network threads'; do
+    on "$setting" 2 on_stream_group
+    on "$setting" 4 on_stream_group
+done
 for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
     on "$setting" 3 on_stream_frees
 done

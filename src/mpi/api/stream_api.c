@@ -78,22 +78,48 @@ int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source,
                      stream, false, "gpubind_irecv_on_stream");
 }
 
-int gpubind_quiet_on_stream(gpubind_stream handle)
+static int group(struct stream_queue *stream, struct gpubind_error *err)
+{
+    (void)err;
+    stream_queue_group(stream);
+    return MPI_SUCCESS;
+}
+
+/* Until a capture's quiet nothing is put in anyway. */
+static int group_captured(gpu_stream stream, struct gpubind_error *err)
+{
+    (void)stream, (void)err;
+    return MPI_SUCCESS;
+}
+
+static int with_stream(gpubind_stream handle, const char *call,
+                       int (*what)(struct stream_queue *stream, struct gpubind_error *err),
+                       int (*captured)(gpu_stream stream, struct gpubind_error *err))
 {
     struct gpubind_error err;
     struct stream_queue *stream = NULL;
     int result = MPI_ERR_OTHER;
 
-    library_enter("gpubind_quiet_on_stream");
+    library_enter(call);
     if (library_started() && captured_stream(handle))
-        result = captured_quiet(handle, &err);
+        result = captured(handle, &err);
     else if (library_started())
         stream = stream_queue_open(handle, &result, &err);
     else
         error_set(&err, "the library has not started, or has ended");
     if (stream) {
-        result = stream_queue_quiet(stream, &err);
+        result = what(stream, &err);
         stream_queue_close(stream);
     }
-    return library_leave(MPI_COMM_WORLD, result, "gpubind_quiet_on_stream", &err);
+    return library_leave(MPI_COMM_WORLD, result, call, &err);
+}
+
+int gpubind_group_on_stream(gpubind_stream stream)
+{
+    return with_stream(stream, "gpubind_group_on_stream", group, group_captured);
+}
+
+int gpubind_quiet_on_stream(gpubind_stream stream)
+{
+    return with_stream(stream, "gpubind_quiet_on_stream", stream_queue_quiet, captured_quiet);
 }

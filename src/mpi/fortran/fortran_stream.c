@@ -120,6 +120,11 @@ GPUBIND_PUBLIC void gpubind_fortran_irecv_on_stream(const CFI_cdesc_t *buf, cons
                                          MPI_Comm_f2c(*comm), *stream));
 }
 
+GPUBIND_PUBLIC void gpubind_fortran_group_on_stream(const gpubind_stream *stream, MPI_Fint *ierror)
+{
+    tell(ierror, gpubind_group_on_stream(*stream));
+}
+
 GPUBIND_PUBLIC void gpubind_fortran_quiet_on_stream(const gpubind_stream *stream, MPI_Fint *ierror)
 {
     tell(ierror, gpubind_quiet_on_stream(*stream));

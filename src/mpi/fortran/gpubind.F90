@@ -50,7 +50,8 @@ module gpubind
     public :: gpubind_send_init, gpubind_recv_init, gpubind_request_free
     public :: gpubind_start, gpubind_startall, gpubind_startall_on_stream
     public :: gpubind_send_on_stream, gpubind_recv_on_stream
-    public :: gpubind_isend_on_stream, gpubind_irecv_on_stream, gpubind_quiet_on_stream
+    public :: gpubind_isend_on_stream, gpubind_irecv_on_stream, gpubind_group_on_stream, &
+        gpubind_quiet_on_stream
     public :: gpubind_halo_create, gpubind_halo_start, gpubind_halo_wait
     public :: gpubind_halo_exchange_on_stream, gpubind_halo_place, gpubind_halo_neighbor
     public :: gpubind_halo_free
@@ -221,6 +222,21 @@ module gpubind
             integer(c_intptr_t), intent(in) :: stream
             integer(c_int), intent(out), optional :: ierror
         end subroutine startall_on_stream_number
+    end interface
+
+    interface gpubind_group_on_stream
+        subroutine group_on_stream(stream, ierror) &
+                bind(C, name="gpubind_fortran_group_on_stream")
+            import :: c_int, c_ptr
+            type(c_ptr), intent(in) :: stream
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine group_on_stream
+        subroutine group_on_stream_number(stream, ierror) &
+                bind(C, name="gpubind_fortran_group_on_stream")
+            import :: c_int, c_intptr_t
+            integer(c_intptr_t), intent(in) :: stream
+            integer(c_int), intent(out), optional :: ierror
+        end subroutine group_on_stream_number
     end interface
 
     interface gpubind_quiet_on_stream

@@ -299,18 +299,23 @@ static bool get(struct gpubind_operation *receive, const struct stream_queue *st
 /* ---- the call */
 
 static int start_send(struct gpubind_operation *send, struct stream_queue *stream,
-                      enum stream_wait_mode mode, struct gpubind_error *err)
+                      enum stream_wait_mode mode, bool holds, struct gpubind_error *err)
 {
+    const uint32_t number = send->gate.came_value;
     struct stream_steps steps = {0};
 
     send->launches = stream_queue_launches(stream, send->nbytes, false);
     if (send->gate.came && match(send, stream, &steps))
-        return stream_queue_add_steps(stream, &put_ops, send, &steps, false, err);
+        return holds && !steps.wait.at
+                   ? stream_queue_hold(stream, &put_ops, send, &steps, false)
+                   : stream_queue_add_steps(stream, &put_ops, send, &steps, false, err);
     message_start(send, false);
     if (send->descriptor < 0) /* not announced yet; then the library does it */
         send->gate = (struct stream_gate){0};
     if (send->gate.came && send_descriptor_of(send)->eager_by_stream)
-        return stream_eager_send(send, stream, err);
+        return stream_eager_send(send, stream, holds, err);
+    if (holds)
+        stream_queue_hold_not(stream, number);
     /* What cannot be mapped there goes through bounce buffers, which this rank fills. */
     return stream_queue_add_planned(stream, &stream_message_ops, send, mode,
                                     !send->gate.came || !rndv_may_copy(send), err);
@@ -387,12 +392,17 @@ int stream_direct_start(struct gpubind_operation *operation, struct stream_queue
     const bool later = !waits && plain &&
                        (sends ? !send_may_be_eager(operation) && stream_flags_are_plenty()
                               : may_land(operation, stream) && stream_queue_has_later(stream));
+    const bool holds = sends && !waits && plain && stream_queue_holds(stream, operation->nbytes);
     struct stream_gate gate;
 
+    if (!holds && (sends || waits))
+        stream_queue_release(stream);
     if (stream_queue_plan(stream, waits || later, &gate, err) < 0) {
         request_free(operation);
         return MPI_ERR_OTHER;
     }
+    if (holds)
+        gate.came_value = stream_queue_held_number(stream);
     if (plain)
         operation->gate = gate;
     if (sends)
@@ -400,6 +410,6 @@ int stream_direct_start(struct gpubind_operation *operation, struct stream_queue
                           waits   ? STREAM_WAIT_NOW
                           : later ? STREAM_WAIT_LATER
                                   : STREAM_WAIT_NEVER,
-                          err);
+                          holds, err);
     return start_receive(operation, stream, waits, later, err);
 }

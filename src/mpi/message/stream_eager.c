@@ -36,7 +36,7 @@ static const struct stream_work_ops eager_ops = {
     .start = end_eager, .fail = stream_message_fail, .is_over = eager_is_over};
 
 /* It is announced, and has an eager buffer, a slot, or both. */
-int stream_eager_send(struct gpubind_operation *send, struct stream_queue *stream,
+int stream_eager_send(struct gpubind_operation *send, struct stream_queue *stream, bool holds,
                       struct gpubind_error *err)
 {
     const struct descriptor *descriptor = send_descriptor_of(send);
@@ -51,7 +51,8 @@ int stream_eager_send(struct gpubind_operation *send, struct stream_queue *strea
         steps.copy.ends = COPY_TO_HOST;
         steps.slot = send->slot_at;
     }
-    return stream_queue_add_steps(stream, &eager_ops, send, &steps, true, err);
+    return holds ? stream_queue_hold(stream, &eager_ops, send, &steps, true)
+                 : stream_queue_add_steps(stream, &eager_ops, send, &steps, true, err);
 }
 
 /* ---- a receive that waits for its message: the data come to an eager buffer or to a slot first */

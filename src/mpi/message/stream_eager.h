@@ -9,9 +9,9 @@
 /* Streams may copy from and to that rank's eager buffers: only page-locked memory's copies come in their order. */
 bool stream_eager_is_usable(const struct domain *domain, int local);
 
-/* A send that is announced, with an eager buffer (eager_by_stream): the stream copies its data there. An MPI error
- * class. */
-int stream_eager_send(struct gpubind_operation *send, struct stream_queue *stream,
+/* A send that is announced, with an eager buffer (eager_by_stream): the stream copies its data there, or (holds)
+ * at the next quiet. An MPI error class. */
+int stream_eager_send(struct gpubind_operation *send, struct stream_queue *stream, bool holds,
                       struct gpubind_error *err);
 
 /* A receive that is to be posted: from now on it is one of host memory, an eager buffer of this rank, and its message

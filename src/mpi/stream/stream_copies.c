@@ -102,10 +102,10 @@ static void add_waiting_launch(struct stream_ops *ops, struct signal_copies *cop
     struct signal_copies waits = {.begin = copies->begin, .copies = ops->waits};
 
     for (int i = 0; i < copies->n; i++)
-        if (ops->signals[i].wait.at && (ops->signals[i].nbytes > 0 || ops->signals[i].set.at))
-            ops->waits[waits.n++] = (struct signal_copy){.wait = ops->signals[i].wait,
-                                                         .set.value = ops->signals[i].set.value,
-                                                         .slot = ops->signals[i].slot};
+        if (copies->copies[i].wait.at && (copies->copies[i].nbytes > 0 || copies->copies[i].set.at))
+            ops->waits[waits.n++] = (struct signal_copy){.wait = copies->copies[i].wait,
+                                                         .set.value = copies->copies[i].set.value,
+                                                         .slot = copies->copies[i].slot};
     if (waits.n == 0)
         return;
     ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = waits};

@@ -340,10 +340,13 @@ int stream_queue_add(struct stream_queue *stream, const struct stream_work_ops *
                      void *const whats[], int n, enum stream_wait_mode mode,
                      struct gpubind_error *err)
 {
-    struct entry model = {.ops = ops, .number = ++stream->reached->value, .urgent = true};
-    struct stream_op put[2] = {stream_write_op(stream->reached)};
+    struct entry model = {.ops = ops, .urgent = true};
+    struct stream_op put[2];
     int nput = 1, status = 0;
 
+    stream_queue_release(stream);
+    model.number = ++stream->reached->value;
+    put[0] = stream_write_op(stream->reached);
     stream_queues_count(n);
     while (mode == STREAM_WAIT_LATER && !has_room_beside(stream))
         progress_wait_for(has_room_beside, stream, 3600);

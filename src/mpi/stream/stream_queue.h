@@ -94,6 +94,19 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
 int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
                            const struct stream_work_ops *after, void *what,
                            const struct stream_steps *steps);
+/* Nonblocking sends of a group are put in by the next quiet, in one launch. */
+void stream_queue_group(struct stream_queue *stream);
+/* A nonblocking send of so many bytes may be held so; */
+bool stream_queue_holds(struct stream_queue *stream, uint64_t nbytes);
+/* its gate's came_value then, in place of the planned one. */
+uint32_t stream_queue_held_number(const struct stream_queue *stream);
+/* In place of the planned call; a send that waits for nothing. */
+int stream_queue_hold(struct stream_queue *stream, const struct stream_work_ops *ops, void *what,
+                      const struct stream_steps *steps, bool urgent);
+/* Puts in what is held: before any other send, or a call that waits, is planned. What fails, the messages say. */
+void stream_queue_release(struct stream_queue *stream);
+/* It could not be held after all, and that number was told of: it is that of the next call. */
+void stream_queue_hold_not(struct stream_queue *stream, uint32_t number);
 /* There is room for one more of those that wait for a quiet, or were put in by one and are not over. */
 bool stream_queue_has_later(struct stream_queue *stream);
 /* Forgets the planned wait. */

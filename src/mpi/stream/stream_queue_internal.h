@@ -53,6 +53,13 @@ struct stream_later {
     void *what;
     struct stream_wait *wait; /* of ops */
     struct stream_steps steps;
+    bool held;       /* a send: */
+    uint32_t number; /* that the stream writes when it is done, or a later one */
+    bool urgent;     /* as of the entry */
+};
+
+struct stream_laters {
+    struct stream_later *first, **end;
 };
 
 struct stream_queue {
@@ -73,7 +80,10 @@ struct stream_queue {
     struct stream_flag *reached; /* the number of the call that the stream has got to */
     /* Entries in their order: not started; started, with a wait; started, without one. */
     struct entries queued, awaited, unawaited;
-    QUEUE_OF(struct stream_later) laters;
+    struct stream_laters laters;
+    bool grouped; /* nonblocking sends are held until the next quiet: */
+    struct stream_laters held;
+    unsigned nheld;
     int nqueued; /* calls in queued */
     bool broken; /* a call could not be put in: others may wait until the stream gets to it */
     QUEUE_OF(struct stream_wait) quiets;
@@ -141,7 +151,7 @@ void stream_wait_end(struct stream_queue *stream, struct stream_wait *wait);
 void stream_wait_fail(struct stream_queue *stream, struct stream_wait *wait);
 /* One that was put in is over. */
 void stream_later_end(void);
-/* Puts the laters in. 0, or -1 with a sentence: some are not. */
+/* Puts in what is held, and the laters. 0, or -1 with a sentence: some are not. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err);
 /* The waits of earlier calls, which the next quiet puts in: at most n. 0: there are none, or more, which are left to
  * a wait of that quiet's own then. */

@@ -27,28 +27,78 @@ void stream_later_end(void)
     nlaters--;
 }
 
-int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
-                           const struct stream_work_ops *after, void *what,
-                           const struct stream_steps *steps)
+static struct stream_later *make_later(const struct stream_work_ops *ops,
+                                       const struct stream_work_ops *after, void *what,
+                                       const struct stream_steps *steps)
 {
     struct stream_later *later = malloc(sizeof *later);
 
     if (!later) /* a message that was matched cannot be given back */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    *later = (struct stream_later){
-        .ops = ops, .after = after, .what = what, .wait = stream->planned, .steps = *steps};
+    *later = (struct stream_later){.ops = ops, .after = after, .what = what, .steps = *steps};
+    nlaters++;
+    stream_queues_count(1);
+    return later;
+}
+
+int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
+                           const struct stream_work_ops *after, void *what,
+                           const struct stream_steps *steps)
+{
+    struct stream_later *later = make_later(ops, after, what, steps);
+
     if (ops) {
+        later->wait = stream->planned;
         later->steps.wait = stream_flag_to_await(later->wait);
         stream->planned = NULL;
     } else {
-        later->wait = NULL;
         stream_queue_unplan(stream);
     }
-    nlaters++;
     QUEUE_PUSH(&stream->laters, later, next);
-    stream_queues_count(1);
     return MPI_SUCCESS;
 }
+
+/* ---- groups */
+
+void stream_queue_group(struct stream_queue *stream)
+{
+    stream->grouped = true;
+}
+
+/* Each takes two numbers, so that the first of a launch is free for its begin; what could not be held has a number behind
+ * those that are. */
+uint32_t stream_queue_held_number(const struct stream_queue *stream)
+{
+    return stream->reached->value + 2 * (stream->nheld + 1);
+}
+
+bool stream_queue_holds(struct stream_queue *stream, uint64_t nbytes)
+{
+    return stream->grouped && stream->space.at && stream_queue_launches(stream, nbytes, true) &&
+           stream_queue_has_later(stream);
+}
+
+int stream_queue_hold(struct stream_queue *stream, const struct stream_work_ops *ops, void *what,
+                      const struct stream_steps *steps, bool urgent)
+{
+    struct stream_later *later = make_later(NULL, ops, what, steps);
+
+    later->held = true;
+    later->number = stream_queue_held_number(stream);
+    later->urgent = urgent;
+    stream_queue_unplan(stream);
+    QUEUE_PUSH(&stream->held, later, next);
+    stream->nheld++;
+    return MPI_SUCCESS;
+}
+
+void stream_queue_hold_not(struct stream_queue *stream, uint32_t number)
+{
+    stream_queue_release(stream);
+    stream->reached->value = number - 1;
+}
+
+/* ---- what is put in */
 
 /* The entries of laters that were put in, or (not good) were not. They count as one call, and as one wait, until
  * the last is over. */
@@ -72,14 +122,26 @@ static void add_laters(struct stream_queue *stream, struct stream_later *const *
         const struct entry after = {.ops = laters[i]->after,
                                     .number = stream->reached->value,
                                     .by_stream = true,
-                                    .counted = last,
+                                    .counted = last && !laters[i]->held,
                                     .blocks = last ? blocks : 0,
                                     .behind = !last,
-                                    .later = true};
+                                    .later = true,
+                                    .urgent = laters[i]->urgent};
 
         stream_add_entry(stream, &after, laters[i]->what, good);
         free(laters[i]);
     }
+}
+
+/* Of the end of a launch, that of its last send. */
+static struct signal_flag end_number(struct stream_queue *stream,
+                                     struct stream_later *const *laters, int n)
+{
+    struct entry entry;
+
+    if (laters[n - 1]->held)
+        stream->reached->value = laters[n - 1]->number - 1;
+    return stream_number(stream, &entry);
 }
 
 static int put_some(struct stream_queue *stream, struct stream_later *const *laters, int n,
@@ -88,14 +150,15 @@ static int put_some(struct stream_queue *stream, struct stream_later *const *lat
     struct stream_steps steps[STREAM_AT_ONCE];
     struct entry entry;
     const struct signal_flag begin = stream_number(stream, &entry),
-                             end = stream_number(stream, &entry);
+                             end = end_number(stream, laters, n);
     struct stream_ops put;
     int status;
 
     for (int i = 0; i < n; i++)
         steps[i] = laters[i]->steps;
     stream_ops_add_copies(stream, &put, &begin, steps, n, &end);
-    stream_queue_count_waits(stream, 1);
+    if (!laters[0]->held)
+        stream_queue_count_waits(stream, 1);
     status = stream_put_in(stream, put.ops, put.n, err);
     if (status < 0)
         stream_blocks_end(stream, put.blocks);
@@ -103,22 +166,42 @@ static int put_some(struct stream_queue *stream, struct stream_later *const *lat
     return status;
 }
 
-int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
+static int put_all(struct stream_queue *stream, struct stream_laters *list,
+                   struct gpubind_error *err)
 {
     int status = 0;
 
-    while (status == 0 && !QUEUE_EMPTY(&stream->laters)) {
+    while (status == 0 && !QUEUE_EMPTY(list)) {
         struct stream_later *laters[STREAM_AT_ONCE];
         int n = 0;
 
         do
-            laters[n++] = QUEUE_POP(&stream->laters, next);
-        while (n < STREAM_AT_ONCE && !QUEUE_EMPTY(&stream->laters));
+            laters[n++] = QUEUE_POP(list, next);
+        while (n < STREAM_AT_ONCE && !QUEUE_EMPTY(list));
         status = put_some(stream, laters, n, err);
     }
     if (status == 0)
         progress_thread_wake();
     return status;
+}
+
+/* The receivers of what is held wait for the end of its launch, which must not wait for messages itself. */
+int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
+{
+    stream->grouped = false;
+    stream->nheld = 0;
+    if (put_all(stream, &stream->held, err) < 0)
+        return -1;
+    return put_all(stream, &stream->laters, err);
+}
+
+void stream_queue_release(struct stream_queue *stream)
+{
+    struct gpubind_error unheard;
+
+    stream->nheld = 0;
+    if (!QUEUE_EMPTY(&stream->held))
+        put_all(stream, &stream->held, &unheard);
 }
 
 /* Of the quiet alone, if there is something that it must wait for by that: *all. */

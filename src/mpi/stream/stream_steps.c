@@ -75,10 +75,12 @@ int stream_queue_add_planned(struct stream_queue *stream, const struct stream_wo
                              struct gpubind_error *err)
 {
     struct entry entry = {.ops = ops, .wait = stream->planned, .urgent = urgent};
-    const struct signal_flag come = stream_number(stream, &entry);
     struct stream_steps wait = {.copy = {.nbytes = 0}};
+    struct signal_flag come;
     struct stream_ops put;
 
+    stream_queue_release(stream);
+    come = stream_number(stream, &entry);
     if (mode == STREAM_WAIT_NOW) {
         wait.wait = stream_flag_to_await(entry.wait);
         stream_wait_put(stream, entry.wait);
@@ -97,9 +99,11 @@ int stream_queue_add_steps(struct stream_queue *stream, const struct stream_work
 {
     struct entry entry = {
         .ops = ops, .by_stream = true, .counted = steps->wait.at != NULL, .urgent = urgent};
-    const struct signal_flag end = stream_number(stream, &entry);
+    struct signal_flag end;
     struct stream_ops put;
 
+    stream_queue_release(stream);
+    end = stream_number(stream, &entry);
     stream_ops_add_copies(stream, &put, &stream_no_flag, steps, 1, &end);
     stream_queue_unplan(stream);
     if (entry.counted)
@@ -113,11 +117,13 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
 {
     struct entry entries[2] = {{.ops = ops, .wait = stream->planned},
                                {.ops = after, .by_stream = true, .behind = true}};
-    const struct signal_flag come = stream_number(stream, &entries[0]),
-                             end = stream_number(stream, &entries[1]);
     struct stream_steps all = *steps;
+    struct signal_flag come, end;
     struct stream_ops put;
 
+    stream_queue_release(stream);
+    come = stream_number(stream, &entries[0]);
+    end = stream_number(stream, &entries[1]);
     all.wait = stream_flag_to_await(stream->planned);
     stream_ops_add_copies(stream, &put, &come, &all, 1, &end);
     stream_wait_put(stream, stream->planned);
