@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "gpu/core/events.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/core/vmm.h"
 
 #define FREES_WAIT_MS 500
@@ -12,6 +13,7 @@ struct free_guard {
     struct free_guard *next;
     struct gpu *gpu;
     gpu_stream stream; /* the latest; it may have been destroyed */
+    const void *key;   /* its stream_key */
     unsigned blocks;   /* the most of what is in it */
     gpu_event event;
     bool busy;     /* between free_guard_begin and free_guard_end */
@@ -219,14 +221,14 @@ static struct free_guard *guard_make(struct gpu *gpu)
 }
 
 /* The stream's own guard, else one of the GPU whose event has completed. */
-static struct free_guard *find_guard(const struct gpu *gpu, gpu_stream stream)
+static struct free_guard *find_guard(const struct gpu *gpu, const void *key)
 {
     struct free_guard *other = NULL;
 
     for (struct free_guard *guard = guards; guard; guard = guard->next) {
         if (guard->gpu != gpu || guard->busy)
             continue;
-        if (guard->stream == stream)
+        if (guard->key == key)
             return guard;
         if (!guard->pending)
             other = guard;
@@ -236,13 +238,14 @@ static struct free_guard *find_guard(const struct gpu *gpu, gpu_stream stream)
 
 struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream, unsigned blocks)
 {
-    struct free_guard *guard = find_guard(gpu, stream);
+    struct free_guard *guard = find_guard(gpu, stream_key(stream));
 
     if (!guard)
         guard = guard_make(gpu);
     if (!guard)
         return NULL;
     guard->stream = stream;
+    guard->key = stream_key(stream);
     guard->blocks = guard->pending && guard->blocks > blocks ? guard->blocks : blocks;
     guard->busy = true;
     gpu_guard(1);
@@ -264,24 +267,24 @@ void free_guard_end(struct free_guard *guard)
     gpu_guard(-1);
 }
 
-static unsigned sum_blocks(const struct gpu *gpu, gpu_stream but)
+static unsigned sum_blocks(const struct gpu *gpu, const void *but)
 {
     unsigned blocks = 0;
 
     for (const struct free_guard *guard = guards; guard; guard = guard->next)
-        if (guard->gpu == gpu && guard->stream != but && (guard->busy || guard->pending))
+        if (guard->gpu == gpu && guard->key != but && (guard->busy || guard->pending))
             blocks += guard->blocks;
     return blocks;
 }
 
-unsigned free_guards_blocks(const struct gpu *gpu, gpu_stream but, unsigned most)
+unsigned free_guards_blocks(const struct gpu *gpu, const void *but, unsigned most)
 {
     const unsigned blocks = sum_blocks(gpu, but);
 
     if (blocks <= most)
         return blocks;
     for (struct free_guard *guard = guards; guard; guard = guard->next)
-        if (guard->gpu == gpu && guard->stream != but && guard->pending && !guard->busy)
+        if (guard->gpu == gpu && guard->key != but && guard->pending && !guard->busy)
             guard_is_over(guard);
     return sum_blocks(gpu, but);
 }

@@ -82,3 +82,12 @@ bool gpu_enter_for(const struct gpu *gpu, gpu_stream stream)
 {
     return !(stream_is_default(stream) && current_home() == gpu->context) && gpu_enter(gpu);
 }
+
+const void *stream_key(gpu_stream stream)
+{
+    static _Thread_local char per_thread;
+
+    if (stream == GPU_PER_THREAD_STREAM)
+        return &per_thread;
+    return stream ? stream : GPU_LEGACY_STREAM;
+}

@@ -24,4 +24,7 @@ bool stream_is_green_default(gpu_stream stream);
  * is a green one of the GPU. */
 bool gpu_enter_for(const struct gpu *gpu, gpu_stream stream);
 
+/* Of a stream within its context: the same for all handles of it, and another for each thread's default stream. */
+const void *stream_key(gpu_stream stream);
+
 #endif

@@ -15,6 +15,7 @@
 struct pending {
     struct pending *next;
     gpu_stream stream;
+    const void *key; /* its stream_key */
     unsigned long long capture;
     struct captured_messages messages;
 };
@@ -33,7 +34,7 @@ static struct pending *find_pending(gpu_stream stream, const struct gpu_capture 
 {
     struct pending *pending = pendings.first;
 
-    while (pending && pending->stream != stream)
+    while (pending && pending->key != stream_key(stream))
         pending = pending->next;
     if (!pending || pending->capture == capture->id)
         return pending;
@@ -55,18 +56,22 @@ static struct pending *need_pending(gpu_stream stream, const struct gpu_capture 
     if (!pending)
         return NULL;
     pending->stream = stream;
+    pending->key = stream_key(stream);
     pending->capture = capture->id;
     QUEUE_PUSH(&pendings, pending, next);
     return pending;
 }
 
+/* Nobody else finds them while the lock is released. */
 static int flush(struct pending *pending, const struct gpu_capture *capture,
                  struct gpubind_error *err)
 {
-    const int status = captured_launch_put(&pending->messages, pending->stream, capture->graph,
-                                           err);
+    int status;
 
-    drop(pending);
+    QUEUE_REMOVE(&pendings, pending, next);
+    status = captured_launch_put(&pending->messages, pending->stream, capture->graph, err);
+    captured_release(&pending->messages);
+    free(pending);
     return status == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 

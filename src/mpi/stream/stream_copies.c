@@ -57,12 +57,12 @@ void stream_blocks_end(struct stream_queue *stream, unsigned blocks)
         stream->blocks = 0;
 }
 
-unsigned stream_queues_blocks(const struct gpu *gpu, gpu_stream but)
+unsigned stream_queues_blocks(const struct gpu *gpu, const void *but)
 {
     unsigned blocks = 0;
 
     for (const struct stream_queue *stream = stream_queues; stream; stream = stream->next)
-        if (stream->gpu == gpu && stream->handle != but &&
+        if (stream->gpu == gpu && stream->key != but &&
             !stream_flag_has(stream->reached, stream->reached->value))
             blocks += stream->blocks;
     return blocks;
@@ -72,11 +72,11 @@ unsigned stream_queues_blocks(const struct gpu *gpu, gpu_stream but)
 static bool have_room(const struct stream_queue *me, unsigned blocks)
 {
     const unsigned all = waiting_blocks_of_all(me->gpu);
-    const unsigned others = blocks + stream_queues_blocks(me->gpu, me->handle);
+    const unsigned others = blocks + stream_queues_blocks(me->gpu, me->key);
     const unsigned known = others + me->gpu->exchange_blocks;
 
     return others <= waiting_blocks_of_some(me->gpu) && known <= all &&
-           known + free_guards_blocks(me->gpu, me->handle, all - known) <= all;
+           known + free_guards_blocks(me->gpu, me->key, all - known) <= all;
 }
 
 /* A stream's launches wait one after the other. Single blocks are few: as many as streams that wait at a time. */

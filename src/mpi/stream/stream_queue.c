@@ -115,8 +115,7 @@ static void make_space(struct stream_queue *stream)
     }
 }
 
-static struct stream_queue *make(gpu_stream handle, gpu_context context, const void *thread,
-                                 struct gpubind_error *err)
+static struct stream_queue *make(gpu_stream handle, gpu_context context, struct gpubind_error *err)
 {
     struct stream_queue *stream;
     struct gpubind_error unheard;
@@ -135,7 +134,7 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
         return NULL;
     }
     stream->handle = handle;
-    stream->thread = thread;
+    stream->key = stream_key(handle);
     stream->place.context = context;
     stream->green = stream_is_green(handle);
     if (stream_home(handle, &home) == GPU_OK)
@@ -152,8 +151,6 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, const v
 
 static struct stream_queue *find(gpu_stream handle, struct gpubind_error *err)
 {
-    static _Thread_local char me;
-    const void *thread = handle == GPU_PER_THREAD_STREAM ? &me : NULL;
     gpu_context context = context_of(handle, err);
 
     if (!context)
@@ -162,10 +159,9 @@ static struct stream_queue *find(gpu_stream handle, struct gpubind_error *err)
     if (!handle)
         handle = GPU_LEGACY_STREAM;
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)
-        if (stream->handle == handle && stream->place.context == context &&
-            stream->thread == thread)
+        if (stream->key == stream_key(handle) && stream->place.context == context)
             return stream;
-    return make(handle, context, thread, err);
+    return make(handle, context, err);
 }
 
 /* The query does not invalidate a capture. */

@@ -114,8 +114,8 @@ void stream_queue_unplan(struct stream_queue *stream);
 /* Counts waits in the stream that the library ends by other means than this queue: `more` were
  * put in (-1: one has ended). */
 void stream_queue_count_waits(struct stream_queue *stream, int more);
-/* Blocks that may wait in the GPU's streams (waiting_blocks.h), but for that stream. */
-unsigned stream_queues_blocks(const struct gpu *gpu, gpu_stream but);
+/* Blocks that may wait in the GPU's streams (waiting_blocks.h), but for the one with that key (stream_key). */
+unsigned stream_queues_blocks(const struct gpu *gpu, const void *but);
 void stream_queue_close(struct stream_queue *stream);
 
 extern const struct module stream_module;

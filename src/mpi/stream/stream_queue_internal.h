@@ -65,7 +65,7 @@ struct stream_laters {
 struct stream_queue {
     struct stream_queue *next;
     gpu_stream handle;
-    const void *thread;          /* of a per-thread default stream */
+    const void *key;             /* see stream_key */
     struct gpu place;            /* its context alone */
     struct gpu *gpu;             /* whose streams the library copies in; NULL: unknown */
     struct gpu *whole;           /* the same, also where it can launch nothing in this one */
