@@ -7,6 +7,7 @@
 
 #include "gpu/core/kernels.h"
 #include "gpu/core/page_locked.h"
+#include "gpu/core/waiting_blocks.h"
 
 #define ARMED_MOST 4u /* instances behind the doorbell: each is two calls of the driver, 6 us */
 #define POLLS_PER_QUERY \
@@ -74,13 +75,14 @@ static int launch(struct gpu *gpu, struct agent *agent)
                                    agent->launched};
     void *parameters[] = {&job};
     gpu_stream stream = gpu->streams[GPU_AGENT];
+    const unsigned most = waiting_blocks_of_agent(gpu);
     int status = gpu_driver()->cuStreamWaitValue32_v2(
         stream, (gpu_address)(uintptr_t)&agent->ring->doorbell, agent->launched + 1, GPU_WAIT_GEQ);
 
     if (status == GPU_OK)
-        status = gpu_driver()->cuLaunchKernel(kernel_of(gpu, GPU_AGENT_KERNEL), blocks, 1, 1,
-                                              AGENT_KERNEL_THREADS, 1, 1, 0, stream, parameters,
-                                              NULL);
+        status = gpu_driver()->cuLaunchKernel(
+            kernel_of(gpu, GPU_AGENT_KERNEL), blocks < most ? blocks : most, 1, 1,
+            AGENT_KERNEL_THREADS, 1, 1, 0, stream, parameters, NULL);
     if (status == GPU_OK)
         agent->launched++;
     else /* that wait has no kernel; an instance that starts early waits for commands */

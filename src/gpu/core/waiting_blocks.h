@@ -6,11 +6,15 @@
 
 #include "gpu/core/gpu_context.h"
 
-/* Of one exchange, or of the messages of all streams; at least 1. */
-unsigned waiting_blocks_of_some(const struct gpu *gpu);
-/* Of one in a graph, which nobody counts; at least 1. */
-unsigned waiting_blocks_of_graph(const struct gpu *gpu);
-/* Of all; 0: no more than the one that whoever waits has in any case. */
+/* Shares of the multiprocessors, at least 1 each. Together: all, one graph, and the copy agent leave some. */
+
+/* Of all that is counted. */
 unsigned waiting_blocks_of_all(const struct gpu *gpu);
+/* Of one exchange, or of the messages of all streams. */
+unsigned waiting_blocks_of_some(const struct gpu *gpu);
+/* Of an exchange in a graph, which nobody counts. */
+unsigned waiting_blocks_of_graph(const struct gpu *gpu);
+/* Of the copy agent, whose blocks do not wait for ranks, but have a multiprocessor each. */
+unsigned waiting_blocks_of_agent(const struct gpu *gpu);
 
 #endif

@@ -8,7 +8,6 @@
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_stream.h"
 #include "gpu/core/kernels.h"
-#include "gpu/core/waiting_blocks.h"
 
 /* The job and its arrays, as they lie in the memory; multiples of a flag's size, as their elements are. */
 struct places {
@@ -44,28 +43,26 @@ static unsigned blocks_in(gpu_stream stream, unsigned blocks)
     return stream_is_green(stream) ? 1 : blocks;
 }
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
 static unsigned blocks_of(const struct gpu *gpu, int nsends, const uint64_t *nbytes, int nreceives)
 {
     unsigned parts = 0;
 
     for (int i = 0; i < nsends; i++)
         parts += exchange_parts(nbytes[i]);
-    return least(exchange_blocks(gpu, parts, (unsigned)nreceives), waiting_blocks_of_graph(gpu));
+    return exchange_blocks(gpu, parts, (unsigned)nreceives);
 }
 
 int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,
-                           const uint64_t *nbytes, int nreceives, struct gpubind_error *err)
+                           const uint64_t *nbytes, int nreceives, unsigned blocks,
+                           struct gpubind_error *err)
 {
+    const unsigned wanted = blocks_of(gpu, nsends, nbytes, nreceives);
+
     *deferred = (struct exchange_deferred){.gpu = gpu, .nsends = nsends, .nreceives = nreceives};
     if (nsends > DEFERRED_MESSAGES || nreceives > DEFERRED_MESSAGES)
         return error_set(err, "%d sends and %d receives at once, where %d of each are possible",
                          nsends, nreceives, DEFERRED_MESSAGES);
-    deferred->blocks = blocks_of(gpu, nsends, nbytes, nreceives);
+    deferred->blocks = wanted < blocks ? wanted : blocks;
     deferred->sends = calloc((size_t)nsends + 1, sizeof *deferred->sends);
     deferred->receives = calloc((size_t)nreceives + 1, sizeof *deferred->receives);
     deferred->takes = calloc((size_t)nreceives + 1, sizeof *deferred->takes);

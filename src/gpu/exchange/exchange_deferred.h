@@ -19,9 +19,10 @@ struct exchange_deferred {
     unsigned nstrided;
 };
 
-/* For so many messages; nbytes: of each send. 0, or -1 with a sentence. */
+/* For so many messages; nbytes: of each send; by at most so many blocks. 0, or -1 with a sentence. */
 int exchange_deferred_make(struct exchange_deferred *deferred, struct gpu *gpu, int nsends,
-                           const uint64_t *nbytes, int nreceives, struct gpubind_error *err);
+                           const uint64_t *nbytes, int nreceives, unsigned blocks,
+                           struct gpubind_error *err);
 /* Queues it in a stream of the GPU's context, which need not be current. 0, or -1 with a sentence. */
 int exchange_deferred_queue(struct exchange_deferred *deferred, gpu_stream stream,
                             struct gpubind_error *err);

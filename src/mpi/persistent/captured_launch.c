@@ -9,6 +9,7 @@
 #include "mpi/base/log.h"
 #include "mpi/base/trace.h"
 #include "mpi/core/context.h"
+#include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 
 /* A launch in a graph, and in those that were made of it. */
@@ -212,7 +213,7 @@ static struct captured_launch *make_launch(const struct captured_messages *messa
     if (!launch)
         error_set(err, "out of memory");
     else if (exchange_deferred_make(&launch->exchange, gpu, messages->nsends, nbytes,
-                                    messages->nreceives, err) == 0)
+                                    messages->nreceives, exchange_blocks_in_graph(gpu), err) == 0)
         return launch;
     free(launch);
     return NULL;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "gpu/core/deferred_free.h"
+#include "gpu/core/gpu_stream.h"
 #include "gpu/core/waiting_blocks.h"
 #include "mpi/core/context.h"
 #include "mpi/core/gpu_users.h"
@@ -85,7 +86,6 @@ static void end_first_start(struct channel *channels)
 static int start(struct gpu *gpu, gpu_stream stream, const struct batch *batch, unsigned blocks,
                  struct gpubind_error *err)
 {
-    gpu_users_add(gpu);
     return exchange_start(gpu, stream, batch->sends, batch->nsends, batch->receives,
                           batch->nreceives, blocks, err);
 }
@@ -99,24 +99,41 @@ static unsigned blocks_of(const struct gpu *gpu, const struct batch *batch)
     return exchange_blocks(gpu, parts, (unsigned)batch->nreceives);
 }
 
+/* A rank's part, where several use the GPU. */
+static unsigned part_of(const struct gpu *gpu, unsigned blocks)
+{
+    const unsigned part = blocks / gpu_users(gpu);
+
+    return part > 0 ? part : 1;
+}
+
 unsigned exchange_blocks_left(const struct gpu *gpu, gpu_stream stream, unsigned wanted)
 {
-    const unsigned all = waiting_blocks_of_all(gpu) / gpu_users(gpu);
-    unsigned others = stream_queues_blocks(gpu, stream) + gpu->exchange_blocks;
+    const void *key = stream_key(stream);
+    unsigned all, others;
 
-    others += free_guards_blocks(gpu, stream, all > others + wanted ? all - others - wanted : 0);
+    gpu_users_add(gpu);
+    all = part_of(gpu, waiting_blocks_of_all(gpu));
+    others = stream_queues_blocks(gpu, key) + gpu->exchange_blocks;
+    others += free_guards_blocks(gpu, key, all > others + wanted ? all - others - wanted : 0);
     return all > others + wanted ? wanted : all > others ? all - others : 0;
+}
+
+unsigned exchange_blocks_in_graph(const struct gpu *gpu)
+{
+    gpu_users_add(gpu);
+    return part_of(gpu, waiting_blocks_of_graph(gpu));
 }
 
 /* Waits in a stream of the application with what is left of the GPU; one in any case. */
 static unsigned take_blocks(const struct gpu *gpu, gpu_stream stream, bool capturing,
                             const struct batch *batch)
 {
-    const unsigned wanted = blocks_of(gpu, batch), most = waiting_blocks_of_graph(gpu);
+    const unsigned wanted = blocks_of(gpu, batch);
     unsigned left;
 
     if (capturing)
-        return wanted < most ? wanted : most;
+        return exchange_blocks_in_graph(gpu);
     left = exchange_blocks_left(gpu, stream, wanted);
     return left > 0 ? left : 1;
 }
@@ -140,14 +157,14 @@ static int start_unlocked(struct gpu *gpu, gpu_stream stream, bool capturing,
 }
 
 int exchange_batch_queue(struct gpu *gpu, gpu_stream stream, struct channel *channels,
-                         bool peers_ready, struct gpubind_error *err)
+                         unsigned blocks, struct gpubind_error *err)
 {
     struct batch batch = take_cached();
     int status = make_room(&batch, channels, err);
 
     if (status == 0) {
-        fill(&batch, channels, peers_ready);
-        status = start(gpu, stream, &batch, blocks_of(gpu, &batch), err);
+        fill(&batch, channels, blocks == 0);
+        status = start(gpu, stream, &batch, blocks > 0 ? blocks : blocks_of(gpu, &batch), err);
     }
     if (status == 0)
         end_first_start(channels);

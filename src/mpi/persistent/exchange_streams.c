@@ -89,12 +89,12 @@ static bool skips_handshake(const struct channel *channel)
 }
 
 static int queue(const struct exchange_streams *streams, const struct exchange_stream *stream,
-                 struct channel *channels, bool peers_ready, struct gpubind_error *err)
+                 struct channel *channels, unsigned blocks, struct gpubind_error *err)
 {
     bool entered;
     int status;
 
-    if (exchange_batch_queue(streams->gpu, stream->handle, channels, peers_ready, err) < 0)
+    if (exchange_batch_queue(streams->gpu, stream->handle, channels, blocks, err) < 0)
         return -1;
     entered = gpu_enter(streams->gpu);
     status = gpu_event_record(stream->event, stream->handle);
@@ -153,15 +153,16 @@ static void count_blocks(const struct exchange_streams *streams, struct exchange
     stream->blocks = blocks;
 }
 
+/* blocks: as of exchange_batch_queue. */
 static void launch(struct exchange_streams *streams, struct exchange_stream *stream,
-                   struct channel *channels, bool ready)
+                   struct channel *channels, unsigned blocks)
 {
     struct gpubind_error err;
 
     for (struct channel *channel = channels; channel; channel = channel->list_next)
         channel->place = CHANNEL_IN_EXCHANGE;
-    count_blocks(streams, stream, ready ? 0 : blocks_of(streams->gpu, channels));
-    if (queue(streams, stream, channels, ready, &err) < 0) {
+    count_blocks(streams, stream, blocks);
+    if (queue(streams, stream, channels, blocks, &err) < 0) {
         count_blocks(streams, stream, 0);
         fail(streams->gpu, stream->handle, channels, &err);
         return;
@@ -199,11 +200,10 @@ static void check_stream(const struct exchange_streams *streams, struct exchange
     fail(streams->gpu, stream->handle, channels, &err);
 }
 
-/* A free exchange stream, if these channels may wait in it. NULL: none. */
+/* A free exchange stream, if these channels may wait in it, by so many blocks. NULL: none. */
 static struct exchange_stream *find_free(struct exchange_streams *streams,
-                                         const struct channel *channels)
+                                         const struct channel *channels, unsigned *blocks)
 {
-    const unsigned wanted = blocks_of(streams->gpu, channels);
     struct exchange_stream *found = NULL;
 
     for (int i = READY_STREAM + 1; i < EXCHANGE_STREAMS; i++) {
@@ -213,8 +213,10 @@ static struct exchange_stream *find_free(struct exchange_streams *streams,
         if (!stream->channels)
             found = stream;
     }
-    return found && exchange_blocks_left(streams->gpu, found->handle, wanted) == wanted ? found
-                                                                                        : NULL;
+    *blocks = found ? exchange_blocks_left(streams->gpu, found->handle,
+                                           blocks_of(streams->gpu, channels))
+                    : 0;
+    return *blocks > 0 ? found : NULL;
 }
 
 static void defer_until_ready(struct exchange_streams *streams, struct channel *channels)
@@ -241,14 +243,15 @@ void exchange_streams_start(struct gpu *gpu, struct channel *channels)
     struct gpubind_error err;
     struct exchange_streams *streams = streams_of(gpu, &err);
     struct exchange_stream *stream;
+    unsigned blocks;
 
     if (!streams) {
         fail(gpu, NULL, channels, &err);
         return;
     }
-    stream = find_free(streams, channels);
+    stream = find_free(streams, channels, &blocks);
     if (stream)
-        launch(streams, stream, channels, false);
+        launch(streams, stream, channels, blocks);
     else
         defer_until_ready(streams, channels);
 }
@@ -293,7 +296,7 @@ static void start_ready_channels(struct exchange_streams *streams)
     }
     channels = take_ready(streams);
     if (channels)
-        launch(streams, &streams->streams[READY_STREAM], channels, true);
+        launch(streams, &streams->streams[READY_STREAM], channels, 0);
 }
 
 void exchange_streams_progress(void)

@@ -26,10 +26,10 @@ void exchange_streams_stop(void);
 
 /* ---- exchange_batch.c */
 
-/* Queues the channels in a stream as one exchange. peers_ready: the receives have set their
- * ready flags already. 0, or -1 with a sentence. */
+/* Queues the channels in a stream as one exchange, of at most so many blocks; 0: the peers are ready, so that none waits,
+ * and the receives have set their ready flags already. 0, or -1 with a sentence. */
 int exchange_batch_queue(struct gpu *gpu, gpu_stream handle, struct channel *channels,
-                         bool peers_ready, struct gpubind_error *err);
+                         unsigned blocks, struct gpubind_error *err);
 /* The same in a stream of the application, in the GPU's context. Releases the library's lock:
  * where the stream is full, the driver waits until other threads make room. Unless it is
  * being captured, the stream counts as held until it has passed the exchange. */
@@ -37,6 +37,8 @@ int exchange_batch_queue_unlocked(struct gpu *gpu, gpu_stream handle, bool captu
                                   struct channel *channels, struct gpubind_error *err);
 /* So many of the wanted blocks may wait in that stream now, beside those that do (waiting_blocks.h). */
 unsigned exchange_blocks_left(const struct gpu *gpu, gpu_stream stream, unsigned wanted);
+/* Of one in a graph, at most. */
+unsigned exchange_blocks_in_graph(const struct gpu *gpu);
 /* Frees the memory that batches are built in. */
 void exchange_batch_stop(void);
 
