@@ -14,7 +14,7 @@ static struct buffer from, to, made, delay;
 
 static uint64_t seed_of(int rank, int round)
 {
-    return (uint64_t)(100 * round + rank);
+    return 100 * (uint64_t)round + (uint64_t)rank;
 }
 
 /* In the stream: work that takes its time, then from gets what made has. */
@@ -121,11 +121,12 @@ static void of_all_sizes(void)
 static void windows(int n, int nbytes)
 {
     const int window = n * nbytes;
+    const size_t all = (size_t)WINDOWS * (size_t)window;
 
     job_test("%d windows of %d messages of %d bytes, each with a reply, queued ahead", WINDOWS, n,
              nbytes);
     for (int round = 0; round < ROUNDS; round++) {
-        begin(round, (size_t)(WINDOWS * window), false);
+        begin(round, all, false);
         for (int w = 0; w < WINDOWS; w++) {
             succeeds(gpubind_group_on_stream(stream), "group");
             for (int i = 0; i < n; i++)
@@ -142,8 +143,7 @@ static void windows(int n, int nbytes)
         }
         succeeds(gpubind_quiet_on_stream(stream), "quiet");
         stream_ends(stream);
-        expect(side == 0 ||
-                   buffer_holds(&to, 0, (size_t)(WINDOWS * window), seed_of(other, round), NULL),
+        expect(side == 0 || buffer_holds(&to, 0, all, seed_of(other, round), NULL),
                "round %d: other bytes", round);
     }
     job_result();
