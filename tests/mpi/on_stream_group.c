@@ -199,6 +199,34 @@ static void answered(int nbytes)
     job_result();
 }
 
+/* More of them than the library remembers of streams where nothing is going on. */
+static void many_streams(void)
+{
+    enum { STREAMS = 70, BYTES = 8 };
+    struct CUstream_st *streams[STREAMS], *const before = stream;
+
+    job_test("groups of %d streams at once", STREAMS);
+    begin(0, (size_t)STREAMS * BYTES, false);
+    stream_ends(stream);
+    for (int i = 0; i < STREAMS; i++) {
+        if (cuda.cuStreamCreate(&streams[i], CUDA_STREAM_NON_BLOCKING))
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        stream = streams[i];
+        succeeds(gpubind_group_on_stream(stream), "group");
+        send(i * BYTES, BYTES, i);
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        stream = streams[i];
+        receive(i * BYTES, BYTES, i);
+        succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        stream_ends(stream);
+        cuda.cuStreamDestroy_v2(stream);
+    }
+    stream = before;
+    end(0, (size_t)STREAMS * BYTES);
+    job_result();
+}
+
 /* `ranks on_stream_group`: in the end a send that no quiet follows, which leaves with the library. */
 void test_on_stream_group(void)
 {
@@ -225,6 +253,7 @@ void test_on_stream_group(void)
     many(100, 20000, true);
     many(300, 1000, true);
     of_all_sizes();
+    many_streams();
     windows(64, 8);
     windows(20, 40000);
     job_test("a group of nothing, twice, and one that no quiet follows");

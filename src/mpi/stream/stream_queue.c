@@ -55,7 +55,8 @@ static bool is_idle(const struct stream_queue *stream)
 {
     return !stream->open && !stream->wanted && !stream->queued.first && !stream->awaited.first &&
            !stream->unawaited.first && QUEUE_EMPTY(&stream->quiets) &&
-           QUEUE_EMPTY(&stream->laters) && stream->result == MPI_SUCCESS &&
+           QUEUE_EMPTY(&stream->laters) && QUEUE_EMPTY(&stream->held) &&
+           stream->result == MPI_SUCCESS &&
            stream_flag_has(stream->reached, stream->reached->value);
 }
 
