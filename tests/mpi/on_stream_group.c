@@ -199,6 +199,67 @@ static void answered(int nbytes)
     job_result();
 }
 
+/* A send of a group leaves before an exchange, and before a put, that come behind it: the other side's come behind its
+ * receive. */
+static void before_exchange(void)
+{
+    enum { BYTES = 100 };
+    gpubind_request requests[2];
+
+    job_test("a send of a group before an exchange of persistent messages");
+    succeeds(gpubind_send_init(delay.at, BYTES, MPI_BYTE, other, 6, MPI_COMM_WORLD, &requests[0]),
+             "send_init");
+    succeeds(gpubind_recv_init(delay.at + BYTES, BYTES, MPI_BYTE, other, 6, MPI_COMM_WORLD,
+                               &requests[1]),
+             "recv_init");
+    for (int round = 0; round < ROUNDS; round++) {
+        begin(round, BYTES, true);
+        if (side == 0)
+            send(0, BYTES, 1);
+        else
+            succeeds(
+                gpubind_recv_on_stream(to.at, BYTES, MPI_BYTE, other, 1, MPI_COMM_WORLD, stream),
+                "recv_on_stream");
+        succeeds(gpubind_startall_on_stream(2, requests, stream), "startall");
+        succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        stream_ends(stream);
+        expect(side == 0 || buffer_holds(&to, 0, BYTES, seed_of(other, round), NULL),
+               "round %d: other bytes", round);
+    }
+    for (int i = 0; i < 2; i++)
+        succeeds(gpubind_request_free(&requests[i]), "free");
+    job_result();
+}
+
+static void before_signal(void)
+{
+    enum { BYTES = 100, SIGNALS = 8 };
+    gpubind_win win;
+
+    job_test("a send of a group before a wait for a signal");
+    succeeds(gpubind_win_allocate(MPI_COMM_WORLD, BYTES, SIGNALS, &win), "win_allocate");
+    for (int round = 0; round < ROUNDS; round++) {
+        begin(round, BYTES, true);
+        if (side == 0) {
+            send(0, BYTES, 1);
+            succeeds(gpubind_wait_signal_on_stream(0, (unsigned long long)round + 1, win, stream),
+                     "wait_signal");
+        } else {
+            succeeds(
+                gpubind_recv_on_stream(to.at, BYTES, MPI_BYTE, other, 1, MPI_COMM_WORLD, stream),
+                "recv_on_stream");
+            succeeds(gpubind_signal_on_stream(0, (unsigned long long)round + 1, other, win, stream),
+                     "signal");
+        }
+        succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        stream_ends(stream);
+        expect(side == 0 || buffer_holds(&to, 0, BYTES, seed_of(other, round), NULL),
+               "round %d: other bytes", round);
+    }
+    succeeds(gpubind_win_free(&win), "win_free");
+    job_result();
+}
+
 /* More of them than the library remembers of streams where nothing is going on. */
 static void many_streams(void)
 {
@@ -253,6 +314,8 @@ void test_on_stream_group(void)
     many(100, 20000, true);
     many(300, 1000, true);
     of_all_sizes();
+    before_exchange();
+    before_signal();
     many_streams();
     windows(64, 8);
     windows(20, 40000);

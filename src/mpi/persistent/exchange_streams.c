@@ -11,6 +11,8 @@
 #define EXCHANGE_STREAMS 4
 #define READY_STREAM 0 /* the one for channels whose peer is ready: nothing waits in it */
 
+#define BLOCKS_LEAST 8u /* in place of more that are wanted, else the host looks after it */
+
 struct exchange_stream {
     gpu_stream handle;
     gpu_event event;
@@ -216,7 +218,7 @@ static struct exchange_stream *find_free(struct exchange_streams *streams,
     *blocks = found ? exchange_blocks_left(streams->gpu, found->handle,
                                            blocks_of(streams->gpu, channels))
                     : 0;
-    return *blocks > 0 ? found : NULL;
+    return *blocks >= blocks_of(streams->gpu, channels) || *blocks >= BLOCKS_LEAST ? found : NULL;
 }
 
 static void defer_until_ready(struct exchange_streams *streams, struct channel *channels)

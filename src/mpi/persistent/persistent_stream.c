@@ -4,6 +4,7 @@
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/persistent/persistent.h"
 #include "mpi/persistent/persistent_queue.h"
+#include "mpi/stream/stream_queue.h"
 
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_stream.h"
@@ -294,6 +295,7 @@ int persistent_start_on_stream(struct gpubind_operation *const *requests, int n,
         connect_all(requests, n, err) < 0) {
         result = MPI_ERR_OTHER;
     } else {
+        stream_queue_release_of(handle);
         result = start_connected(requests, n, handle, context, capturing, err);
         release_all(requests, n);
     }

@@ -5,6 +5,7 @@
 #include "mpi/core/context.h"
 #include "mpi/core/domain.h"
 #include "mpi/rma/window_am.h"
+#include "mpi/stream/stream_queue.h"
 
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_stream.h"
@@ -157,6 +158,7 @@ static int try(const struct request *request,
 
     if (result != MPI_SUCCESS)
         return result;
+    stream_queue_release_of(request->stream);
     if (!what)
         return window_queue_wait(request->win, signal_address(request), value, request->stream,
                                  err);

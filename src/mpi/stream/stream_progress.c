@@ -349,6 +349,7 @@ static void give_up(void)
     struct gpubind_error unheard; /* of calls whose end nobody has asked for */
 
     for (struct stream_queue *stream = stream_queues; stream; stream = stream->next) {
+        stream_queue_release(stream);
         stream_put_laters(stream, &unheard);
         if (stream->queued.first && is_lost(stream))
             lose(stream);

@@ -150,19 +150,24 @@ static struct stream_queue *make(gpu_stream handle, gpu_context context, struct 
     return stream;
 }
 
+static struct stream_queue *find_made(gpu_stream handle, gpu_context context)
+{
+    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)
+        if (stream->key == stream_key(handle) && stream->place.context == context)
+            return stream;
+    return NULL;
+}
+
 static struct stream_queue *find(gpu_stream handle, struct gpubind_error *err)
 {
     gpu_context context = context_of(handle, err);
+    struct stream_queue *stream;
 
     if (!context)
         return NULL;
     gpus_find_dead();
-    if (!handle)
-        handle = GPU_LEGACY_STREAM;
-    for (struct stream_queue *stream = stream_queues; stream; stream = stream->next)
-        if (stream->key == stream_key(handle) && stream->place.context == context)
-            return stream;
-    return make(handle, context, err);
+    stream = find_made(handle, context);
+    return stream ? stream : make(handle ? handle : GPU_LEGACY_STREAM, context, err);
 }
 
 /* The query does not invalidate a capture. */
@@ -233,6 +238,36 @@ struct stream_queue *stream_queue_open(gpu_stream handle, int *result, struct gp
     stream->open = true;
     choose_waits(stream);
     return stream;
+}
+
+static bool is_closed(const void *stream)
+{
+    return !((const struct stream_queue *)stream)->open;
+}
+
+static bool has_held(void)
+{
+    for (const struct stream_queue *stream = stream_queues; stream; stream = stream->next)
+        if (!QUEUE_EMPTY(&stream->held))
+            return true;
+    return false;
+}
+
+void stream_queue_release_of(gpu_stream handle)
+{
+    struct gpubind_error unheard;
+    gpu_context context = has_held() ? context_of(handle, &unheard) : NULL;
+    struct stream_queue *stream = context ? find_made(handle, context) : NULL;
+
+    if (!stream || QUEUE_EMPTY(&stream->held) || check_capture(stream, &unheard) < 0)
+        return;
+    stream->wanted++;
+    while (!is_closed(stream))
+        progress_wait_for(is_closed, stream, 3600);
+    stream->wanted--;
+    stream->open = true;
+    stream_queue_release(stream);
+    stream->open = false;
 }
 
 void stream_queue_close(struct stream_queue *stream)

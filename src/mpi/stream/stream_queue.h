@@ -103,8 +103,11 @@ uint32_t stream_queue_held_number(const struct stream_queue *stream);
 /* In place of the planned call; a send that waits for nothing. */
 int stream_queue_hold(struct stream_queue *stream, const struct stream_work_ops *ops, void *what,
                       const struct stream_steps *steps, bool urgent);
-/* Puts in what is held: before any other send, or a call that waits, is planned. What fails, the messages say. */
+/* Puts in what is held: before any other send, or a call that waits, is planned. A failure is returned by the next
+ * call with the stream. */
 void stream_queue_release(struct stream_queue *stream);
+/* The same for calls that put something else into the stream, unless it is being captured. */
+void stream_queue_release_of(gpu_stream handle);
 /* It could not be held after all, and that number was told of: it is that of the next call. */
 void stream_queue_hold_not(struct stream_queue *stream, uint32_t number);
 /* There is room for one more of those that wait for a quiet, or were put in by one and are not over. */

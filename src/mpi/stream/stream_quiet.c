@@ -144,64 +144,77 @@ static struct signal_flag end_number(struct stream_queue *stream,
     return stream_number(stream, &entry);
 }
 
+/* good: a launch before has not failed; else they do, too. */
 static int put_some(struct stream_queue *stream, struct stream_later *const *laters, int n,
-                    struct gpubind_error *err)
+                    bool good, struct gpubind_error *err)
 {
     struct stream_steps steps[STREAM_AT_ONCE];
     struct entry entry;
     const struct signal_flag begin = stream_number(stream, &entry),
                              end = end_number(stream, laters, n);
     struct stream_ops put;
-    int status;
+    int status = -1;
 
     for (int i = 0; i < n; i++)
         steps[i] = laters[i]->steps;
     stream_ops_add_copies(stream, &put, &begin, steps, n, &end);
     if (!laters[0]->held)
         stream_queue_count_waits(stream, 1);
-    status = stream_put_in(stream, put.ops, put.n, err);
+    if (good)
+        status = stream_put_in(stream, put.ops, put.n, err);
     if (status < 0)
         stream_blocks_end(stream, put.blocks);
     add_laters(stream, laters, n, begin.value, status == 0 ? put.blocks : 0, status == 0);
     return status;
 }
 
-static int put_all(struct stream_queue *stream, struct stream_laters *list,
-                   struct gpubind_error *err)
+static int take_some(struct stream_laters *list, struct stream_later **laters)
 {
-    int status = 0;
+    int n = 0;
 
-    while (status == 0 && !QUEUE_EMPTY(list)) {
-        struct stream_later *laters[STREAM_AT_ONCE];
-        int n = 0;
+    while (n < STREAM_AT_ONCE && !QUEUE_EMPTY(list))
+        laters[n++] = QUEUE_POP(list, next);
+    return n;
+}
 
-        do
-            laters[n++] = QUEUE_POP(list, next);
-        while (n < STREAM_AT_ONCE && !QUEUE_EMPTY(list));
-        status = put_some(stream, laters, n, err);
-    }
-    if (status == 0)
-        progress_thread_wake();
+/* All of them, since their numbers were told of: what cannot be put in fails. */
+static int put_held(struct stream_queue *stream, struct gpubind_error *err)
+{
+    struct stream_later *laters[STREAM_AT_ONCE];
+    int status = 0, n;
+
+    stream->nheld = 0;
+    while ((n = take_some(&stream->held, laters)) > 0)
+        status = put_some(stream, laters, n, status == 0, err);
     return status;
 }
 
 /* The receivers of what is held wait for the end of its launch, which must not wait for messages itself. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
 {
+    struct stream_later *laters[STREAM_AT_ONCE];
+    int status, n;
+
     stream->grouped = false;
-    stream->nheld = 0;
-    if (put_all(stream, &stream->held, err) < 0)
-        return -1;
-    return put_all(stream, &stream->laters, err);
+    status = put_held(stream, err);
+    while (status == 0 && (n = take_some(&stream->laters, laters)) > 0)
+        status = put_some(stream, laters, n, true, err);
+    if (status == 0)
+        progress_thread_wake();
+    return status;
 }
 
 void stream_queue_release(struct stream_queue *stream)
 {
-    struct gpubind_error unheard;
+    struct gpubind_error err;
 
-    stream->nheld = 0;
-    if (!QUEUE_EMPTY(&stream->held))
-        put_all(stream, &stream->held, &unheard);
+    if (QUEUE_EMPTY(&stream->held))
+        return;
+    if (put_held(stream, &err) < 0 && stream->result == MPI_SUCCESS) {
+        stream->result = MPI_ERR_OTHER;
+        stream->error = err;
+    }
+    progress_thread_wake();
 }
 
 /* Of the quiet alone, if there is something that it must wait for by that: *all. */
