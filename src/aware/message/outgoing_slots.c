@@ -32,13 +32,14 @@ bool outgoing_is_left(const struct outgoing *out)
     return out->completed && (outgoing_state(out) == DIRECT_DONE || outgoing_is_lost(out));
 }
 
-/* Small messages have the first ones, in part, others all of them, from the last one on. The lock is held. */
+/* Small messages have the first ones, in part, others all of them but the first, from the last one on: no descriptor is
+ * shorter than that one's, by which a message as long could go (direct_send.c). The lock is held. */
 static struct outgoing *find_free(bool small)
 {
-    const int n = small ? DIRECT_SMALL_SLOTS : DIRECT_SLOTS;
+    const int n = small ? DIRECT_SMALL_SLOTS : DIRECT_SLOTS - 1;
 
     for (int i = 0; i < n; i++) {
-        struct outgoing *out = &outgoing[small ? i : n - 1 - i];
+        struct outgoing *out = &outgoing[small ? i : DIRECT_SLOTS - 1 - i];
 
         if (out->used && out->completed && outgoing_state(out) == DIRECT_DONE)
             release(out);
