@@ -50,8 +50,8 @@ module gpubind
     public :: gpubind_send_init, gpubind_recv_init, gpubind_request_free
     public :: gpubind_start, gpubind_startall, gpubind_startall_on_stream
     public :: gpubind_send_on_stream, gpubind_recv_on_stream
-    public :: gpubind_isend_on_stream, gpubind_irecv_on_stream, gpubind_group_on_stream, &
-        gpubind_quiet_on_stream
+    public :: gpubind_isend_on_stream, gpubind_irecv_on_stream, gpubind_group_on_stream
+    public :: gpubind_quiet_on_stream
     public :: gpubind_halo_create, gpubind_halo_start, gpubind_halo_wait
     public :: gpubind_halo_exchange_on_stream, gpubind_halo_place, gpubind_halo_neighbor
     public :: gpubind_halo_free
