@@ -15,8 +15,8 @@ struct free_guard *free_guard_begin(struct gpu *gpu, gpu_stream stream, unsigned
 void free_guard_record(struct free_guard *guard);
 /* The guard ends when the event has completed. With the lock. */
 void free_guard_end(struct free_guard *guard);
-/* The blocks that may wait in other streams than the one with that key (stream_key). Where those seem to be more than most, the driver is asked
- * whether they still wait. */
+/* The blocks that may wait in other streams than the one with that key (stream_key). Where those seem to be more than
+ * most, the driver is asked whether they still wait. */
 unsigned free_guards_blocks(const struct gpu *gpu, const void *but, unsigned most);
 /* Ends all guards. */
 void free_guards_stop(void);

@@ -6,8 +6,8 @@
 
 #include "gpu/core/gpu_context.h"
 
-/* Shares of the multiprocessors, at least 1 each: all that is counted, one graph and the copy agent have not more than
- * there are. */
+/* Shares of the multiprocessors, at least 1 each: from 8 of them on all that is counted, one graph and the copy agent
+ * together have not more than there are. */
 
 /* Of all that is counted. */
 unsigned waiting_blocks_of_all(const struct gpu *gpu);

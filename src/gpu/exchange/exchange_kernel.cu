@@ -209,7 +209,7 @@ static __device__ __forceinline__ void send_all(const Job &job, unsigned *sent)
 extern "C" __global__ void __launch_bounds__(EXCHANGE_KERNEL_THREADS, 2)
 gpubind_exchange(const __grid_constant__ struct exchange_kernel_job job)
 {
-    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32]; /* see gpubind_signal's */
+    __shared__ unsigned sent[EXCHANGE_KERNEL_PARTS / 32]; /* here, as in gpubind_signal */
 
     if (job.posts)
         post_ready(job);

@@ -206,6 +206,7 @@ static void check_stream(const struct exchange_streams *streams, struct exchange
 static struct exchange_stream *find_free(struct exchange_streams *streams,
                                          const struct channel *channels, unsigned *blocks)
 {
+    const unsigned wanted = blocks_of(streams->gpu, channels);
     struct exchange_stream *found = NULL;
 
     for (int i = READY_STREAM + 1; i < EXCHANGE_STREAMS; i++) {
@@ -215,10 +216,8 @@ static struct exchange_stream *find_free(struct exchange_streams *streams,
         if (!stream->channels)
             found = stream;
     }
-    *blocks = found ? exchange_blocks_left(streams->gpu, found->handle,
-                                           blocks_of(streams->gpu, channels))
-                    : 0;
-    return *blocks >= blocks_of(streams->gpu, channels) || *blocks >= BLOCKS_LEAST ? found : NULL;
+    *blocks = found ? exchange_blocks_left(streams->gpu, found->handle, wanted) : 0;
+    return *blocks >= wanted || *blocks >= BLOCKS_LEAST ? found : NULL;
 }
 
 static void defer_until_ready(struct exchange_streams *streams, struct channel *channels)
