@@ -336,9 +336,14 @@ bool buffer_untouched(const struct buffer *buffer, size_t offset)
     return at == nbytes;
 }
 
-bool gpu_is_simulated(void)
+void *simulator_function(const char *name)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 
-    return driver && dlsym(driver, "gpubind_sim_open_mappings");
+    return driver ? dlsym(driver, name) : NULL;
+}
+
+bool gpu_is_simulated(void)
+{
+    return simulator_function("gpubind_sim_open_mappings");
 }

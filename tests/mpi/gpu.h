@@ -140,6 +140,8 @@ void vmm_clear(void *at, size_t nbytes);
 
 /* What the driver says of memory is of this job alone. */
 bool gpu_is_simulated(void);
+/* A function of the simulated driver's own (tests/sim/sim_api.h); NULL where that is not there. */
+void *simulator_function(const char *name);
 /* Gives stream thirty milliseconds of work. */
 void gpu_keep_busy(struct CUstream_st *stream);
 

@@ -35,6 +35,7 @@ done
 for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
     on "$setting" 3 on_stream_frees
 done
+on kernels 2 on_stream_group launches
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do
     on "$setting" 2 on_stream_many mapped
 done

@@ -3,6 +3,7 @@
  * What is sent is written in the stream, after a while, right before the send is called. */
 #include <unistd.h>
 
+#include "gpu/exchange/signal_kernel.h"
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
@@ -75,6 +76,29 @@ static void exchange(int nbytes, bool send_first, int one)
         if (!send_first)
             send(0, nbytes, 1);
         end(round, (size_t)nbytes);
+    }
+    job_result();
+}
+
+/* n messages each way are one launch on each side, whoever of them is first. */
+static void launches(int n, int nbytes)
+{
+    int (*launched)(const char *);
+    int before;
+
+    *(void **)&launched = simulator_function("gpubind_sim_launches");
+    job_test("%d messages of %d bytes each way, one launch", n, nbytes);
+    for (int round = 0; round < ROUNDS; round++) {
+        begin(round, (size_t)n * (size_t)nbytes, true);
+        usleep(round == 1 && side ? 20000 : 0);
+        before = launched(SIGNAL_KERNEL_NAME);
+        for (int i = 0; i < n; i++)
+            receive(i * nbytes, nbytes, i);
+        for (int i = 0; i < n; i++)
+            send(i * nbytes, nbytes, i);
+        succeeds(gpubind_quiet_on_stream(stream), "quiet");
+        is_int(launched(SIGNAL_KERNEL_NAME) - before, 1, "launches");
+        end(round, (size_t)n * (size_t)nbytes);
     }
     job_result();
 }
@@ -288,7 +312,8 @@ static void many_streams(void)
     job_result();
 }
 
-/* `ranks on_stream_group`: in the end a send that no quiet follows, which leaves with the library. */
+/* `ranks on_stream_group [launches]`: in the end a send that no quiet follows, which leaves with the library. launches:
+ * on the simulated driver, whose kernels wait. */
 void test_on_stream_group(void)
 {
     static const int sizes[] = {8, 1984, 8192, 70000, 1 << 20, 3 << 20};
@@ -301,6 +326,12 @@ void test_on_stream_group(void)
     need_buffer(&to, MEMORY_DEVICE, LARGEST);
     need_buffer(&made, MEMORY_DEVICE, LARGEST);
     need_buffer(&delay, MEMORY_DEVICE, DELAY_BYTES);
+    if (nargs > 0) {
+        launches(1, 8);
+        launches(1, 8192);
+        launches(20, 1000);
+        return;
+    }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         exchange(sizes[i], false, -1);
         exchange(sizes[i], true, -1);

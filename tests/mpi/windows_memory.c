@@ -1,7 +1,6 @@
 /* The memory of windows: `ranks windows_memory WAY`, WAY how ranks show it to each other,
  * cumem or ipc, and `leaks` behind it where calls that give things back fail. */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +43,6 @@ static void discard(gpubind_win *win)
     succeeds(gpubind_win_free(win), "win_free");
 }
 
-/* A function of the simulated driver's own; NULL where that is not there. */
-static void *control(const char *name)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-
-    return driver ? dlsym(driver, name) : NULL;
-}
-
 /* ---- what a process has */
 
 struct state {
@@ -91,7 +82,7 @@ static struct state state_of(void)
     int (*mappings)(void);
     size_t all;
 
-    *(void **)&mappings = control("gpubind_sim_open_mappings");
+    *(void **)&mappings = simulator_function("gpubind_sim_open_mappings");
     state.mappings = mappings ? mappings() : 0;
     if (gpu_count && gpu_is_simulated()) /* else others use the device, too */
         cuda.cuMemGetInfo_v2(&state.free_bytes, &all);
@@ -184,7 +175,7 @@ static int copies(void)
                                         "cuMemcpyBatchAsync_v2", "cuLaunchKernel"};
     int (*calls)(const char *), n = 0, all = 0;
 
-    *(void **)&calls = control("gpubind_sim_calls");
+    *(void **)&calls = simulator_function("gpubind_sim_calls");
     for (size_t i = 0; calls && i < sizeof names / sizeof names[0]; i++)
         n += calls(names[i]);
     MPI_Allreduce(&n, &all, 1, MPI_INT, MPI_SUM, job.plain);

@@ -172,6 +172,8 @@ static const struct kernel kernels[] = {
     {REDUCE_KERNEL_NAME, REDUCE_KERNEL_THREADS, make_reduction, false},
 };
 
+static int nlaunches[sizeof kernels / sizeof kernels[0]];
+
 static const struct kernel *find_kernel(const char *name)
 {
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
@@ -207,10 +209,24 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
     if (!function->launched) /* it is loaded now */
         context_wait(stream->context);
     function->launched = true;
+    nlaunches[function->kernel - kernels]++;
     op = function->kernel->make(parameters[0], grid_x * grid_y * grid_z, stream);
     op->blocks = grid_x * grid_y * grid_z;
     op->threads = (unsigned)threads;
     op->whole = function->kernel->whole || shared > SIM_SHARED_MOST / 2;
     stream_submit(stream, op);
     return sim_leave(CUDA_OK);
+}
+
+__attribute__((visibility("default"))) int gpubind_sim_launches(const char *name)
+{
+    const struct kernel *kernel = find_kernel(name);
+    int n;
+
+    if (!kernel)
+        return -1;
+    sim_lock();
+    n = nlaunches[kernel - kernels];
+    sim_unlock();
+    return n;
 }

@@ -5,12 +5,12 @@
 #include "gpu/exchange/signal_kernel.h"
 #include "tests/sim/kernels.h"
 
-enum { BEGIN, END, SHARED, FIRST }; /* places; then of each item: */
+enum { BEGIN, SENT, END, SHARED, FIRST }; /* places; then of each item: */
 enum { WAIT, SET, TO, FROM, SLOT, OF_ITEM };
 
 struct signal_state {
     struct signal_kernel_job job;
-    bool begun, done[SIGNAL_KERNEL_ITEMS];
+    bool begun, sent, done[SIGNAL_KERNEL_ITEMS];
 };
 
 static const struct place *of_item(const struct operation *op, unsigned i, int what)
@@ -44,8 +44,8 @@ static void check_shared(const struct operation *op, const struct signal_kernel_
     struct signal_kernel_shared *shared = (void *)operation_touch(op, &op->places[SHARED],
                                                                   "writes");
 
-    if (shared->done)
-        sim_die("a kernel's blocks would count from %u", shared->done);
+    if (shared->done || shared->sent)
+        sim_die("a kernel's blocks would count from %u and %u", shared->done, shared->sent);
     for (unsigned i = 0; i < job->n; i++) {
         if (shared->copied[i] || (job->items[i].wait && shared->go[i] == job->turn))
             sim_die("a kernel's blocks would not meet at its item %u", i);
@@ -102,6 +102,23 @@ static bool is_resident(const struct operation *op, const struct signal_kernel_j
     return item->first_part + (i < job->first_wait ? item->parts : 1u) <= op->resident;
 }
 
+static bool is_sent(const struct signal_state *state)
+{
+    for (unsigned i = 0; i < state->job.n && state->job.items[i].first_part < state->job.sent_parts;
+         i++)
+        if (!state->done[i])
+            return false;
+    return true;
+}
+
+static void write_sent(const struct operation *op, struct signal_state *state)
+{
+    if (state->job.sent_parts == 0 || state->sent || !is_sent(state))
+        return;
+    set(op, &op->places[SENT], state->job.sent_value);
+    state->sent = true;
+}
+
 static enum step do_signal(struct operation *op)
 {
     struct signal_state *state = op->state;
@@ -121,6 +138,7 @@ static enum step do_signal(struct operation *op)
         }
         finished &= state->done[item];
     }
+    write_sent(op, state);
     if (finished && state->job.end)
         set(op, &op->places[END], state->job.end_value);
     return finished ? STEP_FINISHED : moved ? STEP_MOVED : STEP_STUCK;
@@ -154,6 +172,7 @@ static bool find_places(const struct CUctx_st *context, const struct signal_kern
                         struct place *places)
 {
     bool good = find_flag(context, job->begin, &places[BEGIN]) &&
+                find_flag(context, job->sent, &places[SENT]) &&
                 find_flag(context, job->end, &places[END]);
 
     if (good && job->parts > 1)
@@ -162,6 +181,20 @@ static bool find_places(const struct CUctx_st *context, const struct signal_kern
     for (unsigned i = 0; i < job->n && good; i++)
         good = find_item(context, &job->items[i], &places[FIRST + OF_ITEM * i]);
     return good;
+}
+
+/* Of the first items, whole ones, that wait for nothing. */
+static void check_sends(const struct signal_kernel_job *job)
+{
+    unsigned i = 0;
+
+    while (i < job->first_wait && job->items[i].first_part < job->sent_parts)
+        if (job->items[i++].wait)
+            sim_die("item %u of a kernel is a send, and waits", i - 1);
+    if (job->sent_parts > 0 &&
+        (!job->sent || i == 0 ||
+         job->items[i - 1].first_part + job->items[i - 1].parts != job->sent_parts))
+        sim_die("the sends of a kernel are its first %u parts", job->sent_parts);
 }
 
 static void check_parts(const struct signal_kernel_job *job, unsigned blocks)
@@ -186,6 +219,7 @@ static void check_parts(const struct signal_kernel_job *job, unsigned blocks)
     parts += job->n > job->first_wait;
     if (job->n && (parts != job->parts || parts != blocks))
         sim_die("a kernel of %u parts, told of %u, in %u blocks", parts, job->parts, blocks);
+    check_sends(job);
 }
 
 struct operation *make_signal(const void *parameter, unsigned blocks, struct CUstream_st *stream)

@@ -47,6 +47,8 @@ struct CUdevResourceDesc_st;
 
 /* Calls of the function so far in this process; -1 when there is none of that name. */
 int gpubind_sim_calls(const char *function);
+/* Launches of the kernel so far in this process; -1 when there is none of that name. */
+int gpubind_sim_launches(const char *kernel);
 /* Mappings of other processes' memory that this process has open. */
 int gpubind_sim_open_mappings(void);
 

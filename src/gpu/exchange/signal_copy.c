@@ -70,7 +70,7 @@ static void add_items(const struct gpu *gpu, struct signal_kernel_job *job,
 {
     const unsigned share = share_of(gpu, copies->n);
 
-    job->n = job->parts = 0;
+    job->n = job->parts = job->sent_parts = 0;
     for (int i = 0; i < copies->n; i++)
         if (!only_waits(&copies->copies[i])) {
             struct signal_kernel_item *item = &job->items[job->n++];
@@ -79,6 +79,8 @@ static void add_items(const struct gpu *gpu, struct signal_kernel_job *job,
             item->parts = (unsigned short)parts_of(item->nbytes, share);
             item->first_part = (unsigned short)job->parts;
             job->parts += item->parts;
+            if (i < copies->nsends)
+                job->sent_parts = job->parts;
         }
 }
 
@@ -115,6 +117,8 @@ int signal_copies(const struct gpu *gpu, gpu_stream stream, struct signal_space 
 
     job.begin = (uintptr_t)copies->begin.at;
     job.begin_value = copies->begin.value;
+    job.sent = (uintptr_t)copies->sent.at;
+    job.sent_value = copies->sent.value;
     job.end = (uintptr_t)copies->end.at;
     job.end_value = copies->end.value;
     job.shared = space->at;

@@ -25,7 +25,9 @@ struct signal_copies {
     struct signal_flag begin; /* written when the stream gets there */
     const struct signal_copy *copies;
     int n;
-    struct signal_flag end; /* written when all is done */
+    int nsends;              /* the first of them, which wait for nothing, and copy something: */
+    struct signal_flag sent; /* written when these are done, whatever others wait for */
+    struct signal_flag end;  /* written when all is done */
 };
 
 /* Where the blocks of a launch meet: memory of one stream alone. */

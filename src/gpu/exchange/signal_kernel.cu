@@ -149,6 +149,8 @@ gpubind_signal(const __grid_constant__ struct signal_kernel_job job)
         do_item(job, i, come);
     if (threadIdx.x != 0)
         return;
+    if (blockIdx.x < job.sent_parts && count_part(&shared->sent, job.sent_parts))
+        store_release(job.sent, job.sent_value);
     if (count_part(&shared->done, job.parts) && job.end)
         store_release(job.end, job.end_value);
 }

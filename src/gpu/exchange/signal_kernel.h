@@ -26,8 +26,10 @@ struct signal_kernel_item {
 };
 
 struct signal_kernel_job {
-    unsigned long long begin, end; /* flags written before all items, and after all */
-    unsigned begin_value, end_value;
+    /* Flags written before all items, after those of the first sent_parts blocks, and after all. */
+    unsigned long long begin, sent, end;
+    unsigned begin_value, sent_value, end_value;
+    unsigned sent_parts; /* 0: sent is not written */
     /* Of the stream alone, in GPU memory, where there are several parts: */
     unsigned long long shared; /* a struct signal_kernel_shared, zero at first */
     unsigned turn;             /* differs from that of the launch before */
@@ -39,8 +41,8 @@ struct signal_kernel_job {
 
 /* By which the blocks of a launch tell each other. */
 struct signal_kernel_shared {
-    unsigned done; /* parts; 0 between launches */
-    unsigned unused;
+    unsigned done;                        /* parts; 0 between launches */
+    unsigned sent;                        /* parts of sent_parts; 0 between launches */
     unsigned copied[SIGNAL_KERNEL_ITEMS]; /* parts of an item; 0 between launches */
     unsigned go[SIGNAL_KERNEL_ITEMS];     /* the turn in which its wait is over */
 };

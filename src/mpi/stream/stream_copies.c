@@ -112,30 +112,35 @@ static void add_waiting_launch(struct stream_ops *ops, struct signal_copies *cop
     copies->begin = stream_no_flag;
 }
 
+/* spins: the kernel waits for the flags of the steps. */
+static void fill_signals(struct stream_ops *ops, const struct stream_steps *steps, int n,
+                         bool spins)
+{
+    for (int i = 0; i < n; i++)
+        ops->signals[i] = (struct signal_copy){spins ? steps[i].wait : stream_no_flag,
+                                               steps[i].copy.to,
+                                               steps[i].copy.from,
+                                               steps[i].copy.nbytes,
+                                               steps[i].set,
+                                               steps[i].slot};
+}
+
 static void add_launch(struct stream_queue *stream, struct stream_ops *ops,
                        const struct signal_flag *begin, const struct stream_steps *steps, int n,
                        const struct signal_flag *end)
 {
-    struct signal_copies copies = {.n = n, .end = *end};
+    struct signal_copies copies = {.copies = ops->signals, .n = n, .end = *end};
     const bool spins = stream->spins || have_slots(steps, n);
 
     ops->n = 0;
     ops->blocks = 0;
+    fill_signals(ops, steps, n, spins);
     if (spins) {
         copies.begin = *begin;
     } else {
         add_flag(ops, false, begin);
         add_waits(ops, steps, n, true);
     }
-    for (int i = 0; i < n; i++)
-        ops->signals[i] = (struct signal_copy){spins ? steps[i].wait
-                                                     : (struct signal_flag){NULL, 0},
-                                               steps[i].copy.to,
-                                               steps[i].copy.from,
-                                               steps[i].copy.nbytes,
-                                               steps[i].set,
-                                               steps[i].slot};
-    copies.copies = ops->signals;
     if (spins && !take_blocks(stream, ops, &copies))
         add_waiting_launch(ops, &copies);
     ops->ops[ops->n++] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
@@ -151,6 +156,28 @@ static bool fits_launch(const struct stream_queue *stream, const struct stream_s
         ncopies += steps[i].copy.nbytes > 0;
     }
     return (n == 1 || stream->space.at) && (stream->spins || ncopies == n || have_slots(steps, n));
+}
+
+bool stream_ops_add_exchange(struct stream_queue *stream, struct stream_ops *ops,
+                             const struct signal_flag *begin, const struct stream_sends *sends,
+                             const struct stream_steps *steps, int n, const struct signal_flag *end)
+{
+    const struct signal_copies copies = {.begin = *begin,
+                                         .copies = ops->signals,
+                                         .n = n,
+                                         .nsends = sends->n,
+                                         .sent = sends->done,
+                                         .end = *end};
+
+    if (!stream->spins || !fits_launch(stream, steps, n))
+        return false;
+    fill_signals(ops, steps, n, true);
+    ops->blocks = 0;
+    if (!take_blocks(stream, ops, &copies))
+        return false;
+    ops->ops[0] = (struct stream_op){.kind = STREAM_SIGNAL, .signal = copies};
+    ops->n = 1;
+    return true;
 }
 
 bool stream_queue_launches(const struct stream_queue *stream, uint64_t nbytes, bool waits)

@@ -126,11 +126,21 @@ struct signal_flag stream_number(struct stream_queue *stream, struct entry *entr
 struct signal_flag stream_flag_to_await(const struct stream_wait *wait);
 extern const struct signal_flag stream_no_flag;
 /* Fills in: a write of the flag begin, n steps, of which none waits for another, and a write of end. By one launch
- * of a kernel, if that takes less time; */
+ * of a kernel, if that takes less time. */
 void stream_ops_add_copies(struct stream_queue *stream, struct stream_ops *ops,
                            const struct signal_flag *begin, const struct stream_steps *steps, int n,
                            const struct signal_flag *end);
-/* by memory operations around what a copy engine copies. */
+/* By one launch, n steps of which the first n of sends wait for nothing, and a write of their flag when they are done,
+ * whatever the others wait for. false: it cannot be one launch now, and nothing is filled in. */
+struct stream_sends {
+    int n;
+    struct signal_flag done;
+};
+bool stream_ops_add_exchange(struct stream_queue *stream, struct stream_ops *ops,
+                             const struct signal_flag *begin, const struct stream_sends *sends,
+                             const struct stream_steps *steps, int n,
+                             const struct signal_flag *end);
+/* By memory operations around what a copy engine copies. */
 void stream_ops_add_flags(struct stream_ops *ops, const struct signal_flag *begin,
                           const struct stream_steps *steps, int n, const struct signal_flag *end);
 /* A launch is over, or could not be put in: its blocks; 0: they were not counted. */

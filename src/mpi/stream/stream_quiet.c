@@ -100,10 +100,14 @@ void stream_queue_hold_not(struct stream_queue *stream, uint32_t number)
 
 /* ---- what is put in */
 
-/* The entries of laters that were put in, or (not good) were not. They count as one call, and as one wait, until
- * the last is over. */
-static void add_laters(struct stream_queue *stream, struct stream_later *const *laters, int n,
-                       uint32_t begin, unsigned blocks, bool good)
+/* The entries of laters that were put in, or (not good) were not; the first nheld are sends, done at sent. The others
+ * count as one call, and as one wait, until the last is over. */
+struct put_numbers {
+    uint32_t begin, sent, end;
+};
+
+static void add_comes(struct stream_queue *stream, struct stream_later *const *laters, int n,
+                      uint32_t begin, bool good)
 {
     for (int i = 0; i < n; i++) {
         const struct entry come = {
@@ -117,12 +121,18 @@ static void add_laters(struct stream_queue *stream, struct stream_later *const *
         stream_add_entry(stream, &come, laters[i]->what, good);
         stream_queues_count(1);
     }
+}
+
+static void add_laters(struct stream_queue *stream, struct stream_later *const *laters, int n,
+                       int nheld, const struct put_numbers *numbers, unsigned blocks, bool good)
+{
+    add_comes(stream, laters, n, numbers->begin, good);
     for (int i = 0; i < n; i++) {
-        const bool last = i == n - 1;
+        const bool last = i == n - 1, held = i < nheld;
         const struct entry after = {.ops = laters[i]->after,
-                                    .number = stream->reached->value,
+                                    .number = held ? numbers->sent : numbers->end,
                                     .by_stream = true,
-                                    .counted = last && !laters[i]->held,
+                                    .counted = last && !held,
                                     .blocks = last ? blocks : 0,
                                     .behind = !last,
                                     .later = true,
@@ -133,72 +143,99 @@ static void add_laters(struct stream_queue *stream, struct stream_later *const *
     }
 }
 
-/* Of the end of a launch, that of its last send. */
-static struct signal_flag end_number(struct stream_queue *stream,
-                                     struct stream_later *const *laters, int n)
+/* Of a launch. Receivers of its sends were told of that of the last one. */
+static struct put_numbers take_numbers(struct stream_queue *stream,
+                                       struct stream_later *const *laters, int n, int nheld)
 {
-    struct entry entry;
+    struct put_numbers numbers;
 
-    if (laters[n - 1]->held)
-        stream->reached->value = laters[n - 1]->number - 1;
-    return stream_number(stream, &entry);
+    numbers.begin = ++stream->reached->value;
+    if (nheld > 0)
+        stream->reached->value = laters[nheld - 1]->number;
+    numbers.sent = stream->reached->value;
+    numbers.end = nheld < n ? ++stream->reached->value : numbers.sent;
+    return numbers;
+}
+
+static struct signal_flag number_flag(const struct stream_queue *stream, uint32_t number)
+{
+    return (struct signal_flag){stream->reached->at, number};
+}
+
+/* What is to be put in. false: sends, and what may wait for messages, cannot be one launch. */
+static bool fill(struct stream_queue *stream, struct stream_later *const *laters, int n, int nheld,
+                 const struct put_numbers *numbers, struct stream_ops *put)
+{
+    const struct signal_flag begin = number_flag(stream, numbers->begin);
+    const struct signal_flag end = number_flag(stream, numbers->end);
+    const struct stream_sends sends = {nheld, number_flag(stream, numbers->sent)};
+    struct stream_steps steps[STREAM_AT_ONCE];
+
+    for (int i = 0; i < n; i++)
+        steps[i] = laters[i]->steps;
+    if (nheld > 0 && nheld < n)
+        return stream_ops_add_exchange(stream, put, &begin, &sends, steps, n, &end);
+    stream_ops_add_copies(stream, put, &begin, steps, n, &end);
+    return true;
 }
 
 /* good: a launch before has not failed; else they do, too. */
 static int put_some(struct stream_queue *stream, struct stream_later *const *laters, int n,
-                    bool good, struct gpubind_error *err)
+                    int nheld, bool good, struct gpubind_error *err)
 {
-    struct stream_steps steps[STREAM_AT_ONCE];
-    struct entry entry;
-    const struct signal_flag begin = stream_number(stream, &entry),
-                             end = end_number(stream, laters, n);
+    const uint32_t before = stream->reached->value;
+    const struct put_numbers numbers = take_numbers(stream, laters, n, nheld);
     struct stream_ops put;
     int status = -1;
 
-    for (int i = 0; i < n; i++)
-        steps[i] = laters[i]->steps;
-    stream_ops_add_copies(stream, &put, &begin, steps, n, &end);
-    if (!laters[0]->held)
+    if (!fill(stream, laters, n, nheld, &numbers, &put)) {
+        stream->reached->value = before;
+        status = put_some(stream, laters, nheld, nheld, good, err);
+        return put_some(stream, laters + nheld, n - nheld, 0, status == 0, err);
+    }
+    if (nheld < n)
         stream_queue_count_waits(stream, 1);
     if (good)
         status = stream_put_in(stream, put.ops, put.n, err);
     if (status < 0)
         stream_blocks_end(stream, put.blocks);
-    add_laters(stream, laters, n, begin.value, status == 0 ? put.blocks : 0, status == 0);
+    add_laters(stream, laters, n, nheld, &numbers, status == 0 ? put.blocks : 0, status == 0);
     return status;
 }
 
-static int take_some(struct stream_laters *list, struct stream_later **laters)
+/* Behind n that were taken before. */
+static int take_some(struct stream_laters *list, struct stream_later **laters, int n)
 {
-    int n = 0;
-
     while (n < STREAM_AT_ONCE && !QUEUE_EMPTY(list))
         laters[n++] = QUEUE_POP(list, next);
     return n;
 }
 
-/* All of them, since their numbers were told of: what cannot be put in fails. */
-static int put_held(struct stream_queue *stream, struct gpubind_error *err)
+/* All of them, since their numbers were told of: what cannot be put in fails. With the last go laters, if there are:
+ * receivers of sends wait for no more than these. */
+static int put_held(struct stream_queue *stream, bool with_laters, struct gpubind_error *err)
 {
     struct stream_later *laters[STREAM_AT_ONCE];
-    int status = 0, n;
+    int status = 0, nheld, n;
 
     stream->nheld = 0;
-    while ((n = take_some(&stream->held, laters)) > 0)
-        status = put_some(stream, laters, n, status == 0, err);
+    while ((nheld = take_some(&stream->held, laters, 0)) > 0) {
+        n = with_laters && QUEUE_EMPTY(&stream->held) ? take_some(&stream->laters, laters, nheld)
+                                                      : nheld;
+        status = put_some(stream, laters, n, nheld, status == 0, err);
+    }
     return status;
 }
 
-/* The receivers of what is held wait for the end of its launch, which must not wait for messages itself. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
 {
     struct stream_later *laters[STREAM_AT_ONCE];
     int status, n;
 
     stream->grouped = false;
-    status = put_held(stream, err);
-    while (status == 0 && (n = take_some(&stream->laters, laters)) > 0)
-        status = put_some(stream, laters, n, true, err);
+    status = put_held(stream, true, err);
+    while (status == 0 && (n = take_some(&stream->laters, laters, 0)) > 0)
+        status = put_some(stream, laters, n, 0, true, err);
     if (status == 0)
         progress_thread_wake();
     return status;
@@ -210,7 +247,7 @@ void stream_queue_release(struct stream_queue *stream)
 
     if (QUEUE_EMPTY(&stream->held))
         return;
-    if (put_held(stream, &err) < 0 && stream->result == MPI_SUCCESS) {
+    if (put_held(stream, false, &err) < 0 && stream->result == MPI_SUCCESS) {
         stream->result = MPI_ERR_OTHER;
         stream->error = err;
     }
