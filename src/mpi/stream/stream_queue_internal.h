@@ -1,5 +1,5 @@
-/* Shared by stream_queue.c, which puts work into streams, and stream_progress.c, which starts and
- * completes it. */
+/* Shared by the files that open streams' queues (stream_open.c), put work into them (stream_queue.c, stream_steps.c,
+ * stream_laters.c, stream_quiet.c), and start and complete it (stream_progress.c). */
 #ifndef GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 #define GPUBIND_MPI_STREAM_STREAM_QUEUE_INTERNAL_H
 
