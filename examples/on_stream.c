@@ -28,10 +28,24 @@ static void launch_a_step(double *row, const double *halo)
 static void go_round(double *row, double *halo)
 {
     for (int step = 0; step < size; step++) {
-        /* Both at once: without this the send leaves now, and what is launched before the quiet runs meanwhile. */
+        gpubind_sendrecv_on_stream(row, WIDTH, MPI_DOUBLE, south, 0, halo, WIDTH, MPI_DOUBLE, north,
+                                   0, MPI_COMM_WORLD, stream);
+        launch_a_step(row, halo);
+    }
+}
+
+/* Half of the row to either side, and back again. */
+static void to_both_sides(double *row, double *halo)
+{
+    enum { HALF = WIDTH / 2 };
+
+    for (int step = 0; step < 2; step++) {
+        /* All at once: without this a send leaves now, and what is launched before the quiet runs meanwhile. */
         gpubind_group_on_stream(stream);
-        gpubind_irecv_on_stream(halo, WIDTH, MPI_DOUBLE, north, 0, MPI_COMM_WORLD, stream);
-        gpubind_isend_on_stream(row, WIDTH, MPI_DOUBLE, south, 0, MPI_COMM_WORLD, stream);
+        gpubind_irecv_on_stream(halo, HALF, MPI_DOUBLE, south, 2, MPI_COMM_WORLD, stream);
+        gpubind_irecv_on_stream(halo + HALF, HALF, MPI_DOUBLE, north, 3, MPI_COMM_WORLD, stream);
+        gpubind_isend_on_stream(row, HALF, MPI_DOUBLE, south, 3, MPI_COMM_WORLD, stream);
+        gpubind_isend_on_stream(row + HALF, HALF, MPI_DOUBLE, north, 2, MPI_COMM_WORLD, stream);
         gpubind_quiet_on_stream(stream);
         launch_a_step(row, halo);
     }
@@ -77,6 +91,7 @@ int main(int argc, char **argv)
     device_write(row, numbers, sizeof numbers);
 
     go_round(row, halo);
+    to_both_sides(row, halo);
     wrong = wrong_numbers(row, rank);
     pass_on(row);
     wrong += wrong_numbers(row, 0);

@@ -74,6 +74,7 @@ linked_pages = \
 	man/gpubind_request_get_status.3 \
 	man/gpubind_send_init_c.3 \
 	man/gpubind_sendrecv_c.3 \
+	man/gpubind_sendrecv_on_stream.3 \
 	man/gpubind_sendrecv_replace.3 \
 	man/gpubind_sendrecv_replace_c.3 \
 	man/gpubind_ssend_c.3 \

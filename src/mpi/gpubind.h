@@ -184,7 +184,13 @@ GPUBIND_PUBLIC int gpubind_send_on_stream(const void *buf, int count, MPI_Dataty
                                           int tag, MPI_Comm comm, gpubind_stream stream);
 GPUBIND_PUBLIC int gpubind_recv_on_stream(void *buf, int count, MPI_Datatype type, int source,
                                           int tag, MPI_Comm comm, gpubind_stream stream);
-/* The same, but later work in the stream does not wait for the buffer before
+/* Both at once, as MPI_Sendrecv: neither need come before the other. */
+GPUBIND_PUBLIC int gpubind_sendrecv_on_stream(const void *sendbuf, int sendcount,
+                                              MPI_Datatype sendtype, int dest, int sendtag,
+                                              void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                                              int source, int recvtag, MPI_Comm comm,
+                                              gpubind_stream stream);
+/* As the two before, but later work in the stream does not wait for the buffer before
  * gpubind_quiet_on_stream. */
 GPUBIND_PUBLIC int gpubind_isend_on_stream(const void *buf, int count, MPI_Datatype type, int dest,
                                            int tag, MPI_Comm comm, gpubind_stream stream);

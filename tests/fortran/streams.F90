@@ -31,6 +31,7 @@ program streams
     call gpubind_alloc(gpu, 8 * n, ierr)
 
     call on_stream()
+    call on_stream_at_once()
     call on_stream_later()
     call on_stream_errors()
     call one_by_one()
@@ -84,6 +85,24 @@ contains
         end if
         call check(good .and. ierr == MPI_SUCCESS, 'send and receive on a stream')
     end subroutine on_stream
+
+    ! Both send from an array and receive in GPU memory at the same time, then the other way round.
+    subroutine on_stream_at_once()
+        logical :: good
+
+        call fill(4)
+        call gpubind_sendrecv_on_stream(sent, n, MPI_DOUBLE_PRECISION, other, 0, &
+                                        gpu, n, MPI_DOUBLE_PRECISION, other, 0, &
+                                        MPI_COMM_WORLD, stream, ierr)
+        call device_wait(stream)
+        good = is_gpu(wanted) .and. ierr == MPI_SUCCESS
+        call gpubind_sendrecv_on_stream(gpu, n, MPI_DOUBLE_PRECISION, other, 0, &
+                                        got, n, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, 0, &
+                                        MPI_COMM_WORLD, number, ierr)
+        call device_wait(stream)
+        call check(good .and. all(got == sent) .and. ierr == MPI_SUCCESS, &
+                   'send and receive at once on a stream')
+    end subroutine on_stream_at_once
 
     ! As acc_get_cuda_stream gives one.
     function stream_of(queue)

@@ -35,7 +35,18 @@ done
 for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
     on "$setting" 3 on_stream_frees
 done
-on kernels 2 on_stream_group launches
+for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one device, kernels' threads \
+    'network threads' GPU 'GPU shared' 'GPU network threads'; do
+    for n in 1 2 3; do
+        on "$setting" $n on_stream_sendrecv
+    done
+done
+for setting in kernels 'one device, kernels' GPU; do
+    on "$setting" 2 on_stream_sendrecv captured
+done
+for of in group sendrecv; do
+    on kernels 2 on_stream_$of launches
+done
 for setting in simulated 'slow copies' kernels 'kernels, locks' GPU; do
     on "$setting" 2 on_stream_many mapped
 done

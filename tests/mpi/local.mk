@@ -55,7 +55,7 @@ ranks_sources = \
 	tests/mpi/on_stream_mixed.c \
 	tests/mpi/on_stream_rules.c \
 	tests/mpi/on_stream_shared.c \
-	tests/mpi/on_stream_group.c tests/mpi/on_stream_wide.c \
+	tests/mpi/on_stream_group.c tests/mpi/on_stream_sendrecv.c tests/mpi/on_stream_wide.c \
 	tests/mpi/on_stream_strided.c \
 	tests/mpi/order.c \
 	tests/mpi/persistent.c \

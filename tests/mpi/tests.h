@@ -38,6 +38,7 @@ void test_on_stream_many(void);
 void test_on_stream_mixed(void);
 void test_on_stream_shared(void);
 void test_on_stream_group(void);
+void test_on_stream_sendrecv(void);
 void test_on_stream_wide(void);
 void test_on_stream_graph(void);
 void test_in_driver(void);

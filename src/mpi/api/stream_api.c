@@ -10,13 +10,10 @@
 #include "mpi/message/stream_message.h"
 #include "mpi/persistent/captured.h"
 
+/* It has been checked. */
 static int put_in(struct stream_queue *stream, struct gpubind_operation *operation, bool waits,
                   struct gpubind_error *err)
 {
-    if (stream_message_check(operation, err) < 0) {
-        request_free(operation);
-        return MPI_ERR_OTHER;
-    }
     operation->waited = waits;
     stream_message_prepare(operation);
     if (operation->rank == MPI_PROC_NULL) {
@@ -24,6 +21,21 @@ static int put_in(struct stream_queue *stream, struct gpubind_operation *operati
         return MPI_SUCCESS;
     }
     return stream_direct_start(operation, stream, waits, err);
+}
+
+/* NULL with *result and a sentence. */
+static struct gpubind_operation *prepare(const struct arguments *arguments, struct comm *comm,
+                                         enum request_kind kind, int *result,
+                                         struct gpubind_error *err)
+{
+    struct gpubind_operation *operation = message_prepare(arguments, comm, kind, CALL_ON_STREAM,
+                                                          result, err);
+
+    if (!operation || stream_message_check(operation, err) == 0)
+        return operation;
+    request_free(operation);
+    *result = MPI_ERR_OTHER;
+    return NULL;
 }
 
 static int on_stream(const struct arguments *arguments, enum request_kind kind,
@@ -42,12 +54,69 @@ static int on_stream(const struct arguments *arguments, enum request_kind kind,
     else if (comm)
         stream = stream_queue_open(handle, &result, &err);
     if (stream) {
-        operation = message_prepare(arguments, comm, kind, CALL_ON_STREAM, &result, &err);
+        operation = prepare(arguments, comm, kind, &result, &err);
         if (operation)
             result = put_in(stream, operation, waits, &err);
         stream_queue_close(stream);
     }
     return library_leave(arguments->comm, result, call, &err);
+}
+
+static int put_both(struct stream_queue *stream, struct gpubind_operation *send,
+                    struct gpubind_operation *receive, struct gpubind_error *err)
+{
+    struct gpubind_error unheard;
+    int result, ended;
+
+    stream_queue_begin_pair(stream);
+    result = put_in(stream, receive, false, err);
+    if (result == MPI_SUCCESS)
+        result = put_in(stream, send, false, err);
+    else
+        request_free(send);
+    ended = stream_queue_end_pair(stream, result == MPI_SUCCESS ? err : &unheard);
+    return result != MPI_SUCCESS ? result : ended;
+}
+
+/* Nothing is put in unless the arguments of both are good. */
+static int sendrecv(struct stream_queue *stream, const struct arguments *sends,
+                    const struct arguments *receives, struct comm *comm, struct gpubind_error *err)
+{
+    int result;
+    struct gpubind_operation *receive, *send = prepare(sends, comm, REQUEST_SEND, &result, err);
+
+    if (!send)
+        return result;
+    receive = prepare(receives, comm, REQUEST_RECEIVE, &result, err);
+    if (receive)
+        return put_both(stream, send, receive, err);
+    request_free(send);
+    return result;
+}
+
+int gpubind_sendrecv_on_stream(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+                               int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                               int source, int recvtag, MPI_Comm in, gpubind_stream handle)
+{
+    static const char call[] = "gpubind_sendrecv_on_stream";
+    const struct arguments sends = {sendbuf, sendcount, sendtype, dest, sendtag, in};
+    const struct arguments receives = {recvbuf, recvcount, recvtype, source, recvtag, in};
+    struct stream_queue *stream = NULL;
+    struct gpubind_error err;
+    struct comm *comm;
+    int result;
+
+    library_enter_for(call, dest);
+    comm = library_comm(in, &result, &err);
+    if (comm && captured_stream(handle))
+        result = captured_sendrecv(&sends, &receives, comm, handle, &err);
+    else if (comm)
+        stream = stream_queue_open(handle, &result, &err);
+    if (stream) {
+        result = sendrecv(stream, &sends, &receives, comm, &err);
+        stream_queue_close(stream);
+    }
+    return library_leave(in, result, call, &err);
 }
 
 int gpubind_send_on_stream(const void *buf, int count, MPI_Datatype type, int dest, int tag,
@@ -81,7 +150,7 @@ int gpubind_irecv_on_stream(void *buf, int count, MPI_Datatype type, int source,
 static int group(struct stream_queue *stream, struct gpubind_error *err)
 {
     (void)err;
-    stream_queue_group(stream);
+    stream_queue_group(stream, (uint64_t)library_settings()->eager);
     return MPI_SUCCESS;
 }
 

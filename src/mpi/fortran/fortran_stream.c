@@ -98,6 +98,21 @@ GPUBIND_PUBLIC void gpubind_fortran_recv_on_stream(const CFI_cdesc_t *buf, const
                                         MPI_Comm_f2c(*comm), *stream));
 }
 
+GPUBIND_PUBLIC void gpubind_fortran_sendrecv_on_stream(
+    const CFI_cdesc_t *sendbuf, const MPI_Fint *sendcount, const MPI_Fint *sendtype,
+    const MPI_Fint *dest, const MPI_Fint *sendtag, const CFI_cdesc_t *recvbuf,
+    const MPI_Fint *recvcount, const MPI_Fint *recvtype, const MPI_Fint *source,
+    const MPI_Fint *recvtag, const MPI_Fint *comm, const gpubind_stream *stream, MPI_Fint *ierror)
+{
+    if (fortran_refuses(sendbuf, MPI_Comm_f2c(*comm), "gpubind_sendrecv_on_stream", ierror) ||
+        fortran_refuses(recvbuf, MPI_Comm_f2c(*comm), "gpubind_sendrecv_on_stream", ierror))
+        return;
+    tell(ierror,
+         gpubind_sendrecv_on_stream(address(sendbuf), *sendcount, MPI_Type_f2c(*sendtype), *dest,
+                                    *sendtag, address(recvbuf), *recvcount, MPI_Type_f2c(*recvtype),
+                                    *source, *recvtag, MPI_Comm_f2c(*comm), *stream));
+}
+
 GPUBIND_PUBLIC void gpubind_fortran_isend_on_stream(const CFI_cdesc_t *buf, const MPI_Fint *count,
                                                     const MPI_Fint *type, const MPI_Fint *dest,
                                                     const MPI_Fint *tag, const MPI_Fint *comm,

@@ -49,7 +49,7 @@ module gpubind
     public :: gpubind_request_get_status, gpubind_cancel
     public :: gpubind_send_init, gpubind_recv_init, gpubind_request_free
     public :: gpubind_start, gpubind_startall, gpubind_startall_on_stream
-    public :: gpubind_send_on_stream, gpubind_recv_on_stream
+    public :: gpubind_send_on_stream, gpubind_recv_on_stream, gpubind_sendrecv_on_stream
     public :: gpubind_isend_on_stream, gpubind_irecv_on_stream, gpubind_group_on_stream
     public :: gpubind_quiet_on_stream
     public :: gpubind_halo_create, gpubind_halo_start, gpubind_halo_wait

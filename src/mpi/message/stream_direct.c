@@ -392,8 +392,7 @@ int stream_direct_start(struct gpubind_operation *operation, struct stream_queue
     const bool later = !waits && plain &&
                        (sends ? !send_may_be_eager(operation) && stream_flags_are_plenty()
                               : may_land(operation, stream) && stream_queue_has_later(stream));
-    const bool holds = sends && !waits && plain && is_small(operation) &&
-                       stream_queue_holds(stream, operation->nbytes);
+    const bool holds = sends && !waits && plain && stream_queue_holds(stream, operation->nbytes);
     struct stream_gate gate;
 
     if (!holds && (sends || waits))

@@ -46,19 +46,32 @@ static struct pending *find_pending(gpu_stream stream, const struct gpu_capture 
     return NULL;
 }
 
-static struct pending *need_pending(gpu_stream stream, const struct gpu_capture *capture)
+/* In no list yet. */
+static struct pending *make_pending(gpu_stream stream, const struct gpu_capture *capture,
+                                    struct gpubind_error *err)
+{
+    struct pending *pending = calloc(1, sizeof *pending);
+
+    if (!pending) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    pending->stream = stream;
+    pending->key = stream_key(stream);
+    pending->capture = capture->id;
+    return pending;
+}
+
+static struct pending *need_pending(gpu_stream stream, const struct gpu_capture *capture,
+                                    struct gpubind_error *err)
 {
     struct pending *pending = find_pending(stream, capture);
 
     if (pending)
         return pending;
-    pending = calloc(1, sizeof *pending);
-    if (!pending)
-        return NULL;
-    pending->stream = stream;
-    pending->key = stream_key(stream);
-    pending->capture = capture->id;
-    QUEUE_PUSH(&pendings, pending, next);
+    pending = make_pending(stream, capture, err);
+    if (pending)
+        QUEUE_PUSH(&pendings, pending, next);
     return pending;
 }
 
@@ -166,6 +179,23 @@ bool captured_stream(gpu_stream stream)
     return gpu_driver() && gpu_capture_of(stream, &capture) == GPU_OK && capture.active;
 }
 
+static bool is_exact(const struct arguments *arguments)
+{
+    return arguments->rank != MPI_PROC_NULL && arguments->rank != MPI_ANY_SOURCE &&
+           arguments->tag != MPI_ANY_TAG;
+}
+
+/* What is not exact and passes is to or from MPI_PROC_NULL: no message. */
+static int check(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
+                 struct gpubind_error *err)
+{
+    const int result = check_alone(arguments, comm, kind, err);
+
+    return result != MPI_SUCCESS || is_exact(arguments) || arguments->rank == MPI_PROC_NULL
+               ? result
+               : refuse(err, arguments, kind, "its other side is not known by rank and tag");
+}
+
 int captured_message(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
                      gpu_stream stream, bool waits, struct gpubind_error *err)
 {
@@ -173,24 +203,55 @@ int captured_message(const struct arguments *arguments, struct comm *comm, enum 
     struct pending *pending;
     int result;
 
-    if (arguments->rank == MPI_PROC_NULL || arguments->rank == MPI_ANY_SOURCE ||
-        arguments->tag == MPI_ANY_TAG) {
-        result = check_alone(arguments, comm, kind, err);
-        return result != MPI_SUCCESS || arguments->rank == MPI_PROC_NULL
-                   ? result
-                   : refuse(err, arguments, kind, "its other side is not known by rank and tag");
-    }
+    if (!is_exact(arguments))
+        return check(arguments, comm, kind, err);
     if (progress_thread_start(err) < 0)
         return MPI_ERR_OTHER;
     gpu_capture_of(stream, &capture);
-    pending = need_pending(stream, &capture);
-    if (!pending) {
-        error_set(err, "out of memory");
+    pending = need_pending(stream, &capture, err);
+    if (!pending)
         return MPI_ERR_OTHER;
-    }
     result = add(pending, arguments, comm, kind, err);
     progress_thread_wake();
     return result == MPI_SUCCESS && waits ? flush(pending, &capture, err) : result;
+}
+
+static int add_both(struct pending *pending, const struct arguments *sends,
+                    const struct arguments *receives, struct comm *comm, struct gpubind_error *err)
+{
+    int result = MPI_SUCCESS;
+
+    if (is_exact(sends))
+        result = add(pending, sends, comm, REQUEST_SEND, err);
+    if (result == MPI_SUCCESS && is_exact(receives))
+        result = add(pending, receives, comm, REQUEST_RECEIVE, err);
+    return result;
+}
+
+int captured_sendrecv(const struct arguments *sends, const struct arguments *receives,
+                      struct comm *comm, gpu_stream stream, struct gpubind_error *err)
+{
+    struct gpu_capture capture;
+    struct pending *pending;
+    int result = check(sends, comm, REQUEST_SEND, err);
+
+    if (result == MPI_SUCCESS)
+        result = check(receives, comm, REQUEST_RECEIVE, err);
+    if (result != MPI_SUCCESS)
+        return result;
+    if (progress_thread_start(err) < 0)
+        return MPI_ERR_OTHER;
+    gpu_capture_of(stream, &capture);
+    pending = make_pending(stream, &capture, err);
+    if (!pending)
+        return MPI_ERR_OTHER;
+    result = add_both(pending, sends, receives, comm, err);
+    progress_thread_wake();
+    if (result == MPI_SUCCESS && pending->messages.nsends + pending->messages.nreceives > 0)
+        return flush(pending, &capture, err);
+    captured_release(&pending->messages);
+    free(pending);
+    return result;
 }
 
 int captured_quiet(gpu_stream stream, struct gpubind_error *err)

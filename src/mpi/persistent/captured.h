@@ -14,6 +14,9 @@ bool captured_stream(gpu_stream stream);
 /* An MPI error class with a sentence: the capture goes on without the message. */
 int captured_message(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
                      gpu_stream stream, bool waits, struct gpubind_error *err);
+/* Both in one exchange, which nonblocking ones before have no part in. */
+int captured_sendrecv(const struct arguments *sends, const struct arguments *receives,
+                      struct comm *comm, gpu_stream stream, struct gpubind_error *err);
 int captured_quiet(gpu_stream stream, struct gpubind_error *err);
 
 #endif

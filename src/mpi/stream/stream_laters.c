@@ -58,9 +58,9 @@ int stream_queue_add_later(struct stream_queue *stream, const struct stream_work
 
 /* ---- groups */
 
-void stream_queue_group(struct stream_queue *stream)
+void stream_queue_group(struct stream_queue *stream, uint64_t nbytes)
 {
-    stream->grouped = true;
+    stream->holds = nbytes;
 }
 
 /* Each takes two numbers, so that the first of a launch is free for its begin; what could not be held has a number behind
@@ -72,8 +72,8 @@ uint32_t stream_queue_held_number(const struct stream_queue *stream)
 
 bool stream_queue_holds(struct stream_queue *stream, uint64_t nbytes)
 {
-    return stream->grouped && stream->space.at && stream_queue_launches(stream, nbytes, true) &&
-           stream_queue_has_later(stream);
+    return nbytes <= stream->holds && stream->space.at &&
+           stream_queue_launches(stream, nbytes, true) && stream_queue_has_later(stream);
 }
 
 int stream_queue_hold(struct stream_queue *stream, const struct stream_work_ops *ops, void *what,
@@ -230,7 +230,7 @@ int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
     struct stream_later *laters[STREAM_AT_ONCE];
     int status, n;
 
-    stream->grouped = false;
+    stream->holds = 0;
     status = put_held(stream, true, err);
     while (status == 0 && (n = take_some(&stream->laters, laters, 0)) > 0)
         status = put_some(stream, laters, n, 0, true, err);

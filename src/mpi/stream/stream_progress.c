@@ -203,20 +203,26 @@ void stream_settle_first(struct stream_queue *stream)
     look_at(stream, &stream->unawaited, SETTLED_MOST);
 }
 
-static bool has_open(const struct entries *list, uint32_t number)
+static bool is_among(const struct entry *entry, struct call_range calls)
 {
-    for (const struct entry *entry = list->first; entry && (int32_t)(entry->number - number) < 0;
+    return (int32_t)(entry->number - calls.first) >= 0 && (int32_t)(entry->number - calls.end) < 0;
+}
+
+static bool has_open(const struct entries *list, struct call_range calls)
+{
+    for (const struct entry *entry = list->first; entry && (int32_t)(entry->number - calls.end) < 0;
          entry = entry->next)
-        if (!entry->by_stream && !(entry->wait && entry->wait->put))
+        if (is_among(entry, calls) && !entry->by_stream && !(entry->wait && entry->wait->put))
             return true;
     return false;
 }
 
 /* Those that a quiet may put in; n and more are only counted. */
-static int find_waits(const struct entries *list, struct stream_wait **waits, int found, int n)
+static int find_waits(const struct entries *list, struct call_range calls,
+                      struct stream_wait **waits, int found, int n)
 {
     for (const struct entry *entry = list->first; entry; entry = entry->next)
-        if (entry->wait && !entry->wait->put && !entry->wait->common) {
+        if (is_among(entry, calls) && entry->wait && !entry->wait->put && !entry->wait->common) {
             if (found < n)
                 waits[found] = entry->wait;
             found++;
@@ -239,10 +245,11 @@ static void leave_waits(struct stream_queue *stream, const struct entries *list,
     }
 }
 
-int stream_waits_take(struct stream_queue *stream, struct stream_wait **waits, int n)
+int stream_waits_take(struct stream_queue *stream, struct call_range calls,
+                      struct stream_wait **waits, int n)
 {
-    const int found = find_waits(&stream->queued, waits,
-                                 find_waits(&stream->unawaited, waits, 0, n), n);
+    const int found = find_waits(&stream->queued, calls, waits,
+                                 find_waits(&stream->unawaited, calls, waits, 0, n), n);
 
     if (++stream->nquiets == 0)
         stream->nquiets++;
@@ -266,10 +273,10 @@ void stream_waits_leave(struct stream_queue *stream)
     leave_waits(stream, &stream->queued, stream->nquiets);
 }
 
-bool stream_leaves_open(const struct stream_queue *stream, uint32_t number)
+bool stream_leaves_open(const struct stream_queue *stream, struct call_range calls)
 {
-    return has_open(&stream->queued, number) || has_open(&stream->unawaited, number) ||
-           has_open(&stream->awaited, number);
+    return has_open(&stream->queued, calls) || has_open(&stream->unawaited, calls) ||
+           has_open(&stream->awaited, calls);
 }
 
 static void end_quiets(struct stream_queue *stream)
@@ -277,7 +284,7 @@ static void end_quiets(struct stream_queue *stream)
     struct stream_wait *wait;
 
     while ((wait = stream->quiets.first)) {
-        if (stream_leaves_open(stream, wait->before))
+        if (stream_leaves_open(stream, wait->entries))
             return;
         QUEUE_POP(&stream->quiets, next);
         stream_wait_end(stream, wait);

@@ -94,8 +94,8 @@ int stream_queue_add_both(struct stream_queue *stream, const struct stream_work_
 int stream_queue_add_later(struct stream_queue *stream, const struct stream_work_ops *ops,
                            const struct stream_work_ops *after, void *what,
                            const struct stream_steps *steps);
-/* Nonblocking sends of a group are put in by the next quiet, in one launch. */
-void stream_queue_group(struct stream_queue *stream);
+/* Nonblocking sends of a group, of at most so many bytes, are put in by the next quiet, in one launch. */
+void stream_queue_group(struct stream_queue *stream, uint64_t nbytes);
 /* A nonblocking send of so many bytes may be held so; */
 bool stream_queue_holds(struct stream_queue *stream, uint64_t nbytes);
 /* its gate's came_value then, in place of the planned one. */
@@ -110,6 +110,10 @@ void stream_queue_release(struct stream_queue *stream);
 void stream_queue_release_of(gpu_stream handle);
 /* It could not be held after all, and that number was told of: it is that of the next call. */
 void stream_queue_hold_not(struct stream_queue *stream, uint32_t number);
+/* Nonblocking messages that are added between these two are a group, for which the stream waits at the end, and for no
+ * nonblocking one of a call before: that may come later than these. */
+void stream_queue_begin_pair(struct stream_queue *stream);
+int stream_queue_end_pair(struct stream_queue *stream, struct gpubind_error *err);
 /* There is room for one more of those that wait for a quiet, or were put in by one and are not over. */
 bool stream_queue_has_later(struct stream_queue *stream);
 /* Forgets the planned wait. */

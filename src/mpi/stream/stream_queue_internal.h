@@ -11,14 +11,19 @@
 #include "mpi/stream/stream_flag.h"
 #include "mpi/stream/stream_queue.h"
 
+/* Numbers of calls, as differences that may wrap. */
+struct call_range {
+    uint32_t first, end; /* end: not among them */
+};
+
 /* A wait of the stream for the library, which ends by setting the flag. */
 struct stream_wait {
     struct stream_wait *next;
     struct stream_flag *flag;
-    int left;        /* entries that it waits for; of a quiet: */
-    uint32_t before; /* it waits for all entries with lower numbers */
-    bool put;        /* the stream waits for it; else a quiet may yet make it do so, */
-    bool common;     /* or one waits for it and others by a flag of its own */
+    int left;                  /* entries that it waits for; of a quiet: */
+    struct call_range entries; /* it waits for all of these */
+    bool put;                  /* the stream waits for it; else a quiet may yet make it do so, */
+    bool common;               /* or one waits for it and others by a flag of its own */
     uint32_t
         quiet;    /* the number of the quiet that has put it in; 0: it was put in by its own call */
     bool counted; /* in the queue's waits */
@@ -81,10 +86,15 @@ struct stream_queue {
     /* Entries in their order: not started; started, with a wait; started, without one. */
     struct entries queued, awaited, unawaited;
     struct stream_laters laters;
-    bool grouped; /* nonblocking sends are held until the next quiet: */
+    uint64_t holds; /* nonblocking sends of at most so many bytes are held until the next quiet: */
     struct stream_laters held;
     unsigned nheld;
-    int nqueued; /* calls in queued */
+    struct {
+        struct stream_laters laters;
+        uint64_t holds;
+        uint32_t first; /* number of a call of the pair */
+    } pair;             /* what it has put aside */
+    int nqueued;        /* calls in queued */
     bool broken; /* a call could not be put in: others may wait until the stream gets to it */
     QUEUE_OF(struct stream_wait) quiets;
     struct stream_wait *later_wait; /* of STREAM_WAIT_LATER, not put in yet */
@@ -163,13 +173,14 @@ void stream_wait_fail(struct stream_queue *stream, struct stream_wait *wait);
 void stream_later_end(void);
 /* Puts in what is held, and the laters. 0, or -1 with a sentence: some are not. */
 int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err);
-/* The waits of earlier calls, which the next quiet puts in: at most n. 0: there are none, or more, which are left to
- * a wait of that quiet's own then. */
-int stream_waits_take(struct stream_queue *stream, struct stream_wait **waits, int n);
+/* The waits of these calls that the stream is not in, which a quiet puts in: at most n. 0: there are none, or more,
+ * which are left to a wait of that quiet's own then. */
+int stream_waits_take(struct stream_queue *stream, struct call_range calls,
+                      struct stream_wait **waits, int n);
 /* They could not be put in: they are left so, too. */
 void stream_waits_leave(struct stream_queue *stream);
-/* There is work of calls before that number that the stream neither does itself nor waits for. */
-bool stream_leaves_open(const struct stream_queue *stream, uint32_t number);
+/* There is work of these calls that the stream neither does itself nor waits for. */
+bool stream_leaves_open(const struct stream_queue *stream, struct call_range calls);
 /* Ends what the stream has done by itself, so that the next call returns its failure. */
 void stream_settle(struct stream_queue *stream);
 /* Ends the oldest work that is over, whoever did it: a call wants room. */
