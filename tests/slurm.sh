@@ -49,15 +49,14 @@ slurm_start() {
 }
 
 # slurm_job COMMAND...: srun, salloc or sbatch, for LAUNCH_TIMEOUT seconds (60) at most, once
-# the nodes are idle. Where Slurm itself does not get the job going, it is tried once more: a
-# job that hangs for another reason hangs again.
+# the nodes are idle. Where Slurm itself does not get the job going, or one of its steps, it is
+# tried once more: a job that hangs for another reason hangs again.
 slurm_job() {
     for slurm_try in 1 2; do
         slurm_wait "$slurm_nodes"
         slurm_status=0
         launch_bounded "$@" >"$tmp/slurm.out" 2>"$tmp/slurm.err" || slurm_status=$?
         case $slurm_status in
-        0) break ;;
         124 | 137) scancel -u "$(id -un)" 2>/dev/null ;;
         *) grep -qE '^(srun|salloc|sbatch): error: .*(launch|Unable to|[Tt]imed? ?out|Communication)' \
                "$tmp/slurm.err" || break ;;
