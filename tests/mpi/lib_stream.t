@@ -108,6 +108,11 @@ for n in 2 3 4; do # of these ranks: its own eager buffers, the other's flags, i
     export GPUBIND_SIM_FAIL=cuMemHostRegister_v2:$n=2
     on kernels 2 on_stream
 done
-unset GPUBIND_SIM_FAIL
+export GPUBIND_SIM_RANK=0
+for n in 12 13 14 16 18; do
+    export GPUBIND_SIM_FAIL=cuLaunchKernel:$n=701
+    on kernels 2 on_stream_sendrecv failures
+done
+unset GPUBIND_SIM_FAIL GPUBIND_SIM_RANK
 nothing_left 'nothing is left behind'
 done_testing

@@ -249,7 +249,8 @@ static void truncation(void)
     job_result();
 }
 
-/* A graph of one that is captured between nonblocking ones, which a quiet behind puts in. */
+/* A graph of one that is captured between nonblocking ones, which a quiet behind puts in. One whose receive cannot be
+ * captured is none for the other side of its send either. */
 static void captured(int nbytes)
 {
     const int little = nbytes < 100 ? nbytes : 100;
@@ -261,6 +262,9 @@ static void captured(int nbytes)
     cuda.cuMemcpyDtoDAsync_v2(address_of(&from), address_of(&made), (size_t)nbytes, stream);
     succeeds(gpubind_irecv_on_stream(delay.at, little, MPI_BYTE, before, 5, MPI_COMM_WORLD, stream),
              "irecv");
+    fails(gpubind_sendrecv_on_stream(from.at, nbytes, MPI_BYTE, next, TAG, to.at, 0, MPI_BYTE,
+                                     before, TAG, MPI_COMM_WORLD, stream),
+          MPI_ERR_OTHER, "cannot be captured", "a receive of 0 bytes");
     pass(0, nbytes, next, before, TAG);
     succeeds(gpubind_isend_on_stream(from.at, little, MPI_BYTE, next, 5, MPI_COMM_WORLD, stream),
              "isend");
@@ -300,6 +304,44 @@ static void launches(int nbytes)
     job_result();
 }
 
+/* ---- `failures`: launches of rank 0 fail */
+
+static int errors; /* that calls returned */
+
+/* What is said of a message before does not stop this one. */
+static bool tries_to_pass(int nbytes, int tag)
+{
+    for (int i = 0; i < 5; i++) {
+        if (gpubind_sendrecv_on_stream(from.at, nbytes, MPI_BYTE, next, tag, to.at, nbytes,
+                                       MPI_BYTE, before, tag, MPI_COMM_WORLD,
+                                       stream) == MPI_SUCCESS)
+            return true;
+        errors++;
+        if (!strstr(gpubind_error_text(), "an earlier message"))
+            return false;
+    }
+    return false;
+}
+
+static void failures(void)
+{
+    int all;
+
+    job_test("launches fail: it is said, and all streams go on");
+    for (int tag = 10; tag < 20; tag++) {
+        tries_to_pass(tag % 2 ? 8 : 70000, tag);
+        stream_ends(stream);
+    }
+    job_barrier();
+    begin(1, 3000);
+    expect(tries_to_pass(3000, TAG), "a call fails yet: %s", gpubind_error_text());
+    end(1, 3000, before);
+    succeeds(gpubind_quiet_on_stream(stream), "quiet");
+    MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, job.plain);
+    expect(all > 0, "no call said that something failed");
+    job_result();
+}
+
 static void make(void)
 {
     next = (job.rank + 1) % job.size;
@@ -312,12 +354,16 @@ static void make(void)
     need_buffer(&delay, MEMORY_DEVICE, DELAY_BYTES);
 }
 
-/* `ranks on_stream_sendrecv [captured | launches]` */
+/* `ranks on_stream_sendrecv [captured | launches | failures]` */
 void test_on_stream_sendrecv(void)
 {
     const bool only_captured = nargs > 0 && strcmp(arguments[0], "captured") == 0;
 
     make();
+    if (nargs > 0 && strcmp(arguments[0], "failures") == 0) {
+        failures();
+        return;
+    }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         if (only_captured)
             captured(sizes[i]);

@@ -45,7 +45,7 @@ unsigned signal_copies_blocks(const struct gpu *gpu, const struct signal_copies 
     const unsigned share = share_of(gpu, copies->n);
     unsigned blocks = 0, waits = 0;
 
-    for (int i = 0; i < copies->n; i++)
+    for (int i = copies->nsends; i < copies->n; i++)
         if (only_waits(&copies->copies[i]))
             waits = 1;
         else

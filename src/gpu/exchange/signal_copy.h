@@ -40,7 +40,7 @@ struct signal_space {
 
 /* A copy of so many bytes can be launched, and takes less time than by a copy engine. */
 bool signal_copy_is_good(const struct gpu *gpu, const struct signal_space *space, uint64_t nbytes);
-/* Blocks of a launch. */
+/* Blocks of a launch, but for those of its sends, which wait for nothing. */
 unsigned signal_copies_blocks(const struct gpu *gpu, const struct signal_copies *copies);
 /* n of them, in any order among each other: none waits for what another waits for. The GPU's context is current.
  * What the driver returns. */

@@ -8,6 +8,7 @@
 #include "mpi/base/log.h"
 #include "mpi/core/context.h"
 #include "mpi/core/progress_thread.h"
+#include "mpi/datatype/flat_type.h"
 #include "mpi/persistent/captured_launch.h"
 #include "mpi/persistent/persistent.h"
 
@@ -98,28 +99,23 @@ static int refuse(struct gpubind_error *err, const struct arguments *arguments,
     return MPI_ERR_OTHER;
 }
 
-/* Only the arguments are checked. */
-static int check_alone(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
-                       struct gpubind_error *err)
+static bool is_exact(const struct arguments *arguments)
 {
-    struct type_shape shape;
-    int result = MPI_SUCCESS;
-    struct gpubind_operation *request = message_describe(arguments, comm, kind, &shape, &result,
-                                                         err);
-
-    if (request)
-        request_free(request);
-    return result;
+    return arguments->rank != MPI_PROC_NULL && arguments->rank != MPI_ANY_SOURCE &&
+           arguments->tag != MPI_ANY_TAG;
 }
 
+/* can: its memory can be another rank's, and a kernel copies it. */
 static int check_request(const struct arguments *arguments, const struct gpubind_operation *request,
-                         gpu_stream stream, struct gpubind_error *err)
+                         bool can, gpu_stream stream, struct gpubind_error *err)
 {
     gpu_context context = NULL;
 
+    if (!is_exact(arguments))
+        return refuse(err, arguments, request->kind, "its other side is not known by rank and tag");
     if (request->peer->local < 0)
         return refuse(err, arguments, request->kind, "it is on another node");
-    if (!request->channel->local.connectable)
+    if (!can)
         return refuse(err, arguments, request->kind,
                       "it needs the library's kernels, and GPU memory that other ranks can "
                       "map, of a regular layout, not of 0 bytes");
@@ -127,6 +123,30 @@ static int check_request(const struct arguments *arguments, const struct gpubind
         return refuse(err, arguments, request->kind,
                       "its buffer is in another context, or on another GPU, than the stream");
     return MPI_SUCCESS;
+}
+
+/* Before anybody is told of the message. That to or from MPI_PROC_NULL is good, and none. */
+static int check(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
+                 gpu_stream stream, struct gpubind_error *err)
+{
+    struct type_shape shape;
+    struct strided_buffer layout;
+    int result = MPI_SUCCESS;
+    struct gpubind_operation *request = message_describe(arguments, comm, kind, &shape, &result,
+                                                         err);
+
+    if (!request)
+        return result;
+    if (arguments->rank != MPI_PROC_NULL) {
+        const bool regular = type_layout(&shape, (uint64_t)arguments->count, &layout);
+
+        result = check_request(arguments, request,
+                               is_exact(arguments) &&
+                                   connection_can_be_captured(request, regular ? &layout : NULL),
+                               stream, err);
+    }
+    request_free(request);
+    return result;
 }
 
 static struct gpubind_operation *make_request(const struct arguments *arguments, struct comm *comm,
@@ -140,7 +160,7 @@ static struct gpubind_operation *make_request(const struct arguments *arguments,
     if (!request)
         return NULL;
     captured_await(channel);
-    *result = check_request(arguments, request, stream, err);
+    *result = check_request(arguments, request, channel->local.connectable, stream, err);
     if (*result == MPI_SUCCESS) {
         channel_enter_stream(channel);
         return request;
@@ -179,23 +199,6 @@ bool captured_stream(gpu_stream stream)
     return gpu_driver() && gpu_capture_of(stream, &capture) == GPU_OK && capture.active;
 }
 
-static bool is_exact(const struct arguments *arguments)
-{
-    return arguments->rank != MPI_PROC_NULL && arguments->rank != MPI_ANY_SOURCE &&
-           arguments->tag != MPI_ANY_TAG;
-}
-
-/* What is not exact and passes is to or from MPI_PROC_NULL: no message. */
-static int check(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
-                 struct gpubind_error *err)
-{
-    const int result = check_alone(arguments, comm, kind, err);
-
-    return result != MPI_SUCCESS || is_exact(arguments) || arguments->rank == MPI_PROC_NULL
-               ? result
-               : refuse(err, arguments, kind, "its other side is not known by rank and tag");
-}
-
 int captured_message(const struct arguments *arguments, struct comm *comm, enum request_kind kind,
                      gpu_stream stream, bool waits, struct gpubind_error *err)
 {
@@ -204,7 +207,7 @@ int captured_message(const struct arguments *arguments, struct comm *comm, enum 
     int result;
 
     if (!is_exact(arguments))
-        return check(arguments, comm, kind, err);
+        return check(arguments, comm, kind, stream, err);
     if (progress_thread_start(err) < 0)
         return MPI_ERR_OTHER;
     gpu_capture_of(stream, &capture);
@@ -233,15 +236,16 @@ int captured_sendrecv(const struct arguments *sends, const struct arguments *rec
 {
     struct gpu_capture capture;
     struct pending *pending;
-    int result = check(sends, comm, REQUEST_SEND, err);
+    int result = check(sends, comm, REQUEST_SEND, stream, err);
 
     if (result == MPI_SUCCESS)
-        result = check(receives, comm, REQUEST_RECEIVE, err);
+        result = check(receives, comm, REQUEST_RECEIVE, stream, err);
     if (result != MPI_SUCCESS)
         return result;
     if (progress_thread_start(err) < 0)
         return MPI_ERR_OTHER;
     gpu_capture_of(stream, &capture);
+    find_pending(stream, &capture); /* drops what a capture before has left */
     pending = make_pending(stream, &capture, err);
     if (!pending)
         return MPI_ERR_OTHER;

@@ -8,11 +8,14 @@
 
 #include "gpu/core/gpu_calls.h"
 
+static bool is_to_self(const struct gpubind_operation *request)
+{
+    return request->peer->domain_rank == request->domain->rank;
+}
+
 static bool is_self(const struct channel *channel)
 {
-    const struct gpubind_operation *request = channel->request;
-
-    return request->peer->domain_rank == request->domain->rank;
+    return is_to_self(channel->request);
 }
 
 static bool may_exchange(struct gpu *gpu)
@@ -34,6 +37,24 @@ static gpu_address buffer_at(const struct channel_endpoint *endpoint)
     return (endpoint->flags + EXCHANGE_FLAG * (gpu_address)endpoint->nflags + 15) / 16 * 16;
 }
 
+static bool may_connect(const struct gpubind_operation *request,
+                        const struct strided_buffer *layout)
+{
+    struct gpu *gpu = request->memory.gpu;
+
+    return gpu && layout && transport_allowed(TRANSPORT_IPC) && request->nbytes > 0 &&
+           request->peer->local >= 0 && may_exchange(gpu);
+}
+
+bool connection_can_be_captured(const struct gpubind_operation *request,
+                                const struct strided_buffer *layout)
+{
+    struct memory_export shared;
+
+    return may_connect(request, layout) && exchange_has_kernel(request->memory.gpu) &&
+           (is_to_self(request) || memory_export_of(&request->memory, &shared));
+}
+
 void connection_describe(struct channel *channel, const struct strided_buffer *layout)
 {
     const struct gpubind_operation *request = channel->request;
@@ -43,8 +64,7 @@ void connection_describe(struct channel *channel, const struct strided_buffer *l
     local->nbytes = request->nbytes;
     local->no_handshake = channel->no_handshake;
     local->gpu = (uint64_t)(uintptr_t)gpu;
-    if (!gpu || !layout || !transport_allowed(TRANSPORT_IPC) || request->nbytes == 0 ||
-        request->peer->local < 0 || !may_exchange(gpu))
+    if (!may_connect(request, layout))
         return;
     local->kernel = exchange_has_kernel(gpu);
     if (channel->of_capture && !local->kernel)

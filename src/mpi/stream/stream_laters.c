@@ -9,7 +9,7 @@
 /* Where one launch waits for STREAM_AT_ONCE of them; else each is a wait of the driver's, which has room for few. */
 #define LATERS_MAX 256
 
-static int nlaters; /* of all streams, until they are over */
+static int nlaters; /* receives of all streams, until they are over */
 
 bool stream_queue_has_later(struct stream_queue *stream)
 {
@@ -34,7 +34,6 @@ static struct stream_later *make_later(const struct stream_work_ops *ops,
     if (!later) /* a message that was matched cannot be given back */
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     *later = (struct stream_later){.ops = ops, .after = after, .what = what, .steps = *steps};
-    nlaters++;
     stream_queues_count(1);
     return later;
 }
@@ -53,6 +52,7 @@ int stream_queue_add_later(struct stream_queue *stream, const struct stream_work
         stream_queue_unplan(stream);
     }
     QUEUE_PUSH(&stream->laters, later, next);
+    nlaters++;
     return MPI_SUCCESS;
 }
 
@@ -73,7 +73,7 @@ uint32_t stream_queue_held_number(const struct stream_queue *stream)
 bool stream_queue_holds(struct stream_queue *stream, uint64_t nbytes)
 {
     return nbytes <= stream->holds && stream->space.at &&
-           stream_queue_launches(stream, nbytes, true) && stream_queue_has_later(stream);
+           stream_queue_launches(stream, nbytes, true) && stream->nheld < LATERS_MAX;
 }
 
 int stream_queue_hold(struct stream_queue *stream, const struct stream_work_ops *ops, void *what,
@@ -133,7 +133,7 @@ static void add_laters(struct stream_queue *stream, struct stream_later *const *
                                     .counted = last && !held,
                                     .blocks = last ? blocks : 0,
                                     .behind = !last,
-                                    .later = true,
+                                    .later = !held,
                                     .urgent = laters[i]->urgent};
 
         stream_add_entry(stream, &after, laters[i]->what, good);
@@ -234,8 +234,7 @@ int stream_put_laters(struct stream_queue *stream, struct gpubind_error *err)
     status = put_held(stream, true, err);
     while (status == 0 && (n = take_some(&stream->laters, laters, 0)) > 0)
         status = put_some(stream, laters, n, 0, true, err);
-    if (status == 0)
-        progress_thread_wake();
+    progress_thread_wake();
     return status;
 }
 
