@@ -29,6 +29,8 @@ for name in $(env | sed -nE 's/^((GPUBIND|PMIX?|SLURM|FLUX|PALS|JSM|MV2|OMPI_COM
     unset "$name"
 done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# While a rank of Open MPI waits, tests beside it have its CPU; MPICH's ranks yield anyway.
+export OMPI_MCA_mpi_yield_when_idle=1
 
 diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 

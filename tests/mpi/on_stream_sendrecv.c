@@ -7,7 +7,7 @@
 #include "tests/mpi/on_stream.h"
 #include "tests/mpi/tests.h"
 
-enum { LARGEST = 3 << 20, ROUNDS = 3, DELAY_BYTES = 32 << 20, TAG = 1 };
+enum { LARGEST = 3 << 20, ROUNDS = 3, TAG = 1 };
 
 static const int sizes[] = {8, 1984, 8192, 70000, 1 << 20, LARGEST};
 static struct CUstream_st *stream;
@@ -26,7 +26,7 @@ static void write_late(size_t nbytes)
     buffer_reset(&to);
     job_barrier();
     for (int i = 0; i < 4; i++)
-        is_int(cuda.cuMemsetD8Async(address_of(&delay), (unsigned char)i, DELAY_BYTES, stream),
+        is_int(cuda.cuMemsetD8Async(address_of(&delay), (unsigned char)i, delay.nbytes, stream),
                CUDA_OK, "memset");
     is_int(cuda.cuMemcpyDtoDAsync_v2(address_of(&from), address_of(&made), nbytes, stream), CUDA_OK,
            "copy");
@@ -351,7 +351,7 @@ static void make(void)
     need_buffer(&from, MEMORY_DEVICE, LARGEST);
     need_buffer(&to, MEMORY_DEVICE, LARGEST);
     need_buffer(&made, MEMORY_DEVICE, LARGEST);
-    need_buffer(&delay, MEMORY_DEVICE, DELAY_BYTES);
+    need_buffer(&delay, MEMORY_DEVICE, gpu_is_simulated() ? LARGEST : 32 << 20);
 }
 
 /* `ranks on_stream_sendrecv [captured | launches | failures]` */

@@ -180,29 +180,42 @@ static bool has_twice(const struct byte_map *map, size_t nbytes)
     return twice;
 }
 
+/* That byte of the numbers 0, 1, ... of nbytes bytes; kept for the next time. */
+static const unsigned char *numbers_of(int byte, size_t nbytes)
+{
+    static unsigned char *numbers[3];
+    static size_t made[3];
+
+    if (nbytes <= made[byte])
+        return numbers[byte];
+    free(numbers[byte]);
+    numbers[byte] = malloc(nbytes);
+    for (size_t i = 0; i < nbytes; i++)
+        numbers[byte][i] = (unsigned char)(i >> 8 * byte);
+    made[byte] = nbytes;
+    return numbers[byte];
+}
+
 /* Each byte of a buffer holds one byte of its number; packing tells where they went. */
 bool byte_map_fill(struct byte_map *map, size_t most, MPI_Datatype type, int count, size_t origin,
                    size_t nbytes)
 {
-    unsigned char *numbers, *packed;
+    unsigned char *packed;
     int size, position;
 
     MPI_Type_size(type, &size);
     map->n = (size_t)size * (size_t)count;
     if (map->n == 0 || map->n > most || !is_inside(type, count, origin, nbytes))
         return false;
-    numbers = malloc(nbytes);
     packed = malloc(map->n);
     memset(map->at, 0, map->n * sizeof *map->at);
     for (int byte = 0; byte < 3; byte++) {
-        for (size_t i = 0; i < nbytes; i++)
-            numbers[i] = (unsigned char)(i >> 8 * byte);
         position = 0;
-        MPI_Pack(numbers + origin, count, type, packed, (int)map->n, &position, MPI_COMM_SELF);
+        MPI_Pack(numbers_of(byte, nbytes) + origin, count, type, packed, (int)map->n, &position,
+                 MPI_COMM_SELF);
         for (size_t i = 0; i < map->n; i++)
             map->at[i] |= (uint32_t)packed[i] << 8 * byte;
     }
-    free(numbers);
     free(packed);
     map->twice = has_twice(map, nbytes);
     return true;
