@@ -34,7 +34,7 @@ went GPU '[1-9][0-9]* went directly'
 # An empty variable counts as not set, and an unknown value is named.
 path() {
     is_wanted simulated || return 0
-    start simulated 2 env GPUBIND_VERBOSE=1 "GPUBIND_PATH=$1" "$program" progress
+    start simulated 2 env GPUBIND_VERBOSE=on "GPUBIND_PATH=$1" "$program" progress
     is "GPUBIND_PATH=$1: messages go directly, and ranks that name it: $2" "$(
         grep -Ecx 'gpubind: rank 0: of [1-9][0-9]* messages from GPU memory [1-9][0-9]* went directly, .*' "$tmp/err"
     ) $(grep -cx 'gpubind: GPUBIND_PATH is any, .*, not "'"$1"'"; taken as any' "$tmp/err")" "1 $2"

@@ -3,8 +3,8 @@
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "aware/base/setting.h"
 
 static atomic_ulong counts[COUNTS];
 
@@ -16,10 +16,10 @@ void count_one(enum count kind)
 void counts_print(void)
 {
     static atomic_flag printed = ATOMIC_FLAG_INIT;
-    const char *verbose = getenv("GPUBIND_VERBOSE");
+    static _Atomic int verbose = SETTING_UNKNOWN;
     int rank = 0;
 
-    if (atomic_flag_test_and_set(&printed) || !verbose || strcmp(verbose, "1") != 0)
+    if (atomic_flag_test_and_set(&printed) || !setting_switch("GPUBIND_VERBOSE", false, &verbose))
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (counts[COUNT_DIRECT] + counts[COUNT_STAGED] > 0)

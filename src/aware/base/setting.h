@@ -10,4 +10,8 @@
 #define SETTING_UNKNOWN (-2)
 bool setting_mib(const char *name, int most, _Atomic int *known, size_t *nbytes);
 
+/* A switch, as switch_parse reads it. fallback: where it is not set, or is none, which a sentence on stderr says. known:
+ * as above. */
+bool setting_switch(const char *name, bool fallback, _Atomic int *known);
+
 #endif

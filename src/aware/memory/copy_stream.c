@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "aware/base/setting.h"
 #include "gpu/core/gpu_calls.h"
 #include "gpu/core/gpu_stream.h"
 #include "gpu/core/pointer_query.h"
@@ -22,16 +22,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool copies_are_ordered(void)
 {
-    static _Atomic int ordered = -1;
-    const char *order;
-    int known = atomic_load_explicit(&ordered, memory_order_relaxed);
+    static _Atomic int ordered = SETTING_UNKNOWN;
 
-    if (known < 0) {
-        order = getenv("GPUBIND_ORDER");
-        known = !order || strcmp(order, "0") != 0;
-        atomic_store_explicit(&ordered, known, memory_order_relaxed);
-    }
-    return known;
+    return setting_switch("GPUBIND_ORDER", true, &ordered);
 }
 
 static struct context_stream *find(gpu_context context)
