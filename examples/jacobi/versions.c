@@ -154,13 +154,10 @@ static void exchange_in_stream(struct job *job, int stream, int array)
     gpu_stream in = job->stream[stream];
 
     timeline_begin(&job->timeline, SPAN_EXCHANGE, stream, in);
-    if (job->exchange) {
-        gpubind_irecv_on_stream(ghost, s->columns, s->type, neighbor, north ? TO_SOUTH : TO_NORTH,
-                                job->comm, in);
-        gpubind_isend_on_stream(edge, s->columns, s->type, neighbor, north ? TO_NORTH : TO_SOUTH,
-                                job->comm, in);
-        gpubind_quiet_on_stream(in);
-    }
+    if (job->exchange)
+        gpubind_sendrecv_on_stream(edge, s->columns, s->type, neighbor, north ? TO_NORTH : TO_SOUTH,
+                                   ghost, s->columns, s->type, neighbor,
+                                   north ? TO_SOUTH : TO_NORTH, job->comm, in);
     timeline_end(&job->timeline, in);
     gpu_record(job->exchanged[stream], in);
 }
