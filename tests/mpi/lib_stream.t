@@ -25,21 +25,25 @@ on 'slow copies' 4 on_stream_mixed 2 11
 for setting in simulated 'slow copies' kernels 'no peers' 'no IPC' threads 'one device' \
     'one device, kernels' GPU; do
     on "$setting" 2 on_stream_direct 4
+done
+for setting in simulated kernels 'one device, kernels' threads GPU; do
     on "$setting" 4 on_stream_direct 2 12
 done
 for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one device, kernels' 'no IPC' threads \
     'network threads' GPU 'GPU shared' 'GPU network threads'; do
     on "$setting" 2 on_stream_group
-    on "$setting" 4 on_stream_group
 done
 for setting in simulated kernels 'kernels, locks' 'shared path' GPU; do
     on "$setting" 3 on_stream_frees
 done
 for setting in simulated 'slow copies' 'no peers' kernels 'kernels, locks' 'one device, kernels' threads \
     'network threads' GPU 'GPU shared' 'GPU network threads'; do
-    for n in 1 2 3; do
-        on "$setting" $n on_stream_sendrecv
-    done
+    on "$setting" 2 on_stream_sendrecv
+done
+for setting in simulated kernels 'one device, kernels' GPU; do
+    on "$setting" 4 on_stream_group
+    on "$setting" 1 on_stream_sendrecv
+    on "$setting" 3 on_stream_sendrecv
 done
 for setting in kernels 'one device, kernels' GPU; do
     on "$setting" 2 on_stream_sendrecv captured
@@ -109,8 +113,9 @@ for n in 2 3 4; do # of these ranks: its own eager buffers, the other's flags, i
     on kernels 2 on_stream
 done
 export GPUBIND_SIM_RANK=0
-for n in 12 13 14 16 18; do
-    export GPUBIND_SIM_FAIL=cuLaunchKernel:$n=701
+for n in 12 13 14 15 17; do # those of the copy agent, which is done without, among them
+    GPUBIND_SIM_FAIL=$(seq -f 'cuLaunchKernel:%g=701' -s , $n $((n + 4)))
+    export GPUBIND_SIM_FAIL
     on kernels 2 on_stream_sendrecv failures
 done
 unset GPUBIND_SIM_FAIL GPUBIND_SIM_RANK
