@@ -8,4 +8,4 @@ examples_hello_gpu_CFLAGS = $(WARN_CFLAGS) $(MPI_CFLAGS)
 examples_hello_gpu_LDADD = $(MPI_LIBS)
 examples_hello_gpu_SOURCES = examples/hello_gpu.c
 
-EXTRA_DIST += examples/gpu_aware.py examples/mpmd.sh examples/plan.sh examples/slurm.sbatch
+EXTRA_DIST += examples/README.md examples/gpu_aware.py examples/mpmd.sh examples/plan.sh examples/slurm.sbatch
