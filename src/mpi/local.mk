@@ -93,6 +93,7 @@ libgpubind_sources = \
 	src/mpi/persistent/channel_match.c \
 	src/mpi/persistent/ctrl_msg.c src/mpi/persistent/ctrl_msg.h \
 	src/mpi/persistent/exchange_batch.c \
+	src/mpi/persistent/exchange_large.c src/mpi/persistent/exchange_large.h \
 	src/mpi/persistent/exchange_streams.c src/mpi/persistent/exchange_streams.h \
 	src/mpi/persistent/persistent.c src/mpi/persistent/persistent.h \
 	src/mpi/persistent/persistent_message.c \

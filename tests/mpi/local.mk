@@ -64,6 +64,7 @@ ranks_sources = \
 	tests/mpi/persistent_failures.c \
 	tests/mpi/persistent_gone.c \
 	tests/mpi/persistent_held.c \
+	tests/mpi/persistent_large.c \
 	tests/mpi/persistent_over.c \
 	tests/mpi/persistent_queue.c \
 	tests/mpi/persistent_random.c \

@@ -30,6 +30,7 @@ static struct operation *make_deferred_exchange(const struct operation *op,
                                 .nstrided = nstrided,
                                 .posts = 1,
                                 .waits = 1,
+                                .traps = job->traps,
                                 .strided = strided};
     struct operation *made;
 

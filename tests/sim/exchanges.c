@@ -300,7 +300,7 @@ static struct operation *make(const struct exchange *exchange, unsigned nitems)
                                 .nreceives = exchange->nreceives,
                                 .posts = exchange->posts,
                                 .waits = exchange->waits,
-                                .traps = exchange->takes != NULL};
+                                .traps = exchange->traps};
     size_t end = (sizeof at + 15) / 16 * 16;
     struct exchange_state *state;
     struct operation *op;

@@ -24,8 +24,8 @@ struct exchange {
     const struct kernel_send *sends;
     const struct kernel_receive *receives;
     const struct kernel_levels *strided;
-    const struct kernel_copy
-        *takes; /* of a deferred exchange, which ends by a trap where flags are broken; or NULL */
+    const struct kernel_copy *takes; /* of a deferred exchange, or NULL */
+    bool traps;                      /* where flags are broken */
 };
 
 /* Not kept yet. */

@@ -121,7 +121,7 @@ static bool make_copy(struct exchange_deferred *deferred, const struct strided_b
 bool exchange_deferred_send(struct exchange_deferred *deferred, int i,
                             const struct exchange_send *send)
 {
-    deferred->sends[i].ready = send->ready;
+    deferred->sends[i].ready = send->no_handshake ? 0 : send->ready;
     deferred->sends[i].done = send->done;
     return make_copy(deferred, &send->to, &send->from, send->nbytes, send->parts,
                      &deferred->sends[i].copy);
@@ -132,8 +132,10 @@ bool exchange_deferred_receive(struct exchange_deferred *deferred, int i,
                                const struct strided_buffer *from, const struct strided_buffer *to,
                                uint64_t nbytes)
 {
-    deferred->receives[i] = (struct kernel_receive){
-        .ready = receive->ready, .done = receive->done, .parts = receive->parts};
+    deferred->receives[i] = (struct kernel_receive){.ready = receive->no_handshake ? 0
+                                                                                   : receive->ready,
+                                                    .done = receive->done,
+                                                    .parts = receive->parts};
     return !from || make_copy(deferred, to, from, nbytes, 1, &deferred->takes[i]);
 }
 
@@ -170,6 +172,7 @@ int exchange_deferred_open(struct exchange_deferred *deferred, struct gpubind_er
     const struct deferred_kernel_job job = {.nsends = (unsigned)deferred->nsends,
                                             .nreceives = (unsigned)deferred->nreceives,
                                             .several = has_several(deferred),
+                                            .traps = deferred->traps,
                                             .sends = at + places.sends,
                                             .receives = at + places.receives,
                                             .strided = at + places.strided,

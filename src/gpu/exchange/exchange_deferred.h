@@ -1,5 +1,6 @@
-/* An exchange (exchange.h) that is queued before its messages are known, as a graph is captured before the other side
- * has captured its part. Its kernel waits for the messages, and does them again in each launch of the graph. */
+/* An exchange (exchange.h) whose messages lie in GPU memory: it can have more of them, and be queued before they are
+ * known, as a graph is captured before the other side has captured its part. Its kernel waits for the messages, and does
+ * them again in each launch of the graph. */
 #ifndef GPUBIND_GPU_EXCHANGE_EXCHANGE_DEFERRED_H
 #define GPUBIND_GPU_EXCHANGE_EXCHANGE_DEFERRED_H
 
@@ -12,6 +13,7 @@ struct exchange_deferred {
     struct gpu_flags memory; /* of the job */
     int nsends, nreceives;   /* at most DEFERRED_MESSAGES each */
     unsigned blocks;
+    bool traps; /* where flags are broken; else it goes on without the message */
     struct kernel_send *sends;
     struct kernel_receive *receives;
     struct kernel_copy *takes;

@@ -33,10 +33,10 @@ struct exchange_kernel_job {
     struct kernel_levels strided[KERNEL_STRIDED];
 };
 
-/* The same in GPU memory, for a launch that is queued before its messages are known, as into a graph: the kernel waits
- * for the gate to be other than 0. Where its messages cannot be passed (BROKEN, or broken flags) it ends by a trap: the
- * application's next look at the stream or the GPU finds an error, and no stale data. At the library's end (OVER) it
- * does nothing. */
+/* The same in GPU memory, for more messages, and for a launch that is queued before its messages are known, as into a
+ * graph: the kernel waits for the gate to be other than 0. Where its messages cannot be passed (BROKEN, or, if it traps,
+ * broken flags) it ends by a trap: the application's next look at the stream or the GPU finds an error, and no stale
+ * data. At the library's end (OVER) it does nothing. */
 #define DEFERRED_KERNEL_NAME "gpubind_exchange_deferred"
 #define EXCHANGE_GATE_OPEN 1u
 #define EXCHANGE_GATE_BROKEN 2u
@@ -45,6 +45,7 @@ struct exchange_kernel_job {
 
 struct deferred_kernel_job {
     unsigned gate, nsends, nreceives, several;
+    unsigned traps, unused;
     /* Arrays of kernel_send, kernel_receive, kernel_levels; and for each receive a kernel_copy: of 0 parts, or of one,
      * that copies what has come to a buffer, whereupon `ready` is set, and not before. */
     unsigned long long sends, receives, strided, takes;

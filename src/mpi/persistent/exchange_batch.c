@@ -6,6 +6,7 @@
 #include "gpu/core/waiting_blocks.h"
 #include "mpi/core/context.h"
 #include "mpi/core/gpu_users.h"
+#include "mpi/persistent/exchange_large.h"
 #include "mpi/persistent/exchange_streams.h"
 #include "mpi/stream/stream_queue.h"
 
@@ -90,6 +91,13 @@ static int start(struct gpu *gpu, gpu_stream stream, const struct batch *batch, 
                           batch->nreceives, blocks, err);
 }
 
+static struct exchange_large *make_large(struct gpu *gpu, gpu_stream stream,
+                                         const struct batch *batch, unsigned blocks)
+{
+    return exchange_large_make(gpu, stream, batch->sends, batch->nsends, batch->receives,
+                               batch->nreceives, blocks);
+}
+
 static unsigned blocks_of(const struct gpu *gpu, const struct batch *batch)
 {
     unsigned parts = 0;
@@ -144,15 +152,33 @@ static int start_unlocked(struct gpu *gpu, gpu_stream stream, bool capturing,
 {
     const unsigned blocks = take_blocks(gpu, stream, capturing, batch);
     struct free_guard *hold = capturing ? NULL : free_guard_begin(gpu, stream, blocks);
+    struct exchange_large *large = capturing ? NULL : make_large(gpu, stream, batch, blocks);
     int status;
 
     library_unlock();
-    status = start(gpu, stream, batch, blocks, err);
+    status = large ? exchange_large_queue(large, stream, err)
+                   : start(gpu, stream, batch, blocks, err);
     if (hold)
         free_guard_record(hold);
     library_lock();
+    if (large)
+        exchange_large_end(large);
     if (hold)
         free_guard_end(hold);
+    return status;
+}
+
+/* blocks: as of exchange_batch_queue. */
+static int start_locked(struct gpu *gpu, gpu_stream stream, const struct batch *batch,
+                        unsigned blocks, struct gpubind_error *err)
+{
+    struct exchange_large *large = blocks > 0 ? make_large(gpu, stream, batch, blocks) : NULL;
+    int status;
+
+    if (!large)
+        return start(gpu, stream, batch, blocks > 0 ? blocks : blocks_of(gpu, batch), err);
+    status = exchange_large_queue(large, stream, err);
+    exchange_large_end(large);
     return status;
 }
 
@@ -164,7 +190,7 @@ int exchange_batch_queue(struct gpu *gpu, gpu_stream stream, struct channel *cha
 
     if (status == 0) {
         fill(&batch, channels, blocks == 0);
-        status = start(gpu, stream, &batch, blocks > 0 ? blocks : blocks_of(gpu, &batch), err);
+        status = start_locked(gpu, stream, &batch, blocks, err);
     }
     if (status == 0)
         end_first_start(channels);
@@ -190,5 +216,6 @@ int exchange_batch_queue_unlocked(struct gpu *gpu, gpu_stream stream, bool captu
 
 void exchange_batch_stop(void)
 {
+    exchange_large_stop();
     clear(&cached);
 }
