@@ -56,7 +56,7 @@ on GPU 2 persistent_ends 1000 10000
 for setting in simulated 'slow copies' 'network path' GPU; do
     on "$setting" 2 persistent_left
 done
-for setting in 'no peers' kernels 'kernels, locks' 'one device, kernels' 'network path' GPU 'GPU shared'; do
+for setting in 'no peers' kernels 'kernels, locks' 'one device, kernels' 'network threads' GPU 'GPU shared'; do
     on "$setting" 2 persistent_large
 done
 for setting in simulated 'slow copies' kernels GPU; do

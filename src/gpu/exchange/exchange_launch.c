@@ -105,7 +105,8 @@ static int launch_receives(const struct exchange *exchange, gpu_function kernel,
     return status;
 }
 
-/* More than one launch has room for: no send or receive may wait before all receives are posted. */
+/* More than one launch has room for: no send or receive may wait before all receives are posted. The sends of a launch
+ * wait for the receivers of those before; callers for which that matters have exchange_deferred.h. */
 static int launch_separately(const struct exchange *exchange, gpu_function kernel,
                              struct builder *builder)
 {
