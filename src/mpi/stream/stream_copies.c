@@ -129,12 +129,13 @@ static void add_launch(struct stream_queue *stream, struct stream_ops *ops,
                        const struct signal_flag *begin, const struct stream_steps *steps, int n,
                        const struct signal_flag *end)
 {
-    struct signal_copies copies = {.copies = ops->signals, .n = n, .end = *end};
+    struct signal_copies copies = {.n = n, .end = *end};
     const bool spins = stream->spins || have_slots(steps, n);
 
     ops->n = 0;
     ops->blocks = 0;
     fill_signals(ops, steps, n, spins);
+    copies.copies = ops->signals;
     if (spins) {
         copies.begin = *begin;
     } else {
@@ -162,16 +163,13 @@ bool stream_ops_add_exchange(struct stream_queue *stream, struct stream_ops *ops
                              const struct signal_flag *begin, const struct stream_sends *sends,
                              const struct stream_steps *steps, int n, const struct signal_flag *end)
 {
-    const struct signal_copies copies = {.begin = *begin,
-                                         .copies = ops->signals,
-                                         .n = n,
-                                         .nsends = sends->n,
-                                         .sent = sends->done,
-                                         .end = *end};
+    struct signal_copies copies = {
+        .begin = *begin, .n = n, .nsends = sends->n, .sent = sends->done, .end = *end};
 
     if (!stream->spins || !fits_launch(stream, steps, n))
         return false;
     fill_signals(ops, steps, n, true);
+    copies.copies = ops->signals;
     ops->blocks = 0;
     if (!take_blocks(stream, ops, &copies))
         return false;
