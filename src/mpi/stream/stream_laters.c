@@ -81,7 +81,6 @@ int stream_queue_hold(struct stream_queue *stream, const struct stream_work_ops 
 {
     struct stream_later *later = make_later(NULL, ops, what, steps);
 
-    later->held = true;
     later->number = stream_queue_held_number(stream);
     later->urgent = urgent;
     stream_queue_unplan(stream);
@@ -98,12 +97,12 @@ void stream_queue_hold_not(struct stream_queue *stream, uint32_t number)
 
 /* ---- what is put in */
 
-/* The entries of laters that were put in, or (not good) were not; the first nheld are sends, done at sent. The others
- * count as one call, and as one wait, until the last is over. */
+/* Of a launch: when the stream gets there, when its sends are out, when all of it is done. */
 struct put_numbers {
     uint32_t begin, sent, end;
 };
 
+/* Of those whose own stream has to have come first. */
 static void add_comes(struct stream_queue *stream, struct stream_later *const *laters, int n,
                       uint32_t begin, bool good)
 {
@@ -121,6 +120,8 @@ static void add_comes(struct stream_queue *stream, struct stream_later *const *l
     }
 }
 
+/* The entries of laters that were put in, or (not good) were not; the first nheld are sends. The others count as one
+ * call, and as one wait, until the last is over. */
 static void add_laters(struct stream_queue *stream, struct stream_later *const *laters, int n,
                        int nheld, const struct put_numbers *numbers, unsigned blocks, bool good)
 {
@@ -141,7 +142,7 @@ static void add_laters(struct stream_queue *stream, struct stream_later *const *
     }
 }
 
-/* Of a launch. Receivers of its sends were told of that of the last one. */
+/* Receivers of its sends were told of that of the last one. */
 static struct put_numbers take_numbers(struct stream_queue *stream,
                                        struct stream_later *const *laters, int n, int nheld)
 {

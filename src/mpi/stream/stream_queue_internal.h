@@ -58,8 +58,7 @@ struct stream_later {
     void *what;
     struct stream_wait *wait; /* of ops */
     struct stream_steps steps;
-    bool held;       /* a send: */
-    uint32_t number; /* that the stream writes when it is done, or a later one */
+    uint32_t number; /* of a held send: that the stream writes when it is done, or a later one */
     bool urgent;     /* as of the entry */
 };
 
