@@ -6,6 +6,8 @@
 . "$top_srcdir/tests/slurm.sh"
 . "$top_srcdir/tests/launch/multinode.sh"
 trap 'slurm_stop; rm -rf "$tmp"' EXIT
+# What --gpu-aware preloads brings the sanitizers into programs without.
+[ -z "$SANITIZED" ] || export ASAN_OPTIONS=verify_asan_link_order=0
 
 page=$top_srcdir/man/gpubind-recipes.7
 machines=$top_srcdir/tests/machines
