@@ -1,6 +1,7 @@
 /* Several threads of a rank call at once. For two ranks. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/mpi/job.h"
 #include "tests/mpi/tests.h"
@@ -13,7 +14,7 @@ static const int sizes[] = {100, 30000, LARGEST, 9000, 70001};
 
 struct player {
     int number, tag;
-    MPI_Comm comm;
+    MPI_Comm comm, next; /* next: that of the player after this one */
     void (*play)(struct player *player);
     struct buffer out, in;
     pthread_t thread;
@@ -129,6 +130,55 @@ static void takes(struct player *player)
     }
 }
 
+#define ON_STREAM_TAG 20
+
+/* A receive waits for a stream, and the stream for a message that rank 0 sends only when its other thread's, which came
+ * after the receive's, was received. */
+static void behind_a_stream(struct player *player)
+{
+    const size_t half = LARGEST / 2;
+    struct CUstream_st *stream;
+
+    if (!gpu_count || player->number > 1)
+        return;
+    if (player->number) {
+        if (job.rank == 0) {
+            usleep(50000);
+            succeeds(MPI_GPUSend(player->out.at, 100, MPI_BYTE, 1, player->tag, player->comm),
+                     "send of the other thread");
+            succeeds(MPI_GPURecv(player->in.at, 1, MPI_BYTE, 1, player->tag, player->comm,
+                                 MPI_STATUS_IGNORE),
+                     "answer");
+            succeeds(MPI_GPUSend(player->out.at, 100, MPI_BYTE, 1, ON_STREAM_TAG, player->comm),
+                     "send to the stream");
+        } else {
+            succeeds(MPI_GPURecv(player->in.at, 100, MPI_BYTE, 0, player->tag, player->comm,
+                                 MPI_STATUS_IGNORE),
+                     "receive of the other thread");
+            succeeds(MPI_GPUSend(player->in.at, 1, MPI_BYTE, 0, player->tag, player->comm),
+                     "answer from host memory, which waits for no stream");
+        }
+        return;
+    }
+    if (job.rank == 0) {
+        buffer_fill(&player->out, 0, half, seed_of(0, 0, 0));
+        usleep(20000);
+        succeeds(MPI_GPUSend(player->out.at, (int)half, MPI_BYTE, 1, player->tag, player->comm),
+                 "send");
+        return;
+    }
+    is_int(cuda.cuStreamCreate(&stream, 0), CUDA_OK, "cuStreamCreate");
+    buffer_reset(&player->in);
+    succeeds(gpubind_recv_on_stream(player->out.at, 100, MPI_BYTE, 0, ON_STREAM_TAG, player->next,
+                                    stream),
+             "receive on a stream");
+    succeeds(MPI_GPURecv(player->in.at, LARGEST, MPI_BYTE, 0, player->tag, player->comm,
+                         MPI_STATUS_IGNORE),
+             "receive");
+    received(&player->in, half, seed_of(0, 0, 0), "receive");
+    cuda.cuStreamDestroy_v2(stream);
+}
+
 static void *run(void *argument)
 {
     struct player *player = argument;
@@ -145,7 +195,11 @@ static void all(const char *what, void (*play)(struct player *), const MPI_Comm 
 
     job_test("%s", what);
     for (int t = 0; t < THREADS; t++) {
-        players[t] = (struct player){.number = t, .tag = 7 + t, .comm = comms[t], .play = play};
+        players[t] = (struct player){.number = t,
+                                     .tag = 7 + t,
+                                     .comm = comms[t],
+                                     .next = comms[(t + 1) % THREADS],
+                                     .play = play};
         need_buffer(&players[t].out, MEMORY_DEVICE, LARGEST);
         need_buffer(&players[t].in, t % 2 ? MEMORY_HOST : MEMORY_DEVICE, LARGEST);
     }
@@ -184,6 +238,8 @@ void test_threads(void)
         all("a thread that waits does not hold up the others", one_waits, own);
         all("exchanges of threads while another one is in calls of MPI", beside_mpi, own);
         all("threads that take messages from one communicator", takes, one);
+        all("a receive that waits for a stream does not hold up other threads", behind_a_stream,
+            own);
     }
     for (int t = 0; t < THREADS; t++)
         MPI_Comm_free(&own[t]);

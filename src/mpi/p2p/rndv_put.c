@@ -20,6 +20,9 @@
 /* A sender polls this long for an RTR that is about to be advertised: its receiver may have come
  * from the same exchange. */
 #define POLL_FOR 0.4e-6
+/* And this long for earlier GPU work on either buffer, before it matches the RTR. GPU work that takes longer may itself
+ * wait for another message, which a receiver whose RTR is matched does not read before this one has come. */
+#define POLL_FOR_ORDER 20e-6
 #define POLLS_PER_CHECK 100000 /* while waiting for a copy that its sender has begun */
 
 bool rndv_may_copy(const struct gpubind_operation *operation)
@@ -28,7 +31,50 @@ bool rndv_may_copy(const struct gpubind_operation *operation)
            transport_reaches(TRANSPORT_IPC, operation->domain, operation->peer);
 }
 
+/* The word rtr->state: an enum rtr_state, and above it the number of RTRs there have been, so that a sender that has
+ * read the fields of one matches no later one. */
+#define RTR_STATES 8u
+
+static enum rtr_state state_of(uint32_t word)
+{
+    return (enum rtr_state)(word % RTR_STATES);
+}
+
+static uint32_t in_state(uint32_t word, enum rtr_state state)
+{
+    return word - word % RTR_STATES + (uint32_t)state;
+}
+
+/* By the rank whose turn it is: the receiver without an open RTR, or the sender that has matched it. */
+static void set_state(struct rtr *rtr, enum rtr_state state)
+{
+    const uint32_t word = atomic_load_explicit(&rtr->state, memory_order_relaxed);
+
+    atomic_store_explicit(&rtr->state, in_state(word, state), memory_order_release);
+}
+
+/* word: open, as it was read. false: the other rank, or a later receive, was first. */
+static bool change_open(struct rtr *rtr, uint32_t word, enum rtr_state state)
+{
+    return atomic_compare_exchange_strong(&rtr->state, &word, in_state(word, state));
+}
+
 /* ---- the receiver */
+
+static void open_rtr(struct rtr *rtr)
+{
+    const uint32_t word = atomic_load_explicit(&rtr->state, memory_order_relaxed);
+
+    atomic_store_explicit(&rtr->state, in_state(word + RTR_STATES, RTR_OPEN), memory_order_release);
+}
+
+/* false: a sender has matched it. */
+static bool take_back_rtr(struct rtr *rtr)
+{
+    const uint32_t word = atomic_load_explicit(&rtr->state, memory_order_relaxed);
+
+    return change_open(rtr, in_state(word, RTR_OPEN), RTR_NONE);
+}
 
 void rtr_post(struct gpubind_operation *receive)
 {
@@ -59,7 +105,7 @@ void rtr_post(struct gpubind_operation *receive)
     memcpy(rtr->handle, &shared.handle, sizeof rtr->handle);
     rtr->mapped = 0;
     atomic_store_explicit(&rtr->ready, receive->order == ORDER_DONE, memory_order_relaxed);
-    atomic_store_explicit(&rtr->state, RTR_OPEN, memory_order_release);
+    open_rtr(rtr);
     trace(TRACE_P2P, "receive %u: its buffer is advertised to rank %d", receive->number,
           receive->rank);
     receive->rtr = rtr;
@@ -71,7 +117,7 @@ static void close_rtr(struct gpubind_operation *receive)
 {
     if (receive->rtr->mapped)
         ipc_refs_note(receive->domain, receive->rtr->id, receive->peer->local);
-    atomic_store_explicit(&receive->rtr->state, RTR_NONE, memory_order_release);
+    set_state(receive->rtr, RTR_NONE);
     iov_advert_withdraw(receive);
     receive->rtr = NULL;
     receive->peer->rtr_receive = NULL;
@@ -85,11 +131,9 @@ void rtr_withdraw(struct gpubind_operation *receive)
 
 bool rtr_cancel(struct gpubind_operation *receive)
 {
-    uint32_t open = RTR_OPEN;
-
     if (!receive->rtr)
         return true;
-    if (!atomic_compare_exchange_strong(&receive->rtr->state, &open, RTR_NONE))
+    if (!take_back_rtr(receive->rtr))
         return false;
     close_rtr(receive);
     return true;
@@ -117,11 +161,11 @@ static void finish_receive(struct gpubind_operation *receive, bool good)
 
 void rtr_progress(struct gpubind_operation *receive)
 {
-    uint32_t state;
+    enum rtr_state state;
 
     if (!receive->rtr)
         return;
-    state = atomic_load_explicit(&receive->rtr->state, memory_order_acquire);
+    state = state_of(atomic_load_explicit(&receive->rtr->state, memory_order_acquire));
     if (state == RTR_DONE || state == RTR_FAILED) {
         finish_receive(receive, state == RTR_DONE);
         return;
@@ -130,14 +174,13 @@ void rtr_progress(struct gpubind_operation *receive)
         return;
     if (request_check_order(receive) < 0) { /* no sender may write to the buffer */
         receive->done = false;
-        state = RTR_OPEN;
-        if (atomic_compare_exchange_strong(&receive->rtr->state, &state, RTR_NONE)) {
+        if (take_back_rtr(receive->rtr)) {
             receive->order =
                 ORDER_OPEN; /* the receive fails when its message comes, whose sender waits */
             rtr_withdraw(receive);
             return;
         }
-        receive->order = ORDER_DONE; /* matched: the sender waits until the receiver is ready */
+        receive->order = ORDER_DONE; /* matched: ready it was, or the sender reopens it */
     }
     if (receive->order == ORDER_DONE)
         atomic_store_explicit(&receive->rtr->ready, 1, memory_order_release);
@@ -170,9 +213,9 @@ static bool can_scatter(const struct gpubind_operation *send)
     return n <= IOV_ADVERT_MAX && iov_copy_has_kernel(send->memory.gpu);
 }
 
-static bool is_ready(const void *rtr)
+static bool is_ready(const struct rtr *rtr)
 {
-    return atomic_load_explicit(&((const struct rtr *)rtr)->ready, memory_order_acquire);
+    return atomic_load_explicit(&rtr->ready, memory_order_acquire);
 }
 
 /* A small send does not wait for the receiver's GPU, whose work may wait for a later call of this rank. */
@@ -187,18 +230,34 @@ static bool fits(const struct gpubind_operation *send, const struct rtr *rtr)
                           : !rtr->strided || !send->pack || pack_layout(send->pack, &layout));
 }
 
-/* Fields read before the RTR is matched may belong to two RTRs: they are checked again. */
-static bool match_rtr(const struct gpubind_operation *send, struct rtr *rtr)
+/* The RTR, as its word says, is for this send. */
+static bool is_open_for(const struct gpubind_operation *send, const struct rtr *rtr, uint32_t *word)
 {
-    uint32_t open = RTR_OPEN;
+    *word = atomic_load_explicit(&rtr->state, memory_order_acquire);
+    return state_of(*word) == RTR_OPEN && fits(send, rtr);
+}
 
-    if (atomic_load_explicit(&rtr->state, memory_order_acquire) != RTR_OPEN || !fits(send, rtr) ||
-        !atomic_compare_exchange_strong(&rtr->state, &open, RTR_MATCHED))
-        return false;
-    if (fits(send, rtr))
-        return true;
-    atomic_store_explicit(&rtr->state, RTR_OPEN, memory_order_release);
-    return false;
+/* Earlier GPU work on both buffers is done, or has failed, soon. */
+static bool come_in_order(struct gpubind_operation *send, const struct rtr *rtr, uint32_t word)
+{
+    const double until = clock_seconds() + POLL_FOR_ORDER;
+
+    while (request_check_order(send) == 0 || !is_ready(rtr))
+        if (atomic_load_explicit(&rtr->state, memory_order_relaxed) != word ||
+            clock_seconds() > until)
+            return false;
+    return true;
+}
+
+static bool match_rtr(struct gpubind_operation *send, struct rtr *rtr)
+{
+    const double until = clock_seconds() + POLL_FOR;
+    uint32_t word;
+
+    while (!is_open_for(send, rtr, &word))
+        if (clock_seconds() > until)
+            return false;
+    return come_in_order(send, rtr, word) && change_open(rtr, word, RTR_MATCHED);
 }
 
 struct mapping *rndv_map(const struct gpubind_operation *send, const struct memory_export *shared)
@@ -258,14 +317,6 @@ static int copy_to(struct gpubind_operation *send, struct rtr *rtr, const struct
     struct copy copy = {mapping_address(mapping, rtr->address), send->memory.address, send->nbytes,
                         COPY_IN_GPU};
 
-    /* The GPU's work may itself wait for another message. */
-    while (!is_ready(rtr) && !progress_wait_for(is_ready, rtr, 0.1))
-        if (peer_check(send->domain, send->peer))
-            return error_set(err, "rank %d is gone", send->rank);
-    while (request_check_order(send) == 0) {
-        progress_step();
-        library_yield(false);
-    }
     if (send->result != MPI_SUCCESS) {
         *err = send->error;
         return -1;
@@ -291,7 +342,7 @@ static void put_message(struct gpubind_operation *send, struct rtr *rtr, struct 
     rtr->nbytes = send->nbytes;
     rtr->got_tag = send->tag;
     rtr->got_type = send->type;
-    atomic_store_explicit(&rtr->state, status < 0 ? RTR_FAILED : RTR_DONE, memory_order_release);
+    set_state(rtr, status < 0 ? RTR_FAILED : RTR_DONE);
     mapping_done(mapping);
     if (status < 0)
         request_complete(send, MPI_ERR_OTHER, "%s", err.text);
@@ -304,15 +355,12 @@ bool rndv_put(struct gpubind_operation *send)
     const struct segment *segment = &send->domain->segment;
     struct mapping *mapping;
     struct rtr *rtr;
-    double until;
 
     if (!rndv_may_copy(send) || send->nbytes == 0 || !QUEUE_EMPTY(&send->peer->queued))
         return false;
     rtr = segment_rtr(segment, send->peer->local, segment->me);
-    until = clock_seconds() + POLL_FOR;
-    while (!match_rtr(send, rtr))
-        if (clock_seconds() > until)
-            return false;
+    if (!match_rtr(send, rtr))
+        return false;
     mapping = map_receiver(send, rtr);
     rtr->mapped = mapping != NULL;
     if (mapping && rtr->iov_name && !iov_advert_read(send->domain, send->peer, rtr)) {
@@ -324,7 +372,7 @@ bool rndv_put(struct gpubind_operation *send)
               send->rank);
         put_message(send, rtr, mapping);
     } else { /* reopened; the message takes another transport, which reports the error */
-        atomic_store_explicit(&rtr->state, RTR_OPEN, memory_order_release);
+        set_state(rtr, RTR_OPEN);
     }
     return mapping;
 }

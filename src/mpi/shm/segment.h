@@ -79,7 +79,7 @@ enum rtr_state { RTR_NONE, RTR_OPEN, RTR_MATCHED, RTR_DONE, RTR_FAILED };
 
 /* A receive that waits for one sender tells it where the data may go. */
 struct rtr {
-    _Atomic uint32_t state;
+    _Atomic uint32_t state;               /* enum rtr_state and a number: rndv_put.c */
     _Atomic uint32_t has_stream_receives; /* for this sender: their memory is there */
     _Atomic uint32_t ready;               /* earlier GPU work on the buffer is done */
     uint64_t context;
