@@ -136,6 +136,35 @@ static void one_way(int nbytes)
     finish(exec);
 }
 
+/* Rank 0's graph waits for one that rank 1 has yet to capture, and its only thread of the application's waits for the
+ * graph, in the legacy stream: what connects the two takes no call of the driver that waits for that thread. */
+static void captured_later(int nbytes)
+{
+    struct CUstream_st *const nonblocking = stream;
+    struct CUgraphExec_st *exec;
+    char unread[8];
+
+    job_test("%d bytes to a rank that captures while rank 0 waits in the legacy stream", nbytes);
+    is_int(cuda.cuStreamCreate(&stream, 0), CUDA_OK, "cuStreamCreate");
+    buffer_fill(&made, 0, (size_t)nbytes, 66);
+    if (job.rank == 1)
+        usleep(300000);
+    begin(RELAXED);
+    if (job.rank == 0)
+        succeeds(gpubind_send_on_stream(made.at, nbytes, MPI_BYTE, 1, 9, MPI_COMM_WORLD, stream),
+                 "send");
+    if (job.rank == 1)
+        succeeds(gpubind_recv_on_stream(to.at, nbytes, MPI_BYTE, 0, 9, MPI_COMM_WORLD, stream),
+                 "receive");
+    exec = end();
+    launch(exec);
+    is_int(cuda.cuMemcpyDtoH_v2(unread, address_of(&seen), sizeof unread), CUDA_OK, "cuMemcpyDtoH");
+    expect(job.rank != 1 || buffer_holds(&to, 0, (size_t)nbytes, 66, NULL), "other bytes came");
+    cuda.cuStreamDestroy_v2(stream);
+    stream = nonblocking;
+    finish(exec);
+}
+
 /* Of a tag the nth send meets the nth receive, whatever their kind. */
 static void many(int n)
 {
@@ -346,6 +375,8 @@ void test_on_stream_graph(void)
             ring(sizes[i], true, RELAXED);
         if (job.size > 1)
             one_way(sizes[i]);
+        if (job.size > 1)
+            captured_later(sizes[i]);
     }
     many(40);
     many(128);
