@@ -32,6 +32,7 @@ spawn() {
 export TEST_SECONDS=50
 spawn simulated
 spawn simulated network
+spawn threads
 spawn 'shared path' shared
 spawn 'shared path' direct
 spawn 'network path' network

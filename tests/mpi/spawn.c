@@ -1,5 +1,6 @@
 /* Processes that come and go: nothing of the communicators with them stays behind. For two
  * ranks. The library's shared memory is told by its name, memfd:gpubind. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,10 +86,37 @@ static void pass(MPI_Comm merged)
     MPI_Comm_free(&half);
 }
 
+static void *ring_in_a_thread(void *argument)
+{
+    if (gpu_count)
+        gpu_use(job.local % gpu_count);
+    ring(*(MPI_Comm *)argument, 100, false);
+    return NULL;
+}
+
+/* Two threads begin to use two communicators, some ranks the one first, and others the other. */
+static void in_another_order(MPI_Comm inter, int high)
+{
+    MPI_Comm both[2];
+    pthread_t thread;
+    int rank;
+
+    for (int i = 0; i < 2; i++)
+        MPI_Intercomm_merge(inter, high, &both[i]);
+    MPI_Comm_rank(both[0], &rank);
+    pthread_create(&thread, NULL, ring_in_a_thread, &both[rank % 2]);
+    ring_in_a_thread(&both[(rank + 1) % 2]);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_free(&both[i]);
+}
+
 static void end_child(MPI_Comm parent)
 {
     MPI_Comm merged;
 
+    if (job.threads == MPI_THREAD_MULTIPLE)
+        in_another_order(parent, 1);
     MPI_Intercomm_merge(parent, 1, &merged);
     pass(merged);
     MPI_Comm_disconnect(&parent);
@@ -133,6 +161,11 @@ void test_spawn(void)
     for (int round = 0; round < ROUNDS; round++) {
         job_test("MPI_Comm_spawn");
         inter = spawn();
+        if (job.threads == MPI_THREAD_MULTIPLE) {
+            job_test("threads begin with two communicators in another order: round %d", round);
+            in_another_order(inter, 0);
+            job_result();
+        }
         job_test("spawn, merge, pass messages, free: round %d", round);
         MPI_Intercomm_merge(inter, 0, &merged);
         pass(merged);

@@ -86,15 +86,12 @@ struct place {
 };
 
 /* Tells all where each rank is. */
-static int exchange(struct domain *domain)
+static void exchange(struct domain *domain, struct place *all)
 {
     const bool shared = domain->segment.base;
     struct place mine = {.local = shared ? domain->segment.me : -1};
-    struct place *all = calloc((size_t)domain->size, sizeof *all);
     int lead = domain->rank;
 
-    if (!all)
-        return -1;
     if (shared) { /* the leader writes its rank where all of the segment read it */
         _Atomic uint64_t *place = segment_ring(&domain->segment, 0, 0);
 
@@ -124,8 +121,6 @@ static int exchange(struct domain *domain)
         if (peer->local >= 0)
             domain->of_local[peer->local] = i;
     }
-    free(all);
-    return 0;
 }
 
 static void find_world_ranks(struct domain *domain)
@@ -220,26 +215,53 @@ static uint64_t make_name(const struct domain *domain)
     return name;
 }
 
-struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
-                           struct gpubind_error *err)
+/* All ranks have the memory that they need, or none goes on. */
+static int fill(struct domain *domain)
 {
-    struct domain *domain = calloc(1, sizeof *domain);
+    struct place *all = calloc((size_t)domain->size, sizeof *all);
+    const int mine = allocate(domain) == 0 && all;
+    int everyones = 0;
 
-    if (!domain || PMPI_Comm_dup(comm, &domain->shadow) != MPI_SUCCESS) {
-        free(domain);
-        error_set(err, "a communicator for the library's messages cannot be made");
-        return NULL;
-    }
+    PMPI_Allreduce(&mine, &everyones, 1, MPI_INT, MPI_MIN, domain->shadow);
+    if (everyones)
+        exchange(domain, all);
+    free(all);
+    return everyones ? 0 : -1;
+}
+
+/* Collective, and without the lock. */
+static int set_up(struct domain *domain, const struct settings *settings)
+{
     PMPI_Comm_set_errhandler(domain->shadow, MPI_ERRORS_RETURN);
     PMPI_Comm_rank(domain->shadow, &domain->rank);
     PMPI_Comm_size(domain->shadow, &domain->size);
     make_segment(domain, settings);
-    if (allocate(domain) < 0 || exchange(domain) < 0) {
+    if (fill(domain) < 0)
+        return -1;
+    domain->name = make_name(domain);
+    return 0;
+}
+
+struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
+                           struct gpubind_error *err)
+{
+    struct domain *domain = calloc(1, sizeof *domain);
+    bool made, complete;
+
+    library_unlock(); /* two threads may attach, in another order elsewhere */
+    made = domain && PMPI_Comm_dup(comm, &domain->shadow) == MPI_SUCCESS;
+    complete = made && set_up(domain, settings) == 0;
+    library_lock();
+    if (!made) {
+        free(domain);
+        error_set(err, "a communicator for the library's messages cannot be made");
+        return NULL;
+    }
+    if (!complete) {
         error_set(err, "out of memory");
         domain_free(domain, false);
         return NULL;
     }
-    domain->name = make_name(domain);
     if (trace_part_is_on)
         find_world_ranks(domain);
     trace_debug(TRACE_CORE, "domain of %d ranks, %d of them share memory with this one",
