@@ -304,16 +304,38 @@ static int receive_seen(struct comm *comm, const struct gpubind_message *message
     return request_finish(receive, MPI_STATUS_IGNORE, err);
 }
 
+/* Memory for the message that a receive would take, which is described. An allocation that waits for memory lets
+ * other threads go on, which may receive that message: then it is none for this buffer. */
+static int allocate_for_next(const struct looking *looking, void **buf,
+                             struct gpubind_message *message, struct gpubind_error *err)
+{
+    struct gpubind_message again;
+    int flag, result;
+
+    for (;;) {
+        result = look(looking, true, &flag, message, err);
+        if (result != MPI_SUCCESS || message->source == MPI_PROC_NULL || message->nbytes == 0)
+            return result;
+        result = memory_allocate(buf, (size_t)message->nbytes, err);
+        if (result != MPI_SUCCESS)
+            return result;
+        result = look(looking, false, &flag, &again, err);
+        if (result == MPI_SUCCESS && flag && again.source == message->source &&
+            again.tag == message->tag && again.nbytes == message->nbytes)
+            return result;
+        memory_free_later(*buf, NULL);
+        *buf = NULL;
+        if (result != MPI_SUCCESS)
+            return result;
+    }
+}
+
 static int receive_new(const struct looking *looking, struct comm *comm, void **buf,
                        struct gpubind_message *message, struct gpubind_error *err)
 {
-    int flag, result = look(looking, true, &flag, message, err);
+    int result = allocate_for_next(looking, buf, message, err);
 
     if (result != MPI_SUCCESS || message->source == MPI_PROC_NULL)
-        return result;
-    if (message->nbytes > 0)
-        result = memory_allocate(buf, (size_t)message->nbytes, err);
-    if (result != MPI_SUCCESS)
         return result;
     result = receive_seen(comm, message, *buf, err);
     if (result != MPI_SUCCESS && *buf) {
