@@ -76,6 +76,23 @@ static void phase(void)
     job_barrier(); /* no message is under way anywhere */
 }
 
+/* What is said of the GPUs of all pairs of ranks. */
+static void peers_stay(void)
+{
+    static struct gpubind_peers first;
+    struct gpubind_peers peers;
+
+    if (!succeeds(gpubind_enable_peer_access(MPI_COMM_WORLD, &peers), "enable_peer_access"))
+        return;
+    if (!first.access) {
+        first = peers;
+        return;
+    }
+    for (int i = 0; i < peers.n * peers.n; i++)
+        is_int(peers.access[i], first.access[i], "access of a pair");
+    gpubind_peers_clear(&peers);
+}
+
 void test_reset(void)
 {
     struct CUctx_st *context = NULL;
@@ -86,6 +103,7 @@ void test_reset(void)
         if (i && gpu_count)
             gpu_reset(device);
         phase();
+        peers_stay();
         job_result();
     }
     for (int i = 0; i < PHASES; i++) {

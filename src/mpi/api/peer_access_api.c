@@ -15,17 +15,20 @@ struct sample { /* what each rank tells the others */
     struct memory_export shared;
 };
 
-/* Exports a small buffer, which stays until the end, as do its mappings. */
+/* Exports a small buffer, which stays until the end or a reset of the device, as do its mappings. */
 static int make_sample(struct sample *sample, struct gpubind_error *err)
 {
     static void *buffer;
-    struct memory memory;
+    static uint64_t id;
+    struct memory memory = {0};
 
     sample->has_gpu = 1;
-    if (!buffer && memory_allocate(&buffer, 1, err) != MPI_SUCCESS)
+    if (buffer && (memory_of(buffer, &memory, err) < 0 || memory.id != id))
+        buffer = NULL;
+    if (!buffer &&
+        (memory_allocate(&buffer, 1, err) != MPI_SUCCESS || memory_of(buffer, &memory, err) < 0))
         return -1;
-    if (memory_of(buffer, &memory, err) < 0)
-        return -1;
+    id = memory.id;
     if (!memory_export_of(&memory, &sample->shared))
         sample->shared.size = 0;
     return 0;
