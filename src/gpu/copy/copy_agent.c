@@ -334,7 +334,7 @@ char *agent_bounce(const struct gpu *gpu)
     return gpu->agent->bounce;
 }
 
-uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)
+static void put_command(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)
 {
     struct agent *agent = gpu->agent;
     struct agent_command *command = &agent->ring->commands[agent->posted % AGENT_COMMANDS];
@@ -349,5 +349,21 @@ uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size
         publish_tail(agent);
     else
         begin_instance(agent);
-    return agent->posted;
+}
+
+/* A ticket of 0 would mean that there is nothing to wait for: every 2^32 commands one is left to nobody. */
+static void skip_ticket_0(struct gpu *gpu)
+{
+    const gpu_address bounce = (gpu_address)(uintptr_t)gpu->agent->bounce;
+    const struct agent_copy onto_itself = {bounce, bounce, 16};
+
+    if (gpu->agent->posted == UINT32_MAX)
+        put_command(gpu, AGENT_ONE, &onto_itself, sizeof onto_itself);
+}
+
+uint32_t agent_post(struct gpu *gpu, enum agent_kind kind, const void *job, size_t nbytes)
+{
+    skip_ticket_0(gpu);
+    put_command(gpu, kind, job, nbytes);
+    return gpu->agent->posted;
 }

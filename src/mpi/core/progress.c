@@ -121,15 +121,15 @@ void progress_test(struct gpubind_operation *const *operations, int n)
 }
 
 struct pause {
-    int spins;
+    unsigned spins;
     double looked;
 };
 
 /* Between two looks: lets other threads and processes run. */
 static void breathe(struct pause *pause)
 {
-    library_yield(++pause->spins > (is_oversubscribed() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
-    if (pause->spins % SPINS_PER_MPI_CALL == 0)
+    library_yield(pause->spins > (is_oversubscribed() ? SPINS_IN_A_CROWD : SPINS_BEFORE_YIELD));
+    if (++pause->spins % SPINS_PER_MPI_CALL == 0)
         call_mpi();
 }
 
