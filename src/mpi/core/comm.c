@@ -239,8 +239,8 @@ static struct comm *comm_make(MPI_Comm user, const struct settings *settings,
     PMPI_Comm_rank(user, &comm->rank);
     PMPI_Comm_size(user, &comm->size);
     comm->domain = domain_around(user, &comm->domain_ranks);
-    if (!comm->domain && domain_make(user, settings, err))
-        comm->domain = domain_around(user, &comm->domain_ranks);
+    if (!comm->domain)
+        comm->domain = domain_make(user, &comm->domain_ranks, settings, err);
     if (!comm->domain) {
         free(comm);
         return NULL;

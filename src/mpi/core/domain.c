@@ -216,41 +216,45 @@ static uint64_t make_name(const struct domain *domain)
 }
 
 /* All ranks have the memory that they need, or none goes on. */
-static int fill(struct domain *domain)
+static int fill(struct domain *domain, int **ranks)
 {
     struct place *all = calloc((size_t)domain->size, sizeof *all);
-    const int mine = allocate(domain) == 0 && all;
-    int everyones = 0;
+    int mine, everyones = 0;
 
+    *ranks = calloc((size_t)domain->size, sizeof **ranks);
+    mine = allocate(domain) == 0 && all && *ranks;
     PMPI_Allreduce(&mine, &everyones, 1, MPI_INT, MPI_MIN, domain->shadow);
     if (everyones)
         exchange(domain, all);
+    for (int i = 0; everyones && i < domain->size; i++)
+        (*ranks)[i] = i;
     free(all);
     return everyones ? 0 : -1;
 }
 
 /* Collective, and without the lock. */
-static int set_up(struct domain *domain, const struct settings *settings)
+static int set_up(struct domain *domain, int **ranks, const struct settings *settings)
 {
     PMPI_Comm_set_errhandler(domain->shadow, MPI_ERRORS_RETURN);
     PMPI_Comm_rank(domain->shadow, &domain->rank);
     PMPI_Comm_size(domain->shadow, &domain->size);
     make_segment(domain, settings);
-    if (fill(domain) < 0)
+    if (fill(domain, ranks) < 0)
         return -1;
     domain->name = make_name(domain);
     return 0;
 }
 
-struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
+struct domain *domain_make(MPI_Comm comm, int **ranks, const struct settings *settings,
                            struct gpubind_error *err)
 {
     struct domain *domain = calloc(1, sizeof *domain);
     bool made, complete;
 
+    *ranks = NULL;
     library_unlock(); /* two threads may attach, in another order elsewhere */
     made = domain && PMPI_Comm_dup(comm, &domain->shadow) == MPI_SUCCESS;
-    complete = made && set_up(domain, settings) == 0;
+    complete = made && set_up(domain, ranks, settings) == 0;
     library_lock();
     if (!made) {
         free(domain);
@@ -260,12 +264,14 @@ struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
     if (!complete) {
         error_set(err, "out of memory");
         domain_free(domain, false);
+        free(*ranks);
         return NULL;
     }
     if (trace_part_is_on)
         find_world_ranks(domain);
     trace_debug(TRACE_CORE, "domain of %d ranks, %d of them share memory with this one",
                 domain->size, domain->size - domain->nremote);
+    domain->users = 1;
     QUEUE_PUSH_FRONT(&domains, domain, next);
     return domain;
 }

@@ -81,9 +81,9 @@ struct domain {
     int eager_buffers; /* 0: not allocated yet, 1: allocated, -1: no memory */
 };
 
-/* Collective over comm. NULL with a sentence; a node whose ranks cannot share memory
- * is no error: they then use MPI, with a notice. */
-struct domain *domain_make(MPI_Comm comm, const struct settings *settings,
+/* Collective over comm: a domain of its ranks, which comm uses, as after domain_around. NULL with a sentence; a node whose
+ * ranks cannot share memory is no error: they then use MPI, with a notice. */
+struct domain *domain_make(MPI_Comm comm, int **ranks, const struct settings *settings,
                            struct gpubind_error *err);
 /* Collective over the domain: frees the communicator when mpi is true. */
 void domain_free(struct domain *domain, bool mpi);
