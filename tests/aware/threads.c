@@ -1,8 +1,9 @@
 /* Four threads of each rank pass GPU memory in a ring at once, by their own tags, and end their
- * requests in turn by different calls. */
+ * requests in turn by different calls. `threads reductions`: each reduces on a communicator of its own. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "examples/device.h"
 #include "tests/tap.h"
@@ -59,20 +60,47 @@ static void *exchange(void *number)
     return NULL;
 }
 
+static MPI_Comm comms[THREADS];
+
+static void *reduce(void *number)
+{
+    const int thread = *(const int *)number;
+    double host[LARGE], *gpu;
+
+    device_start();
+    gpu = device_alloc(sizeof host);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < LARGE; i++)
+            host[i] = value(rank, thread, round);
+        device_write(gpu, host, sizeof host);
+        MPI_Allreduce(MPI_IN_PLACE, gpu, LARGE, MPI_DOUBLE, MPI_MAX, comms[thread]);
+        device_read(host, gpu, sizeof host);
+        for (int i = 0; i < LARGE; i++)
+            wrong += host[i] != value(size - 1, thread, round);
+    }
+    device_free(gpu);
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     int level, mine, all, numbers[THREADS];
     pthread_t threads[THREADS];
+    void *(*play)(void *) = argc > 1 && strcmp(argv[1], "reductions") == 0 ? reduce : exchange;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < THREADS && level == MPI_THREAD_MULTIPLE; i++) {
         numbers[i] = i;
-        pthread_create(&threads[i], NULL, exchange, &numbers[i]);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     }
     for (int i = 0; i < THREADS && level == MPI_THREAD_MULTIPLE; i++)
+        pthread_create(&threads[i], NULL, play, &numbers[i]);
+    for (int i = 0; i < THREADS && level == MPI_THREAD_MULTIPLE; i++)
         pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS && level == MPI_THREAD_MULTIPLE; i++)
+        MPI_Comm_free(&comms[i]);
     mine = wrong;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 && level == MPI_THREAD_MULTIPLE)

@@ -1,7 +1,9 @@
 /* A libnccl.so.2 for tests without GPUs: NCCL's functions by MPI's, which take GPU memory under
  * libgpubind-aware, and are done when they return. FAKE_NCCL_FAILS is a rank whose ncclCommInitRank fails, FAKE_NCCL_WRONG one
- * that ncclAllReduce leaves without its result; with FAKE_NCCL_BREAKS the latter fails on all. */
+ * that ncclAllReduce leaves without its result; with FAKE_NCCL_BREAKS the latter fails on all. ncclAllReduce of
+ * several threads come one after the other, as kernels of one stream do. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,11 +207,15 @@ int ncclReduce(const void *send, void *recv, size_t count, int type, int op, int
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
                   void *stream)
 {
+    static pthread_mutex_t stream_is_busy = PTHREAD_MUTEX_INITIALIZER;
     void *lost = is_named("FAKE_NCCL_WRONG") ? calloc(count, 8) : NULL;
-    int status = MPI_Allreduce(send, lost ? lost : recv, (int)count, type_of(type), op_of(op),
-                               *(MPI_Comm *)comm);
+    int status;
 
     (void)stream;
+    pthread_mutex_lock(&stream_is_busy);
+    status = MPI_Allreduce(send, lost ? lost : recv, (int)count, type_of(type), op_of(op),
+                           *(MPI_Comm *)comm);
+    pthread_mutex_unlock(&stream_is_busy);
     free(lost);
     return result(8, 0, getenv("FAKE_NCCL_BREAKS") ? MPI_ERR_OTHER : status);
 }

@@ -289,34 +289,43 @@ static bool reduce_alone(const struct coll *coll, struct coll_comm *comm, int *r
     return true;
 }
 
+static bool can_reduce(const struct coll *coll, const struct coll_comm *comm, MPI_Count nsend,
+                       MPI_Count nrecv, const struct nccl_reduction *r)
+{
+    return has_root(coll, comm) && nccl_knows(r->type, r->op) &&
+           elements_are_on_gpu(r->send, nsend, r->type) &&
+           (!gets_all(coll, comm) || elements_are_on_gpu(r->recv, nrecv, r->type)) &&
+           nccl_takes(comm, r->send, r->recv);
+}
+
 /* nbytes: of all that a rank gives, alike on all. */
 static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_Count nsend,
                    MPI_Count nrecv, struct nccl_reduction r)
 {
     struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
-    bool gets, yes;
+    bool turn, agreed;
 
     if (comm && comm->size == 1)
         return reduce_alone(coll, comm, result, nsend, &r);
     if (!comm || !coll_ways().nccl || comm->nccl_failed)
         return false;
-    gets = gets_all(coll, comm);
     if (r.send == MPI_IN_PLACE)
         r.send = r.recv;
-    yes = has_root(coll, comm) && nccl_knows(r.type, r.op) &&
-          elements_are_on_gpu(r.send, nsend, r.type) &&
-          (!gets || elements_are_on_gpu(r.recv, nrecv, r.type)) &&
-          nccl_takes(comm, r.send, gets ? r.recv : NULL);
-    if (!coll_agree(comm, yes) || !is_started(comm, nbytes, r.send))
-        return false;
-    coll->call->event.path = TRACE_NCCL;
-    r.root = coll->root;
-    if (!gets)
+    if (!gets_all(coll, comm))
         r.recv = NULL;
-    is_inside = true;
-    *result = nccl_reduce(comm, &r);
-    is_inside = false;
-    return true;
+    r.root = coll->root;
+    turn = nccl_turn_take();
+    agreed = coll_agree(comm, turn && can_reduce(coll, comm, nsend, nrecv, &r)) &&
+             is_started(comm, nbytes, r.send);
+    if (agreed) {
+        coll->call->event.path = TRACE_NCCL;
+        is_inside = true;
+        *result = nccl_reduce(comm, &r);
+        is_inside = false;
+    }
+    if (turn)
+        nccl_turn_give();
+    return agreed;
 }
 
 bool coll_direct_reduce(const struct coll *coll, int *result, const void *send, void *recv,

@@ -273,6 +273,18 @@ void nccl_close(struct coll_nccl *made)
 
 /* ---- reductions */
 
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+bool nccl_turn_take(void)
+{
+    return pthread_mutex_trylock(&turn) == 0;
+}
+
+void nccl_turn_give(void)
+{
+    pthread_mutex_unlock(&turn);
+}
+
 static int launch(const struct coll_nccl *on, const struct nccl_reduction *r)
 {
     const size_t count = (size_t)r->count;

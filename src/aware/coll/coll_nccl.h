@@ -24,6 +24,10 @@ bool nccl_knows(MPI_Datatype type, MPI_Op op);
 void nccl_start(struct coll_comm *comm, const void *gpu);
 /* Both lie on one GPU (recv may be NULL), for which it is started, if it is. */
 bool nccl_takes(const struct coll_comm *comm, const void *send, const void *recv);
+/* To stand around the agreement on a reduction and the reduction. Of two at once in a process, each might wait on its
+ * GPU for the other rank's that is queued behind the other one. false: another thread is there. */
+bool nccl_turn_take(void);
+void nccl_turn_give(void);
 /* An MPI error class; a sentence on stderr has said more. */
 int nccl_reduce(struct coll_comm *comm, const struct nccl_reduction *reduction);
 /* nccl may be NULL. */
