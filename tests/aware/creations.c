@@ -58,6 +58,29 @@ static void by_request(void)
     end("MPI_Comm_idup under way");
 }
 
+/* The process's first neighbourhood call, for which the library asks MPI about communicators of MPI_COMM_SELF, whose id
+ * is behind that of MPI_COMM_WORLD. */
+static void by_neighbours(void)
+{
+    const int periodic = 1, left = (rank + size - 1) % size, right = (rank + 1) % size;
+    const int out[2] = {rank, rank};
+    int in[2] = {-1, -1};
+    MPI_Request request;
+    MPI_Comm ring;
+
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+    if (rank == 0)
+        MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+    MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, ring);
+    if (rank != 0)
+        MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wrong += in[0] != left || in[1] != right;
+    MPI_Comm_free(&made);
+    MPI_Comm_free(&ring);
+    result("MPI_Neighbor_alltoall with MPI_Comm_idup of MPI_COMM_WORLD under way");
+}
+
 static void *duplicate(void *unused)
 {
     MPI_Comm_dup(older, &made);
@@ -150,6 +173,7 @@ int main(int argc, char **argv)
     host = malloc(NBYTES);
     if (!host)
         MPI_Abort(MPI_COMM_WORLD, 1);
+    by_neighbours();
     by_threads(threads);
     by_request();
     afterwards();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aware/base/creations.h"
 #include "aware/base/next.h"
 
 static int kind_of(MPI_Comm comm)
@@ -123,10 +124,10 @@ static void ask_mpi(void)
     const int one = 1, self[2] = {0, 0}, weights[2] = {1, 1};
     MPI_Comm ring, graph;
 
-    if (PMPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring) != MPI_SUCCESS)
+    if (CALL_MPI(PMPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring)) != MPI_SUCCESS)
         return;
-    if (PMPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 2, self, weights, 2, self, weights,
-                                        MPI_INFO_NULL, 0, &graph) == MPI_SUCCESS) {
+    if (CALL_MPI(PMPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 2, self, weights, 2, self, weights,
+                                                 MPI_INFO_NULL, 0, &graph)) == MPI_SUCCESS) {
         for (enum neighbours_call call = 0; call < NEIGHBOURS_CALLS; call++) {
             mpi_calls[call].crosses = are_crossed(ring, call);
             mpi_calls[call].keeps = !are_crossed(graph, call);
@@ -136,13 +137,31 @@ static void ask_mpi(void)
     CALL_MPI(PMPI_Comm_free(&ring));
 }
 
+/* false: the application makes a communicator now, for which ask_mpi might have to wait. */
+static bool is_asked(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool asked;
+    bool done;
+
+    pthread_mutex_lock(&lock);
+    if (!asked && creation_own_begin()) {
+        ask_mpi();
+        creation_own_end();
+        asked = true;
+    }
+    done = asked;
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
 bool neighbours_are_as_mpi_has_them(MPI_Comm comm, enum neighbours_call call, const int ranks[],
                                     int n)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const bool opposite = neighbours_are_opposite(comm);
 
-    pthread_once(&once, ask_mpi);
+    if (!is_asked())
+        return false;
     if (mpi_calls[call].crosses && mpi_calls[call].keeps)
         return true;
     for (int i = 0; i < n; i++)

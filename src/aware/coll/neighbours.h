@@ -21,7 +21,7 @@ enum neighbours_call {
 };
 
 /* Where a rank is a neighbour more than once, the MPI's call puts its blocks where the standard wants them:
- * MPICH 4.0 does not. The ranks are all of in, or of out. */
+ * MPICH 4.0 does not. The ranks are all of in, or of out. false, too: it cannot be asked now. */
 bool neighbours_are_as_mpi_has_them(MPI_Comm comm, enum neighbours_call call, const int ranks[],
                                     int n);
 
