@@ -33,6 +33,27 @@ static int root_of(bool high_roots)
     return number == 0 ? MPI_ROOT : MPI_PROC_NULL;
 }
 
+/* Arguments that MPI ignores on this rank may be anything. */
+static MPI_Datatype if_used(bool used)
+{
+    MPI_Datatype none;
+
+    memset(&none, 0, sizeof none);
+    return used ? MPI_INT : none;
+}
+
+static void gather(const int *out, int *in, int n, int root)
+{
+    MPI_Gather(root >= 0 ? out : NULL, n, if_used(root >= 0), root == MPI_ROOT ? in : NULL, n,
+               if_used(root == MPI_ROOT), root, between);
+}
+
+static void scatter(const int *out, int *in, int n, int root)
+{
+    MPI_Scatter(root == MPI_ROOT ? out : NULL, n, if_used(root == MPI_ROOT), root >= 0 ? in : NULL,
+                n, if_used(root >= 0), root, between);
+}
+
 static void make_call(int which, int n, bool high_roots, int *out, int *in)
 {
     const int root = root_of(high_roots);
@@ -47,10 +68,10 @@ static void make_call(int which, int n, bool high_roots, int *out, int *in)
         MPI_Bcast(root == MPI_ROOT ? out : in, n, MPI_INT, root, between);
         break;
     case I_GATHER:
-        MPI_Gather(out, n, MPI_INT, in, n, MPI_INT, root, between);
+        gather(out, in, n, root);
         break;
     case I_SCATTER:
-        MPI_Scatter(out, n, MPI_INT, in, n, MPI_INT, root, between);
+        scatter(out, in, n, root);
         break;
     case I_ALLGATHER:
         MPI_Allgather(out, n, MPI_INT, in, n, MPI_INT, between);

@@ -39,6 +39,9 @@ static uint8_t path_of(const struct staged b[2])
     return (uint8_t)(b[0].staged ? TRACE_STAGED : call_path(&b[1]));
 }
 
+/* MPI_PROC_NULL in an intercommunicator: its arguments may be anything. */
+#define OF_RANK(nbytes) (coll.root == MPI_PROC_NULL ? 0 : (nbytes))
+
 /* Each defines one function by its name, the root (or NO_ROOT), the bytes that a trace tells of this rank's call, what does the blocking call directly
  * (or false), what stages b[0] and b[1], the parameters, and the arguments of the call. */
 #define BLOCKING(name, the_root, nbytes, direct, begin, parameters, arguments) \
@@ -55,7 +58,7 @@ static uint8_t path_of(const struct staged b[2])
         is_done = direct;                                                      \
         leave(&call);                                                          \
         if (traced_has_begun(&call))                                           \
-            traced_collective(&call, #name, nbytes);                           \
+            traced_collective(&call, #name, OF_RANK(nbytes));                  \
         if (is_done)                                                           \
             return done(&call, result, comm);                                  \
         result = begin;                                                        \
@@ -79,7 +82,7 @@ static uint8_t path_of(const struct staged b[2])
         if (result != MPI_SUCCESS)                                                \
             return call_refused(comm, result);                                    \
         if (traced_has_begun(&call))                                              \
-            traced_collective(&call, #name, nbytes);                              \
+            traced_collective(&call, #name, OF_RANK(nbytes));                     \
         call.event.path = path_of(b);                                             \
         result = BEHIND(name, UNWRAP arguments, request);                         \
         return call_started(&call, b, 2, result, *request, false, comm);          \
@@ -98,7 +101,7 @@ static uint8_t path_of(const struct staged b[2])
         if (result != MPI_SUCCESS)                                                \
             return call_refused(comm, result);                                    \
         if (traced_has_begun(&call))                                              \
-            traced_collective(&call, #name, nbytes);                              \
+            traced_collective(&call, #name, OF_RANK(nbytes));                     \
         call.event.path = path_of(b);                                             \
         result = BEHIND(name, UNWRAP arguments, info, request);                   \
         return call_started(&call, b, 2, result, *request, true, comm);           \

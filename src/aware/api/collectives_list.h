@@ -40,7 +40,7 @@ EACH(Reduce_scatter_block, Ireduce_scatter_block, NO_ROOT, elements_bytes(recvco
       MPI_Comm comm),
      (b[0].host, b[1].host, recvcount, datatype, op, comm))
 
-EACH(Reduce_scatter, Ireduce_scatter, NO_ROOT, bytes_of_all(&coll, REDUCED, REDUCED), false,
+EACH(Reduce_scatter, Ireduce_scatter, NO_ROOT, bytes_of_group(&coll, REDUCED), false,
      coll_reduce_scatter(b, &coll, sendbuf, recvbuf, COUNTS(recvcounts), 0, datatype),
      (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype,
       MPI_Op op, MPI_Comm comm),

@@ -34,11 +34,20 @@ static bool gets_all(const struct coll *coll, const struct coll_comm *comm)
     return coll->root == NO_ROOT || coll->root == comm->rank;
 }
 
-/* NULL: it is not large, or the ranks do not agree on anything. nbytes: what all know. */
-static struct coll_comm *large(const struct coll *coll, MPI_Count nbytes, MPI_Count least)
+/* Of an intercommunicator: MPI_ROOT or MPI_PROC_NULL, where some arguments may be anything. */
+static bool is_beside(const struct coll *coll)
 {
-    return nbytes >= least && !is_behind && !is_inside && aware_is_on() ? coll_comm(coll->comm)
-                                                                        : NULL;
+    return coll->root < 0 && coll->root != NO_ROOT;
+}
+
+/* NULL: it is not large, or the ranks do not agree on anything. n of type: what all know. */
+static struct coll_comm *large(const struct coll *coll, MPI_Count n, MPI_Datatype type,
+                               MPI_Count least)
+{
+    return !is_behind && !is_inside && !is_beside(coll) && aware_is_on() &&
+                   elements_bytes(n, type) >= least
+               ? coll_comm(coll->comm)
+               : NULL;
 }
 
 /* A call whose ranks know of their own blocks alone. Who has little keeps the others from going
@@ -62,8 +71,7 @@ static bool agree_to_move(const struct coll *coll, struct coll_comm *comm, bool 
 bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Count count,
                        MPI_Datatype type)
 {
-    const MPI_Count nbytes = elements_bytes(count, type);
-    struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
+    struct coll_comm *comm = large(coll, count, type, LEAST_WHOLE);
     const struct typed typed = typed_at(buf, 0, count, type);
     char *start = buf;
 
@@ -71,15 +79,15 @@ bool coll_direct_bcast(const struct coll *coll, int *result, void *buf, MPI_Coun
                                 has_root(coll, comm) && typed_is_contiguous(&typed, &start) &&
                                     elements_are_on_gpu(buf, count, type)))
         return false;
-    *result = coll_broadcast(comm, start, (size_t)nbytes, coll->root);
+    *result = coll_broadcast(comm, start, (size_t)elements_bytes(count, type), coll->root);
     return true;
 }
 
 /* NULL: as above. blocks: some that are as large as those of the other ranks, unless they vary. */
 static struct coll_comm *moved(const struct coll *coll, const struct coll_blocks *blocks)
 {
-    return blocks->varies ? large(coll, 0, 0)
-                          : large(coll, elements_bytes(blocks->n, blocks->type), LEAST_BLOCK);
+    return blocks->varies ? large(coll, 0, MPI_BYTE, 0)
+                          : large(coll, blocks->n, blocks->type, LEAST_BLOCK);
 }
 
 static int all_blocks(struct coll_move *moves, const struct coll_blocks *blocks,
@@ -237,7 +245,7 @@ static bool are_put_alike(MPI_Comm comm, const struct coll_blocks *send, const i
 bool coll_direct_neighbours(const struct coll *coll, int *result, struct coll_blocks send,
                             struct coll_blocks recv)
 {
-    struct coll_comm *comm = large(coll, 0, 0);
+    struct coll_comm *comm = large(coll, 0, MPI_BYTE, 0);
     int in, out, nsends = -1, nreceives = -1, *ranks;
     MPI_Count nbytes = 0;
 
@@ -298,11 +306,11 @@ static bool can_reduce(const struct coll *coll, const struct coll_comm *comm, MP
            nccl_takes(comm, r->send, r->recv);
 }
 
-/* nbytes: of all that a rank gives, alike on all. */
-static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_Count nsend,
-                   MPI_Count nrecv, struct nccl_reduction r)
+/* r.count: alike on all ranks. */
+static bool reduce(const struct coll *coll, int *result, MPI_Count nsend, MPI_Count nrecv,
+                   struct nccl_reduction r)
 {
-    struct coll_comm *comm = large(coll, nbytes, LEAST_WHOLE);
+    struct coll_comm *comm = large(coll, r.count, r.type, LEAST_WHOLE);
     bool turn, agreed;
 
     if (comm && comm->size == 1)
@@ -316,7 +324,7 @@ static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_C
     r.root = coll->root;
     turn = nccl_turn_take();
     agreed = coll_agree(comm, turn && can_reduce(coll, comm, nsend, nrecv, &r)) &&
-             is_started(comm, nbytes, r.send);
+             is_started(comm, elements_bytes(r.count, r.type), r.send);
     if (agreed) {
         coll->call->event.path = TRACE_NCCL;
         is_inside = true;
@@ -331,7 +339,7 @@ static bool reduce(const struct coll *coll, int *result, MPI_Count nbytes, MPI_C
 bool coll_direct_reduce(const struct coll *coll, int *result, const void *send, void *recv,
                         MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    return reduce(coll, result, elements_bytes(count, type), count, count,
+    return reduce(coll, result, count, count,
                   (struct nccl_reduction){coll->root == NO_ROOT ? NCCL_ALLREDUCE : NCCL_REDUCE,
                                           send, recv, count, type, op, 0});
 }
@@ -339,12 +347,11 @@ bool coll_direct_reduce(const struct coll *coll, int *result, const void *send, 
 bool coll_direct_reduce_scatter(const struct coll *coll, int *result, const void *send, void *recv,
                                 MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    const MPI_Count nbytes = elements_bytes(count, type);
     int size = 1;
 
-    if (nbytes < LEAST_WHOLE || send == MPI_IN_PLACE) /* on all ranks alike */
+    if (send == MPI_IN_PLACE) /* on all ranks alike */
         return false;
     PMPI_Comm_size(coll->comm, &size);
-    return reduce(coll, result, nbytes, count * size, count,
+    return reduce(coll, result, count * size, count,
                   (struct nccl_reduction){NCCL_REDUCE_SCATTER, send, recv, count, type, op, 0});
 }

@@ -297,7 +297,8 @@ static int begin_one(struct staged *staged, const void *user, MPI_Count count, M
 {
     const struct staged_part part = {0, count, type};
 
-    if (gpu_is_in_use() && (user == MPI_BOTTOM || (!is_wrong(count, type) && !type_is_basic(type))))
+    if (!(use & STAGED_NOBODY) && gpu_is_in_use() &&
+        (user == MPI_BOTTOM || (!is_wrong(count, type) && !type_is_basic(type))))
         return staged_begin_parts(staged, user, 1, &part, use);
     staged_pass(staged, user);
     staged->use = use;
