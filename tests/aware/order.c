@@ -196,6 +196,37 @@ static void test_read_before(void)
     job_result();
 }
 
+/* The copy is in the context of the window's GPU, whose legacy stream is another one. */
+static void test_own_window(void)
+{
+    enum { NBYTES = 8192 };
+    const int device = job.local % (gpu_count > 0 ? gpu_count : 1);
+    struct buffer window;
+    MPI_Win win;
+
+    job_test(
+        "a put to this rank's memory of another GPU comes after what the legacy stream has still to write");
+    if (gpu_count < 2) {
+        job_skip("fewer than two GPUs");
+        return;
+    }
+    gpu_use((device + 1) % gpu_count);
+    need_buffer(&window, MEMORY_DEVICE, NBYTES);
+    MPI_Win_create(window.at, NBYTES, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+    gpu_use(device);
+    buffer_reset(&out);
+    buffer_fill(&copy, 0, NBYTES, 600);
+    gpu_keep_busy(CUDA_LEGACY_STREAM);
+    cuda.cuMemcpyDtoDAsync_v2(address(&out), address(&copy), NBYTES, CUDA_LEGACY_STREAM);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Put(out.at, NBYTES, MPI_BYTE, 0, 0, NBYTES, MPI_BYTE, win);
+    MPI_Win_unlock(0, win);
+    received(&window, NBYTES, 600, "the window");
+    MPI_Win_free(&win);
+    buffer_clear(&window);
+    job_result();
+}
+
 /* ---- the same where a kernel packs and unpacks */
 
 static void rows_hold(const struct buffer *buffer, uint64_t seed, const char *what)
@@ -307,6 +338,7 @@ int main(void)
     test_captured();
     test_written_before();
     test_read_before();
+    test_own_window();
     test_rows();
     test_copied(MEMORY_DEVICE);
     test_copied(MEMORY_POOL);

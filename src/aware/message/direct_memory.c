@@ -338,6 +338,11 @@ void *direct_map(struct direct_map *map, struct direct_peer *peer,
     if (!enter(own ? (const void *)(uintptr_t)address : beside, &entered))
         return NULL;
     map->context = entered.context;
+    /* The copy stream of this context knows of no other's legacy stream. */
+    if (own && beside && pointer_context(beside) != entered.context && direct_settle(beside) < 0) {
+        buffer_leave(&entered);
+        return NULL;
+    }
     if (own || memory->id)
         at = find(&map->mapping, entered.context, peer, memory, address);
     buffer_leave(&entered);
