@@ -173,6 +173,75 @@ static void test_topology(const char *name, MPI_Comm comm)
         MPI_Comm_free(&comm);
 }
 
+/* ---- at the edge of a grid */
+
+enum { SIDES = 4, CELLS = 1000 };
+
+static void begin_call(int which, MPI_Comm grid, int *out, int *in, MPI_Request *request)
+{
+    const int counts[SIDES] = {CELLS, CELLS, CELLS, CELLS};
+    const int displs[SIDES] = {0, CELLS, 2 * CELLS, 3 * CELLS};
+    const MPI_Datatype types[SIDES] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
+    MPI_Aint places[SIDES];
+
+    for (int i = 0; i < SIDES; i++)
+        places[i] = displs[i] * (MPI_Aint)sizeof(int);
+    switch (which) {
+    case 0:
+        MPI_Ineighbor_allgather(out, CELLS, MPI_INT, in, CELLS, MPI_INT, grid, request);
+        break;
+    case 1:
+        MPI_Ineighbor_allgatherv(out, CELLS, MPI_INT, in, counts, displs, MPI_INT, grid, request);
+        break;
+    case 2:
+        MPI_Ineighbor_alltoall(out, CELLS, MPI_INT, in, CELLS, MPI_INT, grid, request);
+        break;
+    case 3:
+        MPI_Ineighbor_alltoallv(out, counts, displs, MPI_INT, in, counts, displs, MPI_INT, grid,
+                                request);
+        break;
+    default:
+        MPI_Ineighbor_alltoallw(out, counts, places, types, in, counts, places, types, grid,
+                                request);
+    }
+}
+
+/* The ghost cells of a side without a neighbour are the program's, also while a call is under way. */
+static void test_edges(int which)
+{
+    const size_t side = CELLS * sizeof(int), all = SIDES * side;
+    int ranks[SIDES], *host = malloc(all);
+    MPI_Comm grid = cartesian(job.size, 1, 0);
+    struct buffer out, in;
+    MPI_Request request;
+
+    job_test("%s, begun: cells beyond the edge stay as they were set meanwhile", names[which]);
+    MPI_Cart_shift(grid, 0, 1, &ranks[0], &ranks[1]);
+    MPI_Cart_shift(grid, 1, 1, &ranks[2], &ranks[3]);
+    need_buffer(&out, MEMORY_DEVICE, all);
+    need_buffer(&in, MEMORY_DEVICE, all);
+    for (int i = 0; host && i < SIDES * CELLS; i++)
+        host[i] = job.rank;
+    gpu_put(out.at, host, all);
+    buffer_reset(&in);
+    begin_call(which, grid, (int *)(void *)out.at, (int *)(void *)in.at, &request);
+    for (int i = 0; host && i < SIDES; i++)
+        if (ranks[i] == MPI_PROC_NULL) {
+            for (int cell = 0; cell < CELLS; cell++)
+                host[cell] = -7;
+            gpu_put(in.at + (size_t)i * side, host, side);
+        }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    gpu_get(host, in.at, all);
+    for (int i = 0; host && i < SIDES * CELLS; i += CELLS / 4)
+        is_int(host[i], ranks[i / CELLS] == MPI_PROC_NULL ? -7 : ranks[i / CELLS], "a ghost cell");
+    buffer_clear(&in);
+    buffer_clear(&out);
+    MPI_Comm_free(&grid);
+    free(host);
+    job_result();
+}
+
 void test_neighbours(void)
 {
     const int width = job.size % 2 ? job.size : job.size / 2;
@@ -183,4 +252,6 @@ void test_neighbours(void)
     test_topology("a ring as a graph", ring_graph());
     test_topology("a graph with edges twice, and to oneself", distributed());
     test_topology("a star", star());
+    for (int which = 0; which < CALLS; which++)
+        test_edges(which);
 }

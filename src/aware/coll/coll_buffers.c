@@ -63,10 +63,11 @@ static int begin(struct staged *staged, const struct coll *coll, const void *use
     return staged_begin(staged, user, n, type, use | later(coll));
 }
 
-/* One part for each rank. type: of all, displacements in its extents; or types, in bytes. */
+/* One part for each rank. type: of all, displacements in its extents; or types, in bytes. ranks: a part of
+ * MPI_PROC_NULL has no bytes; NULL: there is none. */
 static int begin_parts(struct staged *staged, const struct coll *coll, const void *user, int n,
                        struct numbers counts, struct numbers displs, MPI_Datatype type,
-                       const MPI_Datatype *types, unsigned use)
+                       const MPI_Datatype *types, const int *ranks, unsigned use)
 {
     struct staged_part *parts = malloc(((size_t)n + 1) * sizeof *parts);
     MPI_Count lb, extent = 1;
@@ -79,6 +80,9 @@ static int begin_parts(struct staged *staged, const struct coll *coll, const voi
     for (int i = 0; i < n; i++)
         parts[i] = (struct staged_part){displacement_at(displs, i) * extent, count_at(counts, i),
                                         types ? types[i] : type};
+    for (int i = 0; ranks && i < n; i++)
+        if (ranks[i] == MPI_PROC_NULL)
+            parts[i].count = 0;
     result = staged_begin_parts(staged, user, n, parts, use | later(coll));
     free(parts);
     return result;
@@ -100,12 +104,6 @@ static int both(struct staged b[2], int result)
 static unsigned written(const void *send)
 {
     return send == MPI_IN_PLACE ? STAGED_READ | STAGED_WRITTEN : STAGED_WRITTEN;
-}
-
-/* The block of a neighbour MPI_PROC_NULL stays as it is, but is copied back with the others. */
-static unsigned written_by(bool neighbours, const void *send)
-{
-    return neighbours ? STAGED_READ | STAGED_WRITTEN : written(send);
 }
 
 static int begin_send(struct staged *staged, const struct coll *coll, const void *send, MPI_Count n,
@@ -200,7 +198,7 @@ int coll_gatherv(struct staged b[2], const struct coll *coll, const void *send, 
     if (result != MPI_SUCCESS || !gets)
         return result;
     return both(b, begin_parts(&b[1], coll, recv, size_of(coll->comm), counts, displs, recv_type,
-                               NULL, written(send)));
+                               NULL, NULL, written(send)));
 }
 
 /* What every rank but the lone root gets of a scatter. */
@@ -234,31 +232,87 @@ int coll_scatterv(struct staged b[2], const struct coll *coll, const void *send,
         return MPI_SUCCESS;
     if (is_root(coll))
         result = begin_parts(&b[0], coll, send, size_of(coll->comm), counts, displs, send_type,
-                             NULL, STAGED_READ);
+                             NULL, NULL, STAGED_READ);
     return result == MPI_SUCCESS ? begin_scattered(b, coll, recv, nrecv, recv_type) : result;
 }
 
-static void partners(const struct coll *coll, bool neighbours, int *in, int *out)
+/* What is received in blocks, each from a rank; from neighbours, of which some may be MPI_PROC_NULL, whose blocks are
+ * the application's also while the call is under way. */
+struct received {
+    int n;
+    int *ranks; /* NULL: none is MPI_PROC_NULL */
+    int nsends;
+};
+
+static int received_begin(struct received *received, const struct coll *coll, bool neighbours)
 {
-    if (neighbours)
-        neighbours_count(coll->comm, in, out);
-    else
-        *in = *out = size_of(coll->comm);
+    bool all = true;
+
+    *received = (struct received){0};
+    if (!neighbours) {
+        received->n = received->nsends = size_of(coll->comm);
+        return MPI_SUCCESS;
+    }
+    neighbours_count(coll->comm, &received->n, &received->nsends);
+    received->ranks = malloc(((size_t)received->n + (size_t)received->nsends + 1) *
+                             sizeof *received->ranks);
+    if (!received->ranks)
+        return MPI_ERR_NO_MEM;
+    if (neighbours_list(coll->comm, received->n, received->ranks, received->nsends,
+                        received->ranks + received->n) == MPI_SUCCESS)
+        for (int i = 0; i < received->n; i++)
+            all = all && received->ranks[i] != MPI_PROC_NULL;
+    if (all) {
+        free(received->ranks);
+        received->ranks = NULL;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Blocks of each elements, one behind the other. */
+static int begin_equal_parts(struct staged *staged, const struct coll *coll, void *recv,
+                             MPI_Count each, MPI_Datatype type, const struct received *received,
+                             unsigned use)
+{
+    const size_t n = (size_t)received->n;
+    MPI_Count *counts;
+    MPI_Aint *displs;
+    int result;
+
+    if (!received->ranks)
+        return begin(staged, coll, recv, each * received->n, type, use);
+    counts = malloc((n + 1) * sizeof *counts);
+    displs = malloc((n + 1) * sizeof *displs);
+    for (size_t i = 0; counts && displs && i < n; i++) {
+        counts[i] = each;
+        displs[i] = (MPI_Aint)((MPI_Count)i * each);
+    }
+    result = counts && displs
+                 ? begin_parts(staged, coll, recv, received->n, (struct numbers){counts, true},
+                               (struct numbers){displs, true}, type, NULL, received->ranks, use)
+                 : MPI_ERR_NO_MEM;
+    free(counts);
+    free(displs);
+    return result;
 }
 
 int coll_alltoall(struct staged b[2], const struct coll *coll, bool neighbours, const void *send,
                   MPI_Count nsend, MPI_Datatype send_type, void *recv, MPI_Count nrecv,
                   MPI_Datatype recv_type)
 {
-    int in, out, result;
+    struct received received;
+    int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    partners(coll, neighbours, &in, &out);
-    result = begin_send(&b[0], coll, send, nsend * out, send_type);
-    if (result != MPI_SUCCESS)
-        return result;
-    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, written_by(neighbours, send)));
+    result = received_begin(&received, coll, neighbours);
+    if (result == MPI_SUCCESS)
+        result = begin_send(&b[0], coll, send, nsend * received.nsends, send_type);
+    if (result == MPI_SUCCESS)
+        result = both(
+            b, begin_equal_parts(&b[1], coll, recv, nrecv, recv_type, &received, written(send)));
+    free(received.ranks);
+    return result;
 }
 
 static int begin_both_parts(struct staged b[2], const struct coll *coll, bool neighbours,
@@ -268,18 +322,20 @@ static int begin_both_parts(struct staged b[2], const struct coll *coll, bool ne
                             struct numbers recv_displs, MPI_Datatype recv_type,
                             const MPI_Datatype *recv_types)
 {
-    int in, out, result = MPI_SUCCESS;
+    struct received received;
+    int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    partners(coll, neighbours, &in, &out);
-    if (send != MPI_IN_PLACE)
-        result = begin_parts(&b[0], coll, send, out, send_counts, send_displs, send_type,
-                             send_types, STAGED_READ);
-    if (result != MPI_SUCCESS)
-        return result;
-    return both(b, begin_parts(&b[1], coll, recv, in, recv_counts, recv_displs, recv_type,
-                               recv_types, written_by(neighbours, send)));
+    result = received_begin(&received, coll, neighbours);
+    if (result == MPI_SUCCESS && send != MPI_IN_PLACE)
+        result = begin_parts(&b[0], coll, send, received.nsends, send_counts, send_displs,
+                             send_type, send_types, NULL, STAGED_READ);
+    if (result == MPI_SUCCESS)
+        result = both(b, begin_parts(&b[1], coll, recv, received.n, recv_counts, recv_displs,
+                                     recv_type, recv_types, received.ranks, written(send)));
+    free(received.ranks);
+    return result;
 }
 
 int coll_alltoallv(struct staged b[2], const struct coll *coll, bool neighbours, const void *send,
@@ -304,29 +360,36 @@ int coll_neighbour_gather(struct staged b[2], const struct coll *coll, const voi
                           MPI_Count nsend, MPI_Datatype send_type, void *recv, MPI_Count nrecv,
                           MPI_Datatype recv_type)
 {
-    int in, out, result;
+    struct received received;
+    int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    result = begin_send(&b[0], coll, send, nsend, send_type);
-    if (result != MPI_SUCCESS)
-        return result;
-    partners(coll, true, &in, &out);
-    return both(b, begin(&b[1], coll, recv, nrecv * in, recv_type, written_by(true, send)));
+    result = received_begin(&received, coll, true);
+    if (result == MPI_SUCCESS)
+        result = begin_send(&b[0], coll, send, nsend, send_type);
+    if (result == MPI_SUCCESS)
+        result = both(
+            b, begin_equal_parts(&b[1], coll, recv, nrecv, recv_type, &received, STAGED_WRITTEN));
+    free(received.ranks);
+    return result;
 }
 
 int coll_neighbour_gatherv(struct staged b[2], const struct coll *coll, const void *send,
                            MPI_Count nsend, MPI_Datatype send_type, void *recv,
                            struct numbers counts, struct numbers displs, MPI_Datatype recv_type)
 {
-    int in, out, result;
+    struct received received;
+    int result;
 
     if (!may_be_staged(b, coll, send, recv))
         return MPI_SUCCESS;
-    result = begin_send(&b[0], coll, send, nsend, send_type);
-    if (result != MPI_SUCCESS)
-        return result;
-    partners(coll, true, &in, &out);
-    return both(b, begin_parts(&b[1], coll, recv, in, counts, displs, recv_type, NULL,
-                               written_by(true, send)));
+    result = received_begin(&received, coll, true);
+    if (result == MPI_SUCCESS)
+        result = begin_send(&b[0], coll, send, nsend, send_type);
+    if (result == MPI_SUCCESS)
+        result = both(b, begin_parts(&b[1], coll, recv, received.n, counts, displs, recv_type, NULL,
+                                     received.ranks, STAGED_WRITTEN));
+    free(received.ranks);
+    return result;
 }
