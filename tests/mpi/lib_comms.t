@@ -15,10 +15,11 @@ spawn() {
     is_wanted "$1" || return 0
     (
         [ -z "${2-}" ] || export GPUBIND_PATH="$2"
+        [ -z "${3-}" ] || export TEST_MULTIPLE=1
         start "$1" 2 "$program" spawn
         echo "$status" >"$tmp/status"
     )
-    setting="$1${2:+, spawned: $2}" size=2
+    setting="$1${2:+, spawned: $2}${3:+, $3}" size=2
     status=$(cat "$tmp/status")
     if grep -q '# hangs: MPI_Comm_spawn$' "$tmp/err"; then
         skip "$setting: spawn" 'MPI_Comm_spawn does not come back'
@@ -32,7 +33,7 @@ spawn() {
 export TEST_SECONDS=50
 spawn simulated
 spawn simulated network
-spawn threads
+spawn simulated '' threads
 spawn 'shared path' shared
 spawn 'shared path' direct
 spawn 'network path' network
