@@ -143,6 +143,7 @@ check_PROGRAMS += \
 	tests/core/unit_list \
 	tests/host/unit_mps \
 	tests/host/unit_nvidia \
+	tests/host/unit_nvml \
 	tests/core/unit_optimal \
 	tests/core/unit_order \
 	tests/host/unit_pci_tree \
@@ -200,6 +201,8 @@ tests_core_unit_layout_SOURCES = tests/core/unit_layout.c tests/tap.h
 tests_core_unit_list_SOURCES = tests/core/unit_list.c tests/tap.h
 tests_host_unit_mps_SOURCES = tests/host/unit_mps.c $(test_cases)
 tests_host_unit_nvidia_SOURCES = tests/host/unit_nvidia.c $(test_cases)
+tests_host_unit_nvml_SOURCES = tests/host/unit_nvml.c $(test_cases)
+EXTRA_tests_host_unit_nvml_DEPENDENCIES = tests/nvml/libnvmlfaulty.la
 tests_core_unit_optimal_SOURCES = tests/core/unit_optimal.c $(test_cases)
 tests_core_unit_order_SOURCES = tests/core/unit_order.c $(test_cases)
 tests_core_unit_properties_SOURCES = tests/core/unit_properties.c $(test_cases)

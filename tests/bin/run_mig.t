@@ -199,7 +199,7 @@ opened '... and nobody opened NVML' 0
 mixed
 rm "$tmp/sim/gpus"
 job 2
-refused 'NVML that does not work: nobody could name the instances' 'NVML, which would name its instances'
+refused 'NVML that does not work: nobody could name the instances' 'named by NVML alone: NVML cannot be used'
 
 # A recorded machine that knows of its instances is not asked about again.
 sed "s/demo-2p4g/mig-1g7i/" "$tmp/gpubind-here" >"$tmp/gpubind-there"

@@ -1,5 +1,5 @@
 # A pretended NVIDIA driver, for tests/bin/run_mig.t, and an NVML with faults, for
-# tests/host/unit_doctor_ask. -rpath makes libtool build a shared
+# tests/host/unit_doctor_ask and unit_nvml. -rpath makes libtool build a shared
 # object although nothing installs it.
 check_LTLIBRARIES += tests/nvml/libnvmlsim.la
 tests_nvml_libnvmlsim_la_SOURCES = tests/nvml/sim.c src/host/discover/nvml_api.h

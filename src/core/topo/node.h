@@ -63,7 +63,8 @@ struct nic {
 
 struct node {
     char name[NODE_NAME_SIZE];
-    bool recorded; /* from a file: nothing can be bound on this machine */
+    bool recorded;         /* from a file: nothing can be bound on this machine */
+    char nvml_failure[96]; /* NVML was asked and hung or crashed: how; else "" */
     int ncores, ngpus, nnics;
     struct core *cores;
     struct gpu *gpus;

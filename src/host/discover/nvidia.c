@@ -243,15 +243,17 @@ static const char *find_gap(const char *root, const struct node *node)
 static int ask_nvml(bool links, const char *gap, struct node *node, struct gpubind_error *err)
 {
     struct nvml_gpu *list = malloc(NVML_MAX_GPUS * sizeof *list);
+    struct gpubind_error why;
     int nlisted, status = 0;
 
     if (!list)
         return error_set(err, "out of memory");
-    nlisted = nvml_list(links, list, NVML_MAX_GPUS);
+    nlisted = nvml_ask(links, NVML_SECONDS, list, NVML_MAX_GPUS, &why);
+    if (nlisted == NVML_FAILED)
+        snprintf(node->nvml_failure, sizeof node->nvml_failure, "%.90s", why.text);
     /* Without names for the instances, all ranks would get the first. */
     if (nlisted < 0 && gap == mig_gap)
-        status = error_set(err, "%s, and NVML, which would name its instances, cannot be used",
-                           gap);
+        status = error_set(err, "%s, and its instances are named by NVML alone: %s", gap, why.text);
     if (nlisted > 0)
         status = take_listed(list, nlisted, links, node, err);
     free(list);

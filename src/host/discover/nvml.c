@@ -4,8 +4,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "host/discover/nvml_api.h"
+#include "host/sys/subprocess.h"
 
 /* Functions that an old library lacks stay NULL; those of 2018 must be there. */
 int nvml_open(struct nvml_api *api)
@@ -149,4 +152,53 @@ int nvml_list(bool links, struct nvml_gpu *gpus, int max)
         n += nvml_read_gpu(&api, i, links, &gpus[n]);
     nvml_close(&api);
     return n;
+}
+
+struct question {
+    bool links;
+    struct nvml_gpu *gpus;
+    int max;
+};
+
+/* The child: writes the list; exit status 1 says that NVML cannot be used. */
+static void write_list(int out, void *context)
+{
+    const struct question *question = context;
+    int n = nvml_list(question->links, question->gpus, question->max);
+    const char *bytes = (const char *)question->gpus;
+    size_t size = n > 0 ? (size_t)n * sizeof *question->gpus : 0;
+
+    if (n < 0)
+        _exit(1);
+    for (size_t done = 0; done < size;) {
+        ssize_t wrote = write(out, bytes + done, size - done);
+
+        if (wrote < 1)
+            _exit(1);
+        done += (size_t)wrote;
+    }
+}
+
+int nvml_ask(bool links, int seconds, struct nvml_gpu *gpus, int max, struct gpubind_error *why)
+{
+    struct question question = {links, gpus, max};
+    struct subprocess_end end;
+    size_t got;
+
+    if (subprocess_read(write_list, &question, seconds, gpus, (size_t)max * sizeof *gpus, &got,
+                        &end, why) < 0)
+        return NVML_FAILED;
+    if (!end.in_time) {
+        error_set(why, "NVML gave no answer within %d s", seconds);
+        return NVML_FAILED;
+    }
+    if (WIFSIGNALED(end.status)) {
+        error_set(why, "NVML was ended by signal %d", WTERMSIG(end.status));
+        return NVML_FAILED;
+    }
+    if (end.status || got % sizeof *gpus) {
+        error_set(why, "NVML cannot be used");
+        return NVML_UNUSABLE;
+    }
+    return (int)(got / sizeof *gpus);
 }

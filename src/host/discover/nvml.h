@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/error.h"
 #include "core/topo/node.h"
 
 #define NVML_MAX_GPUS 64
@@ -30,6 +31,16 @@ struct nvml_gpu {
 /* All GPUs that NVML lists, at most max; -1 when there is no NVML. links: also
  * ask for the links. */
 int nvml_list(bool links, struct nvml_gpu *gpus, int max);
+
+/* How long a launcher waits for NVML: without persistence mode the driver initialises
+ * all GPUs first. */
+#define NVML_SECONDS 30
+/* NVML does not exist here or refuses; NVML hung or crashed. */
+enum { NVML_UNUSABLE = -1, NVML_FAILED = -2 };
+
+/* The same in a child process, for so many seconds at most: a driver in trouble hangs or
+ * crashes who asks it. NVML_UNUSABLE or NVML_FAILED with a sentence in why. */
+int nvml_ask(bool links, int seconds, struct nvml_gpu *gpus, int max, struct gpubind_error *why);
 
 /* Opens NVML for several calls. The status of nvmlInit, or -1 when there is no library
  * that has what it takes; only after NVML_OK nvml_close follows. */

@@ -262,6 +262,9 @@ static int make_job(struct placement *placement, const struct rules *rules,
         if (idset_empty(&facts[i].cpus))
             node_pus(&placement->node, &job->ranks[i].cpus);
     }
+    if (placement->node.nvml_failure[0])
+        text_add(notes, "%s: %s; UUIDs and links that it alone knows are missing\n",
+                 placement->node.name, placement->node.nvml_failure);
     job_mark_masters(job, rules->masters, rules->nmasters);
     if (visible_gpus_apply(&placement->node, facts, job, notes, err) < 0)
         return -1;

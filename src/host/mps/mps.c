@@ -69,11 +69,16 @@ static int check_access(const struct node *node, const struct idset *gpus,
     return 0;
 }
 
-static int check_modes(const struct node *node, const struct idset *gpus, struct gpubind_error *err)
+static int check_modes(const struct node *node, const struct idset *gpus, struct text *notes,
+                       struct gpubind_error *err)
 {
     struct nvml_gpu *list = calloc(NVML_MAX_GPUS, sizeof *list);
-    int n = list ? nvml_list(false, list, NVML_MAX_GPUS) : 0, status = 0;
+    struct gpubind_error why;
+    int n = list ? nvml_ask(false, NVML_SECONDS, list, NVML_MAX_GPUS, &why) : 0, status = 0;
 
+    if (n == NVML_FAILED)
+        text_add(notes, "%s: --mps: %s, so the GPUs' compute modes are not known\n", node->name,
+                 why.text);
     for (int g = idset_next(gpus, -1); g >= 0; g = idset_next(gpus, g))
         for (int i = 0; i < n && status == 0; i++)
             if (list[i].prohibited && strcasecmp(list[i].pci, node->gpus[g].pci) == 0)
@@ -170,7 +175,7 @@ int mps_start(const struct placement *placement, const struct facts *facts,
     } else if (status == 0) {
         status = check_access(node, &gpus, &facts[0], err);
         if (status == 0)
-            status = check_modes(node, &gpus, err);
+            status = check_modes(node, &gpus, notes, err);
         if (status == 0)
             status = start_own(placement, devices.bytes, messages, n, mps, err);
         if (status == 0)

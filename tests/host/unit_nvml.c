@@ -1,0 +1,117 @@
+/* NVML that hangs, crashes or refuses, asked by a launcher: tests/nvml/faulty.c. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/discover/nvidia.h"
+#include "host/discover/nvml.h"
+#include "tests/cases.h"
+#include "tests/tap.h"
+
+static char folder[] = "/tmp/gpubind-test-nvml.XXXXXX";
+
+static void answers(void)
+{
+    struct nvml_gpu list[NVML_MAX_GPUS];
+    struct gpubind_error why = {""};
+    int n = nvml_ask(true, 20, list, NVML_MAX_GPUS, &why);
+
+    tap_is_int(n, 2, "NVML that is well lists its GPUs");
+    if (n == 2)
+        tap_is(list[1].uuid, "GPU-sim-1", "... all that it says of them arrives");
+}
+
+static void fails(const char *how, int wanted, const char *sentence)
+{
+    struct nvml_gpu list[NVML_MAX_GPUS];
+    struct gpubind_error why = {""};
+    time_t before = time(NULL);
+
+    setenv("NVML_FAULT", how, 1);
+    tap_is_int(nvml_ask(false, 1, list, NVML_MAX_GPUS, &why), wanted, how);
+    tap_is(why.text, sentence, "... is said");
+    tap_ok(time(NULL) - before < 15, "... in time");
+    unsetenv("NVML_FAULT");
+}
+
+/* Two GPUs without UUIDs, of which NVML would be asked. */
+static int refine(struct node *node, struct gpubind_error *err)
+{
+    static const int numa[] = {0, 0};
+    const struct drawing drawing = {1, 1, 4, 1, 2, numa};
+
+    node_draw(&drawing, node);
+    for (int g = 0; g < 2; g++) {
+        snprintf(node->gpus[g].pci, sizeof node->gpus[g].pci, "0000:%02x:00.0", 16 + g);
+        node->gpus[g].uuid[0] = '\0';
+        node->gpus[g].minor = g;
+    }
+    return nvidia_refine(folder, NVML_IF_NEEDED, node, err);
+}
+
+static void goes_on_without(void)
+{
+    struct gpubind_error err = {""};
+    struct node node;
+    char command[200];
+
+    snprintf(command, sizeof command, "mkdir -p %s/dev && touch %s/dev/nvidiactl", folder, folder);
+    tap_ok(system(command) == 0, "a driver");
+    tap_is_int(refine(&node, &err), 0, "UUIDs that NVML tells");
+    tap_is(node.gpus[1].uuid, "GPU-sim-1", "... are taken over");
+    tap_is(node.nvml_failure, "", "... and nothing is wrong");
+    node_clear(&node);
+    setenv("NVML_FAULT", "dies", 1);
+    tap_is_int(refine(&node, &err), 0, "NVML crashes: the plan is made without it");
+    tap_ok(node.ngpus == 2 && !node.gpus[1].uuid[0], "... and without UUIDs");
+    tap_is(node.nvml_failure, "NVML was ended by signal 9", "... which is kept to be said");
+    node_clear(&node);
+    snprintf(command, sizeof command, "mkdir -p %s/proc/driver/nvidia/capabilities/gpu0/mig/gi1",
+             folder);
+    tap_ok(system(command) == 0, "a GPU is partitioned");
+    tap_is_int(refine(&node, &err), -1, "... which cannot be planned for without NVML");
+    tap_is(err.text,
+           "a GPU is partitioned (MIG), and its instances are named by NVML alone: "
+           "NVML was ended by signal 9",
+           "... with the reason");
+    unsetenv("NVML_FAULT");
+    node_clear(&node);
+}
+
+/* The loader reads LD_LIBRARY_PATH when a program starts, so this one starts again with
+ * the module in it. */
+static int start_again(const char *self)
+{
+    const char *top = getenv("top_builddir");
+    char module[PATH_MAX], real[PATH_MAX], link[64];
+
+    snprintf(module, sizeof module, "%s/tests/nvml/.libs/libnvmlfaulty.so", top ? top : ".");
+    if (!mkdtemp(folder) || !realpath(module, real))
+        return printf("Bail out! %s: %s\n", module, strerror(errno)), 1;
+    snprintf(link, sizeof link, "%s/libnvidia-ml.so.1", folder);
+    if (symlink(real, link) < 0)
+        return printf("Bail out! %s: %s\n", link, strerror(errno)), 1;
+    setenv("LD_LIBRARY_PATH", folder, 1);
+    execl("/proc/self/exe", self, folder, (char *)NULL);
+    return printf("Bail out! %s: %s\n", self, strerror(errno)), 1;
+}
+
+int main(int argc, char **argv)
+{
+    char command[64];
+
+    if (argc < 2)
+        return start_again(argv[0]);
+    snprintf(folder, sizeof folder, "%s", argv[1]);
+    alarm(240);
+    answers();
+    fails("hangs", NVML_FAILED, "NVML gave no answer within 1 s");
+    fails("dies", NVML_FAILED, "NVML was ended by signal 9");
+    fails("unloaded", NVML_UNUSABLE, "NVML cannot be used");
+    goes_on_without();
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) == 0 ? tap_done() : 1;
+}
