@@ -46,10 +46,7 @@ static int load_node(const struct job_info *info, hwloc_topology_t topology, str
     if (info->host[0])
         snprintf(node->name, sizeof node->name, "%s", info->host);
     node->recorded = !hwloc_topology_is_thissystem(topology);
-    /* With HWLOC_XMLFILE the topology is another machine's. */
-    if (node->recorded || getenv("HWLOC_XMLFILE"))
-        return 0;
-    return nvidia_refine("", NVML_NEVER, node, err);
+    return nvidia_tells_of(node) ? nvidia_refine("", NVML_NEVER, node, err) : 0;
 }
 
 static struct facts *collect_facts(const struct job_info *info, const struct job_view *view)

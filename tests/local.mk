@@ -65,6 +65,7 @@ shell_tests = \
 	tests/bin/run_slurm_devices.t \
 	tests/bin/run_strangers.t \
 	tests/bin/run_vendors.t \
+	tests/bin/run_visible.t \
 	tests/bin/variables.t \
 	tests/core/core_pure.t \
 	tests/docs.t \
@@ -253,6 +254,7 @@ quick_tests = \
 	tests/bin/run_binding.t \
 	tests/bin/run_mig.t \
 	tests/bin/run_vendors.t \
+	tests/bin/run_visible.t \
 	tests/bin/variables.t \
 	tests/core/core_pure.t \
 	tests/docs.t \

@@ -116,6 +116,38 @@ static void drops_hidden(void)
     text_clear(&notes);
 }
 
+/* A container of the legacy runtime: the folder and the device files are those of the GPUs
+ * that it was given, the PCI bus shows all. */
+static void drops_unlisted(void)
+{
+    struct text notes = {0};
+    struct gpubind_error err;
+    struct node node;
+
+    set_up(&node);
+    run("rm -r dev/nvidia0 proc/driver/nvidia/gpus/fffe:11:00.0");
+    tap_is_int(see(&node, &notes), 0, "a GPU that the driver does not list");
+    tap_is_int(node.ngpus, 2, "... is gone");
+    tap_ok(notes.bytes && strstr(notes.bytes, "1 GPU may not be opened"), "... which is said");
+    if (node.ngpus == 2) {
+        tap_is(node.gpus[1].pci, "fffe:12:00.0", "the GPU behind it");
+        tap_is_int(node.gpus[1].index, 1, "... is number 1 now, as CUDA counts");
+    }
+    node_clear(&node);
+    text_clear(&notes);
+    set_up(&node);
+    run("rm -r proc/driver/nvidia/gpus/fffe:1[02]:00.0");
+    tap_is_int(nvidia_refine(root, NVML_NEVER, &node, &err), 0, "the same without NVML");
+    tap_ok(node.ngpus == 1 && node.nhidden == 2, "... two of three are hidden");
+    node_clear(&node);
+    set_up(&node);
+    run("mv proc/driver/nvidia/gpus/fffe:10:00.0 proc/driver/nvidia/gpus/fffe:20:00.0 && "
+        "rm -r proc/driver/nvidia/gpus/fffe:1*");
+    tap_is_int(refine(&node), 0, "a folder that lists GPUs of another machine alone");
+    tap_ok(node.ngpus == 3 && node.nhidden == 0, "... says nothing of these");
+    node_clear(&node);
+}
+
 static void minors_are(const char *files, const char *wanted)
 {
     struct idset minors;
@@ -240,6 +272,7 @@ int main(void)
     }
     reads_information();
     drops_hidden();
+    drops_unlisted();
     counts_minors();
     meets_secrets();
     meets_ruins();

@@ -37,19 +37,36 @@ static void fails(const char *how, int wanted, const char *sentence)
     unsetenv("NVML_FAULT");
 }
 
-/* Two GPUs without UUIDs, of which NVML would be asked. */
-static int refine(struct node *node, struct gpubind_error *err)
+/* GPUs without UUIDs, of which NVML is asked and lists the first two. */
+static int refine(int ngpus, struct node *node, struct gpubind_error *err)
 {
-    static const int numa[] = {0, 0};
-    const struct drawing drawing = {1, 1, 4, 1, 2, numa};
+    static const int numa[] = {0, 0, 0};
+    const struct drawing drawing = {1, 1, 4, 1, ngpus, numa};
 
     node_draw(&drawing, node);
-    for (int g = 0; g < 2; g++) {
+    for (int g = 0; g < ngpus; g++) {
         snprintf(node->gpus[g].pci, sizeof node->gpus[g].pci, "0000:%02x:00.0", 16 + g);
         node->gpus[g].uuid[0] = '\0';
         node->gpus[g].minor = g;
     }
     return nvidia_refine(folder, NVML_IF_NEEDED, node, err);
+}
+
+/* As under LXD, where /proc/driver/nvidia is not there. */
+static void drops_unlisted(void)
+{
+    struct gpubind_error err = {""};
+    struct node node;
+
+    tap_is_int(refine(3, &node, &err), 0, "a GPU that NVML does not list");
+    tap_ok(node.ngpus == 1 && node.nhidden == 1, "... is gone, as the one in MIG mode");
+    tap_is(node.gpus[0].uuid, "GPU-sim-0", "... the first stays");
+    node_clear(&node);
+    setenv("NVML_FAULT", "unloaded", 1);
+    tap_is_int(refine(3, &node, &err), 0, "nobody lists GPUs");
+    tap_ok(node.ngpus == 3 && node.nhidden == 0, "... all stay");
+    unsetenv("NVML_FAULT");
+    node_clear(&node);
 }
 
 static void goes_on_without(void)
@@ -60,19 +77,20 @@ static void goes_on_without(void)
 
     snprintf(command, sizeof command, "mkdir -p %s/dev && touch %s/dev/nvidiactl", folder, folder);
     tap_ok(system(command) == 0, "a driver");
-    tap_is_int(refine(&node, &err), 0, "UUIDs that NVML tells");
-    tap_is(node.gpus[1].uuid, "GPU-sim-1", "... are taken over");
+    drops_unlisted();
+    tap_is_int(refine(2, &node, &err), 0, "UUIDs that NVML tells");
+    tap_is(node.gpus[0].uuid, "GPU-sim-0", "... are taken over");
     tap_is(node.nvml_failure, "", "... and nothing is wrong");
     node_clear(&node);
     setenv("NVML_FAULT", "dies", 1);
-    tap_is_int(refine(&node, &err), 0, "NVML crashes: the plan is made without it");
+    tap_is_int(refine(2, &node, &err), 0, "NVML crashes: the plan is made without it");
     tap_ok(node.ngpus == 2 && !node.gpus[1].uuid[0], "... and without UUIDs");
     tap_is(node.nvml_failure, "NVML was ended by signal 9", "... which is kept to be said");
     node_clear(&node);
     snprintf(command, sizeof command, "mkdir -p %s/proc/driver/nvidia/capabilities/gpu0/mig/gi1",
              folder);
     tap_ok(system(command) == 0, "a GPU is partitioned");
-    tap_is_int(refine(&node, &err), -1, "... which cannot be planned for without NVML");
+    tap_is_int(refine(2, &node, &err), -1, "... which cannot be planned for without NVML");
     tap_is(err.text,
            "a GPU is partitioned (MIG), and its instances are named by NVML alone: "
            "NVML was ended by signal 9",

@@ -1,4 +1,4 @@
-# A pretended NVIDIA driver, for tests/bin/run_mig.t, and an NVML with faults, for
+# A pretended NVIDIA driver, for tests/bin/run_mig.t and others, and an NVML with faults, for
 # tests/host/unit_doctor_ask and unit_nvml. -rpath makes libtool build a shared
 # object although nothing installs it.
 check_LTLIBRARIES += tests/nvml/libnvmlsim.la

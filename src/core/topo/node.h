@@ -66,6 +66,7 @@ struct node {
     bool recorded;         /* from a file: nothing can be bound on this machine */
     char nvml_failure[96]; /* NVML was asked and hung or crashed: how; else "" */
     int ncores, ngpus, nnics;
+    int nhidden; /* GPUs of the machine that the driver does not list here, not among gpus */
     struct core *cores;
     struct gpu *gpus;
     struct nic *nics;

@@ -23,6 +23,7 @@ static void copy_rest(struct node *node, const struct node *old)
 {
     memcpy(node->name, old->name, sizeof node->name);
     node->recorded = old->recorded;
+    node->nhidden = old->nhidden;
     memcpy(node->nvml_failure, old->nvml_failure, sizeof node->nvml_failure);
     memcpy(node->cores, old->cores, (size_t)old->ncores * sizeof *old->cores);
     memcpy(node->nics, old->nics, (size_t)old->nnics * sizeof *old->nics);

@@ -25,12 +25,17 @@ static char *field(char *line, const char *key)
     return line;
 }
 
+static void entry_path(const char *root, const char *pci, const char *file, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/proc/driver/nvidia/gpus/%s%s", root, pci, file);
+}
+
 bool nvidia_read_information(const char *root, struct gpu *gpu)
 {
     char path[PATH_MAX], line[256];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus/%s/information", root, gpu->pci);
+    entry_path(root, gpu->pci, "/information", path);
     file = fopen(path, "re");
     if (!file)
         return false;
@@ -218,6 +223,46 @@ static int take_listed(const struct nvml_gpu *list, int nlisted, bool links, str
     return 0;
 }
 
+static bool has_entry(const char *root, const struct gpu *gpu)
+{
+    char path[PATH_MAX];
+
+    entry_path(root, gpu->pci, "", path);
+    return access(path, F_OK) == 0;
+}
+
+/* GPUs that neither the driver's folder nor NVML lists are not CUDA's: a container's runtime
+ * hides them, or vfio-pci or nouveau drives them. Where no GPU is listed, nothing is known:
+ * the folder is not there, or the topology is another machine's. */
+static void drop_unlisted(const char *root, const struct nvml_gpu *list, int nlisted,
+                          struct node *node)
+{
+    bool keep[NODE_MAX_GPUS];
+    int nkept = 0;
+
+    for (int g = 0; g < node->ngpus; g++) {
+        keep[g] = has_entry(root, &node->gpus[g]) ||
+                  find_listed(list, nlisted, node->gpus[g].pci) != NULL;
+        nkept += keep[g];
+    }
+    if (nkept == 0 || nkept == node->ngpus)
+        return;
+    node->nhidden += node->ngpus - nkept;
+    node_withhold(node, keep);
+    node_keep_gpus(node, keep);
+    node_number(node);
+}
+
+/* The driver's folder lists some of the GPUs and not all. */
+static bool misses_entry(const char *root, const struct node *node)
+{
+    int n = 0;
+
+    for (int g = 0; g < node->ngpus; g++)
+        n += has_entry(root, &node->gpus[g]);
+    return n > 0 && n < node->ngpus;
+}
+
 static bool misses_uuid(const struct node *node)
 {
     for (int g = 0; g < node->ngpus; g++)
@@ -240,7 +285,8 @@ static const char *find_gap(const char *root, const struct node *node)
     return NULL;
 }
 
-static int ask_nvml(bool links, const char *gap, struct node *node, struct gpubind_error *err)
+static int ask_nvml(const char *root, bool links, const char *gap, struct node *node,
+                    struct gpubind_error *err)
 {
     struct nvml_gpu *list = malloc(NVML_MAX_GPUS * sizeof *list);
     struct gpubind_error why;
@@ -254,10 +300,18 @@ static int ask_nvml(bool links, const char *gap, struct node *node, struct gpubi
     /* Without names for the instances, all ranks would get the first. */
     if (nlisted < 0 && gap == mig_gap)
         status = error_set(err, "%s, and its instances are named by NVML alone: %s", gap, why.text);
-    if (nlisted > 0)
+    drop_unlisted(root, list, nlisted, node);
+    if (status == 0 && nlisted > 0)
         status = take_listed(list, nlisted, links, node, err);
     free(list);
     return status;
+}
+
+bool nvidia_tells_of(const struct node *node)
+{
+    if (node->recorded)
+        return false;
+    return !getenv("HWLOC_XMLFILE") || (node->ngpus && nvidia_has_driver(""));
 }
 
 bool nvidia_has_driver(const char *root)
@@ -281,7 +335,8 @@ int nvidia_refine(const char *root, enum nvml_use use, struct node *node, struct
     for (int g = 0; g < node->ngpus; g++)
         nvidia_read_information(root, &node->gpus[g]);
     gap = find_gap(root, node);
-    if (use != NVML_NEVER)
-        return gap || links || misses_uuid(node) ? ask_nvml(links, gap, node, err) : 0;
-    return gap ? error_set(err, "%s: NVML would have to be asked", gap) : 0;
+    if (use != NVML_NEVER && (gap || links || misses_uuid(node) || misses_entry(root, node)))
+        return ask_nvml(root, links, gap, node, err);
+    drop_unlisted(root, NULL, 0, node);
+    return gap && use == NVML_NEVER ? error_set(err, "%s: NVML would have to be asked", gap) : 0;
 }

@@ -15,7 +15,13 @@ enum nvml_use {
     NVML_FOR_LINKS, /* the same, and always for links */
 };
 
-/* Fills UUIDs, minors and models from /proc/driver/nvidia, and asks NVML. root is
+/* Whether the driver's files are about this node's GPUs. With HWLOC_XMLFILE the user pretends
+ * to be on another machine, or spares hwloc the work on this one: its GPUs are those of
+ * the file, of which the driver, where there is one, may tell more. */
+bool nvidia_tells_of(const struct node *node);
+
+/* Fills UUIDs, minors and models from /proc/driver/nvidia, and asks NVML. Drops GPUs that
+ * neither lists where it lists others, and counts them in node->nhidden. root is
  * put before every path ("" but in tests). */
 int nvidia_refine(const char *root, enum nvml_use use, struct node *node,
                   struct gpubind_error *err);

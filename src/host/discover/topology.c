@@ -68,16 +68,6 @@ static int discover(discover_function *function, const char *file, struct node *
     return function(PACKAGE_VERSION, NULL, NULL, node, err);
 }
 
-/* Whether the driver's files are about these GPUs. With HWLOC_XMLFILE the user pretends
- * to be on another machine, or spares hwloc the work on this one: its GPUs are those of
- * the file, of which the driver, where there is one, may tell more. */
-static bool is_here(const struct node *node)
-{
-    if (node->recorded)
-        return false;
-    return !getenv("HWLOC_XMLFILE") || (node->ngpus && nvidia_has_driver(""));
-}
-
 int topology_load(const char *file, bool want_links, struct node *node, struct gpubind_error *err)
 {
     discover_function *function;
@@ -92,7 +82,7 @@ int topology_load(const char *file, bool want_links, struct node *node, struct g
     if (!function)
         return error_set(err, "discover.so is not gpubind's");
     status = discover(function, file, node, err);
-    if (status == 0 && is_here(node))
+    if (status == 0 && nvidia_tells_of(node))
         status = nvidia_refine("", want_links ? NVML_FOR_LINKS : NVML_IF_NEEDED, node, err);
     if (status < 0)
         node_clear(node);

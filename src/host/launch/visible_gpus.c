@@ -159,7 +159,7 @@ static void keep_common(struct node *node, const struct idset *seen)
 static void drop_hidden(struct node *node, const struct facts *facts, int n, struct text *notes)
 {
     bool keep[NODE_MAX_GPUS] = {false};
-    int hidden = 0;
+    int hidden = node->nhidden;
 
     for (int g = 0; g < node->ngpus; g++) {
         int minor = node->gpus[g].minor;

@@ -1,0 +1,78 @@
+#!/bin/sh
+# What a rank may see before gpubind runs, on a pretended driver: containers that show some of the GPUs.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
+[ -n "$MPIRUN" ] || skip_all 'no mpirun'
+sim=$top_builddir/tests/nvml/.libs/libnvmlsim.so
+[ -r "$sim" ] || skip_all 'no pretended driver: not built here'
+
+# The sanitizer wants to be first where a library is preloaded; Open MPI leaks.
+[ -z "$SANITIZED" ] || export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
+mkdir "$tmp/lib"
+ln -s "$sim" "$tmp/lib/libnvidia-ml.so.1"
+
+# driver: the files of the GPUs on stdin, as in tests/nvml/sim.c.
+driver() {
+    rm -rf "$tmp/sim"
+    mkdir -p "$tmp/sim/dev" "$tmp/sim/proc/driver/nvidia/gpus"
+    : >"$tmp/sim/dev/nvidiactl"
+    cat >"$tmp/sim/gpus"
+    while read -r pci uuid minor; do
+        mkdir "$tmp/sim/proc/driver/nvidia/gpus/$pci"
+        printf 'Model: \t\t Fake\nGPU UUID: \t %s\nDevice Minor: \t %s\n' "$uuid" "$minor" \
+            >"$tmp/sim/proc/driver/nvidia/gpus/$pci/information"
+        : >"$tmp/sim/dev/nvidia$minor"
+    done <"$tmp/sim/gpus"
+}
+
+# The demo machine without the UUIDs, which only a driver of its own would have told.
+sed '/NVIDIAUUID/d' "$top_srcdir/tests/machines/demo-2p4g.xml" >"$tmp/machine.xml"
+cat >"$tmp/gpubind-here" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH="$tmp/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" GPUBIND_SIM_NVML="$tmp/sim"
+export HWLOC_XMLFILE="$tmp/machine.xml" HWLOC_THISSYSTEM=1
+LD_PRELOAD="$sim" exec gpubind --bind none "\$@"
+END
+chmod +x "$tmp/gpubind-here"
+
+# job N OPTION...: what each rank got, by local rank, is in $said: "LOCAL ROLE ADDRESS VISIBLE".
+# shellcheck disable=SC2016 # the ranks expand it
+says='echo "$GPUBIND_LOCAL_RANK $GPUBIND_ROLE ${GPUBIND_GPU_PCI#0000:} ${CUDA_VISIBLE_DEVICES-unset}"'
+job() {
+    ranks=$1
+    shift
+    run mpi "$ranks" "$tmp/gpubind-here" "$@" sh -c "$says"
+    said=$(sed -E 's/(GPU-[0-9a-f]+)[-0-9a-f]*/\1/g' "$tmp/out" | sort -n)
+}
+notices() { sed -n 's/^gpubind: //p' "$tmp/err"; }
+
+# ---- a container that was given the third and the fourth of four GPUs
+
+driver <<'GPUS'
+0000:9a:00.0 GPU-12222222-5ca1-ab1e-cafe-000000000002 2
+0000:ab:00.0 GPU-13333333-5ca1-ab1e-cafe-000000000003 3
+GPUS
+job 4
+is 'a container with two of four GPUs: no rank gets another' "$status
+$said" '0
+0 gpu 9a:00.0 GPU-12222222
+1 gpu 9a:00.0 GPU-12222222
+2 gpu ab:00.0 GPU-13333333
+3 gpu ab:00.0 GPU-13333333'
+is '... which is said' "$(notices | grep -c ': 2 GPUs may not be opened by this job')" 1
+job 2 --ids index
+is '... --ids index counts as CUDA does there' "$said" '0 gpu 9a:00.0 0
+1 gpu ab:00.0 1'
+CUDA_VISIBLE_DEVICES=1
+export CUDA_VISIBLE_DEVICES
+job 2
+is '... and so do numbers in CUDA_VISIBLE_DEVICES' "$said" '0 gpu ab:00.0 GPU-13333333
+1 gpu ab:00.0 GPU-13333333'
+unset CUDA_VISIBLE_DEVICES
+run "$tmp/gpubind-here" --list
+is '... --list shows these' "$(grep -c '^ *[0-9] *0000:' "$tmp/out")" 2
+rm -r "$tmp/sim/proc/driver/nvidia/gpus"
+job 2
+is 'without the folder of the driver, NVML tells which there are' "$said" '0 gpu 9a:00.0 GPU-12222222
+1 gpu ab:00.0 GPU-13333333'
+nothing_left 'nothing is left behind'
+done_testing
