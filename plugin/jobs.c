@@ -84,7 +84,8 @@ static void plan_by_view(struct plugin_job *job)
     /* Without a usable node the job starts unplanned, whatever the settings. */
     job->required = false;
     job->planned = false;
-    if (job_plan_load(&job->info, job->topology, &job->placement, &job->why_not) == 0) {
+    if (job_plan_load(&job->info, job->topology, &job->placement, &job->why_not) == 0 &&
+        plugin_job_show_step_gpus(job) == 0) {
         job->required = job->view.options.settings_digest != 0;
         job->planned = plan_beside_others(job) == 0;
     }

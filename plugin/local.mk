@@ -25,6 +25,7 @@ plugin_pmix_mca_pmdl_gpubind_la_SOURCES = \
 	plugin/job_aware.c \
 	plugin/job_plan.c plugin/job_plan.h \
 	plugin/job_taken.c \
+	plugin/job_visible.c \
 	plugin/jobs.c plugin/jobs.h \
 	plugin/upcalls.c \
 	src/core/topo/hwloc_versions.h \

@@ -101,7 +101,7 @@ static char **read_relayed(void)
     return env;
 }
 
-/* The step's GPUs by their numbers, or none, whatever the user exported. */
+/* The step's GPUs by the numbers of their device files, or none, whatever the user exported. */
 static int show_step_gpus(char ***env)
 {
     const char *gpus = getenv("GPUBIND_RELAY_GPUS");

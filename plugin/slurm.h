@@ -14,8 +14,8 @@
 bool slurm_is_here(void);
 
 /* The environment that the job has as far as gpubind is concerned, the caller's to
- * free with env_array_free; its *_VISIBLE_DEVICES hold what Slurm gave the step. NULL
- * when ranks are to be left alone, with the reason in why. */
+ * free with env_array_free; its *_VISIBLE_DEVICES hold the numbers of the device files that
+ * Slurm gave the step. NULL when ranks are to be left alone, with the reason in why. */
 char **slurm_env(struct gpubind_error *why);
 
 /* Whether a slurm.conf says that Slurm deals GPUs out (GresTypes). What cannot be read

@@ -89,6 +89,7 @@ shell_tests = \
 	tests/plugin/plugin_mps.t \
 	tests/plugin/plugin_server.t \
 	tests/plugin/plugin_slurm.t \
+	tests/plugin/plugin_visible.t \
 	tests/symbols.t \
 	tests/tutorial.t
 

@@ -77,6 +77,20 @@ static void test_apply(void)
     env_list_clear(&list);
 }
 
+static void test_replace(void)
+{
+    char **array = calloc(3, sizeof *array), **before = array;
+
+    array[0] = strdup("AB=1");
+    array[1] = strdup("A=2");
+    tap_is_int(env_array_replace(array, "A", "longer than before"), 0, "another value");
+    tap_is(env_array_get(array, "A"), "longer than before", "... is there");
+    tap_is(env_array_get(array, "AB"), "1", "... and no other changed");
+    tap_is_int(env_array_replace(array, "B", "x"), -1, "... of a variable that is not set");
+    tap_ok(array == before && !array[2], "... the array is as long as before");
+    env_array_free(array);
+}
+
 static void test_own(void)
 {
     struct env_list list;
@@ -95,6 +109,7 @@ int main(void)
 {
     test_get();
     test_apply();
+    test_replace();
     test_own();
     return tap_done();
 }

@@ -117,6 +117,19 @@ int env_array_apply(char ***array, const struct env_list *list)
     return 0;
 }
 
+int env_array_replace(char **array, const char *name, const char *value)
+{
+    const struct env_item item = {ENV_SET, name, (char *)(size_t)value};
+    size_t at = find(array, name);
+    char *text = array[at] ? assignment(&item) : NULL;
+
+    if (!text)
+        return -1;
+    free(array[at]);
+    array[at] = text;
+    return 0;
+}
+
 void env_array_free(char **array)
 {
     for (char **at = array; at && *at; at++)

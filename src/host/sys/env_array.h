@@ -12,6 +12,10 @@ const char *env_array_get(char *const *array, const char *name);
  * the caller's mistake. */
 int env_array_apply(char ***array, const struct env_list *list);
 
+/* Another value for a variable that is set; the array stays where it is. -1: no memory, or the
+ * variable is not there. */
+int env_array_replace(char **array, const char *name, const char *value);
+
 /* Frees an array and its strings; NULL is allowed. */
 void env_array_free(char **array);
 
