@@ -34,10 +34,10 @@ struct plugin_job *plugin_job_find(struct plugin_job *jobs, const char *name);
 void plugin_job_taken(const struct plugin_job *job, struct plugin_job *jobs,
                       const struct node *node, struct taken *taken);
 
-/* Under Slurm, once the node is loaded: replaces the numbers of the step's GPUs in the job's
- * CUDA_VISIBLE_DEVICES, which are those of the node's device files, by what CUDA reads in this
- * process, whose device cgroup may hide some. -1 with why_not. */
-int plugin_job_show_step_gpus(struct plugin_job *job);
+/* Once the node is loaded: which GPUs the job's CUDA_VISIBLE_DEVICES names. Under Slurm the
+ * numbers of the step's GPUs in it, which are those of device files, are replaced by what CUDA
+ * reads in this process, whose device cgroup may hide some. -1 with why_not where nobody can tell. */
+int plugin_job_see(struct plugin_job *job);
 
 /* Adds to list what a rank with that environment gets by the setting gpu_aware. planned: NULL where the
  * rank's GPUs were not chosen here. Returns -1 only when the job must not start, as jobs_environment

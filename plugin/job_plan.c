@@ -106,6 +106,16 @@ void job_plan_report(const struct options *options, const struct placement *plac
     text_clear(&text);
 }
 
+void job_plan_report_none(const struct options *options, const struct gpubind_error *why)
+{
+    struct text text = {0};
+
+    if (why->text[0] && (options->report || options->verbose) && !options->quiet)
+        text_add(&text, "gpubind: the plugin leaves the ranks alone: %s\n", why->text);
+    job_plan_print(&text);
+    text_clear(&text);
+}
+
 /* A daemon must not block on a pipe without a writer. */
 static int check_map(const char *map, struct gpubind_error *err)
 {

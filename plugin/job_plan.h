@@ -40,6 +40,9 @@ void job_plan_add_lines(const struct text *lines, struct text *text);
 void job_plan_report(const struct options *options, const struct placement *placement,
                      const struct text *notes);
 
+/* Says why the ranks start without a plan, where the options ask for a report. */
+void job_plan_report_none(const struct options *options, const struct gpubind_error *why);
+
 /* The rank's environment; the caller clears the list, also after a failure. env is
  * what it has so far. */
 int job_plan_render(const struct job_info *info, const struct placement *placement,

@@ -1,9 +1,11 @@
-/* Slurm's numbers of a step's GPUs, translated to what CUDA reads in this process. */
+/* The GPUs that a job's environment names, before it is planned: Slurm's numbers of a step's GPUs
+ * are translated to what CUDA reads in this process, and UUIDs are to be known. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/discover/nvidia.h"
+#include "host/launch/visible_gpus.h"
 #include "host/sys/env_array.h"
 #include "plugin/job.h"
 
@@ -60,7 +62,7 @@ static int replace_visible(struct plugin_job *job, const char *value)
     return 0;
 }
 
-int plugin_job_show_step_gpus(struct plugin_job *job)
+static int show_step_gpus(struct plugin_job *job)
 {
     const struct node *node = &job->placement.node;
     const char *step = job->env ? getenv("GPUBIND_RELAY_GPUS") : NULL;
@@ -80,4 +82,11 @@ int plugin_job_show_step_gpus(struct plugin_job *job)
         status = replace_visible(job, value.bytes);
     text_clear(&value);
     return status;
+}
+
+int plugin_job_see(struct plugin_job *job)
+{
+    if (show_step_gpus(job) < 0)
+        return -1;
+    return visible_gpus_check(&job->placement.node, job->view.visible[GPU_NVIDIA], &job->why_not);
 }

@@ -81,11 +81,11 @@ static void plan_by_view(struct plugin_job *job)
 {
     placement_clear(&job->placement);
     text_clear(&job->notes);
-    /* Without a usable node the job starts unplanned, whatever the settings. */
+    /* Without a usable node or its GPUs the job starts unplanned, whatever the settings. */
     job->required = false;
     job->planned = false;
     if (job_plan_load(&job->info, job->topology, &job->placement, &job->why_not) == 0 &&
-        plugin_job_show_step_gpus(job) == 0) {
+        plugin_job_see(job) == 0) {
         job->required = job->view.options.settings_digest != 0;
         job->planned = plan_beside_others(job) == 0;
     }
@@ -297,8 +297,12 @@ static int fill(struct plugin_job *job, int number, bool forked, char *const *en
     warn(job);
     if (!job->planned) {
         /* Without settings the job starts unplanned. */
-        if (!job->required)
+        if (!job->required) {
+            if (!job->reported)
+                job_plan_report_none(&job->view.options, &job->why_not);
+            job->reported = true;
             return 0;
+        }
         error_set(err, "%s", job->failure_reported ? "" : job->why_not.text);
         job->failure_reported = true;
         return -1;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a rank may see before gpubind runs, on a pretended driver: containers that show some of the GPUs.
+# What a rank may see before gpubind runs, on a pretended driver: containers that show some of the GPUs, UUIDs
+# that cannot be read.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 sim=$top_builddir/tests/nvml/.libs/libnvmlsim.so
@@ -74,5 +75,25 @@ rm -r "$tmp/sim/proc/driver/nvidia/gpus"
 job 2
 is 'without the folder of the driver, NVML tells which there are' "$said" '0 gpu 9a:00.0 GPU-12222222
 1 gpu ab:00.0 GPU-13333333'
+# ---- a machine that has just started, without persistence mode: NVML alone tells UUIDs
+
+driver <<'GPUS'
+0000:17:00.0 GPU-10000000-5ca1-ab1e-cafe-000000000000 0
+0000:2a:00.0 GPU-11111111-5ca1-ab1e-cafe-000000000001 1
+0000:9a:00.0 GPU-12222222-5ca1-ab1e-cafe-000000000002 2
+0000:ab:00.0 GPU-13333333-5ca1-ab1e-cafe-000000000003 3
+GPUS
+sed -i 's/GPU-[-0-9a-f]*/GPU-????????-????-????-????-????????????/' "$tmp"/sim/proc/driver/nvidia/gpus/*/information
+CUDA_VISIBLE_DEVICES=GPU-12222222-5ca1-ab1e-cafe-000000000002
+export CUDA_VISIBLE_DEVICES
+job 1
+is 'a UUID that NVML tells' "$said" '0 gpu 9a:00.0 GPU-12222222'
+rm "$tmp/sim/gpus"
+job 1
+refused 'a UUID that nobody tells' "CUDA_VISIBLE_DEVICES: 'GPU-12222222-[-0-9a-f]*' may be a GPU whose UUID cannot be read\$"
+CUDA_VISIBLE_DEVICES=2
+job 1
+is '... numbers do without' "$said" '0 gpu 9a:00.0 2'
+unset CUDA_VISIBLE_DEVICES
 nothing_left 'nothing is left behind'
 done_testing

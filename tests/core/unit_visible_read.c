@@ -107,6 +107,24 @@ static void reads_mig(void)
     node_clear(&node);
 }
 
+/* Before the driver has initialised a GPU, it does not tell its UUID. */
+static void meets_unknown(void)
+{
+    struct node node;
+
+    node_four(&node);
+    tap_ok(!visible_unreadable(&node, "GPU-7777"), "all UUIDs are known: one that none has");
+    node.gpus[2].uuid[0] = '\0';
+    tap_ok(!visible_unreadable(&node, "GPU-1111,GPU-2222"), "one is not known, and not named");
+    tap_ok(!visible_unreadable(&node, "0,GPU-7777"), "... nor in a list of numbers");
+    tap_ok(!visible_unreadable(&node, ""), "... nor in an empty one");
+    tap_is(visible_unreadable(&node, "GPU-1111, GPU-7777,GPU-8"), "GPU-7777,GPU-8",
+           "an entry that may be its UUID");
+    node.gpus[2].vendor = GPU_AMD;
+    tap_ok(!visible_unreadable(&node, "GPU-7777"), "of AMD's nothing is said");
+    node_clear(&node);
+}
+
 static void finds(const struct node *node, const char *text, int wanted)
 {
     struct gpubind_error err = {""};
@@ -219,6 +237,7 @@ int main(void)
 {
     reads_all();
     reads_mig();
+    meets_unknown();
     finds_parts();
     reads_rocr();
     reads_ze();

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the plugin takes for the GPUs of a job, on a pretended driver: Slurm's numbers of them.
+# What the plugin takes for the GPUs of a job, on a pretended driver: Slurm's numbers of them, and UUIDs that cannot
+# be read.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 . "$top_srcdir/tests/plugin.sh"
 sim=$top_builddir/tests/nvml/.libs/libnvmlsim.so
@@ -77,5 +78,30 @@ is '... which is all, where nothing hides GPUs' "$(gave)" '0 17:00.0 0 0,3'
 driver 0 1
 step 2,3
 is '... numbers of no GPU that may be opened: the ranks are left alone' "$status $(gave)" '0 '
+# ---- UUIDs, and a driver that does not tell them yet
+
+named=GPU-12222222-5ca1-ab1e-cafe-000000000002
+driver 0 1 2 3
+serve daemon <<S
+nspace job size=1
+fork job 0 CUDA_VISIBLE_DEVICES=$named
+S
+is 'a list of UUIDs' "$status $(gave)" '0 0 9a:00.0 GPU-12222222 GPU-12222222'
+forget_uuids
+for setting in '' GPUBIND_OVERFLOW=idle; do
+    serve daemon <<S
+nspace job size=2
+fork job all CUDA_VISIBLE_DEVICES=$named GPUBIND_REPORT=1 $setting
+S
+    is "${setting:-no setting}: the ranks keep a list of UUIDs that the driver does not tell" \
+        "$status $(grep -c 'ROLE' "$tmp/out") $(sort -u "$tmp/out" | grep -c "^job .: CUDA_VISIBLE_DEVICES=$named\$")" '0 0 2'
+    is '... which the report says once' "$(cat "$tmp/err")" \
+        "gpubind: the plugin leaves the ranks alone: CUDA_VISIBLE_DEVICES: '$named' may be a GPU whose UUID cannot be read"
+done
+serve daemon <<S
+nspace job size=1
+fork job 0 CUDA_VISIBLE_DEVICES=$named
+S
+is '... and nothing is said without one' "$(cat "$tmp/out" "$tmp/err")" "job 0: CUDA_VISIBLE_DEVICES=$named"
 nothing_left 'nothing is left behind'
 done_testing

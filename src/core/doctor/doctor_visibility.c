@@ -96,9 +96,14 @@ static void judge_list(const struct doctor_facts *facts, const struct node *node
     const struct ze_order unused = {.composite = false};
     struct visible_list seen;
     const char *bad = visible_parse(node, facts->visible.value, &unused, &seen);
+    const char *unreadable = visible_unreadable(node, facts->visible.value);
     int n = seen.n;
 
-    if (bad)
+    if (unreadable)
+        doctor_found(result, DOCTOR_NOTE,
+                     "CUDA_VISIBLE_DEVICES: '%.*s' may be a GPU whose UUID cannot be read",
+                     (int)strcspn(unreadable, ","), unreadable);
+    else if (bad)
         doctor_found(result, DOCTOR_BREAKS,
                      "CUDA_VISIBLE_DEVICES: '%.*s' names no further GPU, and CUDA ends the list "
                      "there: it sees %d of %d",

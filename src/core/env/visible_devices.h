@@ -50,6 +50,10 @@ bool visible_has(const struct visible_list *list, int gpu);
 const char *visible_parse(const struct node *node, const char *value, const struct ze_order *ze,
                           struct visible_list *list);
 
+/* NVIDIA: the first UUID in value that fits no GPU's while that of some GPU is not known, so
+ * that nobody can tell which one it names; else NULL. */
+const char *visible_unreadable(const struct node *node, const char *value);
+
 /* Narrows the list as HIP does on top of ROCr: numbers count its entries. */
 const char *visible_parse_hip(const struct node *node, const char *value,
                               struct visible_list *list);

@@ -98,6 +98,33 @@ static const char *parse_cuda(const struct node *node, const char *value, struct
     return NULL;
 }
 
+static bool fits_any(const struct node *node, const char *entry)
+{
+    size_t length = strcspn(entry, ", \t");
+
+    for (int g = 0; g < node->ngpus; g++)
+        if (uuid_fits(node->gpus[g].uuid, entry, length) ||
+            uuid_fits(node->gpus[g].card_uuid, entry, length))
+            return true;
+    return false;
+}
+
+const char *visible_unreadable(const struct node *node, const char *value)
+{
+    const char *entry = skip_space(value);
+    bool unknown = false;
+
+    for (int g = 0; g < node->ngpus; g++) {
+        const struct gpu *gpu = &node->gpus[g];
+
+        unknown |= gpu->vendor == GPU_NVIDIA && !(gpu->mig ? gpu->card_uuid : gpu->uuid)[0];
+    }
+    for (; unknown && entry && is_uuid(entry); entry = next_entry(entry))
+        if (strncmp(entry, "GPU-", 4) == 0 && !fits_any(node, entry))
+            return entry;
+    return NULL;
+}
+
 int visible_number(const struct gpu *gpu)
 {
     if (gpu->vendor == GPU_NVIDIA)

@@ -26,6 +26,7 @@ static int make_view(const struct node *node, const struct facts *facts, struct 
         view->node.gpus[view->node.ngpus++] = node->gpus[g];
     }
     node_number(&view->node);
+    memcpy(view->node.nvml_failure, node->nvml_failure, sizeof node->nvml_failure);
     return 0;
 }
 
@@ -82,16 +83,31 @@ static void see_all(const struct node *node, struct visible_list *list)
     }
 }
 
+int visible_gpus_check(const struct node *node, const char *value, struct gpubind_error *err)
+{
+    const char *entry = visible_unreadable(node, value);
+    const char *why = node->nvml_failure;
+
+    if (!entry)
+        return 0;
+    return error_set(err, "%s: '%.*s' may be a GPU whose UUID cannot be read%s%s",
+                     visible_variable(GPU_NVIDIA), (int)strcspn(entry, ", \t"), entry,
+                     *why ? ": " : "", why);
+}
+
 static int look_around(const struct node *node, const struct facts *facts, struct look *look,
                        struct gpubind_error *err)
 {
     enum gpu_vendor vendor = node->gpus[0].vendor;
     int hip = vendor == GPU_AMD ? hip_variable(facts) : -1;
     struct view view;
+    int status = 0;
 
     memset(look, 0, sizeof *look);
     if (make_view(node, facts, &view, err) < 0)
         return -1;
+    if (vendor == GPU_NVIDIA && facts->has_visible[vendor])
+        status = visible_gpus_check(&view.node, facts->visible[vendor], err);
     see_all(&view.node, &look->list);
     if (view.node.ngpus && facts->has_visible[vendor])
         read_variable(&view, facts, vendor, look);
@@ -100,7 +116,7 @@ static int look_around(const struct node *node, const struct facts *facts, struc
     for (int i = 0; i < look->list.n; i++)
         look->list.gpu[i] = (short)view.from[look->list.gpu[i]];
     free(view.node.gpus);
-    return 0;
+    return status;
 }
 
 static void note_visible(const struct node *node, const struct look *look, struct text *notes)

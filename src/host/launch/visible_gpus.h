@@ -10,6 +10,10 @@
 int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
                        struct text *notes, struct gpubind_error *err);
 
+/* Fails where a list of visible devices names a GPU by a UUID that may be that of one whose
+ * UUID cannot be read. */
+int visible_gpus_check(const struct node *node, const char *value, struct gpubind_error *err);
+
 /* Sets seen to the positions that one rank sees, by its visibility variables and the
  * devices that it may open; the node has GPUs. */
 int visible_gpus_of_rank(const struct node *node, const struct facts *facts, struct idset *seen,
