@@ -1,6 +1,6 @@
 #!/bin/sh
 # What a rank may see before gpubind runs, on a pretended driver: containers that show some of the GPUs, UUIDs
-# that cannot be read.
+# that cannot be read, lists that wrappers rotate.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/lib.sh"
 [ -n "$MPIRUN" ] || skip_all 'no mpirun'
 sim=$top_builddir/tests/nvml/.libs/libnvmlsim.so
@@ -95,5 +95,20 @@ CUDA_VISIBLE_DEVICES=2
 job 1
 is '... numbers do without' "$said" '0 gpu 9a:00.0 2'
 unset CUDA_VISIBLE_DEVICES
+# ---- a wrapper that rotates the list
+
+# rotated FIRST SECOND: local rank 0 has the one list, rank 1 the other.
+rotated() {
+    # shellcheck disable=SC2016 # the ranks expand it
+    run mpi 2 sh -c 'case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in 0) list=$1 ;; *) list=$2 ;; esac
+        CUDA_VISIBLE_DEVICES=$list exec "$0" sh -c "$3"' "$tmp/gpubind-here" "$1" "$2" "$says"
+    said=$(sed -E 's/(GPU-[0-9a-f]+)[-0-9a-f]*/\1/g' "$tmp/out" | sort -n)
+}
+rotated 2,3 3,2
+is 'lists of the same GPUs with other first ones were chosen: kept' "$said" '0 gpu 9a:00.0,0000:ab:00.0 2,3
+1 gpu ab:00.0,0000:9a:00.0 3,2'
+is '... which is said' "$(notices | grep -c 'chosen rank by rank before gpubind ran; kept')" 1
+rotated 2,3,1 2,1,3
+is '... with the same first one they narrow the choice' "$(echo "$said" | cut -d' ' -f3 | xargs)" '2a:00.0 9a:00.0'
 nothing_left 'nothing is left behind'
 done_testing

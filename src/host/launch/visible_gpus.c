@@ -204,6 +204,14 @@ static void withhold_rest(struct node *node, const struct job *job)
     node_withhold(node, seen);
 }
 
+/* Lists of the same GPUs whose first ones differ were given to the ranks one by one, as by a
+ * wrapper that rotates the list; the plugin's own lists may be such. */
+static bool begins_otherwise(const struct visible_list *list, const struct visible_list *first,
+                             const struct facts *facts)
+{
+    return !facts->planned && list->n && first->n && list->gpu[0] != first->gpu[0];
+}
+
 static int compare(struct node *node, const struct facts *facts, struct job *job,
                    struct look *looks, struct text *notes, struct gpubind_error *err)
 {
@@ -215,7 +223,8 @@ static int compare(struct node *node, const struct facts *facts, struct job *job
         if (look_around(node, &facts[r], &looks[r], err) < 0)
             return -1;
         to_set(&looks[r].list, r ? &seen : &first);
-        differ |= r && !idset_equal(&seen, &first);
+        differ |= r && (!idset_equal(&seen, &first) ||
+                        begins_otherwise(&looks[r].list, &looks[0].list, &facts[r]));
     }
     for (int r = 0; differ && r < job->nranks && status == 0; r++)
         status = keep_rank(node, &looks[r].list, &job->ranks[r], err);

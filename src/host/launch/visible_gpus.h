@@ -5,8 +5,8 @@
 #include "host/launch/placement.h"
 
 /* facts are in the order of the job's ranks. If all ranks see the same GPUs, the others are
- * removed from the node. If they differ, something assigned GPUs to ranks before: each rank
- * of the job keeps those that it sees. */
+ * removed from the node. If they differ, or the first ones of their lists do, something assigned
+ * GPUs to ranks before: each rank of the job keeps those that it sees. */
 int visible_gpus_apply(struct node *node, const struct facts *facts, struct job *job,
                        struct text *notes, struct gpubind_error *err);
 
