@@ -65,6 +65,15 @@ static void drops_unlisted(void)
     setenv("NVML_FAULT", "unloaded", 1);
     tap_is_int(refine(3, &node, &err), 0, "nobody lists GPUs");
     tap_ok(node.ngpus == 3 && node.nhidden == 0, "... all stay");
+    node_clear(&node);
+    setenv("NVML_FAULT", "lists none", 1);
+    tap_is_int(refine(3, &node, &err), 0, "NVML answers and lists no GPU");
+    tap_ok(node.ngpus == 0 && node.nhidden == 3, "... all are gone");
+    node_clear(&node);
+    setenv("HWLOC_XMLFILE", "/elsewhere.xml", 1);
+    tap_is_int(refine(3, &node, &err), 0, "the same on a machine that is pretended");
+    tap_ok(node.ngpus == 3 && node.nhidden == 0, "... all stay");
+    unsetenv("HWLOC_XMLFILE");
     unsetenv("NVML_FAULT");
     node_clear(&node);
 }

@@ -41,7 +41,7 @@ int nvmlShutdown(void)
 
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
-    *count = 2;
+    *count = is("lists none") ? 0 : 2;
     return NVML_OK;
 }
 

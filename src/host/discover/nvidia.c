@@ -231,9 +231,16 @@ static bool has_entry(const char *root, const struct gpu *gpu)
     return access(path, F_OK) == 0;
 }
 
+/* A container that has the driver and none of the GPUs: no folder, and NVML answers with an
+ * empty list. A machine that is pretended keeps its GPUs. */
+static bool lists_none(const char *root, int nlisted)
+{
+    return nlisted == 0 && !exists(root, "/proc/driver/nvidia/gpus") && !getenv("HWLOC_XMLFILE");
+}
+
 /* GPUs that neither the driver's folder nor NVML lists are not CUDA's: a container's runtime
- * hides them, or vfio-pci or nouveau drives them. Where no GPU is listed, nothing is known:
- * the folder is not there, or the topology is another machine's. */
+ * hides them, or vfio-pci or nouveau drives them. Where no GPU of the node is listed, the
+ * topology is another machine's, or NVML, whose list is then -1 long, did not answer. */
 static void drop_unlisted(const char *root, const struct nvml_gpu *list, int nlisted,
                           struct node *node)
 {
@@ -245,7 +252,7 @@ static void drop_unlisted(const char *root, const struct nvml_gpu *list, int nli
                   find_listed(list, nlisted, node->gpus[g].pci) != NULL;
         nkept += keep[g];
     }
-    if (nkept == 0 || nkept == node->ngpus)
+    if (nkept == node->ngpus || (nkept == 0 && !lists_none(root, nlisted)))
         return;
     node->nhidden += node->ngpus - nkept;
     node_withhold(node, keep);
@@ -337,6 +344,6 @@ int nvidia_refine(const char *root, enum nvml_use use, struct node *node, struct
     gap = find_gap(root, node);
     if (use != NVML_NEVER && (gap || links || misses_uuid(node) || misses_entry(root, node)))
         return ask_nvml(root, links, gap, node, err);
-    drop_unlisted(root, NULL, 0, node);
+    drop_unlisted(root, NULL, -1, node);
     return gap && use == NVML_NEVER ? error_set(err, "%s: NVML would have to be asked", gap) : 0;
 }
