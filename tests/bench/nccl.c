@@ -1,7 +1,8 @@
 /* A libnccl.so.2 for tests without GPUs: NCCL's functions by MPI's, which take GPU memory under
  * libgpubind-aware, and are done when they return. FAKE_NCCL_FAILS is a rank whose ncclCommInitRank fails, FAKE_NCCL_WRONG one
  * that ncclAllReduce leaves without its result; with FAKE_NCCL_BREAKS the latter fails on all. ncclAllReduce of
- * several threads come one after the other, as kernels of one stream do. */
+ * several threads come one after the other, as kernels of one stream do; MPI's function may itself call it. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -207,7 +208,7 @@ int ncclReduce(const void *send, void *recv, size_t count, int type, int op, int
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
                   void *stream)
 {
-    static pthread_mutex_t stream_is_busy = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_mutex_t stream_is_busy = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     void *lost = is_named("FAKE_NCCL_WRONG") ? calloc(count, 8) : NULL;
     int status;
 
