@@ -160,7 +160,7 @@ static const struct option_row rows[] = {
      "both of them, in turns", AT(compare)},
     {PT2PT, GROUP_WHAT, OPTION_FLAG, 0, "force", NULL, NULL,
      "hand device memory to an MPI that does not say it is CUDA-aware", AT(force)},
-    {PT2PT, GROUP_WHAT, OPTION_NAME, 0, "path", "ipc|shared|network|direct|host", NULL,
+    {PT2PT, GROUP_WHAT, OPTION_NAME, 0, "path", "ipc|shared|network|mpi|host", NULL,
      "the library's path, instead of its own choice: sets GPUBIND_PATH", AT(path)},
     {PT2PT, GROUP_WHAT, OPTION_WORD, 0, "ceiling", "auto|peer|staged|none", NULL,
      "the bare copy to compare with: to the peer's GPU, to page-locked host memory (auto)",

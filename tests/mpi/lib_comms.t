@@ -35,7 +35,7 @@ spawn simulated
 spawn simulated network
 spawn simulated '' threads
 spawn 'shared path' shared
-spawn 'shared path' direct
+spawn 'shared path' mpi
 spawn 'network path' network
 spawn 'network path'
 spawn GPU

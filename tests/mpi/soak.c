@@ -109,8 +109,8 @@ static bool is_one_node(void)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &size);
     MPI_Comm_free(&node);
-    return size == job.size &&
-           !(path && (strcmp(path, "network") == 0 || strcmp(path, "direct") == 0));
+    return size == job.size && !(path && (strcmp(path, "network") == 0 ||
+                                          strcmp(path, "mpi") == 0 || strcmp(path, "direct") == 0));
 }
 
 static void set_up(uint64_t seed, int first)

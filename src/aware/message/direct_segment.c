@@ -131,7 +131,7 @@ static struct direct_segment *make_segment(void)
 /* As for the library's own messages (gpubind(7)): another path than CUDA IPC is asked for. */
 static bool is_allowed(void)
 {
-    static const char *const others[] = {"shared", "network", "direct", "host"};
+    static const char *const others[] = {"shared", "network", "mpi", "direct", "host"};
     const char *path = getenv("GPUBIND_PATH");
 
     if (!path || !*path || strcmp(path, "any") == 0 || strcmp(path, "ipc") == 0)
@@ -140,7 +140,7 @@ static bool is_allowed(void)
         if (strcmp(path, others[i]) == 0)
             return false;
     fprintf(stderr,
-            "gpubind: GPUBIND_PATH is any, ipc, shared, network, direct or host, not \"%s\"; taken "
+            "gpubind: GPUBIND_PATH is any, ipc, shared, network, mpi or host, not \"%s\"; taken "
             "as any\n",
             path);
     return true;

@@ -19,7 +19,8 @@ static const struct {
     {"ipc", ON_NODES | BIT(IPC)},
     {"shared", ON_NODES},
     {"network", EACH_ALONE},
-    {"direct", EACH_ALONE | BIT(MPI_DIRECT)},
+    {"mpi", EACH_ALONE | BIT(MPI_DIRECT)},
+    {"direct", EACH_ALONE | BIT(MPI_DIRECT)}, /* its name until 0.2.0 */
     {"host", ON_NODES},
 };
 
@@ -52,7 +53,7 @@ static int read_path(struct settings *settings, struct gpubind_error *err)
             settings->transports = paths[i].transports;
             return 0;
         }
-    return error_set(err, "GPUBIND_PATH=%s: there is any, ipc, shared, network, direct and host",
+    return error_set(err, "GPUBIND_PATH=%s: there is any, ipc, shared, network, mpi and host",
                      value);
 }
 
