@@ -20,20 +20,17 @@ static int answer_all(void *context, const struct rendezvous_message *messages, 
 {
     bool *leads = context;
     struct text all = {0};
-    bool failed;
 
     *leads = true;
     for (int i = 0; i < n; i++)
         text_add(&all, "%.*s\n", (int)messages[i].size, (const char *)messages[i].bytes);
-    failed = all.failed;
-    for (int i = 0; i < n && !failed; i++) {
-        answers[i] = (struct rendezvous_message){.bytes = malloc(all.length), .size = all.length};
-        failed = !answers[i].bytes;
-        if (!failed)
-            memcpy(answers[i].bytes, all.bytes, all.length);
+    if (all.failed) {
+        text_clear(&all);
+        return error_set(err, "out of memory");
     }
-    text_clear(&all);
-    return failed ? error_set(err, "out of memory") : 0;
+    /* The others without bytes: they get the same. */
+    answers[0] = (struct rendezvous_message){.bytes = all.bytes, .size = all.length};
+    return 0;
 }
 
 static int prepare_nothing(void *context, struct gpubind_error *err)

@@ -150,6 +150,8 @@ check_PROGRAMS += \
 	tests/core/unit_order \
 	tests/host/unit_pci_tree \
 	tests/core/unit_properties \
+	tests/host/unit_rendezvous \
+	tests/plugin/unit_cpu_exchange \
 	tests/core/unit_render \
 	tests/core/unit_sets \
 	tests/core/unit_trace \
@@ -208,6 +210,10 @@ EXTRA_tests_host_unit_nvml_DEPENDENCIES = tests/nvml/libnvmlfaulty.la
 tests_core_unit_optimal_SOURCES = tests/core/unit_optimal.c $(test_cases)
 tests_core_unit_order_SOURCES = tests/core/unit_order.c $(test_cases)
 tests_core_unit_properties_SOURCES = tests/core/unit_properties.c $(test_cases)
+tests_host_unit_rendezvous_SOURCES = tests/host/unit_rendezvous.c tests/host/ranks.h tests/tap.h
+tests_plugin_unit_cpu_exchange_SOURCES = tests/plugin/unit_cpu_exchange.c tests/host/ranks.h tests/tap.h \
+	plugin/cpu_exchange.c plugin/cpu_exchange.h
+tests_plugin_unit_cpu_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 tests_core_unit_render_SOURCES = tests/core/unit_render.c $(test_cases)
 tests_core_unit_sets_SOURCES = tests/core/unit_sets.c $(test_cases)
 tests_core_unit_variables_SOURCES = tests/core/unit_variables.c tests/tap.h

@@ -62,39 +62,6 @@ static socklen_t make_address(const char *key, int number, struct sockaddr_un *a
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-/* Receives the leader's answer and removes its tag. *gone: the leader closed without one, errno is 0;
- * or errno says why it cannot be received. */
-static enum rendezvous_outcome receive_answer(int fd, double deadline,
-                                              struct rendezvous_message *answer, bool *gone)
-{
-    char *buffer = malloc(RENDEZVOUS_MAX + 1);
-    struct pollfd waiting = {.fd = fd, .events = POLLIN};
-    int failure = 0;
-    ssize_t got = -1;
-    double left;
-
-    while (buffer && got < 0 && (left = deadline - rendezvous_clock()) > 0)
-        if (poll(&waiting, 1, (int)(left * 1000) + 1) > 0) {
-            got = recv(fd, buffer, RENDEZVOUS_MAX + 1, 0);
-            if (got < 0 && errno != EINTR) {
-                failure = errno;
-                got = 0;
-            }
-        }
-    *gone = got == 0;
-    if (got < 1 || buffer[0] != RENDEZVOUS_ANSWER) {
-        enum rendezvous_outcome outcome = got > 0 ? RENDEZVOUS_REFUSED : RENDEZVOUS_FAILED;
-
-        free(buffer);
-        errno = failure;
-        return outcome;
-    }
-    answer->size = (size_t)got - 1;
-    memmove(buffer, buffer + 1, answer->size);
-    answer->bytes = buffer;
-    return RENDEZVOUS_DONE;
-}
-
 struct attempt {
     const struct rendezvous_call *call;
     struct rendezvous_message *answer;
@@ -114,11 +81,11 @@ static enum step next_address(struct attempt *attempt)
     return STEP_AGAIN;
 }
 
-/* After a call that failed: again, unless a filter or SELinux makes the kernel refuse it, which it
- * would do for ever. */
+/* After a call that failed: again, unless the kernel would refuse it for ever, as a filter or SELinux
+ * or a small socket buffer make it. */
 static enum step again_unless_refused(const struct attempt *attempt, const char *what)
 {
-    if (errno != EPERM && errno != EACCES && errno != ENOSYS)
+    if (errno != EPERM && errno != EACCES && errno != ENOSYS && errno != EMSGSIZE)
         return STEP_AGAIN;
     error_set(attempt->err, CANNOT_MEET ": %s: %s", what, strerror(errno));
     return STEP_OVER;
@@ -134,13 +101,85 @@ static enum step wait_for_leader(struct attempt *attempt)
     return rendezvous_clock() - attempt->stuck_since > STUCK_S ? next_address(attempt) : STEP_AGAIN;
 }
 
+/* Receives one packet. Returns its size, also where that is more than there is room for; 0 when the
+ * leader has closed; -1 with errno, ETIMEDOUT after the deadline. */
+static ssize_t receive_packet(int fd, double deadline, char *packet, size_t room)
+{
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    double left;
+
+    while ((left = deadline - rendezvous_clock()) > 0) {
+        ssize_t got;
+
+        if (poll(&waiting, 1, (int)(left * 1000) + 1) < 1)
+            continue;
+        got = recv(fd, packet, room, MSG_TRUNC);
+        if (got >= 0 || errno != EINTR)
+            return got;
+    }
+    errno = ETIMEDOUT;
+    return -1;
+}
+
+/* Adds a packet without its tag to what has come of the answer. */
+static int add_part(struct rendezvous_message *answer, const char *packet, size_t size)
+{
+    char *bytes = realloc(answer->bytes, answer->size + size);
+
+    if (!bytes)
+        return -1;
+    memcpy(bytes + answer->size, packet + 1, size - 1);
+    answer->bytes = bytes;
+    answer->size += size - 1;
+    return 0;
+}
+
+/* A packet that is no whole answer, or (got < 1) none. Where a part has come, others may have their
+ * answers already, so that there is no second try. */
+static enum step end_answer(struct attempt *attempt, ssize_t got, char tag)
+{
+    bool begun = attempt->answer->size > 0;
+    const int failure = errno;
+
+    free(attempt->answer->bytes);
+    *attempt->answer = (struct rendezvous_message){.bytes = NULL};
+    if (got > 0 && tag == RENDEZVOUS_REFUSAL)
+        attempt->outcome = RENDEZVOUS_REFUSED;
+    else if (got > 0)
+        error_set(attempt->err, CANNOT_MEET ": what the leading one sent cannot be taken");
+    else if (begun)
+        error_set(attempt->err, CANNOT_MEET ": the leading one left in the middle of an answer");
+    else if (got == 0)
+        return STEP_AGAIN;
+    else if ((errno = failure) != ETIMEDOUT)
+        return again_unless_refused(attempt, "recv");
+    return STEP_OVER;
+}
+
+static enum step receive_answer(struct attempt *attempt, int fd)
+{
+    static char packet[1 + RENDEZVOUS_PART];
+    ssize_t got;
+
+    *attempt->answer = (struct rendezvous_message){.bytes = NULL};
+    do {
+        got = receive_packet(fd, attempt->deadline, packet, sizeof packet);
+        if (got < 1 || (size_t)got > sizeof packet ||
+            (packet[0] != RENDEZVOUS_MORE && packet[0] != RENDEZVOUS_ANSWER) ||
+            add_part(attempt->answer, packet, (size_t)got) < 0)
+            return end_answer(attempt, got, packet[0]);
+    } while (packet[0] == RENDEZVOUS_MORE);
+    attempt->outcome = RENDEZVOUS_DONE;
+    return STEP_OVER;
+}
+
 /* The address is bound: sends the message to the leader there and waits for the answer. */
 static enum step follow(struct attempt *attempt, int fd)
 {
     struct timeval limit = {.tv_sec = 2};
     struct sockaddr_un address;
     socklen_t size = make_address(attempt->call->key, attempt->number, &address);
-    bool gone = true, same;
+    bool same;
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&address, size) < 0)
@@ -152,10 +191,7 @@ static enum step follow(struct attempt *attempt, int fd)
         return next_address(attempt);
     if (send(fd, attempt->call->mine.bytes, attempt->call->mine.size, MSG_NOSIGNAL) < 0)
         return again_unless_refused(attempt, "send");
-    attempt->outcome = receive_answer(fd, attempt->deadline, attempt->answer, &gone);
-    if (attempt->outcome != RENDEZVOUS_FAILED || !gone)
-        return STEP_OVER;
-    return again_unless_refused(attempt, "recv");
+    return receive_answer(attempt, fd);
 }
 
 static enum step try_once(struct attempt *attempt)
@@ -187,6 +223,11 @@ enum rendezvous_outcome node_rendezvous(const struct rendezvous_call *call,
         .call = call, .answer = answer, .outcome = RENDEZVOUS_FAILED, .err = err};
     double limit_s = call->limit_s > 0 ? call->limit_s : call->patience_s * 2 + GRACE_S;
 
+    if (call->mine.size > RENDEZVOUS_MAX) {
+        error_set(err, CANNOT_MEET ": %zu bytes about one of them are more than %d",
+                  call->mine.size, RENDEZVOUS_MAX);
+        return RENDEZVOUS_FAILED;
+    }
     attempt.deadline = rendezvous_clock() + limit_s;
     error_set(err, "the node's launcher processes did not meet within %.0f s", limit_s);
     while (rendezvous_clock() < attempt.deadline && attempt.number < MAX_ADDRESSES) {

@@ -16,7 +16,7 @@
 
 struct rendezvous_message {
     void *bytes; /* malloc'ed */
-    size_t size; /* at most RENDEZVOUS_MAX */
+    size_t size; /* of what is sent to the leader: at most RENDEZVOUS_MAX */
     pid_t pid;   /* of the sender, in the leader's PID namespace; 0: it is in another one */
 };
 #define RENDEZVOUS_MAX 65536
@@ -32,7 +32,8 @@ struct rendezvous_call {
     struct rendezvous_message mine;
     /* The leader's part. prepare is called before the leader waits, decide afterwards with
      * n messages, the leader's own first; it fills one answer for each, which
-     * node_rendezvous frees. If either fails, every process is refused. */
+     * node_rendezvous frees. An answer without bytes is the first one's. If either fails, every
+     * process is refused. */
     int (*prepare)(void *context, struct gpubind_error *err);
     int (*decide)(void *context, const struct rendezvous_message *messages, int n,
                   struct rendezvous_message *answers, struct gpubind_error *err);

@@ -11,6 +11,8 @@
 
 /* Ranks of one job start close together. */
 #define SILENCE_S 1.0
+/* A peer that takes nothing of a long answer for so long is given up. */
+#define SLOW_MS 30000
 
 /* A process that connected. Its socket stays open until it is answered; message.bytes is NULL
  * until its message has arrived. */
@@ -120,25 +122,44 @@ static int collect(const struct rendezvous_call *call, int listener, struct peer
 }
 
 /* By send, as sandboxes may refuse sendmsg, which can pass descriptors. */
-static void send_one(int fd, enum rendezvous_tag tag, const struct rendezvous_message *answer)
+static bool send_part(int fd, enum rendezvous_tag tag, const char *bytes, size_t size)
 {
-    static char buffer[1 + RENDEZVOUS_MAX];
-    const size_t size = answer ? answer->size : 0;
+    static char packet[1 + RENDEZVOUS_PART];
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
 
-    buffer[0] = (char)tag;
+    packet[0] = (char)tag;
     if (size)
-        memcpy(buffer + 1, answer->bytes, size);
-    /* The launcher handles a peer that died meanwhile. */
-    (void)send(fd, buffer, 1 + size, MSG_NOSIGNAL);
+        memcpy(packet + 1, bytes, size);
+    while (send(fd, packet, 1 + size, MSG_NOSIGNAL) < 0)
+        if ((errno != EAGAIN && errno != EINTR) || poll(&room, 1, SLOW_MS) == 0)
+            return false;
+    return true;
 }
 
-/* answers: NULL for a refusal. */
+/* The launcher handles a peer that died meanwhile. */
+static void send_one(int fd, enum rendezvous_tag tag, const struct rendezvous_message *answer)
+{
+    const char *bytes = answer ? answer->bytes : NULL;
+    size_t left = answer ? answer->size : 0;
+
+    for (; left > RENDEZVOUS_PART; left -= RENDEZVOUS_PART, bytes += RENDEZVOUS_PART)
+        if (!send_part(fd, RENDEZVOUS_MORE, bytes, RENDEZVOUS_PART))
+            return;
+    (void)send_part(fd, tag, bytes, left);
+}
+
+/* answers: the leader's first; NULL for a refusal. */
 static void send_all(const struct peers *peers, enum rendezvous_tag tag,
                      const struct rendezvous_message *answers)
 {
-    for (int g = 0, next = 0; g < peers->n; g++)
-        if (peers->list[g].message.bytes)
-            send_one(peers->list[g].fd, tag, answers ? &answers[next++] : NULL);
+    for (int g = 0, next = 1; g < peers->n; g++) {
+        const struct rendezvous_message *answer = answers ? &answers[next] : NULL;
+
+        if (!peers->list[g].message.bytes)
+            continue;
+        send_one(peers->list[g].fd, tag, answer && !answer->bytes ? answers : answer);
+        next++;
+    }
 }
 
 /* Passes all messages to call->decide, the leader's first, and sends the answers. */
@@ -162,7 +183,7 @@ static int decide(const struct rendezvous_call *call, struct peers *peers,
     if (status < 0)
         call->fail(call->context, err);
     send_all(peers, status < 0 ? RENDEZVOUS_REFUSAL : RENDEZVOUS_ANSWER,
-             status < 0 ? NULL : answers + 1);
+             status < 0 ? NULL : answers);
     if (status == 0) {
         *answer = answers[0];
         answers[0].bytes = NULL;

@@ -4,8 +4,11 @@
 
 #include "host/launch/node_rendezvous.h"
 
-/* First byte of what the leader sends. */
-enum rendezvous_tag { RENDEZVOUS_ANSWER = 'A', RENDEZVOUS_REFUSAL = 'R' };
+/* First byte of each packet that the leader sends. A longer answer goes in several, each with a part
+ * of it; all but the last are RENDEZVOUS_MORE. */
+enum rendezvous_tag { RENDEZVOUS_MORE = 'M', RENDEZVOUS_ANSWER = 'A', RENDEZVOUS_REFUSAL = 'R' };
+/* Bytes of an answer in one packet: several of them fit a socket's buffer. */
+#define RENDEZVOUS_PART 32768
 
 #define CANNOT_MEET "the node's launcher processes cannot meet"
 

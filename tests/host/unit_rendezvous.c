@@ -1,0 +1,109 @@
+/* The rendezvous of a node's ranks: sizes of messages and answers. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/launch/node_rendezvous.h"
+#include "tests/host/ranks.h"
+#include "tests/tap.h"
+
+#define NRANKS 5
+
+static char key[64];
+static size_t answer_size;
+static bool one_for_all;
+
+static int prepare(void *context, struct gpubind_error *err)
+{
+    (void)context;
+    (void)err;
+    return 0;
+}
+
+static void fail(void *context, const struct gpubind_error *err)
+{
+    (void)context;
+    (void)err;
+}
+
+/* Bytes that depend on the rank and on where they stand. */
+static char byte_of(int rank, size_t at)
+{
+    return (char)(rank * 7 + (int)(at % 251));
+}
+
+static int decide(void *context, const struct rendezvous_message *messages, int n,
+                  struct rendezvous_message *answers, struct gpubind_error *err)
+{
+    (void)context;
+    (void)err;
+    for (int i = 0; i < n && (i == 0 || !one_for_all); i++) {
+        int rank = one_for_all ? 0 : *(const char *)messages[i].bytes;
+        char *bytes = malloc(answer_size);
+
+        for (size_t at = 0; at < answer_size; at++)
+            bytes[at] = byte_of(rank, at);
+        answers[i] = (struct rendezvous_message){.bytes = bytes, .size = answer_size};
+    }
+    return 0;
+}
+
+static struct rendezvous_call call_of(char *mine, size_t size)
+{
+    return (struct rendezvous_call){.key = key,
+                                    .expected = NRANKS,
+                                    .patience_s = 30,
+                                    .prepare = prepare,
+                                    .decide = decide,
+                                    .fail = fail,
+                                    .mine = {.bytes = mine, .size = size}};
+}
+
+static int meet(int number)
+{
+    char mine = (char)number;
+    const struct rendezvous_call call = call_of(&mine, 1);
+    struct rendezvous_message answer;
+    struct gpubind_error err;
+
+    if (node_rendezvous(&call, &answer, &err) != RENDEZVOUS_DONE || answer.size != answer_size)
+        return 1;
+    for (size_t at = 0; at < answer_size; at++)
+        if (((char *)answer.bytes)[at] != byte_of(one_for_all ? 0 : number, at))
+            return 2;
+    free(answer.bytes);
+    return 0;
+}
+
+static void test_answers(void)
+{
+    static const size_t sizes[] = {0, 1, 32767, 32768, 32769, 65536, 65537, 131072, 3000000};
+
+    for (int shared = 0; shared < 2; shared++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            answer_size = sizes[i];
+            one_for_all = shared;
+            snprintf(key, sizeof key, "unit/%ld/%d/%zu", (long)getpid(), shared, i);
+            tap_ok(ranks_run(meet, NRANKS) == NRANKS, "each has its %s of %zu bytes",
+                   shared ? "share of one answer" : "own answer", answer_size);
+        }
+}
+
+static void test_message_too_long(void)
+{
+    char *mine = calloc(1, RENDEZVOUS_MAX + 1);
+    const struct rendezvous_call call = call_of(mine, RENDEZVOUS_MAX + 1);
+    struct rendezvous_message answer;
+    struct gpubind_error err;
+
+    tap_is_int(node_rendezvous(&call, &answer, &err), RENDEZVOUS_FAILED,
+               "a message of more than the maximum is refused");
+    tap_ok(strstr(err.text, "65537 bytes") != NULL, "... in words that say why: %s", err.text);
+    free(mine);
+}
+
+int main(void)
+{
+    test_answers();
+    test_message_too_long();
+    return tap_done();
+}
