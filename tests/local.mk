@@ -141,6 +141,7 @@ check_PROGRAMS += \
 	tests/core/unit_flow \
 	tests/core/unit_halo_grid \
 	tests/core/unit_idlist \
+	tests/host/unit_launcher \
 	tests/core/unit_layout \
 	tests/core/unit_list \
 	tests/host/unit_mps \
@@ -201,6 +202,7 @@ tests_core_unit_flow_SOURCES = tests/core/unit_flow.c tests/tap.h
 tests_core_unit_halo_grid_SOURCES = tests/core/unit_halo_grid.c tests/tap.h
 tests_core_unit_elf_SOURCES = tests/core/unit_elf.c tests/tap.h
 tests_core_unit_idlist_SOURCES = tests/core/unit_idlist.c tests/tap.h
+tests_host_unit_launcher_SOURCES = tests/host/unit_launcher.c tests/tap.h
 tests_core_unit_layout_SOURCES = tests/core/unit_layout.c tests/tap.h
 tests_core_unit_list_SOURCES = tests/core/unit_list.c tests/tap.h
 tests_host_unit_mps_SOURCES = tests/host/unit_mps.c $(test_cases)

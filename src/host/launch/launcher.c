@@ -13,6 +13,7 @@
 #include "host/sys/process.h"
 
 #define MAX_JOB_PARTS 4
+#define MAX_DAEMONS 16 /* and a NULL */
 
 /* The variables in which launchers pass rank and job to a process. A job in a
  * job has those of both; then the nearest daemon above decides, then this order,
@@ -27,8 +28,8 @@ static const struct launcher {
     const char *nodes;       /* number of nodes, likewise */
     const char *counts, *node; /* "4(x2),3" and this node's place in it, likewise */
     const char *job[MAX_JOB_PARTS]; /* together they name job and step */
-    const char *daemons[8];  /* the commands that start ranks, for naming a job and
-                                for telling inner from outer */
+    const char *daemons[MAX_DAEMONS + 1]; /* the commands that start ranks, for naming a job and
+                                             for telling inner from outer; ended by NULL */
     const char *parts;       /* how many commands the job consists of */
 } launchers[] = {
     {.name = "torchrun", .sign = "TORCHELASTIC_RUN_ID", .rank = "RANK", .size = "WORLD_SIZE",
@@ -37,8 +38,8 @@ static const struct launcher {
     {.name = "openmpi", .rank = "OMPI_COMM_WORLD_RANK", .size = "OMPI_COMM_WORLD_SIZE",
      .local = "OMPI_COMM_WORLD_LOCAL_RANK", .local_size = "OMPI_COMM_WORLD_LOCAL_SIZE",
      .job = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"},
-     .daemons = {"orted", "mpirun", "mpiexec", "orterun", "mpirun.openmpi", "orterun_wrapper", "prted",
-                 "prterun"},
+     .daemons = {"orted", "mpirun", "mpiexec", "orterun", "mpirun.openmpi", "mpiexec.openmpi",
+                 "orterun_wrapper", "prted", "prterun", "prte"},
      .parts = "OMPI_NUM_APP_CTX"},
     {.name = "jsrun", .rank = "JSM_NAMESPACE_RANK", .size = "JSM_NAMESPACE_SIZE",
      .local = "JSM_NAMESPACE_LOCAL_RANK", .local_size = "JSM_NAMESPACE_LOCAL_SIZE",
@@ -65,7 +66,7 @@ static const struct launcher {
      .local_size = "PALS_LOCAL_SIZE", .other_local_size = "PMI_LOCAL_SIZE",
      .job = {"PALS_APID"}, .daemons = {"palsd"}},
     {.name = "pmix", .sign = "PMIX_NAMESPACE", .rank = "PMIX_RANK", .job = {"PMIX_NAMESPACE"},
-     .daemons = {"prted", "prterun"}},
+     .daemons = {"prted", "prterun", "prte"}},
 };
 /* clang-format on */
 #define NLAUNCHERS (sizeof launchers / sizeof launchers[0])
@@ -189,18 +190,18 @@ static void name_job(const struct launcher *launcher, struct world *world)
 static const struct launcher *inner(const struct launcher *a, const struct launcher *b,
                                     struct text *notes)
 {
-    const char *all[2 * 8 + 1] = {NULL};
+    const char *all[2 * MAX_DAEMONS + 1] = {NULL};
     struct process daemon;
     int n = 0;
 
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < MAX_DAEMONS; i++) {
         if (a->daemons[i])
             all[n++] = a->daemons[i];
         if (b->daemons[i])
             all[n++] = b->daemons[i];
     }
     if (process_ancestor(all, &daemon)) {
-        for (int i = 0; i < 8 && a->daemons[i]; i++)
+        for (int i = 0; a->daemons[i]; i++)
             if (strcmp(a->daemons[i], daemon.command) == 0)
                 return a;
         return b;
