@@ -56,6 +56,54 @@ several 'Flux: three of four ranks on one of two nodes' 'gpu 0 gpu 1 gpu 2 ' \
     'FLUX_JOB_ID=b FLUX_JOB_SIZE=4 FLUX_JOB_NNODES=2 FLUX_TASK_RANK=2 FLUX_TASK_LOCAL_ID=2'
 several 'plain PMIx: the second node numbers its ranks from 0' 'gpu 0 gpu 1 ' \
     'PMIX_NAMESPACE=b PMIX_RANK=4' 'PMIX_NAMESPACE=b PMIX_RANK=5'
+# torchrun in another launcher's job, and the other way round: scripts with the names of the two.
+cat >"$tmp/torchrun" <<'EOF'
+#!/bin/sh
+# N COMMAND...: the workers of a node.
+n=$1 worker=0
+shift
+while [ "$worker" -lt "$n" ]; do
+    TORCHELASTIC_RUN_ID=${run_id-none} MASTER_PORT=1 RANK=$worker WORLD_SIZE=$n LOCAL_RANK=$worker \
+        LOCAL_WORLD_SIZE=$n "$@" &
+    worker=$((worker + 1))
+done
+wait
+EOF
+cat >"$tmp/slurmstepd" <<'EOF'
+#!/bin/sh
+# N COMMAND...: the tasks of a step.
+n=$1 task=0
+shift
+while [ "$task" -lt "$n" ]; do
+    SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=$task SLURM_NTASKS=$n SLURM_LOCALID=$task \
+        SLURM_STEP_TASKS_PER_NODE=$n SLURM_NODEID=0 "$@" &
+    task=$((task + 1))
+done
+wait
+EOF
+chmod +x "$tmp/torchrun" "$tmp/slurmstepd"
+# dealt DESCRIPTION WANTED COMMAND...: what the ranks that COMMAND starts are, and how many GPUs they have.
+dealt() {
+    what=$1 wanted=$2
+    shift 2
+    # shellcheck disable=SC2016 # the program expands it
+    run bounded "$@" gpubind --topology "$demo" sh -c 'echo $GPUBIND_ROLE $GPUBIND_LOCAL_RANK $GPUBIND_GPU_PCI'
+    is "$what" "$(cut -d' ' -f1,2 "$tmp/out" | sort | xargs) $(cut -d' ' -f3 "$tmp/out" | sort -u | wc -l)" "$wanted"
+    is '... and nothing is said' "$status$(grep '^gpubind: ' "$tmp/err")" 0
+}
+four='gpu 0 gpu 1 gpu 2 gpu 3 4'
+two='gpu 0 gpu 1 2'
+dealt "torchrun in a step of Slurm's" "$four" "$tmp/slurmstepd" 1 "$tmp/torchrun" 4
+dealt "a step of Slurm's in a worker of torchrun's" "$two" "$tmp/torchrun" 1 "$tmp/slurmstepd" 2
+dealt 'torchrun in such a step' "$two" \
+    "$tmp/torchrun" 1 "$tmp/slurmstepd" 1 env run_id=b "$tmp/torchrun" 2
+if "${MPIRUN:-false}" --version 2>&1 | grep -q 'Open MPI\|OpenRTE'; then
+    dealt 'torchrun under mpirun' "$four" "$MPIRUN" --oversubscribe -np 1 "$tmp/torchrun" 4
+    dealt 'mpirun in a worker of torchrun' "$two" "$tmp/torchrun" 1 "$MPIRUN" --oversubscribe -np 2
+else
+    skip 'torchrun and mpirun' 'no mpirun of Open MPI'
+fi
+
 run bounded env SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 \
     SLURM_STEP_TASKS_PER_NODE=1 SLURM_NODEID=0 gpubind --topology "$demo" true
 refused 'Slurm: local rank 1 of 1' SLURM_LOCALID

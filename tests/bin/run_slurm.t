@@ -47,6 +47,12 @@ run slurm_run -n 2 -w n0 "$gpubind" --topology "$machine" sh -c "$seen" : \
     -n 3 -w n1 "$gpubind" --topology "$machine" --map 3,2,1 sh -c "$seen"
 is '... of two commands' "$status $(grep '^seen' "$tmp/out" | cut -d' ' -f2-4,6 | sort | xargs)" \
     '0 n0 0 0 0000:02:00.0 n0 1 1 0000:03:00.0 n1 2 0 0000:05:00.0 n1 3 1 0000:04:00.0 n1 4 2 0000:03:00.0'
+# shellcheck disable=SC2016 # the task expands it
+run slurm_run -N 1 -n 1 sh -c 'for worker in 0 1 2; do
+    TORCHELASTIC_RUN_ID=none RANK=$worker WORLD_SIZE=3 LOCAL_RANK=$worker LOCAL_WORLD_SIZE=3 \
+        "$0" --topology "$1" sh -c "$2" & done; wait' "$gpubind" "$machine" "$seen"
+is "torchrun's workers in a task" "$status $(grep '^seen' "$tmp/out" | cut -d' ' -f4,6 | sort | xargs)" \
+    '0 0 0000:02:00.0 1 0000:03:00.0 2 0000:04:00.0'
 run slurm_run -N 1 -n 4 "$gpubind" --topology "$machine" --map 9 true
 check 'refused: one sentence' test "$(grep -c '^gpubind: ' "$tmp/err")" = 1
 is '... and the status' "$status" 125

@@ -186,7 +186,25 @@ static void name_job(const struct launcher *launcher, struct world *world)
              process_start(daemon.pid));
 }
 
-/* Which of two launchers in the environment is the inner one. */
+/* Whether a launcher without daemons was there before this daemon: what the daemon started began with
+ * the launcher's sign. */
+static bool is_outside(const struct launcher *launcher, const struct process *daemon)
+{
+    const char *sign = launcher->sign ? launcher->sign : launcher->rank;
+
+    return process_began_with(process_below(daemon->pid), sign, getenv(sign));
+}
+
+static bool is_daemon_of(const struct launcher *launcher, const struct process *daemon)
+{
+    for (int i = 0; launcher->daemons[i]; i++)
+        if (strcmp(launcher->daemons[i], daemon->command) == 0)
+            return true;
+    return false;
+}
+
+/* Which of two launchers in the environment is the inner one: that of the nearest daemon, but for one
+ * without daemons, whose ranks have the other's daemon above them in any case. */
 static const struct launcher *inner(const struct launcher *a, const struct launcher *b,
                                     struct text *notes)
 {
@@ -201,10 +219,10 @@ static const struct launcher *inner(const struct launcher *a, const struct launc
             all[n++] = b->daemons[i];
     }
     if (process_ancestor(all, &daemon)) {
-        for (int i = 0; a->daemons[i]; i++)
-            if (strcmp(a->daemons[i], daemon.command) == 0)
-                return a;
-        return b;
+        const struct launcher *nearest = is_daemon_of(a, &daemon) ? a : b;
+        const struct launcher *other = nearest == a ? b : a;
+
+        return other->daemons[0] || is_outside(other, &daemon) ? nearest : other;
     }
     text_add(notes,
              "the environment is that of two launchers, %s and %s: taking %s's (--launcher "

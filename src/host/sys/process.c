@@ -104,6 +104,34 @@ bool process_ancestor_but(const char *const *commands, struct process *found)
     return known;
 }
 
+pid_t process_below(pid_t ancestor)
+{
+    pid_t pid = getpid(), parent;
+
+    while ((parent = parent_of(pid)) > 0 && parent != ancestor)
+        pid = parent;
+    return parent > 0 ? pid : 0;
+}
+
+bool process_began_with(pid_t pid, const char *name, const char *value)
+{
+    const size_t length = strlen(name);
+    char path[64], *entry = NULL;
+    bool found = false;
+    size_t size = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+    file = fopen(path, "re");
+    while (file && !found && getdelim(&entry, &size, '\0', file) > 0)
+        found = strncmp(entry, name, length) == 0 && entry[length] == '=' &&
+                strcmp(entry + length + 1, value) == 0;
+    if (file)
+        fclose(file);
+    free(entry);
+    return found;
+}
+
 char *process_command_line(pid_t pid, size_t *size)
 {
     const size_t limit = 65536;

@@ -23,6 +23,14 @@ bool process_ancestor(const char *const *commands, struct process *found);
 /* The nearest ancestor whose command is none of these (the list ends with NULL). */
 bool process_ancestor_but(const char *const *commands, struct process *found);
 
+/* The process that an ancestor started on the way to this one, or this one itself; 0: it is no
+ * ancestor. */
+pid_t process_below(pid_t ancestor);
+
+/* Whether the environment that a process's program began with has this value of a variable; false,
+ * too, where it may not be read. */
+bool process_began_with(pid_t pid, const char *name, const char *value);
+
 /* When it started, in clock ticks after boot: no two processes have both number
  * and start in common. 0 when /proc does not tell. */
 unsigned long long process_start(pid_t pid);
