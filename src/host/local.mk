@@ -51,6 +51,7 @@ src_host_libgpubind_host_la_SOURCES = \
 	src/host/sys/file.c src/host/sys/file.h \
 	src/host/sys/installed.c src/host/sys/installed.h \
 	src/host/sys/ld_search.c src/host/sys/ld_search.h \
+	src/host/sys/listener.c src/host/sys/listener.h \
 	src/host/sys/process.c src/host/sys/process.h \
 	src/host/sys/subprocess.c src/host/sys/subprocess.h \
 	src/host/sys/sysroot.c src/host/sys/sysroot.h

@@ -1,7 +1,10 @@
-/* The rendezvous of a node's ranks: sizes of messages and answers. */
+/* The rendezvous of a node's ranks: sizes of messages and answers, a leader that is busy. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include "core/base/hash.h"
 #include "host/launch/node_rendezvous.h"
 #include "tests/host/ranks.h"
 #include "tests/tap.h"
@@ -11,6 +14,7 @@
 static char key[64];
 static size_t answer_size;
 static bool one_for_all;
+static int listener = -1, peer = -1; /* of this process, which forked ranks close */
 
 static int prepare(void *context, struct gpubind_error *err)
 {
@@ -65,6 +69,8 @@ static int meet(int number)
     struct rendezvous_message answer;
     struct gpubind_error err;
 
+    close(listener);
+    close(peer);
     if (node_rendezvous(&call, &answer, &err) != RENDEZVOUS_DONE || answer.size != answer_size)
         return 1;
     for (size_t at = 0; at < answer_size; at++)
@@ -101,9 +107,54 @@ static void test_message_too_long(void)
     free(mine);
 }
 
+/* Listens at the first address of the key, as a leader does, but with room for one peer only. */
+static int listen_in_place(struct sockaddr_un *address, socklen_t *size)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1);
+    *size += (socklen_t)snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
+                                 "gpubind.%ld.%016llx.0", (long)geteuid(),
+                                 (unsigned long long)hash_text(HASH_START, key));
+    if (bind(fd, (struct sockaddr *)address, *size) < 0 || listen(fd, 0) < 0)
+        return -1;
+    return fd;
+}
+
+/* The backlog is full for longer than an address may be stuck. */
+static void test_busy_leader(void)
+{
+    struct sockaddr_un address;
+    int waiting = 0, good = 0;
+    pid_t pids[NRANKS];
+    socklen_t size;
+
+    answer_size = 100;
+    one_for_all = false;
+    snprintf(key, sizeof key, "unit/%ld/busy", (long)getpid());
+    peer = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    listener = listen_in_place(&address, &size);
+    tap_ok(listener >= 0 && connect(peer, (struct sockaddr *)&address, size) == 0,
+           "a leader's backlog is full");
+    for (int i = 0; i < NRANKS; i++)
+        pids[i] = rank_start(meet, i);
+    rank_sleep(8);
+    for (int i = 0; i < NRANKS; i++)
+        waiting += waitpid(pids[i], NULL, WNOHANG) == 0;
+    tap_is_int(waiting, NRANKS, "the others wait for it");
+    close(listener);
+    close(peer);
+    for (int i = 0; i < NRANKS; i++)
+        good += rank_ended(pids[i], 0);
+    tap_is_int(good, NRANKS, "... and meet again when it leaves");
+}
+
 int main(void)
 {
     test_answers();
     test_message_too_long();
+    test_busy_leader();
     return tap_done();
 }

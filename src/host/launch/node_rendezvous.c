@@ -14,6 +14,7 @@
 
 #include "core/base/hash.h"
 #include "host/launch/node_rendezvous_leader.h"
+#include "host/sys/listener.h"
 
 /* How long a process waits beyond the leader's timeout, for discovery on a loaded machine. */
 #define GRACE_S 60.0
@@ -91,9 +92,24 @@ static enum step again_unless_refused(const struct attempt *attempt, const char 
     return STEP_OVER;
 }
 
-/* The leader is about to listen, or has just left; unless that lasts. */
-static enum step wait_for_leader(struct attempt *attempt)
+/* After connect failed: whether a leader is there, and busy, so that its backlog is full. Another
+ * user's listener can have a full one, too, and need not ever accept. Leaves errno. */
+static bool is_busy(const struct sockaddr_un *address)
 {
+    const int failure = errno;
+    bool busy = failure == EAGAIN && listener_is_own(address->sun_path + 1);
+
+    errno = failure;
+    return busy;
+}
+
+/* The leader is about to listen, or has just left; unless that lasts. */
+static enum step wait_for_leader(struct attempt *attempt, const struct sockaddr_un *address)
+{
+    if (is_busy(address)) {
+        attempt->stuck_since = 0;
+        return STEP_AGAIN;
+    }
     if (again_unless_refused(attempt, "connect") == STEP_OVER)
         return STEP_OVER;
     if (!attempt->stuck_since)
@@ -183,7 +199,7 @@ static enum step follow(struct attempt *attempt, int fd)
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&address, size) < 0)
-        return wait_for_leader(attempt);
+        return wait_for_leader(attempt, &address);
     attempt->stuck_since = 0;
     if (rendezvous_user(fd, &same, attempt->err) < 0)
         return STEP_OVER;
